@@ -409,7 +409,7 @@ unit: unit-programs
 
 # Other programs each time: the first seed is printed, and that of a program that fails.
 RANDOM_SECONDS ?= 60
-random_tests := $(patsubst %,$(O)/tests/unit/flow/test_%,native engine versions lane turns)
+random_tests := $(patsubst %,$(O)/tests/unit/flow/test_%,native engine versions interleaved turns)
 random: $(random_tests)
 	@first=$${PTL_RANDOM_FIRST:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
 		echo "random programs: PTL_RANDOM_FIRST=$$first RANDOM_SECONDS=$(RANDOM_SECONDS)"; \

@@ -4,8 +4,8 @@
 
 #include "flow/code/instruction.h"
 #include "flow/native/block.h"
-#include "flow/native/note.h"
-#include "flow/native/space.h"
+#include "flow/native/pending_event.h"
+#include "flow/native/mode_packet.h"
 #include "format/pt/last_ip.h"
 
 static void put_branch(struct native_decoder *decoder, uint8_t kind, uint8_t flags, uint64_t from, uint64_t to)
@@ -50,7 +50,7 @@ static void async_branch(struct native_decoder *decoder, uint64_t ip)
 		return;
 	decoder->place = NATIVE_PLACE_KNOWN;
 	put_branch(decoder, FLOW_ASYNC_BRANCH, FLOW_EVENT_HAS_FROM | FLOW_EVENT_HAS_TO, from, ip);
-	native_change_space(decoder, true, ip);
+	native_change_address_space(decoder, true, ip);
 	native_change_mode(decoder, ip);
 	native_go(decoder, ip);
 }
@@ -62,10 +62,10 @@ static void on_sudden_tip(struct native_decoder *decoder, bool has_ip, uint64_t 
 			(decoder->place == NATIVE_PLACE_OVERFLOWED && decoder->errata.skd010);
 
 	if (!expected)
-		native_damage(decoder);
+		native_bad_packet(decoder);
 	if (!has_ip || decoder->failed)
 		return;
-	native_change_space(decoder, false, 0);
+	native_change_address_space(decoder, false, 0);
 	native_change_mode(decoder, ip);
 	native_resume(decoder, ip);
 }
@@ -78,18 +78,18 @@ static void take_held(struct native_decoder *decoder)
 }
 
 /* Events that wait for a FUP, where another packet with an address comes; but not those of the branch that it tells of. */
-static void put_notes(struct native_decoder *decoder)
+static void put_pending(struct native_decoder *decoder)
 {
-	if (decoder->noting && !(decoder->notes_behind && decoder->node && !decoder->has_from))
-		native_notes_flush(decoder);
+	if (decoder->events_pending && !(decoder->pending_behind && decoder->region && !decoder->has_from))
+		native_pending_events_flush(decoder);
 }
 
 void native_on_tip(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
-	put_notes(decoder);
-	if (decoder->node && !has_ip)
-		native_damage(decoder);
-	if (!decoder->node) {
+	put_pending(decoder);
+	if (decoder->region && !has_ip)
+		native_bad_packet(decoder);
+	if (!decoder->region) {
 		on_sudden_tip(decoder, has_ip, ip);
 		return;
 	}
@@ -98,15 +98,15 @@ void native_on_tip(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 		return;
 	}
 	native_take_target(decoder, ip);
-	if (decoder->noting)
-		native_notes_flush(decoder);
-	if (!decoder->node && !decoder->failed)
+	if (decoder->events_pending)
+		native_pending_events_flush(decoder);
+	if (!decoder->region && !decoder->failed)
 		native_resume(decoder, ip);
 	else if (decoder->holding)
 		take_held(decoder);
-	if (!decoder->node || (!decoder->paging_due && !decoder->vmcs_due && !decoder->next_mode))
+	if (!decoder->region || (!decoder->paging_due && !decoder->vmcs_due && !decoder->next_mode))
 		return;
-	native_change_space(decoder, false, 0);
+	native_change_address_space(decoder, false, 0);
 	native_change_mode(decoder, ip);
 	native_go(decoder, ip);
 }
@@ -115,10 +115,10 @@ void native_on_enable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
 	uint8_t flags = FLOW_EVENT_HAS_TO;
 
-	if (decoder->noting)
-		native_notes_flush(decoder);
-	if (decoder->node || (!has_ip && decoder->place != NATIVE_PLACE_LOST))
-		native_damage(decoder);
+	if (decoder->events_pending)
+		native_pending_events_flush(decoder);
+	if (decoder->region || (!has_ip && decoder->place != NATIVE_PLACE_LOST))
+		native_bad_packet(decoder);
 	if (!has_ip || decoder->failed)
 		return;
 	decoder->place = NATIVE_PLACE_KNOWN;
@@ -133,13 +133,13 @@ void native_on_enable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 /* Whether the instruction at ip enters a guest. */
 static bool enters_guest(struct native_decoder *decoder, uint64_t ip)
 {
-	const struct native_node *node = native_node_get(decoder->code, ip, decoder->mode);
+	const struct native_region *region = native_region_get(decoder->code, ip, decoder->mode);
 	struct flow_instruction instruction;
 	const struct flow_block *block;
 
-	if (!node || !node->run.run.count)
+	if (!region || !region->run.run.count)
 		return false;
-	block = node->run.run.blocks[0];
+	block = region->run.run.blocks[0];
 	return flow_instruction_decode(block->code, block->lengths[0], block->mode, ip, &instruction) == 0 &&
 	       instruction.enters_guest;
 }
@@ -147,11 +147,11 @@ static bool enters_guest(struct native_decoder *decoder, uint64_t ip)
 static void put_disabled(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
 	decoder->place = NATIVE_PLACE_KNOWN;
-	if (decoder->noting)
-		native_notes_flush(decoder);
-	native_change_space(decoder, false, 0);
+	if (decoder->events_pending)
+		native_pending_events_flush(decoder);
+	native_change_address_space(decoder, false, 0);
 	put_branch(decoder, FLOW_DISABLED, has_ip ? FLOW_EVENT_HAS_TO : 0, 0, ip);
-	decoder->node = NULL;
+	decoder->region = NULL;
 }
 
 /* SKD022: the FUP of a VM entry is no interrupt's, which its block is not divided by. */
@@ -202,25 +202,25 @@ static void async_disable(struct native_decoder *decoder, bool has_ip, uint64_t 
 	decoder->place = NATIVE_PLACE_KNOWN;
 	put_branch(decoder, FLOW_ASYNC_DISABLED, flags, from, ip);
 	decoder->disabled_ip = from;
-	decoder->node = NULL;
+	decoder->region = NULL;
 }
 
 void native_on_disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
-	put_notes(decoder);
-	if (decoder->node && decoder->has_from)
+	put_pending(decoder);
+	if (decoder->region && decoder->has_from)
 		async_disable(decoder, has_ip, ip);
-	else if (decoder->node)
+	else if (decoder->region)
 		disable(decoder, has_ip, ip);
 	else if (decoder->place == NATIVE_PLACE_LOST)
 		put_disabled(decoder, has_ip, ip);
 	else if (decoder->place == NATIVE_PLACE_KNOWN)
-		native_damage(decoder);
+		native_bad_packet(decoder);
 	/* Disabled while the place was not known yet, after an overflow; or nothing new. */
-	if (!decoder->node)
+	if (!decoder->region)
 		decoder->place = NATIVE_PLACE_KNOWN;
 	/* What changed on the way out. */
-	native_change_space(decoder, false, 0);
+	native_change_address_space(decoder, false, 0);
 	if (decoder->next_mode)
 		native_put_mode(decoder);
 }
@@ -235,17 +235,17 @@ static void arrive(struct native_decoder *decoder, uint64_t ip)
 
 void native_after_ptwrite(struct native_decoder *decoder, uint64_t ip)
 {
-	struct native_node *node = native_node_get(decoder->code, ip, decoder->mode);
+	struct native_region *region = native_region_get(decoder->code, ip, decoder->mode);
 	uint64_t next;
 
-	if (!node || !node->run.run.count) {
+	if (!region || !region->run.run.count) {
 		if (native_walk_to(decoder, ip) || !decoder->failed)
-			native_notes_put(decoder, true, ip);
-		if (decoder->node)
+			native_pending_events_put(decoder, true, ip);
+		if (decoder->region)
 			native_gap(decoder, FLOW_GAP_CODE, ip);
 		return;
 	}
-	next = ip + node->run.run.blocks[0]->lengths[0];
+	next = ip + region->run.run.blocks[0]->lengths[0];
 	if (!native_walk_to(decoder, next)) {
 		if (decoder->failed)
 			return;
@@ -253,18 +253,18 @@ void native_after_ptwrite(struct native_decoder *decoder, uint64_t ip)
 		if (!native_walk_to(decoder, next))
 			return;
 	}
-	native_notes_put(decoder, true, ip);
+	native_pending_events_put(decoder, true, ip);
 	native_resume(decoder, next);
 }
 
-static const struct native_note *last_note(const struct native_decoder *decoder)
+static const struct native_pending_event *last_pending(const struct native_decoder *decoder)
 {
-	return decoder->note_count ? &decoder->notes[decoder->note_count - 1] : NULL;
+	return decoder->pending_count ? &decoder->pending_events[decoder->pending_count - 1] : NULL;
 }
 
-static bool is_abort(const struct native_note *note)
+static bool is_abort(const struct native_pending_event *pending)
 {
-	return note && note->kind == FLOW_TSX && note->value == FLOW_TSX_ABORTED;
+	return pending && pending->kind == FLOW_TSX && pending->value == FLOW_TSX_ABORTED;
 }
 
 /* BDM64: the branch before an abort may be recorded wrongly, and flow was at the FUP's address instead. */
@@ -275,9 +275,9 @@ static void mend_abort(struct native_decoder *decoder, uint64_t ip)
 }
 
 /* The FUP that events have waited for. */
-static void bind_notes(struct native_decoder *decoder, uint64_t ip)
+static void bind_pending(struct native_decoder *decoder, uint64_t ip)
 {
-	const struct native_note *last = last_note(decoder);
+	const struct native_pending_event *last = last_pending(decoder);
 	bool owned = decoder->fup_owned;
 
 	if (last && last->kind == FLOW_PTWRITE) {
@@ -289,12 +289,12 @@ static void bind_notes(struct native_decoder *decoder, uint64_t ip)
 	arrive(decoder, ip);
 	if (decoder->failed)
 		return;
-	if (decoder->notes_behind && owned) {
-		decoder->notes_placed = true;
-		decoder->notes_from = ip;
+	if (decoder->pending_behind && owned) {
+		decoder->pending_placed = true;
+		decoder->pending_from = ip;
 		return;
 	}
-	native_notes_put(decoder, true, ip);
+	native_pending_events_put(decoder, true, ip);
 	decoder->has_from = !owned;
 	decoder->from = ip;
 }
@@ -307,15 +307,15 @@ static void on_overflow_fup(struct native_decoder *decoder, uint64_t ip)
 	if (decoder->errata.apl12 && native_is_disabled_at(decoder, decoder->at + size)) {
 		decoder->place = NATIVE_PLACE_KNOWN;
 		decoder->last_ip = 0;
-		native_notes_flush(decoder);
+		native_pending_events_flush(decoder);
 		return;
 	}
 	native_change_mode(decoder, ip);
 	native_resume(decoder, ip);
 	/* A transaction's state; an abort has a TIP, too. */
-	decoder->has_from = is_abort(last_note(decoder));
+	decoder->has_from = is_abort(last_pending(decoder));
 	decoder->from = ip;
-	native_notes_put(decoder, true, ip);
+	native_pending_events_put(decoder, true, ip);
 }
 
 /* MODE.Exec with a FUP of its own: no branch, but the interrupt flag changed. */
@@ -332,8 +332,8 @@ static void mode_at(struct native_decoder *decoder, uint64_t ip)
 static void resume_at_fup(struct native_decoder *decoder, bool owned, uint64_t ip)
 {
 	if (decoder->has_from)
-		native_tear(decoder);
-	if (decoder->node || decoder->failed)
+		native_end_at_fup(decoder);
+	if (decoder->region || decoder->failed)
 		return;
 	/* The TIP that the mode was announced for has been lost. */
 	if (!owned)
@@ -348,28 +348,28 @@ void native_on_fup(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 	bool lost = decoder->place == NATIVE_PLACE_LOST;
 
 	if (!has_ip) {
-		native_damage(decoder);
-	} else if (!decoder->node && decoder->fup_owned && !(lost && decoder->lost_within)) {
+		native_bad_packet(decoder);
+	} else if (!decoder->region && decoder->fup_owned && !(lost && decoder->lost_within)) {
 		/* Packets are disabled, but not for these events. */
-		native_notes_put(decoder, true, ip);
+		native_pending_events_put(decoder, true, ip);
 	} else if (lost && !decoder->lost_within) {
 		/* Nobody knows whether packets are enabled. */
-		native_notes_put(decoder, true, ip);
+		native_pending_events_put(decoder, true, ip);
 		if (owned)
 			native_change_mode(decoder, ip);
 	} else if (decoder->place == NATIVE_PLACE_OVERFLOWED) {
 		on_overflow_fup(decoder, ip);
-	} else if (!decoder->node && decoder->place == NATIVE_PLACE_KNOWN && owned) {
+	} else if (!decoder->region && decoder->place == NATIVE_PLACE_KNOWN && owned) {
 		/* Nor for the interrupt flag's, where branches are not traced. */
 		native_change_mode(decoder, ip);
-	} else if (!decoder->node && decoder->place == NATIVE_PLACE_KNOWN) {
-		native_damage(decoder);
+	} else if (!decoder->region && decoder->place == NATIVE_PLACE_KNOWN) {
+		native_bad_packet(decoder);
 	} else {
 		resume_at_fup(decoder, owned, ip);
 		if (decoder->failed)
 			return;
-		if (decoder->noting || decoder->fup_owned) {
-			bind_notes(decoder, ip);
+		if (decoder->events_pending || decoder->fup_owned) {
+			bind_pending(decoder, ip);
 		} else if (owned) {
 			mode_at(decoder, ip);
 		} else {

@@ -14,9 +14,9 @@ static bool find_range(struct native_code *code, uint64_t ip)
 
 	if (ip - range->first > range->last - range->first || range->last < range->first) {
 		code->source.find(code->source.context, ip, range);
-		native_watch_range(&code->watch, range);
+		native_invalidation_range(&code->invalidation, range);
 	}
-	code->watch.met |= code->watch.range;
+	code->invalidation.met |= code->invalidation.range;
 	return range->bytes != NULL;
 }
 
@@ -258,8 +258,8 @@ static struct native_block *insert(struct native_code *code, const struct native
 	block->chain = *head;
 	*head = block;
 	code->block_count++;
-	if (block->watched)
-		native_watch_block(code, block);
+	if (block->tracked)
+		native_invalidation_add_block(code, block);
 	return block;
 }
 
@@ -285,10 +285,10 @@ static bool add_site(struct native_code *code, struct native_block *made)
 {
 	if (!pushes(&made->block))
 		return true;
-	made->site = native_arena_take(&code->arena, sizeof(*made->site));
-	if (!made->site)
+	made->return_site = native_arena_take(&code->arena, sizeof(*made->return_site));
+	if (!made->return_site)
 		return false;
-	*made->site = (struct native_site){.ip = made->block.ip + made->block.size};
+	*made->return_site = (struct native_return_site){.ip = made->block.ip + made->block.size};
 	return true;
 }
 
@@ -309,8 +309,8 @@ const struct native_run *native_block_alone(struct native_code *code, const stru
 				.count = 1,
 				.branches = block->branch != FLOW_BRANCH_NONE,
 			},
-		.pushes = &alone->site,
-		.push_count = alone->site != NULL,
+		.pushes = &alone->return_site,
+		.push_count = alone->return_site != NULL,
 	};
 	return alone->alone;
 }
@@ -322,10 +322,10 @@ static struct native_block *make_block(struct native_code *code, uint64_t ip, un
 		.whole = true,
 	};
 
-	code->watch.met = false;
+	code->invalidation.met = false;
 	if (!walk(code, &made, ip, mode))
 		return NULL;
-	made.watched = code->watch.met;
+	made.tracked = code->invalidation.met;
 	if (!keep_bytes(code, &made.block) || !add_site(code, &made))
 		return NULL;
 	return insert(code, &made);
@@ -357,7 +357,7 @@ const struct flow_block *native_block_part(struct native_code *code, const struc
 	struct native_block *found = find_part(code, whole, first, end);
 	struct native_block part = {
 		.block = *whole,
-		.watched = native_block_of(whole)->watched,
+		.tracked = native_block_of(whole)->tracked,
 		.notable = native_block_of(whole)->notable,
 	};
 	uint64_t at = whole->ip;
@@ -382,7 +382,7 @@ const struct flow_block *native_block_part(struct native_code *code, const struc
 		part.block.branch = FLOW_BRANCH_NONE;
 		part.block.target = 0;
 	} else {
-		part.site = native_block_of(whole)->site;
+		part.return_site = native_block_of(whole)->return_site;
 	}
 	found = insert(code, &part);
 	return found ? &found->block : NULL;

@@ -3,7 +3,7 @@
 #ifndef FLOW_NATIVE_BLOCK_H
 #define FLOW_NATIVE_BLOCK_H
 
-#include "flow/native/node.h"
+#include "flow/native/region.h"
 
 /* Instructions that packets without an address tell of; a block may have some. */
 #define NATIVE_WRITES_CR3 1u
@@ -13,13 +13,13 @@
 struct native_block {
 	struct flow_block block; /* may have no instructions: see stop */
 	struct native_block *chain;
-	struct native_run *alone;      /* the block as a run of its own; NULL: not needed yet */
-	const struct flow_block *self; /* what runs of this block alone point to */
-	struct native_site *site;      /* that it pushes as a near call; NULL: it is none */
-	uint32_t paging;               /* from its start to behind its first MOV to CR3; 0: it has none */
-	bool whole;                    /* from ip to the first branch; else a part */
-	bool watched;                  /* made of watched code: see watch.h */
-	bool dead;                     /* forgotten */
+	struct native_run *alone;               /* the block as a run of its own; NULL: not needed yet */
+	const struct flow_block *self;          /* what runs of this block alone point to */
+	struct native_return_site *return_site; /* that it pushes as a near call; NULL: it is none */
+	uint32_t paging;                        /* from its start to behind its first MOV to CR3; 0: it has none */
+	bool whole;                             /* from ip to the first branch; else a part */
+	bool tracked;                           /* made of tracked code: see invalidation.h */
+	bool dead;                              /* forgotten */
 	uint8_t notable; /* NATIVE_WRITES_CR3, ...: what the block, or the whole one that it is a part of, has */
 	uint8_t stop; /* whole and without a branch: why it ends, NATIVE_NO_CODE, NATIVE_BAD_CODE or, as it is long, NATIVE_CONTINUE */
 	uint8_t lengths[]; /* of the instructions of a whole block */

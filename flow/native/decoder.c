@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The packet loop of the native engine: from PSB+ to the next segment, frequent packets inline. */
-#include "flow/native/inherit.h"
-#include "flow/native/lane.h"
-#include "flow/native/note.h"
+#include "flow/native/return_stack.h"
+#include "flow/native/interleaved.h"
+#include "flow/native/pending_event.h"
 #include "flow/native/packet.h"
-#include "flow/native/quick.h"
-#include "flow/native/space.h"
-#include "flow/native/word.h"
+#include "flow/native/fast_path.h"
+#include "flow/native/mode_packet.h"
+#include "flow/native/packet_word.h"
 #include "flow/segment/packets.h"
 
 #include <string.h>
@@ -14,10 +14,10 @@
 #include "common/error.h"
 #include "format/pt/decode.h"
 
-/* Beyond this size of blocks and nodes, all are forgotten before the next segment. */
+/* Beyond this size of blocks and regions, all are forgotten before the next segment. */
 #define CODE_LIMIT (64u << 20)
 
-void native_decoder_forget_ways(struct native_decoder *decoder)
+void native_decoder_forget_tnt_runs(struct native_decoder *decoder)
 {
 	struct native_decoder *each = decoder;
 
@@ -25,7 +25,7 @@ void native_decoder_forget_ways(struct native_decoder *decoder)
 		native_output_flush(&each->out);
 		each = each->others;
 	} while (each != decoder);
-	native_memo_forget(decoder->code);
+	native_tnt_cache_forget(decoder->code);
 }
 
 /* Nodes are not what they were: flow goes on at ip, if it was somewhere. */
@@ -33,14 +33,14 @@ static void find_again(struct native_decoder *decoder, uint64_t ip)
 {
 	/* Sites are retired like all else, but hold an address that can be looked up again. */
 	for (unsigned i = 0; i < decoder->stack_count; i++)
-		decoder->stack[(decoder->stack_top - 1 - i) % NATIVE_STACK]->node = NULL;
-	if (decoder->node)
+		decoder->stack[(decoder->stack_top - 1 - i) % NATIVE_STACK]->region = NULL;
+	if (decoder->region)
 		native_go(decoder, ip);
 }
 
 void native_decoder_forget(struct native_decoder *decoder)
 {
-	uint64_t ip = decoder->node ? decoder->node->here.ip : 0;
+	uint64_t ip = decoder->region ? decoder->region->here.ip : 0;
 
 	native_output_flush(&decoder->out);
 	native_code_forget(decoder->code);
@@ -49,7 +49,7 @@ void native_decoder_forget(struct native_decoder *decoder)
 
 void native_decoder_change(struct native_decoder *decoder, const struct flow_code_span *changes, size_t count)
 {
-	uint64_t ip = decoder->node ? decoder->node->here.ip : 0;
+	uint64_t ip = decoder->region ? decoder->region->here.ip : 0;
 
 	native_output_flush(&decoder->out);
 	if (native_code_change(decoder->code, changes, count))
@@ -74,7 +74,7 @@ static bool pass_padding(struct native_decoder *decoder)
 /* Reads PSB+ from the packet behind its PSB on; false where the bytes are damaged. */
 static bool read_header(struct native_decoder *decoder)
 {
-	bool within = decoder->node != NULL;
+	bool within = decoder->region != NULL;
 	struct ptl_pt_packet packet = {0};
 	uint64_t start = 0;
 
@@ -106,12 +106,12 @@ static bool read_header(struct native_decoder *decoder)
 /* A PSB within the segment, which the index of PSBs does not know: the flow goes on in it. */
 static bool pass_psb(struct native_decoder *decoder)
 {
-	if (decoder->noting)
-		native_notes_flush(decoder);
+	if (decoder->events_pending)
+		native_pending_events_flush(decoder);
 	if (decoder->holding)
 		native_drop_held(decoder, true);
 	if (decoder->has_from)
-		native_tear(decoder);
+		native_end_at_fup(decoder);
 	decoder->at += PTL_PT_PSB_SIZE;
 	if (!read_header(decoder))
 		native_end(decoder, FLOW_GAP_PACKET);
@@ -121,7 +121,7 @@ static bool pass_psb(struct native_decoder *decoder)
 /* A FUP without its TIP still proves what came before it. */
 static void walk_to_fup(struct native_decoder *decoder)
 {
-	if (decoder->node && decoder->has_from)
+	if (decoder->region && decoder->has_from)
 		native_walk_to(decoder, decoder->from);
 }
 
@@ -145,25 +145,25 @@ static bool read_packet(struct native_decoder *decoder)
 }
 
 /* Far from the segment's end: frequent packets, then one of any kind; false at the end. */
-static inline bool read_some(struct native_decoder *decoder, const struct native_lane *lane, bool *ready)
+static inline bool read_some(struct native_decoder *decoder, const struct native_interleaved *slot, bool *ready)
 {
-	if (!lane || !lane->eager)
-		native_quick(decoder);
+	if (!slot || !slot->eager)
+		native_fast_path(decoder);
 	if (decoder->end - decoder->at <= PTL_PT_PACKET_MAX)
 		return true;
-	*ready = lane && native_lane_ready(lane);
+	*ready = slot && native_interleaved_ready(slot);
 	if (*ready || *decoder->at)
 		return *ready || read_packet(decoder);
 	decoder->at++;
 	return true;
 }
 
-bool native_decoder_read(struct native_decoder *decoder, const struct native_lane *lane)
+bool native_decoder_read(struct native_decoder *decoder, const struct native_interleaved *slot)
 {
 	bool more = !decoder->failed && !decoder->out.status, ready = false;
 
 	while (more && !ready && decoder->end - decoder->at > PTL_PT_PACKET_MAX)
-		more = read_some(decoder, lane, &ready);
+		more = read_some(decoder, slot, &ready);
 	if (ready)
 		return true;
 	while (more && pass_padding(decoder))
@@ -182,7 +182,7 @@ static void end_flow(struct native_decoder *decoder, const struct flow_engine_in
 		else if (decoder->paging_due || decoder->vmcs_due)
 			native_pass_far(decoder);
 	} else if (decoder->has_from)
-		native_tear(decoder);
+		native_end_at_fup(decoder);
 	else if (input->next_ip_known)
 		native_walk_to(decoder, input->next_ip);
 	else
@@ -194,13 +194,13 @@ static void finish(struct native_decoder *decoder, const struct flow_engine_inpu
 	if (decoder->failed || decoder->out.status)
 		return;
 	decoder->at = decoder->end;
-	if (decoder->noting)
-		native_notes_flush(decoder);
+	if (decoder->events_pending)
+		native_pending_events_flush(decoder);
 	if (decoder->holding)
 		native_drop_held(decoder, input->has_next);
-	if (decoder->node)
+	if (decoder->region)
 		end_flow(decoder, input);
-	native_drop_space(decoder);
+	native_drop_address_space(decoder);
 	native_drop_mode(decoder);
 }
 
@@ -212,7 +212,7 @@ static void start(struct native_decoder *decoder, const struct flow_engine_input
 	decoder->begin = decoder->at = input->bytes;
 	decoder->end = input->bytes + input->size;
 	decoder->offset = input->segment->offset;
-	decoder->node = NULL;
+	decoder->region = NULL;
 	decoder->last_ip = 0;
 	decoder->disabled_ip = 0;
 	decoder->context = (struct ptl_pt_context){0};
@@ -221,8 +221,8 @@ static void start(struct native_decoder *decoder, const struct flow_engine_input
 	decoder->place = NATIVE_PLACE_KNOWN;
 	decoder->lost_cause = FLOW_GAP_NONE;
 	decoder->busy = 0;
-	decoder->note_count = 0;
-	decoder->notes_behind = decoder->notes_placed = false;
+	decoder->pending_count = 0;
+	decoder->pending_behind = decoder->pending_placed = false;
 	decoder->fup_owned = decoder->paging_due = decoder->vmcs_due = false;
 	decoder->mode_at = NULL;
 	decoder->cr3_end = NULL;
@@ -231,7 +231,7 @@ static void start(struct native_decoder *decoder, const struct flow_engine_input
 	decoder->stack_top = decoder->stack_count = 0;
 	decoder->stack_runs = 0;
 	decoder->stack_return = false;
-	decoder->bequeaths = input->calls_after != NULL;
+	decoder->keeps_calls = input->calls_after != NULL;
 	decoder->next_disabled = input->has_next && !input->next_ip_known;
 }
 
@@ -240,7 +240,7 @@ static void keep_calls(void *context)
 {
 	struct native_decoder *decoder = context;
 
-	if (decoder->at < decoder->end || decoder->bequeaths)
+	if (decoder->at < decoder->end || decoder->keeps_calls)
 		native_update_stack(decoder);
 	decoder->stack_runs = 0;
 }
@@ -249,8 +249,8 @@ void native_decoder_trim(struct native_decoder *decoder)
 {
 	if (native_code_size(decoder->code) > CODE_LIMIT)
 		native_code_forget(decoder->code);
-	if (native_words_full(&decoder->code->words))
-		native_words_forget(&decoder->code->words, &decoder->code->retired);
+	if (native_packet_words_full(&decoder->code->packet_words))
+		native_packet_words_forget(&decoder->code->packet_words, &decoder->code->retired);
 	native_code_drop(decoder->code);
 }
 
@@ -260,7 +260,7 @@ void native_decoder_begin(struct native_decoder *decoder, const struct flow_engi
 	start(decoder, input, sink);
 	if (decoder->end - decoder->at < PTL_PT_PSB_SIZE || !pass_psb(decoder))
 		native_end(decoder, FLOW_GAP_PACKET);
-	decoder->heir = input->calls_before ? input : NULL;
+	decoder->calls_input = input->calls_before ? input : NULL;
 	decoder->missing = 0;
 }
 
@@ -268,7 +268,7 @@ int native_decoder_end(struct native_decoder *decoder, const struct flow_engine_
 {
 	finish(decoder, input);
 	if (input->calls_after)
-		native_bequeath(decoder, input->calls_after);
+		native_return_stack_save(decoder, input->calls_after);
 	native_output_flush(&decoder->out);
 	if (decoder->no_memory)
 		return common_fail_memory("flow", native_code_size(decoder->code));

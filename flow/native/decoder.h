@@ -8,25 +8,25 @@
 
 #include "flow/segment/errata.h"
 #include "flow/segment/clock.h"
-#include "flow/native/node.h"
+#include "flow/native/region.h"
 #include "flow/native/output.h"
 
 #define NATIVE_STACK FLOW_CALLS_MAX
 
 /* Events that may wait for one FUP: a block has up to 32 items of each of a few kinds. */
-#define NATIVE_NOTES 128
+#define NATIVE_PENDING_EVENTS 128
 
-/* An event that waits for the FUP with its address: flow/native/note.h. */
-struct native_note {
+/* An event that waits for the FUP with its address: flow/native/pending_event.h. */
+struct native_pending_event {
 	uint64_t value;
 	uint8_t kind; /* enum flow_kind */
 	uint8_t type;
 	uint8_t item;
 };
 
-/* What is known of where flow is while there is no node. */
+/* What is known of where flow is while there is no region. */
 enum native_place {
-	NATIVE_PLACE_KNOWN,      /* there is a node, or packets are disabled */
+	NATIVE_PLACE_KNOWN,      /* there is a region, or packets are disabled */
 	NATIVE_PLACE_OVERFLOWED, /* an OVF came; a FUP or TIP.PGE tells where flow goes on */
 	NATIVE_PLACE_LOST,       /* a gap: any packet with an address does */
 };
@@ -55,15 +55,15 @@ struct native_decoder {
 	const uint8_t *cr3_end; /* behind the last PIP, if it was for a MOV to CR3 */
 	uint64_t offset;        /* in the stream, of begin */
 
-	/* Where the flow is: at the start of node, whose code has not been given out yet. */
-	struct native_node *node; /* NULL: packets are disabled, or the place is unknown */
-	uint64_t last_ip;         /* of IP compression */
-	uint64_t from;            /* of the pending FUP */
-	uint64_t disabled_ip;     /* where packets were last disabled; 0 unknown */
-	uint64_t paging;          /* of the pending PIP */
-	uint64_t vmcs;            /* of the pending VMCS */
-	uint64_t held_bits;       /* held_count TNT bits, the oldest highest */
-	uint64_t lost_from;       /* of the last gap */
+	/* Where the flow is: at the start of region, whose code has not been given out yet. */
+	struct native_region *region; /* NULL: packets are disabled, or the place is unknown */
+	uint64_t last_ip;             /* of IP compression */
+	uint64_t from;                /* of the pending FUP */
+	uint64_t disabled_ip;         /* where packets were last disabled; 0 unknown */
+	uint64_t paging;              /* of the pending PIP */
+	uint64_t vmcs;                /* of the pending VMCS */
+	uint64_t held_bits;           /* held_count TNT bits, the oldest highest */
+	uint64_t lost_from;           /* of the last gap */
 	struct ptl_pt_context context;
 	uint8_t mode;      /* 64, 32, 16 */
 	uint8_t next_mode; /* from the next TIP on; 0: no change */
@@ -81,37 +81,37 @@ struct native_decoder {
 	bool no_memory;
 	union {
 		struct {
-			bool has_from; /* a FUP waits for its TIP or TIP.PGD */
-			bool holding;  /* TNT bits wait for the TIP of a branch before them, which was deferred */
-			bool noting;   /* events wait for their FUP */
+			bool has_from;       /* a FUP waits for its TIP or TIP.PGD */
+			bool holding;        /* TNT bits wait for the TIP of a branch before them, which was deferred */
+			bool events_pending; /* events wait for their FUP */
 			bool none;
 		};
-		uint32_t busy; /* any of them: no packet is taken the quick way */
+		uint32_t busy; /* any of them: no packet is taken the fast way */
 	};
 
-	struct native_site *stack[NATIVE_STACK];
+	struct native_return_site *stack[NATIVE_STACK];
 	unsigned stack_top;
 	unsigned stack_count;
 	size_t stack_runs; /* of the batch: those whose calls are on the stack */
 	bool stack_return; /* the last of these ended with a return, which has not taken its address off yet */
 
 	/* A part of a segment whose CPU remembers calls from before it, which have not been asked for: see inherit.h. */
-	const struct flow_engine_input *heir; /* NULL: there are none */
-	bool bequeaths;                       /* the calls at its end are wanted */
-	uint64_t missing;                     /* so many of them have been taken off */
-	struct native_site inherited[NATIVE_STACK];
+	const struct flow_engine_input *calls_input; /* NULL: there are none */
+	bool keeps_calls;                            /* the calls at its end are wanted */
+	uint64_t missing;                            /* so many of them have been taken off */
+	struct native_return_site restored[NATIVE_STACK];
 
 	struct flow_errata errata;
 	bool next_disabled; /* at the segment's end, as the next one says */
-	bool fup_owned;     /* the next FUP is for the notes alone: no TIP follows it */
-	bool notes_behind;  /* the notes are of the branch that the next TIP or TIP.PGD reports, and stand behind it; */
-	bool notes_placed;  /* a FUP has told that it is at notes_from */
-	uint64_t notes_from;
-	uint8_t note_count;
-	struct native_note notes[NATIVE_NOTES];
+	bool fup_owned;     /* the next FUP is for the pending_events alone: no TIP follows it */
+	bool pending_behind; /* the pending_events are of the branch that the next TIP or TIP.PGD reports, and stand behind it; */
+	bool pending_placed; /* a FUP has told that it is at pending_from */
+	uint64_t pending_from;
+	uint8_t pending_count;
+	struct native_pending_event pending_events[NATIVE_PENDING_EVENTS];
 };
 
-struct native_lane;
+struct native_interleaved;
 
 /* Code and machine outlive the decoder. PTL_NO_MEMORY. */
 int native_decoder_open(struct native_decoder *decoder, struct native_source source, const struct ptl_machine *machine);
@@ -120,7 +120,7 @@ int native_decoder_join(struct native_decoder *decoder, struct native_decoder *o
 void native_decoder_close(struct native_decoder *decoder);
 
 /* Forgets all ways. All decoders of the code hand over what they have collected, as that points to ways. */
-void native_decoder_forget_ways(struct native_decoder *decoder);
+void native_decoder_forget_tnt_runs(struct native_decoder *decoder);
 
 /* All code may be another from here on; flow goes on at the same address. */
 void native_decoder_forget(struct native_decoder *decoder);
@@ -138,8 +138,8 @@ int native_decoder_run(struct native_decoder *decoder, const struct flow_engine_
 void native_decoder_trim(struct native_decoder *decoder);
 void native_decoder_begin(struct native_decoder *decoder, const struct flow_engine_input *input,
 			  const struct flow_sink *sink);
-/* Up to the segment's end; with a lane also to where native_lane_ready: then true. */
-bool native_decoder_read(struct native_decoder *decoder, const struct native_lane *lane);
+/* Up to the segment's end; with a slot also to where native_interleaved_ready: then true. */
+bool native_decoder_read(struct native_decoder *decoder, const struct native_interleaved *slot);
 int native_decoder_end(struct native_decoder *decoder, const struct flow_engine_input *input);
 
 #endif

@@ -6,11 +6,11 @@
 #include "flow/code/code_change.h"
 #include "flow/engine/engine.h"
 #include "flow/native/decoder.h"
-#include "flow/native/lane.h"
+#include "flow/native/interleaved.h"
 
 struct native_engine {
 	struct native_decoder decoder;
-	struct native_lane *lanes; /* NULL: nothing has been counted yet */
+	struct native_interleaved *interleaved; /* NULL: nothing has been counted yet */
 	struct flow_code *code;
 	struct flow_version version;
 	uint32_t process;
@@ -151,62 +151,62 @@ static bool fits(struct native_engine *engine, const struct flow_segment *segmen
 struct count {
 	struct native_engine *engine;
 	const struct flow_engine_feed *feed;
-	struct native_lane *waiting; /* for the others to end: its code is another */
+	struct native_interleaved *waiting; /* for the others to end: its code is another */
 	bool no_more;
 };
 
-/* Gives work to a free lane; negative ends all. */
+/* Gives work to a free slot; negative ends all. */
 static int fill(struct count *count, unsigned place)
 {
-	struct native_lane *lane = &count->engine->lanes[place];
-	int status = count->feed->next(count->feed->context, place, &lane->input, &lane->sink);
+	struct native_interleaved *slot = &count->engine->interleaved[place];
+	int status = count->feed->next(count->feed->context, place, &slot->input, &slot->sink);
 
 	if (status < 0)
 		return status;
 	count->no_more = !status;
-	if (status && fits(count->engine, lane->input.segment))
-		native_lane_start(lane);
+	if (status && fits(count->engine, slot->input.segment))
+		native_interleaved_start(slot);
 	else if (status)
-		count->waiting = lane;
+		count->waiting = slot;
 	return 0;
 }
 
-/* No lane is busy: the code may change. */
+/* No slot is busy: the code may change. */
 static int start_waiting(struct count *count)
 {
 	struct native_engine *engine = count->engine;
-	struct native_lane *lane = count->waiting;
+	struct native_interleaved *slot = count->waiting;
 	int status;
 
 	count->waiting = NULL;
-	select_before(engine, lane->input.segment);
+	select_before(engine, slot->input.segment);
 	native_decoder_trim(&engine->decoder);
-	if (keeps_its_code(engine, lane->input.segment)) {
-		native_lane_start(lane);
+	if (keeps_its_code(engine, slot->input.segment)) {
+		native_interleaved_start(slot);
 		return 0;
 	}
-	status = decode((struct flow_engine *)engine, &lane->input, &lane->sink);
-	return status < 0 ? status : count->feed->done(count->feed->context, (unsigned)(lane - engine->lanes));
+	status = decode((struct flow_engine *)engine, &slot->input, &slot->sink);
+	return status < 0 ? status : count->feed->done(count->feed->context, (unsigned)(slot - engine->interleaved));
 }
 
-/* Ends segments that are done and begins others; how many lanes are busy. */
-static int serve_lanes(struct count *count)
+/* Ends segments that are done and begins others; how many slots are busy. */
+static int serve_slots(struct count *count)
 {
 	int busy = 0;
 
-	for (unsigned i = 0; i < NATIVE_LANES; i++) {
-		struct native_lane *lane = &count->engine->lanes[i];
+	for (unsigned i = 0; i < NATIVE_INTERLEAVED; i++) {
+		struct native_interleaved *slot = &count->engine->interleaved[i];
 		int status = 0;
 
-		if (native_lane_done(lane, &status) && !status)
+		if (native_interleaved_done(slot, &status) && !status)
 			status = count->feed->done(count->feed->context, i);
 		if (status)
 			return status;
-		if (!lane->busy && !count->waiting && !count->no_more)
+		if (!slot->busy && !count->waiting && !count->no_more)
 			status = fill(count, i);
 		if (status < 0)
 			return status;
-		busy += lane->busy;
+		busy += slot->busy;
 	}
 	return busy;
 }
@@ -217,20 +217,20 @@ static int count_segments(struct flow_engine *base, const struct flow_engine_fee
 	struct count count = {.engine = engine, .feed = feed};
 	int busy = 0;
 
-	_Static_assert(NATIVE_LANES <= FLOW_ENGINE_PLACES, "a place for each lane");
-	if (!engine->lanes)
-		busy = native_lanes_open(&engine->lanes, &engine->decoder);
+	_Static_assert(NATIVE_INTERLEAVED <= FLOW_ENGINE_PLACES, "a place for each slot");
+	if (!engine->interleaved)
+		busy = native_interleaved_open(&engine->interleaved, &engine->decoder);
 	while (busy >= 0) {
-		busy = serve_lanes(&count);
+		busy = serve_slots(&count);
 		if (busy > 0)
-			native_lanes_count(engine->lanes);
+			native_interleaved_count(engine->interleaved);
 		else if (!busy && count.waiting)
 			busy = start_waiting(&count);
 		else if (!busy && count.no_more)
 			return 0;
 	}
-	for (unsigned i = 0; engine->lanes && i < NATIVE_LANES; i++)
-		engine->lanes[i].busy = engine->lanes[i].counting = false;
+	for (unsigned i = 0; engine->interleaved && i < NATIVE_INTERLEAVED; i++)
+		engine->interleaved[i].busy = engine->interleaved[i].counting = false;
 	return busy;
 }
 
@@ -240,7 +240,7 @@ static void close_engine(struct flow_engine *base)
 
 	if (!engine)
 		return;
-	native_lanes_close(engine->lanes);
+	native_interleaved_close(engine->interleaved);
 	native_decoder_close(&engine->decoder);
 	free(engine);
 }

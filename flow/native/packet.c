@@ -3,10 +3,10 @@
 #include "flow/native/packet.h"
 
 #include "flow/native/address.h"
-#include "flow/native/ahead.h"
+#include "flow/native/find_instruction.h"
 #include "flow/native/block.h"
-#include "flow/native/note.h"
-#include "flow/native/space.h"
+#include "flow/native/pending_event.h"
+#include "flow/native/mode_packet.h"
 #include "format/pt/last_ip.h"
 
 static void put_value(struct native_decoder *decoder, uint8_t kind, uint64_t value)
@@ -36,8 +36,8 @@ static void on_time(struct native_decoder *decoder, const struct ptl_pt_packet *
 static void lose_announced(struct native_decoder *decoder)
 {
 	if ((decoder->paging_due || decoder->vmcs_due) && !decoder->has_from && native_pass_far(decoder))
-		native_change_space(decoder, false, 0);
-	native_drop_space(decoder);
+		native_change_address_space(decoder, false, 0);
+	native_drop_address_space(decoder);
 	native_drop_mode(decoder);
 }
 
@@ -46,8 +46,8 @@ static void on_overflow(struct native_decoder *decoder)
 	struct flow_event *gap;
 	uint64_t ip;
 
-	if (decoder->noting)
-		native_notes_flush(decoder);
+	if (decoder->events_pending)
+		native_pending_events_flush(decoder);
 	decoder->fup_owned = false;
 	lose_announced(decoder);
 	gap = native_put(decoder, FLOW_GAP);
@@ -56,7 +56,7 @@ static void on_overflow(struct native_decoder *decoder)
 		gap->flags = FLOW_EVENT_HAS_TO;
 		gap->to = ip;
 	}
-	decoder->node = NULL;
+	decoder->region = NULL;
 	decoder->place = NATIVE_PLACE_OVERFLOWED;
 	decoder->last_ip = 0;
 	decoder->has_from = false;
@@ -82,27 +82,28 @@ static void on_tsx(struct native_decoder *decoder, const struct ptl_pt_packet *p
 			 : packet->mode_tsx.in_tx ? FLOW_TSX_SPECULATIVE
 						  : FLOW_TSX_COMMITTED;
 
-	native_note(decoder, (struct native_note){.kind = FLOW_TSX, .value = state});
+	native_pending_event(decoder, (struct native_pending_event){.kind = FLOW_TSX, .value = state});
 	/* An abort goes elsewhere: the same FUP serves the TIP that follows. */
-	if (decoder->node || (decoder->place == NATIVE_PLACE_LOST && decoder->lost_within))
+	if (decoder->region || (decoder->place == NATIVE_PLACE_LOST && decoder->lost_within))
 		decoder->fup_owned = state != FLOW_TSX_ABORTED;
 	else if (native_fup_follows(decoder, decoder->at + packet->size))
 		decoder->fup_owned = decoder->place != NATIVE_PLACE_OVERFLOWED;
 	else
-		native_notes_flush(decoder);
+		native_pending_events_flush(decoder);
 }
 
 static void on_ptwrite(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	uint64_t ip, next;
 
-	native_note(decoder, (struct native_note){.kind = FLOW_PTWRITE, .value = packet->ptwrite.payload});
+	native_pending_event(decoder,
+			     (struct native_pending_event){.kind = FLOW_PTWRITE, .value = packet->ptwrite.payload});
 	if (packet->ptwrite.ip)
 		decoder->fup_owned = true;
-	else if (native_find_ahead(decoder, NATIVE_PTWRITE, &ip, &next))
+	else if (native_find_instruction(decoder, NATIVE_PTWRITE, &ip, &next))
 		native_after_ptwrite(decoder, ip);
 	else
-		native_notes_flush(decoder);
+		native_pending_events_flush(decoder);
 }
 
 /* A trigger without FUP counts instructions: from the branch that the packet before told of, or the address of a FUP. */
@@ -112,8 +113,8 @@ static void on_trigger(struct native_decoder *decoder, const struct ptl_pt_packe
 	struct flow_event *event;
 	uint64_t ip;
 
-	if (!counts || !native_find_after(decoder, packet->trig.count, &ip) || !native_walk_to(decoder, ip)) {
-		native_note_packet(decoder, packet);
+	if (!counts || !native_find_counted(decoder, packet->trig.count, &ip) || !native_walk_to(decoder, ip)) {
+		native_pending_event_packet(decoder, packet);
 		return;
 	}
 	event = native_put(decoder, FLOW_TRIGGER);
@@ -129,16 +130,16 @@ static void on_paging(struct native_decoder *decoder, const struct ptl_pt_packet
 	uint64_t ip, next;
 
 	if (decoder->paging_due)
-		native_drop_space(decoder);
+		native_drop_address_space(decoder);
 	decoder->paging = packet->pip.cr3;
 	decoder->paging_guest = packet->pip.non_root;
 	decoder->paging_due = true;
-	if (!decoder->node) {
-		native_change_space(decoder, false, 0);
-	} else if (!decoder->has_from && native_find_ahead(decoder, NATIVE_WRITES_CR3, &ip, &next)) {
+	if (!decoder->region) {
+		native_change_address_space(decoder, false, 0);
+	} else if (!decoder->has_from && native_find_instruction(decoder, NATIVE_WRITES_CR3, &ip, &next)) {
 		if (!native_walk_to(decoder, next))
 			return;
-		native_change_space(decoder, false, 0);
+		native_change_address_space(decoder, false, 0);
 		native_go(decoder, next);
 		decoder->cr3_end = decoder->at + packet->size;
 	}
@@ -150,17 +151,17 @@ static void on_vmcs(struct native_decoder *decoder, const struct ptl_pt_packet *
 	uint64_t ip, next;
 
 	if (decoder->vmcs_due)
-		native_drop_space(decoder);
+		native_drop_address_space(decoder);
 	decoder->vmcs = packet->vmcs.base;
 	decoder->vmcs_due = true;
 	decoder->paging_first = decoder->paging_due && !decoder->has_from;
-	if (!decoder->node) {
-		native_change_space(decoder, false, 0);
+	if (!decoder->region) {
+		native_change_address_space(decoder, false, 0);
 	} else if (!decoder->has_from && !decoder->paging_due &&
-		   native_find_ahead(decoder, NATIVE_SETS_VMCS, &ip, &next) && native_reaches(decoder, next)) {
+		   native_find_instruction(decoder, NATIVE_SETS_VMCS, &ip, &next) && native_reaches(decoder, next)) {
 		if (!native_walk_to(decoder, next))
 			return;
-		native_change_space(decoder, false, 0);
+		native_change_address_space(decoder, false, 0);
 		native_go(decoder, next);
 	}
 }
@@ -189,7 +190,7 @@ static void on_rare(struct native_decoder *decoder, const struct ptl_pt_packet *
 	case PTL_PT_BEP:
 	case PTL_PT_CFE:
 	case PTL_PT_EVD:
-		native_note_packet(decoder, packet);
+		native_pending_event_packet(decoder, packet);
 		break;
 	case PTL_PT_TRIG:
 		on_trigger(decoder, packet);
@@ -232,10 +233,10 @@ static void on_branches(struct native_decoder *decoder, const struct ptl_pt_pack
 	bool lost = decoder->place == NATIVE_PLACE_LOST ||
 		    (decoder->place == NATIVE_PLACE_OVERFLOWED && decoder->errata.skd010);
 
-	if (decoder->node && !decoder->has_from)
+	if (decoder->region && !decoder->has_from)
 		native_take_bits(decoder, packet->tnt.bits, packet->tnt.count);
 	else if (!lost)
-		native_damage(decoder);
+		native_bad_packet(decoder);
 }
 
 /* Before these packets all TNT bits are used up, and no TIP is deferred. */

@@ -4,13 +4,13 @@
 
 #include "flow/native/address.h"
 #include "flow/native/block.h"
-#include "flow/native/inherit.h"
+#include "flow/native/return_stack.h"
 
 static void fail_memory(struct native_decoder *decoder)
 {
 	decoder->no_memory = true;
 	decoder->failed = true;
-	decoder->node = NULL;
+	decoder->region = NULL;
 }
 
 /* A stack without addresses stays so, but for calls before the part, which are not on it yet. */
@@ -46,16 +46,16 @@ void native_complete_stack(struct native_decoder *decoder)
 	decoder->stack_return = false;
 }
 
-static void enter(struct native_decoder *decoder, struct native_node *node)
+static void enter(struct native_decoder *decoder, struct native_region *region)
 {
-	decoder->node = node;
-	if (__builtin_expect(!node, 0))
+	decoder->region = region;
+	if (__builtin_expect(!region, 0))
 		fail_memory(decoder);
 }
 
 void native_go(struct native_decoder *decoder, uint64_t ip)
 {
-	enter(decoder, native_node_get(decoder->code, ip, decoder->mode));
+	enter(decoder, native_region_get(decoder->code, ip, decoder->mode));
 }
 
 void native_go_target(struct native_decoder *decoder, uint64_t ip)
@@ -63,31 +63,31 @@ void native_go_target(struct native_decoder *decoder, uint64_t ip)
 	enter(decoder, native_target_get(decoder->code, ip, decoder->mode));
 }
 
-/* The node has no more code, but the packets say that it went on. */
-static void dead_end(struct native_decoder *decoder, const struct native_node *node)
+/* The region has no more code, but the packets say that it went on. */
+static void dead_end(struct native_decoder *decoder, const struct native_region *region)
 {
-	bool missing = node->decision == NATIVE_NO_CODE;
+	bool missing = region->decision == NATIVE_NO_CODE;
 
-	native_leave(decoder, node);
-	native_gap(decoder, missing ? FLOW_GAP_CODE : FLOW_GAP_MISMATCH, node->stop_ip);
+	native_leave(decoder, region);
+	native_gap(decoder, missing ? FLOW_GAP_CODE : FLOW_GAP_MISMATCH, region->stop_ip);
 }
 
-/* Leaves nodes that need no packet; NULL after a gap. Stubs do not count: whether code was forgotten must not show. */
-static struct native_node *settle(struct native_decoder *decoder)
+/* Leaves regions that need no packet; NULL after a gap. Stubs do not count: whether code was forgotten must not show. */
+static struct native_region *settle(struct native_decoder *decoder)
 {
-	for (unsigned i = 0; decoder->node; i++) {
-		struct native_node *node = decoder->node;
+	for (unsigned i = 0; decoder->region; i++) {
+		struct native_region *region = decoder->region;
 
-		if (node->decision < NATIVE_CONTINUE)
-			return node;
-		if (node->decision > NATIVE_CONTINUE) {
-			dead_end(decoder, node);
-		} else if (i == NATIVE_LOOP_NODES) {
-			native_gap(decoder, FLOW_GAP_MISMATCH, node->here.ip);
+		if (region->decision < NATIVE_CONTINUE)
+			return region;
+		if (region->decision > NATIVE_CONTINUE) {
+			dead_end(decoder, region);
+		} else if (i == NATIVE_LOOP_REGIONS) {
+			native_gap(decoder, FLOW_GAP_MISMATCH, region->here.ip);
 		} else {
-			i -= node->stub;
-			native_leave(decoder, node);
-			enter(decoder, native_node_follow(decoder->code, node, 0));
+			i -= region->stub;
+			native_leave(decoder, region);
+			enter(decoder, native_region_follow(decoder->code, region, 0));
 		}
 	}
 	return NULL;
@@ -95,26 +95,26 @@ static struct native_node *settle(struct native_decoder *decoder)
 
 bool native_pass_far(struct native_decoder *decoder)
 {
-	struct native_node *node = decoder->node;
+	struct native_region *region = decoder->region;
 
-	for (unsigned i = 0; node && i < NATIVE_LOOP_NODES && node->decision == NATIVE_CONTINUE; i++)
-		node = native_node_follow(decoder->code, node, 0);
-	if (!node || node->decision != NATIVE_FAR)
+	for (unsigned i = 0; region && i < NATIVE_LOOP_REGIONS && region->decision == NATIVE_CONTINUE; i++)
+		region = native_region_follow(decoder->code, region, 0);
+	if (!region || region->decision != NATIVE_FAR)
 		return false;
-	node = settle(decoder);
-	if (node)
-		native_leave(decoder, node);
-	return node;
+	region = settle(decoder);
+	if (region)
+		native_leave(decoder, region);
+	return region;
 }
 
-/* The packet does not fit the branch at the node's end, which was executed all the same. */
-static void mismatch(struct native_decoder *decoder, const struct native_node *node)
+/* The packet does not fit the branch at the region's end, which was executed all the same. */
+static void mismatch(struct native_decoder *decoder, const struct native_region *region)
 {
-	const struct flow_block_run *run = &node->run.run;
+	const struct flow_block_run *run = &region->run.run;
 	/* Without blocks: the code was changed under TNT bits that waited for a TIP. */
-	const uint64_t from = run->count ? run->blocks[run->count - 1]->last_ip : node->here.ip;
+	const uint64_t from = run->count ? run->blocks[run->count - 1]->last_ip : region->here.ip;
 
-	native_leave(decoder, node);
+	native_leave(decoder, region);
 	native_gap(decoder, FLOW_GAP_MISMATCH, from);
 }
 
@@ -122,15 +122,15 @@ static void mismatch(struct native_decoder *decoder, const struct native_node *n
  * A return that a TNT bit tells of goes to the newest call that has not returned. If there is none, it was made in a
  * gap, or the packets do not fit.
  */
-static void take_return(struct native_decoder *decoder, struct native_node *node, unsigned taken)
+static void take_return(struct native_decoder *decoder, struct native_region *region, unsigned taken)
 {
-	uint64_t from = node->run.run.blocks[node->run.run.count - 1]->last_ip;
+	uint64_t from = region->run.run.blocks[region->run.run.count - 1]->last_ip;
 
-	native_leave(decoder, node);
+	native_leave(decoder, region);
 	native_update_stack(decoder);
 	decoder->stack_return = false;
-	if (taken && !decoder->stack_count && decoder->heir)
-		native_inherit(decoder);
+	if (taken && !decoder->stack_count && decoder->calls_input)
+		native_return_stack_restore(decoder);
 	if (taken && !decoder->stack_count && decoder->lost_cause) {
 		native_gap(decoder, decoder->lost_cause, decoder->lost_from);
 		return;
@@ -140,22 +140,22 @@ static void take_return(struct native_decoder *decoder, struct native_node *node
 		return;
 	}
 	decoder->stack_count--;
-	enter(decoder,
-	      native_site_follow(decoder->code, decoder->stack[--decoder->stack_top % NATIVE_STACK], decoder->mode));
+	enter(decoder, native_return_site_follow(decoder->code, decoder->stack[--decoder->stack_top % NATIVE_STACK],
+						 decoder->mode));
 }
 
 /* One bit, without memory of earlier ways; false: a TIP decides here, not a bit. */
 static bool take_bit(struct native_decoder *decoder, unsigned taken)
 {
-	struct native_node *node = settle(decoder);
+	struct native_region *region = settle(decoder);
 
-	if (!node)
+	if (!region)
 		return true;
-	if (node->decision == NATIVE_CONDITIONAL) {
-		native_leave(decoder, node);
-		enter(decoder, native_node_follow(decoder->code, node, taken));
-	} else if (node->decision == NATIVE_RETURN) {
-		take_return(decoder, node, taken);
+	if (region->decision == NATIVE_CONDITIONAL) {
+		native_leave(decoder, region);
+		enter(decoder, native_region_follow(decoder->code, region, taken));
+	} else if (region->decision == NATIVE_RETURN) {
+		take_return(decoder, region, taken);
 	} else {
 		return false;
 	}
@@ -175,34 +175,34 @@ static void hold(struct native_decoder *decoder, uint64_t bits, unsigned count)
 
 void native_drop_held(struct native_decoder *decoder, bool gap)
 {
-	struct native_node *node = decoder->node;
+	struct native_region *region = decoder->region;
 
 	decoder->holding = false;
-	if (node && node->stub) {
-		node = native_node_follow(decoder->code, node, 0);
-		enter(decoder, node);
+	if (region && region->stub) {
+		region = native_region_follow(decoder->code, region, 0);
+		enter(decoder, region);
 	}
-	if (!node)
+	if (!region)
 		return;
 	if (gap) {
-		mismatch(decoder, node);
+		mismatch(decoder, region);
 	} else {
-		native_leave(decoder, node);
-		decoder->node = NULL;
+		native_leave(decoder, region);
+		decoder->region = NULL;
 	}
 }
 
-/* The way of key from the current node, from memory or not; NULL without memory. */
-static const struct native_memo *find_way(struct native_decoder *decoder, uint32_t key)
+/* The way of key from the current region, from memory or not; NULL without memory. */
+static const struct native_tnt_entry *find_run(struct native_decoder *decoder, uint32_t key)
 {
-	const struct native_memo *memo;
+	const struct native_tnt_entry *entry;
 
-	if (native_memo_full(decoder->code))
-		native_decoder_forget_ways(decoder);
-	memo = native_memo_make(decoder->code, decoder->node, key);
-	if (!memo)
+	if (native_tnt_cache_full(decoder->code))
+		native_decoder_forget_tnt_runs(decoder);
+	entry = native_tnt_cache_add(decoder->code, decoder->region, key);
+	if (!entry)
 		fail_memory(decoder);
-	return memo;
+	return entry;
 }
 
 /*
@@ -211,49 +211,49 @@ static const struct native_memo *find_way(struct native_decoder *decoder, uint32
  */
 static unsigned take_known(struct native_decoder *decoder, uint64_t bits, unsigned count)
 {
-	const struct native_memo *table = decoder->code->memo;
+	const struct native_tnt_entry *table = decoder->code->tnt_cache;
 	struct native_output *out = &decoder->out;
-	uint64_t to = native_to(decoder->node);
+	uint64_t to = native_to(decoder->region);
 	size_t room = out->run_count < out->run_limit ? out->run_limit - out->run_count : 0;
 	const struct flow_block_run **runs = out->runs + out->run_count;
 	uint64_t instructions = 0, blocks = 0, branches = 0;
 	size_t steps = 0;
 
-	while (count >= NATIVE_MEMO_BITS && steps < room) {
-		uint32_t key = 1u << NATIVE_MEMO_BITS |
-			       ((uint32_t)(bits >> (count - NATIVE_MEMO_BITS)) & ((1u << NATIVE_MEMO_BITS) - 1));
-		const struct native_memo *memo = &table[(uint32_t)(to >> 48) ^ key];
+	while (count >= NATIVE_TNT_BITS && steps < room) {
+		uint32_t key = 1u << NATIVE_TNT_BITS |
+			       ((uint32_t)(bits >> (count - NATIVE_TNT_BITS)) & ((1u << NATIVE_TNT_BITS) - 1));
+		const struct native_tnt_entry *entry = &table[(uint32_t)(to >> 48) ^ key];
 
-		if (!native_memo_is_whole(memo, to))
+		if (!native_tnt_entry_is_whole(entry, to))
 			break;
-		runs[steps++] = &native_memo_way(memo)->run;
-		instructions += memo->instructions;
-		blocks += memo->blocks;
-		branches += memo->branches;
-		to = memo->to;
-		count -= NATIVE_MEMO_BITS;
+		runs[steps++] = &native_tnt_entry_run(entry)->run;
+		instructions += entry->instructions;
+		blocks += entry->blocks;
+		branches += entry->branches;
+		to = entry->to;
+		count -= NATIVE_TNT_BITS;
 	}
 	out->run_count += steps;
 	out->instructions += instructions;
 	out->block_count += blocks;
 	out->branches += branches;
-	decoder->node = native_to_node(to);
+	decoder->region = native_to_region(to);
 	return count;
 }
 
 void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned count)
 {
-	while (count && decoder->node) {
-		const struct native_memo *memo;
+	while (count && decoder->region) {
+		const struct native_tnt_entry *entry;
 		unsigned part;
 		uint32_t key;
 
-		if (count >= NATIVE_MEMO_BITS)
+		if (count >= NATIVE_TNT_BITS)
 			count = take_known(decoder, bits, count);
 		if (!count)
 			break;
 		/* Mostly a return to a call before this way: where it goes is not in any memory. */
-		if (decoder->node->decision != NATIVE_CONDITIONAL) {
+		if (decoder->region->decision != NATIVE_CONDITIONAL) {
 			if (!take_bit(decoder, bits >> (count - 1) & 1)) {
 				hold(decoder, bits, count);
 				return;
@@ -261,37 +261,37 @@ void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned co
 			count--;
 			continue;
 		}
-		part = count < NATIVE_MEMO_BITS ? count : NATIVE_MEMO_BITS;
+		part = count < NATIVE_TNT_BITS ? count : NATIVE_TNT_BITS;
 		key = 1u << part | ((uint32_t)(bits >> (count - part)) & ((1u << part) - 1));
-		memo = native_memo_slot(decoder->code, decoder->node, key);
-		if (!native_memo_is(memo, decoder->node))
-			memo = find_way(decoder, key);
-		if (!memo)
+		entry = native_tnt_cache_slot(decoder->code, decoder->region, key);
+		if (!native_tnt_entry_is(entry, decoder->region))
+			entry = find_run(decoder, key);
+		if (!entry)
 			return;
-		/* A node that is too long for any way. */
-		if (!native_memo_used(memo)) {
+		/* A region that is too long for any way. */
+		if (!native_tnt_entry_used(entry)) {
 			count--;
 			take_bit(decoder, bits >> count & 1);
 			continue;
 		}
-		native_output_counted(&decoder->out, native_memo_way(memo), memo->instructions, memo->blocks,
-				      memo->branches);
-		count -= native_memo_used(memo);
-		decoder->node = native_to_node(memo->to);
+		native_output_counted(&decoder->out, native_tnt_entry_run(entry), entry->instructions, entry->blocks,
+				      entry->branches);
+		count -= native_tnt_entry_used(entry);
+		decoder->region = native_to_region(entry->to);
 	}
 }
 
 void native_take_target_slowly(struct native_decoder *decoder, uint64_t ip)
 {
-	struct native_node *node = settle(decoder);
+	struct native_region *region = settle(decoder);
 
-	if (!node)
+	if (!region)
 		return;
-	if (node->decision == NATIVE_CONDITIONAL) {
-		mismatch(decoder, node);
+	if (region->decision == NATIVE_CONDITIONAL) {
+		mismatch(decoder, region);
 		return;
 	}
-	native_leave(decoder, node);
+	native_leave(decoder, region);
 	enter(decoder, native_target_get(decoder->code, ip, decoder->mode));
 }
 
@@ -305,15 +305,15 @@ static bool leave_block(struct native_decoder *decoder, const struct flow_block 
 	return run;
 }
 
-/* Gives out the node's blocks below `count` whole, and of the next one the part before ip. */
-static bool leave_part(struct native_decoder *decoder, const struct native_node *node, uint32_t count, uint64_t ip)
+/* Gives out the region's blocks below `count` whole, and of the next one the part before ip. */
+static bool leave_part(struct native_decoder *decoder, const struct native_region *region, uint32_t count, uint64_t ip)
 {
 	const struct flow_block *part;
 
-	const struct flow_block *const *blocks = node->run.run.blocks;
+	const struct flow_block *const *blocks = region->run.run.blocks;
 
-	if (count == node->run.run.count) {
-		native_leave(decoder, node);
+	if (count == region->run.run.count) {
+		native_leave(decoder, region);
 		return true;
 	}
 	for (uint32_t i = 0; i < count; i++)
@@ -336,36 +336,36 @@ static bool starts_instruction(const struct flow_block *block, uint64_t ip)
 	return at == ip;
 }
 
-/* Looks for ip in the node; 1 found and left, 0 not there, -1 no memory. */
-static int walk_in(struct native_decoder *decoder, const struct native_node *node, uint64_t ip)
+/* Looks for ip in the region; 1 found and left, 0 not there, -1 no memory. */
+static int walk_in(struct native_decoder *decoder, const struct native_region *region, uint64_t ip)
 {
-	for (uint32_t i = 0; i < node->run.run.count; i++)
-		if (starts_instruction(node->run.run.blocks[i], ip))
-			return leave_part(decoder, node, i, ip) ? 1 : -1;
+	for (uint32_t i = 0; i < region->run.run.count; i++)
+		if (starts_instruction(region->run.run.blocks[i], ip))
+			return leave_part(decoder, region, i, ip) ? 1 : -1;
 	/* Code that is missing does not matter if nothing of it was executed. */
-	if (node->decision > NATIVE_CONTINUE && node->stop_ip == ip)
-		return leave_part(decoder, node, node->run.run.count, ip) ? 1 : -1;
+	if (region->decision > NATIVE_CONTINUE && region->stop_ip == ip)
+		return leave_part(decoder, region, region->run.run.count, ip) ? 1 : -1;
 	return 0;
 }
 
 /*
- * What comes after a node was searched: found > 0 is there and left, 0 not there, < 0 no memory. Goes on to the next
- * node where no packet decides. 1: found; 0: look at the decoder's node; -1: it is not to be found, which has been
+ * What comes after a region was searched: found > 0 is there and left, 0 not there, < 0 no memory. Goes on to the next
+ * region where no packet decides. 1: found; 0: look at the decoder's region; -1: it is not to be found, which has been
  * put out.
  */
-static int pass_node(struct native_decoder *decoder, struct native_node *node, int found, uint64_t ip)
+static int pass_region(struct native_decoder *decoder, struct native_region *region, int found, uint64_t ip)
 {
 	if (found > 0)
 		return 1;
 	if (found < 0) {
 		fail_memory(decoder);
-	} else if (node->decision > NATIVE_CONTINUE) {
-		dead_end(decoder, node);
-	} else if (node->decision < NATIVE_CONTINUE) {
+	} else if (region->decision > NATIVE_CONTINUE) {
+		dead_end(decoder, region);
+	} else if (region->decision < NATIVE_CONTINUE) {
 		native_gap(decoder, FLOW_GAP_MISMATCH, ip);
 	} else {
-		native_leave(decoder, node);
-		enter(decoder, native_node_follow(decoder->code, node, 0));
+		native_leave(decoder, region);
+		enter(decoder, native_region_follow(decoder->code, region, 0));
 		return 0;
 	}
 	return -1;
@@ -373,65 +373,65 @@ static int pass_node(struct native_decoder *decoder, struct native_node *node, i
 
 bool native_walk_to(struct native_decoder *decoder, uint64_t ip)
 {
-	for (unsigned i = 0; i < NATIVE_LOOP_NODES && decoder->node; i++) {
-		struct native_node *node = decoder->node;
-		const bool stub = node->stub;
-		int passed = pass_node(decoder, node, walk_in(decoder, node, ip), ip);
+	for (unsigned i = 0; i < NATIVE_LOOP_REGIONS && decoder->region; i++) {
+		struct native_region *region = decoder->region;
+		const bool stub = region->stub;
+		int passed = pass_region(decoder, region, walk_in(decoder, region, ip), ip);
 
 		if (passed)
 			return passed > 0;
 		i -= stub;
 	}
-	if (decoder->node)
+	if (decoder->region)
 		native_gap(decoder, FLOW_GAP_MISMATCH, ip);
 	return false;
 }
 
-/* 1: the node was left, with the instruction at ip as its last one; 0: it is another. */
-static int walk_through_in(struct native_decoder *decoder, const struct native_node *node, uint64_t ip)
+/* 1: the region was left, with the instruction at ip as its last one; 0: it is another. */
+static int walk_through_in(struct native_decoder *decoder, const struct native_region *region, uint64_t ip)
 {
-	const struct flow_block_run *run = &node->run.run;
+	const struct flow_block_run *run = &region->run.run;
 
 	if (!run->count || run->blocks[run->count - 1]->last_ip != ip)
 		return 0;
-	native_leave(decoder, node);
+	native_leave(decoder, region);
 	return 1;
 }
 
 bool native_walk_through(struct native_decoder *decoder, uint64_t ip)
 {
-	for (unsigned i = 0; i < NATIVE_LOOP_NODES && decoder->node; i++) {
-		struct native_node *node = decoder->node;
-		const bool stub = node->stub;
-		int passed = pass_node(decoder, node, walk_through_in(decoder, node, ip), ip);
+	for (unsigned i = 0; i < NATIVE_LOOP_REGIONS && decoder->region; i++) {
+		struct native_region *region = decoder->region;
+		const bool stub = region->stub;
+		int passed = pass_region(decoder, region, walk_through_in(decoder, region, ip), ip);
 
 		if (passed)
 			return passed > 0;
 		i -= stub;
 	}
-	if (decoder->node)
+	if (decoder->region)
 		native_gap(decoder, FLOW_GAP_MISMATCH, ip);
 	return false;
 }
 
-static bool holds(const struct native_node *node, uint64_t ip)
+static bool holds(const struct native_region *region, uint64_t ip)
 {
-	for (uint32_t i = 0; i < node->run.run.count; i++)
-		if (starts_instruction(node->run.run.blocks[i], ip))
+	for (uint32_t i = 0; i < region->run.run.count; i++)
+		if (starts_instruction(region->run.run.blocks[i], ip))
 			return true;
-	return node->decision > NATIVE_CONTINUE && node->stop_ip == ip;
+	return region->decision > NATIVE_CONTINUE && region->stop_ip == ip;
 }
 
 bool native_reaches(struct native_decoder *decoder, uint64_t ip)
 {
-	struct native_node *node = decoder->node;
+	struct native_region *region = decoder->region;
 
-	for (unsigned i = 0; i < NATIVE_LOOP_NODES && node; i++) {
-		if (holds(node, ip))
+	for (unsigned i = 0; i < NATIVE_LOOP_REGIONS && region; i++) {
+		if (holds(region, ip))
 			return true;
-		if (node->decision != NATIVE_CONTINUE)
+		if (region->decision != NATIVE_CONTINUE)
 			return false;
-		node = native_node_follow(decoder->code, node, 0);
+		region = native_region_follow(decoder->code, region, 0);
 	}
 	return false;
 }
@@ -457,30 +457,30 @@ static bool leads_out(const struct flow_block *block, bool has_ip, uint64_t ip)
 	}
 }
 
-/* 1: the node was left where packets stopped; 0: that is not in the node; -1 no memory. */
-static int walk_out_in(struct native_decoder *decoder, struct native_node *node, bool has_ip, uint64_t ip)
+/* 1: the region was left where packets stopped; 0: that is not in the region; -1 no memory. */
+static int walk_out_in(struct native_decoder *decoder, struct native_region *region, bool has_ip, uint64_t ip)
 {
-	for (uint32_t i = 0; i < node->run.run.count; i++) {
-		const struct flow_block *block = node->run.run.blocks[i];
+	for (uint32_t i = 0; i < region->run.run.count; i++) {
+		const struct flow_block *block = region->run.run.blocks[i];
 		uint32_t paging = has_ip ? 0 : native_block_of(block)->paging;
 
 		if (paging && paging != block->size)
-			return leave_part(decoder, node, i, block->ip + paging) ? 1 : -1;
+			return leave_part(decoder, region, i, block->ip + paging) ? 1 : -1;
 		if (!paging && !leads_out(block, has_ip, ip))
 			continue;
-		if (i + 1 == node->run.run.count) {
-			node->out_known = has_ip;
-			node->out_ip = ip;
-			node->out_resume = native_resume_ip(block, has_ip, ip);
-		} else if (block->branch && node->run.run.blocks[i + 1]) {
-			return leave_part(decoder, node, i + 1, node->run.run.blocks[i + 1]->ip) ? 1 : -1;
+		if (i + 1 == region->run.run.count) {
+			region->out_known = has_ip;
+			region->out_ip = ip;
+			region->out_resume = native_resume_ip(block, has_ip, ip);
+		} else if (block->branch && region->run.run.blocks[i + 1]) {
+			return leave_part(decoder, region, i + 1, region->run.run.blocks[i + 1]->ip) ? 1 : -1;
 		}
-		native_leave(decoder, node);
+		native_leave(decoder, region);
 		return 1;
 	}
 	/* Flow stopped right before code that is missing: nothing of that was executed. */
-	if (has_ip && node->run.run.count && node->decision > NATIVE_CONTINUE && node->stop_ip == ip) {
-		native_leave(decoder, node);
+	if (has_ip && region->run.run.count && region->decision > NATIVE_CONTINUE && region->stop_ip == ip) {
+		native_leave(decoder, region);
 		return 1;
 	}
 	return 0;
@@ -488,22 +488,22 @@ static int walk_out_in(struct native_decoder *decoder, struct native_node *node,
 
 bool native_walk_out(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
-	for (unsigned i = 0; i < NATIVE_LOOP_NODES && decoder->node; i++) {
-		struct native_node *node = decoder->node;
-		const bool stub = node->stub;
+	for (unsigned i = 0; i < NATIVE_LOOP_REGIONS && decoder->region; i++) {
+		struct native_region *region = decoder->region;
+		const bool stub = region->stub;
 		int passed;
 
-		if (has_ip ? node->out_known && node->out_ip == ip
-			   : node->decision == NATIVE_FAR && !(node->notable & NATIVE_WRITES_CR3)) {
-			native_leave(decoder, node);
+		if (has_ip ? region->out_known && region->out_ip == ip
+			   : region->decision == NATIVE_FAR && !(region->notable & NATIVE_WRITES_CR3)) {
+			native_leave(decoder, region);
 			return true;
 		}
-		passed = pass_node(decoder, node, walk_out_in(decoder, node, has_ip, ip), ip);
+		passed = pass_region(decoder, region, walk_out_in(decoder, region, has_ip, ip), ip);
 		if (passed)
 			return passed > 0;
 		i -= stub;
 	}
-	if (decoder->node)
+	if (decoder->region)
 		native_gap(decoder, FLOW_GAP_MISMATCH, ip);
 	return false;
 }

@@ -3,10 +3,10 @@
 #ifndef FLOW_NATIVE_WALK_H
 #define FLOW_NATIVE_WALK_H
 
-#include "flow/native/lost.h"
+#include "flow/native/resynchronise.h"
 
 /* Nodes that may follow each other without a packet: what is longer is an endless loop. */
-#define NATIVE_LOOP_NODES 1024
+#define NATIVE_LOOP_REGIONS 1024
 
 /* Puts flow at ip; the code there is not given out yet. */
 void native_go(struct native_decoder *decoder, uint64_t ip);
@@ -28,7 +28,7 @@ static inline void native_clear_stack(struct native_decoder *decoder)
 	decoder->stack_count = 0;
 	decoder->stack_runs = decoder->out.run_count;
 	decoder->stack_return = false;
-	decoder->heir = NULL;
+	decoder->calls_input = NULL;
 }
 
 /* Takes count TNT bits, the oldest highest: any number, in any state. */
@@ -58,26 +58,26 @@ bool native_walk_out(struct native_decoder *decoder, bool has_ip, uint64_t ip);
 /* Gives out all code up to a far transfer, if flow gets to one without another packet; false: it does not. */
 bool native_pass_far(struct native_decoder *decoder);
 
-/* Gives out all code of the node. */
-static inline void native_leave(struct native_decoder *decoder, const struct native_node *node)
+/* Gives out all code of the region. */
+static inline void native_leave(struct native_decoder *decoder, const struct native_region *region)
 {
-	native_output_run(&decoder->out, &node->run);
+	native_output_run(&decoder->out, &region->run);
 }
 
-/* A TIP without FUP: the branch at the node's end leads to ip. */
+/* A TIP without FUP: the branch at the region's end leads to ip. */
 static inline void native_take_target(struct native_decoder *decoder, uint64_t ip)
 {
-	struct native_node *node = decoder->node;
+	struct native_region *region = decoder->region;
 	struct native_target *target = native_target_slot(decoder->code, ip);
 
-	if (__builtin_expect(!native_target_is(target, ip, decoder->mode) || node->decision == NATIVE_CONDITIONAL ||
-				     node->decision >= NATIVE_CONTINUE,
+	if (__builtin_expect(!native_target_is(target, ip, decoder->mode) || region->decision == NATIVE_CONDITIONAL ||
+				     region->decision >= NATIVE_CONTINUE,
 			     0)) {
 		native_take_target_slowly(decoder, ip);
 		return;
 	}
-	native_leave(decoder, node);
-	decoder->node = native_to_node(target->to);
+	native_leave(decoder, region);
+	decoder->region = native_to_region(target->to);
 }
 
 #endif

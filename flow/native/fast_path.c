@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A loop over packets whose state is in registers, and over words of them where they are known. */
+#include "flow/native/fast_path.h"
+
+#include "flow/native/fast_path_word.h"
+#include "flow/native/packet_word.h"
+
+static inline struct native_fast_path begin(const struct native_decoder *decoder)
+{
+	const struct native_output *out = &decoder->out;
+
+	return (struct native_fast_path){
+		.tnt_cache = decoder->code->tnt_cache,
+		.targets = decoder->code->targets,
+		.at = decoder->at,
+		.to = decoder->region ? native_to(decoder->region) : 0,
+		.last_ip = decoder->last_ip,
+		.disabled_ip = decoder->disabled_ip,
+		.runs = out->runs + out->run_count,
+		.events = out->events + out->event_count,
+		.instructions = out->instructions,
+		.blocks = out->block_count,
+		.branches = out->branches,
+	};
+}
+
+static inline void end(struct native_decoder *decoder, const struct native_fast_path *fast)
+{
+	struct native_output *out = &decoder->out;
+
+	/* The mark that was due stands before the first of the new runs. */
+	if (!out->run_limit && fast->runs != out->runs + out->run_count)
+		native_output_turn(out);
+	decoder->at = fast->at;
+	decoder->region = native_to_region(fast->to);
+	decoder->last_ip = fast->last_ip;
+	decoder->disabled_ip = fast->disabled_ip;
+	out->run_count = (size_t)(fast->runs - out->runs);
+	out->event_count = (size_t)(fast->events - out->events);
+	out->instructions = fast->instructions;
+	out->block_count = fast->blocks;
+	out->branches = fast->branches;
+}
+
+/* Takes packets one by one. */
+static inline void take_packets(struct native_decoder *decoder, struct native_fast_path *fast,
+				const struct native_fast_path_ends *ends)
+{
+	while (decoder->end - fast->at > PTL_PT_PACKET_MAX && fast->runs < ends->runs && fast->events < ends->events) {
+		uint64_t word = common_load64(fast->at);
+		unsigned padding; /* bits */
+
+		/* CPUs pad a lot, by any number of bytes: no branch a byte. */
+		if (!word) {
+			fast->at += 8;
+			continue;
+		}
+		padding = (unsigned)__builtin_ctzll(word) & ~7u;
+		fast->at += padding >> 3;
+		if (!native_fast_path_take(decoder, fast, word >> padding & 0xff))
+			break;
+	}
+}
+
+/* Apart from native_fast_path, whose state stays in registers. */
+static __attribute__((noinline)) void take_words(struct native_decoder *decoder,
+						 const struct native_fast_path_ends *ends)
+{
+	struct native_fast_path fast = begin(decoder);
+
+	if (!native_packet_words_open(&decoder->code->packet_words))
+		return;
+	native_fast_path_words(decoder, &fast, ends);
+	end(decoder, &fast);
+}
+
+void native_fast_path(struct native_decoder *decoder)
+{
+	const struct native_output *out = &decoder->out;
+	const struct native_fast_path_ends ends = {out->runs + NATIVE_BATCH_RUNS, out->events + NATIVE_BATCH_EVENTS};
+	struct native_packet_words *words = &decoder->code->packet_words;
+	struct native_fast_path fast;
+
+	if (decoder->busy || decoder->context.bip_bytes || decoder->next_mode || decoder->paging_due ||
+	    decoder->vmcs_due || (!out->run_limit && out->mark_count == NATIVE_BATCH_EVENTS))
+		return;
+	if (words->rest <= 0 && (decoder->region || decoder->place == NATIVE_PLACE_KNOWN))
+		take_words(decoder, &ends);
+	fast = begin(decoder);
+	take_packets(decoder, &fast, &ends);
+	if (words->rest > 0)
+		words->rest -= fast.at - decoder->at;
+	end(decoder, &fast);
+}

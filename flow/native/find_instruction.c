@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Looks ahead for the instruction that a packet without address refers to. */
+#include "flow/native/find_instruction.h"
+
+#include "flow/code/instruction.h"
+#include "flow/native/block.h"
+
+typedef bool is_function(const struct flow_instruction *instruction, const uint8_t *code);
+
+static bool is_ptwrite(const struct flow_instruction *instruction, const uint8_t *code)
+{
+	(void)code;
+	return instruction->ptwrite;
+}
+
+static bool writes_cr3(const struct flow_instruction *instruction, const uint8_t *code)
+{
+	(void)code;
+	return instruction->writes_cr3;
+}
+
+static bool sets_vmcs(const struct flow_instruction *instruction, const uint8_t *code)
+{
+	/* VMCLEAR is VMPTRLD with a prefix. */
+	return instruction->sets_vmcs && code[0] != 0x66;
+}
+
+/* The first instruction in the block of the kind that `is` asks for. */
+static bool find_in_block(const struct flow_block *block, is_function *is, uint64_t *ip, uint64_t *next)
+{
+	const uint8_t *code = block->code;
+	uint64_t at = block->ip;
+
+	for (uint32_t k = 0; k < block->instructions; k++) {
+		struct flow_instruction instruction;
+
+		if (flow_instruction_decode(code, block->lengths[k], block->mode, at, &instruction) == 0 &&
+		    is(&instruction, code)) {
+			*ip = at;
+			*next = at + block->lengths[k];
+			return true;
+		}
+		code += block->lengths[k];
+		at += block->lengths[k];
+	}
+	return false;
+}
+
+static is_function *function_of(unsigned notable)
+{
+	switch (notable) {
+	case NATIVE_PTWRITE:
+		return is_ptwrite;
+	case NATIVE_WRITES_CR3:
+		return writes_cr3;
+	default:
+		return sets_vmcs;
+	}
+}
+
+bool native_find_instruction(const struct native_decoder *decoder, unsigned notable, uint64_t *ip, uint64_t *next)
+{
+	struct native_region *region = decoder->region;
+
+	for (unsigned i = 0; region && i < NATIVE_LOOP_REGIONS; i++) {
+		for (uint32_t k = 0; k < region->run.run.count && region->notable & notable; k++)
+			if (native_block_of(region->run.run.blocks[k])->notable & notable &&
+			    find_in_block(region->run.run.blocks[k], function_of(notable), ip, next))
+				return true;
+		if (region->decision != NATIVE_CONTINUE)
+			return false;
+		region = native_region_follow(decoder->code, region, 0);
+	}
+	return false;
+}
+
+/* In the region; false: `*count` instructions are left behind it. */
+static bool find_counted(const struct native_region *region, uint32_t *count, uint64_t *ip)
+{
+	for (uint32_t k = 0; k < region->run.run.count; k++) {
+		const struct flow_block *block = region->run.run.blocks[k];
+
+		if (*count < block->instructions) {
+			*ip = block->ip;
+			for (uint32_t i = 0; i < *count; i++)
+				*ip += block->lengths[i];
+			return true;
+		}
+		*count -= block->instructions;
+	}
+	*ip = region->stop_ip;
+	return !*count && region->decision > NATIVE_CONTINUE;
+}
+
+bool native_find_counted(const struct native_decoder *decoder, uint32_t count, uint64_t *ip)
+{
+	struct native_region *region = decoder->region;
+
+	for (unsigned i = 0; region && i < NATIVE_LOOP_REGIONS; i++) {
+		if (find_counted(region, &count, ip))
+			return true;
+		if (region->decision != NATIVE_CONTINUE)
+			return false;
+		region = native_region_follow(decoder->code, region, 0);
+	}
+	return false;
+}

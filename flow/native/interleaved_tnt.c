@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Counts TNT packets by tnt16, three for a whole one, several slots interleaved. */
+#include "flow/native/interleaved_tnt.h"
+
+#include "common/bytes.h"
+#include "flow/native/tnt16.h"
+#include "flow/native/walk.h"
+
+/* Bytes that a slot takes in its turn at most: an MTC and a TNT-64 packet. */
+#define TURN 10
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* ---- the decoder's state and the slot's ------------------------------------------------------------------- */
+
+/* The context of the decoder's region and return stack; 0: there is none. */
+static uint32_t context_of(struct native_decoder *decoder)
+{
+	struct native_tnt16 *tnt16 = &decoder->code->tnt16;
+	uint32_t context = 0;
+
+	for (unsigned i = decoder->stack_count; i > 0; i--) {
+		struct native_return_site *return_site = decoder->stack[(decoder->stack_top - i) % NATIVE_STACK];
+		struct native_region *region = native_return_site_follow(decoder->code, return_site, decoder->mode);
+
+		context = region ? native_context_get(tnt16, region, context) : 0;
+		if (!context)
+			return 0;
+	}
+	return native_context_get(tnt16, decoder->region, context);
+}
+
+bool native_interleaved_tnt_goes_on(const struct native_interleaved *slot)
+{
+	return slot->context != NATIVE_CONTEXT_LOST && !slot->stopped && slot->decoder.code->tnt16.credit >= 0;
+}
+
+static void give_back(struct native_interleaved *slot)
+{
+	struct native_decoder *decoder = &slot->decoder;
+	const struct native_tnt16 *tnt16 = &decoder->code->tnt16;
+	const struct native_context *context = native_context_of(tnt16, slot->context);
+
+	decoder->region = context->region;
+	decoder->stack_count = context->depth;
+	decoder->stack_top = context->depth % NATIVE_STACK;
+	for (unsigned i = context->depth; i > 0; i--) {
+		context = native_context_of(tnt16, context->under);
+		decoder->stack[i - 1] = &context->region->here;
+	}
+	native_interleaved_give_back(slot, slot->here);
+}
+
+void native_interleaved_tnt_end(struct native_interleaved *slot)
+{
+	struct native_decoder *decoder = &slot->decoder;
+	const bool fits = slot->context != NATIVE_CONTEXT_LOST;
+
+	native_tnt16_end(&decoder->code->tnt16, (uint64_t)(slot->here - decoder->at) / sizeof(uint64_t));
+	/* No bits are taken from these packets again, nor from one that none can be taken from. */
+	if (!fits || slot->here == decoder->at)
+		slot->refused = slot->here + 1;
+	if (fits)
+		give_back(slot);
+}
+
+/* ---- tnt16 ------------------------------------------------------------------------------------------------- */
+
+/* What tnt16 change, so that it is in registers. */
+struct position {
+	const uint8_t *at;
+	uint64_t sums;
+	uint64_t context;
+};
+
+/* `shifted`: see native_tnt16_place. */
+INLINE void take_window(struct native_code *code, struct native_tnt16_entry *table, struct position *position,
+			size_t part, uint64_t shifted)
+{
+	const uint64_t place = native_tnt16_place(position->context, shifted);
+
+	if (__builtin_expect(native_tnt16_at(table + part, place)->tag != position->context, 0))
+		native_tnt16_find(code, part, position->context, place);
+	position->context = native_tnt16_at(table + part, place)->to;
+	position->sums += native_tnt16_at(table + part, place)->sums;
+}
+
+INLINE struct position load(const struct native_interleaved *slot)
+{
+	return (struct position){.at = slot->here, .context = slot->context};
+}
+
+INLINE void store(struct native_interleaved *slot, const struct position *position)
+{
+	slot->here = position->at;
+	slot->context = (uint32_t)position->context;
+	slot->blocks += NATIVE_TNT16_SUM_BLOCKS(position->sums);
+	slot->instructions += NATIVE_TNT16_SUM_INSTRUCTIONS(position->sums);
+}
+
+/* The bits of any TNT packet. */
+static void take_bits(struct native_code *code, struct position *position, uint64_t bits, unsigned count)
+{
+	struct native_tnt16_entry *table = code->tnt16.table;
+	const unsigned first = count % NATIVE_TNT16_BITS;
+	const uint64_t first_bits = bits >> (count - first);
+
+	if (first == NATIVE_TNT16_FIRST_BITS)
+		take_window(code, table, position, NATIVE_TNT16_FIRST, first_bits << 4);
+	else if (first)
+		take_window(code, table, position, NATIVE_TNT16_SHORT, (first_bits | 1u << first) << 4);
+	for (count -= first; count; count -= NATIVE_TNT16_BITS)
+		take_window(code, table, position, 0, (bits >> (count - NATIVE_TNT16_BITS) & 0xffff) << 4);
+}
+
+/* Packets between whole ones, up to the next of these, or the slot stops. */
+static void pass(struct native_interleaved *slot)
+{
+	struct position position = load(slot);
+
+	slot->stopped = true;
+	for (unsigned i = 0; slot->limit - position.at >= TURN && i < NATIVE_TNT16_SUMMED / 3; i++) {
+		struct ptl_pt_packet packet;
+		int size;
+
+		slot->stopped = !native_is_full_tnt(common_load64(position.at));
+		if (!slot->stopped)
+			break;
+		size = native_interleaved_packet(slot, position.at, &packet);
+		if (!size)
+			break;
+		if (packet.kind == PTL_PT_TNT_8 || packet.kind == PTL_PT_TNT_64)
+			take_bits(slot->decoder.code, &position, packet.tnt.bits, packet.tnt.count);
+		position.at += size;
+	}
+	store(slot, &position);
+}
+
+/* False: no tnt16 can be made here. */
+static bool enter_context(struct native_interleaved *slot)
+{
+	struct native_decoder *decoder = &slot->decoder;
+	struct native_tnt16 *tnt16 = &decoder->code->tnt16;
+
+	native_complete_stack(decoder);
+	if (!native_tnt16_begin(tnt16, decoder->stack_count))
+		return false;
+	slot->context = context_of(decoder);
+	if (!slot->context)
+		native_tnt16_end(tnt16, 0);
+	return slot->context;
+}
+
+bool native_interleaved_tnt_begin(struct native_interleaved *slot)
+{
+	const struct native_decoder *decoder = &slot->decoder;
+	const ptrdiff_t left = decoder->end - decoder->at;
+
+	if (!enter_context(slot)) {
+		slot->refused = decoder->at + (left < NATIVE_INTERLEAVED_WAIT ? left : NATIVE_INTERLEAVED_WAIT);
+		return false;
+	}
+	slot->clock = decoder->clock;
+	slot->here = decoder->at;
+	slot->limit = decoder->end - PTL_PT_PACKET_MAX;
+	slot->blocks = slot->instructions = 0;
+	pass(slot);
+	return true;
+}
+
+static __attribute__((noinline)) void take_mtc(struct native_interleaved *slot, uint64_t word)
+{
+	flow_clock_mtc(&slot->clock, (uint8_t)(word >> 8));
+}
+
+/* A whole TNT-64 packet, and an MTC before it, which is what there most often is; false: there is something else. */
+INLINE bool take_packet(struct native_code *code, struct native_interleaved *slot, struct native_tnt16_entry *table,
+			struct position *position)
+{
+	uint64_t word = common_load64(position->at);
+
+	if (__builtin_expect(native_is_mtc(word), 0)) {
+		take_mtc(slot, word);
+		position->at += 2;
+		word = common_load64(position->at);
+	}
+	if (__builtin_expect((uint16_t)word != NATIVE_TNT_64, 0) || __builtin_expect((int64_t)word >= 0, 0))
+		return false;
+	take_window(code, table, position, NATIVE_TNT16_FIRST, word >> 44 & 0x7fff0);
+	take_window(code, table, position, 0, word >> 28 & 0xffff0);
+	take_window(code, table, position, 0, word >> 12 & 0xffff0);
+	position->at += sizeof(word);
+	return true;
+}
+
+/* How often packets can be taken from all slots without coming near an end. */
+static size_t turns_of(struct native_interleaved *const *slots, unsigned count)
+{
+	size_t turns = NATIVE_TNT16_SUMMED / 3;
+
+	for (unsigned i = 0; i < count; i++)
+		if ((size_t)(slots[i]->limit - slots[i]->here) / TURN < turns)
+			turns = (size_t)(slots[i]->limit - slots[i]->here) / TURN;
+	return turns;
+}
+
+static void run_four(struct native_code *code, struct native_interleaved *const *slots)
+{
+	struct native_tnt16_entry *table = code->tnt16.table;
+	struct native_interleaved *const a = slots[0], *const b = slots[1], *const c = slots[2], *const d = slots[3];
+	struct position first = load(a), second = load(b), third = load(c), fourth = load(d);
+
+	for (size_t turns = turns_of(slots, 4); turns; turns--)
+		if (!take_packet(code, a, table, &first) || !take_packet(code, b, table, &second) ||
+		    !take_packet(code, c, table, &third) || !take_packet(code, d, table, &fourth))
+			break;
+	store(a, &first);
+	store(b, &second);
+	store(c, &third);
+	store(d, &fourth);
+}
+
+static void run_two(struct native_code *code, struct native_interleaved *const *slots)
+{
+	struct native_tnt16_entry *table = code->tnt16.table;
+	struct native_interleaved *const a = slots[0], *const b = slots[1];
+	struct position first = load(a), second = load(b);
+
+	for (size_t turns = turns_of(slots, 2); turns; turns--)
+		if (!take_packet(code, a, table, &first) || !take_packet(code, b, table, &second))
+			break;
+	store(a, &first);
+	store(b, &second);
+}
+
+static void run_one(struct native_code *code, struct native_interleaved *slot)
+{
+	struct position position = load(slot);
+
+	for (size_t turns = turns_of(&slot, 1); turns && take_packet(code, slot, code->tnt16.table, &position); turns--)
+		;
+	store(slot, &position);
+}
+
+void native_interleaved_tnt_run(struct native_code *code, struct native_interleaved *const *slots, unsigned count)
+{
+	unsigned i;
+
+	for (i = 0; i + 3 < count; i += 4)
+		run_four(code, slots + i);
+	for (; i + 1 < count; i += 2)
+		run_two(code, slots + i);
+	if (i < count)
+		run_one(code, slots[i]);
+	for (i = 0; i < count; i++)
+		pass(slots[i]);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The mode and the address space that a far transfer leads to: SDM, "MODE Packets", "PIP Packet", "VMCS Packet". */
+#include "flow/native/mode_packet.h"
+
+#include "flow/native/pending_event.h"
+
+uint8_t native_mode_of(const struct ptl_pt_packet *packet)
+{
+	if (packet->mode_exec.cs_l)
+		return 64;
+	return packet->mode_exec.cs_d ? 32 : 16;
+}
+
+struct flow_event *native_put_mode(struct native_decoder *decoder)
+{
+	struct flow_event *event = native_put(decoder, FLOW_EXEC_MODE);
+
+	decoder->mode = decoder->next_mode;
+	decoder->next_mode = 0;
+	event->value = decoder->mode;
+	event->type = decoder->next_interrupts;
+	return event;
+}
+
+/* MODE.Exec holds from the address of the TIP or TIP.PGE behind it on. */
+void native_change_mode(struct native_decoder *decoder, uint64_t ip)
+{
+	struct flow_event *event;
+
+	if (!decoder->next_mode)
+		return;
+	event = native_put_mode(decoder);
+	event->flags = FLOW_EVENT_HAS_TO;
+	event->to = ip;
+}
+
+static void put_address_space(struct native_decoder *decoder, uint8_t flags, uint64_t from)
+{
+	struct flow_event *event;
+
+	/* With an interrupt, VMCS goes first: it says whose page table it is. Else they come as they came. */
+	for (unsigned i = 0; i < 2; i++) {
+		bool paging = (i == 0) == decoder->paging_first;
+
+		if (paging ? !decoder->paging_due : !decoder->vmcs_due)
+			continue;
+		event = native_put(decoder, paging ? FLOW_PAGING : FLOW_VMCS);
+		event->value = paging ? decoder->paging : decoder->vmcs;
+		event->type = paging && decoder->paging_guest;
+		event->flags = flags;
+		event->from = from;
+	}
+	decoder->vmcs_due = decoder->paging_due = decoder->paging_first = false;
+}
+
+/* What a far transfer changed besides the instruction pointer: before the code that it led to. */
+void native_change_address_space(struct native_decoder *decoder, bool has_from, uint64_t from)
+{
+	put_address_space(decoder, has_from ? FLOW_EVENT_HAS_FROM : 0, from);
+}
+
+void native_drop_address_space(struct native_decoder *decoder)
+{
+	put_address_space(decoder, FLOW_EVENT_UNPLACED, 0);
+}
+
+void native_drop_mode(struct native_decoder *decoder)
+{
+	if (decoder->next_mode)
+		native_put_mode(decoder)->flags = FLOW_EVENT_UNPLACED;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Loses the flow, and finds it again at the next address that packets tell. */
+#include "flow/native/resynchronise.h"
+
+#include "flow/native/pending_event.h"
+#include "flow/native/mode_packet.h"
+#include "flow/native/walk.h"
+#include "flow/segment/packets.h"
+#include "format/pt/last_ip.h"
+
+/* A packet that says where flow is, or that there is none. */
+static bool has_place(const struct ptl_pt_packet *packet)
+{
+	switch (packet->kind) {
+	case PTL_PT_TIP:
+	case PTL_PT_TIP_PGE:
+	case PTL_PT_FUP:
+		return packet->ip.form != PTL_PT_IP_NONE;
+	case PTL_PT_TIP_PGD:
+	case PTL_PT_OVF:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Bytes from the packet at hand to the end of the first one that tells of a place again. */
+static uint64_t skipped_bytes(const struct native_decoder *decoder)
+{
+	struct ptl_pt_context context = decoder->context;
+	const uint8_t *at = decoder->at;
+	struct ptl_pt_packet packet;
+
+	while (at < decoder->end) {
+		int size = native_read(decoder, at, &context, &packet);
+
+		if (size < 0 || packet.kind == PTL_PT_PSB)
+			break;
+		at += size;
+		if (has_place(&packet))
+			break;
+	}
+	return (uint64_t)(at - decoder->at);
+}
+
+static void put_gap(struct native_decoder *decoder, enum flow_gap_cause cause, uint64_t from, uint64_t size)
+{
+	struct flow_event *gap = native_put(decoder, FLOW_GAP);
+
+	gap->cause = (uint8_t)cause;
+	gap->flags = from || cause == FLOW_GAP_CODE ? FLOW_EVENT_HAS_FROM : 0;
+	gap->from = from;
+	gap->size = size;
+}
+
+void native_gap(struct native_decoder *decoder, enum flow_gap_cause cause, uint64_t from)
+{
+	if (decoder->failed)
+		return;
+	native_drop_address_space(decoder);
+	put_gap(decoder, cause, from, skipped_bytes(decoder));
+	if (decoder->place == NATIVE_PLACE_KNOWN)
+		decoder->lost_within = decoder->region != NULL;
+	decoder->place = NATIVE_PLACE_LOST;
+	decoder->region = NULL;
+	decoder->has_from = decoder->holding = false;
+	decoder->disabled_ip = 0;
+	native_clear_stack(decoder);
+	decoder->lost_cause = (uint8_t)cause;
+	decoder->lost_from = from;
+}
+
+void native_end_at_fup(struct native_decoder *decoder)
+{
+	uint64_t from = decoder->from;
+
+	decoder->has_from = false;
+	if (native_walk_to(decoder, from))
+		native_gap(decoder, FLOW_GAP_PACKET, from);
+}
+
+void native_end(struct native_decoder *decoder, enum flow_gap_cause cause)
+{
+	if (!decoder->failed) {
+		native_pending_events_flush(decoder);
+		native_drop_address_space(decoder);
+		native_drop_mode(decoder);
+		put_gap(decoder, cause, 0, (uint64_t)(decoder->end - decoder->at));
+	}
+	decoder->failed = true;
+	decoder->region = NULL;
+}
+
+void native_resume(struct native_decoder *decoder, uint64_t ip)
+{
+	decoder->place = NATIVE_PLACE_KNOWN;
+	native_go(decoder, ip);
+}
+
+/* ---- errata ---------------------------------------------------------------------------------------------- */
+
+/* Passes packets that say nothing of flow; *packet: the next one, or of no kind. False: there is none before `end`. */
+static bool pass_time(const struct native_decoder *decoder, const uint8_t *at, const uint8_t *end,
+		      struct ptl_pt_packet *packet)
+{
+	struct ptl_pt_context context = {0};
+
+	while (at < end) {
+		int size = native_read(decoder, at, &context, packet);
+
+		if (size < 0) {
+			packet->kind = PTL_PT_NONE;
+			return true;
+		}
+		switch (packet->kind) {
+		case PTL_PT_PAD:
+		case PTL_PT_TSC:
+		case PTL_PT_TMA:
+		case PTL_PT_MTC:
+		case PTL_PT_CYC:
+		case PTL_PT_CBR:
+		case PTL_PT_MNT:
+			at += size;
+			break;
+		default:
+			return true;
+		}
+	}
+	return false;
+}
+
+bool native_only_time(const struct native_decoder *decoder, const uint8_t *at)
+{
+	struct ptl_pt_packet packet;
+
+	return !pass_time(decoder, at, decoder->at, &packet);
+}
+
+bool native_fup_follows(const struct native_decoder *decoder, const uint8_t *at)
+{
+	struct ptl_pt_packet packet;
+
+	return pass_time(decoder, at, decoder->end, &packet) && packet.kind == PTL_PT_FUP &&
+	       packet.ip.form != PTL_PT_IP_NONE;
+}
+
+/* Whether the FUP behind it is for this packet alone. */
+static bool has_own_fup(const struct ptl_pt_packet *packet)
+{
+	switch (packet->kind) {
+	case PTL_PT_PTWRITE:
+		return packet->ptwrite.ip;
+	case PTL_PT_EXSTOP:
+		return packet->exstop.ip;
+	case PTL_PT_BEP:
+		return packet->bep.ip;
+	case PTL_PT_CFE:
+		return packet->cfe.ip;
+	case PTL_PT_TRIG:
+		return packet->trig.ip;
+	default:
+		return false;
+	}
+}
+
+/* Whether flow goes on at this packet's address, with which `at` begins behind it. */
+static bool resumes(const struct native_decoder *decoder, const struct ptl_pt_packet *packet, const uint8_t *at)
+{
+	if (packet->kind == PTL_PT_FUP)
+		return !decoder->errata.apl12 || !native_is_disabled_at(decoder, at);
+	return packet->kind == PTL_PT_TIP && decoder->errata.skd010;
+}
+
+bool native_resumes_at(const struct native_decoder *decoder, uint64_t *ip)
+{
+	struct ptl_pt_context context = decoder->context;
+	const uint8_t *at = decoder->at + FORMAT_PT_SIZE_OVF;
+	struct ptl_pt_packet packet;
+	bool owned = false;
+	int size;
+
+	*ip = 0;
+	while (at < decoder->end && (size = native_read(decoder, at, &context, &packet)) > 0) {
+		at += size;
+		switch (packet.kind) {
+		case PTL_PT_FUP:
+		case PTL_PT_TIP:
+			*ip = format_pt_ip_expand(*ip, packet.ip.form, packet.ip.payload);
+			if (!owned || packet.kind == PTL_PT_TIP)
+				return packet.ip.form != PTL_PT_IP_NONE && resumes(decoder, &packet, at);
+			owned = false;
+			break;
+		case PTL_PT_TIP_PGE:
+		case PTL_PT_TIP_PGD:
+		case PTL_PT_OVF:
+		case PTL_PT_PSB:
+			return false;
+		default:
+			owned |= has_own_fup(&packet);
+		}
+	}
+	return false;
+}
+
+/* PSB+ has a FUP where packets are enabled. */
+static bool is_disabled_at_psb(const struct native_decoder *decoder, const uint8_t *at)
+{
+	struct flow_psb_plus psb_plus;
+
+	flow_psb_plus_read(at, (size_t)(decoder->end - at), &decoder->errata, &psb_plus);
+	return psb_plus.complete && !psb_plus.has_ip;
+}
+
+bool native_is_disabled_at(const struct native_decoder *decoder, const uint8_t *at)
+{
+	struct ptl_pt_context context = {0};
+
+	while (at < decoder->end) {
+		struct ptl_pt_packet packet;
+		int size = native_read(decoder, at, &context, &packet);
+
+		if (size < 0)
+			return false;
+		switch (packet.kind) {
+		case PTL_PT_TRACESTOP:
+		case PTL_PT_TIP_PGE:
+			return true;
+		case PTL_PT_PSB:
+			return is_disabled_at_psb(decoder, at);
+		case PTL_PT_TNT_8:
+		case PTL_PT_TNT_64:
+		case PTL_PT_TIP:
+		case PTL_PT_TIP_PGD:
+		case PTL_PT_OVF:
+			return false;
+		default:
+			at += size;
+		}
+	}
+	return decoder->next_disabled;
+}

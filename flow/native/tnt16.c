@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Walks TNT bits once and remembers their sums; contexts, each of which is made once. */
+#include "flow/native/tnt16.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+_Static_assert((NATIVE_CONTEXT_FACTOR * NATIVE_CONTEXT_INVERSE & (NATIVE_CONTEXT_LIMIT - 1)) == 1,
+	       "numbers come back from ids");
+_Static_assert(sizeof(struct native_tnt16_entry) == 1 << 4, "offsets are of tnt16");
+
+/* A entry can be at four places: its own, and those of which two bits differ. Its tag then has them, where ids have zeros. */
+#define PLACES 4
+#define OTHER(index) ((uint32_t)(index) << 17)
+
+/* Nodes without a decision in a row: more may be an endless loop. */
+#define RUN_REGIONS 16
+#define CONTEXT_DEPTH 64 /* calls that the CPU remembers */
+#define HALF_BITS (NATIVE_TNT16_BITS / 2)
+
+/* In the time that tnt16 take for a packet: walking once, a context of the stack when a slot begins, clearing the table. */
+#define WALK_COST 16
+#define FRAME_COST 2
+#define CLEAR_COST 10000
+/* What may be lost before tnt16 are found: first, and when they are tried again after a pause. */
+#define CREDIT (1 << 20)
+#define TRIAL (1 << 16)
+/* Beginnings; each pause is twice as long as the one before, up to so many times. */
+#define PAUSE 1024
+#define PAUSES_MAX 10
+
+void native_tnt16_close(struct native_tnt16 *tnt16)
+{
+	native_pages_free(tnt16->table, NATIVE_TNT16_ENTRIES * sizeof(*tnt16->table));
+	common_hash_map_free(&tnt16->by_region);
+	free(tnt16->contexts);
+}
+
+static void clear(struct native_tnt16 *tnt16)
+{
+	if (tnt16->table)
+		memset(tnt16->table, 0, NATIVE_TNT16_ENTRIES * sizeof(*tnt16->table));
+	tnt16->credit -= CLEAR_COST;
+	tnt16->pages = 0;
+}
+
+void native_tnt16_change(struct native_tnt16 *tnt16, uint64_t pages)
+{
+	if (tnt16->pages & pages)
+		clear(tnt16);
+}
+
+void native_tnt16_forget(struct native_tnt16 *tnt16)
+{
+	if (tnt16->context_count)
+		clear(tnt16);
+	common_hash_map_free(&tnt16->by_region);
+	tnt16->context_count = 0;
+	tnt16->full = false;
+}
+
+/* Makes the table at first, and room for contexts. */
+static bool prepare(struct native_tnt16 *tnt16)
+{
+	if (!tnt16->table) {
+		tnt16->table = native_pages_take(NATIVE_TNT16_ENTRIES * sizeof(*tnt16->table));
+		tnt16->credit = CREDIT;
+	}
+	if (tnt16->full && !tnt16->users)
+		native_tnt16_forget(tnt16);
+	return tnt16->table && !tnt16->full;
+}
+
+bool native_tnt16_begin(struct native_tnt16 *tnt16, unsigned depth)
+{
+	if (tnt16->pause) {
+		tnt16->pause--;
+		return false;
+	}
+	if (!prepare(tnt16))
+		return false;
+	tnt16->credit -= (int64_t)depth * FRAME_COST;
+	tnt16->users++;
+	return true;
+}
+
+void native_tnt16_end(struct native_tnt16 *tnt16, uint64_t packets)
+{
+	tnt16->users--;
+	tnt16->credit += (int64_t)packets;
+	if (tnt16->credit > CREDIT) {
+		tnt16->credit = CREDIT;
+		tnt16->pauses = 0;
+	} else if (tnt16->credit < 0) {
+		tnt16->credit = TRIAL;
+		tnt16->pause = PAUSE << tnt16->pauses;
+		tnt16->pauses += tnt16->pauses < PAUSES_MAX;
+	}
+}
+
+/* ---- contexts ---------------------------------------------------------------------------------------------- */
+
+/* Pieces of an arena are aligned to 16 bytes, and addresses have 47 bits. */
+static uint64_t key_of(const struct native_region *region, uint32_t under)
+{
+	return (uint64_t)(uintptr_t)region >> 4 << 19 | under;
+}
+
+static int grow_contexts(struct native_tnt16 *tnt16)
+{
+	uint32_t capacity = tnt16->context_capacity ? tnt16->context_capacity * 2 : 1024;
+	struct native_context *contexts = realloc(tnt16->contexts, capacity * sizeof(*contexts));
+
+	if (!contexts)
+		return -1;
+	tnt16->contexts = contexts;
+	tnt16->context_capacity = capacity;
+	return 0;
+}
+
+static uint32_t add_context(struct native_tnt16 *tnt16, struct native_region *region, uint32_t under)
+{
+	uint32_t depth = under ? native_context_of(tnt16, under)->depth + 1 : 0, number, id;
+
+	tnt16->full |= tnt16->context_count >= NATIVE_CONTEXT_LIMIT - 2;
+	if (tnt16->full || depth > CONTEXT_DEPTH)
+		return 0;
+	/* Number 0 and the lost one are no contexts. */
+	number = ++tnt16->context_count;
+	number += number >= (NATIVE_CONTEXT_INVERSE & (NATIVE_CONTEXT_LIMIT - 1));
+	id = native_context_id(number);
+	if ((number >= tnt16->context_capacity && grow_contexts(tnt16) < 0) ||
+	    common_hash_map_put(&tnt16->by_region, key_of(region, under), id) < 0) {
+		tnt16->context_count--;
+		return 0;
+	}
+	tnt16->contexts[number] = (struct native_context){region, under, depth};
+	return id;
+}
+
+uint32_t native_context_get(struct native_tnt16 *tnt16, struct native_region *region, uint32_t under)
+{
+	const uint64_t *known = common_hash_map_get(&tnt16->by_region, key_of(region, under));
+
+	return known ? (uint32_t)*known : add_context(tnt16, region, under);
+}
+
+/* ---- walking ----------------------------------------------------------------------------------------------- */
+
+/* A way as far as it has been walked. */
+struct draft {
+	struct native_region *region; /* NULL: it does not go on */
+	uint32_t under;
+	uint32_t blocks;
+	uint64_t instructions;
+};
+
+/* Adds all of the draft's region; false where that is not for tnt16. */
+static bool leave_region(struct native_code *code, struct draft *draft)
+{
+	const struct native_run *run = &draft->region->run;
+
+	draft->blocks += run->run.count;
+	draft->instructions += run->run.instructions;
+	code->tnt16.pages |= draft->region->pages;
+	for (uint32_t i = 0; i < run->push_count; i++) {
+		struct native_region *back = native_return_site_follow(code, run->pushes[i], draft->region->mode);
+
+		draft->under = back ? native_context_get(&code->tnt16, back, draft->under) : 0;
+		if (!draft->under)
+			return false;
+	}
+	return run->run.branches == run->run.count;
+}
+
+static void take_return(struct native_code *code, struct draft *draft)
+{
+	const struct native_context *back = native_context_of(&code->tnt16, draft->under);
+
+	draft->region = draft->under ? back->region : NULL;
+	draft->under = draft->under ? back->under : 0;
+}
+
+/* Leaves the draft's region by a bit. */
+static void step(struct native_code *code, struct draft *draft, unsigned taken)
+{
+	struct native_region *region = draft->region;
+	const bool returns = region->decision == NATIVE_RETURN && taken;
+
+	if ((region->decision != NATIVE_CONDITIONAL && !returns) || !leave_region(code, draft))
+		draft->region = NULL;
+	else if (returns)
+		take_return(code, draft);
+	else
+		draft->region = native_region_follow(code, region, taken);
+}
+
+/* To where a bit is wanted. */
+static bool settle(struct native_code *code, struct draft *draft)
+{
+	for (unsigned i = 0; draft->region && draft->region->decision == NATIVE_CONTINUE; i++) {
+		struct native_region *region = draft->region;
+
+		draft->region = i < RUN_REGIONS && leave_region(code, draft) ? native_region_follow(code, region, 0)
+									     : NULL;
+	}
+	return draft->region != NULL;
+}
+
+static const struct native_tnt16_entry lost = {.to = NATIVE_CONTEXT_LOST};
+
+/* What the bits below a stop bit do in the context. */
+static struct native_tnt16_entry walk(struct native_code *code, uint32_t context, uint32_t window)
+{
+	const struct native_context *from = native_context_of(&code->tnt16, context);
+	struct draft draft = {.region = from->region, .under = from->under};
+	uint32_t to;
+
+	code->tnt16.credit -= WALK_COST;
+	/* What comes behind the last bit may be interrupted. */
+	for (unsigned left = 31 - (unsigned)__builtin_clz(window); left > 0 && settle(code, &draft); left--)
+		step(code, &draft, window >> (left - 1) & 1);
+	if (!draft.region || draft.blocks > NATIVE_TNT16_BLOCKS_MAX ||
+	    draft.instructions > NATIVE_TNT16_INSTRUCTIONS_MAX)
+		return lost;
+	to = native_context_get(&code->tnt16, draft.region, draft.under);
+	return to ? (struct native_tnt16_entry){.to = to, .sums = draft.instructions << 24 | draft.blocks} : lost;
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------- */
+
+static struct native_tnt16_entry short_entry(struct native_code *code, uint32_t context, uint32_t window)
+{
+	const uint64_t place = native_tnt16_place(context, window << 4);
+	const struct native_tnt16_entry *entry = native_tnt16_at(code->tnt16.table + NATIVE_TNT16_SHORT, place);
+
+	if (entry->tag != context)
+		native_tnt16_find(code, NATIVE_TNT16_SHORT, context, place);
+	return *entry;
+}
+
+/* In halves, which often are known where the whole is not. */
+static struct native_tnt16_entry join(struct native_code *code, uint32_t context, uint32_t bits, unsigned count)
+{
+	const struct native_tnt16_entry first = short_entry(code, context, (bits | 1u << count) >> HALF_BITS);
+	const struct native_tnt16_entry second = short_entry(code, first.to,
+							     (bits & ((1u << HALF_BITS) - 1)) | 1u << HALF_BITS);
+	struct native_tnt16_entry both = {.to = second.to, .sums = first.sums + second.sums};
+
+	/* The sums of halves may be too large together. */
+	if (NATIVE_TNT16_SUM_BLOCKS(both.sums) > NATIVE_TNT16_BLOCKS_MAX ||
+	    NATIVE_TNT16_SUM_INSTRUCTIONS(both.sums) > NATIVE_TNT16_INSTRUCTIONS_MAX)
+		return lost;
+	return both;
+}
+
+static struct native_tnt16_entry make(struct native_code *code, size_t part, uint32_t context, uint32_t window)
+{
+	if (context == NATIVE_CONTEXT_LOST)
+		return lost;
+	if (part == NATIVE_TNT16_SHORT)
+		return walk(code, context, window);
+	return join(code, context, window, part ? NATIVE_TNT16_FIRST_BITS : NATIVE_TNT16_BITS);
+}
+
+/* Moves a entry from where another one has its place to another of its four; what is there goes. */
+static void move_away(struct native_tnt16_entry *part, uint64_t place, unsigned index)
+{
+	struct native_tnt16_entry *entry = native_tnt16_at(part, place);
+
+	if (entry->tag) {
+		entry->tag ^= index;
+		*native_tnt16_at(part, place ^ OTHER(index)) = *entry;
+	}
+}
+
+void native_tnt16_find(struct native_code *code, size_t part, uint64_t context, uint64_t place)
+{
+	struct native_tnt16_entry *table = code->tnt16.table + part, found;
+	unsigned index = 1;
+
+	while (index < PLACES && native_tnt16_at(table, place ^ OTHER(index))->tag != (context | index))
+		index++;
+	if (index < PLACES) {
+		found = *native_tnt16_at(table, place ^ OTHER(index));
+		*native_tnt16_at(table, place ^ OTHER(index)) = (struct native_tnt16_entry){0};
+	} else {
+		found = make(code, part, (uint32_t)context, (uint32_t)((place ^ context) >> 4));
+		index = 1 + code->tnt16.turn++ % (PLACES - 1);
+	}
+	found.tag = (uint32_t)context;
+	move_away(table, place, index);
+	*native_tnt16_at(table, place) = found;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What up to 16 TNT bits add up to, and where they lead, return stack included: for views that only count. */
+#ifndef FLOW_NATIVE_TNT16_H
+#define FLOW_NATIVE_TNT16_H
+
+#include "flow/native/region.h"
+
+void native_tnt16_close(struct native_tnt16 *tnt16);
+void native_tnt16_forget(struct native_tnt16 *tnt16);
+/* Code has changed in pages, see native_page_bit, while no slot tnt16: tnt16 are made anew if any was made of that code. */
+void native_tnt16_change(struct native_tnt16 *tnt16, uint64_t pages);
+
+/*
+ * Whether a slot whose stack has so many calls may begin to entry: false while tnt16 are made too often for how often they
+ * are found, and without memory. Contexts may be forgotten while no slot tnt16.
+ */
+bool native_tnt16_begin(struct native_tnt16 *tnt16, unsigned depth);
+/* A slot that began has taken so many packets by tnt16. */
+void native_tnt16_end(struct native_tnt16 *tnt16, uint64_t packets);
+
+/*
+ * A context's id is its number, mixed: 15 bits above 4 that are zero, so that with a window it gives the byte offset of a
+ * entry. 0 is none.
+ */
+#define NATIVE_CONTEXT_FACTOR 0x66d5u
+#define NATIVE_CONTEXT_INVERSE 0x227du
+#define NATIVE_CONTEXT_LIMIT (1u << 15) /* numbers are below */
+
+static inline uint32_t native_context_id(uint32_t number)
+{
+	return (number * NATIVE_CONTEXT_FACTOR & (NATIVE_CONTEXT_LIMIT - 1)) << 4;
+}
+
+static inline const struct native_context *native_context_of(const struct native_tnt16 *tnt16, uint32_t id)
+{
+	return &tnt16->contexts[(id >> 4) * NATIVE_CONTEXT_INVERSE & (NATIVE_CONTEXT_LIMIT - 1)];
+}
+
+/* Where bits lead that do not fit the code: all tnt16 in this context stay in it, and add nothing. */
+#define NATIVE_CONTEXT_LOST (1u << 4)
+
+/*
+ * The context with the region, whose calls return to the context `under` (0: to none). 0: there are too many, it is too deep,
+ * or there is no memory.
+ */
+uint32_t native_context_get(struct native_tnt16 *tnt16, struct native_region *region, uint32_t under);
+
+/*
+ * Windows are of three kinds, each of which has a part of the table of its own: 16 bits; the first 15 of a whole TNT-64
+ * packet; and fewer bits, below a stop bit.
+ */
+#define NATIVE_TNT16_BITS 16
+#define NATIVE_TNT16_FIRST_BITS 15
+#define NATIVE_TNT16_FIRST ((size_t)1 << NATIVE_TNT16_BITS) /* tnt16 before those of the first 15 bits */
+#define NATIVE_TNT16_SHORT (NATIVE_TNT16_FIRST + (1u << NATIVE_TNT16_FIRST_BITS))
+#define NATIVE_TNT16_ENTRIES (NATIVE_TNT16_SHORT + (1u << NATIVE_TNT16_FIRST_BITS))
+
+/* Sums of tnt16; of so many that they fit their fields. */
+#define NATIVE_TNT16_SUMMED (1u << 12)
+#define NATIVE_TNT16_BLOCKS_MAX ((1u << 12) - 1)
+#define NATIVE_TNT16_INSTRUCTIONS_MAX ((1u << 28) - 1)
+#define NATIVE_TNT16_SUM_BLOCKS(sums) ((sums)&0xffffff)
+#define NATIVE_TNT16_SUM_INSTRUCTIONS(sums) ((sums) >> 24)
+
+/*
+ * A entry's place in its part of the table, as a byte offset so that nothing need be scaled; it is there if its tag is the context.
+ * `shifted` is the window with 4 bits below it.
+ */
+static inline uint64_t native_tnt16_place(uint64_t context, uint64_t shifted)
+{
+	return context ^ shifted;
+}
+
+static inline struct native_tnt16_entry *native_tnt16_at(struct native_tnt16_entry *part, uint64_t place)
+{
+	return (struct native_tnt16_entry *)((char *)part + place);
+}
+
+/* Puts the entry of a context at its place, where it was not. `part`: tnt16 before the part. */
+void native_tnt16_find(struct native_code *code, size_t part, uint64_t context, uint64_t place);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Walks several TNT bits once and remembers the whole way. */
+#include <string.h>
+
+#include "flow/native/region.h"
+
+/* Memory for ways; what is beyond is forgotten, and made again when it is met again. */
+#define TNT_RUNS_LIMIT (16u << 20)
+/* Blocks in one memoised run; a run that would be longer ends early. */
+#define RUN_BLOCKS 512
+/* Calls that a run may leave on the return stack, well below the stack's 64. */
+#define RUN_PUSHES 32
+/* Nodes without a decision in a row: an endless loop of direct jumps. */
+#define RUN_REGIONS 16
+
+struct sums {
+	uint32_t instructions;
+	uint32_t blocks;
+	uint32_t branches;
+	uint32_t pushes;
+	uint64_t pages; /* of all regions: see native_page_bit */
+};
+
+/* The arrays are not cleared: that would take longer than all else. */
+struct draft {
+	struct sums sums;
+	const struct flow_block *blocks[RUN_BLOCKS];
+	struct native_return_site *pushes[RUN_PUSHES];
+};
+
+/* Adds all of region to the way; false where it does not fit. */
+static bool leave_region(struct draft *draft, const struct native_region *region)
+{
+	const struct flow_block_run *run = &region->run.run;
+	struct sums *sums = &draft->sums;
+
+	if (sums->blocks + run->count > RUN_BLOCKS || sums->pushes + region->run.push_count > RUN_PUSHES ||
+	    sums->instructions + run->instructions > NATIVE_RUN_INSTRUCTIONS)
+		return false;
+	/* Mostly one block, and seldom a call: a call of memcpy would take longer. */
+	for (uint32_t i = 0; i < run->count; i++)
+		draft->blocks[sums->blocks++] = run->blocks[i];
+	for (uint32_t i = 0; i < region->run.push_count; i++)
+		draft->pushes[sums->pushes++] = region->run.pushes[i];
+	sums->branches += run->branches;
+	sums->instructions += (uint32_t)run->instructions;
+	sums->pages |= region->pages;
+	return true;
+}
+
+/* Takes one bit at region; NULL where the run has to end before it (or without memory: *failed). */
+static struct native_region *step(struct native_code *code, struct draft *draft, struct native_region *region,
+				  unsigned taken, bool *failed)
+{
+	struct native_region *next;
+
+	switch (region->decision) {
+	case NATIVE_CONDITIONAL:
+		if (!leave_region(draft, region))
+			return NULL;
+		next = native_region_follow(code, region, taken);
+		break;
+	case NATIVE_RETURN:
+		/* The calls of the region itself come before its return. */
+		if (!taken || !(draft->sums.pushes + region->run.push_count) || !leave_region(draft, region))
+			return NULL;
+		next = native_return_site_follow(code, draft->pushes[--draft->sums.pushes], region->mode);
+		break;
+	default:
+		return NULL;
+	}
+	*failed |= !next;
+	return next;
+}
+
+/* Leaves regions that need no decision. */
+static struct native_region *settle(struct native_code *code, struct draft *draft, struct native_region *region,
+				    bool *failed)
+{
+	for (unsigned i = 0; i < RUN_REGIONS && region->decision == NATIVE_CONTINUE; i++) {
+		struct native_region *next;
+
+		if (!leave_region(draft, region))
+			break;
+		next = native_region_follow(code, region, 0);
+		*failed |= !next;
+		if (!next)
+			break;
+		region = next;
+	}
+	return region;
+}
+
+static const struct native_run *keep(struct native_code *code, const struct draft *draft)
+{
+	size_t blocks = draft->sums.blocks * sizeof(draft->blocks[0]);
+	size_t pushes = draft->sums.pushes * sizeof(draft->pushes[0]);
+	struct native_run *run = native_arena_take(&code->tnt_runs, sizeof(*run) + blocks + pushes);
+	char *memory;
+
+	if (!run)
+		return NULL;
+	memory = (char *)(run + 1);
+	run->run = (struct flow_block_run){
+		.blocks = memcpy(memory, draft->blocks, blocks),
+		.instructions = draft->sums.instructions,
+		.count = draft->sums.blocks,
+		.branches = draft->sums.branches,
+	};
+	run->pushes = memcpy(memory + blocks, draft->pushes, pushes);
+	run->push_count = draft->sums.pushes;
+	run->pops = 0;
+	run->returns = false;
+	return run;
+}
+
+const struct native_tnt_entry *native_tnt_cache_add(struct native_code *code, struct native_region *region,
+						    uint32_t key)
+{
+	struct native_tnt_entry *entry = native_tnt_cache_slot(code, region, key);
+	struct draft draft;
+	unsigned bits = 31 - (unsigned)__builtin_clz(key);
+	const struct native_run *run;
+	struct native_region *to;
+	unsigned used = 0;
+	bool failed = false;
+
+	draft.sums = (struct sums){0};
+	to = region;
+	while (used < bits && !failed) {
+		struct native_region *next;
+
+		/* Only now: what comes behind the last bit may be interrupted. */
+		to = settle(code, &draft, to, &failed);
+		next = failed ? NULL : step(code, &draft, to, key >> (bits - 1 - used) & 1, &failed);
+		if (!next)
+			break;
+		used++;
+		to = next;
+	}
+	entry->from = 0;
+	run = failed ? NULL : keep(code, &draft);
+	if (!run)
+		return NULL;
+	entry->from = native_to(region) | (used != bits);
+	entry->to = native_to(to);
+	entry->run = (uint64_t)(uintptr_t)run | (uint64_t)used << 56;
+	entry->instructions = draft.sums.instructions;
+	entry->blocks = (uint16_t)draft.sums.blocks;
+	entry->branches = (uint16_t)draft.sums.branches;
+	native_invalidation_add_entry(&code->invalidation, &code->invalidation.tnt_cache, 1u << NATIVE_TNT_CACHE_SHIFT,
+				      (size_t)(entry - code->tnt_cache), draft.sums.pages);
+	return entry;
+}
+
+bool native_tnt_cache_full(const struct native_code *code)
+{
+	return code->tnt_runs.total > TNT_RUNS_LIMIT;
+}
+
+void native_tnt_cache_forget(struct native_code *code)
+{
+	memset(code->tnt_cache, 0, sizeof(*code->tnt_cache) << NATIVE_TNT_CACHE_SHIFT);
+	native_arena_free(&code->tnt_runs);
+}
