@@ -7,6 +7,7 @@
 
 #include "flow/code/instruction.h"
 #include "flow/code/instruction_scan.h"
+#include "flow/native/cache.h"
 
 static bool find_range(struct native_code *code, uint64_t ip)
 {
@@ -16,7 +17,7 @@ static bool find_range(struct native_code *code, uint64_t ip)
 		code->source.find(code->source.context, ip, range);
 		native_invalidation_range(&code->invalidation, range);
 	}
-	code->invalidation.met |= code->invalidation.range;
+	code->invalidation.tracked_read |= code->invalidation.range_tracked;
 	return range->bytes != NULL;
 }
 
@@ -56,16 +57,16 @@ static int decode_at(struct native_code *code, uint64_t ip, unsigned mode, struc
 
 static bool add_length(struct native_code *code, uint32_t at, uint8_t length)
 {
-	if (at == code->length_capacity) {
+	if (at == code->blocks.length_capacity) {
 		size_t capacity = at ? 2 * (size_t)at : 256;
-		uint8_t *lengths = realloc(code->lengths, capacity);
+		uint8_t *lengths = realloc(code->blocks.lengths, capacity);
 
 		if (!lengths)
 			return false;
-		code->lengths = lengths;
-		code->length_capacity = capacity;
+		code->blocks.lengths = lengths;
+		code->blocks.length_capacity = capacity;
 	}
-	code->lengths[at] = length;
+	code->blocks.lengths[at] = length;
 	return true;
 }
 
@@ -153,7 +154,7 @@ static void add_kind(struct native_block *made, const struct flow_instruction *i
 	made->block.target = instruction->direct ? instruction->target : 0;
 }
 
-/* Walks from ip to the first branch, lengths into code->lengths; false without memory. */
+/* Walks from ip to the first branch, lengths into code->blocks.lengths; false without memory. */
 static bool walk(struct native_code *code, struct native_block *made, uint64_t ip, unsigned mode)
 {
 	struct flow_block *block = &made->block;
@@ -215,13 +216,13 @@ static bool keep_bytes(struct native_code *code, struct flow_block *block)
 
 static int grow(struct native_code *code)
 {
-	size_t slots = code->block_slots * 2;
+	size_t slots = code->blocks.slot_count * 2;
 	struct native_block **blocks = calloc(slots, sizeof(*blocks));
 
 	if (!blocks)
 		return -1;
-	for (size_t i = 0; i < code->block_slots; i++) {
-		struct native_block *block = code->blocks[i];
+	for (size_t i = 0; i < code->blocks.slot_count; i++) {
+		struct native_block *block = code->blocks.slots[i];
 
 		while (block) {
 			struct native_block *next = block->chain;
@@ -232,9 +233,9 @@ static int grow(struct native_code *code)
 			block = next;
 		}
 	}
-	native_table_free(code, code->blocks);
-	code->blocks = blocks;
-	code->block_slots = slots;
+	native_code_free_table(code, code->blocks.slots);
+	code->blocks.slots = blocks;
+	code->blocks.slot_count = slots;
 	return 0;
 }
 
@@ -245,7 +246,7 @@ static struct native_block *insert(struct native_code *code, const struct native
 	struct native_block *block;
 	struct native_block **head;
 
-	if (code->block_count >= code->block_slots && grow(code) < 0)
+	if (code->blocks.count >= code->blocks.slot_count && grow(code) < 0)
 		return NULL;
 	block = native_arena_take(&code->arena, sizeof(*block) + lengths);
 	if (!block)
@@ -253,11 +254,11 @@ static struct native_block *insert(struct native_code *code, const struct native
 	*block = *made;
 	block->self = &block->block;
 	if (lengths)
-		block->block.lengths = memcpy(block->lengths, code->lengths, lengths);
-	head = &code->blocks[native_slot(block->block.ip, code->block_slots)];
+		block->block.lengths = memcpy(block->lengths, code->blocks.lengths, lengths);
+	head = &code->blocks.slots[native_slot(block->block.ip, code->blocks.slot_count)];
 	block->chain = *head;
 	*head = block;
-	code->block_count++;
+	code->blocks.count++;
 	if (block->tracked)
 		native_invalidation_add_block(code, block);
 	return block;
@@ -265,12 +266,12 @@ static struct native_block *insert(struct native_code *code, const struct native
 
 void native_block_remove(struct native_code *code, struct native_block *block)
 {
-	struct native_block **at = &code->blocks[native_slot(block->block.ip, code->block_slots)];
+	struct native_block **at = &code->blocks.slots[native_slot(block->block.ip, code->blocks.slot_count)];
 
 	while (*at != block)
 		at = &(*at)->chain;
 	*at = block->chain;
-	code->block_count--;
+	code->blocks.count--;
 }
 
 /* A call of the next instruction only reads the instruction pointer: SDM, "Return Compression". */
@@ -322,10 +323,10 @@ static struct native_block *make_block(struct native_code *code, uint64_t ip, un
 		.whole = true,
 	};
 
-	code->invalidation.met = false;
+	code->invalidation.tracked_read = false;
 	if (!walk(code, &made, ip, mode))
 		return NULL;
-	made.tracked = code->invalidation.met;
+	made.tracked = code->invalidation.tracked_read;
 	if (!keep_bytes(code, &made.block) || !add_site(code, &made))
 		return NULL;
 	return insert(code, &made);
@@ -333,7 +334,7 @@ static struct native_block *make_block(struct native_code *code, uint64_t ip, un
 
 struct native_block *native_block_get(struct native_code *code, uint64_t ip, unsigned mode)
 {
-	struct native_block *block = code->blocks[native_slot(ip, code->block_slots)];
+	struct native_block *block = code->blocks.slots[native_slot(ip, code->blocks.slot_count)];
 
 	while (block && (!block->whole || block->block.ip != ip || block->block.mode != mode))
 		block = block->chain;
@@ -343,7 +344,7 @@ struct native_block *native_block_get(struct native_code *code, uint64_t ip, uns
 static struct native_block *find_part(struct native_code *code, const struct flow_block *whole, uint64_t first,
 				      uint64_t end)
 {
-	struct native_block *block = code->blocks[native_slot(first, code->block_slots)];
+	struct native_block *block = code->blocks.slots[native_slot(first, code->blocks.slot_count)];
 
 	while (block && (block->block.ip != first || block->block.size != end - first ||
 			 block->block.mode != whole->mode || block->block.instructions == 0))
@@ -387,3 +388,19 @@ const struct flow_block *native_block_part(struct native_code *code, const struc
 	found = insert(code, &part);
 	return found ? &found->block : NULL;
 }
+
+/* ---- as one of the caches ---------------------------------------------------------------------------------- */
+
+static void close(struct native_code *code)
+{
+	native_code_free_table(code, code->blocks.slots);
+	free(code->blocks.lengths);
+}
+
+static void clear(struct native_code *code)
+{
+	memset(code->blocks.slots, 0, code->blocks.slot_count * sizeof(*code->blocks.slots));
+	code->blocks.count = 0;
+}
+
+const struct native_cache native_cache_blocks = {.close = close, .clear = clear};

@@ -3,7 +3,7 @@
 #ifndef FLOW_NATIVE_BLOCK_H
 #define FLOW_NATIVE_BLOCK_H
 
-#include "flow/native/region.h"
+#include "flow/native/code.h"
 
 /* Instructions that packets without an address tell of; a block may have some. */
 #define NATIVE_WRITES_CR3 1u
@@ -30,6 +30,13 @@ struct native_block *native_block_get(struct native_code *code, uint64_t ip, uns
 
 /* A run of this block alone; NULL without memory. */
 const struct native_run *native_block_alone(struct native_code *code, const struct flow_block *block);
+
+/*
+ * The part of block from `first` to before the instruction at `end` (end may be the block's own end). NULL without
+ * memory, or where no instructions of the block start at these addresses.
+ */
+const struct flow_block *native_block_part(struct native_code *code, const struct flow_block *block, uint64_t first,
+					   uint64_t end);
 
 /* Takes the block out of the table: it is found no more. */
 void native_block_remove(struct native_code *code, struct native_block *block);

@@ -14,9 +14,6 @@
 #include "common/error.h"
 #include "format/pt/decode.h"
 
-/* Beyond this size of blocks and regions, all are forgotten before the next segment. */
-#define CODE_LIMIT (64u << 20)
-
 void native_decoder_forget_tnt_runs(struct native_decoder *decoder)
 {
 	struct native_decoder *each = decoder;
@@ -25,7 +22,7 @@ void native_decoder_forget_tnt_runs(struct native_decoder *decoder)
 		native_output_flush(&each->out);
 		each = each->others;
 	} while (each != decoder);
-	native_tnt_cache_forget(decoder->code);
+	native_tnt_cache_clear(&decoder->code->tnt_cache);
 }
 
 /* Nodes are not what they were: flow goes on at ip, if it was somewhere. */
@@ -43,7 +40,7 @@ void native_decoder_forget(struct native_decoder *decoder)
 	uint64_t ip = decoder->region ? decoder->region->here.ip : 0;
 
 	native_output_flush(&decoder->out);
-	native_code_forget(decoder->code);
+	native_code_clear(decoder->code);
 	find_again(decoder, ip);
 }
 
@@ -245,15 +242,6 @@ static void keep_calls(void *context)
 	decoder->stack_runs = 0;
 }
 
-void native_decoder_trim(struct native_decoder *decoder)
-{
-	if (native_code_size(decoder->code) > CODE_LIMIT)
-		native_code_forget(decoder->code);
-	if (native_packet_words_full(&decoder->code->packet_words))
-		native_packet_words_forget(&decoder->code->packet_words, &decoder->code->retired);
-	native_code_drop(decoder->code);
-}
-
 void native_decoder_begin(struct native_decoder *decoder, const struct flow_engine_input *input,
 			  const struct flow_sink *sink)
 {
@@ -278,7 +266,7 @@ int native_decoder_end(struct native_decoder *decoder, const struct flow_engine_
 int native_decoder_run(struct native_decoder *decoder, const struct flow_engine_input *input,
 		       const struct flow_sink *sink)
 {
-	native_decoder_trim(decoder);
+	native_code_trim(decoder->code);
 	native_decoder_begin(decoder, input, sink);
 	native_decoder_read(decoder, NULL);
 	return native_decoder_end(decoder, input);

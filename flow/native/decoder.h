@@ -8,7 +8,7 @@
 
 #include "flow/segment/errata.h"
 #include "flow/segment/clock.h"
-#include "flow/native/region.h"
+#include "flow/native/code.h"
 #include "flow/native/output.h"
 
 #define NATIVE_STACK FLOW_CALLS_MAX
@@ -135,7 +135,6 @@ int native_decoder_run(struct native_decoder *decoder, const struct flow_engine_
  * The same in parts, for segments that are counted side by side. Before a segment, while no other of the same code is
  * being decoded: forgets what takes too much memory.
  */
-void native_decoder_trim(struct native_decoder *decoder);
 void native_decoder_begin(struct native_decoder *decoder, const struct flow_engine_input *input,
 			  const struct flow_sink *sink);
 /* Up to the segment's end; with a slot also to where native_interleaved_ready: then true. */

@@ -51,7 +51,7 @@ static void select_before(struct native_engine *engine, const struct flow_segmen
 
 	select_version(engine, segment->process, segment->code_time, &changes);
 	if (changes.all)
-		native_code_forget(code);
+		native_code_clear(code);
 	else if (changes.count)
 		native_code_change(code, changes.spans, changes.count);
 	engine->selected = true;
@@ -180,7 +180,7 @@ static int start_waiting(struct count *count)
 
 	count->waiting = NULL;
 	select_before(engine, slot->input.segment);
-	native_decoder_trim(&engine->decoder);
+	native_code_trim(engine->decoder.code);
 	if (keeps_its_code(engine, slot->input.segment)) {
 		native_interleaved_start(slot);
 		return 0;

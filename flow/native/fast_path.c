@@ -10,7 +10,7 @@ static inline struct native_fast_path begin(const struct native_decoder *decoder
 	const struct native_output *out = &decoder->out;
 
 	return (struct native_fast_path){
-		.tnt_cache = decoder->code->tnt_cache,
+		.tnt_cache = decoder->code->tnt_cache.entries,
 		.targets = decoder->code->targets,
 		.at = decoder->at,
 		.to = decoder->region ? native_to(decoder->region) : 0,

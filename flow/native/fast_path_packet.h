@@ -10,7 +10,7 @@
 /* What these packets change of the decoder and its output, and what they need all the time. */
 struct native_fast_path {
 	const struct native_tnt_entry *tnt_cache;
-	const struct native_target *targets;
+	struct native_target_cache targets;
 	const uint8_t *at;
 	uint64_t to; /* the region: see native_to; 0: none */
 	uint64_t last_ip;
@@ -96,7 +96,7 @@ static inline __attribute__((always_inline)) bool native_fast_path_take_address(
 	const unsigned form = first >> FORMAT_PT_IP_SHIFT;
 	const unsigned size = format_pt_ip_size(form);
 	const uint64_t ip = native_fast_path_expand(fast, form);
-	const struct native_target *target = &fast->targets[native_target_place(ip)];
+	const struct native_target *target = native_target_slot(&fast->targets, ip);
 	struct native_region *region = native_to_region(fast->to);
 
 	if (!form || size > 8)

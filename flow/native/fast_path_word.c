@@ -33,7 +33,8 @@ static bool learn(struct native_decoder *decoder, const struct native_fast_path 
 
 	if (!(first & 1))
 		return first > FORMAT_PT_EXTENDED && region && region->decision == NATIVE_CONDITIONAL &&
-		       !native_tnt_cache_full(decoder->code) && native_tnt_cache_add(decoder->code, region, first >> 1);
+		       !native_tnt_cache_full(&decoder->code->tnt_cache) &&
+		       native_tnt_cache_add(decoder->code, region, first >> 1);
 	if ((first & 0x1f) != FORMAT_PT_MATCH_TIP && (first & 0x1f) != FORMAT_PT_MATCH_TIP_PGE)
 		return false;
 	if ((first & 0x1f) == FORMAT_PT_MATCH_TIP ? !region || region->decision >= NATIVE_CONTINUE : region != NULL)

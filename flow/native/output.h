@@ -7,7 +7,7 @@
 
 #include "flow/engine/engine.h"
 
-#include "flow/native/region.h"
+#include "flow/native/code.h"
 
 #define NATIVE_BATCH_RUNS 2048
 #define NATIVE_BATCH_EVENTS 512

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include "flow/native/cache.h"
+#include "flow/native/code.h"
+
 #define RUNS_LIMIT (8u << 20)
 #define STATES_SHIFT 14
 #define STATES (1u << STATES_SHIFT)
@@ -32,7 +35,11 @@ _Static_assert(sizeof(struct native_packet_word) == 32, "half a cache line");
 
 void native_packet_words_start(struct native_packet_words *words)
 {
-	*words = (struct native_packet_words){.rest = REST_FIRST, .credit = CREDIT_FIRST};
+	*words = (struct native_packet_words){
+		.rest = REST_FIRST,
+		.credit = CREDIT_FIRST,
+		.made_of = {.size = NATIVE_PACKET_WORDS},
+	};
 }
 
 bool native_packet_words_open(struct native_packet_words *words)
@@ -53,18 +60,24 @@ bool native_packet_words_open(struct native_packet_words *words)
 	return true;
 }
 
-void native_packet_words_close(struct native_packet_words *words)
+static void close(struct native_code *code)
 {
+	struct native_packet_words *words = &code->packet_words;
+
 	native_arena_free(&words->arena);
+	native_page_bits_close(&words->made_of);
 	native_pages_free(words->table, NATIVE_HUGE_PAGE);
 	*words = (struct native_packet_words){0};
 }
 
-void native_packet_words_forget(struct native_packet_words *words, struct native_arena *retired)
+static void clear(struct native_code *code)
 {
+	struct native_packet_words *words = &code->packet_words;
+
 	if (!words->state_count)
 		return;
-	native_arena_move(&words->arena, retired);
+	native_arena_move(&words->arena, &code->retired);
+	native_page_bits_clear(&words->made_of);
 	/* The guesses may stay: without words they are all wrong. */
 	memset(words->table, 0, (words->word_count + 1) * sizeof(*words->table));
 	memset(words->places, 0, PLACES * sizeof(*words->places));
@@ -75,11 +88,39 @@ void native_packet_words_forget(struct native_packet_words *words, struct native
 	words->rest = REST_FIRST;
 }
 
-bool native_packet_words_full(const struct native_packet_words *words)
+static bool has_no_room(const struct native_packet_words *words)
 {
 	return words->state_count == STATES - 1 || words->word_count == NATIVE_PACKET_WORDS - 1 ||
 	       words->arena.total > RUNS_LIMIT;
 }
+
+static bool is_full(const struct native_code *code)
+{
+	return has_no_room(&code->packet_words);
+}
+
+static void drop(void *words, size_t number)
+{
+	((struct native_packet_words *)words)->table[number].from = 0;
+}
+
+static void invalidate(struct native_code *code, uint64_t pages)
+{
+	native_page_bits_drop(&code->packet_words.made_of, pages, drop, &code->packet_words);
+}
+
+static size_t size(const struct native_code *code)
+{
+	return code->packet_words.arena.total;
+}
+
+const struct native_cache native_cache_packet_words = {
+	.close = close,
+	.clear = clear,
+	.invalidate = invalidate,
+	.size = size,
+	.is_full = is_full,
+};
 
 static bool is_state(const struct native_packet_word_state *a, const struct native_packet_word_state *b)
 {
@@ -234,7 +275,7 @@ void native_packet_word_met(struct native_code *code, uint32_t from, uint64_t by
 
 	if (!met_before(words, from, bytes))
 		return;
-	if (!from || !to || flow->event_count > NATIVE_PACKET_WORD_EVENTS || native_packet_words_full(words))
+	if (!from || !to || flow->event_count > NATIVE_PACKET_WORD_EVENTS || has_no_room(words))
 		return;
 	run = keep(words, flow);
 	if (!run)
@@ -248,6 +289,6 @@ void native_packet_word_met(struct native_code *code, uint32_t from, uint64_t by
 		.run = run,
 		.sums = native_packet_word_sums(&run->run),
 	};
-	native_invalidation_add_entry(&code->invalidation, &code->invalidation.packet_words, NATIVE_PACKET_WORDS,
-				      (size_t)(word - words->table), native_invalidation_run_pages(&run->run));
+	code->invalidation.incomplete |= !native_page_bits_set(&words->made_of, (size_t)(word - words->table),
+							       native_invalidation_run_pages(&run->run));
 }

@@ -3,6 +3,8 @@
 #ifndef FLOW_NATIVE_PACKET_WORD_H
 #define FLOW_NATIVE_PACKET_WORD_H
 
+#include "flow/native/arena.h"
+#include "flow/native/page_bits.h"
 #include "flow/native/region.h"
 
 #define NATIVE_PACKET_WORD_SIZE 8
@@ -11,6 +13,66 @@
 #define NATIVE_PACKET_WORDS (1u << NATIVE_PACKET_WORDS_SHIFT)
 #define NATIVE_GUESS_SHIFT 15 /* log2 of the guesses */
 #define NATIVE_PACKET_WORD_FACTOR 0x9e3779b97f4a7c15ull
+
+/*
+ * All that native_fast_path changes, between two words of packets: eight bytes at a multiple of eight in the stream, as CPUs
+ * align packets.
+ */
+struct native_packet_word_state {
+	uint64_t to;          /* the region: see native_to; 0: packets are disabled */
+	uint64_t last_ip;     /* without its lower 16 bits, which no packet keeps */
+	uint64_t disabled_ip; /* while packets are disabled; else 0, as it means nothing */
+	uint64_t carry;       /* the bytes before the word that begin a packet, and how many << 56 */
+	uint32_t mode;
+	uint32_t chain; /* number of the next state of its slot; 0: none */
+};
+
+/* An event of a word: packets start or stop. */
+struct native_packet_word_event {
+	uint64_t to;
+	uint8_t kind; /* enum flow_kind; 0: none */
+	uint8_t flags;
+	uint16_t before; /* blocks of the word */
+	int32_t offset;  /* of the packet, from the word's start */
+};
+
+#define NATIVE_PACKET_WORD_EVENTS 2
+
+struct native_packet_word_events {
+	struct native_packet_word_event events[NATIVE_PACKET_WORD_EVENTS];
+};
+
+/* So many words can be added up as one number. */
+#define NATIVE_PACKET_WORD_STEPS 255
+#define NATIVE_PACKET_WORD_BLOCKS (UINT16_MAX / NATIVE_PACKET_WORD_STEPS)
+#define NATIVE_PACKET_WORD_INSTRUCTIONS (UINT32_MAX / NATIVE_PACKET_WORD_STEPS)
+
+/* What a word of packets does in a state: half a cache line. */
+struct native_packet_word {
+	uint64_t bytes;
+	uint16_t from; /* number of a state; 0: none */
+	uint16_t to;
+	uint16_t events;              /* number in native_packet_words; 0: none */
+	const struct native_run *run; /* may have no blocks */
+	uint64_t sums;                /* of the run: see native_packet_word_blocks */
+};
+
+struct native_packet_words {
+	struct native_packet_word *table;         /* by number, from 1 on; NULL: not made yet */
+	struct native_packet_word_events *events; /* by number, from 1 on */
+	uint16_t *guesses;                        /* number of a word, by the last bytes alone */
+	uint16_t *places;                         /* number of a word, by state and bytes: open addressing; 0: none */
+	uint16_t *seen;                           /* traces of words that were met once */
+	uint16_t *slots;                          /* number of a state, by what it is */
+	struct native_packet_word_state *states;  /* by number - 1 */
+	uint32_t word_count;
+	uint32_t event_count;
+	uint32_t state_count;
+	struct native_arena arena; /* runs */
+	int64_t rest;              /* bytes of packets that are to be taken without words */
+	struct native_page_bits made_of;
+	int32_t credit; /* what words have saved, in words; below 0 they do not pay */
+};
 
 /* What was given out for a word. */
 struct native_packet_word_flow {
@@ -26,11 +88,6 @@ struct native_packet_word_flow {
 void native_packet_words_start(struct native_packet_words *words);
 /* Makes the tables where there are none yet. False without memory: words rest for ever. */
 bool native_packet_words_open(struct native_packet_words *words);
-void native_packet_words_close(struct native_packet_words *words);
-/* Forgets all; the runs, which may have been given out, go to `retired`. */
-void native_packet_words_forget(struct native_packet_words *words, struct native_arena *retired);
-/* Whether there is no room for more. */
-bool native_packet_words_full(const struct native_packet_words *words);
 
 /* The state's number; 0 where there are too many. */
 uint32_t native_packet_word_state_get(struct native_packet_words *words, const struct native_packet_word_state *state);
@@ -42,12 +99,6 @@ const struct native_packet_word *native_packet_word_find(const struct native_pac
 /* A word that is not known was taken: remembers what it did if it was met before, and can be remembered. */
 void native_packet_word_met(struct native_code *code, uint32_t from, uint64_t bytes, uint32_t to,
 			    const struct native_packet_word_flow *flow);
-
-/* Forgets the word with this number: code that it goes through has changed. */
-static inline void native_packet_word_forget(struct native_packet_words *words, size_t number)
-{
-	words->table[number].from = 0;
-}
 
 static inline bool native_packet_word_is(const struct native_packet_word *word, uint32_t state, uint64_t bytes)
 {

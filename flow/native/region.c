@@ -5,23 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
 #include "flow/native/block.h"
-#include "flow/native/tnt16.h"
-#include "flow/native/packet_word.h"
+#include "flow/native/cache.h"
+#include "flow/native/code.h"
 
-#define FIRST_SLOTS (1u << 13)
 #define REGIONS_AT_ONCE 32
 
 static int grow_regions(struct native_code *code)
 {
-	size_t slots = code->region_slots * 2;
+	size_t slots = code->regions.slot_count * 2;
 	struct native_region **regions = calloc(slots, sizeof(*regions));
 
 	if (!regions)
 		return -1;
-	for (size_t i = 0; i < code->region_slots; i++) {
-		struct native_region *region = code->regions[i];
+	for (size_t i = 0; i < code->regions.slot_count; i++) {
+		struct native_region *region = code->regions.slots[i];
 
 		while (region) {
 			struct native_region *next = region->chain;
@@ -32,9 +30,9 @@ static int grow_regions(struct native_code *code)
 			region = next;
 		}
 	}
-	native_table_free(code, code->regions);
-	code->regions = regions;
-	code->region_slots = slots;
+	native_code_free_table(code, code->regions.slots);
+	code->regions.slots = regions;
+	code->regions.slot_count = slots;
 	return 0;
 }
 
@@ -140,17 +138,17 @@ static bool keep_run(struct native_code *code, struct draft *draft)
 /* Memory for a region, at the start of a cache line. */
 static struct native_region *take_region(struct native_code *code)
 {
-	if (!code->spare_region_count) {
+	if (!code->regions.spare_count) {
 		char *memory = native_arena_take(&code->arena,
 						 REGIONS_AT_ONCE * sizeof(struct native_region) + NATIVE_LINE);
 
 		if (!memory)
 			return NULL;
-		code->spare_regions = (struct native_region *)(memory + (-(uintptr_t)memory & (NATIVE_LINE - 1)));
-		code->spare_region_count = REGIONS_AT_ONCE;
+		code->regions.spare = (struct native_region *)(memory + (-(uintptr_t)memory & (NATIVE_LINE - 1)));
+		code->regions.spare_count = REGIONS_AT_ONCE;
 	}
-	code->spare_region_count--;
-	return code->spare_regions++;
+	code->regions.spare_count--;
+	return code->regions.spare++;
 }
 
 static struct native_region *make_region(struct native_code *code, uint64_t ip, unsigned mode)
@@ -179,31 +177,44 @@ static struct native_region *remake_region(struct native_code *code, struct nati
 		return NULL;
 	draft.region.chain = region->chain;
 	draft.region.here = region->here;
-	draft.region.forgotten = region->forgotten;
+	draft.region.invalidations = region->invalidations;
 	*region = draft.region;
 	if (draft.tracked)
 		native_invalidation_add_region(code, region);
 	return region;
 }
 
+void native_region_invalidate(struct native_region *region)
+{
+	*region = (struct native_region){
+		.run = {.run = {.blocks = region->run.run.blocks}, .pushes = region->run.pushes},
+		.decision = NATIVE_CONTINUE,
+		.mode = region->mode,
+		.stub = true,
+		.chain = region->chain,
+		.here = region->here,
+		.invalidations = region->invalidations + 1,
+	};
+}
+
 struct native_region *native_region_get(struct native_code *code, uint64_t ip, unsigned mode)
 {
-	struct native_region *region = code->regions[native_slot(ip, code->region_slots)];
+	struct native_region *region = code->regions.slots[native_slot(ip, code->regions.slot_count)];
 	struct native_region **head;
 
 	while (region && (region->here.ip != ip || region->mode != mode))
 		region = region->chain;
 	if (region)
 		return region->stub ? remake_region(code, region) : region;
-	if (code->region_count >= code->region_slots && grow_regions(code) < 0)
+	if (code->regions.count >= code->regions.slot_count && grow_regions(code) < 0)
 		return NULL;
 	region = make_region(code, ip, mode);
 	if (!region)
 		return NULL;
-	head = &code->regions[native_slot(ip, code->region_slots)];
+	head = &code->regions.slots[native_slot(ip, code->regions.slot_count)];
 	region->chain = *head;
 	*head = region;
-	code->region_count++;
+	code->regions.count++;
 	return region;
 }
 
@@ -229,88 +240,20 @@ struct native_region *native_region_link(struct native_code *code, struct native
 	return next;
 }
 
-/* What code->tables holds. */
-struct tables {
-	struct native_tnt_entry tnt_cache[1u << NATIVE_TNT_CACHE_SHIFT];
-	struct native_target targets[1u << NATIVE_TARGET_SHIFT];
-	struct native_region *regions[FIRST_SLOTS];
-	struct native_block *blocks[FIRST_SLOTS];
-	/* What arenas begin with: no page faults of their own. */
-	_Alignas(NATIVE_LINE) uint8_t first_arena[1088 << 10];
-	_Alignas(NATIVE_LINE) uint8_t first_tnt_runs[256 << 10];
-};
+/* ---- as one of the caches ---------------------------------------------------------------------------------- */
 
-_Static_assert(sizeof(struct tables) <= NATIVE_HUGE_PAGE, "one page fault");
-
-void native_table_free(const struct native_code *code, void *table)
+static void close(struct native_code *code)
 {
-	struct tables *tables = code->tables;
-
-	if (tables && table != tables->regions && table != tables->blocks)
-		free(table);
+	native_code_free_table(code, code->regions.slots);
 }
 
-int native_code_open(struct native_code *code, struct native_source source)
+static void clear(struct native_code *code)
 {
-	struct tables *tables = native_pages_take(NATIVE_HUGE_PAGE);
+	struct native_region_table *regions = &code->regions;
 
-	*code = (struct native_code){
-		.source = source,
-		.range = {.first = 1},
-		.region_slots = FIRST_SLOTS,
-		.block_slots = FIRST_SLOTS,
-		.tables = tables,
-	};
-	if (!tables)
-		return common_fail_memory("code tables", NATIVE_HUGE_PAGE);
-	code->regions = tables->regions;
-	code->blocks = tables->blocks;
-	code->tnt_cache = tables->tnt_cache;
-	code->targets = tables->targets;
-	native_arena_lend(&code->arena, tables->first_arena, sizeof(tables->first_arena));
-	native_arena_lend(&code->tnt_runs, tables->first_tnt_runs, sizeof(tables->first_tnt_runs));
-	native_packet_words_start(&code->packet_words);
-	return 0;
+	memset(regions->slots, 0, regions->slot_count * sizeof(*regions->slots));
+	regions->count = regions->spare_count = 0;
 }
 
-void native_code_close(struct native_code *code)
-{
-	native_arena_free(&code->arena);
-	native_arena_free(&code->retired);
-	native_table_free(code, code->regions);
-	native_table_free(code, code->blocks);
-	native_arena_free(&code->tnt_runs);
-	native_invalidation_free(&code->invalidation);
-	native_tnt16_close(&code->tnt16);
-	native_packet_words_close(&code->packet_words);
-	native_pages_free(code->tables, NATIVE_HUGE_PAGE);
-	free(code->lengths);
-	*code = (struct native_code){0};
-}
-
-void native_code_forget(struct native_code *code)
-{
-	native_arena_move(&code->arena, &code->retired);
-	native_arena_move(&code->tnt_runs, &code->retired);
-	memset(code->regions, 0, code->region_slots * sizeof(*code->regions));
-	memset(code->blocks, 0, code->block_slots * sizeof(*code->blocks));
-	memset(code->targets, 0, sizeof(*code->targets) << NATIVE_TARGET_SHIFT);
-	native_tnt_cache_forget(code);
-	native_invalidation_forget(&code->invalidation);
-	native_tnt16_forget(&code->tnt16);
-	native_packet_words_forget(&code->packet_words, &code->retired);
-	code->region_count = 0;
-	code->spare_region_count = 0;
-	code->block_count = 0;
-	code->range = (struct flow_code_range){.first = 1};
-}
-
-void native_code_drop(struct native_code *code)
-{
-	native_arena_free(&code->retired);
-}
-
-size_t native_code_size(const struct native_code *code)
-{
-	return code->arena.total + code->tnt_runs.total + code->packet_words.arena.total + code->retired.total;
-}
+/* Regions and blocks are invalidated one by one: see invalidation.h. */
+const struct native_cache native_cache_regions = {.close = close, .clear = clear};

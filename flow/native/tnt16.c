@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "flow/native/cache.h"
+#include "flow/native/code.h"
 
 _Static_assert((NATIVE_CONTEXT_FACTOR * NATIVE_CONTEXT_INVERSE & (NATIVE_CONTEXT_LIMIT - 1)) == 1,
 	       "numbers come back from ids");
@@ -38,7 +39,7 @@ void native_tnt16_close(struct native_tnt16 *tnt16)
 	free(tnt16->contexts);
 }
 
-static void clear(struct native_tnt16 *tnt16)
+static void clear_entries(struct native_tnt16 *tnt16)
 {
 	if (tnt16->table)
 		memset(tnt16->table, 0, NATIVE_TNT16_ENTRIES * sizeof(*tnt16->table));
@@ -46,16 +47,11 @@ static void clear(struct native_tnt16 *tnt16)
 	tnt16->pages = 0;
 }
 
-void native_tnt16_change(struct native_tnt16 *tnt16, uint64_t pages)
-{
-	if (tnt16->pages & pages)
-		clear(tnt16);
-}
-
-void native_tnt16_forget(struct native_tnt16 *tnt16)
+/* Removes all entries and contexts. */
+static void clear_contexts(struct native_tnt16 *tnt16)
 {
 	if (tnt16->context_count)
-		clear(tnt16);
+		clear_entries(tnt16);
 	common_hash_map_free(&tnt16->by_region);
 	tnt16->context_count = 0;
 	tnt16->full = false;
@@ -69,7 +65,7 @@ static bool prepare(struct native_tnt16 *tnt16)
 		tnt16->credit = CREDIT;
 	}
 	if (tnt16->full && !tnt16->users)
-		native_tnt16_forget(tnt16);
+		clear_contexts(tnt16);
 	return tnt16->table && !tnt16->full;
 }
 
@@ -294,3 +290,24 @@ void native_tnt16_find(struct native_code *code, size_t part, uint64_t context, 
 	move_away(table, place, index);
 	*native_tnt16_at(table, place) = found;
 }
+
+/* ---- as one of the caches ---------------------------------------------------------------------------------- */
+
+static void close(struct native_code *code)
+{
+	native_tnt16_close(&code->tnt16);
+}
+
+static void clear(struct native_code *code)
+{
+	clear_contexts(&code->tnt16);
+}
+
+/* Entries do not keep what they depend on one by one: there would be too much to read. */
+static void invalidate(struct native_code *code, uint64_t pages)
+{
+	if (code->tnt16.pages & pages)
+		clear_entries(&code->tnt16);
+}
+
+const struct native_cache native_cache_tnt16 = {.close = close, .clear = clear, .invalidate = invalidate};

@@ -3,12 +3,40 @@
 #ifndef FLOW_NATIVE_TNT16_H
 #define FLOW_NATIVE_TNT16_H
 
+#include "common/hash_map.h"
 #include "flow/native/region.h"
 
+/* Where flow is, and where each of its calls returns to: a region, and the context after the newest return. */
+struct native_context {
+	struct native_region *region;
+	uint32_t under; /* id of a context; 0: no call is known */
+	uint32_t depth; /* calls */
+};
+
+/* What a window, up to 16 bits, does in a context. */
+struct native_tnt16_entry {
+	uint32_t tag;  /* the context, and how far the entry is from its own place; 0: empty */
+	uint32_t to;   /* context */
+	uint64_t sums; /* of blocks, 24 bits, and of instructions above them */
+};
+
+/* For views that only count, where the same windows come again and again in few contexts: see entry.h. */
+struct native_tnt16 {
+	struct native_tnt16_entry *table; /* NATIVE_TNT16_ENTRIES; NULL: not needed yet */
+	struct native_context *contexts;  /* by number; there is none with the number 0 */
+	struct common_hash_map by_region; /* ids of contexts by region and context under it */
+	uint32_t context_count;
+	uint32_t context_capacity;
+	uint32_t users;  /* that entry */
+	uint64_t pages;  /* of tracked code that tnt16 were made of */
+	uint32_t turn;   /* who is thrown out next */
+	uint32_t pause;  /* beginnings until tnt16 are tried again */
+	uint32_t pauses; /* one after the other */
+	int64_t credit;  /* packets by which finding tnt16 is ahead of walking */
+	bool full;       /* no more contexts */
+};
+
 void native_tnt16_close(struct native_tnt16 *tnt16);
-void native_tnt16_forget(struct native_tnt16 *tnt16);
-/* Code has changed in pages, see native_page_bit, while no slot tnt16: tnt16 are made anew if any was made of that code. */
-void native_tnt16_change(struct native_tnt16 *tnt16, uint64_t pages);
 
 /*
  * Whether a slot whose stack has so many calls may begin to entry: false while tnt16 are made too often for how often they

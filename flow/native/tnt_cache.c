@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Walks several TNT bits once and remembers the whole way. */
+#include "flow/native/tnt_cache.h"
+
 #include <string.h>
 
-#include "flow/native/region.h"
+#include "flow/native/cache.h"
+#include "flow/native/code.h"
 
-/* Memory for ways; what is beyond is forgotten, and made again when it is met again. */
-#define TNT_RUNS_LIMIT (16u << 20)
+/* Memory for runs; beyond it the cache is cleared. */
+#define RUNS_LIMIT (16u << 20)
 /* Blocks in one memoised run; a run that would be longer ends early. */
 #define RUN_BLOCKS 512
 /* Calls that a run may leave on the return stack, well below the stack's 64. */
@@ -95,7 +98,7 @@ static const struct native_run *keep(struct native_code *code, const struct draf
 {
 	size_t blocks = draft->sums.blocks * sizeof(draft->blocks[0]);
 	size_t pushes = draft->sums.pushes * sizeof(draft->pushes[0]);
-	struct native_run *run = native_arena_take(&code->tnt_runs, sizeof(*run) + blocks + pushes);
+	struct native_run *run = native_arena_take(&code->tnt_cache.runs, sizeof(*run) + blocks + pushes);
 	char *memory;
 
 	if (!run)
@@ -117,7 +120,7 @@ static const struct native_run *keep(struct native_code *code, const struct draf
 const struct native_tnt_entry *native_tnt_cache_add(struct native_code *code, struct native_region *region,
 						    uint32_t key)
 {
-	struct native_tnt_entry *entry = native_tnt_cache_slot(code, region, key);
+	struct native_tnt_entry *entry = native_tnt_cache_slot(&code->tnt_cache, region, key);
 	struct draft draft;
 	unsigned bits = 31 - (unsigned)__builtin_clz(key);
 	const struct native_run *run;
@@ -148,18 +151,55 @@ const struct native_tnt_entry *native_tnt_cache_add(struct native_code *code, st
 	entry->instructions = draft.sums.instructions;
 	entry->blocks = (uint16_t)draft.sums.blocks;
 	entry->branches = (uint16_t)draft.sums.branches;
-	native_invalidation_add_entry(&code->invalidation, &code->invalidation.tnt_cache, 1u << NATIVE_TNT_CACHE_SHIFT,
-				      (size_t)(entry - code->tnt_cache), draft.sums.pages);
+	code->invalidation.incomplete |= !native_page_bits_set(
+		&code->tnt_cache.made_of, (size_t)(entry - code->tnt_cache.entries), draft.sums.pages);
 	return entry;
 }
 
-bool native_tnt_cache_full(const struct native_code *code)
+bool native_tnt_cache_full(const struct native_tnt_cache *cache)
 {
-	return code->tnt_runs.total > TNT_RUNS_LIMIT;
+	return cache->runs.total > RUNS_LIMIT;
 }
 
-void native_tnt_cache_forget(struct native_code *code)
+void native_tnt_cache_clear(struct native_tnt_cache *cache)
 {
-	memset(code->tnt_cache, 0, sizeof(*code->tnt_cache) << NATIVE_TNT_CACHE_SHIFT);
-	native_arena_free(&code->tnt_runs);
+	memset(cache->entries, 0, NATIVE_TNT_CACHE_ENTRIES * sizeof(*cache->entries));
+	native_arena_free(&cache->runs);
+	native_page_bits_clear(&cache->made_of);
 }
+
+/* ---- as one of the caches ---------------------------------------------------------------------------------- */
+
+static void close(struct native_code *code)
+{
+	native_arena_free(&code->tnt_cache.runs);
+	native_page_bits_close(&code->tnt_cache.made_of);
+}
+
+static void clear(struct native_code *code)
+{
+	native_arena_move(&code->tnt_cache.runs, &code->retired);
+	native_tnt_cache_clear(&code->tnt_cache);
+}
+
+static void drop(void *cache, size_t entry)
+{
+	((struct native_tnt_cache *)cache)->entries[entry].from = 0;
+}
+
+static void invalidate(struct native_code *code, uint64_t pages)
+{
+	native_page_bits_drop(&code->tnt_cache.made_of, pages, drop, &code->tnt_cache);
+}
+
+static size_t size(const struct native_code *code)
+{
+	return code->tnt_cache.runs.total;
+}
+
+const struct native_cache native_cache_tnt = {
+	.close = close,
+	.clear = clear,
+	.invalidate = invalidate,
+	.size = size,
+};

@@ -197,7 +197,7 @@ static const struct native_tnt_entry *find_run(struct native_decoder *decoder, u
 {
 	const struct native_tnt_entry *entry;
 
-	if (native_tnt_cache_full(decoder->code))
+	if (native_tnt_cache_full(&decoder->code->tnt_cache))
 		native_decoder_forget_tnt_runs(decoder);
 	entry = native_tnt_cache_add(decoder->code, decoder->region, key);
 	if (!entry)
@@ -211,7 +211,7 @@ static const struct native_tnt_entry *find_run(struct native_decoder *decoder, u
  */
 static unsigned take_known(struct native_decoder *decoder, uint64_t bits, unsigned count)
 {
-	const struct native_tnt_entry *table = decoder->code->tnt_cache;
+	const struct native_tnt_entry *table = decoder->code->tnt_cache.entries;
 	struct native_output *out = &decoder->out;
 	uint64_t to = native_to(decoder->region);
 	size_t room = out->run_count < out->run_limit ? out->run_limit - out->run_count : 0;
@@ -263,7 +263,7 @@ void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned co
 		}
 		part = count < NATIVE_TNT_BITS ? count : NATIVE_TNT_BITS;
 		key = 1u << part | ((uint32_t)(bits >> (count - part)) & ((1u << part) - 1));
-		entry = native_tnt_cache_slot(decoder->code, decoder->region, key);
+		entry = native_tnt_cache_slot(&decoder->code->tnt_cache, decoder->region, key);
 		if (!native_tnt_entry_is(entry, decoder->region))
 			entry = find_run(decoder, key);
 		if (!entry)

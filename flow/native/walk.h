@@ -68,7 +68,7 @@ static inline void native_leave(struct native_decoder *decoder, const struct nat
 static inline void native_take_target(struct native_decoder *decoder, uint64_t ip)
 {
 	struct native_region *region = decoder->region;
-	struct native_target *target = native_target_slot(decoder->code, ip);
+	struct native_target *target = native_target_slot(&decoder->code->targets, ip);
 
 	if (__builtin_expect(!native_target_is(target, ip, decoder->mode) || region->decision == NATIVE_CONDITIONAL ||
 				     region->decision >= NATIVE_CONTINUE,

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* All code of one address space in one version, and what has been made of it. */
+#ifndef FLOW_NATIVE_CODE_H
+#define FLOW_NATIVE_CODE_H
+
+#include "flow/code/range.h"
+#include "flow/native/arena.h"
+#include "flow/native/invalidation.h"
+#include "flow/native/packet_word.h"
+#include "flow/native/region.h"
+#include "flow/native/target_cache.h"
+#include "flow/native/tnt16.h"
+#include "flow/native/tnt_cache.h"
+
+struct native_source {
+	/* The range that holds ip, or the hole around it. */
+	void (*find)(void *context, uint64_t ip, struct flow_code_range *range);
+	void *context;
+};
+
+/* All blocks of a code, by address. */
+struct native_block_table {
+	struct native_block **slots; /* a hash table with chains */
+	size_t slot_count;           /* a power of two */
+	size_t count;
+	uint8_t *lengths; /* of the instructions of the block being made */
+	size_t length_capacity;
+};
+
+struct native_code {
+	struct native_source source;
+	struct flow_code_range range; /* the last one found */
+	struct native_arena arena;    /* blocks, regions, their runs and return sites: cleared together */
+	struct native_arena retired;  /* what was cleared, but is in batches of the segment at hand */
+	void *tables;                 /* native_pages: the first memory of the caches */
+
+	/* Caches: see cache.h. */
+	struct native_block_table blocks;
+	struct native_region_table regions;
+	struct native_target_cache targets;
+	struct native_tnt_cache tnt_cache;
+	struct native_tnt16 tnt16;
+	struct native_packet_words packet_words;
+	struct native_invalidation invalidation;
+};
+
+/* PTL_NO_MEMORY. */
+int native_code_open(struct native_code *code, struct native_source source);
+void native_code_close(struct native_code *code);
+/*
+ * Clears all caches: the code may have changed. Nothing is found any more, but pointers to blocks, regions and runs stay
+ * valid until native_code_trim.
+ */
+void native_code_clear(struct native_code *code);
+/*
+ * Some code is different from here on, and the source gives the new one. True: all caches were cleared, see
+ * native_code_clear; else all regions stay where they are. No run may wait to be added to a batch.
+ */
+bool native_code_change(struct native_code *code, const struct flow_code_span *changes, size_t count);
+/* Between segments: frees what was cleared, and clears what takes too much memory. */
+void native_code_trim(struct native_code *code);
+/* Bytes that blocks, regions and runs take. */
+size_t native_code_size(const struct native_code *code);
+
+/* Frees a table of regions or blocks that has grown. */
+void native_code_free_table(const struct native_code *code, void *table);
+
+/* native_region_get by the cache of targets. */
+static inline struct native_region *native_target_get(struct native_code *code, uint64_t ip, unsigned mode)
+{
+	struct native_target *target = native_target_slot(&code->targets, ip);
+	struct native_region *region;
+
+	if (__builtin_expect(native_target_is(target, ip, mode), 1))
+		return native_to_region(target->to);
+	region = native_region_get(code, ip, mode);
+	if (region)
+		*target = (struct native_target){.tag = native_target_tag(ip, mode), .to = native_to(region)};
+	return region;
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Entries point to regions alone, which stay in place where code changes: nothing is to be invalidated. */
+#include "flow/native/target_cache.h"
+
+#include <string.h>
+
+#include "flow/native/cache.h"
+#include "flow/native/code.h"
+
+static void close(struct native_code *code)
+{
+	code->targets.entries = NULL;
+}
+
+static void clear(struct native_code *code)
+{
+	memset(code->targets.entries, 0, NATIVE_TARGETS * sizeof(*code->targets.entries));
+}
+
+const struct native_cache native_cache_targets = {.close = close, .clear = clear};

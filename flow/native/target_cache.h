@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where indirect branches lead: regions by the address of a TIP. */
+#ifndef FLOW_NATIVE_TARGET_CACHE_H
+#define FLOW_NATIVE_TARGET_CACHE_H
+
+#include "flow/native/tnt_cache.h"
+
+#define NATIVE_TARGET_SHIFT 12 /* log2 of the entries */
+#define NATIVE_TARGETS (1u << NATIVE_TARGET_SHIFT)
+
+struct native_target {
+	uint64_t tag; /* see native_target_tag */
+	uint64_t to;  /* as in native_tnt_entry */
+};
+
+struct native_target_cache {
+	struct native_target *entries; /* direct-mapped by address */
+};
+
+/* The address with the mode: no address of 64-bit mode is one of another mode, and 0 is none. */
+static inline uint64_t native_target_tag(uint64_t ip, unsigned mode)
+{
+	return mode == 64 ? ip ^ 1ull << 56 : (ip & 0xffffffff) | (uint64_t)mode << 57;
+}
+
+/* The place of the entry for ip, whatever it holds now. */
+static inline struct native_target *native_target_slot(const struct native_target_cache *targets, uint64_t ip)
+{
+	return &targets->entries[ip * 0x9e3779b97f4a7c15ull >> (64 - NATIVE_TARGET_SHIFT)];
+}
+
+static inline bool native_target_is(const struct native_target *target, uint64_t ip, unsigned mode)
+{
+	return target->tag == native_target_tag(ip, mode);
+}
+
+#endif
