@@ -32,12 +32,12 @@ uint64_t native_resume_ip(const struct flow_block *last, bool has_ip, uint64_t i
 /* Walks to the FUP's address. What changes there besides has its place behind it, also where flow is lost on the way. */
 static void walk_to_fup(struct native_decoder *decoder)
 {
-	const bool paging = decoder->paging_due, vmcs = decoder->vmcs_due;
+	const bool paging = decoder->announced.paging_due, vmcs = decoder->announced.vmcs_due;
 
-	decoder->has_from = decoder->paging_due = decoder->vmcs_due = false;
+	decoder->has_from = decoder->announced.paging_due = decoder->announced.vmcs_due = false;
 	native_walk_to(decoder, decoder->from);
-	decoder->paging_due = paging;
-	decoder->vmcs_due = vmcs;
+	decoder->announced.paging_due = paging;
+	decoder->announced.vmcs_due = vmcs;
 }
 
 /* An interrupt or the like that leads to `ip`, before the instruction of the FUP. */
@@ -74,13 +74,13 @@ static void on_sudden_tip(struct native_decoder *decoder, bool has_ip, uint64_t 
 static void take_held(struct native_decoder *decoder)
 {
 	decoder->holding = false;
-	native_take_bits(decoder, decoder->held_bits, decoder->held_count);
+	native_take_bits(decoder, decoder->held.bits, decoder->held.count);
 }
 
 /* Events that wait for a FUP, where another packet with an address comes; but not those of the branch that it tells of. */
 static void put_pending(struct native_decoder *decoder)
 {
-	if (decoder->events_pending && !(decoder->pending_behind && decoder->region && !decoder->has_from))
+	if (decoder->events_pending && !(decoder->pending.behind && decoder->region && !decoder->has_from))
 		native_pending_events_flush(decoder);
 }
 
@@ -104,7 +104,8 @@ void native_on_tip(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 		native_resume(decoder, ip);
 	else if (decoder->holding)
 		take_held(decoder);
-	if (!decoder->region || (!decoder->paging_due && !decoder->vmcs_due && !decoder->next_mode))
+	if (!decoder->region ||
+	    (!decoder->announced.paging_due && !decoder->announced.vmcs_due && !decoder->announced.mode))
 		return;
 	native_change_address_space(decoder, false, 0);
 	native_change_mode(decoder, ip);
@@ -125,7 +126,7 @@ void native_on_enable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 	if (decoder->disabled_ip && decoder->disabled_ip == ip)
 		flags |= FLOW_EVENT_RESUMED;
 	put_branch(decoder, FLOW_ENABLED, flags, 0, ip);
-	decoder->vmcs_due = decoder->paging_due = false;
+	decoder->announced.vmcs_due = decoder->announced.paging_due = false;
 	native_change_mode(decoder, ip);
 	native_go_target(decoder, ip);
 }
@@ -177,7 +178,7 @@ static bool disable_at_entry(struct native_decoder *decoder, bool has_ip, uint64
 static void disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
 	/* CR3 filtering: the MOV to CR3 that PIP told of has stopped packets, too. */
-	if (!has_ip && decoder->cr3_end && native_only_time(decoder, decoder->cr3_end)) {
+	if (!has_ip && decoder->announced.cr3_end && native_only_time(decoder, decoder->announced.cr3_end)) {
 		decoder->disabled_ip = 0;
 		put_disabled(decoder, has_ip, ip);
 		return;
@@ -221,7 +222,7 @@ void native_on_disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 		decoder->place = NATIVE_PLACE_KNOWN;
 	/* What changed on the way out. */
 	native_change_address_space(decoder, false, 0);
-	if (decoder->next_mode)
+	if (decoder->announced.mode)
 		native_put_mode(decoder);
 }
 
@@ -259,7 +260,7 @@ void native_after_ptwrite(struct native_decoder *decoder, uint64_t ip)
 
 static const struct native_pending_event *last_pending(const struct native_decoder *decoder)
 {
-	return decoder->pending_count ? &decoder->pending_events[decoder->pending_count - 1] : NULL;
+	return decoder->pending.count ? &decoder->pending.events[decoder->pending.count - 1] : NULL;
 }
 
 static bool is_abort(const struct native_pending_event *pending)
@@ -278,7 +279,7 @@ static void mend_abort(struct native_decoder *decoder, uint64_t ip)
 static void bind_pending(struct native_decoder *decoder, uint64_t ip)
 {
 	const struct native_pending_event *last = last_pending(decoder);
-	bool owned = decoder->fup_owned;
+	bool owned = decoder->pending.fup_owned;
 
 	if (last && last->kind == FLOW_PTWRITE) {
 		native_after_ptwrite(decoder, ip);
@@ -289,9 +290,9 @@ static void bind_pending(struct native_decoder *decoder, uint64_t ip)
 	arrive(decoder, ip);
 	if (decoder->failed)
 		return;
-	if (decoder->pending_behind && owned) {
-		decoder->pending_placed = true;
-		decoder->pending_from = ip;
+	if (decoder->pending.behind && owned) {
+		decoder->pending.placed = true;
+		decoder->pending.from = ip;
 		return;
 	}
 	native_pending_events_put(decoder, true, ip);
@@ -302,11 +303,11 @@ static void bind_pending(struct native_decoder *decoder, uint64_t ip)
 /* The FUP behind an OVF: flow goes on there. APL12: or not, as packets are disabled. */
 static void on_overflow_fup(struct native_decoder *decoder, uint64_t ip)
 {
-	unsigned size = 1 + format_pt_ip_size(*decoder->at >> FORMAT_PT_IP_SHIFT);
+	unsigned size = 1 + format_pt_ip_size(*decoder->packets.at >> FORMAT_PT_IP_SHIFT);
 
-	if (decoder->errata.apl12 && native_is_disabled_at(decoder, decoder->at + size)) {
+	if (decoder->errata.apl12 && native_is_disabled_at(decoder, decoder->packets.at + size)) {
 		decoder->place = NATIVE_PLACE_KNOWN;
-		decoder->last_ip = 0;
+		decoder->packets.last_ip = 0;
 		native_pending_events_flush(decoder);
 		return;
 	}
@@ -343,16 +344,17 @@ static void resume_at_fup(struct native_decoder *decoder, bool owned, uint64_t i
 
 void native_on_fup(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
-	bool owned = decoder->fup_owned || (decoder->next_mode && decoder->mode_at + 2 == decoder->at);
+	bool owned = decoder->pending.fup_owned ||
+		     (decoder->announced.mode && decoder->announced.mode_at + 2 == decoder->packets.at);
 
 	bool lost = decoder->place == NATIVE_PLACE_LOST;
 
 	if (!has_ip) {
 		native_bad_packet(decoder);
-	} else if (!decoder->region && decoder->fup_owned && !(lost && decoder->lost_within)) {
+	} else if (!decoder->region && decoder->pending.fup_owned && !(lost && decoder->gap.within)) {
 		/* Packets are disabled, but not for these events. */
 		native_pending_events_put(decoder, true, ip);
-	} else if (lost && !decoder->lost_within) {
+	} else if (lost && !decoder->gap.within) {
 		/* Nobody knows whether packets are enabled. */
 		native_pending_events_put(decoder, true, ip);
 		if (owned)
@@ -368,7 +370,7 @@ void native_on_fup(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 		resume_at_fup(decoder, owned, ip);
 		if (decoder->failed)
 			return;
-		if (decoder->events_pending || decoder->fup_owned) {
+		if (decoder->events_pending || decoder->pending.fup_owned) {
 			bind_pending(decoder, ip);
 		} else if (owned) {
 			mode_at(decoder, ip);
@@ -377,5 +379,5 @@ void native_on_fup(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 			decoder->from = ip;
 		}
 	}
-	decoder->fup_owned = false;
+	decoder->pending.fup_owned = false;
 }

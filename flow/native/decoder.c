@@ -29,8 +29,8 @@ void native_decoder_forget_tnt_runs(struct native_decoder *decoder)
 static void find_again(struct native_decoder *decoder, uint64_t ip)
 {
 	/* Sites are retired like all else, but hold an address that can be looked up again. */
-	for (unsigned i = 0; i < decoder->stack_count; i++)
-		decoder->stack[(decoder->stack_top - 1 - i) % NATIVE_STACK]->region = NULL;
+	for (unsigned i = 0; i < decoder->calls.count; i++)
+		decoder->calls.sites[(decoder->calls.top - 1 - i) % NATIVE_STACK]->region = NULL;
 	if (decoder->region)
 		native_go(decoder, ip);
 }
@@ -57,15 +57,17 @@ void native_decoder_change(struct native_decoder *decoder, const struct flow_cod
 static bool is_early(const struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	return packet->kind == PTL_PT_FUP &&
-	       flow_psb_plus_enables(decoder->at + packet->size, (size_t)(decoder->end - decoder->at) - packet->size,
+	       flow_psb_plus_enables(decoder->packets.at + packet->size,
+				     (size_t)(decoder->packets.end - decoder->packets.at) - packet->size,
 				     &decoder->errata);
 }
 
 /* False at the end. */
 static bool pass_padding(struct native_decoder *decoder)
 {
-	decoder->at += format_pt_padding(decoder->at, (size_t)(decoder->end - decoder->at));
-	return decoder->at < decoder->end;
+	decoder->packets.at += format_pt_padding(decoder->packets.at,
+						 (size_t)(decoder->packets.end - decoder->packets.at));
+	return decoder->packets.at < decoder->packets.end;
 }
 
 /* Reads PSB+ from the packet behind its PSB on; false where the bytes are damaged. */
@@ -75,20 +77,20 @@ static bool read_header(struct native_decoder *decoder)
 	struct ptl_pt_packet packet = {0};
 	uint64_t start = 0;
 
-	decoder->last_ip = 0;
-	decoder->context = (struct ptl_pt_context){0};
+	decoder->packets.last_ip = 0;
+	decoder->packets.context = (struct ptl_pt_context){0};
 	/* An overflow ends it too. */
 	while (packet.kind != PTL_PT_PSBEND && packet.kind != PTL_PT_OVF && pass_padding(decoder)) {
-		int size = native_read(decoder, decoder->at, &decoder->context, &packet);
+		int size = native_read(decoder, decoder->packets.at, &decoder->packets.context, &packet);
 
 		if (size < 0 ||
 		    ((within || !is_early(decoder, &packet)) && !native_state_packet(decoder, &packet, &start)))
 			return false;
-		decoder->at += size;
+		decoder->packets.at += size;
 	}
 	/* The CPU forgets its calls at a PSB; those before it are not to be put on the stack later. */
 	native_clear_stack(decoder);
-	decoder->lost_cause = FLOW_GAP_NONE;
+	decoder->gap.cause = FLOW_GAP_NONE;
 	native_output_since(&decoder->out);
 	if (packet.kind == PTL_PT_OVF || within)
 		return true;
@@ -109,7 +111,7 @@ static bool pass_psb(struct native_decoder *decoder)
 		native_drop_held(decoder, true);
 	if (decoder->has_from)
 		native_end_at_fup(decoder);
-	decoder->at += PTL_PT_PSB_SIZE;
+	decoder->packets.at += PTL_PT_PSB_SIZE;
 	if (!read_header(decoder))
 		native_end(decoder, FLOW_GAP_PACKET);
 	return !decoder->failed && !decoder->out.status;
@@ -126,7 +128,7 @@ static void walk_to_fup(struct native_decoder *decoder)
 static bool read_packet(struct native_decoder *decoder)
 {
 	struct ptl_pt_packet packet;
-	int size = native_read(decoder, decoder->at, &decoder->context, &packet);
+	int size = native_read(decoder, decoder->packets.at, &decoder->packets.context, &packet);
 
 	if (size < 0) {
 		if (size == PTL_TRUNCATED)
@@ -137,7 +139,7 @@ static bool read_packet(struct native_decoder *decoder)
 	if (__builtin_expect(packet.kind == PTL_PT_PSB, 0))
 		return pass_psb(decoder);
 	native_packet(decoder, &packet);
-	decoder->at += size;
+	decoder->packets.at += size;
 	return !decoder->failed && !decoder->out.status;
 }
 
@@ -146,12 +148,12 @@ static inline bool read_some(struct native_decoder *decoder, const struct native
 {
 	if (!slot || !slot->eager)
 		native_fast_path(decoder);
-	if (decoder->end - decoder->at <= PTL_PT_PACKET_MAX)
+	if (decoder->packets.end - decoder->packets.at <= PTL_PT_PACKET_MAX)
 		return true;
 	*ready = slot && native_interleaved_ready(slot);
-	if (*ready || *decoder->at)
+	if (*ready || *decoder->packets.at)
 		return *ready || read_packet(decoder);
-	decoder->at++;
+	decoder->packets.at++;
 	return true;
 }
 
@@ -159,7 +161,7 @@ bool native_decoder_read(struct native_decoder *decoder, const struct native_int
 {
 	bool more = !decoder->failed && !decoder->out.status, ready = false;
 
-	while (more && !ready && decoder->end - decoder->at > PTL_PT_PACKET_MAX)
+	while (more && !ready && decoder->packets.end - decoder->packets.at > PTL_PT_PACKET_MAX)
 		more = read_some(decoder, slot, &ready);
 	if (ready)
 		return true;
@@ -176,7 +178,7 @@ static void end_flow(struct native_decoder *decoder, const struct flow_engine_in
 		if (decoder->has_from)
 			native_walk_to(decoder, decoder->from);
 		/* So does what comes with a far transfer. */
-		else if (decoder->paging_due || decoder->vmcs_due)
+		else if (decoder->announced.paging_due || decoder->announced.vmcs_due)
 			native_pass_far(decoder);
 	} else if (decoder->has_from)
 		native_end_at_fup(decoder);
@@ -190,7 +192,7 @@ static void finish(struct native_decoder *decoder, const struct flow_engine_inpu
 {
 	if (decoder->failed || decoder->out.status)
 		return;
-	decoder->at = decoder->end;
+	decoder->packets.at = decoder->packets.end;
 	if (decoder->events_pending)
 		native_pending_events_flush(decoder);
 	if (decoder->holding)
@@ -206,29 +208,29 @@ static void start(struct native_decoder *decoder, const struct flow_engine_input
 	native_output_start(&decoder->out, sink);
 	decoder->out.time = input->segment->time;
 	flow_clock_start(&decoder->clock, &decoder->machine);
-	decoder->begin = decoder->at = input->bytes;
-	decoder->end = input->bytes + input->size;
-	decoder->offset = input->segment->offset;
+	decoder->packets.begin = decoder->packets.at = input->bytes;
+	decoder->packets.end = input->bytes + input->size;
+	decoder->packets.offset = input->segment->offset;
 	decoder->region = NULL;
-	decoder->last_ip = 0;
+	decoder->packets.last_ip = 0;
 	decoder->disabled_ip = 0;
-	decoder->context = (struct ptl_pt_context){0};
+	decoder->packets.context = (struct ptl_pt_context){0};
 	decoder->mode = decoder->machine.mode ? decoder->machine.mode : 64;
-	decoder->next_mode = 0;
+	decoder->announced.mode = 0;
 	decoder->place = NATIVE_PLACE_KNOWN;
-	decoder->lost_cause = FLOW_GAP_NONE;
+	decoder->gap.cause = FLOW_GAP_NONE;
 	decoder->busy = 0;
-	decoder->pending_count = 0;
-	decoder->pending_behind = decoder->pending_placed = false;
-	decoder->fup_owned = decoder->paging_due = decoder->vmcs_due = false;
-	decoder->mode_at = NULL;
-	decoder->cr3_end = NULL;
-	decoder->paging_first = decoder->lost_within = false;
+	decoder->pending.count = 0;
+	decoder->pending.behind = decoder->pending.placed = false;
+	decoder->pending.fup_owned = decoder->announced.paging_due = decoder->announced.vmcs_due = false;
+	decoder->announced.mode_at = NULL;
+	decoder->announced.cr3_end = NULL;
+	decoder->announced.paging_first = decoder->gap.within = false;
 	decoder->failed = decoder->no_memory = false;
-	decoder->stack_top = decoder->stack_count = 0;
-	decoder->stack_runs = 0;
-	decoder->stack_return = false;
-	decoder->keeps_calls = input->calls_after != NULL;
+	decoder->calls.top = decoder->calls.count = 0;
+	decoder->calls.runs = 0;
+	decoder->calls.returning = false;
+	decoder->calls.kept = input->calls_after != NULL;
 	decoder->next_disabled = input->has_next && !input->next_ip_known;
 }
 
@@ -237,19 +239,19 @@ static void keep_calls(void *context)
 {
 	struct native_decoder *decoder = context;
 
-	if (decoder->at < decoder->end || decoder->keeps_calls)
+	if (decoder->packets.at < decoder->packets.end || decoder->calls.kept)
 		native_update_stack(decoder);
-	decoder->stack_runs = 0;
+	decoder->calls.runs = 0;
 }
 
 void native_decoder_begin(struct native_decoder *decoder, const struct flow_engine_input *input,
 			  const struct flow_sink *sink)
 {
 	start(decoder, input, sink);
-	if (decoder->end - decoder->at < PTL_PT_PSB_SIZE || !pass_psb(decoder))
+	if (decoder->packets.end - decoder->packets.at < PTL_PT_PSB_SIZE || !pass_psb(decoder))
 		native_end(decoder, FLOW_GAP_PACKET);
-	decoder->calls_input = input->calls_before ? input : NULL;
-	decoder->missing = 0;
+	decoder->calls.before = input->calls_before ? input : NULL;
+	decoder->calls.missing = 0;
 }
 
 int native_decoder_end(struct native_decoder *decoder, const struct flow_engine_input *input)

@@ -11,12 +11,74 @@
 #include "flow/native/code.h"
 #include "flow/native/output.h"
 
+/* What is known of the place of flow where there is no region. */
+enum native_place {
+	NATIVE_PLACE_KNOWN,      /* there is a region, or packets are disabled */
+	NATIVE_PLACE_OVERFLOWED, /* an OVF came; the address of a FUP or TIP.PGE is where flow resumes */
+	NATIVE_PLACE_LOST,       /* a gap: flow resumes at the address of any packet */
+};
+
+/* The packets of the segment. */
+struct native_packets {
+	const uint8_t *begin;
+	const uint8_t *at; /* the packet at hand */
+	const uint8_t *end;
+	uint64_t offset;  /* in the stream, of begin */
+	uint64_t last_ip; /* of IP compression */
+	struct ptl_pt_context context;
+};
+
+/*
+ * Code that changes within a segment: from `until` on, by the time of the packets, `select` is called to select another
+ * version, and returns the end of that one.
+ */
+struct native_recode {
+	uint64_t (*select)(void *context, uint64_t time);
+	void *context;
+	uint64_t until;
+};
+
+/* MODE.Exec, PIP and VMCS that wait for the TIP of their far transfer: flow/native/mode_packet.h. */
+struct native_announced {
+	const uint8_t *mode_at; /* the last MODE.Exec outside of PSB+ */
+	const uint8_t *cr3_end; /* behind the last PIP, if it was for a MOV to CR3 */
+	uint64_t paging;        /* of the PIP */
+	uint64_t vmcs;
+	uint8_t mode;    /* from the next TIP on; 0: no change */
+	bool interrupts; /* with mode */
+	bool paging_guest;
+	bool paging_due;
+	bool paging_first; /* the PIP came before the VMCS */
+	bool vmcs_due;
+};
+
+/* TNT bits that wait for the TIP of a branch before them, which was deferred. */
+struct native_held_tnt {
+	uint64_t bits; /* `count` of them, the oldest highest */
+	uint8_t count;
+};
+
 #define NATIVE_STACK FLOW_CALLS_MAX
+
+/* The calls that the CPU remembers for return compression. */
+struct native_return_stack {
+	struct native_return_site *sites[NATIVE_STACK]; /* in a ring */
+	unsigned top;
+	unsigned count;
+	size_t runs;    /* of the batch: those whose calls are on the stack */
+	bool returning; /* the last of these ended with a return, which has not taken its address off yet */
+
+	/* A part of a segment whose CPU remembers calls from before it, which are not known yet: see return_stack.h. */
+	const struct flow_engine_input *before; /* NULL: there are none */
+	bool kept;                              /* the calls at the end of the part are wanted */
+	uint64_t missing;                       /* calls from before the part that have been taken off */
+	struct native_return_site restored[NATIVE_STACK];
+};
 
 /* Events that may wait for one FUP: a block has up to 32 items of each of a few kinds. */
 #define NATIVE_PENDING_EVENTS 128
 
-/* An event that waits for the FUP with its address: flow/native/pending_event.h. */
+/* Events that wait for the FUP with their address: flow/native/pending_event.h. */
 struct native_pending_event {
 	uint64_t value;
 	uint8_t kind; /* enum flow_kind */
@@ -24,11 +86,21 @@ struct native_pending_event {
 	uint8_t item;
 };
 
-/* What is known of where flow is while there is no region. */
-enum native_place {
-	NATIVE_PLACE_KNOWN,      /* there is a region, or packets are disabled */
-	NATIVE_PLACE_OVERFLOWED, /* an OVF came; a FUP or TIP.PGE tells where flow goes on */
-	NATIVE_PLACE_LOST,       /* a gap: any packet with an address does */
+struct native_pending_events {
+	uint8_t count;
+	uint8_t block_type; /* of the BBP at hand */
+	bool fup_owned;     /* the next FUP is for these events alone: no TIP follows it */
+	bool behind;        /* they are of the branch that the next TIP or TIP.PGD reports, and stand behind it */
+	bool placed;        /* a FUP gave their address: */
+	uint64_t from;
+	struct native_pending_event events[NATIVE_PENDING_EVENTS];
+};
+
+/* The last gap since the last PSB or OVF. */
+struct native_last_gap {
+	uint64_t from;
+	uint8_t cause; /* enum flow_gap_cause; NONE: there was none */
+	bool within;   /* flow was lost while packets were enabled */
 };
 
 struct native_decoder {
@@ -38,77 +110,37 @@ struct native_decoder {
 	struct native_output out;
 	struct flow_clock clock;
 	struct ptl_machine machine;
+	struct flow_errata errata;
 
-	/*
-	 * Code that changes while a segment is decoded: from code_until on, by the packets' own time, `recode` is
-	 * asked to select another version, and says when that one ends.
-	 */
-	uint64_t (*recode)(void *context, uint64_t time);
-	void *recode_context;
-	uint64_t code_until;
+	struct native_packets packets;
+	struct native_recode recode;
+	bool next_disabled; /* packets are disabled at the segment's end, as the next one says */
 
-	/* The segment. */
-	const uint8_t *begin;
-	const uint8_t *at; /* the packet being read */
-	const uint8_t *end;
-	const uint8_t *mode_at; /* the last MODE.Exec outside of PSB+ */
-	const uint8_t *cr3_end; /* behind the last PIP, if it was for a MOV to CR3 */
-	uint64_t offset;        /* in the stream, of begin */
-
-	/* Where the flow is: at the start of region, whose code has not been given out yet. */
+	/* Where flow is: at the start of the region, whose blocks are not in the batch yet. */
 	struct native_region *region; /* NULL: packets are disabled, or the place is unknown */
-	uint64_t last_ip;             /* of IP compression */
-	uint64_t from;                /* of the pending FUP */
 	uint64_t disabled_ip;         /* where packets were last disabled; 0 unknown */
-	uint64_t paging;              /* of the pending PIP */
-	uint64_t vmcs;                /* of the pending VMCS */
-	uint64_t held_bits;           /* held_count TNT bits, the oldest highest */
-	uint64_t lost_from;           /* of the last gap */
-	struct ptl_pt_context context;
-	uint8_t mode;      /* 64, 32, 16 */
-	uint8_t next_mode; /* from the next TIP on; 0: no change */
-	uint8_t place;     /* enum native_place */
-	uint8_t held_count;
-	uint8_t lost_cause;   /* enum flow_gap_cause of the last gap since the last PSB or OVF; NONE: there was none */
-	uint8_t block_type;   /* of the BBP at hand */
-	bool next_interrupts; /* with next_mode */
-	bool paging_guest;
-	bool paging_due;   /* a PIP waits for the TIP of its far transfer */
-	bool paging_first; /* the PIP came before the VMCS */
-	bool lost_within;  /* flow was lost while packets were enabled */
-	bool vmcs_due;     /* a VMCS waits for the TIP of its far transfer */
-	bool failed;       /* a gap to the end of the segment has been put out */
-	bool no_memory;
+	uint8_t mode;                 /* 64, 32, 16 */
+	uint8_t place;                /* enum native_place */
+
+	/* What is not complete yet. */
 	union {
 		struct {
 			bool has_from;       /* a FUP waits for its TIP or TIP.PGD */
-			bool holding;        /* TNT bits wait for the TIP of a branch before them, which was deferred */
-			bool events_pending; /* events wait for their FUP */
+			bool holding;        /* there are held TNT bits */
+			bool events_pending; /* there are pending events */
 			bool none;
 		};
-		uint32_t busy; /* any of them: no packet is taken the fast way */
+		uint32_t busy; /* any of them: the fast path takes no packet */
 	};
+	uint64_t from; /* of the FUP that waits */
+	struct native_held_tnt held;
+	struct native_announced announced;
+	struct native_pending_events pending;
 
-	struct native_return_site *stack[NATIVE_STACK];
-	unsigned stack_top;
-	unsigned stack_count;
-	size_t stack_runs; /* of the batch: those whose calls are on the stack */
-	bool stack_return; /* the last of these ended with a return, which has not taken its address off yet */
-
-	/* A part of a segment whose CPU remembers calls from before it, which have not been asked for: see inherit.h. */
-	const struct flow_engine_input *calls_input; /* NULL: there are none */
-	bool keeps_calls;                            /* the calls at its end are wanted */
-	uint64_t missing;                            /* so many of them have been taken off */
-	struct native_return_site restored[NATIVE_STACK];
-
-	struct flow_errata errata;
-	bool next_disabled; /* at the segment's end, as the next one says */
-	bool fup_owned;     /* the next FUP is for the pending_events alone: no TIP follows it */
-	bool pending_behind; /* the pending_events are of the branch that the next TIP or TIP.PGD reports, and stand behind it; */
-	bool pending_placed; /* a FUP has told that it is at pending_from */
-	uint64_t pending_from;
-	uint8_t pending_count;
-	struct native_pending_event pending_events[NATIVE_PENDING_EVENTS];
+	struct native_return_stack calls;
+	struct native_last_gap gap;
+	bool failed; /* a gap to the end of the segment is in the batch */
+	bool no_memory;
 };
 
 struct native_interleaved;

@@ -110,9 +110,9 @@ static int decode(struct flow_engine *base, const struct flow_engine_input *inpu
 	struct native_decoder *decoder = &engine->decoder;
 
 	select_before(engine, input->segment);
-	decoder->recode = recode;
-	decoder->recode_context = engine;
-	decoder->code_until = changes_at(engine);
+	decoder->recode.select = recode;
+	decoder->recode.context = engine;
+	decoder->recode.until = changes_at(engine);
 	return native_decoder_run(decoder, input, sink);
 }
 

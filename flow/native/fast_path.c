@@ -12,9 +12,9 @@ static inline struct native_fast_path begin(const struct native_decoder *decoder
 	return (struct native_fast_path){
 		.tnt_cache = decoder->code->tnt_cache.entries,
 		.targets = decoder->code->targets,
-		.at = decoder->at,
+		.at = decoder->packets.at,
 		.to = decoder->region ? native_to(decoder->region) : 0,
-		.last_ip = decoder->last_ip,
+		.last_ip = decoder->packets.last_ip,
 		.disabled_ip = decoder->disabled_ip,
 		.runs = out->runs + out->run_count,
 		.events = out->events + out->event_count,
@@ -31,9 +31,9 @@ static inline void end(struct native_decoder *decoder, const struct native_fast_
 	/* The mark that was due stands before the first of the new runs. */
 	if (!out->run_limit && fast->runs != out->runs + out->run_count)
 		native_output_turn(out);
-	decoder->at = fast->at;
+	decoder->packets.at = fast->at;
 	decoder->region = native_to_region(fast->to);
-	decoder->last_ip = fast->last_ip;
+	decoder->packets.last_ip = fast->last_ip;
 	decoder->disabled_ip = fast->disabled_ip;
 	out->run_count = (size_t)(fast->runs - out->runs);
 	out->event_count = (size_t)(fast->events - out->events);
@@ -46,7 +46,8 @@ static inline void end(struct native_decoder *decoder, const struct native_fast_
 static inline void take_packets(struct native_decoder *decoder, struct native_fast_path *fast,
 				const struct native_fast_path_ends *ends)
 {
-	while (decoder->end - fast->at > PTL_PT_PACKET_MAX && fast->runs < ends->runs && fast->events < ends->events) {
+	while (decoder->packets.end - fast->at > PTL_PT_PACKET_MAX && fast->runs < ends->runs &&
+	       fast->events < ends->events) {
 		uint64_t word = common_load64(fast->at);
 		unsigned padding; /* bits */
 
@@ -81,14 +82,15 @@ void native_fast_path(struct native_decoder *decoder)
 	struct native_packet_words *words = &decoder->code->packet_words;
 	struct native_fast_path fast;
 
-	if (decoder->busy || decoder->context.bip_bytes || decoder->next_mode || decoder->paging_due ||
-	    decoder->vmcs_due || (!out->run_limit && out->mark_count == NATIVE_BATCH_EVENTS))
+	if (decoder->busy || decoder->packets.context.bip_bytes || decoder->announced.mode ||
+	    decoder->announced.paging_due || decoder->announced.vmcs_due ||
+	    (!out->run_limit && out->mark_count == NATIVE_BATCH_EVENTS))
 		return;
 	if (words->rest <= 0 && (decoder->region || decoder->place == NATIVE_PLACE_KNOWN))
 		take_words(decoder, &ends);
 	fast = begin(decoder);
 	take_packets(decoder, &fast, &ends);
 	if (words->rest > 0)
-		words->rest -= fast.at - decoder->at;
+		words->rest -= fast.at - decoder->packets.at;
 	end(decoder, &fast);
 }

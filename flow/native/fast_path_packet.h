@@ -47,7 +47,7 @@ static inline void native_fast_path_put(struct native_decoder *decoder, struct n
 		.flags = flags,
 		.before = fast->blocks,
 		.time = decoder->out.time,
-		.offset = decoder->offset + (uint64_t)(fast->at - decoder->begin),
+		.offset = decoder->packets.offset + (uint64_t)(fast->at - decoder->packets.begin),
 		.to = to,
 	};
 }

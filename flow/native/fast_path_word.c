@@ -111,7 +111,7 @@ static bool take_new(struct native_decoder *decoder, struct native_fast_path *fa
 		.runs = fast->runs,
 		.events = fast->events,
 		.before = fast->blocks,
-		.offset = decoder->offset + (uint64_t)(start - decoder->begin),
+		.offset = decoder->packets.offset + (uint64_t)(start - decoder->packets.begin),
 	};
 
 	if (!take_until(decoder, fast, start + NATIVE_PACKET_WORD_SIZE))
@@ -133,7 +133,8 @@ struct taken {
 static void put_events(const struct native_decoder *decoder, struct native_fast_path *fast, const struct taken *taken,
 		       size_t count)
 {
-	const uint64_t base = decoder->offset - (uint64_t)(uintptr_t)decoder->begin, time = decoder->out.time;
+	const uint64_t base = decoder->packets.offset - (uint64_t)(uintptr_t)decoder->packets.begin,
+		       time = decoder->out.time;
 	struct flow_event *events = fast->events;
 
 	for (const struct taken *end = taken + count; taken != end; taken++) {
@@ -218,7 +219,8 @@ static size_t known_most(const struct native_decoder *decoder, const struct nati
 {
 	size_t room = smaller((size_t)(ends->runs - fast->runs),
 			      (size_t)(ends->events - fast->events) / NATIVE_PACKET_WORD_EVENTS);
-	size_t left = start < decoder->end ? (size_t)(decoder->end - start) / NATIVE_PACKET_WORD_SIZE : 0;
+	size_t left = start < decoder->packets.end ? (size_t)(decoder->packets.end - start) / NATIVE_PACKET_WORD_SIZE
+						   : 0;
 
 	return smaller(smaller(room, left), NATIVE_PACKET_WORD_STEPS);
 }
@@ -227,7 +229,7 @@ static size_t known_most(const struct native_decoder *decoder, const struct nati
 static bool has_room(const struct native_decoder *decoder, const struct native_fast_path *fast,
 		     const struct native_fast_path_ends *ends, const uint8_t *start)
 {
-	return decoder->end - start >= NATIVE_PACKET_WORD_SIZE + PTL_PT_PACKET_MAX &&
+	return decoder->packets.end - start >= NATIVE_PACKET_WORD_SIZE + PTL_PT_PACKET_MAX &&
 	       ends->runs - fast->runs >= WORD_ROOM && ends->events - fast->events >= WORD_ROOM;
 }
 
@@ -246,7 +248,7 @@ void native_fast_path_words(struct native_decoder *decoder, struct native_fast_p
 			    const struct native_fast_path_ends *ends)
 {
 	struct native_packet_words *const words = &decoder->code->packet_words;
-	const uint64_t offset = decoder->offset + (uint64_t)(fast->at - decoder->begin);
+	const uint64_t offset = decoder->packets.offset + (uint64_t)(fast->at - decoder->packets.begin);
 	const uint8_t *start = fast->at + (-offset & (NATIVE_PACKET_WORD_SIZE - 1));
 	bool more = has_room(decoder, fast, ends, start) && take_until(decoder, fast, start);
 	uint32_t state = more ? state_at(decoder, fast, start) : 0;

@@ -31,12 +31,12 @@ static bool is_dense(const uint8_t *at, const uint8_t *end)
 bool native_interleaved_ready(const struct native_interleaved *slot)
 {
 	const struct native_decoder *decoder = &slot->decoder;
-	const uint8_t *at = decoder->at;
+	const uint8_t *at = decoder->packets.at;
 
-	if (at < slot->refused || decoder->end - at <= AHEAD * 8 + PTL_PT_PACKET_MAX || !decoder->region ||
-	    decoder->busy || decoder->context.bip_bytes)
+	if (at < slot->refused || decoder->packets.end - at <= AHEAD * 8 + PTL_PT_PACKET_MAX || !decoder->region ||
+	    decoder->busy || decoder->packets.context.bip_bytes)
 		return false;
-	return slot->eager || (native_is_full_tnt(common_load64(at)) && is_dense(at, decoder->end));
+	return slot->eager || (native_is_full_tnt(common_load64(at)) && is_dense(at, decoder->packets.end));
 }
 
 /* ---- packets ------------------------------------------------------------------------------------------------ */
@@ -45,7 +45,7 @@ int native_interleaved_packet(struct native_interleaved *slot, const uint8_t *at
 {
 	struct native_decoder *decoder = &slot->decoder;
 	/* A packet that is left to the decoder changes nothing; those that are taken never do. */
-	struct ptl_pt_context context = decoder->context;
+	struct ptl_pt_context context = decoder->packets.context;
 	int size;
 
 	packet->kind = PTL_PT_PAD;
@@ -77,7 +77,7 @@ void native_interleaved_give_back(struct native_interleaved *slot, const uint8_t
 	decoder->out.instructions += slot->instructions;
 	decoder->out.branches += slot->blocks;
 	decoder->out.block_count += slot->blocks;
-	decoder->at = behind;
+	decoder->packets.at = behind;
 	flow_clock_settle(&slot->clock);
 	decoder->clock = slot->clock;
 	time = flow_clock_time(&decoder->clock);

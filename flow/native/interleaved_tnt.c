@@ -19,8 +19,8 @@ static uint32_t context_of(struct native_decoder *decoder)
 	struct native_tnt16 *tnt16 = &decoder->code->tnt16;
 	uint32_t context = 0;
 
-	for (unsigned i = decoder->stack_count; i > 0; i--) {
-		struct native_return_site *return_site = decoder->stack[(decoder->stack_top - i) % NATIVE_STACK];
+	for (unsigned i = decoder->calls.count; i > 0; i--) {
+		struct native_return_site *return_site = decoder->calls.sites[(decoder->calls.top - i) % NATIVE_STACK];
 		struct native_region *region = native_return_site_follow(decoder->code, return_site, decoder->mode);
 
 		context = region ? native_context_get(tnt16, region, context) : 0;
@@ -42,11 +42,11 @@ static void give_back(struct native_interleaved *slot)
 	const struct native_context *context = native_context_of(tnt16, slot->context);
 
 	decoder->region = context->region;
-	decoder->stack_count = context->depth;
-	decoder->stack_top = context->depth % NATIVE_STACK;
+	decoder->calls.count = context->depth;
+	decoder->calls.top = context->depth % NATIVE_STACK;
 	for (unsigned i = context->depth; i > 0; i--) {
 		context = native_context_of(tnt16, context->under);
-		decoder->stack[i - 1] = &context->region->here;
+		decoder->calls.sites[i - 1] = &context->region->here;
 	}
 	native_interleaved_give_back(slot, slot->here);
 }
@@ -56,9 +56,9 @@ void native_interleaved_tnt_end(struct native_interleaved *slot)
 	struct native_decoder *decoder = &slot->decoder;
 	const bool fits = slot->context != NATIVE_CONTEXT_LOST;
 
-	native_tnt16_end(&decoder->code->tnt16, (uint64_t)(slot->here - decoder->at) / sizeof(uint64_t));
+	native_tnt16_end(&decoder->code->tnt16, (uint64_t)(slot->here - decoder->packets.at) / sizeof(uint64_t));
 	/* No bits are taken from these packets again, nor from one that none can be taken from. */
-	if (!fits || slot->here == decoder->at)
+	if (!fits || slot->here == decoder->packets.at)
 		slot->refused = slot->here + 1;
 	if (fits)
 		give_back(slot);
@@ -143,7 +143,7 @@ static bool enter_context(struct native_interleaved *slot)
 	struct native_tnt16 *tnt16 = &decoder->code->tnt16;
 
 	native_complete_stack(decoder);
-	if (!native_tnt16_begin(tnt16, decoder->stack_count))
+	if (!native_tnt16_begin(tnt16, decoder->calls.count))
 		return false;
 	slot->context = context_of(decoder);
 	if (!slot->context)
@@ -154,15 +154,15 @@ static bool enter_context(struct native_interleaved *slot)
 bool native_interleaved_tnt_begin(struct native_interleaved *slot)
 {
 	const struct native_decoder *decoder = &slot->decoder;
-	const ptrdiff_t left = decoder->end - decoder->at;
+	const ptrdiff_t left = decoder->packets.end - decoder->packets.at;
 
 	if (!enter_context(slot)) {
-		slot->refused = decoder->at + (left < NATIVE_INTERLEAVED_WAIT ? left : NATIVE_INTERLEAVED_WAIT);
+		slot->refused = decoder->packets.at + (left < NATIVE_INTERLEAVED_WAIT ? left : NATIVE_INTERLEAVED_WAIT);
 		return false;
 	}
 	slot->clock = decoder->clock;
-	slot->here = decoder->at;
-	slot->limit = decoder->end - PTL_PT_PACKET_MAX;
+	slot->here = decoder->packets.at;
+	slot->limit = decoder->packets.end - PTL_PT_PACKET_MAX;
 	slot->blocks = slot->instructions = 0;
 	pass(slot);
 	return true;

@@ -15,10 +15,10 @@ struct flow_event *native_put_mode(struct native_decoder *decoder)
 {
 	struct flow_event *event = native_put(decoder, FLOW_EXEC_MODE);
 
-	decoder->mode = decoder->next_mode;
-	decoder->next_mode = 0;
+	decoder->mode = decoder->announced.mode;
+	decoder->announced.mode = 0;
 	event->value = decoder->mode;
-	event->type = decoder->next_interrupts;
+	event->type = decoder->announced.interrupts;
 	return event;
 }
 
@@ -27,7 +27,7 @@ void native_change_mode(struct native_decoder *decoder, uint64_t ip)
 {
 	struct flow_event *event;
 
-	if (!decoder->next_mode)
+	if (!decoder->announced.mode)
 		return;
 	event = native_put_mode(decoder);
 	event->flags = FLOW_EVENT_HAS_TO;
@@ -40,17 +40,17 @@ static void put_address_space(struct native_decoder *decoder, uint8_t flags, uin
 
 	/* With an interrupt, VMCS goes first: it says whose page table it is. Else they come as they came. */
 	for (unsigned i = 0; i < 2; i++) {
-		bool paging = (i == 0) == decoder->paging_first;
+		bool paging = (i == 0) == decoder->announced.paging_first;
 
-		if (paging ? !decoder->paging_due : !decoder->vmcs_due)
+		if (paging ? !decoder->announced.paging_due : !decoder->announced.vmcs_due)
 			continue;
 		event = native_put(decoder, paging ? FLOW_PAGING : FLOW_VMCS);
-		event->value = paging ? decoder->paging : decoder->vmcs;
-		event->type = paging && decoder->paging_guest;
+		event->value = paging ? decoder->announced.paging : decoder->announced.vmcs;
+		event->type = paging && decoder->announced.paging_guest;
 		event->flags = flags;
 		event->from = from;
 	}
-	decoder->vmcs_due = decoder->paging_due = decoder->paging_first = false;
+	decoder->announced.vmcs_due = decoder->announced.paging_due = decoder->announced.paging_first = false;
 }
 
 /* What a far transfer changed besides the instruction pointer: before the code that it led to. */
@@ -66,6 +66,6 @@ void native_drop_address_space(struct native_decoder *decoder)
 
 void native_drop_mode(struct native_decoder *decoder)
 {
-	if (decoder->next_mode)
+	if (decoder->announced.mode)
 		native_put_mode(decoder)->flags = FLOW_EVENT_UNPLACED;
 }

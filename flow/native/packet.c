@@ -22,8 +22,8 @@ static void pass_time(struct native_decoder *decoder)
 	if (!time)
 		return;
 	native_output_time(&decoder->out, time);
-	if (decoder->recode && time >= decoder->code_until)
-		decoder->code_until = decoder->recode(decoder->recode_context, time);
+	if (decoder->recode.select && time >= decoder->recode.until)
+		decoder->recode.until = decoder->recode.select(decoder->recode.context, time);
 }
 
 static void on_time(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
@@ -35,7 +35,8 @@ static void on_time(struct native_decoder *decoder, const struct ptl_pt_packet *
 /* What was announced holds from a TIP on that has been lost. Without a FUP, the far transfer itself was executed. */
 static void lose_announced(struct native_decoder *decoder)
 {
-	if ((decoder->paging_due || decoder->vmcs_due) && !decoder->has_from && native_pass_far(decoder))
+	if ((decoder->announced.paging_due || decoder->announced.vmcs_due) && !decoder->has_from &&
+	    native_pass_far(decoder))
 		native_change_address_space(decoder, false, 0);
 	native_drop_address_space(decoder);
 	native_drop_mode(decoder);
@@ -48,7 +49,7 @@ static void on_overflow(struct native_decoder *decoder)
 
 	if (decoder->events_pending)
 		native_pending_events_flush(decoder);
-	decoder->fup_owned = false;
+	decoder->pending.fup_owned = false;
 	lose_announced(decoder);
 	gap = native_put(decoder, FLOW_GAP);
 	gap->cause = FLOW_GAP_OVERFLOW;
@@ -58,7 +59,7 @@ static void on_overflow(struct native_decoder *decoder)
 	}
 	decoder->region = NULL;
 	decoder->place = NATIVE_PLACE_OVERFLOWED;
-	decoder->last_ip = 0;
+	decoder->packets.last_ip = 0;
 	decoder->has_from = false;
 	decoder->disabled_ip = 0;
 	native_speculate(decoder, FLOW_TSX_COMMITTED);
@@ -71,9 +72,9 @@ static void on_mode(struct native_decoder *decoder, const struct ptl_pt_packet *
 	/* One that was not to be placed does not hold for the code up to this one's TIP. */
 	native_drop_mode(decoder);
 	decoder->mode = mode;
-	decoder->next_mode = native_mode_of(packet);
-	decoder->next_interrupts = packet->mode_exec.interrupt_flag;
-	decoder->mode_at = decoder->at;
+	decoder->announced.mode = native_mode_of(packet);
+	decoder->announced.interrupts = packet->mode_exec.interrupt_flag;
+	decoder->announced.mode_at = decoder->packets.at;
 }
 
 static void on_tsx(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
@@ -84,10 +85,10 @@ static void on_tsx(struct native_decoder *decoder, const struct ptl_pt_packet *p
 
 	native_pending_event(decoder, (struct native_pending_event){.kind = FLOW_TSX, .value = state});
 	/* An abort goes elsewhere: the same FUP serves the TIP that follows. */
-	if (decoder->region || (decoder->place == NATIVE_PLACE_LOST && decoder->lost_within))
-		decoder->fup_owned = state != FLOW_TSX_ABORTED;
-	else if (native_fup_follows(decoder, decoder->at + packet->size))
-		decoder->fup_owned = decoder->place != NATIVE_PLACE_OVERFLOWED;
+	if (decoder->region || (decoder->place == NATIVE_PLACE_LOST && decoder->gap.within))
+		decoder->pending.fup_owned = state != FLOW_TSX_ABORTED;
+	else if (native_fup_follows(decoder, decoder->packets.at + packet->size))
+		decoder->pending.fup_owned = decoder->place != NATIVE_PLACE_OVERFLOWED;
 	else
 		native_pending_events_flush(decoder);
 }
@@ -99,7 +100,7 @@ static void on_ptwrite(struct native_decoder *decoder, const struct ptl_pt_packe
 	native_pending_event(decoder,
 			     (struct native_pending_event){.kind = FLOW_PTWRITE, .value = packet->ptwrite.payload});
 	if (packet->ptwrite.ip)
-		decoder->fup_owned = true;
+		decoder->pending.fup_owned = true;
 	else if (native_find_instruction(decoder, NATIVE_PTWRITE, &ip, &next))
 		native_after_ptwrite(decoder, ip);
 	else
@@ -129,11 +130,11 @@ static void on_paging(struct native_decoder *decoder, const struct ptl_pt_packet
 {
 	uint64_t ip, next;
 
-	if (decoder->paging_due)
+	if (decoder->announced.paging_due)
 		native_drop_address_space(decoder);
-	decoder->paging = packet->pip.cr3;
-	decoder->paging_guest = packet->pip.non_root;
-	decoder->paging_due = true;
+	decoder->announced.paging = packet->pip.cr3;
+	decoder->announced.paging_guest = packet->pip.non_root;
+	decoder->announced.paging_due = true;
 	if (!decoder->region) {
 		native_change_address_space(decoder, false, 0);
 	} else if (!decoder->has_from && native_find_instruction(decoder, NATIVE_WRITES_CR3, &ip, &next)) {
@@ -141,7 +142,7 @@ static void on_paging(struct native_decoder *decoder, const struct ptl_pt_packet
 			return;
 		native_change_address_space(decoder, false, 0);
 		native_go(decoder, next);
-		decoder->cr3_end = decoder->at + packet->size;
+		decoder->announced.cr3_end = decoder->packets.at + packet->size;
 	}
 }
 
@@ -150,14 +151,14 @@ static void on_vmcs(struct native_decoder *decoder, const struct ptl_pt_packet *
 {
 	uint64_t ip, next;
 
-	if (decoder->vmcs_due)
+	if (decoder->announced.vmcs_due)
 		native_drop_address_space(decoder);
-	decoder->vmcs = packet->vmcs.base;
-	decoder->vmcs_due = true;
-	decoder->paging_first = decoder->paging_due && !decoder->has_from;
+	decoder->announced.vmcs = packet->vmcs.base;
+	decoder->announced.vmcs_due = true;
+	decoder->announced.paging_first = decoder->announced.paging_due && !decoder->has_from;
 	if (!decoder->region) {
 		native_change_address_space(decoder, false, 0);
-	} else if (!decoder->has_from && !decoder->paging_due &&
+	} else if (!decoder->has_from && !decoder->announced.paging_due &&
 		   native_find_instruction(decoder, NATIVE_SETS_VMCS, &ip, &next) && native_reaches(decoder, next)) {
 		if (!native_walk_to(decoder, next))
 			return;
@@ -223,8 +224,8 @@ static bool resolve(struct native_decoder *decoder, const struct ptl_pt_packet *
 {
 	if (packet->ip.form == PTL_PT_IP_NONE)
 		return false;
-	*ip = format_pt_ip_expand(decoder->last_ip, packet->ip.form, packet->ip.payload);
-	decoder->last_ip = *ip;
+	*ip = format_pt_ip_expand(decoder->packets.last_ip, packet->ip.form, packet->ip.payload);
+	decoder->packets.last_ip = *ip;
 	return true;
 }
 

@@ -10,16 +10,16 @@ void native_speculate(struct native_decoder *decoder, uint64_t state)
 
 void native_pending_event(struct native_decoder *decoder, struct native_pending_event pending)
 {
-	if (decoder->pending_count == NATIVE_PENDING_EVENTS)
+	if (decoder->pending.count == NATIVE_PENDING_EVENTS)
 		native_pending_events_flush(decoder);
-	decoder->pending_events[decoder->pending_count++] = pending;
+	decoder->pending.events[decoder->pending.count++] = pending;
 	decoder->events_pending = true;
 }
 
 void native_pending_events_put(struct native_decoder *decoder, bool has_from, uint64_t from)
 {
-	for (unsigned i = 0; i < decoder->pending_count; i++) {
-		const struct native_pending_event *pending = &decoder->pending_events[i];
+	for (unsigned i = 0; i < decoder->pending.count; i++) {
+		const struct native_pending_event *pending = &decoder->pending.events[i];
 		struct flow_event *event = native_put(decoder, pending->kind);
 
 		event->type = pending->type;
@@ -30,22 +30,22 @@ void native_pending_events_put(struct native_decoder *decoder, bool has_from, ui
 		if (pending->kind == FLOW_TSX)
 			native_speculate(decoder, pending->value);
 	}
-	decoder->pending_count = 0;
+	decoder->pending.count = 0;
 	decoder->events_pending = false;
-	decoder->pending_behind = decoder->pending_placed = false;
-	decoder->fup_owned = false;
+	decoder->pending.behind = decoder->pending.placed = false;
+	decoder->pending.fup_owned = false;
 }
 
 void native_pending_events_flush(struct native_decoder *decoder)
 {
-	native_pending_events_put(decoder, decoder->pending_placed, decoder->pending_from);
+	native_pending_events_put(decoder, decoder->pending.placed, decoder->pending.from);
 }
 
 /* The FUP that follows is for the pending_events, unless there is none: then they are put out at once. */
 static void close_pending(struct native_decoder *decoder, bool fup)
 {
 	if (fup)
-		decoder->fup_owned = true;
+		decoder->pending.fup_owned = true;
 	else
 		native_pending_events_flush(decoder);
 }
@@ -85,7 +85,7 @@ static bool is_instruction(uint8_t type)
 
 static void on_control(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
-	if (decoder->pending_behind)
+	if (decoder->pending.behind)
 		native_pending_events_flush(decoder);
 	native_pending_event(decoder,
 			     (struct native_pending_event){
@@ -93,8 +93,8 @@ static void on_control(struct native_decoder *decoder, const struct ptl_pt_packe
 				     .type = packet->cfe.type,
 				     .value = flow_control_has_vector(packet->cfe.type) ? packet->cfe.vector : 0,
 			     });
-	decoder->pending_behind = decoder->region && is_instruction(packet->cfe.type);
-	if (packet->cfe.ip || !(decoder->region && (shares_fup(packet->cfe.type) || decoder->pending_behind)))
+	decoder->pending.behind = decoder->region && is_instruction(packet->cfe.type);
+	if (packet->cfe.ip || !(decoder->region && (shares_fup(packet->cfe.type) || decoder->pending.behind)))
 		close_pending(decoder, packet->cfe.ip);
 }
 
@@ -134,12 +134,12 @@ void native_pending_event_packet(struct native_decoder *decoder, const struct pt
 		break;
 	case PTL_PT_BBP:
 		native_pending_events_flush(decoder);
-		decoder->block_type = packet->bbp.type;
+		decoder->pending.block_type = packet->bbp.type;
 		break;
 	case PTL_PT_BIP:
 		native_pending_event(decoder, (struct native_pending_event){
 						      .kind = FLOW_BLOCK_ITEM,
-						      .type = decoder->block_type,
+						      .type = decoder->pending.block_type,
 						      .item = packet->bip.id,
 						      .value = packet->bip.payload,
 					      });

@@ -11,7 +11,7 @@ static inline struct flow_event *native_put(struct native_decoder *decoder, uint
 	struct flow_event *event = native_output_place(&decoder->out);
 
 	event->kind = kind;
-	event->offset = decoder->offset + (uint64_t)(decoder->at - decoder->begin);
+	event->offset = decoder->packets.offset + (uint64_t)(decoder->packets.at - decoder->packets.begin);
 	return event;
 }
 

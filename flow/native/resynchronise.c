@@ -27,11 +27,11 @@ static bool has_place(const struct ptl_pt_packet *packet)
 /* Bytes from the packet at hand to the end of the first one that tells of a place again. */
 static uint64_t skipped_bytes(const struct native_decoder *decoder)
 {
-	struct ptl_pt_context context = decoder->context;
-	const uint8_t *at = decoder->at;
+	struct ptl_pt_context context = decoder->packets.context;
+	const uint8_t *at = decoder->packets.at;
 	struct ptl_pt_packet packet;
 
-	while (at < decoder->end) {
+	while (at < decoder->packets.end) {
 		int size = native_read(decoder, at, &context, &packet);
 
 		if (size < 0 || packet.kind == PTL_PT_PSB)
@@ -40,7 +40,7 @@ static uint64_t skipped_bytes(const struct native_decoder *decoder)
 		if (has_place(&packet))
 			break;
 	}
-	return (uint64_t)(at - decoder->at);
+	return (uint64_t)(at - decoder->packets.at);
 }
 
 static void put_gap(struct native_decoder *decoder, enum flow_gap_cause cause, uint64_t from, uint64_t size)
@@ -60,14 +60,14 @@ void native_gap(struct native_decoder *decoder, enum flow_gap_cause cause, uint6
 	native_drop_address_space(decoder);
 	put_gap(decoder, cause, from, skipped_bytes(decoder));
 	if (decoder->place == NATIVE_PLACE_KNOWN)
-		decoder->lost_within = decoder->region != NULL;
+		decoder->gap.within = decoder->region != NULL;
 	decoder->place = NATIVE_PLACE_LOST;
 	decoder->region = NULL;
 	decoder->has_from = decoder->holding = false;
 	decoder->disabled_ip = 0;
 	native_clear_stack(decoder);
-	decoder->lost_cause = (uint8_t)cause;
-	decoder->lost_from = from;
+	decoder->gap.cause = (uint8_t)cause;
+	decoder->gap.from = from;
 }
 
 void native_end_at_fup(struct native_decoder *decoder)
@@ -85,7 +85,7 @@ void native_end(struct native_decoder *decoder, enum flow_gap_cause cause)
 		native_pending_events_flush(decoder);
 		native_drop_address_space(decoder);
 		native_drop_mode(decoder);
-		put_gap(decoder, cause, 0, (uint64_t)(decoder->end - decoder->at));
+		put_gap(decoder, cause, 0, (uint64_t)(decoder->packets.end - decoder->packets.at));
 	}
 	decoder->failed = true;
 	decoder->region = NULL;
@@ -133,14 +133,14 @@ bool native_only_time(const struct native_decoder *decoder, const uint8_t *at)
 {
 	struct ptl_pt_packet packet;
 
-	return !pass_time(decoder, at, decoder->at, &packet);
+	return !pass_time(decoder, at, decoder->packets.at, &packet);
 }
 
 bool native_fup_follows(const struct native_decoder *decoder, const uint8_t *at)
 {
 	struct ptl_pt_packet packet;
 
-	return pass_time(decoder, at, decoder->end, &packet) && packet.kind == PTL_PT_FUP &&
+	return pass_time(decoder, at, decoder->packets.end, &packet) && packet.kind == PTL_PT_FUP &&
 	       packet.ip.form != PTL_PT_IP_NONE;
 }
 
@@ -173,14 +173,14 @@ static bool resumes(const struct native_decoder *decoder, const struct ptl_pt_pa
 
 bool native_resumes_at(const struct native_decoder *decoder, uint64_t *ip)
 {
-	struct ptl_pt_context context = decoder->context;
-	const uint8_t *at = decoder->at + FORMAT_PT_SIZE_OVF;
+	struct ptl_pt_context context = decoder->packets.context;
+	const uint8_t *at = decoder->packets.at + FORMAT_PT_SIZE_OVF;
 	struct ptl_pt_packet packet;
 	bool owned = false;
 	int size;
 
 	*ip = 0;
-	while (at < decoder->end && (size = native_read(decoder, at, &context, &packet)) > 0) {
+	while (at < decoder->packets.end && (size = native_read(decoder, at, &context, &packet)) > 0) {
 		at += size;
 		switch (packet.kind) {
 		case PTL_PT_FUP:
@@ -207,7 +207,7 @@ static bool is_disabled_at_psb(const struct native_decoder *decoder, const uint8
 {
 	struct flow_psb_plus psb_plus;
 
-	flow_psb_plus_read(at, (size_t)(decoder->end - at), &decoder->errata, &psb_plus);
+	flow_psb_plus_read(at, (size_t)(decoder->packets.end - at), &decoder->errata, &psb_plus);
 	return psb_plus.complete && !psb_plus.has_ip;
 }
 
@@ -215,7 +215,7 @@ bool native_is_disabled_at(const struct native_decoder *decoder, const uint8_t *
 {
 	struct ptl_pt_context context = {0};
 
-	while (at < decoder->end) {
+	while (at < decoder->packets.end) {
 		struct ptl_pt_packet packet;
 		int size = native_read(decoder, at, &context, &packet);
 

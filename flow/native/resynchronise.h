@@ -43,7 +43,7 @@ bool native_is_disabled_at(const struct native_decoder *decoder, const uint8_t *
 static inline int native_read(const struct native_decoder *decoder, const uint8_t *data, struct ptl_pt_context *context,
 			      struct ptl_pt_packet *packet)
 {
-	return flow_errata_read(&decoder->errata, data, (size_t)(decoder->end - data), context, packet);
+	return flow_errata_read(&decoder->errata, data, (size_t)(decoder->packets.end - data), context, packet);
 }
 
 #endif

@@ -8,29 +8,29 @@
 
 static struct native_return_site *return_site_at(const struct native_decoder *decoder, unsigned at)
 {
-	return decoder->stack[(decoder->stack_top - decoder->stack_count + at) % NATIVE_STACK];
+	return decoder->calls.sites[(decoder->calls.top - decoder->calls.count + at) % NATIVE_STACK];
 }
 
 void native_return_stack_restore(struct native_decoder *decoder)
 {
-	const struct flow_engine_input *calls_input = decoder->calls_input;
-	const unsigned own = decoder->stack_count;
+	const struct flow_engine_input *calls_input = decoder->calls.before;
+	const unsigned own = decoder->calls.count;
 	struct native_return_site *return_sites[NATIVE_STACK];
 	struct flow_return_stack calls = {.count = 0};
 	unsigned kept, first = 0;
 	int status;
 
-	decoder->calls_input = NULL;
+	decoder->calls.before = NULL;
 	status = calls_input->calls_before(calls_input->calls_context, calls_input->segment, &calls);
 	if (status < 0) {
 		decoder->out.status = status;
 		return;
 	}
 	if (calls.lost) {
-		decoder->lost_cause = FLOW_GAP_SWITCH;
-		decoder->lost_from = 0;
+		decoder->gap.cause = FLOW_GAP_SWITCH;
+		decoder->gap.from = 0;
 	}
-	kept = calls.count > decoder->missing ? calls.count - (unsigned)decoder->missing : 0;
+	kept = calls.count > decoder->calls.missing ? calls.count - (unsigned)decoder->calls.missing : 0;
 	/* The oldest are forgotten where there are too many. */
 	if (kept > NATIVE_STACK - own) {
 		first = kept - (NATIVE_STACK - own);
@@ -39,11 +39,11 @@ void native_return_stack_restore(struct native_decoder *decoder)
 	for (unsigned i = 0; i < own; i++)
 		return_sites[i] = return_site_at(decoder, i);
 	for (unsigned i = 0; i < kept; i++) {
-		decoder->restored[i] = (struct native_return_site){.ip = calls.returns[first + i]};
-		decoder->stack[i] = &decoder->restored[i];
+		decoder->calls.restored[i] = (struct native_return_site){.ip = calls.returns[first + i]};
+		decoder->calls.sites[i] = &decoder->calls.restored[i];
 	}
-	memcpy(decoder->stack + kept, return_sites, own * sizeof(return_sites[0]));
-	decoder->stack_count = decoder->stack_top = kept + own;
+	memcpy(decoder->calls.sites + kept, return_sites, own * sizeof(return_sites[0]));
+	decoder->calls.count = decoder->calls.top = kept + own;
 }
 
 void native_return_stack_save(struct native_decoder *decoder, struct flow_return_stack *calls)
@@ -52,10 +52,10 @@ void native_return_stack_save(struct native_decoder *decoder, struct flow_return
 	if (decoder->failed || decoder->out.status)
 		return;
 	native_complete_stack(decoder);
-	if (decoder->calls_input)
+	if (decoder->calls.before)
 		native_return_stack_restore(decoder);
-	for (unsigned i = 0; i < decoder->stack_count; i++)
+	for (unsigned i = 0; i < decoder->calls.count; i++)
 		calls->returns[i] = return_site_at(decoder, i)->ip;
-	calls->count = decoder->stack_count;
-	calls->lost = decoder->lost_cause != FLOW_GAP_NONE;
+	calls->count = decoder->calls.count;
+	calls->lost = decoder->gap.cause != FLOW_GAP_NONE;
 }

@@ -9,7 +9,7 @@
 #include "flow/native/decoder.h"
 
 /*
- * Puts the calls from before the part (decoder->calls_input) under those that are on the stack, without those that returns of
+ * Puts the calls from before the part (decoder->calls.before) under those that are on the stack, without those that returns of
  * the part have taken off. They are asked for once, and only by a return that needs one: without compressed returns over
  * context switches they cost nothing. Where some are hidden by a gap, returns to these are gaps (FLOW_GAP_SWITCH).
  */

@@ -16,34 +16,34 @@ static void fail_memory(struct native_decoder *decoder)
 /* A stack without addresses stays so, but for calls before the part, which are not on it yet. */
 static void pop(struct native_decoder *decoder, unsigned count)
 {
-	if (count > decoder->stack_count) {
-		decoder->missing += count - decoder->stack_count;
-		count = decoder->stack_count;
+	if (count > decoder->calls.count) {
+		decoder->calls.missing += count - decoder->calls.count;
+		count = decoder->calls.count;
 	}
-	decoder->stack_count -= count;
-	decoder->stack_top -= count;
+	decoder->calls.count -= count;
+	decoder->calls.top -= count;
 }
 
 void native_update_stack(struct native_decoder *decoder)
 {
-	for (; decoder->stack_runs < decoder->out.run_count; decoder->stack_runs++) {
-		const struct native_run *run = (const struct native_run *)decoder->out.runs[decoder->stack_runs];
+	for (; decoder->calls.runs < decoder->out.run_count; decoder->calls.runs++) {
+		const struct native_run *run = (const struct native_run *)decoder->out.runs[decoder->calls.runs];
 
-		pop(decoder, decoder->stack_return + run->pops);
-		decoder->stack_return = run->returns;
+		pop(decoder, decoder->calls.returning + run->pops);
+		decoder->calls.returning = run->returns;
 		for (uint32_t i = 0; i < run->push_count; i++)
-			decoder->stack[decoder->stack_top++ % NATIVE_STACK] = run->pushes[i];
-		decoder->stack_count += run->push_count;
-		if (decoder->stack_count > NATIVE_STACK)
-			decoder->stack_count = NATIVE_STACK;
+			decoder->calls.sites[decoder->calls.top++ % NATIVE_STACK] = run->pushes[i];
+		decoder->calls.count += run->push_count;
+		if (decoder->calls.count > NATIVE_STACK)
+			decoder->calls.count = NATIVE_STACK;
 	}
 }
 
 void native_complete_stack(struct native_decoder *decoder)
 {
 	native_update_stack(decoder);
-	pop(decoder, decoder->stack_return);
-	decoder->stack_return = false;
+	pop(decoder, decoder->calls.returning);
+	decoder->calls.returning = false;
 }
 
 static void enter(struct native_decoder *decoder, struct native_region *region)
@@ -128,20 +128,21 @@ static void take_return(struct native_decoder *decoder, struct native_region *re
 
 	native_leave(decoder, region);
 	native_update_stack(decoder);
-	decoder->stack_return = false;
-	if (taken && !decoder->stack_count && decoder->calls_input)
+	decoder->calls.returning = false;
+	if (taken && !decoder->calls.count && decoder->calls.before)
 		native_return_stack_restore(decoder);
-	if (taken && !decoder->stack_count && decoder->lost_cause) {
-		native_gap(decoder, decoder->lost_cause, decoder->lost_from);
+	if (taken && !decoder->calls.count && decoder->gap.cause) {
+		native_gap(decoder, decoder->gap.cause, decoder->gap.from);
 		return;
 	}
-	if (!taken || !decoder->stack_count) {
+	if (!taken || !decoder->calls.count) {
 		native_gap(decoder, FLOW_GAP_MISMATCH, from);
 		return;
 	}
-	decoder->stack_count--;
-	enter(decoder, native_return_site_follow(decoder->code, decoder->stack[--decoder->stack_top % NATIVE_STACK],
-						 decoder->mode));
+	decoder->calls.count--;
+	enter(decoder,
+	      native_return_site_follow(decoder->code, decoder->calls.sites[--decoder->calls.top % NATIVE_STACK],
+					decoder->mode));
 }
 
 /* One bit, without memory of earlier ways; false: a TIP decides here, not a bit. */
@@ -168,8 +169,8 @@ static bool take_bit(struct native_decoder *decoder, unsigned taken)
  */
 static void hold(struct native_decoder *decoder, uint64_t bits, unsigned count)
 {
-	decoder->held_bits = bits;
-	decoder->held_count = (uint8_t)count;
+	decoder->held.bits = bits;
+	decoder->held.count = (uint8_t)count;
 	decoder->holding = true;
 }
 

@@ -25,10 +25,10 @@ void native_complete_stack(struct native_decoder *decoder);
 /* No call is known that was before. */
 static inline void native_clear_stack(struct native_decoder *decoder)
 {
-	decoder->stack_count = 0;
-	decoder->stack_runs = decoder->out.run_count;
-	decoder->stack_return = false;
-	decoder->calls_input = NULL;
+	decoder->calls.count = 0;
+	decoder->calls.runs = decoder->out.run_count;
+	decoder->calls.returning = false;
+	decoder->calls.before = NULL;
 }
 
 /* Takes count TNT bits, the oldest highest: any number, in any state. */
