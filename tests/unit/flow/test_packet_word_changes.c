@@ -127,9 +127,9 @@ static void before_segment_by_time(struct word_changes *changes, struct native_d
 
 	go_back(changing, decoder, at);
 	changing->decoder = decoder;
-	decoder->recode = recode;
-	decoder->recode_context = changing;
-	decoder->code_until = until(changing);
+	decoder->recode.select = recode;
+	decoder->recode.context = changing;
+	decoder->recode.until = until(changing);
 	wake_words(decoder);
 }
 
