@@ -29,7 +29,7 @@ uint64_t native_resume_ip(const struct flow_block *last, bool has_ip, uint64_t i
 	}
 }
 
-/* Walks to the FUP's address. What changes there besides has its place behind it, also where flow is lost on the way. */
+/* Walks to the address of the FUP. The other changes there come behind it, also where flow is lost on the way. */
 static void walk_to_fup(struct native_decoder *decoder)
 {
 	const bool paging = decoder->announced.paging_due, vmcs = decoder->announced.vmcs_due;
@@ -55,7 +55,7 @@ static void async_branch(struct native_decoder *decoder, uint64_t ip)
 	native_go(decoder, ip);
 }
 
-/* A TIP where packets are disabled, or nobody knows where flow is: it is there. */
+/* A TIP where packets are disabled, or the place of flow is unknown: flow is at its address. */
 static void on_sudden_tip(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
 	bool expected = decoder->place == NATIVE_PLACE_LOST ||
@@ -70,14 +70,17 @@ static void on_sudden_tip(struct native_decoder *decoder, bool has_ip, uint64_t 
 	native_resume(decoder, ip);
 }
 
-/* TNT bits that stood before a TIP which the CPU deferred belong behind it. */
+/* Takes the TNT bits that came before a deferred TIP, but belong behind it. */
 static void take_held(struct native_decoder *decoder)
 {
 	decoder->holding = false;
 	native_take_bits(decoder, decoder->held.bits, decoder->held.count);
 }
 
-/* Events that wait for a FUP, where another packet with an address comes; but not those of the branch that it tells of. */
+/*
+ * Puts events that wait for a FUP where another packet with an address comes; but not those of the branch that it
+ * reports.
+ */
 static void put_pending(struct native_decoder *decoder)
 {
 	if (decoder->events_pending && !(decoder->pending.behind && decoder->region && !decoder->has_from))
@@ -155,7 +158,7 @@ static void put_disabled(struct native_decoder *decoder, bool has_ip, uint64_t i
 	decoder->region = NULL;
 }
 
-/* SKD022: the FUP of a VM entry is no interrupt's, which its block is not divided by. */
+/* SKD022: the FUP of a VM entry is not that of an interrupt, and does not divide its block. */
 static bool disable_at_entry(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
 	const uint64_t from = decoder->from;
@@ -177,7 +180,7 @@ static bool disable_at_entry(struct native_decoder *decoder, bool has_ip, uint64
 
 static void disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
-	/* CR3 filtering: the MOV to CR3 that PIP told of has stopped packets, too. */
+	/* CR3 filtering: the MOV to CR3 that the PIP reports has disabled packets, too. */
 	if (!has_ip && decoder->announced.cr3_end && native_only_time(decoder, decoder->announced.cr3_end)) {
 		decoder->disabled_ip = 0;
 		put_disabled(decoder, has_ip, ip);
@@ -217,10 +220,10 @@ void native_on_disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 		put_disabled(decoder, has_ip, ip);
 	else if (decoder->place == NATIVE_PLACE_KNOWN)
 		native_bad_packet(decoder);
-	/* Disabled while the place was not known yet, after an overflow; or nothing new. */
+	/* Packets were disabled before the place was known, after an overflow; or they were disabled already. */
 	if (!decoder->region)
 		decoder->place = NATIVE_PLACE_KNOWN;
-	/* What changed on the way out. */
+	/* What the branch that disabled packets has changed. */
 	native_change_address_space(decoder, false, 0);
 	if (decoder->announced.mode)
 		native_put_mode(decoder);
@@ -268,14 +271,14 @@ static bool is_abort(const struct native_pending_event *pending)
 	return pending && pending->kind == FLOW_TSX && pending->value == FLOW_TSX_ABORTED;
 }
 
-/* BDM64: the branch before an abort may be recorded wrongly, and flow was at the FUP's address instead. */
+/* BDM64: the branch before an abort may be recorded wrongly; flow was at the address of the FUP. */
 static void mend_abort(struct native_decoder *decoder, uint64_t ip)
 {
 	if (decoder->errata.bdm64 && !native_reaches(decoder, ip))
 		native_go(decoder, ip);
 }
 
-/* The FUP that events have waited for. */
+/* The FUP of pending events. */
 static void bind_pending(struct native_decoder *decoder, uint64_t ip)
 {
 	const struct native_pending_event *last = last_pending(decoder);
@@ -300,7 +303,7 @@ static void bind_pending(struct native_decoder *decoder, uint64_t ip)
 	decoder->from = ip;
 }
 
-/* The FUP behind an OVF: flow goes on there. APL12: or not, as packets are disabled. */
+/* The FUP behind an OVF: flow resumes there. APL12: not if packets are disabled. */
 static void on_overflow_fup(struct native_decoder *decoder, uint64_t ip)
 {
 	unsigned size = 1 + format_pt_ip_size(*decoder->packets.at >> FORMAT_PT_IP_SHIFT);
@@ -329,14 +332,17 @@ static void mode_at(struct native_decoder *decoder, uint64_t ip)
 	native_go(decoder, ip);
 }
 
-/* Flow is where it was; or at the FUP, where it was lost before, or is now, as another FUP still waited for its TIP. */
+/*
+ * Flow stays where it is; or it is at the FUP, where it was lost before, or is lost now because another FUP still
+ * waits for its TIP.
+ */
 static void resume_at_fup(struct native_decoder *decoder, bool owned, uint64_t ip)
 {
 	if (decoder->has_from)
 		native_end_at_fup(decoder);
 	if (decoder->region || decoder->failed)
 		return;
-	/* The TIP that the mode was announced for has been lost. */
+	/* The TIP for which the mode was announced is lost. */
 	if (!owned)
 		native_change_mode(decoder, ip);
 	native_resume(decoder, ip);
@@ -355,14 +361,14 @@ void native_on_fup(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 		/* Packets are disabled, but not for these events. */
 		native_pending_events_put(decoder, true, ip);
 	} else if (lost && !decoder->gap.within) {
-		/* Nobody knows whether packets are enabled. */
+		/* Whether packets are enabled is unknown. */
 		native_pending_events_put(decoder, true, ip);
 		if (owned)
 			native_change_mode(decoder, ip);
 	} else if (decoder->place == NATIVE_PLACE_OVERFLOWED) {
 		on_overflow_fup(decoder, ip);
 	} else if (!decoder->region && decoder->place == NATIVE_PLACE_KNOWN && owned) {
-		/* Nor for the interrupt flag's, where branches are not traced. */
+		/* Nor for a change of the interrupt flag, where branches are not traced. */
 		native_change_mode(decoder, ip);
 	} else if (!decoder->region && decoder->place == NATIVE_PLACE_KNOWN) {
 		native_bad_packet(decoder);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The packets with an address. They all can be there without one (has_ip), where it is suppressed. */
+/* The packets with an address, which is suppressed in some (has_ip). */
 #ifndef FLOW_NATIVE_ADDRESS_H
 #define FLOW_NATIVE_ADDRESS_H
 
@@ -14,13 +14,10 @@ void native_on_disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 /* FUP, outside of PSB+. */
 void native_on_fup(struct native_decoder *decoder, bool has_ip, uint64_t ip);
 
-/* A PTWRITE was executed at ip: its event stands behind the instruction, in whose middle no block is cut. */
+/* A PTWRITE was executed at ip: its event comes behind the instruction. */
 void native_after_ptwrite(struct native_decoder *decoder, uint64_t ip);
 
-/*
- * Where flow goes on if nothing was missed: a call that leaves what is traced comes back behind itself, any other
- * branch where it went. 0: unknown.
- */
+/* Where flow resumes after packets were disabled: behind a call, or at the target of any other branch. 0: unknown. */
 uint64_t native_resume_ip(const struct flow_block *last, bool has_ip, uint64_t ip);
 
 #endif

@@ -27,7 +27,7 @@ void *native_pages_take(size_t size)
 	memory = mmap(NULL, size + NATIVE_HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		return NULL;
-	/* What lies before the first whole huge page, and what is left behind the last, goes back. */
+	/* Unmaps what lies before the first whole huge page and behind the last. */
 	first = (uintptr_t)memory;
 	last = first + size + NATIVE_HUGE_PAGE;
 	start = (first + NATIVE_HUGE_PAGE - 1) & ~(NATIVE_HUGE_PAGE - 1);
@@ -36,7 +36,7 @@ void *native_pages_take(size_t size)
 		munmap(memory, start - first);
 	if (last > end)
 		munmap((void *)end, last - end);
-	/* Without huge pages it is slower, no more. */
+	/* Without huge pages it is only slower. */
 	madvise((void *)start, size, MADV_HUGEPAGE);
 	return (void *)start;
 }

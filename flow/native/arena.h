@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory that is given out in small pieces and freed all at once. */
+/* Memory that is allocated in small pieces and freed all at once. */
 #ifndef FLOW_NATIVE_ARENA_H
 #define FLOW_NATIVE_ARENA_H
 
@@ -12,17 +12,17 @@ struct native_arena {
 	size_t total;               /* bytes of all chunks */
 };
 
-/* size bytes, aligned to 16, not cleared; NULL without memory. */
+/* Allocates size bytes, aligned to 16, not cleared; NULL without memory. */
 void *native_arena_take(struct native_arena *arena, size_t size);
 void native_arena_free(struct native_arena *arena);
-/* The empty arena takes its first pieces from this memory, aligned to 16, which stays the caller's. */
+/* The empty arena allocates first from this memory, aligned to 16, which still belongs to the caller. */
 void native_arena_lend(struct native_arena *arena, void *memory, size_t size);
-/* Hands all pieces of `from` over to `to`, and leaves `from` empty. */
+/* Moves all pieces of `from` to `to`; `from` is empty then. */
 void native_arena_move(struct native_arena *from, struct native_arena *to);
 
 /*
- * Zeroed memory that starts on a huge page, and lies in huge pages where the kernel has some: one page fault instead of
- * hundreds. NULL without memory. Give the same size to native_pages_free, which takes NULL too.
+ * Zeroed memory that starts on a huge page, and lies in huge pages where the kernel has some: one page fault instead
+ * of hundreds. NULL without memory. native_pages_free needs the same size, and accepts NULL.
  */
 #define NATIVE_HUGE_PAGE ((size_t)2 << 20)
 void *native_pages_take(size_t size);

@@ -21,7 +21,7 @@ static bool find_range(struct native_code *code, uint64_t ip)
 	return range->bytes != NULL;
 }
 
-/* Copies up to size bytes from ip on, over the ends of ranges; gives how many there are. */
+/* Copies up to size bytes from ip on, over the ends of ranges; returns how many there are. */
 static size_t gather(struct native_code *code, uint64_t ip, uint8_t *to, size_t size)
 {
 	size_t done = 0;
@@ -79,10 +79,10 @@ static uint8_t notable_of(const struct flow_instruction *instruction)
 /* Bytes of a range that are followed by enough others for any instruction: they are decoded in place. */
 struct stretch {
 	const uint8_t *bytes; /* of the next instruction */
-	uint64_t left;        /* so many more bytes may be passed */
+	uint64_t left;        /* bytes that may still be passed */
 };
 
-/* What lies at ip; nothing is left where a closer look is needed. */
+/* The bytes at ip; `left` is 0 where they have to be gathered. */
 static struct stretch stretch_at(struct native_code *code, uint64_t ip)
 {
 	uint64_t after;
@@ -102,15 +102,15 @@ static void pass(struct stretch *stretch, unsigned length)
 	stretch->left -= length < stretch->left ? length : stretch->left;
 }
 
-/* How far it is from ip to the next place where a long block ends. */
+/* Bytes from ip to the next address where a long block ends. */
 static uint64_t reach_of(uint64_t ip)
 {
 	return FLOW_BLOCK_SPAN - ip % FLOW_BLOCK_SPAN;
 }
 
 /*
- * Adds what no packet reports, as far as it lies in the stretch, is simple and begins less than `reach` bytes behind the
- * block's start; false without memory.
+ * Adds plain instructions that lie in the stretch and begin less than `reach` bytes behind the start of the block;
+ * false without memory.
  */
 static bool walk_plain(struct native_code *code, struct flow_block *block, struct stretch *stretch, uint64_t reach,
 		       uint64_t *at)
@@ -194,7 +194,7 @@ static bool walk(struct native_code *code, struct native_block *made, uint64_t i
 	return true;
 }
 
-/* Lets the block point at its bytes: in their range, or a copy where they come from several. */
+/* Points the block to its bytes: in their range, or a copy where they come from several. */
 static bool keep_bytes(struct native_code *code, struct flow_block *block)
 {
 	uint8_t *copy;
@@ -239,7 +239,7 @@ static int grow(struct native_code *code)
 	return 0;
 }
 
-/* Keeps a block, with room for the lengths of a whole one; NULL without memory. */
+/* Adds a block to the table, with room for the lengths of a whole one; NULL without memory. */
 static struct native_block *insert(struct native_code *code, const struct native_block *made)
 {
 	const size_t lengths = made->whole ? made->block.instructions : 0;

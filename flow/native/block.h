@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Blocks as the native engine keeps them: made once for each address, cut where an event demands it. */
+/* Blocks: made once for each address, and cut where an event comes within one. */
 #ifndef FLOW_NATIVE_BLOCK_H
 #define FLOW_NATIVE_BLOCK_H
 
 #include "flow/native/code.h"
 
-/* Instructions that packets without an address tell of; a block may have some. */
+/* Instructions that packets without an address refer to; a block may have some. */
 #define NATIVE_WRITES_CR3 1u
 #define NATIVE_SETS_VMCS 2u
 #define NATIVE_PTWRITE 4u
@@ -19,7 +19,7 @@ struct native_block {
 	uint32_t paging;                        /* from its start to behind its first MOV to CR3; 0: it has none */
 	bool whole;                             /* from ip to the first branch; else a part */
 	bool tracked;                           /* made of tracked code: see invalidation.h */
-	bool dead;                              /* forgotten */
+	bool dead;                              /* invalidated */
 	uint8_t notable; /* NATIVE_WRITES_CR3, ...: what the block, or the whole one that it is a part of, has */
 	uint8_t stop; /* whole and without a branch: why it ends, NATIVE_NO_CODE, NATIVE_BAD_CODE or, as it is long, NATIVE_CONTINUE */
 	uint8_t lengths[]; /* of the instructions of a whole block */
@@ -38,7 +38,7 @@ const struct native_run *native_block_alone(struct native_code *code, const stru
 const struct flow_block *native_block_part(struct native_code *code, const struct flow_block *block, uint64_t first,
 					   uint64_t end);
 
-/* Takes the block out of the table: it is found no more. */
+/* Removes the block from the table. */
 void native_block_remove(struct native_code *code, struct native_block *block);
 
 static inline const struct native_block *native_block_of(const struct flow_block *block)

@@ -25,10 +25,10 @@ void native_decoder_forget_tnt_runs(struct native_decoder *decoder)
 	native_tnt_cache_clear(&decoder->code->tnt_cache);
 }
 
-/* Nodes are not what they were: flow goes on at ip, if it was somewhere. */
+/* All regions were cleared: finds that of the current address again, if there is one. */
 static void find_again(struct native_decoder *decoder, uint64_t ip)
 {
-	/* Sites are retired like all else, but hold an address that can be looked up again. */
+	/* Return sites are retired too, but have an address that can be looked up again. */
 	for (unsigned i = 0; i < decoder->calls.count; i++)
 		decoder->calls.sites[(decoder->calls.top - 1 - i) % NATIVE_STACK]->region = NULL;
 	if (decoder->region)
@@ -53,7 +53,7 @@ void native_decoder_change(struct native_decoder *decoder, const struct flow_cod
 		find_again(decoder, ip);
 }
 
-/* The FUP of a PSB+ that is there too early: BDM70. */
+/* A FUP that comes too early in a PSB+: BDM70. */
 static bool is_early(const struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	return packet->kind == PTL_PT_FUP &&
@@ -88,7 +88,7 @@ static bool read_header(struct native_decoder *decoder)
 			return false;
 		decoder->packets.at += size;
 	}
-	/* The CPU forgets its calls at a PSB; those before it are not to be put on the stack later. */
+	/* The CPU forgets its calls at a PSB; those before it must not be pushed later. */
 	native_clear_stack(decoder);
 	decoder->gap.cause = FLOW_GAP_NONE;
 	native_output_since(&decoder->out);
@@ -102,7 +102,7 @@ static bool read_header(struct native_decoder *decoder)
 
 /* --- the loop ----------------------------------------------------------------------------------------- */
 
-/* A PSB within the segment, which the index of PSBs does not know: the flow goes on in it. */
+/* A PSB within the segment, which the index of PSBs does not have: flow goes on in it. */
 static bool pass_psb(struct native_decoder *decoder)
 {
 	if (decoder->events_pending)
@@ -143,7 +143,7 @@ static bool read_packet(struct native_decoder *decoder)
 	return !decoder->failed && !decoder->out.status;
 }
 
-/* Far from the segment's end: frequent packets, then one of any kind; false at the end. */
+/* Far from the end of the segment: takes frequent packets, then one of any kind; false at the end. */
 static inline bool read_some(struct native_decoder *decoder, const struct native_interleaved *slot, bool *ready)
 {
 	if (!slot || !slot->eager)
@@ -234,7 +234,7 @@ static void start(struct native_decoder *decoder, const struct flow_engine_input
 	decoder->next_disabled = input->has_next && !input->next_ip_known;
 }
 
-/* The batch's runs are about to go: the calls in them are still needed. */
+/* The runs of the batch are about to be removed, but their calls are still needed. */
 static void keep_calls(void *context)
 {
 	struct native_decoder *decoder = context;

@@ -151,12 +151,12 @@ int native_decoder_open(struct native_decoder *decoder, struct native_source sou
 int native_decoder_join(struct native_decoder *decoder, struct native_decoder *other);
 void native_decoder_close(struct native_decoder *decoder);
 
-/* Forgets all ways. All decoders of the code hand over what they have collected, as that points to ways. */
+/* Clears the TNT cache. All decoders of the code flush their batches before, which point to its runs. */
 void native_decoder_forget_tnt_runs(struct native_decoder *decoder);
 
-/* All code may be another from here on; flow goes on at the same address. */
+/* All code may be different from here on; flow goes on at the same address. */
 void native_decoder_forget(struct native_decoder *decoder);
-/* The code is another in these spans from here on, see native_code_change; flow goes on at the same address. */
+/* The code in these spans is different from here on, see native_code_change; flow goes on at the same address. */
 void native_decoder_change(struct native_decoder *decoder, const struct flow_code_span *changes, size_t count);
 
 /* Decodes one segment: see flow_engine_class. */
@@ -164,12 +164,15 @@ int native_decoder_run(struct native_decoder *decoder, const struct flow_engine_
 		       const struct flow_sink *sink);
 
 /*
- * The same in parts, for segments that are counted side by side. Before a segment, while no other of the same code is
- * being decoded: forgets what takes too much memory.
+ * The same in parts, for interleaved segments. native_code_trim comes before, while no segment of the same code is
+ * being decoded.
  */
 void native_decoder_begin(struct native_decoder *decoder, const struct flow_engine_input *input,
 			  const struct flow_sink *sink);
-/* Up to the segment's end; with a slot also to where native_interleaved_ready: then true. */
+/*
+ * Decodes to the end of the segment; with a slot at most to where native_interleaved_ready is true: then returns
+ * true.
+ */
 bool native_decoder_read(struct native_decoder *decoder, const struct native_interleaved *slot);
 int native_decoder_end(struct native_decoder *decoder, const struct flow_engine_input *input);
 

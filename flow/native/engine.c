@@ -10,7 +10,7 @@
 
 struct native_engine {
 	struct native_decoder decoder;
-	struct native_interleaved *interleaved; /* NULL: nothing has been counted yet */
+	struct native_interleaved *interleaved; /* NULL: no segment has been counted yet */
 	struct flow_code *code;
 	struct flow_version version;
 	uint32_t process;
@@ -24,21 +24,21 @@ static void find(void *context, uint64_t ip, struct flow_code_range *range)
 	flow_code_range(engine->code, engine->version.root, ip, range);
 }
 
-/* What of the code is another when a version has been selected. */
+/* What of the code differs from the version selected before. */
 struct changes {
 	struct flow_code_span spans[FLOW_CODE_CHANGES];
 	size_t count; /* 0: nothing */
-	bool all;     /* too much to tell */
+	bool all;     /* too many to list */
 };
 
-/* Makes the decoder see a process's code as of time; the decoder has to be told of *changes. */
+/* Selects the code of a process as of time; *changes have to be reported to the decoder. */
 static void select_version(struct native_engine *engine, uint32_t process, uint64_t time, struct changes *changes)
 {
 	const uint32_t root = engine->version.root;
 
 	flow_timeline_version(flow_code_timeline(engine->code), process, time, &engine->version);
 	changes->count = flow_code_changes(engine->code, root, engine->version.root, changes->spans);
-	/* What processes do not share says nothing of what will change. */
+	/* What two processes do not share is no hint at what will change. */
 	changes->all = changes->count > FLOW_CODE_CHANGES || (changes->count && process != engine->process);
 	engine->process = process;
 }
@@ -58,8 +58,8 @@ static void select_before(struct native_engine *engine, const struct flow_segmen
 }
 
 /*
- * When the code changes within a segment. The software source begins a segment at each change that it records, so only
- * what a rewriting has added comes by time.
+ * When the code changes within a segment. The software source begins a segment at each change that it records, so
+ * only what a rewriting has added changes by time.
  */
 static uint64_t changes_at(const struct native_engine *engine)
 {
@@ -67,8 +67,8 @@ static uint64_t changes_at(const struct native_engine *engine)
 }
 
 /*
- * Packets of what was executed before a change that the software source recorded may come behind it: code that is gone, or
- * another, waits for the segment's end.
+ * With the software source, packets of what was executed before a change may come behind it: code that is removed or
+ * replaced stays to the end of the segment.
  */
 static uint64_t recode(void *context, uint64_t time)
 {
@@ -118,7 +118,7 @@ static int decode(struct flow_engine *base, const struct flow_engine_input *inpu
 
 /* ---- counting ---------------------------------------------------------------------------------------------- */
 
-/* Whether the version that is selected holds to the segment's end. */
+/* Whether the selected version is valid to the end of the segment. */
 static bool keeps_its_code(const struct native_engine *engine, const struct flow_segment *segment)
 {
 	const uint64_t until = changes_at(engine);
@@ -127,10 +127,7 @@ static bool keeps_its_code(const struct native_engine *engine, const struct flow
 	       (engine->decoder.machine.software && segment->end_time && until > segment->end_time);
 }
 
-/*
- * Whether the segment has the code that is selected, so that it can be decoded beside others. All of it: what the others have
- * not come to yet is looked up then.
- */
+/* Whether the segment has exactly the code that is selected, so that it can be decoded while others are. */
 static bool fits(struct native_engine *engine, const struct flow_segment *segment)
 {
 	const struct flow_version version = engine->version;
@@ -147,15 +144,15 @@ static bool fits(struct native_engine *engine, const struct flow_segment *segmen
 	return false;
 }
 
-/* The state of a count. */
+/* The state of one count_segments. */
 struct count {
 	struct native_engine *engine;
 	const struct flow_engine_feed *feed;
-	struct native_interleaved *waiting; /* for the others to end: its code is another */
+	struct native_interleaved *waiting; /* has other code: waits until the others are done */
 	bool no_more;
 };
 
-/* Gives work to a free slot; negative ends all. */
+/* Starts the next segment in a free slot; negative ends all. */
 static int fill(struct count *count, unsigned place)
 {
 	struct native_interleaved *slot = &count->engine->interleaved[place];
@@ -171,7 +168,7 @@ static int fill(struct count *count, unsigned place)
 	return 0;
 }
 
-/* No slot is busy: the code may change. */
+/* No slot is busy: the code can be changed. */
 static int start_waiting(struct count *count)
 {
 	struct native_engine *engine = count->engine;
@@ -189,7 +186,7 @@ static int start_waiting(struct count *count)
 	return status < 0 ? status : count->feed->done(count->feed->context, (unsigned)(slot - engine->interleaved));
 }
 
-/* Ends segments that are done and begins others; how many slots are busy. */
+/* Ends segments that are done and starts others; returns how many slots are busy. */
 static int serve_slots(struct count *count)
 {
 	int busy = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A loop over packets whose state is in registers, and over words of them where they are known. */
+/* A loop over frequent packets whose state is in registers, and over packet words that are known. */
 #include "flow/native/fast_path.h"
 
 #include "flow/native/fast_path_word.h"
@@ -51,7 +51,7 @@ static inline void take_packets(struct native_decoder *decoder, struct native_fa
 		uint64_t word = common_load64(fast->at);
 		unsigned padding; /* bits */
 
-		/* CPUs pad a lot, by any number of bytes: no branch a byte. */
+		/* CPUs pad by any number of bytes: no branch for each byte. */
 		if (!word) {
 			fast->at += 8;
 			continue;
@@ -63,7 +63,7 @@ static inline void take_packets(struct native_decoder *decoder, struct native_fa
 	}
 }
 
-/* Apart from native_fast_path, whose state stays in registers. */
+/* Not inlined into native_fast_path, whose state stays in registers. */
 static __attribute__((noinline)) void take_words(struct native_decoder *decoder,
 						 const struct native_fast_path_ends *ends)
 {

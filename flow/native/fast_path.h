@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The frequent packets in the frequent states. */
+/* The fast path: frequent packets in frequent states. */
 #ifndef FLOW_NATIVE_FAST_PATH_H
 #define FLOW_NATIVE_FAST_PATH_H
 
 #include "flow/native/walk.h"
 
 /*
- * Takes packets as long as each is a PAD, TNT-8, TIP, TIP.PGE or TIP.PGD whose outcome is known, nothing is pending and
- * there is room in the batch. Ends before any other packet, and PTL_PT_PACKET_MAX bytes before the segment's end.
+ * Takes packets while each is a PAD, TNT-8, TIP, TIP.PGE or TIP.PGD whose effect is cached, nothing is pending and
+ * there is room in the batch. Ends before any other packet, and PTL_PT_PACKET_MAX bytes before the end of the
+ * segment.
  */
 void native_fast_path(struct native_decoder *decoder);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One of the frequent packets, with what it changes in registers: at most one branch that cannot be foretold for each. */
+/* One of the frequent packets, with its state in registers: at most one branch that cannot be predicted for each. */
 #ifndef FLOW_NATIVE_FAST_PATH_PACKET_H
 #define FLOW_NATIVE_FAST_PATH_PACKET_H
 
@@ -7,7 +7,7 @@
 #include "flow/native/decoder.h"
 #include "format/pt/packet.h"
 
-/* What these packets change of the decoder and its output, and what they need all the time. */
+/* The state of the decoder and its output that these packets change, and the caches that they need. */
 struct native_fast_path {
 	const struct native_tnt_entry *tnt_cache;
 	struct native_target_cache targets;
@@ -20,13 +20,13 @@ struct native_fast_path {
 	uint64_t instructions, blocks, branches;
 };
 
-/* Of the batch: there is room before these. */
+/* The ends of the arrays of the batch. */
 struct native_fast_path_ends {
 	const struct flow_block_run *const *runs;
 	const struct flow_event *events;
 };
 
-/* Gives out all code of the region at hand. */
+/* Adds all code of the region to the batch. */
 static inline void native_fast_path_leave(struct native_fast_path *fast, const struct native_region *region)
 {
 	const struct native_run *run = &region->run;
@@ -52,7 +52,7 @@ static inline void native_fast_path_put(struct native_decoder *decoder, struct n
 	};
 }
 
-/* A TNT-8, by memory of its way alone. */
+/* A TNT-8 that is in the TNT cache. */
 static inline bool native_fast_path_take_bits(struct native_fast_path *fast, uint32_t key)
 {
 	const struct native_tnt_entry *entry = &fast->tnt_cache[(uint32_t)(fast->to >> 48) ^ key];
@@ -68,7 +68,7 @@ static inline bool native_fast_path_take_bits(struct native_fast_path *fast, uin
 	return true;
 }
 
-/* By form: how far a payload is from the highest bit, and what stays of the last IP. */
+/* By form: the shift of a payload from the highest bit, and the bits that are kept of the last IP. */
 static const struct {
 	uint64_t keep;
 	uint64_t shift;
@@ -88,7 +88,7 @@ static inline uint64_t native_fast_path_expand(const struct native_fast_path *fa
 	return (fast->last_ip & native_fast_path_forms[form].keep) | (payload & ~native_fast_path_forms[form].keep);
 }
 
-/* A packet with an address; false: it is another, or its outcome is not known. */
+/* A packet with an address; false: it is another packet, or its effect is not cached. */
 static inline __attribute__((always_inline)) bool native_fast_path_take_address(struct native_decoder *decoder,
 										struct native_fast_path *fast,
 										unsigned first)
@@ -133,8 +133,8 @@ static inline __attribute__((always_inline)) bool native_fast_path_take_address(
 }
 
 /*
- * One packet but PAD, of which `first` is the first byte; false: nothing is done, as it is another or its outcome is not
- * known.
+ * One packet but PAD, of which `first` is the first byte; false: nothing is done, as it is another packet or its
+ * effect is not cached.
  */
 static inline bool native_fast_path_take(struct native_decoder *decoder, struct native_fast_path *fast, unsigned first)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A loop over words of packets: what one does is looked up by its bytes and the state before it. */
+/* A loop over packet words: the effect of each is looked up by its bytes and the state before it. */
 #include "flow/native/fast_path_word.h"
 
 #include <string.h>
 
 #include "flow/native/packet_word.h"
 
-/* Runs and events of a word's packets at most, where they are taken one by one. */
+/* The most runs and events of a word whose packets are taken one by one. */
 #define WORD_ROOM NATIVE_PACKET_WORD_SIZE
-/* What is lost where a word is not known, in words that are. */
+/* The cost of a word that is not cached, in words that are. */
 #define MISS_COST 8
 #define CREDIT_MAX (1 << 16)
 #define CREDIT_AGAIN (1 << 10)
-/* Bytes to be taken without words where they do not pay. */
+/* Bytes that are decoded without packet words where these cost more than they save. */
 #define REST (4 << 20)
 
 /* As bytes in memory, for keys. */
@@ -26,7 +26,7 @@ static inline uint64_t load_word(const uint8_t *at)
 
 /* ---- one by one ------------------------------------------------------------------------------------------- */
 
-/* Makes what native_fast_path_take needs to know for the packet; false: it is not for this loop. */
+/* Fills the caches so that native_fast_path_take takes the packet; false: it is not for this loop. */
 static bool learn(struct native_decoder *decoder, const struct native_fast_path *fast, unsigned first)
 {
 	struct native_region *region = native_to_region(fast->to);
@@ -44,7 +44,7 @@ static bool learn(struct native_decoder *decoder, const struct native_fast_path 
 				 decoder->mode);
 }
 
-/* Takes packets that end before `limit` or at it; false: there is one that is not for this loop. */
+/* Takes packets that end at `limit` or before it; false: one of them is not for this loop. */
 static bool take_until(struct native_decoder *decoder, struct native_fast_path *fast, const uint8_t *limit)
 {
 	while (fast->at < limit) {
@@ -71,7 +71,7 @@ static bool take_until(struct native_decoder *decoder, struct native_fast_path *
 
 /* ---- states ----------------------------------------------------------------------------------------------- */
 
-/* The number of the state before the word at `start`; 0: too much of a packet is before it. */
+/* The number of the state before the word at `start`; 0: too many bytes of a packet are before it. */
 static uint32_t state_at(struct native_decoder *decoder, const struct native_fast_path *fast, const uint8_t *start)
 {
 	const size_t carry = (size_t)(start - fast->at);
@@ -123,7 +123,7 @@ static bool take_new(struct native_decoder *decoder, struct native_fast_path *fa
 	return true;
 }
 
-/* A word with events, as it was taken. */
+/* A word with events that was taken. */
 struct taken {
 	const struct native_packet_word *word;
 	const uint8_t *at;
@@ -154,7 +154,7 @@ static void put_events(const struct native_decoder *decoder, struct native_fast_
 	fast->events = events;
 }
 
-/* A word that the guess missed; 0: it is not known. */
+/* The number of a word that the guess missed; 0: it is not cached. */
 static __attribute__((noinline)) uint16_t guess_again(const struct native_packet_words *words, uint16_t *guess,
 						      uint32_t state, uint64_t bytes)
 {
@@ -165,14 +165,14 @@ static __attribute__((noinline)) uint16_t guess_again(const struct native_packet
 	return *guess = (uint16_t)(word - words->table);
 }
 
-/* Takes words that are known from `start` on, `most` of them; returns how many it took. */
+/* Takes up to `most` words that are cached from `start` on; returns how many. */
 static size_t take_known(const struct native_decoder *decoder, struct native_fast_path *fast, uint32_t *number,
 			 const uint8_t *const start, size_t most)
 {
 	const struct native_packet_words *const words = &decoder->code->packet_words;
 	const struct native_packet_word *const table = words->table;
 	uint16_t *const guesses = words->guesses;
-	/* Events are put behind all words, as no branch could foretell which words have some. */
+	/* Events are added after all words, as which words have some cannot be predicted. */
 	struct taken with_events[NATIVE_PACKET_WORD_STEPS + 1];
 	const struct flow_block_run **const runs = fast->runs;
 	uint64_t sums = 0, before = load_word(start - NATIVE_PACKET_WORD_SIZE);
@@ -213,7 +213,7 @@ static inline size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Words from `start` on that there is room for, if all of them are known. */
+/* How many words from `start` on there is room for, if all of them are cached. */
 static size_t known_most(const struct native_decoder *decoder, const struct native_fast_path *fast,
 			 const struct native_fast_path_ends *ends, const uint8_t *start)
 {
@@ -233,7 +233,7 @@ static bool has_room(const struct native_decoder *decoder, const struct native_f
 	       ends->runs - fast->runs >= WORD_ROOM && ends->events - fast->events >= WORD_ROOM;
 }
 
-/* Whether words still pay; if not, they rest. */
+/* Whether packet words still save time; if not, they are suspended for a while. */
 static bool pays(struct native_packet_words *words, int32_t credit)
 {
 	words->credit = credit < CREDIT_MAX ? credit : CREDIT_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks ahead for the instruction that a packet without address refers to. */
+/* Finds the instruction that a packet without address refers to. */
 #include "flow/native/find_instruction.h"
 
 #include "flow/code/instruction.h"
@@ -74,7 +74,7 @@ bool native_find_instruction(const struct native_decoder *decoder, unsigned nota
 	return false;
 }
 
-/* In the region; false: `*count` instructions are left behind it. */
+/* In the region; false: *count is what is left behind it. */
 static bool find_counted(const struct native_region *region, uint32_t *count, uint64_t *ip)
 {
 	for (uint32_t k = 0; k < region->run.run.count; k++) {

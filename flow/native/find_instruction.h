@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks ahead for the instruction that a packet without address refers to. */
+/* Finds the instruction that a packet without address refers to. */
 #ifndef FLOW_NATIVE_FIND_INSTRUCTION_H
 #define FLOW_NATIVE_FIND_INSTRUCTION_H
 
 #include "flow/native/walk.h"
 
 /*
- * The first instruction from here on, before a packet is needed, of one kind: NATIVE_PTWRITE, NATIVE_WRITES_CR3 or
- * NATIVE_SETS_VMCS. *ip and *next: its address and that behind it. False: there is none.
+ * The first instruction of a kind (NATIVE_PTWRITE, NATIVE_WRITES_CR3 or NATIVE_SETS_VMCS) from here on, before a
+ * packet is needed. *ip and *next: its address and that behind it. False: there is none.
  */
 bool native_find_instruction(const struct native_decoder *decoder, unsigned notable, uint64_t *ip, uint64_t *next);
 
-/*
- * The address of the instruction before which so many others are executed from here on. False: a packet is needed before
- * it.
- */
+/* The address of the instruction behind the next `count` ones. False: a packet is needed before it. */
 bool native_find_counted(const struct native_decoder *decoder, uint32_t count, uint64_t *ip);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lanes as a whole: which of them count, by what, and what is decoded otherwise. */
+/* Decodes several segments in turn: runs of TNT packets by the TNT16 cache, all other packets by the decoder. */
 #include "flow/native/interleaved.h"
 
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "flow/native/interleaved_tnt.h"
 #include "flow/native/resynchronise.h"
 
-#define AHEAD 4 /* TNT packets of 64 bits in a row that promise more */
+#define AHEAD 4 /* TNT-64 packets in a row that are enough to switch */
 
-/* Whether there are so many whole TNT-64 packets before anything else but MTC packets. */
+/* Whether so many whole TNT-64 packets follow, with no other packets but MTC. */
 static bool is_dense(const uint8_t *at, const uint8_t *end)
 {
 	unsigned found = 0;
@@ -44,7 +44,7 @@ bool native_interleaved_ready(const struct native_interleaved *slot)
 int native_interleaved_packet(struct native_interleaved *slot, const uint8_t *at, struct ptl_pt_packet *packet)
 {
 	struct native_decoder *decoder = &slot->decoder;
-	/* A packet that is left to the decoder changes nothing; those that are taken never do. */
+	/* A packet that is left to the decoder must not change the context; those that are taken never do. */
 	struct ptl_pt_context context = decoder->packets.context;
 	int size;
 
@@ -108,7 +108,7 @@ void native_interleaved_close(struct native_interleaved *slots)
 	free(slots);
 }
 
-/* Ordinary packets up to the next bits that are to be counted; false: the segment is done. */
+/* Decodes packets up to the next run of TNT packets; false: the segment is done. */
 static bool advance(struct native_interleaved *slot)
 {
 	while (native_decoder_read(&slot->decoder, slot)) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counts TNT packets by tnt16, three for a whole one, several slots interleaved. */
+/* Counts TNT packets by the TNT16 cache, three lookups for a whole TNT-64, in several slots interleaved. */
 #include "flow/native/interleaved_tnt.h"
 
 #include "common/bytes.h"
 #include "flow/native/tnt16.h"
 #include "flow/native/walk.h"
 
-/* Bytes that a slot takes in its turn at most: an MTC and a TNT-64 packet. */
+/* The most bytes that a slot takes in a turn: an MTC and a TNT-64 packet. */
 #define TURN 10
 
 #define INLINE static inline __attribute__((always_inline))
@@ -57,7 +57,7 @@ void native_interleaved_tnt_end(struct native_interleaved *slot)
 	const bool fits = slot->context != NATIVE_CONTEXT_LOST;
 
 	native_tnt16_end(&decoder->code->tnt16, (uint64_t)(slot->here - decoder->packets.at) / sizeof(uint64_t));
-	/* No bits are taken from these packets again, nor from one that none can be taken from. */
+	/* The decoder takes these packets, or the one that the TNT16 cache could not take. */
 	if (!fits || slot->here == decoder->packets.at)
 		slot->refused = slot->here + 1;
 	if (fits)
@@ -66,7 +66,7 @@ void native_interleaved_tnt_end(struct native_interleaved *slot)
 
 /* ---- tnt16 ------------------------------------------------------------------------------------------------- */
 
-/* What tnt16 change, so that it is in registers. */
+/* The state that lookups change, in registers. */
 struct position {
 	const uint8_t *at;
 	uint64_t sums;
@@ -113,7 +113,7 @@ static void take_bits(struct native_code *code, struct position *position, uint6
 		take_window(code, table, position, 0, (bits >> (count - NATIVE_TNT16_BITS) & 0xffff) << 4);
 }
 
-/* Packets between whole ones, up to the next of these, or the slot stops. */
+/* Packets up to the next whole TNT-64, or the slot stops. */
 static void pass(struct native_interleaved *slot)
 {
 	struct position position = load(slot);
@@ -136,7 +136,7 @@ static void pass(struct native_interleaved *slot)
 	store(slot, &position);
 }
 
-/* False: no tnt16 can be made here. */
+/* False: the TNT16 cache cannot be used here. */
 static bool enter_context(struct native_interleaved *slot)
 {
 	struct native_decoder *decoder = &slot->decoder;
@@ -173,7 +173,7 @@ static __attribute__((noinline)) void take_mtc(struct native_interleaved *slot, 
 	flow_clock_mtc(&slot->clock, (uint8_t)(word >> 8));
 }
 
-/* A whole TNT-64 packet, and an MTC before it, which is what there most often is; false: there is something else. */
+/* A whole TNT-64 packet, and an MTC before it; false: there is another packet. */
 INLINE bool take_packet(struct native_code *code, struct native_interleaved *slot, struct native_tnt16_entry *table,
 			struct position *position)
 {
@@ -193,7 +193,7 @@ INLINE bool take_packet(struct native_code *code, struct native_interleaved *slo
 	return true;
 }
 
-/* How often packets can be taken from all slots without coming near an end. */
+/* How many turns all slots can take before one is near its end. */
 static size_t turns_of(struct native_interleaved *const *slots, unsigned count)
 {
 	size_t turns = NATIVE_TNT16_SUMMED / 3;

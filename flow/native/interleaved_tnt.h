@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How a slot counts TNT packets: by tnt16. */
+/* Counting the TNT packets of interleaved segments. */
 #ifndef FLOW_NATIVE_INTERLEAVED_TNT_H
 #define FLOW_NATIVE_INTERLEAVED_TNT_H
 
@@ -18,19 +18,23 @@ static inline bool native_is_mtc(uint64_t word)
 	return (uint8_t)word == 0x59;
 }
 
-/* The size of a packet that only has bits or time; its time has changed the slot's clock then. 0: it has more. */
+/*
+ * The size of a packet with TNT bits or time alone; its time has changed the clock of the slot. 0: it is another
+ * packet.
+ */
 int native_interleaved_packet(struct native_interleaved *slot, const uint8_t *at, struct ptl_pt_packet *packet);
-/* The decoder goes on behind packets that were counted. */
+/* Adds what was counted to the decoder, which goes on at `behind`. */
 void native_interleaved_give_back(struct native_interleaved *slot, const uint8_t *behind);
 
 /*
- * Begins with what is ahead; false: tnt16 are not worth it now, or there is no memory. The decoder stays as it was until
- * the end. Lanes must go on to be run.
+ * Starts to count at the packet of the decoder; false: the TNT16 cache is suspended, or there is no memory. The
+ * decoder does not change until native_interleaved_tnt_end. Slots for which native_interleaved_tnt_goes_on is true
+ * may be run.
  */
 bool native_interleaved_tnt_begin(struct native_interleaved *slot);
 bool native_interleaved_tnt_goes_on(const struct native_interleaved *slot);
 void native_interleaved_tnt_run(struct native_code *code, struct native_interleaved *const *slots, unsigned count);
-/* Then the decoder is behind the packets, or where it was if they do not fit the code. */
+/* The decoder is behind the packets then, or where it was if they do not fit the code. */
 void native_interleaved_tnt_end(struct native_interleaved *slot);
 
 #endif

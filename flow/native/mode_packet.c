@@ -38,7 +38,7 @@ static void put_address_space(struct native_decoder *decoder, uint8_t flags, uin
 {
 	struct flow_event *event;
 
-	/* With an interrupt, VMCS goes first: it says whose page table it is. Else they come as they came. */
+	/* With an interrupt, VMCS comes first: it says whose page table it is. Otherwise they keep their order. */
 	for (unsigned i = 0; i < 2; i++) {
 		bool paging = (i == 0) == decoder->announced.paging_first;
 
@@ -53,7 +53,7 @@ static void put_address_space(struct native_decoder *decoder, uint8_t flags, uin
 	decoder->announced.vmcs_due = decoder->announced.paging_due = decoder->announced.paging_first = false;
 }
 
-/* What a far transfer changed besides the instruction pointer: before the code that it led to. */
+/* What a far transfer has changed besides the instruction pointer: before the code at its target. */
 void native_change_address_space(struct native_decoder *decoder, bool has_from, uint64_t from)
 {
 	put_address_space(decoder, has_from ? FLOW_EVENT_HAS_FROM : 0, from);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Batches of flow on their way to the consumer. */
+/* Fills batches, and hands them to the consumer. */
 #include "flow/native/output.h"
 
 #include <stdlib.h>
@@ -44,7 +44,7 @@ void native_output_start(struct native_output *output, const struct flow_sink *s
 	output->status = 0;
 }
 
-/* Nanoseconds from a to b; FLOW_UNBOUNDED where one of them is not known, 0 where time goes back. */
+/* Nanoseconds from a to b; FLOW_UNBOUNDED where one of them is unknown, 0 where b is before a. */
 static uint32_t span(uint64_t a, uint64_t b)
 {
 	if (!a || !b || (b > a && b - a >= FLOW_UNBOUNDED))

@@ -25,15 +25,15 @@ struct native_output {
 	size_t mark_count;
 	uint64_t time; /* of the next block */
 	/*
-	 * Times of the two marks before the next block's, 0 unknown. A block begins behind a branch that the packet before
-	 * its own tells of, at the latest; that packet was sent later than the branch was executed, but the one before was
-	 * not. So the block was not executed before the older one.
+	 * Times of the two marks before that of the next block, 0 unknown. A block begins at the latest behind a
+	 * branch that the packet before its own reports; that packet was sent after the branch was executed, but the
+	 * one before it was not. So the block was not executed before the older time.
 	 */
 	uint64_t since[2];
 	uint32_t period; /* nanoseconds in which another timing packet comes; FLOW_UNBOUNDED */
 	bool speculative;
-	size_t run_limit; /* of run_count: something is to be done before the next run; 0: a mark is due */
-	/* Called before runs are handed over, while they are still there. */
+	size_t run_limit; /* native_output_turn is needed before a run with this index; 0: a mark is due */
+	/* Called before the runs are handed over. */
 	void (*before_flush)(void *context);
 	void *flush_context;
 	int status; /* what the consumer said; not 0: nothing more is collected */
@@ -50,7 +50,7 @@ void native_output_flush(struct native_output *output);
 /* What native_output_counted does before the first run of a batch, after the last, and at a mark. */
 void native_output_turn(struct native_output *output);
 
-/* Blocks in order; the counts are the run's, which need not be read for them. */
+/* Adds a run with its sums, for which the run itself need not be read. */
 static inline void native_output_counted(struct native_output *output, const struct native_run *run,
 					 uint64_t instructions, uint32_t blocks, uint32_t branches)
 {
@@ -68,7 +68,7 @@ static inline void native_output_run(struct native_output *output, const struct 
 		native_output_counted(output, run, run->run.instructions, run->run.count, run->run.branches);
 }
 
-/* The block given out last. */
+/* The last block of the batch. */
 static inline const struct flow_block *native_output_last(const struct native_output *output)
 {
 	const struct flow_block_run *run = output->runs[output->run_count - 1];
@@ -82,7 +82,7 @@ static inline void native_output_mark(struct native_output *output)
 	output->run_limit = 0;
 }
 
-/* Where an event goes that stands before the next block; all but `before` and `time` is zero. */
+/* Adds an event before the next block; all but `before` and `time` is zero. */
 static inline struct flow_event *native_output_place(struct native_output *output)
 {
 	struct flow_event *place;

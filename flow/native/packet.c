@@ -32,7 +32,7 @@ static void on_time(struct native_decoder *decoder, const struct ptl_pt_packet *
 	pass_time(decoder);
 }
 
-/* What was announced holds from a TIP on that has been lost. Without a FUP, the far transfer itself was executed. */
+/* The TIP of what was announced is lost. Without a FUP, the far transfer itself was executed. */
 static void lose_announced(struct native_decoder *decoder)
 {
 	if ((decoder->announced.paging_due || decoder->announced.vmcs_due) && !decoder->has_from &&
@@ -69,7 +69,7 @@ static void on_mode(struct native_decoder *decoder, const struct ptl_pt_packet *
 {
 	const uint8_t mode = decoder->mode;
 
-	/* One that was not to be placed does not hold for the code up to this one's TIP. */
+	/* An earlier one without a TIP is not valid for the code up to the TIP of this one. */
 	native_drop_mode(decoder);
 	decoder->mode = mode;
 	decoder->announced.mode = native_mode_of(packet);
@@ -84,7 +84,7 @@ static void on_tsx(struct native_decoder *decoder, const struct ptl_pt_packet *p
 						  : FLOW_TSX_COMMITTED;
 
 	native_pending_event(decoder, (struct native_pending_event){.kind = FLOW_TSX, .value = state});
-	/* An abort goes elsewhere: the same FUP serves the TIP that follows. */
+	/* An abort continues elsewhere: its FUP also belongs to the TIP that follows. */
 	if (decoder->region || (decoder->place == NATIVE_PLACE_LOST && decoder->gap.within))
 		decoder->pending.fup_owned = state != FLOW_TSX_ABORTED;
 	else if (native_fup_follows(decoder, decoder->packets.at + packet->size))
@@ -107,7 +107,10 @@ static void on_ptwrite(struct native_decoder *decoder, const struct ptl_pt_packe
 		native_pending_events_flush(decoder);
 }
 
-/* A trigger without FUP counts instructions: from the branch that the packet before told of, or the address of a FUP. */
+/*
+ * A trigger without FUP counts instructions from the branch that the packet before reports, or from the address of a
+ * FUP.
+ */
 static void on_trigger(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	const bool counts = packet->trig.has_count && !packet->trig.ip && !decoder->busy;
@@ -125,7 +128,7 @@ static void on_trigger(struct native_decoder *decoder, const struct ptl_pt_packe
 	native_go(decoder, ip);
 }
 
-/* CR3 changes by a MOV, by the far transfer that the next TIP tells of, or while packets are disabled. */
+/* CR3 changes by a MOV, by the far transfer that the next TIP reports, or while packets are disabled. */
 static void on_paging(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	uint64_t ip, next;
@@ -146,7 +149,7 @@ static void on_paging(struct native_decoder *decoder, const struct ptl_pt_packet
 	}
 }
 
-/* The VMCS changes by VMPTRLD, with the VM entry or exit that the next TIP tells of, or while packets are disabled. */
+/* The VMCS changes by VMPTRLD, by the VM entry or exit that the next TIP reports, or while packets are disabled. */
 static void on_vmcs(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	uint64_t ip, next;

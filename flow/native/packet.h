@@ -8,8 +8,8 @@
 /* Any packet outside of PSB+, but PAD and PSB. */
 void native_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet);
 /*
- * A packet between PSB and PSBEND, which repeats the state; the address of its FUP goes into *start. False: it may not be
- * there.
+ * A packet between PSB and PSBEND, which repeats the state; *start is the address of the FUP. False: the packet is
+ * not allowed there.
  */
 bool native_state_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet, uint64_t *start);
 

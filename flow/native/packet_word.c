@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Remembers states and words of packets. */
+/* The cache of packet words: hash tables of states and words. */
 #include "flow/native/packet_word.h"
 
 #include <string.h>
@@ -10,13 +10,16 @@
 #define RUNS_LIMIT (8u << 20)
 #define STATES_SHIFT 14
 #define STATES (1u << STATES_SHIFT)
-/* Twice as many, so that a search is short. */
+/* Twice as many as words, so that a search is short. */
 #define PLACES (2 * NATIVE_PACKET_WORDS)
 #define SEEN (2 * NATIVE_PACKET_WORDS)
 #define SEEN_FRESH 1u
-/* A run with more calls is not remembered. */
+/* A run with more calls is not cached. */
 #define RUN_PUSHES 64
-/* So many bytes are taken before words are remembered: a short trace, or one of changing code, would not get back the cost. */
+/*
+ * Bytes that are decoded before words are cached: a short trace, or one of changing code, would not get back the
+ * cost.
+ */
 #define REST_FIRST (1 << 20)
 #define CREDIT_FIRST (1 << 16)
 
@@ -78,7 +81,7 @@ static void clear(struct native_code *code)
 		return;
 	native_arena_move(&words->arena, &code->retired);
 	native_page_bits_clear(&words->made_of);
-	/* The guesses may stay: without words they are all wrong. */
+	/* The guesses may stay: without words, all are wrong. */
 	memset(words->table, 0, (words->word_count + 1) * sizeof(*words->table));
 	memset(words->places, 0, PLACES * sizeof(*words->places));
 	memset(words->seen, 0, SEEN * sizeof(*words->seen));
@@ -152,7 +155,7 @@ uint32_t native_packet_word_state_get(struct native_packet_words *words, const s
 	return words->state_count;
 }
 
-/* Off the run's own pushes, then off what was there before it. */
+/* Takes addresses off those that the run pushed, then off those before it. */
 static void pop(struct native_run *run, unsigned count)
 {
 	const unsigned own = count < run->push_count ? count : run->push_count;
@@ -161,7 +164,7 @@ static void pop(struct native_run *run, unsigned count)
 	run->pops += (uint16_t)(count - own);
 }
 
-/* Copies what was given out into one run. NULL: it is too long, or there is no memory. */
+/* Copies the runs of a word into one. NULL: it is too long, or there is no memory. */
 static const struct native_run *keep(struct native_packet_words *words, const struct native_packet_word_flow *flow)
 {
 	struct native_run *kept, sums = {.push_count = 0};
@@ -194,7 +197,7 @@ static const struct native_run *keep(struct native_packet_words *words, const st
 
 		memcpy(blocks, run->run.blocks, run->run.count * sizeof(*blocks));
 		blocks += run->run.count;
-		/* Only a TIP leaves a return here, so it is done. */
+		/* Only a TIP leaves a return here, so the return is complete. */
 		pop(kept, run->pops);
 		memcpy(return_sites + kept->push_count, run->pushes, run->push_count * sizeof(*return_sites));
 		kept->push_count += run->push_count;
@@ -248,8 +251,8 @@ static uint16_t add_events(struct native_packet_words *words, const struct nativ
 }
 
 /*
- * Whether the word was met before in the state, as far as its trace is still there. Another's trace goes at the second
- * word that wants its place, so that two words that take turns there are both remembered.
+ * Whether the word was met before in the state, as far as its tag is still there. A tag is replaced by the second
+ * other word at its slot, so that two words that alternate there are both found.
  */
 static bool met_before(struct native_packet_words *words, uint32_t from, uint64_t bytes)
 {

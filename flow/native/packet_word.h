@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Eight bytes of packets at a time: what they do in a state is remembered as a whole. */
+/* Packet words, eight bytes of packets each: their effect in a state is cached as a whole. */
 #ifndef FLOW_NATIVE_PACKET_WORD_H
 #define FLOW_NATIVE_PACKET_WORD_H
 
@@ -15,24 +15,24 @@
 #define NATIVE_PACKET_WORD_FACTOR 0x9e3779b97f4a7c15ull
 
 /*
- * All that native_fast_path changes, between two words of packets: eight bytes at a multiple of eight in the stream, as CPUs
+ * All state that the fast path changes, between two words: these are at multiples of eight in the stream, as CPUs
  * align packets.
  */
 struct native_packet_word_state {
 	uint64_t to;          /* the region: see native_to; 0: packets are disabled */
-	uint64_t last_ip;     /* without its lower 16 bits, which no packet keeps */
-	uint64_t disabled_ip; /* while packets are disabled; else 0, as it means nothing */
-	uint64_t carry;       /* the bytes before the word that begin a packet, and how many << 56 */
+	uint64_t last_ip;     /* without its lower 16 bits, which every address replaces */
+	uint64_t disabled_ip; /* while packets are disabled; else 0 */
+	uint64_t carry;       /* the bytes before the word that belong to a packet in it, and << 56 how many */
 	uint32_t mode;
-	uint32_t chain; /* number of the next state of its slot; 0: none */
+	uint32_t chain; /* number of the next state in its slot; 0: none */
 };
 
-/* An event of a word: packets start or stop. */
+/* An event of a word: packets are enabled or disabled. */
 struct native_packet_word_event {
 	uint64_t to;
 	uint8_t kind; /* enum flow_kind; 0: none */
 	uint8_t flags;
-	uint16_t before; /* blocks of the word */
+	uint16_t before; /* blocks of the word before it */
 	int32_t offset;  /* of the packet, from the word's start */
 };
 
@@ -42,12 +42,12 @@ struct native_packet_word_events {
 	struct native_packet_word_event events[NATIVE_PACKET_WORD_EVENTS];
 };
 
-/* So many words can be added up as one number. */
+/* The sums of so many words fit into one number. */
 #define NATIVE_PACKET_WORD_STEPS 255
 #define NATIVE_PACKET_WORD_BLOCKS (UINT16_MAX / NATIVE_PACKET_WORD_STEPS)
 #define NATIVE_PACKET_WORD_INSTRUCTIONS (UINT32_MAX / NATIVE_PACKET_WORD_STEPS)
 
-/* What a word of packets does in a state: half a cache line. */
+/* The effect of a word in a state: half a cache line. */
 struct native_packet_word {
 	uint64_t bytes;
 	uint16_t from; /* number of a state; 0: none */
@@ -62,19 +62,19 @@ struct native_packet_words {
 	struct native_packet_word_events *events; /* by number, from 1 on */
 	uint16_t *guesses;                        /* number of a word, by the last bytes alone */
 	uint16_t *places;                         /* number of a word, by state and bytes: open addressing; 0: none */
-	uint16_t *seen;                           /* traces of words that were met once */
+	uint16_t *seen;                           /* tags of words that were met once */
 	uint16_t *slots;                          /* number of a state, by what it is */
 	struct native_packet_word_state *states;  /* by number - 1 */
 	uint32_t word_count;
 	uint32_t event_count;
 	uint32_t state_count;
 	struct native_arena arena; /* runs */
-	int64_t rest;              /* bytes of packets that are to be taken without words */
+	int64_t rest;              /* bytes that are decoded without words yet */
 	struct native_page_bits made_of;
-	int32_t credit; /* what words have saved, in words; below 0 they do not pay */
+	int32_t credit; /* what words have saved, in words; below 0 they cost more */
 };
 
-/* What was given out for a word. */
+/* The blocks and events of a word. */
 struct native_packet_word_flow {
 	const struct flow_block_run *const *runs;
 	const struct flow_event *events;
@@ -84,19 +84,19 @@ struct native_packet_word_flow {
 	uint64_t offset; /* of the word in the stream */
 };
 
-/* Words rest at first. */
+/* Words are not used at first. */
 void native_packet_words_start(struct native_packet_words *words);
-/* Makes the tables where there are none yet. False without memory: words rest for ever. */
+/* Allocates the tables if they are not there yet. False without memory: words are never used. */
 bool native_packet_words_open(struct native_packet_words *words);
 
 /* The state's number; 0 where there are too many. */
 uint32_t native_packet_word_state_get(struct native_packet_words *words, const struct native_packet_word_state *state);
 
-/* The word in a state; NULL: it is not known. */
+/* The word in a state; NULL: it is not cached. */
 const struct native_packet_word *native_packet_word_find(const struct native_packet_words *words, uint32_t state,
 							 uint64_t bytes);
 
-/* A word that is not known was taken: remembers what it did if it was met before, and can be remembered. */
+/* A word that is not cached was taken: adds it if it was met before and fits. */
 void native_packet_word_met(struct native_code *code, uint32_t from, uint64_t bytes, uint32_t to,
 			    const struct native_packet_word_flow *flow);
 
@@ -116,8 +116,8 @@ static inline uint16_t native_packet_word_blocks(uint64_t sums)
 }
 
 /*
- * The place of the guess for the word `bytes` that stands behind the word `before`. It does not depend on the state: so the
- * load of a word need not wait for the word before it, and only a wrong guess costs time.
+ * The place of the guess for the word `bytes` that follows the word `before`. It does not depend on the state: so the
+ * load of a word does not wait for the word before it, and only a wrong guess costs time.
  */
 static inline size_t native_packet_word_guess(uint64_t before, uint64_t bytes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Notes events until the FUP with their address comes. */
+/* Keeps events until the FUP with their address comes. */
 #include "flow/native/pending_event.h"
 
 void native_speculate(struct native_decoder *decoder, uint64_t state)
@@ -41,7 +41,7 @@ void native_pending_events_flush(struct native_decoder *decoder)
 	native_pending_events_put(decoder, decoder->pending.placed, decoder->pending.from);
 }
 
-/* The FUP that follows is for the pending_events, unless there is none: then they are put out at once. */
+/* The FUP that follows belongs to the pending events; if there is none, they are added at once. */
 static void close_pending(struct native_decoder *decoder, bool fup)
 {
 	if (fup)
@@ -50,7 +50,7 @@ static void close_pending(struct native_decoder *decoder, bool fup)
 		native_pending_events_flush(decoder);
 }
 
-/* Whether the event comes with a branch, whose own FUP tells the address if the CFE has none. */
+/* Whether the event comes with a branch, whose FUP gives the address if the CFE has none. */
 static bool shares_fup(uint8_t type)
 {
 	switch (type) {
@@ -68,7 +68,7 @@ static bool shares_fup(uint8_t type)
 	}
 }
 
-/* Whether it is an instruction that makes the event: a branch. Its event stands behind it. */
+/* Whether the event is of an instruction, a branch. The event comes behind it. */
 static bool is_instruction(uint8_t type)
 {
 	switch (type) {
@@ -119,7 +119,7 @@ void native_pending_event_packet(struct native_decoder *decoder, const struct pt
 	case PTL_PT_MWAIT:
 		on_mwait(decoder, packet);
 		break;
-	case PTL_PT_EXSTOP: /* ends what MWAIT began */
+	case PTL_PT_EXSTOP: /* ends what MWAIT starts */
 		native_pending_event(decoder, (struct native_pending_event){.kind = FLOW_EXSTOP});
 		close_pending(decoder, packet->exstop.ip);
 		break;

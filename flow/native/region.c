@@ -36,7 +36,7 @@ static int grow_regions(struct native_code *code)
 	return 0;
 }
 
-/* What has been put together of a region so far. The arrays are not cleared. */
+/* A region being made. The arrays are not cleared. */
 struct draft {
 	struct flow_block_run run;
 	uint32_t push_count;
@@ -56,7 +56,7 @@ static const uint8_t decisions[] = {
 	[FLOW_BRANCH_FAR_JUMP] = NATIVE_FAR,
 };
 
-/* Adds the block and says where the next one starts; true at the region's end. */
+/* Adds the block; *at is where the next one starts. True at the end of the region. */
 static bool add_block(struct draft *draft, const struct flow_block *block, uint64_t *at)
 {
 	struct native_region *region = &draft->region;

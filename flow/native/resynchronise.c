@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Loses the flow, and finds it again at the next address that packets tell. */
+/* Gaps, and resynchronisation with the flow at the next address in a packet. */
 #include "flow/native/resynchronise.h"
 
 #include "flow/native/pending_event.h"
@@ -8,7 +8,7 @@
 #include "flow/segment/packets.h"
 #include "format/pt/last_ip.h"
 
-/* A packet that says where flow is, or that there is none. */
+/* A packet after which it is known where flow is, or that there is none. */
 static bool has_place(const struct ptl_pt_packet *packet)
 {
 	switch (packet->kind) {
@@ -24,7 +24,7 @@ static bool has_place(const struct ptl_pt_packet *packet)
 	}
 }
 
-/* Bytes from the packet at hand to the end of the first one that tells of a place again. */
+/* Bytes from the packet at hand to the end of the next one that has a place. */
 static uint64_t skipped_bytes(const struct native_decoder *decoder)
 {
 	struct ptl_pt_context context = decoder->packets.context;
@@ -99,7 +99,7 @@ void native_resume(struct native_decoder *decoder, uint64_t ip)
 
 /* ---- errata ---------------------------------------------------------------------------------------------- */
 
-/* Passes packets that say nothing of flow; *packet: the next one, or of no kind. False: there is none before `end`. */
+/* Skips packets of time; *packet: the next other one, or of no kind. False: there is none before `end`. */
 static bool pass_time(const struct native_decoder *decoder, const uint8_t *at, const uint8_t *end,
 		      struct ptl_pt_packet *packet)
 {
@@ -163,7 +163,7 @@ static bool has_own_fup(const struct ptl_pt_packet *packet)
 	}
 }
 
-/* Whether flow goes on at this packet's address, with which `at` begins behind it. */
+/* Whether flow resumes at the address of this packet; `at` is behind it. */
 static bool resumes(const struct native_decoder *decoder, const struct ptl_pt_packet *packet, const uint8_t *at)
 {
 	if (packet->kind == PTL_PT_FUP)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Hands the return stack on from one part of a segment to the next. */
+/* Saves and restores the return stack between the parts of a segment. */
 #include "flow/native/return_stack.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ void native_return_stack_restore(struct native_decoder *decoder)
 		decoder->gap.from = 0;
 	}
 	kept = calls.count > decoder->calls.missing ? calls.count - (unsigned)decoder->calls.missing : 0;
-	/* The oldest are forgotten where there are too many. */
+	/* The oldest are dropped where there are too many. */
 	if (kept > NATIVE_STACK - own) {
 		first = kept - (NATIVE_STACK - own);
 		kept = NATIVE_STACK - own;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Walks TNT bits once and remembers their sums; contexts, each of which is made once. */
+/* The TNT16 cache: follows TNT bits once and keeps their sums; contexts, each of which is made once. */
 #include "flow/native/tnt16.h"
 
 #include <stdlib.h>
@@ -12,23 +12,29 @@ _Static_assert((NATIVE_CONTEXT_FACTOR * NATIVE_CONTEXT_INVERSE & (NATIVE_CONTEXT
 	       "numbers come back from ids");
 _Static_assert(sizeof(struct native_tnt16_entry) == 1 << 4, "offsets are of tnt16");
 
-/* A entry can be at four places: its own, and those of which two bits differ. Its tag then has them, where ids have zeros. */
+/*
+ * An entry can be at four places: its own, and those of which two bits differ. Its tag has these bits, where ids have
+ * zeros.
+ */
 #define PLACES 4
 #define OTHER(index) ((uint32_t)(index) << 17)
 
-/* Nodes without a decision in a row: more may be an endless loop. */
+/* Regions without a decision in a row: more may be an endless loop. */
 #define RUN_REGIONS 16
 #define CONTEXT_DEPTH 64 /* calls that the CPU remembers */
 #define HALF_BITS (NATIVE_TNT16_BITS / 2)
 
-/* In the time that tnt16 take for a packet: walking once, a context of the stack when a slot begins, clearing the table. */
+/*
+ * Costs, in packets that are counted: computing an entry, a context of the stack when a slot begins, clearing the
+ * table.
+ */
 #define WALK_COST 16
 #define FRAME_COST 2
 #define CLEAR_COST 10000
-/* What may be lost before tnt16 are found: first, and when they are tried again after a pause. */
+/* The credit at first, and when the cache is tried again after a pause. */
 #define CREDIT (1 << 20)
 #define TRIAL (1 << 16)
-/* Beginnings; each pause is twice as long as the one before, up to so many times. */
+/* Calls of native_tnt16_begin; each pause is twice as long as the one before, up to so many times. */
 #define PAUSE 1024
 #define PAUSES_MAX 10
 
@@ -57,7 +63,7 @@ static void clear_contexts(struct native_tnt16 *tnt16)
 	tnt16->full = false;
 }
 
-/* Makes the table at first, and room for contexts. */
+/* Allocates the table at first; clears all where there is no room for contexts. */
 static bool prepare(struct native_tnt16 *tnt16)
 {
 	if (!tnt16->table) {
@@ -145,7 +151,7 @@ uint32_t native_context_get(struct native_tnt16 *tnt16, struct native_region *re
 
 /* ---- walking ----------------------------------------------------------------------------------------------- */
 
-/* A way as far as it has been walked. */
+/* What has been followed so far. */
 struct draft {
 	struct native_region *region; /* NULL: it does not go on */
 	uint32_t under;
@@ -153,7 +159,7 @@ struct draft {
 	uint64_t instructions;
 };
 
-/* Adds all of the draft's region; false where that is not for tnt16. */
+/* Adds all of the draft's region; false where an entry cannot have it. */
 static bool leave_region(struct native_code *code, struct draft *draft)
 {
 	const struct native_run *run = &draft->region->run;
@@ -179,7 +185,7 @@ static void take_return(struct native_code *code, struct draft *draft)
 	draft->under = draft->under ? back->under : 0;
 }
 
-/* Leaves the draft's region by a bit. */
+/* Follows one bit from the draft's region. */
 static void step(struct native_code *code, struct draft *draft, unsigned taken)
 {
 	struct native_region *region = draft->region;
@@ -193,7 +199,7 @@ static void step(struct native_code *code, struct draft *draft, unsigned taken)
 		draft->region = native_region_follow(code, region, taken);
 }
 
-/* To where a bit is wanted. */
+/* To the next region where a bit decides. */
 static bool settle(struct native_code *code, struct draft *draft)
 {
 	for (unsigned i = 0; draft->region && draft->region->decision == NATIVE_CONTINUE; i++) {
@@ -207,7 +213,7 @@ static bool settle(struct native_code *code, struct draft *draft)
 
 static const struct native_tnt16_entry lost = {.to = NATIVE_CONTEXT_LOST};
 
-/* What the bits below a stop bit do in the context. */
+/* The effect of the bits below a stop bit in the context. */
 static struct native_tnt16_entry walk(struct native_code *code, uint32_t context, uint32_t window)
 {
 	const struct native_context *from = native_context_of(&code->tnt16, context);
@@ -237,7 +243,7 @@ static struct native_tnt16_entry short_entry(struct native_code *code, uint32_t 
 	return *entry;
 }
 
-/* In halves, which often are known where the whole is not. */
+/* By halves, which often are cached where the whole is not. */
 static struct native_tnt16_entry join(struct native_code *code, uint32_t context, uint32_t bits, unsigned count)
 {
 	const struct native_tnt16_entry first = short_entry(code, context, (bits | 1u << count) >> HALF_BITS);
@@ -261,7 +267,7 @@ static struct native_tnt16_entry make(struct native_code *code, size_t part, uin
 	return join(code, context, window, part ? NATIVE_TNT16_FIRST_BITS : NATIVE_TNT16_BITS);
 }
 
-/* Moves a entry from where another one has its place to another of its four; what is there goes. */
+/* Moves an entry to another of its four places; what is there is dropped. */
 static void move_away(struct native_tnt16_entry *part, uint64_t place, unsigned index)
 {
 	struct native_tnt16_entry *entry = native_tnt16_at(part, place);
@@ -303,7 +309,7 @@ static void clear(struct native_code *code)
 	clear_contexts(&code->tnt16);
 }
 
-/* Entries do not keep what they depend on one by one: there would be too much to read. */
+/* Dependencies are not kept for each entry, as there are too many entries. */
 static void invalidate(struct native_code *code, uint64_t pages)
 {
 	if (code->tnt16.pages & pages)

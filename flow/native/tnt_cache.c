@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Walks several TNT bits once and remembers the whole way. */
+/* The TNT cache: follows several TNT bits once and keeps the run of all blocks. */
 #include "flow/native/tnt_cache.h"
 
 #include <string.h>
@@ -9,11 +9,11 @@
 
 /* Memory for runs; beyond it the cache is cleared. */
 #define RUNS_LIMIT (16u << 20)
-/* Blocks in one memoised run; a run that would be longer ends early. */
+/* Blocks in one run; a run that would be longer ends early. */
 #define RUN_BLOCKS 512
 /* Calls that a run may leave on the return stack, well below the stack's 64. */
 #define RUN_PUSHES 32
-/* Nodes without a decision in a row: an endless loop of direct jumps. */
+/* Regions without a decision in a row: more may be an endless loop of direct jumps. */
 #define RUN_REGIONS 16
 
 struct sums {
@@ -24,14 +24,14 @@ struct sums {
 	uint64_t pages; /* of all regions: see native_page_bit */
 };
 
-/* The arrays are not cleared: that would take longer than all else. */
+/* The arrays are not cleared, as that would take longer than all else. */
 struct draft {
 	struct sums sums;
 	const struct flow_block *blocks[RUN_BLOCKS];
 	struct native_return_site *pushes[RUN_PUSHES];
 };
 
-/* Adds all of region to the way; false where it does not fit. */
+/* Adds all of the region to the run; false where it does not fit. */
 static bool leave_region(struct draft *draft, const struct native_region *region)
 {
 	const struct flow_block_run *run = &region->run.run;

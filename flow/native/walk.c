@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Moves through code as the packets say, and gives out what was executed. */
+/* Follows the code as packets decide, and adds what was executed to the batch. */
 #include "flow/native/walk.h"
 
 #include "flow/native/address.h"
@@ -13,7 +13,7 @@ static void fail_memory(struct native_decoder *decoder)
 	decoder->region = NULL;
 }
 
-/* A stack without addresses stays so, but for calls before the part, which are not on it yet. */
+/* An empty stack stays empty; `missing` counts calls from before the part, which are not on it yet. */
 static void pop(struct native_decoder *decoder, unsigned count)
 {
 	if (count > decoder->calls.count) {
@@ -63,7 +63,7 @@ void native_go_target(struct native_decoder *decoder, uint64_t ip)
 	enter(decoder, native_target_get(decoder->code, ip, decoder->mode));
 }
 
-/* The region has no more code, but the packets say that it went on. */
+/* The region has no more code, but there are packets of it. */
 static void dead_end(struct native_decoder *decoder, const struct native_region *region)
 {
 	bool missing = region->decision == NATIVE_NO_CODE;
@@ -72,7 +72,10 @@ static void dead_end(struct native_decoder *decoder, const struct native_region 
 	native_gap(decoder, missing ? FLOW_GAP_CODE : FLOW_GAP_MISMATCH, region->stop_ip);
 }
 
-/* Leaves regions that need no packet; NULL after a gap. Stubs do not count: whether code was forgotten must not show. */
+/*
+ * Leaves regions that need no packet; NULL after a gap. Stubs do not count: the flow must not depend on
+ * invalidations.
+ */
 static struct native_region *settle(struct native_decoder *decoder)
 {
 	for (unsigned i = 0; decoder->region; i++) {
@@ -119,8 +122,8 @@ static void mismatch(struct native_decoder *decoder, const struct native_region 
 }
 
 /*
- * A return that a TNT bit tells of goes to the newest call that has not returned. If there is none, it was made in a
- * gap, or the packets do not fit.
+ * A return that is compressed to a TNT bit goes to the newest call that has not returned. If there is none, the call
+ * was in a gap, or the packets do not fit.
  */
 static void take_return(struct native_decoder *decoder, struct native_region *region, unsigned taken)
 {
@@ -145,7 +148,7 @@ static void take_return(struct native_decoder *decoder, struct native_region *re
 					decoder->mode));
 }
 
-/* One bit, without memory of earlier ways; false: a TIP decides here, not a bit. */
+/* One bit, without the cache; false: a TIP decides here, not a bit. */
 static bool take_bit(struct native_decoder *decoder, unsigned taken)
 {
 	struct native_region *region = settle(decoder);
@@ -164,8 +167,8 @@ static bool take_bit(struct native_decoder *decoder, unsigned taken)
 }
 
 /*
- * Bits are kept until the TIP of the branch that stands before theirs has come: a CPU may fill a TNT packet up before
- * it sends TIPs that belong into its middle (SDM, "Deferred TIPs").
+ * Keeps bits until the TIP of the branch before theirs has come: a CPU may fill a TNT packet before it sends TIPs
+ * that belong into its middle (SDM, "Deferred TIPs").
  */
 static void hold(struct native_decoder *decoder, uint64_t bits, unsigned count)
 {
@@ -193,7 +196,7 @@ void native_drop_held(struct native_decoder *decoder, bool gap)
 	}
 }
 
-/* The way of key from the current region, from memory or not; NULL without memory. */
+/* Makes the entry of the key in the current region; NULL without memory. */
 static const struct native_tnt_entry *find_run(struct native_decoder *decoder, uint32_t key)
 {
 	const struct native_tnt_entry *entry;
@@ -207,8 +210,8 @@ static const struct native_tnt_entry *find_run(struct native_decoder *decoder, u
 }
 
 /*
- * Takes as many bits as go by known ways of full length, and returns how many are left. What one step needs
- * of the step before is the entry's `to` alone: everything else runs ahead or behind.
+ * Takes as many bits as there are whole entries for, and returns how many bits are left. A step needs only `to` of
+ * the entry before: everything else can be executed earlier or later.
  */
 static unsigned take_known(struct native_decoder *decoder, uint64_t bits, unsigned count)
 {
@@ -253,7 +256,7 @@ void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned co
 			count = take_known(decoder, bits, count);
 		if (!count)
 			break;
-		/* Mostly a return to a call before this way: where it goes is not in any memory. */
+		/* Mostly a return to a call before these bits: its target is not in the cache. */
 		if (decoder->region->decision != NATIVE_CONDITIONAL) {
 			if (!take_bit(decoder, bits >> (count - 1) & 1)) {
 				hold(decoder, bits, count);
@@ -269,7 +272,7 @@ void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned co
 			entry = find_run(decoder, key);
 		if (!entry)
 			return;
-		/* A region that is too long for any way. */
+		/* A region that is too long for an entry. */
 		if (!native_tnt_entry_used(entry)) {
 			count--;
 			take_bit(decoder, bits >> count & 1);
@@ -296,7 +299,7 @@ void native_take_target_slowly(struct native_decoder *decoder, uint64_t ip)
 	enter(decoder, native_target_get(decoder->code, ip, decoder->mode));
 }
 
-/* Gives out one block; false without memory. */
+/* Adds one block to the batch; false without memory. */
 static bool leave_block(struct native_decoder *decoder, const struct flow_block *block)
 {
 	const struct native_run *run = native_block_alone(decoder->code, block);
@@ -306,7 +309,7 @@ static bool leave_block(struct native_decoder *decoder, const struct flow_block 
 	return run;
 }
 
-/* Gives out the region's blocks below `count` whole, and of the next one the part before ip. */
+/* Adds the region's blocks below `count` to the batch, and of the next one the part before ip. */
 static bool leave_part(struct native_decoder *decoder, const struct native_region *region, uint32_t count, uint64_t ip)
 {
 	const struct flow_block *part;
@@ -350,9 +353,8 @@ static int walk_in(struct native_decoder *decoder, const struct native_region *r
 }
 
 /*
- * What comes after a region was searched: found > 0 is there and left, 0 not there, < 0 no memory. Goes on to the next
- * region where no packet decides. 1: found; 0: look at the decoder's region; -1: it is not to be found, which has been
- * put out.
+ * After a region was searched: found > 0 is there and left, 0 not there, < 0 no memory. Goes on to the next region
+ * where no packet decides. 1: found; 0: search the decoder's region; -1: not found, and there is a gap.
  */
 static int pass_region(struct native_decoder *decoder, struct native_region *region, int found, uint64_t ip)
 {
@@ -453,7 +455,7 @@ static bool leads_out(const struct flow_block *block, bool has_ip, uint64_t ip)
 	case FLOW_BRANCH_CONDITIONAL:
 		return has_ip && (block->target == ip || block->ip + block->size == ip);
 	default:
-		/* A return or an indirect branch: without a TIP there is no other way on. */
+		/* A return or an indirect branch: without a TIP, flow cannot go on. */
 		return true;
 	}
 }
@@ -479,7 +481,7 @@ static int walk_out_in(struct native_decoder *decoder, struct native_region *reg
 		native_leave(decoder, region);
 		return 1;
 	}
-	/* Flow stopped right before code that is missing: nothing of that was executed. */
+	/* Packets were disabled right before code that is missing: nothing of that was executed. */
 	if (has_ip && region->run.run.count && region->decision > NATIVE_CONTINUE && region->stop_ip == ip) {
 		native_leave(decoder, region);
 		return 1;

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Moving through code as packets say: the frequent steps inline, the rest by calls. */
+/* Following the code as packets decide: frequent steps inline, the rest by calls. */
 #ifndef FLOW_NATIVE_WALK_H
 #define FLOW_NATIVE_WALK_H
 
 #include "flow/native/resynchronise.h"
 
-/* Nodes that may follow each other without a packet: what is longer is an endless loop. */
+/* Regions that may follow each other without a packet: more are an endless loop. */
 #define NATIVE_LOOP_REGIONS 1024
 
-/* Puts flow at ip; the code there is not given out yet. */
+/* Moves flow to ip; the code there is not in the batch yet. */
 void native_go(struct native_decoder *decoder, uint64_t ip);
 
-/* The same, for a place where flow often goes. */
+/* The same for an address where flow often goes. */
 void native_go_target(struct native_decoder *decoder, uint64_t ip);
 
 /*
- * Brings the return stack up to the last run that was given out, but for a return at its end, if flow is still there
- * (stack_return).
+ * Updates the return stack with the runs of the batch, but for a return at the end of the last one, if flow is still
+ * there (returning).
  */
 void native_update_stack(struct native_decoder *decoder);
-/* The same when flow has left the last run: a return at its end has taken its address off. */
+/* The same where flow has left the last run: a return at its end has taken its address off. */
 void native_complete_stack(struct native_decoder *decoder);
 
-/* No call is known that was before. */
+/* Forgets all calls so far. */
 static inline void native_clear_stack(struct native_decoder *decoder)
 {
 	decoder->calls.count = 0;
@@ -35,30 +35,30 @@ static inline void native_clear_stack(struct native_decoder *decoder)
 void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned count);
 
 /*
- * TNT bits wait for a TIP that does not come: gap: that is one, and the branch that needed the TIP is the last before it.
- * Without, flow ends behind that branch.
+ * TNT bits wait for a TIP that does not come. With `gap`, the branch that needs the TIP is the last before a gap;
+ * without, flow ends behind that branch.
  */
 void native_drop_held(struct native_decoder *decoder, bool gap);
 
-/* What native_take_target does where it is not simple. */
+/* The slow path of native_take_target. */
 void native_take_target_slowly(struct native_decoder *decoder, uint64_t ip);
 
-/* Gives out all code before the instruction at ip, which no packet separates from here; false: a gap. */
+/* Adds all code before the instruction at ip, which is reached without a packet; false: a gap. */
 bool native_walk_to(struct native_decoder *decoder, uint64_t ip);
 
 /* The same up to and with the far transfer at ip, which native_reaches. */
 bool native_walk_through(struct native_decoder *decoder, uint64_t ip);
 
-/* Whether no packet separates the instruction at ip from here. Nothing is given out. */
+/* Whether the instruction at ip is reached without a packet. Adds nothing. */
 bool native_reaches(struct native_decoder *decoder, uint64_t ip);
 
 /* A TIP.PGD without FUP, with the address where the flow went if has_ip; false: a gap. */
 bool native_walk_out(struct native_decoder *decoder, bool has_ip, uint64_t ip);
 
-/* Gives out all code up to a far transfer, if flow gets to one without another packet; false: it does not. */
+/* Adds all code up to a far transfer, if one is reached without a packet; false: it is not. */
 bool native_pass_far(struct native_decoder *decoder);
 
-/* Gives out all code of the region. */
+/* Adds all code of the region to the batch. */
 static inline void native_leave(struct native_decoder *decoder, const struct native_region *region)
 {
 	native_output_run(&decoder->out, &region->run);

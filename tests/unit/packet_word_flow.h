@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Decodes PT packet by packet and by words that the engine remembers: all that is given out must be the same. */
+/* Decodes PT packet by packet and by packet words: the flow must be the same. */
 #ifndef TESTS_UNIT_PACKET_WORD_FLOW_H
 #define TESTS_UNIT_PACKET_WORD_FLOW_H
 
@@ -89,8 +89,9 @@ static inline void word_decode(struct native_decoder *decoder, uint8_t *pt, size
 }
 
 /*
- * Decodes pt `rounds` times by a decoder that has words from the first packet on; whether the flow is always that of one
- * that never has any. `changes`: NULL where the code stays what it is. `known`: how many words it knows at the end.
+ * Decodes pt `rounds` times by a decoder that caches packet words from the first packet on; whether the flow is
+ * always that of one without. `changes`: NULL where the code stays the same. `known`: how many words are cached at
+ * the end.
  */
 static inline bool word_flows_equal_changing(struct native_source source, unsigned mode, uint8_t *pt, size_t size,
 					     unsigned rounds, struct word_changes *changes, uint32_t *known)

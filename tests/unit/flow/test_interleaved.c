@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Holds counting in slots against decoding one block after the other: random programs, whole and with damage, by tnt16 and
- * where tnt16 are given up again and again.
+ * Compares the sums of interleaved segments with those of segments decoded one by one: random programs, whole and
+ * with damage, by the TNT16 cache and where that is suspended again and again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #define STEPS 30000
 #define SEGMENTS 4096
 
-/* What a segment adds up to. */
+/* The sums of a segment. */
 struct sums {
 	uint64_t instructions, blocks, branches;
 	size_t event_count;
@@ -105,7 +105,7 @@ static void decode_one_by_one(struct native_decoder *decoder, struct totals *tot
 	}
 }
 
-/* Lanes do not end in the order in which they began. */
+/* Segments do not end in the order in which they began. */
 static void decode_interleaved(struct native_interleaved *slots, struct totals *totals)
 {
 	size_t next = 0, busy;
@@ -128,7 +128,7 @@ static void decode_interleaved(struct native_interleaved *slots, struct totals *
 	} while (busy);
 }
 
-/* How many packets tnt16 may lose before they are given up; that is soon at the second time. */
+/* The credit of the TNT16 cache: the second one is used up soon. */
 static const int64_t credits[] = {1 << 20, 100};
 
 static void assert_equal(struct totals *totals)
@@ -251,7 +251,7 @@ static void packets_that_are_left(void **state)
 #define CONTEXTS 8
 #define WINDOWS 20000
 
-/* Contexts in which all kinds of windows are looked for, so many that tnt16 throw each other out. */
+/* Contexts in which all kinds of windows are looked up, so many that entries replace each other. */
 static void looks_up(struct native_code *code, const uint32_t *contexts, unsigned count,
 		     struct native_tnt16_entry *seen)
 {
@@ -317,7 +317,7 @@ static void contexts_are_numbered(void **state)
 		assert_ptr_equal(native_context_of(&tnt16, native_context_id(number)), &contexts[number]);
 }
 
-/* More contexts than there is room for: none more, until all are forgotten. */
+/* More contexts than there is room for: none is added until all are cleared. */
 static void contexts_end(void **state)
 {
 	struct native_tnt16 tnt16 = {.table = NULL};

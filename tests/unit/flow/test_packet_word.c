@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Holds decoding by words against decoding packet by packet: random programs, whole and with damage. */
+/* Compares decoding by packet words with decoding packet by packet: random programs, whole and with damage. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
