@@ -10,6 +10,7 @@
 #include "record/provider/list.h"
 #include "record/provider/rules.h"
 #include "record/capture/settings.h"
+#include "record/check/check.h"
 #include "record/source.h"
 
 #define PSB_PERIOD_MIN 128u
@@ -117,7 +118,7 @@ static const struct common_option *const tables[] = {options, NULL};
 
 static const struct common_command_line command_line = {
 	.program = "ptl-record",
-	.usage = "[options] [--] COMMAND [ARGUMENT]...",
+	.usage = "[options] [--] COMMAND [ARGUMENT]...\n       ptl-record check [options]",
 	.summary = "Runs COMMAND and records the control flow of it and all its descendants as "
 		   "Intel PT packets, and the events that they write, in a "
 		   ".ptl file. The exit status is that of COMMAND.",
@@ -206,6 +207,9 @@ int main(int argc, char **argv)
 	int first, status;
 
 	common_message_start("ptl-record", false);
+	/* As a command to record it needs "--" before it. */
+	if (argc > 1 && !strcmp(argv[1], "check"))
+		return record_check(argc - 1, argv + 1, record_source_check);
 	status = common_options_parse(&command_line, &settings, argc, argv, &first);
 	if (status)
 		return status > 0 ? COMMON_EXIT_OK : common_exit_of(status);

@@ -95,6 +95,25 @@ int record_source_run(const struct record_settings *settings)
 	return record_session(chosen, settings);
 }
 
+void record_source_check(struct check_list *list)
+{
+	const struct record_settings settings = {.source = "auto"};
+	char hint[512];
+
+	for (size_t i = 0; sources[i]; i++) {
+		const bool works = sources[i]->check(&settings, hint, sizeof(hint)) == 0;
+
+		check_list_add(list, &(struct check_item){
+					     .group = "Sources",
+					     .name = sources[i]->name,
+					     .state = works ? CHECK_YES : CHECK_NO,
+					     .value = sources[i]->summary,
+					     .why = works ? NULL : ptl_error_text(),
+					     .remedy = works || !hint[0] ? NULL : hint,
+				     });
+	}
+}
+
 void record_source_list(const struct record_settings *settings, FILE *file)
 {
 	char hint[512];

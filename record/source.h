@@ -6,12 +6,16 @@
 #include <stdio.h>
 
 #include "record/capture/settings.h"
+#include "record/check/list.h"
 
 /*
  * Records with the source called settings->source, or for "auto" the best that works here, and with what else the
  * settings ask for. Returns ptl-record's exit status, and has said on stderr what went wrong.
  */
 int record_source_run(const struct record_settings *settings);
+
+/* Adds an item for each source, as ptl-record check shows them. */
+void record_source_check(struct check_list *list);
 
 /* One line a source: whether it works, and if not why, and what to do about it. */
 void record_source_list(const struct record_settings *settings, FILE *file);

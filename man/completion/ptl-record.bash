@@ -6,6 +6,17 @@ _ptl_record()
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} option= i
 	COMPREPLY=()
 
+	if [[ ${COMP_WORDS[1]-} == check ]] && ((COMP_CWORD > 1)); then
+		if [[ $current == -* ]]; then
+			mapfile -t COMPREPLY < <(compgen -W "$(ptl-record check --completion-words)" -- "$current")
+			[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+		else
+			mapfile -t COMPREPLY < <(compgen -d -- "${current#=}")
+			compopt -o filenames
+		fi
+		return
+	fi
+
 	# Behind the command everything is the command's own.
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
@@ -60,6 +71,7 @@ _ptl_record()
 		return
 	fi
 	_ptl_record_command "$COMP_CWORD"
+	((COMP_CWORD == 1)) && [[ check == "$current"* ]] && COMPREPLY+=(check)
 }
 
 # Completes the command that begins at word $1, as bash-completion would by itself, or by names alone.

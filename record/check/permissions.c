@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the kernel permits the user who asks: settings, capabilities, limits. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "record/check/machine.h"
+
+#define PARANOID "/proc/sys/kernel/perf_event_paranoid"
+#define STATUS_MAX 8192
+#define KB 1024ull
+#define BUFFER_WANTED (4096 * KB) /* of packets, for each processor */
+
+/* Numbers of linux/capability.h; older headers lack some. */
+enum { IPC_LOCK = 14, SYS_ADMIN = 21, PERFMON = 38 };
+
+static const char group[] = "Permissions";
+
+/* What is known of the user, and of what is set. */
+struct rights {
+	bool has_capabilities; /* /proc/self/status was readable */
+	bool perfmon;          /* CAP_PERFMON, or CAP_SYS_ADMIN, which is more */
+	bool ipc_lock;         /* CAP_IPC_LOCK */
+	bool has_paranoid;
+	long long paranoid;
+};
+
+/* What follows a key at the beginning of a line; NULL: there is no such line. */
+static const char *find_line(const char *text, const char *key)
+{
+	const size_t length = strlen(key);
+
+	while (strncmp(text, key, length) != 0) {
+		text = strchr(text, '\n');
+		if (!text)
+			return NULL;
+		text++;
+	}
+	return text + length + strspn(text + length, " \t");
+}
+
+static void read_rights(const struct check_list *list, struct rights *rights)
+{
+	char text[STATUS_MAX];
+	const char *bits = NULL;
+	unsigned long long set;
+
+	*rights = (struct rights){0};
+	if (check_read(list, "/proc/self/status", text, sizeof(text)))
+		bits = find_line(text, "CapEff:");
+	if (bits) {
+		set = strtoull(bits, NULL, 16);
+		rights->has_capabilities = true;
+		rights->perfmon = (set >> PERFMON & 1) || (set >> SYS_ADMIN & 1);
+		rights->ipc_lock = set >> IPC_LOCK & 1;
+	}
+	rights->has_paranoid = check_read_number(list, PARANOID, 10, &rights->paranoid);
+}
+
+static void check_capabilities(struct check_list *list, const struct rights *rights)
+{
+	struct check_item item = {.group = group, .name = "CAP_PERFMON"};
+
+	item.state = rights->perfmon ? CHECK_YES : rights->has_capabilities ? CHECK_NO : CHECK_UNKNOWN;
+	if (item.state == CHECK_NO) {
+		item.why = "what is permitted is what perf_event_paranoid says";
+		item.remedy = "sudo setcap cap_perfmon,cap_ipc_lock+ep \"$(command -v ptl-record)\", or run as root";
+	}
+	check_list_add(list, &item);
+}
+
+/* What perf_event_paranoid permits from which value on, to users without CAP_PERFMON. */
+static const struct {
+	const char *name;
+	long long most;
+	const char *remedy;
+} levels[] = {
+	{"own processes", 2, "sudo sysctl kernel.perf_event_paranoid=2"},
+	{"kernel code", 1, "sudo sysctl kernel.perf_event_paranoid=1"},
+	{"whole machine", 0, "sudo sysctl kernel.perf_event_paranoid=0"},
+};
+
+static void check_level(struct check_list *list, const struct rights *rights, size_t i)
+{
+	struct check_item item = {.group = group, .name = levels[i].name, .state = CHECK_YES};
+	char value[64];
+
+	snprintf(value, sizeof(value), "perf_event_paranoid is %lld", rights->paranoid);
+	if (!rights->has_paranoid) {
+		item.state = CHECK_NO;
+		item.why = "this kernel has no perf events: " PARANOID " is not there";
+		item.remedy = "a kernel with CONFIG_PERF_EVENTS";
+	} else if (!rights->perfmon) {
+		item.state = rights->paranoid <= levels[i].most ? CHECK_YES : CHECK_NO;
+		item.value = value;
+		item.remedy = item.state == CHECK_NO ? levels[i].remedy : NULL;
+	}
+	check_list_add(list, &item);
+}
+
+/* "none [integrity] confidentiality": the one in brackets holds. */
+static void check_lockdown(struct check_list *list)
+{
+	struct check_item item = {.group = group, .name = "no lockdown", .state = CHECK_YES};
+	char text[128];
+
+	/* Without securityfs, or in a kernel without it, there is none. */
+	if (!check_read(list, "/sys/kernel/security/lockdown", text, sizeof(text)) || strstr(text, "[none]"))
+		item.value = NULL;
+	else
+		item.value = text;
+	if (item.value && strstr(text, "[confidentiality]")) {
+		item.state = CHECK_NO;
+		item.why = "the kernel keeps its memory, and its code, from everybody";
+		item.remedy = "boot without lockdown=confidentiality";
+	}
+	check_list_add(list, &item);
+}
+
+/* The soft limit of locked memory in bytes; ULLONG_MAX: none. */
+static bool read_memlock(const struct check_list *list, unsigned long long *limit)
+{
+	char text[STATUS_MAX], *end;
+	const char *value = NULL;
+
+	if (check_read(list, "/proc/self/limits", text, sizeof(text)))
+		value = find_line(text, "Max locked memory");
+	if (!value)
+		return false;
+	*limit = strncmp(value, "unlimited", strlen("unlimited")) ? strtoull(value, &end, 10) : ULLONG_MAX;
+	return *limit == ULLONG_MAX || end != value;
+}
+
+/* "0-3,8": how many processors that are. */
+static unsigned count_processors(const char *text)
+{
+	unsigned count = 0;
+
+	while (*text >= '0' && *text <= '9') {
+		char *end;
+		const unsigned long first = strtoul(text, &end, 10);
+		const unsigned long last = *end == '-' ? strtoul(end + 1, &end, 10) : first;
+
+		if (last < first || last - first > 65535)
+			return 0;
+		count += (unsigned)(last - first) + 1;
+		text = *end == ',' ? end + 1 : end;
+		if (count > 65536)
+			return 0;
+	}
+	return *text ? 0 : count;
+}
+
+/* What perf_event_open(2) lets a user lock, for each processor in bytes; ULLONG_MAX: no limit. false: not known. */
+static bool read_buffer_limit(const struct check_list *list, const struct rights *rights, unsigned long long *each)
+{
+	unsigned long long limit;
+	unsigned processors;
+	char online[256];
+	long long kb;
+
+	*each = ULLONG_MAX;
+	if (rights->ipc_lock || (rights->has_paranoid && rights->paranoid < 0))
+		return true;
+	if (!check_read(list, "/sys/devices/system/cpu/online", online, sizeof(online)) ||
+	    !read_memlock(list, &limit) || !check_read_number(list, "/proc/sys/kernel/perf_event_mlock_kb", 10, &kb) ||
+	    kb < 0 || kb > INT_MAX)
+		return false;
+	processors = count_processors(online);
+	if (processors && limit != ULLONG_MAX)
+		*each = (unsigned long long)kb * KB + limit / processors;
+	return processors != 0;
+}
+
+static void check_memory(struct check_list *list, const struct rights *rights)
+{
+	struct check_item item = {.group = group, .name = "memory for buffers", .state = CHECK_YES};
+	struct ptl_bytes text = {0};
+	unsigned long long each;
+
+	if (!read_buffer_limit(list, rights, &each)) {
+		item.state = CHECK_UNKNOWN;
+	} else if (each == ULLONG_MAX) {
+		common_text_add(&text, "not limited");
+	} else {
+		common_text_size(&text, each);
+		common_text_add(&text, " for each processor");
+	}
+	if (item.state == CHECK_YES && each < BUFFER_WANTED) {
+		item.state = CHECK_PARTLY;
+		item.why = "what is not taken at once is lost";
+		item.remedy = "sudo sysctl kernel.perf_event_mlock_kb=8192, or CAP_IPC_LOCK";
+	}
+	item.value = text.size ? common_text_string(&text) : NULL;
+	check_list_add(list, &item);
+	common_bytes_free(&text);
+}
+
+static void check_symbols(struct check_list *list)
+{
+	struct check_item item = {.group = group, .name = "kernel symbols", .state = CHECK_YES};
+	long long restricted;
+
+	if (!check_read_number(list, "/proc/sys/kernel/kptr_restrict", 10, &restricted)) {
+		item.state = CHECK_UNKNOWN;
+	} else if (restricted > 0) {
+		item.state = CHECK_NO;
+		item.value = "kptr_restrict is set: /proc/kallsyms has no addresses";
+		item.remedy = "sudo sysctl kernel.kptr_restrict=0";
+	}
+	check_list_add(list, &item);
+}
+
+static void check_tracing(struct check_list *list)
+{
+	struct check_item item = {.group = group, .name = "tracepoints", .state = CHECK_YES};
+
+	if (!check_exists(list, "/sys/kernel/tracing/events") &&
+	    !check_exists(list, "/sys/kernel/debug/tracing/events")) {
+		item.state = CHECK_NO;
+		item.why = "there is no tracefs, or this user may not look into it";
+		item.remedy = "sudo mount -t tracefs tracefs /sys/kernel/tracing";
+	}
+	check_list_add(list, &item);
+}
+
+void check_permissions(struct check_list *list)
+{
+	struct rights rights;
+
+	read_rights(list, &rights);
+	check_capabilities(list, &rights);
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+		check_level(list, &rights, i);
+	check_lockdown(list);
+	check_memory(list, &rights);
+	check_symbols(list);
+	check_tracing(list);
+}
