@@ -12,6 +12,7 @@ extern const struct dump_command dump_command_events;
 extern const struct dump_command dump_command_packets;
 extern const struct dump_command dump_command_flow;
 extern const struct dump_command dump_command_stats;
+extern const struct dump_command dump_command_annotate;
 extern const struct dump_command dump_command_lint;
 extern const struct dump_command dump_command_verify;
 extern const struct dump_command dump_command_calls;

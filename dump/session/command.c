@@ -220,11 +220,12 @@ static int conclude(const struct dump_command *command, struct dump_session *ses
 	return exit_status;
 }
 
-static int run(const struct dump_command *command, struct dump_options *options, const char *path)
+static int run(const struct dump_command *command, struct dump_options *options, char **operands)
 {
 	struct dump_session session = {
 		.options = options,
-		.path = path,
+		.path = operands[command->operand != NULL],
+		.operand = command->operand ? operands[0] : NULL,
 		.color = wants_color(options),
 		.progress = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO) && !options->quiet,
 	};
@@ -250,34 +251,40 @@ static int run(const struct dump_command *command, struct dump_options *options,
 	return status;
 }
 
-/* The one operand; NULL after a report. */
-static const char *take_file(const struct common_command_line *line, int argc, char **argv, int first)
+/* Whether there are as many as the command takes; reports it otherwise. */
+static bool has_operands(const struct dump_command *command, const struct common_command_line *line, int argc,
+			 char **argv, int first)
 {
-	if (first + 1 == argc)
-		return argv[first];
-	if (first == argc)
+	const int wanted = command->operand ? 2 : 1;
+
+	if (first + wanted == argc)
+		return true;
+	if (first == argc && command->operand)
+		common_message_error("a %s and the FILE of a trace are missing", command->operand);
+	else if (first + wanted > argc)
 		common_message_error("which trace? a FILE is missing");
 	else
-		common_message_error("one FILE was expected, and '%s' is one more", argv[first + 1]);
+		common_message_error("one FILE was expected, and '%s' is one more", argv[first + wanted]);
 	common_message_hint("%s --help", line->program);
-	return NULL;
+	return false;
 }
 
 static int parse_and_run(const struct dump_command *command, struct dump_options *options, int argc, char **argv)
 {
 	struct dump_tables tables;
-	char program[64];
+	char program[64], usage[64];
 	const struct common_command_line line = {
 		.program = program,
-		.usage = "[options] FILE",
+		.usage = usage,
 		.summary = command->details,
 		.examples = command->examples,
 		.tables = tables.tables,
 	};
-	const char *path;
 	int first, status;
 
 	dump_options_tables(command, &tables);
+	snprintf(usage, sizeof(usage), "[options] %s%sFILE", command->operand ? command->operand : "",
+		 command->operand ? " " : "");
 	snprintf(program, sizeof(program), "ptl-dump %s", command->name);
 	status = common_options_parse(&line, options, argc, argv, &first);
 	if (status != 0)
@@ -288,8 +295,8 @@ static int parse_and_run(const struct dump_command *command, struct dump_options
 		common_message_hint("%s --help", program);
 		return COMMON_EXIT_USAGE;
 	}
-	path = take_file(&line, argc, argv, first);
-	return path ? run(command, options, path) : COMMON_EXIT_USAGE;
+	return has_operands(command, &line, argc, argv, first) ? run(command, options, argv + first)
+							       : COMMON_EXIT_USAGE;
 }
 
 int dump_command_main(const struct dump_command *command, int argc, char **argv)

@@ -52,6 +52,7 @@ struct dump_session {
 	struct dump_options *options; /* first member of the command's own structure */
 	struct ptl_trace *trace;
 	const char *path;            /* as the user gave it */
+	const char *operand;         /* what the command asked for before it; NULL */
 	FILE *out;                   /* standard output with a large buffer; one thread at a time writes to it */
 	int output_error;            /* errno of the first write that failed; 0 */
 	struct common_json json_out; /* started on out; common_json_line after each record of a list */
@@ -61,6 +62,7 @@ struct dump_session {
 
 struct dump_command {
 	const char *name;                    /* "flow" */
+	const char *operand;                 /* what stands before FILE, "FUNCTION"; NULL: nothing */
 	const char *summary;                 /* for the list of commands: half a line, no full stop */
 	const char *details;                 /* one or two sentences for "ptl-dump flow --help" */
 	const char *examples;                /* lines for "Examples:" */

@@ -156,7 +156,7 @@ bool flow_symbols_find(struct flow_symbols *symbols, uint32_t image, uint64_t ad
 	symbol = ptl_symbols_find(table, own);
 	if (!symbol.name)
 		return false;
-	*result = (struct flow_symbol){symbol.name, own - symbol.address};
+	*result = (struct flow_symbol){symbol.name, own - symbol.address, symbol.size};
 	return true;
 }
 

@@ -16,6 +16,7 @@ struct flow_symbols;
 struct flow_symbol {
 	const char *name; /* as the linker knows it; lives as long as the flow_symbols */
 	uint64_t offset;  /* of the address in the function */
+	uint64_t size;    /* of the function in bytes; 0: not known */
 };
 
 /*

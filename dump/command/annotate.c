@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-dump annotate: the instructions of functions with how often each ran, and the lines of their source. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "common/text.h"
+#include "dump/analysis/annotate.h"
+#include "dump/command/commands.h"
+#include "dump/print/source_text.h"
+#include "dump/session/session.h"
+#include "flow/code/disassembly.h"
+
+#define COUNT_WIDTH 15
+#define TARGETS_SHOWN 4 /* of an indirect branch; JSON has all */
+
+struct annotate_options {
+	struct dump_options shared; /* first: see dump/session/command.h */
+	bool executed;
+};
+
+static const struct common_option own_options[] = {
+	{"", 0, NULL, "What is shown:"},
+	{"executed", 'x', NULL, "Only instructions that ran.", COMMON_FLAG(struct annotate_options, executed)},
+	{NULL},
+};
+
+struct annotate_run {
+	struct dump_session *session;
+	const struct dump_annotator *annotator;
+	struct dump_source_texts texts;
+	struct ptl_bytes line;
+};
+
+/* ---- text ---------------------------------------------------------------------------------------- */
+
+static void add_place(const struct annotate_run *run, size_t block, struct ptl_bytes *text)
+{
+	const struct flow_profile_block *target = &run->annotator->profile->blocks[block];
+
+	flow_symbols_text(run->annotator->symbols, target->image,
+			  dump_address_in_process(run->annotator->timeline, target->image, target->address), text);
+}
+
+static void text_head(struct annotate_run *run, const struct dump_annotation *annotation)
+{
+	const struct dump_function *function = &annotation->function;
+	struct ptl_bytes *line = &run->line;
+
+	line->size = 0;
+	common_text_add(line, dump_bold(run->session));
+	if (function->name) {
+		struct ptl_bytes name = {0};
+
+		flow_symbols_name(run->annotator->symbols, function->name, &name);
+		common_text_safe_n(line, name.data, name.size);
+		common_bytes_free(&name);
+	} else {
+		common_text_format(line, "0x%" PRIx64 "..0x%" PRIx64, function->first, function->end - 1);
+	}
+	common_text_add(line, dump_plain(run->session));
+	common_text_add(line, " (");
+	flow_symbols_image(run->annotator->symbols, function->image, line);
+	common_text_add(line, "): ");
+	common_text_count(line, annotation->executed);
+	common_text_add(line, " instructions\n");
+	common_text_write(line, run->session->out);
+}
+
+/* With blanks for tabs, which would show as \x09. */
+static void add_source(struct ptl_bytes *text, const char *words, size_t size)
+{
+	size_t column = 0, at = 0;
+
+	for (; at < size && (words[at] == ' ' || words[at] == '\t'); at++)
+		column = words[at] == '\t' ? (column | 7) + 1 : column + 1;
+	common_text_format(text, "%*s", (int)(column < 256 ? column : 256), "");
+	while (at < size) {
+		const char *tab = memchr(words + at, '\t', size - at);
+		const size_t part = tab ? (size_t)(tab - words) - at : size - at;
+
+		common_text_safe_n(text, words + at, part);
+		common_text_add(text, tab ? " " : "");
+		at += part + 1;
+	}
+}
+
+/* "counts.c:12  for (i = 0; i < n; i++)" */
+static void text_line(struct annotate_run *run, const struct dump_annotated_instruction *one)
+{
+	struct ptl_bytes *line = &run->line;
+	const char *words;
+	size_t size;
+
+	line->size = 0;
+	common_text_format(line, "%*s  %s", COUNT_WIDTH, "", dump_dim(run->session));
+	common_text_safe(line, common_base_name(one->file));
+	common_text_format(line, ":%" PRIu32, one->line);
+	if (dump_source_line(&run->texts, one->file, one->line, &words, &size)) {
+		common_text_add(line, "  ");
+		add_source(line, words, size);
+	}
+	common_text_add(line, dump_plain(run->session));
+	common_text_add(line, "\n");
+	common_text_write(line, run->session->out);
+}
+
+static void add_branch(struct annotate_run *run, const struct dump_annotation *annotation,
+		       const struct dump_annotated_instruction *one, struct ptl_bytes *line)
+{
+	if (one->branch == FLOW_BRANCH_CONDITIONAL && one->count) {
+		common_text_add(line, "  ; taken ");
+		common_text_count(line, one->taken);
+		common_text_add(line, ", not taken ");
+		common_text_count(line, one->not_taken);
+	}
+	for (size_t i = 0; i < one->target_count && i < TARGETS_SHOWN; i++) {
+		const struct dump_branch_target *target = &annotation->targets[one->first_target + i];
+
+		common_text_add(line, i ? ", " : "  ; to ");
+		add_place(run, target->block, line);
+		common_text_add(line, " ");
+		common_text_count(line, target->count);
+	}
+	if (one->target_count > TARGETS_SHOWN)
+		common_text_format(line, " and %zu more", one->target_count - TARGETS_SHOWN);
+}
+
+static void text_instruction(struct annotate_run *run, const struct dump_annotation *annotation,
+			     const struct dump_annotated_instruction *one)
+{
+	/* A tenth of the most frequent one is warm, half of it hot. */
+	const bool hot = one->count && one->count >= annotation->most / 2, warm = one->count >= annotation->most / 10;
+	struct ptl_bytes *line = &run->line;
+	size_t start;
+
+	line->size = 0;
+	common_text_add(line, hot ? dump_red(run->session) : one->count && warm ? dump_bold(run->session) : "");
+	if (!one->count)
+		common_text_add(line, dump_dim(run->session));
+	start = line->size;
+	if (one->count) {
+		struct ptl_bytes count = {0};
+
+		common_text_count(&count, one->count);
+		common_text_format(line, "%*s", COUNT_WIDTH, common_text_string(&count));
+		common_bytes_free(&count);
+	}
+	common_text_pad(line, start, COUNT_WIDTH);
+	common_text_add(line, "  ");
+	common_text_hex_right(line, one->address, 8);
+	common_text_add(line, "  ");
+	flow_disassemble(one->bytes, one->length, one->mode, one->address, line);
+	add_branch(run, annotation, one, line);
+	common_text_add(line, hot || warm || !one->count ? dump_plain(run->session) : "");
+	common_text_add(line, "\n");
+	common_text_write(line, run->session->out);
+}
+
+static void show_text(struct annotate_run *run, const struct dump_annotation *annotation)
+{
+	const struct dump_annotated_instruction *before = NULL;
+
+	text_head(run, annotation);
+	for (size_t i = 0; i < annotation->count; i++) {
+		const struct dump_annotated_instruction *one = &annotation->instructions[i];
+
+		if (one->file && (!before || before->file != one->file || before->line != one->line))
+			text_line(run, one);
+		text_instruction(run, annotation, one);
+		before = one;
+	}
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+static void json_targets(struct annotate_run *run, const struct dump_annotation *annotation,
+			 const struct dump_annotated_instruction *one)
+{
+	struct common_json *json = &run->session->json_out;
+
+	if (!one->target_count)
+		return;
+	common_json_array(json, "targets");
+	for (size_t i = 0; i < one->target_count; i++) {
+		const struct dump_branch_target *target = &annotation->targets[one->first_target + i];
+		const struct flow_profile_block *block = &run->annotator->profile->blocks[target->block];
+
+		run->line.size = 0;
+		flow_symbols_symbol(run->annotator->symbols, block->image,
+				    dump_address_in_process(run->annotator->timeline, block->image, block->address),
+				    &run->line);
+		common_json_object(json, NULL);
+		common_json_hex(json, "address", block->address);
+		common_json_string(json, "symbol", common_text_string(&run->line));
+		if (block->content != FLOW_NONE)
+			common_json_string(json, "image", run->annotator->profile->contents[block->content].path);
+		common_json_u64(json, "count", target->count);
+		common_json_object_end(json);
+	}
+	common_json_array_end(json);
+}
+
+static void json_instruction(struct annotate_run *run, const struct dump_annotation *annotation,
+			     const struct dump_annotated_instruction *one)
+{
+	struct common_json *json = &run->session->json_out;
+
+	run->line.size = 0;
+	flow_disassemble(one->bytes, one->length, one->mode, one->address, &run->line);
+	common_json_object(json, NULL);
+	common_json_hex(json, "address", one->address);
+	common_json_u64(json, "size", one->length);
+	common_json_string(json, "text", common_text_string(&run->line));
+	common_json_u64(json, "count", one->count);
+	if (one->branch == FLOW_BRANCH_CONDITIONAL) {
+		common_json_u64(json, "taken", one->taken);
+		common_json_u64(json, "not_taken", one->not_taken);
+	}
+	json_targets(run, annotation, one);
+	if (one->file) {
+		common_json_string(json, "file", one->file);
+		common_json_u64(json, "line", one->line);
+	}
+	common_json_object_end(json);
+}
+
+static void json_lines(struct common_json *json, const struct dump_annotation *annotation)
+{
+	common_json_array(json, "lines");
+	for (size_t i = 0; i < annotation->line_count; i++) {
+		const struct dump_annotated_line *line = &annotation->lines[i];
+
+		common_json_object(json, NULL);
+		common_json_string(json, "file", line->file);
+		common_json_u64(json, "line", line->line);
+		common_json_u64(json, "count", line->count);
+		common_json_u64(json, "instructions", line->instructions);
+		common_json_object_end(json);
+	}
+	common_json_array_end(json);
+}
+
+static void json_function(struct annotate_run *run, const struct dump_function *function)
+{
+	struct common_json *json = &run->session->json_out;
+	struct ptl_bytes *text = &run->line;
+
+	text->size = 0;
+	if (function->name)
+		flow_symbols_name(run->annotator->symbols, function->name, text);
+	common_json_string(json, "function", function->name ? common_text_string(text) : NULL);
+	if (function->content != FLOW_NONE) {
+		const struct flow_content *content = &run->annotator->profile->contents[function->content];
+
+		text->size = 0;
+		common_text_hex_bytes(text, content->build_id, content->build_id_size);
+		common_json_string(json, "image", content->path);
+		common_json_string(json, "build_id", content->build_id_size ? common_text_string(text) : NULL);
+	}
+	common_json_hex(json, "address", function->first);
+	common_json_u64(json, "size", function->end - function->first);
+}
+
+static void show_json(struct annotate_run *run, const struct dump_annotation *annotation)
+{
+	struct common_json *json = &run->session->json_out;
+
+	common_json_object(json, NULL);
+	json_function(run, &annotation->function);
+	common_json_u64(json, "executed", annotation->executed);
+	common_json_array(json, "instructions");
+	for (size_t i = 0; i < annotation->count; i++)
+		json_instruction(run, annotation, &annotation->instructions[i]);
+	common_json_array_end(json);
+	json_lines(json, annotation);
+	common_json_object_end(json);
+	common_json_line(json);
+}
+
+/* ---- the command --------------------------------------------------------------------------------- */
+
+static int show_function(struct annotate_run *run, const struct dump_function *function)
+{
+	struct dump_annotation annotation;
+	int status = dump_annotate(run->annotator, function, &annotation);
+
+	if (!status && run->session->options->json)
+		show_json(run, &annotation);
+	else if (!status)
+		show_text(run, &annotation);
+	dump_annotation_free(&annotation);
+	return status ? status : dump_output_check(run->session);
+}
+
+static int show(struct dump_session *session, const struct dump_annotator *annotator, const bool *wanted)
+{
+	struct annotate_run run = {.session = session, .annotator = annotator};
+	struct dump_function *functions = NULL;
+	size_t count = 0;
+	int status = dump_functions_find(annotator, session->operand, wanted, &functions, &count);
+
+	if (!status && !count)
+		status = common_fail(
+			PTL_MISUSE,
+			"nothing called '%s' has run; ptl-dump flow --level branch shows the functions that ran, and "
+			"0xFIRST..0xLAST are addresses",
+			session->operand);
+	for (size_t i = 0; !status && i < count; i++) {
+		if (i && !session->options->json)
+			fputc('\n', session->out);
+		status = show_function(&run, &functions[i]);
+	}
+	if (!status && run.line.failed)
+		status = common_fail_memory("a line", run.line.size);
+	dump_source_texts_free(&run.texts);
+	common_bytes_free(&run.line);
+	free(functions);
+	return status;
+}
+
+static int annotate(struct dump_session *session, const struct flow_timeline *timeline, const bool *wanted)
+{
+	const struct flow_view_options view_options = dump_session_view_options(session);
+	struct dump_annotator annotator = {.timeline = timeline,
+					   .executed = ((const struct annotate_options *)session->options)->executed};
+	struct flow_profile profile;
+	struct flow_code *code = NULL;
+	int status = flow_profile_run(session->trace, timeline, &view_options, true, &profile);
+
+	common_progress_end();
+	if (status < 0)
+		return status;
+	annotator.profile = &profile;
+	status = flow_symbols_open(session->trace, timeline, !session->options->no_demangle, &annotator.symbols);
+	if (!status)
+		status = flow_sources_open(session->trace, timeline, &annotator.sources);
+	if (!status)
+		status = flow_code_open(session->trace, timeline, view_options.threads, NULL, &code);
+	annotator.code = code;
+	if (!status)
+		status = show(session, &annotator, wanted);
+	flow_code_close(code);
+	flow_sources_close(annotator.sources);
+	flow_symbols_close(annotator.symbols);
+	flow_profile_free(&profile);
+	return status;
+}
+
+static int run(struct dump_session *session)
+{
+	struct flow_timeline *timeline;
+	bool *wanted = NULL;
+	int status = dump_session_timeline(session, &timeline);
+
+	if (status < 0)
+		return status;
+	status = dump_session_images(session, timeline, &wanted);
+	if (!status)
+		status = annotate(session, timeline, wanted);
+	free(wanted);
+	flow_timeline_free(timeline);
+	return status;
+}
+
+const struct dump_command dump_command_annotate = {
+	.name = "annotate",
+	.operand = "FUNCTION",
+	.summary = "how often each instruction of a function ran",
+	.details = "Shows the instructions of the functions of this name with how often each ran, which way branches "
+		   "went, and "
+		   "the lines of source that they are of. FUNCTION is a name, a pattern, or addresses of a file: "
+		   "0xFIRST..0xLAST.",
+	.examples = "ptl-dump annotate main build.ptl\n"
+		    "ptl-dump annotate --image libz.so.1 'deflate*' build.ptl | less -R\n"
+		    "ptl-dump annotate 0x1139..0x1180 build.ptl\n"
+		    "ptl-dump annotate --json main build.ptl | jq '.lines[]'",
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE |
+		 DUMP_TAKES_NAMES,
+	.options = own_options,
+	.options_size = sizeof(struct annotate_options),
+	.run = run,
+};

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Source files, read when a line of them is first asked for. */
+#include "dump/print/source_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "common/vector.h"
+
+#define SOURCE_MAX ((off_t)16 << 20) /* bytes */
+
+struct dump_source_file {
+	uint8_t *data; /* NULL: it could not be read */
+	size_t size;
+	size_t *lines; /* where each begins */
+	size_t line_count;
+};
+
+void dump_source_texts_free(struct dump_source_texts *texts)
+{
+	for (size_t i = 0; i < texts->count; i++) {
+		free(texts->files[i].data);
+		free(texts->files[i].lines);
+	}
+	free(texts->files);
+	common_byte_map_free(&texts->numbers);
+	*texts = (struct dump_source_texts){0};
+}
+
+static void find_lines(struct dump_source_file *file)
+{
+	for (size_t at = 0; at < file->size;) {
+		const uint8_t *end = memchr(file->data + at, '\n', file->size - at);
+
+		if (!common_vector_room(&file->lines, file->line_count, sizeof(*file->lines)))
+			return;
+		file->lines[file->line_count++] = at;
+		at = end ? (size_t)(end - file->data) + 1 : file->size;
+	}
+}
+
+static void read_source(struct dump_source_file *file, const char *path)
+{
+	struct stat info;
+	const int fd = path[0] == '/' ? common_open_regular(path, &info) : -1;
+
+	if (fd < 0)
+		return;
+	if (info.st_size > 0 && info.st_size <= SOURCE_MAX)
+		file->data = malloc((size_t)info.st_size);
+	if (file->data && common_read_at(fd, file->data, (size_t)info.st_size, 0) == 0)
+		file->size = (size_t)info.st_size;
+	close(fd);
+	find_lines(file);
+}
+
+/* NULL without memory. */
+static const struct dump_source_file *find_file(struct dump_source_texts *texts, const char *path)
+{
+	const uint64_t *known = common_byte_map_get(&texts->numbers, path, strlen(path));
+	struct dump_source_file *file;
+
+	if (known)
+		return &texts->files[*known];
+	if (!common_vector_room(&texts->files, texts->count, sizeof(*texts->files)) ||
+	    common_byte_map_put(&texts->numbers, path, strlen(path), texts->count) < 0)
+		return NULL;
+	file = &texts->files[texts->count++];
+	*file = (struct dump_source_file){0};
+	read_source(file, path);
+	return file;
+}
+
+bool dump_source_line(struct dump_source_texts *texts, const char *path, uint32_t line, const char **words,
+		      size_t *size)
+{
+	const struct dump_source_file *file = find_file(texts, path);
+	size_t end;
+
+	if (!file || !line || line > file->line_count)
+		return false;
+	end = line < file->line_count ? file->lines[line] : file->size;
+	*words = (const char *)file->data + file->lines[line - 1];
+	*size = end - file->lines[line - 1];
+	while (*size && ((*words)[*size - 1] == '\n' || (*words)[*size - 1] == '\r'))
+		--*size;
+	return true;
+}

@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# ptl-dump annotate: counts of instructions and branches that are known, counts of lines as gcov has them.
+import glob
+import json
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+from scratch_test import DUMP, RECORD, RELOG, check, path, plan, read, run, skip
+
+SOURCE = os.path.join(os.environ["PTL_TESTDATA"], "programs", "counted.c")
+TRACES = os.environ.get("PTL_SHARED_TRACES", "")
+EVERYTHING = "0x0..0xffffffffffff"
+ROUNDS = 1000
+
+
+def annotate(*arguments):
+    got = run(DUMP, "annotate", "--json", *arguments)
+    check("annotate %s" % " ".join(arguments), got.returncode == 0 and not got.stderr, got.stderr)
+    return [json.loads(line) for line in got.stdout.splitlines()]
+
+
+def build(name, *options):
+    got = run("gcc", "-g", "-o", path(name), *options, SOURCE)
+    check(f"{name} is built", got.returncode == 0, got.stderr)
+    return path(name)
+
+
+def record(program, *arguments):
+    name = os.path.basename(program) + ".ptl"
+    got = run(RECORD, "-q", "-o", name, "--", program, *arguments)
+    check(f"{name} is recorded", got.returncode == 0, got)
+    return name
+
+
+def known_counts(name):
+    """Of the functions of counted.c, which is_third calls for 334 of 1000 numbers."""
+    functions = {one["function"]: one for one in annotate("--image", "plain", "*", name)}
+    calls = {key: functions[key]["instructions"][0]["count"] for key in ("main", "is_third", "step", "twice", "thrice", "choose")}
+    third = (ROUNDS + 2) // 3
+    twelfth = (ROUNDS + 11) // 12
+    want = {"main": 1, "is_third": ROUNDS, "step": third, "twice": third - twelfth, "thrice": twelfth, "choose": ROUNDS}
+    check("functions ran as often as they were called", calls == want, calls, want)
+    branches = {(one["taken"], one["not_taken"]) for one in functions["is_third"]["instructions"] if "taken" in one}
+    check("a branch was taken as often as the condition says",
+          branches == {(ROUNDS - third, third)} or branches == {(third, ROUNDS - third)}, branches)
+    targets = [one["targets"] for one in functions["step"]["instructions"] if "targets" in one]
+    check("an indirect call led to both functions", [[(one["symbol"], one["count"]) for one in targets[0]]] ==
+          [[("twice", third - twelfth), ("thrice", twelfth)]], targets)
+    unexecuted = [one for one in functions["choose"]["instructions"] if not one["count"]]
+    check("what did not run is there, too", unexecuted, functions["choose"])
+    for one in functions.values():
+        if one["function"].startswith("_"):
+            continue
+        at = int(one["address"], 16)
+        for instruction in one["instructions"]:
+            if int(instruction["address"], 16) != at:
+                break
+            at += instruction["size"]
+        check(f"{one['function']}: every byte is in an instruction", at == int(one["address"], 16) + one["size"], one)
+
+
+def as_gcov(name):
+    if not shutil.which("gcov"):
+        skip("lines as gcov counts them", "gcov is not installed")
+        return
+    covered = build("covered", "-O0", "--coverage")
+    run(covered, str(ROUNDS))
+    got = run("gcov", "covered-counted.gcda")
+    check("gcov shows its counts", got.returncode == 0, got)
+    want = {}
+    for line in read("counted.c.gcov").decode().splitlines():
+        count, number, _ = line.split(":", 2)
+        if count.strip("* -"):
+            want[int(number)] = 0 if "#" in count else int(count.strip("* "))
+    lines = {}
+    for function in annotate("--image", "plain", "*", name):
+        for one in function["lines"]:
+            if one["file"] == SOURCE:
+                lines[one["line"]] = lines.get(one["line"], 0) + one["count"]
+    # gcov counts a function at its name, the debug information at its bracket; labels have no code.
+    both = set(lines) & set(want)
+    wrong = {number: (lines[number], want[number]) for number in both if lines[number] != want[number]}
+    check("lines have gcov's counts", len(both) > 25 and not wrong, wrong)
+
+
+def in_text(name):
+    got = run(DUMP, "annotate", "is_third", name)
+    lines = got.stdout.splitlines()
+    check("text begins with the function", lines[0].startswith("is_third (plain): ") and lines[0].endswith(" instructions"), got)
+    check("text has the source", any("counted.c:" in line and "if (number % 3 == 0)" in line for line in lines), got)
+    check("text has the branch", any("; taken 666, not taken 334" in line or "; taken 334, not taken 666" in line
+                                     for line in lines), got)
+    got = run(DUMP, "annotate", "--color", "always", "is_third", name)
+    check("hot instructions are coloured", "\x1b[31m" in got.stdout, got)
+    got = run(DUMP, "annotate", "nothing_at_all", name)
+    check("a name that nothing has is a mistake", got.returncode != 0 and "nothing_at_all" in got.stderr, got)
+    for arguments in ((), ("main",), ("main", name, name), ("0x10..0x5", name), ("0x..", name)):
+        got = run(DUMP, "annotate", *arguments)
+        check("annotate %s is a mistake" % " ".join(arguments), got.returncode in (2, 3, 4) and got.stderr, got)
+
+
+def sums(name, *parts):
+    """All that ran, function or not, is what stats counts; for any number of threads, engine, and part of the trace."""
+    for part in ((), *parts):
+        stats = json.loads(run(DUMP, "stats", "--branches", "--json", *part, name).stdout)
+        outputs = {run(DUMP, "annotate", "-x", "--json", *how, *part, EVERYTHING, name).stdout
+                   for how in (("-j1",), ("-j2",), ("-j3",), ("--engine", "libipt"))}
+        check(f"{name} {part}: the same for all threads and engines", len(outputs) == 1, *outputs)
+        ranges = [json.loads(line) for line in outputs.pop().splitlines()]
+        check(f"{name} {part}: all instructions", sum(one["executed"] for one in ranges) == stats["instructions"], stats)
+        branches = [one for function in ranges for one in function["instructions"] if "taken" in one]
+        all_taken = sum(one["taken"] for one in branches), sum(one["not_taken"] for one in branches)
+        check(f"{name} {part}: not taken as stats has it", all_taken[1] == stats["not_taken"] and
+              all_taken[0] <= stats["taken"], all_taken, stats)
+        check(f"{name} {part}: each went one way or the other",
+              sum(one["count"] for one in branches) - sum(all_taken) in range(0, 3 + stats["gaps"]), all_taken)
+
+
+def hardware():
+    for folder in sorted(glob.glob(TRACES + "/*/trace.pt")) if TRACES else []:
+        folder, name = os.path.dirname(folder), os.path.basename(os.path.dirname(folder)) + ".ptl"
+        run(RELOG, "-q", "--pt", folder + "/trace.pt", "--memory", folder + "/memory.raw", "--memory-map",
+            folder + "/memory.map", "-o", name)
+        sums(name)
+    if not TRACES:
+        skip("traces of real CPUs", "there are none")
+
+
+program = build("plain", "-O0")
+trace = record(program, str(ROUNDS))
+known_counts(trace)
+as_gcov(trace)
+in_text(trace)
+sums(trace, ("--time", "..1ms"), ("--time", "1ms.."))
+sums(record(os.path.join(os.environ["PTL_PROGRAMS"], "threads")))
+sums(record(os.path.join(os.environ["PTL_PROGRAMS"], "jit")))
+sums(record(os.path.join(os.environ["PTL_PROGRAMS"], "signals")))
+hardware()
+plan()
