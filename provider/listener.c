@@ -38,7 +38,7 @@ static struct told present(const struct ptl_enabled *enabled)
 	return now;
 }
 
-void provider_listener_tell(uint32_t number)
+void provider_listener_report(uint32_t number)
 {
 	struct ptl_provider **registered = &provider_this_process.entries[number].provider, *provider;
 
@@ -75,7 +75,7 @@ static void *listen(void *context)
 		uint32_t count = __atomic_load_n(&provider_this_process.entry_count, __ATOMIC_ACQUIRE);
 
 		for (uint32_t i = 0; i < count; i++)
-			provider_listener_tell(i);
+			provider_listener_report(i);
 		syscall(SYS_futex, notify, FUTEX_WAIT, seen, NULL, NULL, 0);
 	}
 	return NULL;

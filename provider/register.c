@@ -399,7 +399,7 @@ int ptl_provider_register_arrays(struct ptl_provider *provider, const struct ptl
 		provider_listener_start();
 	pthread_mutex_unlock(&registry);
 	if (!status && provider->callback)
-		provider_listener_tell(provider->number);
+		provider_listener_report(provider->number);
 	return status;
 }
 

@@ -227,7 +227,7 @@ PROVIDER_PRIVATE void provider_definition_forget(size_t count);
 /* ---- callbacks: provider/listener.c ---- */
 
 /* Tells the provider what has changed since it was told last. */
-PROVIDER_PRIVATE void provider_listener_tell(uint32_t number);
+PROVIDER_PRIVATE void provider_listener_report(uint32_t number);
 /* Starts the thread that listens, where there is none. */
 PROVIDER_PRIVATE void provider_listener_start(void);
 /* Takes the provider out, when no callback of it runs. */

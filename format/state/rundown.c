@@ -15,7 +15,7 @@ struct teller {
 	size_t layer_count;
 	/* What a reader has by the images and unloads told so far; a piece's image says that there is one. */
 	struct format_pieces told;
-	uint32_t told_root;
+	uint32_t reported_root;
 	bool unloads; /* a range waits to be told of as unloaded */
 	uint64_t unload_first, unload_last;
 	struct ptl_bytes storage;
@@ -38,7 +38,7 @@ static int give(struct teller *teller, int status, struct ptl_event *event, uint
 
 /* ---- processes and threads ------------------------------------------------------------------- */
 
-static int tell_process(struct teller *teller)
+static int report_process(struct teller *teller)
 {
 	const struct format_state_member *member = teller->member;
 	const struct ptl_process_event data = {
@@ -56,7 +56,7 @@ static int tell_process(struct teller *teller)
 		    PTL_NO_ID);
 }
 
-static int tell_threads(struct teller *teller)
+static int report_threads(struct teller *teller)
 {
 	const struct format_state_member *member = teller->member;
 	int status = 0;
@@ -127,13 +127,13 @@ static int unload(struct teller *teller, uint64_t first, uint64_t last)
 	uint64_t at = first;
 	int status = 0;
 
-	while (!status && format_pieces_at_or_after(&teller->told, teller->told_root, at, &piece) &&
+	while (!status && format_pieces_at_or_after(&teller->told, teller->reported_root, at, &piece) &&
 	       piece.first <= last) {
 		const uint64_t from = piece.first < first ? first : piece.first;
 		const uint64_t to = piece.last > last ? last : piece.last;
 
 		status = add_unload(teller, from, to);
-		format_pieces_remove(&teller->told, &teller->told_root, from, to);
+		format_pieces_remove(&teller->told, &teller->reported_root, from, to);
 		if (to == last)
 			break;
 		at = to + 1;
@@ -142,7 +142,7 @@ static int unload(struct teller *teller, uint64_t first, uint64_t last)
 }
 
 /* Of an image that shows everywhere nothing is ever unloaded again: it need not be among what was told. */
-static int tell_image(struct teller *teller, const struct format_state_layer *layer)
+static int report_image(struct teller *teller, const struct format_state_layer *layer)
 {
 	const struct ptl_piece piece = {.first = layer->base, .last = layer->base + (layer->size - 1)};
 	struct ptl_image_event data;
@@ -154,13 +154,13 @@ static int tell_image(struct teller *teller, const struct format_state_layer *la
 	/* An image may have come from another process by a fork. */
 	data.process_id = teller->member->fold.pid;
 	if (layer->mapped != layer->size)
-		format_pieces_put(&teller->told, &teller->told_root, &piece);
+		format_pieces_put(&teller->told, &teller->reported_root, &piece);
 	return give(teller, ptl_image_encode(&data, teller->rundown->opcode, &teller->storage, &event), &event,
 		    PTL_NO_ID);
 }
 
 /* Where the code shows without an image, what was told of images there has been unloaded before. */
-static int tell_code(struct teller *teller, uint32_t index)
+static int report_code(struct teller *teller, uint32_t index)
 {
 	const struct format_state_layer *layer = &teller->state->layers[index];
 	const uint64_t last = layer->base + (layer->size - 1);
@@ -196,7 +196,7 @@ static int unload_holes(struct teller *teller)
 		const struct ptl_piece piece = {.first = layer->base, .last = layer->base + (layer->size - 1)};
 
 		if (layer->is_code)
-			format_pieces_put(&teller->told, &teller->told_root, &piece);
+			format_pieces_put(&teller->told, &teller->reported_root, &piece);
 	}
 	for (;;) {
 		struct ptl_piece piece;
@@ -256,7 +256,7 @@ static int list_layers(struct teller *teller)
 }
 
 /* What is still there at the end: each image that shows where it begins. A reader has it all, and nothing changes. */
-static int tell_last(struct teller *teller)
+static int report_last(struct teller *teller)
 {
 	int status = list_layers(teller);
 
@@ -266,7 +266,7 @@ static int tell_last(struct teller *teller)
 
 		if (!layer->is_code && next_piece(teller, layer->base, &piece) && piece.first <= layer->base &&
 		    piece.image == teller->layers[i])
-			status = tell_image(teller, layer);
+			status = report_image(teller, layer);
 	}
 	if (!status && teller->told.failed)
 		status = common_fail_memory("address spaces", 0);
@@ -277,14 +277,14 @@ static int tell_last(struct teller *teller)
  * Layers in their order, each whole, leave every byte as the last of them does that covers it: as it
  * shows, but where it was unloaded since.
  */
-static int tell_space(struct teller *teller)
+static int report_space(struct teller *teller)
 {
 	int status = list_layers(teller);
 
 	for (size_t i = 0; i < teller->layer_count && !status; i++) {
 		const struct format_state_layer *layer = &teller->state->layers[teller->layers[i]];
 
-		status = layer->is_code ? tell_code(teller, teller->layers[i]) : tell_image(teller, layer);
+		status = layer->is_code ? report_code(teller, teller->layers[i]) : report_image(teller, layer);
 	}
 	if (!status)
 		status = unload_holes(teller);
@@ -301,12 +301,12 @@ static int tell(struct ptl_state *state, const struct ptl_rundown *rundown, cons
 	int status = 0;
 
 	if (rundown->opcode != PTL_OPCODE_LOAD) {
-		status = tell_process(&teller);
+		status = report_process(&teller);
 		if (!status)
-			status = tell_threads(&teller);
+			status = report_threads(&teller);
 	}
 	if (!status)
-		status = rundown->opcode == PTL_OPCODE_END_RUNDOWN ? tell_last(&teller) : tell_space(&teller);
+		status = rundown->opcode == PTL_OPCODE_END_RUNDOWN ? report_last(&teller) : report_space(&teller);
 	free(teller.layers);
 	format_pieces_free(&teller.told);
 	common_bytes_free(&teller.storage);

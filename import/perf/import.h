@@ -102,7 +102,7 @@ int perf_process_need(struct perf_import *import, uint32_t pid, uint64_t time);
 /* A file was mapped, executable: the program that a process has just started is that of the first one. */
 int perf_process_maps(struct perf_import *import, uint32_t pid, const char *path);
 /* A FORK or COMM record tells whose a thread is, before its turn comes. PTL_NO_MEMORY. */
-int perf_thread_heard_of(struct perf_import *import, const struct perf_record *record);
+int perf_thread_seen(struct perf_import *import, const struct perf_record *record);
 /* The process of a thread; the thread's own number where it is unknown. */
 uint32_t perf_thread_process(const struct perf_import *import, uint32_t tid);
 /* Writes what still waits. */

@@ -79,7 +79,7 @@ static int take_kernel_record(struct perf_import *import, const struct perf_reco
 	int status = perf_sample_parse(&import->attrs, record, &sample, &body);
 
 	if (!status)
-		status = perf_thread_heard_of(import, record);
+		status = perf_thread_seen(import, record);
 	if (status)
 		return status;
 	if (sample.has_time && sample.time)

@@ -150,7 +150,7 @@ uint32_t perf_thread_process(const struct perf_import *import, uint32_t tid)
 	return pid ? (uint32_t)*pid : tid;
 }
 
-int perf_thread_heard_of(struct perf_import *import, const struct perf_record *record)
+int perf_thread_seen(struct perf_import *import, const struct perf_record *record)
 {
 	const size_t tid = record->type == PERF_RECORD_FORK ? 8 : 4;
 

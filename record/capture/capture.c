@@ -29,30 +29,31 @@ int record_capture_event_stream(struct record_capture *capture, uint32_t *id)
 	return status;
 }
 
-static int add_lane(struct record_capture *capture)
+static int add_stream_pair(struct record_capture *capture)
 {
-	uint32_t *lane;
+	uint32_t *stream_pair;
 	int status = 0;
 
-	if (COMMON_VECTOR_RESERVE(capture->lanes, capture->lane_capacity, capture->lane_count + 1, "event streams"))
+	if (COMMON_VECTOR_RESERVE(capture->stream_pairs, capture->stream_pair_capacity, capture->stream_pair_count + 1,
+				  "event streams"))
 		return PTL_NO_MEMORY;
-	lane = capture->lanes[capture->lane_count++];
+	stream_pair = capture->stream_pairs[capture->stream_pair_count++];
 	for (int part = 0; status == 0 && part < RECORD_PARTS; part++)
-		status = record_capture_event_stream(capture, &lane[part]);
+		status = record_capture_event_stream(capture, &stream_pair[part]);
 	return status;
 }
 
-static int take_event(void *context, uint32_t lane, enum record_part part, const struct ptl_event *event)
+static int take_event(void *context, uint32_t stream_pair, enum record_part part, const struct ptl_event *event)
 {
 	struct record_capture *capture = context;
 	int status = 0;
 
-	while (status == 0 && lane >= capture->lane_count)
-		status = add_lane(capture);
+	while (status == 0 && stream_pair >= capture->stream_pair_count)
+		status = add_stream_pair(capture);
 	if (status < 0)
 		return status;
-	return record_output_check(&capture->output,
-				   ptl_writer_event(capture->output.writer, capture->lanes[lane][part], event));
+	return record_output_check(&capture->output, ptl_writer_event(capture->output.writer,
+								      capture->stream_pairs[stream_pair][part], event));
 }
 
 static int put_blob(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
@@ -171,10 +172,10 @@ static void free_parts(struct record_capture *capture)
 {
 	record_model_free(capture->model);
 	record_image_store_free(capture->images);
-	free(capture->lanes);
+	free(capture->stream_pairs);
 	capture->model = NULL;
 	capture->images = NULL;
-	capture->lanes = NULL;
+	capture->stream_pairs = NULL;
 }
 
 int record_capture_open(struct record_capture *capture, const struct record_settings *settings, const char *path,

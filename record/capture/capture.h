@@ -28,10 +28,10 @@ struct record_capture {
 	struct record_output output;
 	struct record_model *model;
 	struct record_image_store *images;
-	struct record_truth *truth;      /* NULL: not asked for */
-	uint32_t (*lanes)[RECORD_PARTS]; /* stream ids */
-	size_t lane_count;
-	size_t lane_capacity;
+	struct record_truth *truth;             /* NULL: not asked for */
+	uint32_t (*stream_pairs)[RECORD_PARTS]; /* stream ids */
+	size_t stream_pair_count;
+	size_t stream_pair_capacity;
 	uint64_t ticked;
 	uint64_t pt_bytes;
 	uint64_t events; /* of providers */

@@ -56,7 +56,7 @@ void record_model_free(struct record_model *model)
 	common_hash_map_free(&model->by_number);
 	common_hash_map_free(&model->by_pid);
 	common_bytes_free(&model->storage);
-	free(model->lanes);
+	free(model->stream_pairs);
 	free(model);
 }
 
@@ -194,7 +194,7 @@ static int process_starts(struct record_model *model, const struct record_fact *
 	}
 	status = common_hash_map_put(&model->by_pid, process->pid, process->number);
 	if (status == 0)
-		status = record_take_lane(model, process);
+		status = record_take_stream_pair(model, process);
 	if (status == 0)
 		status = add_thread(model, process, process->first_tid);
 	if (status < 0)
@@ -215,7 +215,7 @@ static int end_process(struct record_model *model, struct record_process *proces
 	if (status == 0)
 		status = record_emit_process(model, process, PTL_OPCODE_END, process->last_time);
 	process->ended = true;
-	model->lanes[process->lane].busy = false;
+	model->stream_pairs[process->stream_pair].busy = false;
 	model->counts.living--;
 	return status;
 }

@@ -14,12 +14,12 @@
 #include "record/capture/mapping_log.h"
 
 /*
- * Events of a process go to a lane of its own until it has ended; then another process may have the
- * lane if it started no earlier than the lane's last event. So there are about as many lanes as
- * processes run at a time, and times do not go back in any stream of a lane, though processes'
+ * Events of a process go to a pair of streams of its own until it has ended; then another process may have the
+ * pair if it started no earlier than the pair's last event. So there are about as many pairs as
+ * processes run at a time, and times do not go back in any stream of a pair, though processes'
  * clocks may be far apart.
  *
- * A lane has two streams, since what concerns a process's memory must be told in the order and with
+ * There are two streams, since what concerns a process's memory must be recorded in the order and with
  * the exact times that its PSBs relate to, while other events may be a little later than such a
  * change that is told after them. Of the same time, RECORD_MEMORY comes first.
  */
@@ -32,7 +32,7 @@ enum record_part {
 /* Where events go. All return 0 or a ptl_status, which the model passes on. */
 struct record_sink {
 	void *context;
-	int (*event)(void *context, uint32_t lane, enum record_part part, const struct ptl_event *event);
+	int (*event)(void *context, uint32_t stream_pair, enum record_part part, const struct ptl_event *event);
 	/* Stores bytes and gives their hash. */
 	int (*code)(void *context, const uint8_t *data, size_t size, uint8_t hash[PTL_HASH_SIZE]);
 	int (*loss)(void *context, const struct ptl_loss *loss);

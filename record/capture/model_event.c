@@ -6,29 +6,29 @@
 #include "common/vector.h"
 #include "record/capture/model_state.h"
 
-int record_take_lane(struct record_model *model, struct record_process *process)
+int record_take_stream_pair(struct record_model *model, struct record_process *process)
 {
 	size_t i = 0;
 
-	while (i < model->lane_count &&
-	       (model->lanes[i].busy || model->lanes[i].time[RECORD_MEMORY] > process->start_time ||
-		model->lanes[i].time[RECORD_LIFE] > process->start_time))
+	while (i < model->stream_pair_count &&
+	       (model->stream_pairs[i].busy || model->stream_pairs[i].time[RECORD_MEMORY] > process->start_time ||
+		model->stream_pairs[i].time[RECORD_LIFE] > process->start_time))
 		i++;
-	if (COMMON_VECTOR_RESERVE(model->lanes, model->lane_capacity, i + 1, "event streams"))
+	if (COMMON_VECTOR_RESERVE(model->stream_pairs, model->stream_pair_capacity, i + 1, "event streams"))
 		return PTL_NO_MEMORY;
-	if (i == model->lane_count) {
-		model->lanes[i] = (struct record_lane){0};
-		model->lane_count++;
+	if (i == model->stream_pair_count) {
+		model->stream_pairs[i] = (struct record_stream_pair){0};
+		model->stream_pair_count++;
 	}
-	model->lanes[i].busy = true;
-	process->lane = (uint32_t)i;
+	model->stream_pairs[i].busy = true;
+	process->stream_pair = (uint32_t)i;
 	return 0;
 }
 
 static int emit(struct record_model *model, struct record_process *process, enum record_part part,
 		struct ptl_event *event, uint32_t tid, uint64_t time)
 {
-	uint64_t *last = &model->lanes[process->lane].time[part];
+	uint64_t *last = &model->stream_pairs[process->stream_pair].time[part];
 
 	if (part == RECORD_LIFE && time < *last)
 		time = *last;
@@ -40,7 +40,7 @@ static int emit(struct record_model *model, struct record_process *process, enum
 	event->cpu = PTL_NO_CPU;
 	event->pid = process->pid;
 	event->tid = tid;
-	return model->sink.event(model->sink.context, process->lane, part, event);
+	return model->sink.event(model->sink.context, process->stream_pair, part, event);
 }
 
 int record_emit_process(struct record_model *model, struct record_process *process, uint8_t opcode, uint64_t time)

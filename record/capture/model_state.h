@@ -19,7 +19,7 @@ struct record_process {
 	uint32_t number;
 	uint32_t pid;
 	uint32_t parent_pid;
-	uint32_t lane;
+	uint32_t stream_pair;
 	uint64_t start_time;
 	uint64_t last_time; /* of any message */
 	bool found;         /* ran before it was recorded: it has rundown for a start */
@@ -46,7 +46,7 @@ struct record_process {
 	uint64_t latest_epoch;
 };
 
-struct record_lane {
+struct record_stream_pair {
 	bool busy;
 	uint64_t time[RECORD_PARTS];
 };
@@ -55,9 +55,9 @@ struct record_model {
 	struct record_sink sink;
 	struct common_hash_map by_number; /* struct record_process * */
 	struct common_hash_map by_pid;    /* the latest process's number */
-	struct record_lane *lanes;
-	size_t lane_count;
-	size_t lane_capacity;
+	struct record_stream_pair *stream_pairs;
+	size_t stream_pair_count;
+	size_t stream_pair_capacity;
 	struct ptl_bytes storage; /* of the event being made */
 	struct record_model_counts counts;
 	uint64_t last_time;
@@ -78,8 +78,8 @@ int record_emit_change(struct record_model *model, struct record_process *proces
 /* Says that an image of a log was there at the start, or is at the end. */
 int record_emit_image_rundown(struct record_model *model, struct record_process *process, uint8_t opcode,
 			      const struct record_image *image, uint64_t time);
-/* Chooses the lane of a process that starts. */
-int record_take_lane(struct record_model *model, struct record_process *process);
+/* Chooses the stream_pair of a process that starts. */
+int record_take_stream_pair(struct record_model *model, struct record_process *process);
 
 /* ---- model_memory.c: images and code --------------------------------------------------------- */
 

@@ -210,7 +210,7 @@ static int add_child(struct record_observer *observer, uint32_t pid, const struc
 	bool same_program;
 	int status;
 
-	if (record_observer_was_told(observer, pid, time))
+	if (record_observer_was_reported(observer, pid, time))
 		return 0;
 	if (parent && parent->ended)
 		parent = NULL;
@@ -364,7 +364,7 @@ static int see_thread(void *context, uint32_t tid)
 	int status = common_hash_map_put(&process->threads, tid, look->now);
 
 	start.tid = tid;
-	start.rundown = process->found && !process->threads_told;
+	start.rundown = process->found && !process->threads_reported;
 	if (status == 0 && is_new)
 		status = record_observer_send(look->observer, &start);
 	if (status < 0 || process->attached)
@@ -427,7 +427,7 @@ static int look_within(struct record_observer *observer, struct record_observed 
 
 	if (status == 0)
 		status = record_proc_threads(process->pid, see_thread, &look);
-	process->threads_told = true;
+	process->threads_reported = true;
 	return status == 0 ? end_threads(observer, process, now) : status;
 }
 

@@ -62,7 +62,7 @@ int record_observer_send_load(struct record_observer *observer, struct record_ob
 	struct ptl_image_event image;
 	int status = record_image_store_add(observer->capture->images, &mapping, &image);
 
-	fact.rundown = process->found && !process->maps_told;
+	fact.rundown = process->found && !process->maps_reported;
 	fact.epoch = ++process->epoch;
 	fact.image = &image;
 	return status < 0 ? status : record_observer_send(observer, &fact);
@@ -177,7 +177,7 @@ int record_observer_look_at_maps(struct record_observer *observer, struct record
 	process->maps = maps;
 	process->map_count = count;
 	process->map_capacity = capacity;
-	process->maps_told = true;
+	process->maps_reported = true;
 	process->maps_looked = now;
 	return status;
 }
@@ -185,7 +185,7 @@ int record_observer_look_at_maps(struct record_observer *observer, struct record
 int record_observer_inherit(struct record_observed *child, const struct record_observed *parent)
 {
 	child->epoch = parent->epoch;
-	child->maps_told = true;
+	child->maps_reported = true;
 	if (!parent->map_count)
 		return 0;
 	child->maps = reallocarray(NULL, parent->map_count, sizeof(*child->maps));

@@ -44,8 +44,8 @@ struct record_observed {
 	bool began;    /* the command: its first program has been reported */
 	bool named;    /* a thread of the program that it runs was given a name */
 	struct record_executed executed;
-	bool threads_told;
-	bool maps_told;
+	bool threads_reported;
+	bool maps_reported;
 	bool ended;
 	struct common_hash_map threads; /* tid: when last seen */
 	struct record_observed_map *maps;
@@ -95,10 +95,10 @@ int record_observer_send_program(struct record_observer *observer, struct record
 /* It ended now, or when it is known to have. */
 int record_observer_end(struct record_observer *observer, struct record_observed *process, uint64_t now);
 
-/* ---- observer_past.c ------------------------------------------------------------------------- */
+/* ---- exited_processes.c ------------------------------------------------------------------------- */
 
 /* Whether the process with this pid that started at this time is gone and has been reported. */
-bool record_observer_was_told(const struct record_observer *observer, uint32_t pid, uint64_t start);
+bool record_observer_was_reported(const struct record_observer *observer, uint32_t pid, uint64_t start);
 /* What is known of a program of which /proc shows nothing any more. */
 void record_observer_name_strings(struct ptl_bytes *strings, const char *path, const char *name);
 

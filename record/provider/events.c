@@ -84,8 +84,8 @@ static int tell(struct record_providers *providers, struct record_writer *writer
 	return status;
 }
 
-int record_writer_tell_losses(struct record_providers *providers, struct record_writer *writer, uint64_t now,
-			      bool always)
+int record_writer_report_losses(struct record_providers *providers, struct record_writer *writer, uint64_t now,
+				bool always)
 {
 	const uint64_t before = providers->capture->loss_records;
 	uint64_t dropped[PROVIDER_SHM_PROVIDERS_MAX] = {0};
@@ -142,7 +142,7 @@ static int compare_schema(struct record_providers *providers, const struct ptl_s
 	return first ? 0 : common_byte_map_put(&providers->schemas, key, sizeof(key), hash);
 }
 
-static int tell_difference(const struct schema_taker *taker, const struct ptl_schema *schema)
+static int report_difference(const struct schema_taker *taker, const struct ptl_schema *schema)
 {
 	char cause[512];
 
@@ -164,7 +164,7 @@ static int take_schema(const struct schema_taker *taker, uint32_t provider, stru
 	if (is_own(taker->writer, provider, &schema->provider)) {
 		status = compare_schema(taker->providers, schema, cursor, &differs);
 		if (status == 0)
-			status = differs ? tell_difference(taker, schema)
+			status = differs ? report_difference(taker, schema)
 					 : record_capture_schema(taker->providers->capture, schema);
 	}
 	format_schema_free(schema);
@@ -252,8 +252,8 @@ int record_writer_copy(struct record_providers *providers, struct record_writer 
 		if (status == 0)
 			note_backlog(providers, writer, n, now);
 	}
-	if (status == 0 && (writer->rings.broken || writer->shm.broken) && !writer->broken_told) {
-		writer->broken_told = true;
+	if (status == 0 && (writer->rings.broken || writer->shm.broken) && !writer->broken_reported) {
+		writer->broken_reported = true;
 		status = lose(providers, writer, 1, 0, "the program cut short the memory it shares with the recorder");
 	}
 	/* What explains a record was there before it. */
@@ -300,7 +300,7 @@ static int write_event(struct record_providers *providers, struct record_writer 
 		event.flags |= PTL_EVENT_HAS_RELATED;
 		memcpy(event.related.bytes, record->related, sizeof(event.related.bytes));
 	}
-	return record_lanes_write(&providers->lanes, &event, ordered);
+	return record_ordered_streams_write(&providers->ordered, &event, ordered);
 }
 
 /*

@@ -187,7 +187,7 @@ int record_providers_open(struct record_capture *capture, struct record_observer
 
 	if (!providers)
 		return common_fail_memory("providers", sizeof(*providers));
-	providers->capture = providers->lanes.capture = capture;
+	providers->capture = providers->ordered.capture = capture;
 	providers->observer = observer;
 	providers->folder = providers->watch = providers->session.lock = -1;
 	providers->everyone = capture->settings->attach;
@@ -268,7 +268,7 @@ static bool is_drained(const struct record_writer *writer)
 }
 
 /* Programs that have ended have nothing more to give than what was copied after that was seen. */
-static int bury(struct record_providers *providers, uint64_t now)
+static int reap(struct record_providers *providers, uint64_t now)
 {
 	int status = 0;
 
@@ -276,7 +276,7 @@ static int bury(struct record_providers *providers, uint64_t now)
 		struct record_writer *writer = providers->writers[i];
 		const bool over = writer->dead && is_drained(writer);
 
-		status = record_writer_tell_losses(providers, writer, now, over);
+		status = record_writer_report_losses(providers, writer, now, over);
 		if (over)
 			record_writer_remove(providers, i);
 	}
@@ -320,7 +320,7 @@ static int step(struct record_providers *providers, uint64_t now, uint64_t befor
 	/* What the dead have written must be out before their rings are forgotten. */
 	if (status == 0 && calm)
 		status = record_providers_deliver(providers, any_dead ? UINT64_MAX : before, SLICE);
-	return status == 0 ? bury(providers, now) : status;
+	return status == 0 ? reap(providers, now) : status;
 }
 
 int record_providers_step(struct record_providers *providers, uint64_t now)
@@ -427,7 +427,7 @@ int record_providers_finish(struct record_providers *providers)
 	int status = capture_state(providers);
 
 	for (size_t i = 0; status == 0 && i < providers->count; i++)
-		status = record_writer_tell_losses(providers, providers->writers[i], record_now(), true);
+		status = record_writer_report_losses(providers, providers->writers[i], record_now(), true);
 	record_providers_say_unanswered(providers);
 	providers->ending = true;
 	record_provider_session_remove(providers->folder, &providers->session);
@@ -441,7 +441,7 @@ int record_providers_finish(struct record_providers *providers)
 	}
 	for (size_t i = providers->count; i-- > 0;) {
 		if (status == 0)
-			status = record_writer_tell_losses(providers, providers->writers[i], record_now(), true);
+			status = record_writer_report_losses(providers, providers->writers[i], record_now(), true);
 		record_writer_remove(providers, i);
 	}
 	return status;

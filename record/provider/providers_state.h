@@ -4,7 +4,7 @@
 #define RECORD_PROVIDER_PROVIDERS_STATE_H
 
 #include "common/hash_map.h"
-#include "record/provider/lanes.h"
+#include "record/provider/ordered_streams.h"
 #include "record/provider/session.h"
 #include "record/provider/providers.h"
 #include "record/provider/shm_folder.h"
@@ -29,7 +29,7 @@ struct record_writer {
 	bool dead;
 	bool told;        /* to the observer */
 	bool schemas_bad; /* said once */
-	bool broken_told;
+	bool broken_reported;
 	uint64_t program;   /* tells an exec */
 	uint64_t looked;    /* whether it has ended */
 	uint64_t moved;     /* when something last came of it */
@@ -54,7 +54,7 @@ struct record_providers {
 	struct record_capture *capture;
 	struct record_observer *observer;
 	struct record_provider_session session;
-	struct record_lanes lanes;
+	struct record_ordered_streams ordered;
 	int folder;
 	int watch; /* inotify; -1: none */
 	uint64_t start;
@@ -108,7 +108,7 @@ int record_writer_copy(struct record_providers *providers, struct record_writer 
 /* Writes what was copied and is older than `before`, in order of time, but no more events than `most`. */
 int record_providers_deliver(struct record_providers *providers, uint64_t before, uint64_t most);
 /* Tells of what the program has dropped; always, or if that is due. */
-int record_writer_tell_losses(struct record_providers *providers, struct record_writer *writer, uint64_t now,
-			      bool always);
+int record_writer_report_losses(struct record_providers *providers, struct record_writer *writer, uint64_t now,
+				bool always);
 
 #endif

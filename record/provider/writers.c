@@ -180,7 +180,7 @@ static int add(struct record_providers *providers, const char *text, struct reco
 	return 0;
 }
 
-static int tell_observer(struct record_providers *providers, struct record_writer *writer)
+static int report_observer(struct record_providers *providers, struct record_writer *writer)
 {
 	const struct record_observer_dead dead = {
 		.pid = writer->shm.pid,
@@ -219,7 +219,7 @@ static int see_rings(struct record_providers *providers, const char *text, const
 		status = leave_out(providers, "a program's events are left out");
 	if (status == PTL_NOT_FOUND)
 		status = 0;
-	return status == 0 ? tell_observer(providers, writer) : status;
+	return status == 0 ? report_observer(providers, writer) : status;
 }
 
 int record_writers_add(struct record_providers *providers, const char *text)
@@ -239,7 +239,7 @@ static int see_process(struct record_providers *providers, const char *text)
 	if (status < 0 || !writer)
 		return status;
 	record_writer_turn(providers, writer, record_now());
-	return tell_observer(providers, writer);
+	return report_observer(providers, writer);
 }
 
 int record_writers_see(struct record_providers *providers, const char *text, const struct record_shm_name *name)

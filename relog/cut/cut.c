@@ -38,7 +38,7 @@ struct cut {
 	struct common_hash_map others;  /* processes that are not kept, but whose start is */
 	uint8_t **blobs;                /* of each input, one bit a blob: something kept refers to it */
 	struct ptl_bytes storage;       /* of the event at hand */
-	struct ptl_bytes told_storage;
+	struct ptl_bytes reported_storage;
 	uint64_t dropped_events, dropped_bytes;
 	bool any; /* events of the window have come */
 	bool truth_dropped;
@@ -225,12 +225,12 @@ static bool keeps_thread(const struct cut *cut, uint32_t tid)
 	return cut->everyone || common_id_set_has(&cut->settings->tids, tid);
 }
 
-static int take_told(void *context, const struct ptl_event *event)
+static int take_reported(void *context, const struct ptl_event *event)
 {
 	struct cut *cut = context;
 	struct relog_subject subject;
 
-	relog_subject_of(event, &cut->told_storage, &subject);
+	relog_subject_of(event, &cut->reported_storage, &subject);
 	if (!keeps_process(cut, event->pid) ||
 	    (subject.event.class == FORMAT_CLASS_THREAD && !keeps_thread(cut, subject.event.tid)))
 		return 0;
@@ -245,23 +245,23 @@ static int tell(struct cut *cut)
 		.pid = PTL_NO_ID,
 		.time = cut->start - 1,
 		.opcode = PTL_OPCODE_START_RUNDOWN,
-		.take = take_told,
+		.take = take_reported,
 		.context = cut,
 	};
 	const int status = ptl_state_rundown(cut->state, &rundown);
 
 	cut->told = true;
-	return status ? status : relog_switches_tell(&cut->switches, cut->relogger, cut->start - 1);
+	return status ? status : relog_switches_report(&cut->switches, cut->relogger, cut->start - 1);
 }
 
 /* Who lived on behind the window, and what stayed mapped, once it is known that something came behind it. */
-static int tell_end(struct cut *cut)
+static int report_end(struct cut *cut)
 {
 	const struct ptl_rundown rundown = {
 		.pid = PTL_NO_ID,
 		.time = cut->to + 1,
 		.opcode = PTL_OPCODE_END_RUNDOWN,
-		.take = take_told,
+		.take = take_reported,
 		.context = cut,
 	};
 
@@ -277,7 +277,7 @@ static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, 
 		.pid = pid,
 		.time = start,
 		.opcode = PTL_OPCODE_LOAD,
-		.take = take_told,
+		.take = take_reported,
 		.context = cut,
 	};
 	struct ptl_state_process process;
@@ -381,7 +381,7 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 	if (!cut->told && record->time >= cut->start)
 		status = tell(cut);
 	if (!status && !cut->ended && record->time > cut->to)
-		status = tell_end(cut);
+		status = report_end(cut);
 	if (status)
 		return status;
 	relog_subject_of(record, &cut->storage, &subject);
@@ -555,7 +555,7 @@ static void free_cut(void *state)
 		free(cut->blobs[i]);
 	free(cut->blobs);
 	common_bytes_free(&cut->storage);
-	common_bytes_free(&cut->told_storage);
+	common_bytes_free(&cut->reported_storage);
 	free(cut);
 }
 

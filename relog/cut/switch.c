@@ -40,7 +40,7 @@ int relog_switches_note(struct relog_switches *switches, const struct ptl_event 
 	return status;
 }
 
-int relog_switches_tell(const struct relog_switches *switches, struct ptl_relogger *relogger, uint64_t time)
+int relog_switches_report(const struct relog_switches *switches, struct ptl_relogger *relogger, uint64_t time)
 {
 	struct ptl_bytes storage = {0};
 	int status = 0;

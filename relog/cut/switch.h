@@ -21,7 +21,7 @@ struct relog_switches {
 /* Notes a switch; another event, or one that cannot be read, changes nothing. PTL_NO_MEMORY. */
 int relog_switches_note(struct relog_switches *switches, const struct ptl_event *event);
 /* Injects them as of a time, a switch for each CPU. What ptl_relogger_inject_record gives. */
-int relog_switches_tell(const struct relog_switches *switches, struct ptl_relogger *relogger, uint64_t time);
+int relog_switches_report(const struct relog_switches *switches, struct ptl_relogger *relogger, uint64_t time);
 void relog_switches_free(struct relog_switches *switches);
 
 #endif

@@ -41,8 +41,8 @@ int rules_slice(struct rules_run *run, const uint8_t hash[PTL_HASH_SIZE], uint64
 	return status;
 }
 
-int rules_tell_code(struct rules_run *run, uint32_t pid, uint64_t time, uint64_t base, uint64_t size,
-		    const uint8_t hash[PTL_HASH_SIZE])
+int rules_report_code(struct rules_run *run, uint32_t pid, uint64_t time, uint64_t base, uint64_t size,
+		      const uint8_t hash[PTL_HASH_SIZE])
 {
 	struct ptl_event event = {.time = time, .cpu = PTL_NO_CPU, .pid = pid, .tid = PTL_NO_ID};
 	struct ptl_code_event data = {.process_id = pid, .base = base, .size = size};
@@ -197,7 +197,7 @@ int rules_captured_at_start(const struct rules_space *space, uint64_t first, uin
 	return status < 0 ? status : !found;
 }
 
-int rules_captured_tell(struct rules_run *run, uint32_t pid, uint64_t time, const struct rules_captured *captured)
+int rules_captured_report(struct rules_run *run, uint32_t pid, uint64_t time, const struct rules_captured *captured)
 {
 	int status = 0;
 
@@ -208,7 +208,7 @@ int rules_captured_tell(struct rules_run *run, uint32_t pid, uint64_t time, cons
 
 		status = rules_slice(run, piece->hash, piece->skip, size, hash);
 		if (!status)
-			status = rules_tell_code(run, pid, time, piece->first, size, hash);
+			status = rules_report_code(run, pid, time, piece->first, size, hash);
 	}
 	return status;
 }

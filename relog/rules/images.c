@@ -40,7 +40,7 @@ static int check_overlap(const struct rules_run *run, const struct rules_spec *s
 	return 0;
 }
 
-int rules_tell_image(struct rules_run *run, uint64_t time, uint8_t opcode, const struct ptl_image_event *data)
+int rules_report_image(struct rules_run *run, uint64_t time, uint8_t opcode, const struct ptl_image_event *data)
 {
 	struct ptl_event event = {.time = time, .cpu = PTL_NO_CPU, .pid = data->process_id, .tid = PTL_NO_ID};
 	struct ptl_bytes storage = {0};
@@ -56,17 +56,17 @@ int rules_tell_image(struct rules_run *run, uint64_t time, uint8_t opcode, const
 static int tell(struct rules_run *run, const struct ptl_image_event *data, uint64_t time, uint8_t opcode,
 		const struct rules_captured *captured)
 {
-	int status = rules_tell_image(run, time, opcode, data);
+	int status = rules_report_image(run, time, opcode, data);
 
-	return status < 0 ? status : rules_captured_tell(run, data->process_id, time, captured);
+	return status < 0 ? status : rules_captured_report(run, data->process_id, time, captured);
 }
 
 /*
  * The loader may say long after the memory was there what it is; but it is that since it was there, and a decoder
  * looks code up as of the PSB before. 1: not known when that was.
  */
-static int tell_as_of_start(struct rules_run *run, const struct ptl_image_event *data, uint64_t time,
-			    const struct rules_captured *now)
+static int report_as_of_start(struct rules_run *run, const struct ptl_image_event *data, uint64_t time,
+			      const struct rules_captured *now)
 {
 	const struct rules_space *space = rules_space_find(run, data->process_id);
 	struct rules_captured captured;
@@ -96,7 +96,7 @@ static int load_part(struct rules_run *run, const struct ptl_image_event *data, 
 	int status = rules_captured_gather(run, data->process_id, data->base, data->base + (data->size - 1), &captured);
 
 	if (!status && spec->as_of_start)
-		status = tell_as_of_start(run, data, spec->time, &captured);
+		status = report_as_of_start(run, data, spec->time, &captured);
 	else if (!status)
 		status = 1;
 	if (status == 1)
@@ -157,7 +157,7 @@ static int end_part(struct rules_run *run, struct rules_space *space, const stru
 	int status = rules_captured_gather(run, data->process_id, first, last, &captured);
 
 	if (!status)
-		status = rules_tell_image(run, time, PTL_OPCODE_UNLOAD, data);
+		status = rules_report_image(run, time, PTL_OPCODE_UNLOAD, data);
 	if (!status)
 		status = rules_live_remove(space, first, last);
 	for (const struct rules_backing *b = space->backing; !status && b; b = b->next) {

@@ -89,7 +89,7 @@ struct rules_images {
 int rules_images_overlap(const struct rules_run *run, struct query_place at, const char *path, uint64_t base,
 			 uint64_t size, const struct ptl_image_event *other);
 /* An image event of a rule. */
-int rules_tell_image(struct rules_run *run, uint64_t time, uint8_t opcode, const struct ptl_image_event *data);
+int rules_report_image(struct rules_run *run, uint64_t time, uint8_t opcode, const struct ptl_image_event *data);
 /* Whether an image statement is about a process, what its expressions see, and loading its image. */
 bool rules_statement_applies(const struct rules_run *run, const struct rules_image *image, uint32_t pid);
 struct query_scope rules_statement_scope(struct rules_run *run, uint32_t pid);
@@ -127,11 +127,11 @@ struct rules_captured {
 };
 int rules_captured_gather(struct rules_run *run, uint32_t pid, uint64_t first, uint64_t last,
 			  struct rules_captured *captured);
-int rules_captured_tell(struct rules_run *run, uint32_t pid, uint64_t time, const struct rules_captured *captured);
+int rules_captured_report(struct rules_run *run, uint32_t pid, uint64_t time, const struct rules_captured *captured);
 void rules_captured_free(struct rules_captured *captured);
 /* A code event. */
-int rules_tell_code(struct rules_run *run, uint32_t pid, uint64_t time, uint64_t base, uint64_t size,
-		    const uint8_t hash[PTL_HASH_SIZE]);
+int rules_report_code(struct rules_run *run, uint32_t pid, uint64_t time, uint64_t base, uint64_t size,
+		      const uint8_t hash[PTL_HASH_SIZE]);
 
 /* The same as of when the memory appeared, and that time: 0; 1 where it is not known. PTL_NO_MEMORY. */
 int rules_captured_at_start(const struct rules_space *space, uint64_t first, uint64_t last, uint64_t *time,

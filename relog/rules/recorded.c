@@ -65,8 +65,8 @@ static int notice_memory(struct rules_run *run, uint64_t time, const struct ptl_
 }
 
 /* A part of the recorder's image that no image of a rule has taken. */
-static int tell_fragment(struct rules_run *run, const struct ptl_event *event, const struct ptl_image_event *data,
-			 uint64_t first, uint64_t last)
+static int report_fragment(struct rules_run *run, const struct ptl_event *event, const struct ptl_image_event *data,
+			   uint64_t first, uint64_t last)
 {
 	struct ptl_image_event fragment = *data;
 	uint64_t skip = first - data->base;
@@ -78,7 +78,7 @@ static int tell_fragment(struct rules_run *run, const struct ptl_event *event, c
 	fragment.default_base += skip;
 	if (data->has_code)
 		status = rules_slice(run, data->code, skip, fragment.size, fragment.code);
-	return status < 0 ? status : rules_tell_image(run, event->time, event->descriptor.opcode, &fragment);
+	return status < 0 ? status : rules_report_image(run, event->time, event->descriptor.opcode, &fragment);
 }
 
 /* Memory of rules within an image of the recorder: its code becomes theirs. */
@@ -96,7 +96,8 @@ static int take_over(struct rules_run *run, const struct ptl_event *event, const
 	    event->descriptor.opcode == PTL_OPCODE_END_RUNDOWN)
 		return 0;
 	status = rules_slice(run, data->code, first - data->base, last - first + 1, code);
-	return status < 0 ? status : rules_tell_code(run, data->process_id, event->time, first, last - first + 1, code);
+	return status < 0 ? status
+			  : rules_report_code(run, data->process_id, event->time, first, last - first + 1, code);
 }
 
 /* Splits an event about memory that rules have taken; *pass stays true where they have not. */
@@ -119,7 +120,7 @@ static int split(struct rules_run *run, const struct ptl_event *event, const str
 		}
 		*pass = false;
 		if (live_first > at)
-			status = tell_fragment(run, event, data, at, live_first - 1);
+			status = report_fragment(run, event, data, at, live_first - 1);
 		if (!status)
 			status = take_over(run, event, data, live);
 		if (live_last >= last)
@@ -127,7 +128,7 @@ static int split(struct rules_run *run, const struct ptl_event *event, const str
 		at = live_last + 1;
 	}
 	if (!status && !*pass)
-		status = tell_fragment(run, event, data, at, last);
+		status = report_fragment(run, event, data, at, last);
 	return status;
 }
 

@@ -169,7 +169,7 @@ static bool has_field(const struct ptl_trace *trace, const char *name)
 }
 
 /* A name that no schema has is rather a slip than a condition. Schemas that rules define may have it. */
-static void tell_unknown_fields(const struct stage *stage, const struct rules_rule *rule)
+static void report_unknown_fields(const struct stage *stage, const struct rules_rule *rule)
 {
 	for (size_t i = 0; i < rule->fields.count && !stage->rules.schemas; i++) {
 		const struct query_field *field = &rule->fields.list[i];
@@ -193,7 +193,7 @@ static int end(void *context, struct ptl_relogger *relogger)
 		if (!rules_run_matches(stage->run, rule->index)) {
 			common_message_warning("%s:%u:%u: this rule matched no event", stage->rules.name, rule->at.line,
 					       rule->at.column);
-			tell_unknown_fields(stage, rule);
+			report_unknown_fields(stage, rule);
 		}
 	if (!status)
 		warn_of_unloaded(stage);

@@ -153,7 +153,7 @@ static void step(struct record_providers *providers)
 	for (size_t i = 0; status == 0 && i < providers->count; i++) {
 		record_writer_turn(providers, providers->writers[i], now);
 		record_writer_look(providers->writers[i], now);
-		status = record_writer_tell_losses(providers, providers->writers[i], now, true);
+		status = record_writer_report_losses(providers, providers->writers[i], now, true);
 	}
 	if (status < 0)
 		abort();
@@ -166,7 +166,7 @@ static void run(struct record_capture *capture, int folder, const struct input *
 
 	if (!providers)
 		abort();
-	providers->capture = providers->lanes.capture = capture;
+	providers->capture = providers->ordered.capture = capture;
 	providers->folder = folder;
 	providers->watch = providers->session.lock = -1;
 	providers->everyone = true;

@@ -78,7 +78,7 @@ static inline void flow_rewrite(struct random_flow *flow, unsigned i)
 }
 
 /* Lets the bytes of [first, first + size), or more around them, be given from now on. */
-static inline void flow_tell_change(struct random_flow *flow, size_t at, uint32_t first, uint32_t size)
+static inline void flow_report_change(struct random_flow *flow, size_t at, uint32_t first, uint32_t size)
 {
 	struct random_changes *changes = flow->changes;
 	struct random_change *change = &changes->list[changes->count];
@@ -136,7 +136,7 @@ static inline void random_change(struct random_flow *flow, uint32_t ip)
 		/* Now and then what is told of is no change. */
 		if (pt_random_below(&flow->more, 8))
 			flow_rewrite(flow, i);
-		flow_tell_change(flow, at, block->start, block->end - block->start);
+		flow_report_change(flow, at, block->start, block->end - block->start);
 	}
 }
 

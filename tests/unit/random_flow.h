@@ -907,7 +907,7 @@ static inline bool random_flow_next(struct random_seeds *seeds)
 }
 
 /* At the end of the program: a test that has a seed at hand was left by a failed assertion. Does nothing otherwise. */
-static inline void random_flow_tell(const struct random_seeds *seeds)
+static inline void random_flow_report(const struct random_seeds *seeds)
 {
 	if (seeds->seed)
 		fprintf(stderr, "to repeat it: PTL_RANDOM_FIRST=%llu PTL_RANDOM_PROGRAMS=1\n",

@@ -697,6 +697,6 @@ int main(void)
 
 	int failures = cmocka_run_group_tests(tests, set_up, tear_down);
 
-	random_flow_tell(&seeds);
+	random_flow_report(&seeds);
 	return failures;
 }

@@ -356,6 +356,6 @@ int main(void)
 
 	int failures = cmocka_run_group_tests(tests, NULL, NULL);
 
-	random_flow_tell(&seeds);
+	random_flow_report(&seeds);
 	return failures;
 }

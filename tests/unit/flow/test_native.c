@@ -340,7 +340,7 @@ int main(void)
 
 	int failures = cmocka_run_group_tests(tests, NULL, NULL);
 
-	random_flow_tell(&programs);
-	random_flow_tell(&clocks);
+	random_flow_report(&programs);
+	random_flow_report(&clocks);
 	return failures;
 }

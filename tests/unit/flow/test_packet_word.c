@@ -122,6 +122,6 @@ int main(void)
 
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
-	random_flow_tell(&seeds);
+	random_flow_report(&seeds);
 	return failed;
 }

@@ -202,6 +202,6 @@ int main(void)
 	};
 	int failed = cmocka_run_group_tests(tests, set_up, tear_down);
 
-	random_flow_tell(&seeds);
+	random_flow_report(&seeds);
 	return failed;
 }

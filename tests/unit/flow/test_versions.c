@@ -252,7 +252,7 @@ int main(void)
 	};
 	int failures = cmocka_run_group_tests(tests, set_up, tear_down);
 
-	random_flow_tell(&at_psb);
-	random_flow_tell(&by_time);
+	random_flow_report(&at_psb);
+	random_flow_report(&by_time);
 	return failures;
 }

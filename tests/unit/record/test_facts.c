@@ -25,7 +25,7 @@ static void say(struct fixture *fixture, const char *line)
 	common_write_bytes(&fixture->text, line, strlen(line));
 }
 
-static int on_event(void *context, uint32_t lane, enum record_part part, const struct ptl_event *event)
+static int on_event(void *context, uint32_t stream_pair, enum record_part part, const struct ptl_event *event)
 {
 	struct ptl_bytes storage = {0};
 	struct ptl_process_event process;
@@ -33,7 +33,7 @@ static int on_event(void *context, uint32_t lane, enum record_part part, const s
 	struct ptl_image_event image;
 	char line[512];
 
-	(void)lane;
+	(void)stream_pair;
 	(void)part;
 	if (ptl_process_decode(event, &storage, &process) == 0)
 		snprintf(line, sizeof(line), "process %u '%s' '%s'\n", event->descriptor.opcode,

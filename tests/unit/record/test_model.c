@@ -15,7 +15,7 @@
 
 #define SECOND 1000000000ull
 
-/* Events as text, one a line: "lane part time what". */
+/* Events as text, one a line: "stream_pair part time what". */
 struct fixture {
 	struct record_model *model;
 	struct ptl_bytes text;
@@ -98,15 +98,15 @@ static int take_code(struct fixture *fixture, const struct ptl_event *event)
 	return 0;
 }
 
-static int on_event(void *context, uint32_t lane, enum record_part part, const struct ptl_event *event)
+static int on_event(void *context, uint32_t stream_pair, enum record_part part, const struct ptl_event *event)
 {
 	struct fixture *fixture = context;
 
 	/* Times go back in no stream. */
-	assert_true(lane < 8);
-	assert_true(event->time >= fixture->lane_time[lane][part]);
-	fixture->lane_time[lane][part] = event->time;
-	say(fixture, "%u%c %llu ", lane, part == RECORD_MEMORY ? 'm' : 'l', (unsigned long long)event->time);
+	assert_true(stream_pair < 8);
+	assert_true(event->time >= fixture->lane_time[stream_pair][part]);
+	fixture->lane_time[stream_pair][part] = event->time;
+	say(fixture, "%u%c %llu ", stream_pair, part == RECORD_MEMORY ? 'm' : 'l', (unsigned long long)event->time);
 	if (take_process(fixture, event) < 0 && take_thread(fixture, event) < 0 && take_image(fixture, event) < 0 &&
 	    take_code(fixture, event) < 0)
 		fail_msg("an event of no known class");
@@ -404,7 +404,7 @@ static void keeps_streams_in_order(void **state)
 			"0l 50 thread end 100/101\n0m 40 code 100 1000+8 c\n");
 }
 
-static void uses_lanes_again(void **state)
+static void uses_stream_pairs_again(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -413,7 +413,7 @@ static void uses_lanes_again(void **state)
 	send_exit(fixture, 2, 120, 0);
 	assert_int_equal(record_model_gone(fixture->model, 2, 0), 0);
 	fixture->text.size = 0;
-	/* Process 3 began before 2 ended: it cannot have 2's lane, though that is free. */
+	/* Process 3 began before 2 ended: it cannot have 2's stream_pair, though that is free. */
 	send_start(fixture, 3, 1, 110, 1);
 	expect(fixture, "2m 110 process start 300<100 key 3 '/bin/ls' 'ls -l 'a b''\n2l 110 thread "
 			"start 300/300\n");
@@ -515,7 +515,7 @@ int main(void)
 		TEST(clears_memory_at_exec),
 		TEST(renames_the_thread_that_execs),
 		TEST(keeps_streams_in_order),
-		TEST(uses_lanes_again),
+		TEST(uses_stream_pairs_again),
 		TEST(waits_for_an_exit_status),
 		TEST(tells_who_ran_untraced),
 		TEST(runs_down_what_lives),

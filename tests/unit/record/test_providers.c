@@ -479,13 +479,13 @@ static void keeps_streams_in_order(void **state)
 	snprintf(path, sizeof(path), "%s/a.ptl", fixture->path);
 	record_machine_describe(&settings, &machine);
 	assert_int_equal(record_capture_open(&capture, &settings, path, &machine), 0);
-	struct record_lanes lanes = {.capture = &capture};
+	struct record_ordered_streams stream_pairs = {.capture = &capture};
 	for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++) {
 		const struct ptl_event event = {.time = written[i].time, .tid = written[i].tid, .cpu = PTL_NO_CPU};
 
-		assert_int_equal(record_lanes_write(&lanes, &event, true), 0);
+		assert_int_equal(record_ordered_streams_write(&stream_pairs, &event, true), 0);
 	}
-	assert_int_equal(lanes.count, 3);
+	assert_int_equal(stream_pairs.count, 3);
 	assert_int_equal(record_capture_close(&capture, 1), 0);
 	assert_int_equal(ptl_open(path, NULL, &trace), 0);
 	assert_int_equal(ptl_process(trace, NULL, &(struct ptl_callbacks){.event = note}, seen), 0);

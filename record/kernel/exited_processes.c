@@ -9,7 +9,7 @@
 /* For so long after its end a process is taken for the one that was reported. */
 #define REMEMBERED 10000000000u
 
-bool record_observer_was_told(const struct record_observer *observer, uint32_t pid, uint64_t start)
+bool record_observer_was_reported(const struct record_observer *observer, uint32_t pid, uint64_t start)
 {
 	const uint64_t *when = common_hash_map_get(&observer->told, pid);
 
@@ -45,7 +45,7 @@ int record_observer_dead(struct record_observer *observer, const struct record_o
 
 	if (status < 0 || record_observer_find(observer, dead->pid) ||
 	    record_model_has(observer->capture->model, dead->pid) ||
-	    record_observer_was_told(observer, dead->pid, now > REMEMBERED ? now - REMEMBERED : 0))
+	    record_observer_was_reported(observer, dead->pid, now > REMEMBERED ? now - REMEMBERED : 0))
 		return status;
 	process.number = observer->next_number++;
 	status = common_hash_map_put(&observer->told, dead->pid, now);
