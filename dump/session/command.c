@@ -136,8 +136,7 @@ static void explain_stranger(const char *path)
 	}
 }
 
-/* Reports its failures. */
-static int open_trace(struct dump_session *session)
+int dump_session_open(struct dump_session *session)
 {
 	const struct ptl_open_options options = {.ignore_index = session->options->ignore_index,
 						 .huge_pages = true,
@@ -195,6 +194,15 @@ static bool report_damage(const struct dump_session *session, bool lists_it)
 	return places > 0;
 }
 
+bool dump_session_close(struct dump_session *session)
+{
+	const bool damaged = session->trace && report_damage(session, false);
+
+	ptl_close(session->trace);
+	session->trace = NULL;
+	return damaged;
+}
+
 /* ---- the command --------------------------------------------------------------------------------- */
 
 /*
@@ -220,16 +228,20 @@ static int conclude(const struct dump_command *command, struct dump_session *ses
 	return exit_status;
 }
 
-static int run(const struct dump_command *command, struct dump_options *options, char **operands)
+static int run(const struct dump_command *command, struct dump_options *options, char **operands, size_t count)
 {
+	const size_t first = command->operand != NULL;
+
 	struct dump_session session = {
 		.options = options,
-		.path = operands[command->operand != NULL],
+		.path = operands[first],
+		.more = operands + first + 1,
+		.more_count = count - first - 1,
 		.operand = command->operand ? operands[0] : NULL,
 		.color = wants_color(options),
 		.progress = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO) && !options->quiet,
 	};
-	int status = open_trace(&session);
+	int status = dump_session_open(&session);
 
 	if (status < 0)
 		return common_exit_of(status);
@@ -257,7 +269,7 @@ static bool has_operands(const struct dump_command *command, const struct common
 {
 	const int wanted = command->operand ? 2 : 1;
 
-	if (first + wanted == argc)
+	if (first + wanted == argc || (command->many && first + wanted < argc))
 		return true;
 	if (first == argc && command->operand)
 		common_message_error("a %s and the FILE of a trace are missing", command->operand);
@@ -272,6 +284,7 @@ static bool has_operands(const struct dump_command *command, const struct common
 static int parse_and_run(const struct dump_command *command, struct dump_options *options, int argc, char **argv)
 {
 	struct dump_tables tables;
+	const char *files = command->many ? "FILE..." : "FILE", *operand = command->operand;
 	char program[64], usage[64];
 	const struct common_command_line line = {
 		.program = program,
@@ -283,8 +296,7 @@ static int parse_and_run(const struct dump_command *command, struct dump_options
 	int first, status;
 
 	dump_options_tables(command, &tables);
-	snprintf(usage, sizeof(usage), "[options] %s%sFILE", command->operand ? command->operand : "",
-		 command->operand ? " " : "");
+	snprintf(usage, sizeof(usage), "[options] %s%s%s", operand ? operand : "", operand ? " " : "", files);
 	snprintf(program, sizeof(program), "ptl-dump %s", command->name);
 	status = common_options_parse(&line, options, argc, argv, &first);
 	if (status != 0)
@@ -295,8 +307,9 @@ static int parse_and_run(const struct dump_command *command, struct dump_options
 		common_message_hint("%s --help", program);
 		return COMMON_EXIT_USAGE;
 	}
-	return has_operands(command, &line, argc, argv, first) ? run(command, options, argv + first)
-							       : COMMON_EXIT_USAGE;
+	if (!has_operands(command, &line, argc, argv, first))
+		return COMMON_EXIT_USAGE;
+	return run(command, options, argv + first, (size_t)(argc - first));
 }
 
 int dump_command_main(const struct dump_command *command, int argc, char **argv)

@@ -51,8 +51,10 @@ enum dump_takes {
 struct dump_session {
 	struct dump_options *options; /* first member of the command's own structure */
 	struct ptl_trace *trace;
-	const char *path;            /* as the user gave it */
-	const char *operand;         /* what the command asked for before it; NULL */
+	const char *path;    /* as the user gave it */
+	const char *operand; /* what the command asked for before it; NULL */
+	char **more;         /* the FILEs behind it, of a command that takes many */
+	size_t more_count;
 	FILE *out;                   /* standard output with a large buffer; one thread at a time writes to it */
 	int output_error;            /* errno of the first write that failed; 0 */
 	struct common_json json_out; /* started on out; common_json_line after each record of a list */
@@ -63,6 +65,7 @@ struct dump_session {
 struct dump_command {
 	const char *name;                    /* "flow" */
 	const char *operand;                 /* what stands before FILE, "FUNCTION"; NULL: nothing */
+	bool many;                           /* takes several FILEs; the session's trace is the first one */
 	const char *summary;                 /* for the list of commands: half a line, no full stop */
 	const char *details;                 /* one or two sentences for "ptl-dump flow --help" */
 	const char *examples;                /* lines for "Examples:" */
@@ -92,6 +95,13 @@ struct dump_command {
  * COMMON_EXIT_INPUT when any of the file could not be read, even though the rest was shown.
  */
 int dump_command_main(const struct dump_command *command, int argc, char **argv);
+
+/*
+ * For the traces of a command that takes many: opens what session->path says as session->trace, after a report of what went
+ * wrong, and closes it, after a report of its damage, of which it returns whether there was any.
+ */
+int dump_session_open(struct dump_session *session);
+bool dump_session_close(struct dump_session *session);
 
 /* The tables of shared options that go with takes: for dump_command_main alone. */
 #define DUMP_TABLES_MAX 9

@@ -41,7 +41,7 @@ _ptl_dump()
 		return
 		;;
 	--pid | --process | -t | --tid | -c | --cpu | --time | --last | -i | --image | -j | --jobs | -g | --gaps | --max-expansion | -p | --provider | \
-		-e | --event | -k | --keyword | --task | --opcode | -a | --activity | -w | --where | --kind | --limit)
+		-e | --event | -k | --keyword | --task | --opcode | -a | --activity | -w | --where | --kind | --limit | -n | -I | --ignore | -C | --context)
 		return
 		;;
 	esac

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-dump diff: what ran differently in two traces, or on two sides of several. */
+#include "dump/command/diff.h"
+
+#include <string.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "dump/command/commands.h"
+
+#define LIMIT_DEFAULT 20
+#define LIMIT_MAX 1000000000
+#define CONTEXT_DEFAULT 5
+#define CONTEXT_MAX 100000
+
+struct diff_options {
+	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_ignore ignore;
+	struct common_string_list with;
+	bool first;
+	bool has_limit, has_context;
+	uint64_t limit, context;
+};
+
+static int take_ignore(void *ignore, const char *argument)
+{
+	return dump_ignore_add(ignore, argument, strlen(argument));
+}
+
+static int take_ignore_file(void *ignore, const char *argument)
+{
+	return dump_ignore_read(ignore, argument);
+}
+
+static const struct common_option own_options[] = {
+	{"", 0, NULL, "What is compared:"},
+	{"with", 'w', "FILE",
+	 "A run of side B; all FILEs are runs of side A then. What varies within a side is no difference. May be given "
+	 "several times.",
+	 COMMON_STRINGS(struct diff_options, with, UINT64_MAX)},
+	{"first", 'f', NULL, "The first divergence of each thread instead of counts.",
+	 COMMON_FLAG(struct diff_options, first)},
+	{"ignore", 'I', "WHAT",
+	 "Leaves out functions (a name or pattern), image:IMAGE, or range:IMAGE:0xFIRST..0xLAST. May be given several "
+	 "times.",
+	 COMMON_CALLBACK(struct diff_options, ignore, take_ignore)},
+	{"ignore-file", 0, "FILE", "The same from a file, a line each; # begins a comment.",
+	 COMMON_CALLBACK(struct diff_options, ignore, take_ignore_file)},
+	{"", 0, NULL, "What is shown:"},
+	{"limit", 'n', "N", "So many of each kind, those that differ most first (default: 20; 0: all). JSON has all.",
+	 COMMON_NUMBER(struct diff_options, limit, 0, LIMIT_MAX), COMMON_GIVEN(struct diff_options, has_limit)},
+	{"context", 'C', "N", "So many branches before and behind a divergence (default: 5).",
+	 COMMON_NUMBER(struct diff_options, context, 0, CONTEXT_MAX), COMMON_GIVEN(struct diff_options, has_context)},
+	{NULL},
+};
+
+static int check(const struct dump_options *shared)
+{
+	const struct diff_options *options = (const struct diff_options *)shared;
+
+	if (options->has_context && !options->first)
+		return common_fail(PTL_MISUSE, "--context needs --first");
+	if (options->has_limit && options->first)
+		return common_fail(PTL_MISUSE, "--limit does not go with --first");
+	return 0;
+}
+
+static void free_options(struct dump_options *shared)
+{
+	struct diff_options *options = (struct diff_options *)shared;
+
+	dump_ignore_free(&options->ignore);
+	common_string_list_free(&options->with);
+}
+
+static int compare(struct dump_session *session, struct dump_diff *diff)
+{
+	const struct diff_options *options = (const struct diff_options *)session->options;
+
+	if (options->first)
+		return dump_diff_show_first(session, diff, options->has_context ? options->context : CONTEXT_DEFAULT);
+	return dump_diff_show_counts(session, diff, options->has_limit ? options->limit : LIMIT_DEFAULT);
+}
+
+/* Which traces are on which side. */
+static int open_sides(struct dump_session *session, struct dump_diff *diff)
+{
+	const struct diff_options *options = (const struct diff_options *)session->options;
+	const char *const *with = options->with.list;
+	const size_t count = options->with.count;
+
+	if (!count && session->more_count != 1)
+		return common_fail(PTL_MISUSE, "%s",
+				   session->more_count ? "more than two traces need --with, which names those of side B"
+						       : "which two traces? one FILE is missing");
+	if (options->first && session->more_count + count != 1)
+		return common_fail(PTL_MISUSE, "--first compares two traces: a side cannot have several");
+	if (!count)
+		return dump_diff_open(diff, session, NULL, 0, (const char *const *)session->more, 1, &options->ignore);
+	return dump_diff_open(diff, session, session->more, session->more_count, with, count, &options->ignore);
+}
+
+static int run(struct dump_session *session)
+{
+	struct dump_diff diff = {0};
+	int status = open_sides(session, &diff);
+
+	if (!status)
+		status = compare(session, &diff);
+	dump_diff_close(&diff);
+	if (diff.damaged && status >= 0)
+		status = COMMON_EXIT_INPUT;
+	return status;
+}
+
+const struct dump_command dump_command_diff = {
+	.name = "diff",
+	.many = true,
+	.summary = "what ran differently in two traces",
+	.details = "Compares what ran in two traces, wherever code was loaded: functions, blocks and edges that are "
+		   "new, gone, "
+		   "more or fewer in the second one; or where each thread first went another way. The exit status is 0 "
+		   "if both "
+		   "are equal, 1 if they differ, 2 and more for trouble.",
+	.examples = "ptl-dump diff good.ptl bad.ptl\n"
+		    "ptl-dump diff --first good.ptl bad.ptl           the very branch\n"
+		    "ptl-dump diff good1.ptl good2.ptl --with bad1.ptl --with bad2.ptl\n"
+		    "ptl-dump diff --ignore 'malloc*' --ignore 'image:ld-*' good.ptl bad.ptl",
+	.takes = DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES,
+	.options = own_options,
+	.options_size = sizeof(struct diff_options),
+	.check = check,
+	.run = run,
+	.free_options = free_options,
+};

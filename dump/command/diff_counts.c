@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-dump diff: counts of functions, blocks and edges that differ, as tables and as JSON. */
+#include <inttypes.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "common/text.h"
+#include "dump/analysis/diff_counts.h"
+#include "dump/command/diff.h"
+#include "dump/print/table.h"
+
+struct showing {
+	struct dump_session *session;
+	const struct dump_diff *diff;
+	const struct dump_diff_counts *counts;
+	struct ptl_bytes text;
+};
+
+/* ---- text ---------------------------------------------------------------------------------------- */
+
+static void count_cell(struct dump_table *table, const struct dump_diff_item *item, unsigned side)
+{
+	common_text_count(&table->text, item->least[side]);
+	if (item->most[side] != item->least[side]) {
+		common_text_add(&table->text, "..");
+		common_text_count(&table->text, item->most[side]);
+	}
+	dump_cell_text(table, DUMP_STYLE_PLAIN);
+}
+
+static void place_cell(struct dump_table *table, const struct showing *showing, const struct dump_diff_item *item)
+{
+	const struct dump_diff_run *run = &showing->diff->runs[item->run];
+	struct flow_symbol symbol;
+
+	if (item->kind == DUMP_DIFF_FUNCTION && !flow_symbols_find(run->symbols, item->image, item->place, &symbol)) {
+		common_text_add(&table->text, "no function that is known (");
+		flow_symbols_image(run->symbols, item->image, &table->text);
+		common_text_add(&table->text, ")");
+	} else {
+		dump_diff_place(run, item->image, item->place, &table->text);
+	}
+	if (item->calls)
+		common_text_add(&table->text, "  (calls: it was built anew)");
+	if (item->kind == DUMP_DIFF_EDGE && item->way == DUMP_DIFF_TO) {
+		common_text_add(&table->text, "  to ");
+		dump_diff_place(run, item->to_image, item->to, &table->text);
+	} else if (item->kind == DUMP_DIFF_EDGE) {
+		common_text_add(&table->text, item->way == DUMP_DIFF_TAKEN ? "  taken" : "  not taken");
+	}
+	dump_cell_text(table, DUMP_STYLE_PLAIN);
+}
+
+/* "3 of 120 functions differ: 1 new, 2 more" */
+static void text_sum(struct showing *showing, unsigned kind)
+{
+	const uint64_t *changes = showing->counts->changes[kind];
+	struct ptl_bytes *text = &showing->text;
+	const char *before = ": ";
+
+	text->size = 0;
+	common_text_add(text, dump_bold(showing->session));
+	common_text_count(text, showing->counts->kinds[kind] - changes[DUMP_DIFF_SAME]);
+	common_text_add(text, " of ");
+	common_text_count(text, showing->counts->kinds[kind]);
+	common_text_format(text, " %ss differ%s", dump_diff_kind_name(kind), dump_plain(showing->session));
+	for (unsigned i = DUMP_DIFF_SAME + 1; i < DUMP_DIFF_CHANGES; i++) {
+		if (!changes[i])
+			continue;
+		common_text_add(text, before);
+		common_text_count(text, changes[i]);
+		common_text_format(text, " %s", dump_diff_change_name(i));
+		before = ", ";
+	}
+	common_text_add(text, "\n");
+	common_text_write(text, showing->session->out);
+}
+
+static int text_kind(struct showing *showing, unsigned kind, uint64_t limit)
+{
+	static const char *const titles[DUMP_DIFF_KINDS] = {"FUNCTION", "BLOCK THAT ENDS AT", "EDGE FROM"};
+	const struct dump_diff_counts *counts = showing->counts;
+	const bool instructions = kind == DUMP_DIFF_FUNCTION;
+	const struct dump_column columns[] = {
+		{instructions ? "INSTRUCTIONS A" : "A", true}, {"B", true}, {"CHANGE", false}, {titles[kind], false}};
+	struct dump_table table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])};
+	uint64_t shown = 0, all = 0;
+	int status;
+
+	for (size_t i = 0; i < counts->count; i++) {
+		const struct dump_diff_item *item = &counts->items[i];
+
+		if (item->kind != kind || (++all > limit && limit))
+			continue;
+		count_cell(&table, item, 0);
+		count_cell(&table, item, 1);
+		dump_cell(&table,
+			  item->change == DUMP_DIFF_NEW || item->change == DUMP_DIFF_GONE ? DUMP_STYLE_RED
+											  : DUMP_STYLE_BOLD,
+			  dump_diff_change_name(item->change));
+		place_cell(&table, showing, item);
+		shown++;
+	}
+	text_sum(showing, kind);
+	status = dump_table_print(&table, showing->session);
+	if (all > shown)
+		fprintf(showing->session->out, "... and %" PRIu64 " more (--limit N shows more)\n", all - shown);
+	return status;
+}
+
+static int show_text(struct showing *showing, uint64_t limit)
+{
+	int status = 0;
+
+	for (unsigned kind = 0; !status && kind < DUMP_DIFF_KINDS; kind++) {
+		if (kind)
+			fputc('\n', showing->session->out);
+		status = text_kind(showing, kind, limit);
+	}
+	return status;
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+static void json_side(struct common_json *json, const char *key, const struct dump_diff_item *item, unsigned side)
+{
+	common_json_object(json, key);
+	common_json_u64(json, "least", item->least[side]);
+	common_json_u64(json, "most", item->most[side]);
+	common_json_object_end(json);
+}
+
+static void json_item(struct showing *showing, const struct dump_diff_item *item)
+{
+	static const char *const ways[] = {"taken", "not taken", "to"};
+	const struct dump_diff_run *run = &showing->diff->runs[item->run];
+	struct common_json *json = &showing->session->json_out;
+
+	common_json_object(json, NULL);
+	common_json_string(json, "type", dump_diff_kind_name(item->kind));
+	common_json_string(json, "change", dump_diff_change_name(item->change));
+	if (item->kind == DUMP_DIFF_FUNCTION)
+		common_json_string(json, "unit", item->calls ? "calls" : "instructions");
+	json_side(json, "a", item, 0);
+	json_side(json, "b", item, 1);
+	dump_diff_json_place(run, item->image, item->place, json, &showing->text);
+	if (item->kind == DUMP_DIFF_EDGE)
+		common_json_string(json, "way", ways[item->way]);
+	if (item->kind == DUMP_DIFF_EDGE && item->way == DUMP_DIFF_TO) {
+		common_json_object(json, "to");
+		dump_diff_json_place(run, item->to_image, item->to, json, &showing->text);
+		common_json_object_end(json);
+	}
+	common_json_object_end(json);
+	common_json_line(json);
+}
+
+static int show_json(struct showing *showing)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < showing->counts->count; i++) {
+		json_item(showing, &showing->counts->items[i]);
+		status = dump_output_check(showing->session);
+	}
+	return status;
+}
+
+int dump_diff_show_counts(struct dump_session *session, struct dump_diff *diff, uint64_t limit)
+{
+	struct dump_diff_counts counts;
+	struct showing showing = {.session = session, .diff = diff, .counts = &counts};
+	int status = dump_diff_count(diff, &counts);
+
+	common_progress_end();
+	if (!status)
+		status = session->options->json ? show_json(&showing) : show_text(&showing, limit);
+	if (!status && showing.text.failed)
+		status = common_fail_memory("a line", showing.text.size);
+	if (!status && counts.count)
+		status = COMMON_EXIT_FINDING;
+	common_bytes_free(&showing.text);
+	dump_diff_counts_free(&counts);
+	return status;
+}

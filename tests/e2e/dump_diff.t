@@ -1,0 +1,179 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# ptl-dump diff: runs that are the same, a bug that is switched on, builds, several runs a side, what is ignored.
+import glob
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+from scratch_test import DUMP, RECORD, RELOG, check, path, plan, read, run, skip, write
+
+PROGRAMS = os.environ["PTL_PROGRAMS"]
+SOURCE = os.path.join(os.environ["PTL_TESTDATA"], "programs", "counted.c")
+TRACES = os.environ.get("PTL_SHARED_TRACES", "")
+# Both have as many characters, so that the stack is the same: 9999 is beyond the rounds, 1500 is not.
+GOOD, BAD = ("2000", "9999"), ("2000", "1500")
+
+
+def build(name, *options):
+    os.makedirs(os.path.dirname(path(name)), exist_ok=True)
+    got = run("gcc", "-g", "-Wl,--build-id", "-o", path(name), *options, SOURCE)
+    check(f"{name} is built", got.returncode == 0, got.stderr)
+    return path(name)
+
+
+def record(name, program, *arguments, options=()):
+    got = run(RECORD, "-q", "-o", name, *options, "--", program, *arguments)
+    check(f"{name} is recorded", got.returncode == 0, got)
+    return name
+
+
+def diff(*arguments, status):
+    got = run(DUMP, "diff", "--json", *arguments)
+    check("diff %s: status %d" % (" ".join(arguments), status), got.returncode == status, got)
+    return [json.loads(line) for line in got.stdout.splitlines()]
+
+
+def line_of(words):
+    with open(SOURCE, encoding="ascii") as file:
+        return next(number for number, line in enumerate(file, 1) if words in line)
+
+
+def same_runs():
+    for kind, options in (("real", ()), ("virtual", ("--clock", "virtual"))):
+        a, b = (record(f"{kind}{i}.ptl", program, *GOOD, options=options) for i in "ab")
+        check(f"{kind} clock: the same counts", diff(a, b, status=0) == [])
+        pairs = diff("--first", a, b, status=0)
+        stats = json.loads(run(DUMP, "stats", "--json", a).stdout)
+        check(f"{kind} clock: the same way", len(pairs) == 1 and pairs[0]["equal"] and pairs[0]["process"] == "counted" and
+              0 < pairs[0]["common"] == pairs[0]["a"]["branches"] == pairs[0]["b"]["branches"] <= stats["blocks"], pairs, stats)
+        check(f"{kind} clock: pids do not matter", pairs[0]["a"]["pid"] != pairs[0]["b"]["pid"], pairs)
+    check("clocks do not matter", diff("--first", "reala.ptl", "virtualb.ptl", status=0)[0]["equal"])
+
+
+def the_bug():
+    record("bad.ptl", program, *BAD)
+    wrong = line_of("if (number == wrong_at)")
+    ignore = ("--ignore", "*strtol*", "--ignore", "image:ld-*")
+    pair, = diff("--first", *ignore, "reala.ptl", "bad.ptl", status=1)
+    parting = pair["parting"]
+    check("--first names the very branch", (parting["symbol"], parting["line"], parting["branch"]) ==
+          ("step", wrong, "conditional") and parting["file"] == SOURCE, pair)
+    check("both continuations are there", {pair["then_a"][0]["line"], pair["then_b"][0]["line"]} ==
+          {line_of("return -1;"), line_of("return change(number);")} and
+          pair["then_b"][0]["line"] == line_of("return -1;"), pair)
+    check("so is what was before", pair["before"][-1]["symbol"] == "step" and len(pair["before"]) == 5, pair)
+    got = run(DUMP, "diff", "--first", *ignore, "-C", "2", "reala.ptl", "bad.ptl")
+    labels = [line.split()[0] for line in got.stdout.splitlines()[2:]]
+    check("text shows the same", got.returncode == 1 and labels == ["both", "both", "branch", "A", "A", "B", "B"] and
+          "counted.c:%d" % wrong in got.stdout, got.stdout)
+    outputs = {run(DUMP, "diff", "--first", "-j", threads, "reala.ptl", "bad.ptl").stdout for threads in "123"}
+    check("--first: any number of threads gives the same", len(outputs) == 1, *outputs)
+    items = diff("--image", "counted", "reala.ptl", "bad.ptl", status=1)
+    edges = {(one["symbol"], one["line"], one["way"]): one for one in items if one["type"] == "edge"}
+    new = [key for key, one in edges.items() if one["change"] == "new"]
+    check("a new edge is the branch of the bug", len(new) == 1 and new[0][:2] == ("step", wrong), edges)
+    functions = {one["symbol"]: (one["change"], one["a"]["most"], one["b"]["most"]) for one in items
+                 if one["type"] == "function"}
+    check("the function that was not called has less", functions["thrice"][0] == "fewer" and
+          functions["thrice"][1] > functions["thrice"][2], functions)
+    outputs = {run(DUMP, "diff", "-j", threads, "reala.ptl", "bad.ptl").stdout for threads in "123"}
+    check("any number of threads gives the same", len(outputs) == 1, *outputs)
+
+
+def sides():
+    record("bad2.ptl", program, *BAD)
+    record("short.ptl", program, "1999", "1500")
+    items = diff("--image", "counted", "reala.ptl", "realb.ptl", "--with", "bad.ptl", "--with", "bad2.ptl", status=1)
+    check("several runs a side", items == diff("--image", "counted", "reala.ptl", "bad.ptl", status=1), items)
+    # One run of A has more, one of B less: what is between them is no difference.
+    items = diff("--image", "counted", "reala.ptl", "short.ptl", "--with", "bad.ptl", "--with", "short.ptl", status=0)
+    check("what varies within both sides is no difference", items == [], items)
+
+
+def ignored():
+    every = ("--ignore", "step", "--ignore", "thrice", "--ignore", "main", "--ignore", "*strtol*", "--ignore", "image:ld-*")
+    check("what differs can be ignored", diff(*every, "reala.ptl", "bad.ptl", status=0) == [])
+    write("ignored", "# functions\nstep\nthrice # too\nmain\n\nrange:counted:0x0..0xffffff\nimage:libc.so*\nimage:ld-*\n")
+    check("a file lists it", diff("--ignore-file", "ignored", "reala.ptl", "bad.ptl", status=0) == [])
+    check("--first ignores it, too", diff("--first", "--ignore-file", "ignored", "reala.ptl", "bad.ptl", status=0)[0]["equal"])
+    for what in ("range:x", "range:x:0x5..0x1", "image:", ""):
+        got = run(DUMP, "diff", "--ignore", what, "reala.ptl", "bad.ptl")
+        check(f"'{what}' is nothing to ignore", got.returncode == 2 and "ptl-dump: error" in got.stderr, got)
+    write("wrong", "step\nrange:x\n")
+    got = run(DUMP, "diff", "--ignore-file", "wrong", "reala.ptl", "bad.ptl")
+    check("a mistake is told with its line", got.returncode == 2 and "wrong:2" in got.stderr, got)
+
+
+def rebuilt():
+    """The same source, another build: addresses mean nothing, names do."""
+    other = build("other/counted", "-O0", "-fno-omit-frame-pointer", "-falign-functions=64", "-DANOTHER")
+    record("rebuilt.ptl", other, *GOOD)
+    record("rebuilt_bad.ptl", other, *BAD)
+    image = ("--image", "counted")
+    check("another build is equal", diff(*image, "reala.ptl", "rebuilt.ptl", status=0) == [])
+    check("it goes the same way", diff("--first", *image, "reala.ptl", "rebuilt.ptl", status=0)[0]["equal"])
+    items = diff(*image, "reala.ptl", "rebuilt_bad.ptl", status=1)
+    calls = {one["symbol"]: (one["unit"], one["a"]["most"] - one["b"]["most"]) for one in items}
+    check("calls are compared by name", calls == {"thrice": ("calls", 1), "atoi@plt": calls.get("atoi@plt")} or
+          calls == {"thrice": ("calls", 1)}, items)
+    pair, = diff("--first", *image, "reala.ptl", "rebuilt_bad.ptl", status=1)
+    check("the function that one did not call is named", pair["then_a"][0]["symbol"] == "thrice" and
+          pair["then_b"][0]["symbol"] != "thrice", pair)
+
+
+def processes():
+    a, b = (record(f"threads{i}.ptl", os.path.join(PROGRAMS, "processes"), options=("--clock", "virtual")) for i in "ab")
+    pairs = [json.loads(line) for line in run(DUMP, "diff", "--first", "--json", a, b).stdout.splitlines()]
+    threads = sum(len(one["threads"]) for one in json.loads(run(DUMP, "stats", "--json", a).stdout)["processes"])
+    keys = {(one["process"], one["process_number"], one["thread"], one["thread_number"]) for one in pairs}
+    check("each thread has its partner", len(pairs) == threads == len(keys) and
+          all(one["a"] and one["b"] for one in pairs), pairs)
+    items = diff("--first", a, "reala.ptl", status=1)
+    check("threads without a partner are told", {"counted"} == {one["process"] for one in items if not one["a"]} and
+          all(not one["equal"] for one in items), items)
+
+
+def mistakes():
+    for status, arguments in ((2, ("reala.ptl",)), (2, ("reala.ptl", "realb.ptl", "bad.ptl")),
+                              (2, ("--first", "reala.ptl", "realb.ptl", "--with", "bad.ptl")),
+                              (2, ("-C", "1", "reala.ptl", "bad.ptl")), (4, ("reala.ptl", "none.ptl")),
+                              (4, ("none.ptl", "reala.ptl")), (3, ("reala.ptl", "text"))):
+        write("text", b"no trace")
+        got = run(DUMP, "diff", *arguments)
+        check("diff %s: status %d" % (" ".join(arguments), status), got.returncode == status and "error" in got.stderr, got)
+    data = bytearray(read("realb.ptl"))
+    data[len(data) // 2] ^= 0xff
+    write("damaged.ptl", data)
+    got = run(DUMP, "diff", "reala.ptl", "damaged.ptl")
+    check("damage of the second trace is trouble", got.returncode == 3 and "damaged.ptl" in got.stderr, got)
+
+
+def hardware():
+    names = []
+    for folder in sorted(glob.glob(TRACES + "/*/trace.pt")) if TRACES else []:
+        folder, name = os.path.dirname(folder), os.path.basename(os.path.dirname(folder)) + ".ptl"
+        names.append(name)
+        run(RELOG, "-q", "--pt", folder + "/trace.pt", "--memory", folder + "/memory.raw", "--memory-map",
+            folder + "/memory.map", "-o", name)
+        check(f"{name} has itself's counts", diff(name, name, status=0) == [])
+        check(f"{name} goes its own way", diff("--first", name, name, status=0)[0]["equal"])
+    if not TRACES:
+        skip("traces of real CPUs", "there are none")
+    elif len(names) > 1:
+        check("two traces part at once", diff("--first", *names[:2], status=1)[0]["common"] == 0)
+        check("nothing is in both", {one["change"] for one in diff(*names[:2], status=1)} == {"new", "gone"})
+
+
+program = build("counted", "-O0")
+same_runs()
+the_bug()
+sides()
+ignored()
+rebuilt()
+processes()
+mistakes()
+hardware()
+plan()

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Lists of what ptl-dump diff leaves out, and what is held against them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dump/analysis/diff_ignore.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* Without a zero behind it: no byte past the end may be read. */
+	char *copy = malloc(size ? size : 1);
+	struct dump_ignore ignore = {0};
+
+	if (!copy)
+		return 0;
+	if (size)
+		memcpy(copy, data, size);
+	if (dump_ignore_parse(&ignore, "list", copy, size) == 0) {
+		for (size_t i = 0; i < ignore.count; i++) {
+			const struct dump_ignore_rule *rule = &ignore.rules[i];
+
+			if (!*rule->pattern || rule->first > rule->last)
+				abort();
+			dump_ignores_function(&ignore, rule->pattern);
+			dump_ignores_image(&ignore, rule->pattern);
+			dump_ignores_address(&ignore, rule->pattern, rule->first);
+		}
+	}
+	dump_ignore_free(&ignore);
+	free(copy);
+	return 0;
+}
