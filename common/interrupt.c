@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/signals.h"
 
 static volatile sig_atomic_t noted;
 static volatile sig_atomic_t deferred;
@@ -46,19 +47,13 @@ int common_interrupt_deferred(void)
 void common_interrupt_catch(void (*cancel)(void *context), void *context)
 {
 	static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = note};
 
 	running = context;
 	cancel_running = cancel;
-	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
-		struct sigaction before;
-
-		/* What the caller ignores (nohup) stays ignored. */
-		if (sigaction(ending[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-			sigaction(ending[i], &action, NULL);
-	}
+	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+		common_signal_catch_unignored(ending[i], note, 0, NULL);
 	/* A reader of our output that goes away is seen as a failed write. */
-	signal(SIGPIPE, SIG_IGN);
+	common_signal_ignore(SIGPIPE, NULL);
 }
 
 int common_interrupt_check(void)
@@ -70,6 +65,6 @@ void common_interrupt_die(void)
 {
 	if (!noted)
 		return;
-	signal(noted, SIG_DFL);
+	common_signal_catch(noted, SIG_DFL, 0, NULL);
 	raise(noted);
 }

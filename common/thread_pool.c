@@ -4,13 +4,13 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/signals.h"
 
 #define JOBS_PER_THREAD 4
 #define ERROR_SIZE 2048
@@ -133,24 +133,17 @@ static int drive(struct run *run)
 	return status;
 }
 
-/*
- * Starts workers 1 and up, with signals blocked: they belong to the calling thread. Returns the
- * number of threads, the caller's included.
- */
+/* Starts workers 1 and up. Returns the number of threads, the caller's included. */
 static unsigned start_workers(struct run *run, struct worker *workers, unsigned threads)
 {
-	sigset_t all, before;
 	unsigned count = 1;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (; count < threads; count++) {
 		workers[count] = (struct worker){.run = run, .number = count};
 		/* Fewer threads than asked for are slower, not wrong. */
-		if (pthread_create(&workers[count].thread, NULL, worker_main, &workers[count]) != 0)
+		if (common_thread_start(&workers[count].thread, NULL, worker_main, &workers[count]) != 0)
 			break;
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return count;
 }
 

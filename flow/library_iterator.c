@@ -6,12 +6,12 @@
 #include "flow/library.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
+#include "common/signals.h"
 
 #define TEXT_SIZE 2048 /* of an error, which the decoding thread hands on */
 
@@ -132,16 +132,10 @@ static int keep_selection(struct ptl_flow_iterator *iterator)
 	return 0;
 }
 
-/* The process's signals are for its own threads. */
 static int start(struct ptl_flow_iterator *iterator)
 {
-	sigset_t all, before;
-	int error;
+	const int error = common_thread_start(&iterator->thread, NULL, decode, iterator);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&iterator->thread, NULL, decode, iterator);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return error ? common_fail(PTL_SYSTEM, "cannot start a thread that decodes: %s", strerror(error)) : 0;
 }
 

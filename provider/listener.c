@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/signals.h"
 #include "provider/state.h"
 
 /* What a provider was told last. */
@@ -84,18 +85,14 @@ static void *listen(void *context)
 void provider_listener_start(void)
 {
 	pthread_attr_t attributes;
-	sigset_t all, before;
 	pthread_t thread;
 
 	if (running || pthread_attr_init(&attributes))
 		return;
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
-	running = pthread_create(&thread, &attributes, listen, NULL) == 0;
+	running = common_thread_start(&thread, &attributes, listen, NULL) == 0;
 	if (running)
 		pthread_setname_np(thread, "ptl-provider");
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 }
 

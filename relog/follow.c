@@ -13,6 +13,7 @@
 
 #include "common/message.h"
 #include "common/interrupt.h"
+#include "common/signals.h"
 
 #define PAUSE_NS 50000000
 
@@ -47,7 +48,7 @@ void relog_follow(int fd, const char *name)
 	if (!interrupted)
 		common_interrupt_defer(1);
 	/* Who opens the file for writing while the lease is held has it told to us by this signal. */
-	signal(SIGIO, SIG_IGN);
+	common_signal_ignore(SIGIO, NULL);
 	while (!ptl_is_closed(fd) && there && common_interrupt_deferred()) {
 		show(name, fd);
 		nanosleep(&pause, NULL);

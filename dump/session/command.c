@@ -12,6 +12,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "common/signals.h"
 #include "format/reader/trace_end.h"
 
 #define OUTPUT_BUFFER (256 << 10)
@@ -246,7 +247,7 @@ static int run(const struct dump_command *command, struct dump_options *options,
 	if (status < 0)
 		return common_exit_of(status);
 	/* A reader that goes away is told by write(2), so that we can end in our own way. */
-	signal(SIGPIPE, SIG_IGN);
+	common_signal_ignore(SIGPIPE, NULL);
 	session.out = open_output(&session);
 	if (session.out) {
 		common_json_start(&session.json_out, session.out);

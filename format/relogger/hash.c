@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The hashes of the inputs, which provenance names: computed by a thread of their own while the run goes on. */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/signals.h"
 #include "format/metadata/input_hash.h"
 #include "format/relogger/relogger_internal.h"
 
@@ -51,15 +51,10 @@ static void *hash_all(void *context)
 	return NULL;
 }
 
-/* Signals are the program's: none is to be taken by a thread of ours. Without a thread it is done at the end. */
+/* Without a thread it is done at the end. */
 void format_relogger_start_hashes(struct ptl_relogger *relogger)
 {
-	sigset_t all, before;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	relogger->hashing = pthread_create(&relogger->hasher, NULL, hash_all, relogger) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	relogger->hashing = common_thread_start(&relogger->hasher, NULL, hash_all, relogger) == 0;
 }
 
 void format_relogger_stop_hashes(struct ptl_relogger *relogger)

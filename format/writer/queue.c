@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Full buffers are compressed by any thread and written in the order of submission. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
+#include "common/signals.h"
 #include "common/vector.h"
 #include "format/writer/writer_internal.h"
 
@@ -257,20 +257,14 @@ static void *worker(void *context)
 
 /* ---- what the writer calls ------------------------------------------------------------------------ */
 
-/* Signals are the program's: none is to be taken by a thread of ours. */
 static void start_threads(struct format_queue *queue, unsigned count)
 {
-	sigset_t all, before;
-
 	queue->threads = calloc(count ? count : 1, sizeof(*queue->threads));
 	if (!queue->threads)
 		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (queue->thread_count < count &&
-	       pthread_create(&queue->threads[queue->thread_count], NULL, worker, queue) == 0)
+	       common_thread_start(&queue->threads[queue->thread_count], NULL, worker, queue) == 0)
 		queue->thread_count++;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 int format_queue_start(struct format_queue *queue, int fd, const struct ptl_writer_options *options)

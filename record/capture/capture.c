@@ -14,7 +14,6 @@
 #include "common/vector.h"
 #include "common/version.h"
 #include "record/capture/machine.h"
-#include "record/launch/signals.h"
 
 #define TICK 100000000u /* nanoseconds between looks at what has become old */
 
@@ -191,9 +190,7 @@ int record_capture_open(struct record_capture *capture, const struct record_sett
 	int status;
 
 	*capture = (struct record_capture){.settings = settings, .machine = *machine};
-	record_signals_block();
 	status = record_output_open(&capture->output, path, settings->force, &options);
-	record_signals_unblock();
 	if (status < 0)
 		return status;
 	status = make_parts(capture);

@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/signals.h"
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD};
@@ -49,18 +51,16 @@ static void on_signal(int number)
 
 void record_signals_start(void)
 {
-	struct sigaction action = {.sa_handler = on_signal};
-	const struct sigaction ignore = {.sa_handler = SIG_IGN};
+	const int flags = SA_RESTART | SA_NOCLDSTOP;
 
-	sigfillset(&action.sa_mask);
-	action.sa_flags = SA_RESTART | SA_NOCLDSTOP;
 	for (size_t i = 0; i < COUNT(caught); i++) {
-		sigaction(caught[i], NULL, &state.before[i]);
-		if (caught[i] == SIGCHLD || state.before[i].sa_handler != SIG_IGN)
-			sigaction(caught[i], &action, NULL);
+		if (caught[i] == SIGCHLD)
+			common_signal_catch(caught[i], on_signal, flags, &state.before[i]);
+		else
+			common_signal_catch_unignored(caught[i], on_signal, flags, &state.before[i]);
 	}
 	for (size_t i = 0; i < COUNT(ignored); i++)
-		sigaction(ignored[i], &ignore, &state.ignored_before[i]);
+		common_signal_ignore(ignored[i], &state.ignored_before[i]);
 	state.started = true;
 }
 
@@ -69,9 +69,9 @@ void record_signals_stop(void)
 	if (!state.started)
 		return;
 	for (size_t i = 0; i < COUNT(caught); i++)
-		sigaction(caught[i], &state.before[i], NULL);
+		common_signal_restore(caught[i], &state.before[i]);
 	for (size_t i = 0; i < COUNT(ignored); i++)
-		sigaction(ignored[i], &state.ignored_before[i], NULL);
+		common_signal_restore(ignored[i], &state.ignored_before[i]);
 	state.started = false;
 }
 
@@ -79,26 +79,6 @@ void record_signals_wake(uint32_t *doorbell, int fd)
 {
 	__atomic_store_n(&state.doorbell, doorbell, __ATOMIC_RELAXED);
 	__atomic_store_n(&state.wake, fd + 1, __ATOMIC_RELAXED);
-}
-
-static void set_mask(int how)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	for (size_t i = 0; i < COUNT(caught); i++)
-		sigaddset(&set, caught[i]);
-	pthread_sigmask(how, &set, NULL);
-}
-
-void record_signals_block(void)
-{
-	set_mask(SIG_BLOCK);
-}
-
-void record_signals_unblock(void)
-{
-	set_mask(SIG_UNBLOCK);
 }
 
 struct record_signals record_signals_take(void)

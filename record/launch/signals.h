@@ -28,10 +28,6 @@ void record_signals_wake(uint32_t *doorbell, int fd);
 /* Puts back how signals were; also for the child that becomes the command. */
 void record_signals_stop(void);
 
-/* Keeps signals from threads made between these two: only the calling thread shall get them. */
-void record_signals_block(void);
-void record_signals_unblock(void);
-
 /* Gives what has arrived since the last call. */
 struct record_signals record_signals_take(void);
 

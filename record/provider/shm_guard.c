@@ -3,27 +3,24 @@
 #include "record/provider/shm_guard.h"
 
 #include <setjmp.h>
-#include <signal.h>
 #include <string.h>
+
+#include "common/signals.h"
 
 static __thread sigjmp_buf *place;
 
 static void on_bus_error(int number)
 {
-	struct sigaction action = {.sa_handler = SIG_DFL};
-
 	if (place)
 		siglongjmp(*place, 1);
 	/* Nobody expected it: it happens again when the handler returns, and ends the program. */
-	sigaction(number, &action, NULL);
+	common_signal_catch(number, SIG_DFL, 0, NULL);
 }
 
 void record_guard_start(void)
 {
 	/* Not masked, since siglongjmp leaves the handler without unmasking. */
-	const struct sigaction action = {.sa_handler = on_bus_error, .sa_flags = SA_NODEFER};
-
-	sigaction(SIGBUS, &action, NULL);
+	common_signal_catch(SIGBUS, on_bus_error, SA_NODEFER, NULL);
 }
 
 bool record_guard(void (*function)(void *context), void *context)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/signals.h"
 #include "record/capture/machine.h"
 #include "record/launch/signals.h"
 
@@ -74,9 +75,7 @@ int record_wait_start(struct record_wait *wait)
 		record_signals_wake(NULL, wait->wake);
 		return 0;
 	}
-	record_signals_block();
-	error = pthread_create(&wait->thread, NULL, forward, wait);
-	record_signals_unblock();
+	error = common_thread_start(&wait->thread, NULL, forward, wait);
 	if (error) {
 		errno = error;
 		return common_fail_errno("cannot start a thread");
