@@ -28,9 +28,7 @@ static int open_entry(uint32_t pid, const char *entry)
 /* ---- stat ------------------------------------------------------------------------------------ */
 
 /* Numbers of fields as proc(5) counts them. */
-enum { STATE = 3, PARENT = 4, FLAGS = 9, START = 22, START_CODE = 26, START_STACK = 28, EXIT_CODE = 52 };
-
-#define FLAG_EXITING 4u /* PF_EXITING of the kernel, the same in all versions */
+enum { STATE = 3, PARENT = 4, START = 22, START_CODE = 26, START_STACK = 28, EXIT_CODE = 52 };
 
 /* Fields from the state on; what follows the name, which may hold anything. */
 static bool parse_stat(const char *text, struct record_proc_stat *stat)
@@ -53,7 +51,6 @@ static bool parse_stat(const char *text, struct record_proc_stat *stat)
 	if (field < START)
 		return false;
 	stat->parent = (uint32_t)number[PARENT];
-	stat->exiting = (number[FLAGS] & FLAG_EXITING) != 0;
 	stat->start_ticks = number[START];
 	stat->program = number[START_CODE] * 31 + number[START_STACK];
 	stat->exit_status = (uint32_t)number[EXIT_CODE];

@@ -11,7 +11,6 @@
 struct record_proc_stat {
 	uint32_t parent;
 	char state;           /* 'Z': dead, and not waited for */
-	bool exiting;         /* its first thread has begun to end */
 	uint64_t start_ticks; /* since boot; with the pid it names the process */
 	uint64_t program;     /* changes when another program is executed; a fork has its parent's */
 	uint32_t exit_status; /* of a zombie, as wait(2) */

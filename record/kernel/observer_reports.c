@@ -177,6 +177,7 @@ static int start_process(struct record_observer *observer, const struct record_s
 		return status;
 	(*result)->reported = true;
 	(*result)->looked = (*result)->maps_looked = record->time;
+	(*result)->has_code = true;
 	status = record_observer_send_start(observer, *result, parent, record->parent_pid, record->time);
 	if (status < 0)
 		return status;
@@ -250,6 +251,7 @@ static int take_exec(struct record_observer *observer, const struct record_sideb
 	executed->strings.size = 0;
 	common_write_bytes(&executed->strings, record->note.data, record->note.size);
 	process->map_count = 0;
+	process->has_code = false;
 	common_hash_map_free(&process->threads);
 	if (status == 0 && executed->strings.failed)
 		status = common_fail_memory("command line", record->note.size);
@@ -280,6 +282,7 @@ static int take_map(struct record_observer *observer, struct record_observed *pr
 	struct record_map_entry entry = {.device = record->device, .inode = record->inode};
 	int status;
 
+	process->has_code = true;
 	if (!record->size || !record_maps_name(&entry, record->name, strlen(record->name)))
 		return 0;
 	status = record_observer_note_map(process, &map);
@@ -292,27 +295,37 @@ static int take_map(struct record_observer *observer, struct record_observed *pr
 	return record_observer_send_load(observer, process, &map, &entry);
 }
 
+static bool is_over(const struct record_observed *process, const struct record_proc_stat *stat)
+{
+	return record_observer_is_dead(process) || stat->state == 'Z' || stat->state == 'X';
+}
+
 /*
- * The kernel ends its reports of a process also when that executes a program with other rights than ours: then looks go
- * on with it.
+ * The kernel ends its reports of a process also when that executes a program with other rights than ours, before it maps
+ * anything: then looks go on with it.
  */
+static int go_on_looking(struct record_observer *observer, struct record_observed *process,
+			 const struct record_proc_stat *stat)
+{
+	process->reported = false;
+	process->start_ticks = stat->start_ticks;
+	process->program = stat->program;
+	/* When it ended is not known but for that. */
+	return is_over(process, stat) ? record_observer_end(observer, process, record_now()) : 0;
+}
+
 static int take_last_exit(struct record_observer *observer, struct record_observed *process,
 			  const struct record_sideband_record *record)
 {
 	struct record_proc_stat stat;
 
+	if (!record_proc_stat(process->pid, &stat))
+		stat = (struct record_proc_stat){.state = 'X'};
+	if (!process->has_code)
+		return go_on_looking(observer, process, &stat);
 	process->dead_since = record->time;
-	if (record_observer_is_dead(process) || !record_proc_stat(process->pid, &stat) || stat.state == 'Z' ||
-	    stat.state == 'X')
-		return record_observer_end(observer, process, record->time);
-	/* A look will find it dead, and how it ended. */
-	if (stat.exiting)
-		return 0;
-	process->dead_since = 0;
-	process->reported = false;
-	process->start_ticks = stat.start_ticks;
-	process->program = stat.program;
-	return 0;
+	/* Else a look will find it dead, and how it ended. */
+	return is_over(process, &stat) ? record_observer_end(observer, process, record->time) : 0;
 }
 
 static int take_exit(struct record_observer *observer, struct record_observed *process,

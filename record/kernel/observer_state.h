@@ -42,6 +42,7 @@ struct record_observed {
 	bool attached; /* no descendant of the command: its children are not followed */
 	bool reported; /* the kernel reports what it does: looks are there for what that leaves out */
 	bool began;    /* the command: its first program has been reported */
+	bool has_code; /* mappings of the program that it runs were reported */
 	bool named;    /* a thread of the program that it runs was given a name */
 	struct record_executed executed;
 	bool threads_reported;

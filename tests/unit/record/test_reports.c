@@ -28,6 +28,7 @@ struct fixture {
 	char folder[64];
 	char path[96];
 	struct ptl_bytes text;
+	uint64_t ended; /* time of the last event */
 };
 
 static char *const words[] = {(char *)"test", NULL};
@@ -187,6 +188,7 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	/* Rundown at the end is of the command. */
 	if (event->descriptor.opcode == PTL_OPCODE_END_RUNDOWN || event->pid == PID(1))
 		return 0;
+	fixture->ended = event->time;
 	if (ptl_process_decode(event, &storage, &process) == 0)
 		say(fixture, "%s %u<%u '%s' '%s' @%llu\n", what, process.process_id - PID(0),
 		    process.parent_id ? process.parent_id - PID(0) : 0, process.image_file_name, process.command_line,
@@ -201,8 +203,8 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	return 0;
 }
 
-/* Ends the capture; of all processes but the command these must be the events. */
-static void expect(struct fixture *fixture, const char *text)
+/* Ends the capture; its events, but those of the command, are in text. */
+static void finish(struct fixture *fixture)
 {
 	struct ptl_trace *trace;
 
@@ -216,6 +218,11 @@ static void expect(struct fixture *fixture, const char *text)
 	assert_int_equal(ptl_process(trace, NULL, &(struct ptl_callbacks){.event = take_event}, fixture), 0);
 	ptl_close(trace);
 	common_write_bytes(&fixture->text, "", 1);
+}
+
+static void expect(struct fixture *fixture, const char *text)
+{
+	finish(fixture);
 	assert_string_equal(fixture->text.data, text);
 }
 
@@ -274,6 +281,7 @@ static void an_exec_leaves_one_thread(void **state)
 	put_comm(fixture, 0, 2, 3, "worker", 215);
 	put_task(fixture, PERF_RECORD_EXIT, 2, 1, 2, 220);
 	put_exec(fixture, 2, "true", 230);
+	put_map(fixture, 2, 0x2000, "/bin/true", 231);
 	put_task(fixture, PERF_RECORD_EXIT, 2, 1, 2, 240);
 	expect(fixture, "start 2<1 '/bin/sh' 'sh -c' @200\n"
 			"image load 2 1000 '/bin/sh' @200\n"
@@ -281,12 +289,13 @@ static void an_exec_leaves_one_thread(void **state)
 			"thread start 2/3 '' @210\n"
 			"thread name 2/3 'worker' @215\n"
 			"thread end 2/2 '' @220\n"
-			"exec 2<1 'true' 'true' @230\n"
+			"exec 2<1 '/bin/true' 'true' @230\n"
 			"thread end 2/3 'worker' @230\n"
 			"thread start 2/2 '' @230\n"
 			"thread name 2/2 'true' @230\n"
+			"image load 2 2000 '/bin/true' @231\n"
 			"thread end 2/2 'true' @240\n"
-			"end 2<1 'true' 'true' @240\n");
+			"end 2<1 '/bin/true' 'true' @240\n");
 }
 
 static void a_pid_is_used_again(void **state)
@@ -347,6 +356,30 @@ static void a_lost_start_is_made_up_for(void **state)
 			"end 2<0 '/bin/true' 'true' @250\n");
 }
 
+/* Of a program with other rights the kernel reports the start alone, and calls that the end. */
+static void the_end_of_reports_is_not_that_of_a_process(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t before = record_now();
+	char text[512];
+
+	start_command(fixture);
+	put_task(fixture, PERF_RECORD_FORK, 2, 1, 2, 200);
+	put_exec(fixture, 2, "passwd", 230);
+	put_task(fixture, PERF_RECORD_EXIT, 2, 1, 2, 231);
+	finish(fixture);
+	assert_true(fixture->ended >= before && fixture->ended <= record_now());
+	snprintf(text, sizeof(text),
+		 "start 2<1 '/bin/sh' 'sh -c' @200\n"
+		 "image load 2 1000 '/bin/sh' @200\n"
+		 "thread start 2/2 '' @200\n"
+		 "exec 2<1 'passwd' 'passwd' @230\n"
+		 "thread end 2/2 '' @%llu\n"
+		 "end 2<1 'passwd' 'passwd' @%llu\n",
+		 (unsigned long long)fixture->ended, (unsigned long long)fixture->ended);
+	assert_string_equal(fixture->text.data, text);
+}
+
 static void the_same_mapping_is_reported_once(void **state)
 {
 	struct fixture *fixture = *state;
@@ -378,6 +411,7 @@ int main(void)
 		TEST(a_pid_is_used_again),
 		TEST(a_lost_start_is_made_up_for),
 		TEST(the_same_mapping_is_reported_once),
+		TEST(the_end_of_reports_is_not_that_of_a_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
