@@ -2,7 +2,7 @@
 /*
  * Measures how fast ptl-relog reads .etl files, on one core: a file of 1 GB as the kernel's logger writes it (switches,
  * samples, events of a provider that describes itself), and the same with stacks. --size MIB makes it smaller; --json
- * gives JSON lines; --make FILE only writes the file.
+ * gives JSON lines; --make FILE only writes the first file, with --stacks the second.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -235,10 +235,11 @@ int main(int argc, char **argv)
 {
 	size_t mebibytes = 1024;
 	const char *only = NULL;
-	bool as_json = false;
+	bool as_json = false, stacks = false;
 
 	for (int i = 1; i < argc; i++) {
 		as_json |= strcmp(argv[i], "--json") == 0;
+		stacks |= strcmp(argv[i], "--stacks") == 0;
 		if (strcmp(argv[i], "--size") == 0 && i + 1 < argc)
 			mebibytes = strtoul(argv[i + 1], NULL, 0);
 		if (strcmp(argv[i], "--make") == 0 && i + 1 < argc)
@@ -247,7 +248,7 @@ int main(int argc, char **argv)
 	bench_start("etl", as_json);
 	if (only) {
 		snprintf(in_path, sizeof(in_path), "%s", only);
-		make(mebibytes, false);
+		make(mebibytes, stacks);
 		return 0;
 	}
 	if (!mkdtemp(folder))

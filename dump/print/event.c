@@ -371,11 +371,12 @@ static void json_owner(struct dump_event_printer *printer, const struct ptl_even
 
 	if (event->cpu != PTL_NO_CPU)
 		common_json_u64(json, "cpu", event->cpu);
-	if (event->pid == PTL_NO_ID)
-		return;
-	common_json_u64(json, "pid", event->pid);
+	if (event->pid != PTL_NO_ID)
+		common_json_u64(json, "pid", event->pid);
 	if (event->tid != PTL_NO_ID)
 		common_json_u64(json, "tid", event->tid);
+	if (event->pid == PTL_NO_ID)
+		return;
 	process = flow_timeline_process_at(printer->timeline, event->pid, event->time);
 	if (process != FLOW_NONE)
 		common_json_string(json, "process", flow_timeline_process(printer->timeline, process)->name);

@@ -29,7 +29,7 @@ struct format_event_splits {
 };
 
 #define FORMAT_RECENT_DESCRIPTORS 16
-#define FORMAT_RECENT_CONTEXTS 256
+#define FORMAT_RECENT_CONTEXTS 1024
 
 /* Marks a place where the statistics change, unless it is close to the last one. */
 void format_event_splits_add(struct format_event_splits *splits, size_t here);

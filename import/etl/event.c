@@ -7,7 +7,7 @@
 #include "import/etl/layout.h"
 
 #define TIMER_UNIT 100u /* nanoseconds in the unit of the timer's resolution */
-#define EXTENDED_MAX (ETL_ITEMS_MAX - 2)
+#define EXTENDED_MAX (ETL_ITEMS_MAX - 2 - ETL_STACKS_MAX)
 
 /* The stream that ends last before time; where there are enough of them, times may go back in one. */
 static int find_lane(struct etl_import *import, uint64_t time)
@@ -107,9 +107,13 @@ int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, s
 {
 	struct ptl_extended items[ETL_ITEMS_MAX];
 	uint8_t times[16];
-	int status;
-	size_t at = 0;
-	struct ptl_event event = {
+	int status = etl_threads_follow(&import->threads, buffer, record);
+	size_t at = 0, stacks = 0;
+	struct ptl_event event;
+
+	if (!status && etl_stacks_gone(import, record))
+		record->payload_size = ETL_STACK_HEAD;
+	event = (struct ptl_event){
 		.time = record->has_time ? etl_clock_time(import, record->time) : import->now,
 		.cpu = buffer->cpu,
 		.pid = record->pid,
@@ -119,6 +123,8 @@ int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, s
 		.extended = items,
 	};
 
+	if (status)
+		return status;
 	if (record->activity && !is_zero(record->activity)) {
 		event.flags |= PTL_EVENT_HAS_ACTIVITY;
 		memcpy(event.activity.bytes, record->activity, sizeof(event.activity.bytes));
@@ -138,10 +144,8 @@ int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, s
 		event.extended_count += items[event.extended_count].type != ETL_EXTENDED_RELATED;
 	if (event.time > import->now)
 		import->now = event.time;
-	if (!import->stack_keys.any)
-		return etl_event_write(import, &event);
-	status = etl_window_push(import, &event, record);
-	if (!status && etl_is_stack(record))
-		status = etl_window_stack(import, record, buffer->cpu);
-	return status;
+	if (import->stacks.any)
+		status = etl_stacks_take(import, record, buffer->cpu, &items[event.extended_count], &stacks);
+	event.extended_count += stacks;
+	return status ? status : etl_event_write(import, &event);
 }

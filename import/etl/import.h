@@ -6,6 +6,7 @@
 #include <ptl/writer.h>
 
 #include "common/bytes.h"
+#include "import/etl/held.h"
 #include "import/etl/image_id.h"
 #include "import/etl/input.h"
 #include "import/etl/known.h"
@@ -13,10 +14,11 @@
 #include "import/etl/path.h"
 #include "import/etl/record.h"
 #include "import/etl/stack.h"
+#include "import/etl/thread.h"
 
 /* Event streams; each holds times that do not go back. */
 #define ETL_LANES_MAX 256u
-#define ETL_ITEMS_MAX 66u /* extended items of an event */
+#define ETL_ITEMS_MAX 69u /* extended items of an event */
 
 struct etl_lane {
 	uint32_t stream;
@@ -32,7 +34,9 @@ struct etl_import {
 	struct etl_pieces pieces;
 	struct etl_paths paths;
 	struct etl_stack_keys stack_keys;
-	struct etl_window window;
+	struct etl_stacks stacks;
+	struct etl_held held;
+	struct etl_threads threads;
 	struct etl_image_ids image_ids;
 
 	struct etl_lane lanes[ETL_LANES_MAX];

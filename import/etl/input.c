@@ -29,6 +29,7 @@ static int lose(struct etl_import *import, const char *cause)
 		.cause = cause,
 	};
 
+	etl_threads_forget_all(&import->threads);
 	if (!import->outcome.damaged_buffers++)
 		snprintf(import->outcome.damage, sizeof(import->outcome.damage), "%s", cause);
 	if (import->outcome.damaged_buffers > LOSSES_MAX)
@@ -50,13 +51,18 @@ static int read_buffer(struct etl_import *import, const struct etl_buffer *buffe
 {
 	struct etl_record record;
 	size_t at = ETL_BUFFER_HEADER;
+	const bool lost = buffer->flags & (ETL_BUFFER_EVENTS_LOST | ETL_BUFFER_BUFFER_LOST);
 	int status;
 
+	if (lost)
+		etl_threads_forget(&import->threads, buffer->cpu);
 	while ((status = etl_record_next(buffer, &at, &record)) > 0) {
 		status = etl_event_take(import, buffer, &record);
 		if (status)
 			return status;
 	}
+	if (lost)
+		etl_threads_forget(&import->threads, buffer->cpu);
 	if (status && !buffer->cut)
 		return lose_rest(import, buffer);
 	if (buffer->cut) {
@@ -71,7 +77,8 @@ static int read_buffers(struct etl_import *import)
 	struct etl_buffer buffer;
 	int status;
 
-	while ((status = etl_file_next(import->file, &buffer)) != 0) {
+	while ((status = import->stacks.any ? etl_held_next(import, &buffer) : etl_file_next(import->file, &buffer)) !=
+	       0) {
 		if (status > 0)
 			status = read_buffer(import, &buffer);
 		else if (status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_UNSUPPORTED)
@@ -146,8 +153,6 @@ static int import_file(struct etl_import *import)
 	if (!status)
 		status = read_buffers(import);
 	if (!status)
-		status = etl_window_flush(import);
-	if (!status)
 		status = write_losses(import);
 	import->machine.end_time = import->now;
 	return status ? status : ptl_writer_machine(import->writer, &import->machine);
@@ -170,7 +175,9 @@ int etl_import(int fd, const struct etl_options *options, struct ptl_writer *wri
 	etl_file_close(import->file);
 	etl_known_free(&import->known);
 	etl_pieces_free(&import->pieces);
-	etl_window_free(&import->window);
+	etl_held_free(&import->held);
+	etl_stacks_free(&import->stacks);
+	etl_threads_free(&import->threads);
 	etl_stack_keys_free(&import->stack_keys);
 	etl_paths_free(&import->paths);
 	etl_image_ids_free(&import->image_ids);

@@ -16,8 +16,6 @@ struct etl_outcome {
 	uint64_t damaged_buffers;           /* that could not be read, or not to their end */
 	uint64_t lost_events, lost_buffers; /* that Windows could not write */
 	uint64_t unexplained;               /* events that no schema explains */
-	uint64_t stacks_joined;             /* with their events */
-	uint64_t stacks_alone;              /* whose event is not there, or too far before */
 };
 
 struct etl_options {

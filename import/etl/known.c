@@ -164,15 +164,16 @@ static int learn(struct etl_known *known, const struct etl_record *record, const
 	return keep(known, schema);
 }
 
-static int find_described(struct etl_known *known, struct etl_record *record, const struct ptl_extended *item,
-			  struct etl_schema **schema)
+static int look_up_described(struct etl_known *known, const struct etl_record *record, const struct ptl_extended *item,
+			     struct etl_schema **schema)
 {
-	uint8_t key[16 + UINT16_MAX];
+	uint8_t *key = known->last_text;
 	const size_t size = 16u + item->size;
 	const uint64_t *found;
 	uint64_t index = NONE;
 	int status = 0;
 
+	known->last_text_size = 0;
 	memcpy(key, record->descriptor.provider.bytes, 16);
 	memcpy(key + 16, item->data, item->size);
 	found = common_byte_map_get(&known->by_text, key, size);
@@ -187,6 +188,30 @@ static int find_described(struct etl_known *known, struct etl_record *record, co
 			status = common_byte_map_put(&known->by_text, key, size, index);
 	}
 	*schema = status || index == NONE ? NULL : known->list[index];
+	if (status)
+		return status;
+	known->last_text_size = size;
+	known->last_described = *schema;
+	return 0;
+}
+
+static bool is_last_described(const struct etl_known *known, const struct etl_record *record,
+			      const struct ptl_extended *item)
+{
+	return known->last_text_size == 16u + item->size &&
+	       memcmp(known->last_text, record->descriptor.provider.bytes, 16) == 0 &&
+	       memcmp(known->last_text + 16, item->data, item->size) == 0;
+}
+
+static int find_described(struct etl_known *known, struct etl_record *record, const struct ptl_extended *item,
+			  struct etl_schema **schema)
+{
+	int status = 0;
+
+	if (is_last_described(known, record, item))
+		*schema = known->last_described;
+	else
+		status = look_up_described(known, record, item, schema);
 	if (*schema && !record->descriptor.id && !record->descriptor.version) {
 		record->descriptor.id = (*schema)->ptl.id;
 		record->descriptor.version = (*schema)->ptl.version;

@@ -18,6 +18,8 @@ struct etl_budget {
 /* Whether so many records, fields or entries, of so many bytes, can be written; they are spent then. */
 bool etl_budget_spend(struct etl_budget *budget, size_t items, size_t bytes);
 
+#define ETL_TEXT_KEY_MAX (16u + UINT16_MAX) /* bytes: a provider, and what its event says of itself */
+
 /* Zero-initialised is empty. */
 struct etl_known {
 	struct etl_schema **list; /* all of them */
@@ -32,6 +34,10 @@ struct etl_known {
 	struct ptl_descriptor last_descriptor;
 	struct etl_schema *last;
 	bool has_last;
+	/* The same of TraceLogging. */
+	uint8_t last_text[ETL_TEXT_KEY_MAX];
+	size_t last_text_size;
+	struct etl_schema *last_described;
 };
 
 /* Whether there is room for more schemas. */

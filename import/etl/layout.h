@@ -58,6 +58,13 @@ enum etl_header {
 	ETL_INSTANCE64 = 21,
 };
 
+/* Groups of the kernel's events: the high byte of their hooks. */
+#define ETL_GROUP_THREAD 0x05u
+#define ETL_GROUP_PERFINFO 0x0fu
+#define ETL_GROUP_STACK 0x18u
+
+#define ETL_STACK_HEAD 16u /* bytes of a StackWalk event in front of the addresses */
+
 #define ETL_SYSTEM_SIZE 32u
 #define ETL_COMPACT_SIZE 24u
 #define ETL_PERFINFO_SIZE 16u
@@ -65,6 +72,9 @@ enum etl_header {
 #define ETL_INSTANCE_SIZE 72u
 #define ETL_EVENT_SIZE 80u
 #define ETL_MESSAGE_SIZE 8u
+
+#define ETL_EVENT_PROVIDER_AT 24u
+#define ETL_EVENT_ID_AT 40u
 
 /* EVENT_HEADER.Flags and .EventProperty */
 #define ETL_EVENT_EXTENDED 0x0001u

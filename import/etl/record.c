@@ -194,18 +194,22 @@ static bool is_padding(const uint8_t *event)
 	return word == 0 || word == UINT32_MAX;
 }
 
-int etl_record_next(const struct etl_buffer *buffer, size_t *at, struct etl_record *record)
+static bool is_message(const uint8_t *event)
+{
+	return (event[3] & (ETL_MARK_HEADER | ETL_MARK_EVENT | ETL_MARK_MESSAGE)) ==
+	       (ETL_MARK_HEADER | ETL_MARK_MESSAGE);
+}
+
+int etl_record_find(const struct etl_buffer *buffer, size_t *at, struct etl_raw *raw)
 {
 	const uint8_t *event = buffer->data + *at;
 	const size_t left = buffer->size - *at;
 	size_t size, least, aligned;
 	bool message;
-	int status;
 
 	if (left < ETL_MESSAGE_SIZE || is_padding(event))
 		return 0;
-	message = (event[3] & (ETL_MARK_HEADER | ETL_MARK_EVENT | ETL_MARK_MESSAGE)) ==
-		  (ETL_MARK_HEADER | ETL_MARK_MESSAGE);
+	message = is_message(event);
 	if (!(event[3] & ETL_MARK_HEADER) ||
 	    (!message && (event[2] >= sizeof(headers) / sizeof(headers[0]) || !headers[event[2]].take)))
 		return common_fail(PTL_CORRUPT, "byte %zu of the buffer: an event's header of an unknown kind", *at);
@@ -213,21 +217,53 @@ int etl_record_next(const struct etl_buffer *buffer, size_t *at, struct etl_reco
 	least = message ? ETL_MESSAGE_SIZE : headers[event[2]].size;
 	if (size < least || size > left)
 		return common_fail(PTL_CORRUPT, "byte %zu of the buffer: an event of %zu bytes", *at, size);
-	*record = (struct etl_record){
-		.header = message ? ETL_MESSAGE : event[2],
-		.pointer_size = message ? 8 : headers[event[2]].pointer_size,
-		.has_time = true,
-		.pid = UINT32_MAX,
-		.tid = UINT32_MAX,
-		.payload = event + least,
-		.payload_size = size - least,
-	};
-	status = message ? take_message(record, event, size) : headers[event[2]].take(record, event, size);
-	if (status)
-		return common_fail_in(status, "byte %zu of the buffer", *at);
+	*raw = (struct etl_raw){event, (uint16_t)size, (uint16_t)least, message ? ETL_MESSAGE : event[2]};
 	aligned = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 	*at += aligned < left ? aligned : left;
 	return 1;
+}
+
+int etl_record_read(const struct etl_raw *raw, struct etl_record *record)
+{
+	const bool message = raw->header == ETL_MESSAGE;
+
+	*record = (struct etl_record){
+		.header = raw->header,
+		.pointer_size = message ? 8 : headers[raw->header].pointer_size,
+		.has_time = true,
+		.pid = UINT32_MAX,
+		.tid = UINT32_MAX,
+		.payload = raw->event + raw->least,
+		.payload_size = raw->size - raw->least,
+	};
+	return message ? take_message(record, raw->event, raw->size)
+		       : headers[raw->header].take(record, raw->event, raw->size);
+}
+
+int etl_record_next(const struct etl_buffer *buffer, size_t *at, struct etl_record *record)
+{
+	const size_t start = *at;
+	struct etl_raw raw;
+	int status = etl_record_find(buffer, at, &raw);
+
+	if (status <= 0)
+		return status;
+	status = etl_record_read(&raw, record);
+	if (!status)
+		return 1;
+	*at = start;
+	return common_fail_in(status, "byte %zu of the buffer", start);
+}
+
+bool etl_raw_is_system(const struct etl_raw *raw)
+{
+	return (raw->header >= ETL_SYSTEM32 && raw->header <= ETL_COMPACT64) || raw->header == ETL_PERFINFO32 ||
+	       raw->header == ETL_PERFINFO64;
+}
+
+uint16_t etl_raw_hook(const struct etl_raw *raw)
+{
+	return common_load16(raw->event + 6);
 }
 
 bool etl_record_extended(const struct etl_record *record, size_t *at, struct ptl_extended *item)

@@ -25,6 +25,7 @@ struct etl_record {
 	struct ptl_descriptor descriptor;
 	uint64_t time; /* ticks */
 	uint32_t pid, tid;
+	bool tid_inferred;                 /* import/etl/thread.h */
 	uint32_t kernel, user;             /* times of the thread, in ticks of the timer */
 	uint16_t hook;                     /* of ETL_KIND_SYSTEM: group and type */
 	const uint8_t *activity, *related; /* 16 bytes, or NULL */
@@ -33,6 +34,20 @@ struct etl_record {
 	const uint8_t *payload;
 	size_t payload_size;
 };
+
+/* An event whose bytes have been measured, but not read: that is all that most of them need in a survey. */
+struct etl_raw {
+	const uint8_t *event;
+	uint16_t size, least; /* of the event, of its header */
+	uint8_t header;       /* enum etl_header */
+};
+
+/* The same as etl_record_next, which is these two. */
+int etl_record_find(const struct etl_buffer *buffer, size_t *at, struct etl_raw *raw);
+int etl_record_read(const struct etl_raw *raw, struct etl_record *record);
+/* Whether it is one of the kernel's, and its group and type. */
+bool etl_raw_is_system(const struct etl_raw *raw);
+uint16_t etl_raw_hook(const struct etl_raw *raw);
 
 /*
  * The event at *at, which moves on: 1; 0: no more. PTL_CORRUPT: the rest of the buffer cannot be read, as an event's

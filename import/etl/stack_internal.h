@@ -22,7 +22,5 @@ struct etl_stack_key {
 
 /* NULL: nothing says what it stands for. */
 const struct etl_stack_key *etl_stack_key_find(const struct etl_stack_keys *keys, uint64_t key, uint64_t time);
-/* Writes addresses as 8 bytes each. */
-void etl_frames_write(const uint8_t *frames, size_t count, unsigned pointer_size, struct ptl_bytes *out);
 
 #endif

@@ -3,20 +3,11 @@
 #include <stdlib.h>
 
 #include "common/error.h"
-#include "common/guid.h"
 #include "common/vector.h"
-#include "import/etl/layout.h"
 #include "import/etl/stack_internal.h"
 
 #define COUNT_MAX 4000000u
 #define BYTES_MAX (256u << 20)
-
-static const struct ptl_guid class = PTL_GUID(0xdef2fe46, 0x7bd6, 0x4b80, 0xbd94, 0xf57fe20d0ce3);
-
-bool etl_is_stack(const struct etl_record *record)
-{
-	return record->kind == ETL_KIND_SYSTEM && common_guid_equal(&record->descriptor.provider, &class);
-}
 
 void etl_stack_keys_free(struct etl_stack_keys *keys)
 {
@@ -26,7 +17,8 @@ void etl_stack_keys_free(struct etl_stack_keys *keys)
 	*keys = (struct etl_stack_keys){0};
 }
 
-void etl_frames_write(const uint8_t *frames, size_t count, unsigned pointer_size, struct ptl_bytes *out)
+/* Addresses as 8 bytes each. */
+static void write_frames(const uint8_t *frames, size_t count, unsigned pointer_size, struct ptl_bytes *out)
 {
 	if (pointer_size == 8) {
 		common_write_bytes(out, frames, count * 8);
@@ -44,7 +36,6 @@ int etl_stack_keys_add(struct etl_stack_keys *keys, const struct etl_record *rec
 	const uint64_t *last;
 	size_t count;
 
-	keys->any = true;
 	if ((opcode != ETL_STACK_KEY_DELETE && opcode != ETL_STACK_KEY_RUNDOWN) || record->payload_size < unit ||
 	    keys->count >= COUNT_MAX || keys->frames.size >= BYTES_MAX)
 		return 0;
@@ -59,7 +50,7 @@ int etl_stack_keys_add(struct etl_stack_keys *keys, const struct etl_record *rec
 		.count = (uint32_t)count,
 		.previous = last ? (uint32_t)*last : UINT32_MAX,
 	};
-	etl_frames_write(record->payload + unit, count, unit, &keys->frames);
+	write_frames(record->payload + unit, count, unit, &keys->frames);
 	if (keys->frames.failed)
 		return common_fail_memory("keys of stacks", keys->frames.size);
 	return common_hash_map_put(&keys->by_key, key, keys->count++);

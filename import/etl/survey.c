@@ -66,12 +66,19 @@ static const struct {
 
 static int look_at(struct etl_import *import, const struct etl_record *record)
 {
+	int status = 0;
+
+	if (etl_is_stack(record)) {
+		import->stacks.any = true;
+		return record->kind == ETL_KIND_SYSTEM ? etl_stack_keys_add(&import->stack_keys, record) : 0;
+	}
 	if (record->kind == ETL_KIND_EVENT && record->descriptor.id == ETL_MANIFEST_EVENT)
 		return etl_pieces_take(&import->pieces, &import->known, import->writer, record);
 	if (record->kind != ETL_KIND_CLASSIC && record->kind != ETL_KIND_SYSTEM)
 		return 0;
-	if (etl_is_stack(record))
-		return etl_stack_keys_add(&import->stack_keys, record);
+	status = etl_threads_survey(&import->threads, record);
+	if (status)
+		return status;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		if (wanted[i].opcode == record->descriptor.opcode &&
 		    common_guid_equal(&record->descriptor.provider, wanted[i].class))
@@ -79,14 +86,36 @@ static int look_at(struct etl_import *import, const struct etl_record *record)
 	return 0;
 }
 
+/* Whether a look at the record is worth its while: most events of a large file are switches, samples, and providers'. */
+static bool is_wanted(const struct etl_raw *raw)
+{
+	const unsigned hook = etl_raw_is_system(raw) ? etl_raw_hook(raw) : 0;
+
+	switch (raw->header) {
+	case ETL_MESSAGE:
+		return false;
+	case ETL_EVENT32:
+	case ETL_EVENT64:
+		return etl_raw_is_stack(raw) || common_load16(raw->event + ETL_EVENT_ID_AT) == ETL_MANIFEST_EVENT;
+	default:
+		return hook >> 8 != ETL_GROUP_PERFINFO && (hook >> 8 != ETL_GROUP_THREAD || (hook & 0xff) < 5);
+	}
+}
+
 static int look_at_buffer(struct etl_import *import, const struct etl_buffer *buffer)
 {
 	struct etl_record record;
+	struct etl_raw raw;
 	size_t at = ETL_BUFFER_HEADER;
 	int status = 0;
 
-	while (!status && etl_record_next(buffer, &at, &record) > 0)
-		status = look_at(import, &record);
+	while (!status && etl_record_find(buffer, &at, &raw) > 0) {
+		if (is_wanted(&raw)) {
+			if (etl_record_read(&raw, &record))
+				break;
+			status = look_at(import, &record);
+		}
+	}
 	return status;
 }
 

@@ -114,6 +114,19 @@ def compare(line, at_time, differing):
     return best[0][1] if best else 0
 
 
+def real_stacks(name):
+    """Every stack that is an event of its own belongs to another one, which has it."""
+    base = os.path.splitext(os.path.basename(name))[0]
+    at_time, walks = collections.defaultdict(int), []
+    for line in run(dump, "events", "-v", "--json", path(base + ".ptl")).stdout.splitlines():
+        one = json.loads(line)
+        at_time[one["time"]] += sum(item["type"] == 6 for item in one.get("extended", []))
+        if one.get("event") in ("StackWalk/Stack", "StackWalk/KeyUser", "StackWalk/KeyKernel"):
+            walks.append(one["fields"]["EventTimeStamp"])
+    alone = [time for time in walks if not at_time[time]]
+    check(f"{base}: every one of its stacks is with an event", len(walks) == 12401 and not alone, len(walks), alone[:5])
+
+
 def real_fields(name, least):
     base = os.path.splitext(os.path.basename(name))[0]
     at_time, differing, equal = collections.defaultdict(list), [], 0
@@ -157,6 +170,9 @@ for title, number in (("primitive-types", 50), ("gcevents", 235), ("net.4.5.2.x8
         real_fields(os.path.join(FOLDER, title + ".etl"), number)
     if title != "primitive-types" and os.path.exists(os.path.join(FOLDER, title + ".decoded.txt")):
         runtime_names(os.path.join(FOLDER, title + ".etl"))
+for one in files:
+    if "net.4.5.2.x86" in one:
+        real_stacks(one)
 if not files:
     skip("real .etl files", f"none in {FOLDER or 'PTL_SHARED_ETL, which is not set'}")
 plan()

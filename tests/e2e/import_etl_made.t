@@ -301,6 +301,77 @@ found = events("stacks")
 equal("stacks: each with its event", [[item["data"] for item in one.get("extended", []) if item["type"] == 6] for one in found[:2]],
       [[struct.pack("<QQQ", START_TICKS + 1, 0x333, 0x444).hex()], [struct.pack("<QQQ", START_TICKS + 1, 0x111, 0x222).hex()]])
 equal("stacks: events of their own stay", len(found), 6)
+equal("stacks: addresses stand in one place", [one["fields"]["Stack"] for one in found if one.get("event") == "StackWalk/Stack"],
+      [[], ["0x111"]])
+equal("stacks: their events are their threads'", [(one["pid"], one["tid"]) for one in found[2:4] + found[5:]], [(4, 9), (4, 8), (4, 9)])
+
+# Buffers come when they are full: a stack may lie before its event, and its two parts in buffers of two CPUs.
+KERNEL_FRAME = 0xFFFFF80000001000
+HOOK_SAMPLE, HOOK_DPC, HOOK_SWITCH = 0x0F2E, 0x0F44, 0x0524
+RUNTIME = "e13c0d23-ccbc-4e12-931b-d9cc2eee27e4"
+
+
+def stack_items(one):
+    return [item["data"] for item in one.get("extended", []) if item["type"] == 6]
+
+
+def frames(match, *addresses):
+    return struct.pack(f"<{1 + len(addresses)}Q", match, *addresses).hex()
+
+
+convert("stacks-before", etl.File().buffer([
+    etl.perfinfo(0x1820, struct.pack("<QIIQ", START_TICKS + 1, 4, 9, 0x111), ticks=START_TICKS + 5),
+], cpu=1).buffer([
+    etl.perfinfo(HOOK_DPC, struct.pack("<QQ", 0, 0), ticks=START_TICKS + 1),
+    etl.perfinfo(0x1820, struct.pack("<QIIQ", START_TICKS + 1, 4, 9, KERNEL_FRAME), ticks=START_TICKS + 2),
+], cpu=0).buffer([etl.perfinfo(HOOK_DPC, struct.pack("<QQ", 0, 0), ticks=START_TICKS + 1)], cpu=2))
+found = events("stacks-before")
+equal("stacks before their events: both parts, and nobody else's", [stack_items(one) for one in found],
+      [[frames(START_TICKS + 1, KERNEL_FRAME), frames(START_TICKS + 1, 0x111)], [], [], []])
+convert("stacks-runtime", etl.File().buffer([
+    event(RUNTIME, 10, tid=8, ticks=START_TICKS + 1),
+    event(RUNTIME, 10, tid=12, ticks=START_TICKS + 2),
+    event(RUNTIME, 82, tid=12, ticks=START_TICKS + 3, payload=struct.pack("<HBBIQ", 1, 0, 0, 1, 0x222)),
+    event(RUNTIME, 82, tid=8, ticks=START_TICKS + 4, payload=struct.pack("<HBBIQ", 1, 0, 0, 1, 0x111)),
+    event(RUNTIME, 82, tid=8, ticks=START_TICKS + 5, payload=struct.pack("<HBBIQ", 1, 0, 0, 1, 0x333)),
+]))
+equal("stacks of the runtime: with the thread's last event", [stack_items(one) for one in events("stacks-runtime")],
+      [[frames(START_TICKS + 1, 0x111)], [frames(START_TICKS + 2, 0x222)], [], [], []])
+for number, wide in ((18, True), (17, False)):
+    pointer = "<QQQ" if wide else "<III"
+    convert(f"stacks-keys-{number}", etl.File(wide=wide).buffer([
+        event(PROVIDER, 1, ticks=START_TICKS + 1, items=[(number, struct.pack("<QQQ" if wide else "<QII", 77, 0xAAA, 0))], wide=wide),
+        etl.perfinfo(0x1824, struct.pack(pointer, 0xAAA, 0x333, 0x444), ticks=START_TICKS + 4, wide=wide)], cpu=0))
+    equal(f"keys of stacks in events, type {number}: what they stand for", stack_items(events(f"stacks-keys-{number}")[0]),
+          [frames(77, 0x333, 0x444)])
+
+# ---- threads of events that have none in their headers --------------------------------------------------------------------
+
+
+def switch(new, old, **more):
+    return etl.perfinfo(HOOK_SWITCH, struct.pack("<IIbbBbbbbbII", new, old, *[0] * 8, 0, 0), **more)
+
+
+THREAD_START = struct.pack("<IIQQQQQQQIBBBB", 40, 9, *[0] * 7, 0, 0, 0, 0, 0)
+convert("threads", etl.File().buffer([
+    etl.perfinfo(HOOK_DPC, struct.pack("<QQ", 0, 0), ticks=START_TICKS + 1),
+    switch(9, 0, ticks=START_TICKS + 2),
+    etl.perfinfo(HOOK_DPC, struct.pack("<QQ", 0, 0), ticks=START_TICKS + 3),
+    etl.perfinfo(HOOK_SAMPLE, struct.pack("<QII", 0x1234, 9, 1), ticks=START_TICKS + 4),
+    etl.perfinfo(HOOK_SAMPLE, struct.pack("<QII", 0x1234, 10, 1), ticks=START_TICKS + 5),
+    switch(0, 9, ticks=START_TICKS + 6),
+    etl.perfinfo(HOOK_DPC, struct.pack("<QQ", 0, 0), ticks=START_TICKS + 7),
+], cpu=1).buffer([
+    etl.perfinfo(HOOK_DPC, struct.pack("<QQ", 0, 0), ticks=START_TICKS + 8),
+    system(0x0504, THREAD_START, version=3, ticks=START_TICKS + 9),
+], cpu=2))
+equal("threads: as switches and payloads tell, by CPU", [(one.get("pid"), one.get("tid")) for one in events("threads")],
+      [(None, None), (40, 9), (40, 9), (40, 9), (None, 10), (0, 0), (0, 0), (None, None), (4, 8)])
+lost = etl.File().buffer([switch(9, 0, ticks=START_TICKS + 1)], cpu=0)
+lost.parts.append(lost.header(72 + 32, 0, 0, flags=2, size=8192) + etl.perfinfo(HOOK_DPC, bytes(16), ticks=START_TICKS + 2) +
+                  b"\xff" * (8192 - 72 - 32))
+convert("threads-lost", lost)
+equal("threads: unknown behind what is lost", [one.get("tid") for one in events("threads-lost")], [9, None])
 
 # ---- losses, and files that lie -----------------------------------------------------------------------------------------------------------
 
