@@ -329,5 +329,7 @@ const char *common_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
+	if (!slash)
+		slash = strrchr(path, '\\');
 	return slash && slash[1] ? slash + 1 : path;
 }

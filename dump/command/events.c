@@ -25,6 +25,7 @@ struct events_options {
 	struct dump_event_filter filter;
 	bool verbose;
 	bool absolute;
+	bool stacks;
 	bool count;
 	bool tree;
 	bool csv;
@@ -105,6 +106,10 @@ static const struct common_option own_options[] = {
 	 "items too.",
 	 COMMON_FLAG(struct events_options, verbose)},
 	{"absolute", 0, NULL, "Times of day, in UTC.", COMMON_FLAG(struct events_options, absolute)},
+	{"stacks", 0, NULL,
+	 "The stack of each event that has one: a line for each address, the innermost first, with its function and "
+	 "image.",
+	 COMMON_FLAG(struct events_options, stacks)},
 	{"count", 0, NULL,
 	 "How many there are of each kind instead, and how many a second: a row for each provider, id, version and "
 	 "opcode.",
@@ -132,6 +137,8 @@ static int check(const struct dump_options *shared)
 		return common_fail(PTL_MISUSE, "only one of --json, --csv and --xml is possible");
 	if ((options->csv || options->xml) && (options->count || options->tree))
 		return common_fail(PTL_MISUSE, "--csv and --xml show events: they do not go with --count and --tree");
+	if (options->stacks && (options->csv || options->xml || options->count || options->tree))
+		return common_fail(PTL_MISUSE, "--stacks goes with text and --json only");
 	return 0;
 }
 
@@ -383,6 +390,27 @@ static int show_in_utf8(struct events *events)
 	return status;
 }
 
+/* With the names of functions, where stacks are to be shown. */
+static int show_with_stacks(struct events *events)
+{
+	struct dump_session *session = events->session;
+	struct dump_stacks stacks = {.timeline = events->printer.timeline};
+	int status = 0;
+
+	if (events->options->stacks) {
+		status = flow_symbols_open(session->trace, stacks.timeline, !events->options->shared.no_demangle,
+					   &stacks.symbols);
+		events->printer.stacks = &stacks;
+	}
+	if (status == 0)
+		status = show_in_utf8(events);
+	if (stacks.symbols && flow_symbols_unreadable(stacks.symbols))
+		common_message_warning("names are missing: symbol tables that could not be read: %zu",
+				       flow_symbols_unreadable(stacks.symbols));
+	flow_symbols_close(stacks.symbols);
+	return status;
+}
+
 static int run(struct dump_session *session)
 {
 	struct dump_names names = {0};
@@ -406,7 +434,7 @@ static int run(struct dump_session *session)
 	events.output = output_of(events.options);
 	status = dump_names_load(&names, session->trace);
 	if (status == 0)
-		status = show_in_utf8(&events);
+		status = show_with_stacks(&events);
 	dump_event_printer_free(&events.printer);
 	dump_event_count_free(&events.count);
 	dump_activity_tree_free(&events.tree);
@@ -428,7 +456,7 @@ const struct dump_command dump_command_events = {
 		    "ptl-dump events --tree app.ptl         what activities did, and how long\n"
 		    "ptl-dump events --csv --absolute app.ptl > events.csv\n"
 		    "ptl-dump events --json build.ptl | jq -r '.fields.FileName // empty'",
-	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME,
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_NAMES,
 	.options = own_options,
 	.options_size = sizeof(struct events_options),
 	.check = check,

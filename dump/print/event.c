@@ -9,6 +9,7 @@
 #include "common/guid.h"
 #include "common/text.h"
 #include "dump/print/event_time.h"
+#include "dump/print/extended.h"
 
 #define NAME_WIDTH_MIN 24
 #define NAME_WIDTH_MAX 48
@@ -223,10 +224,8 @@ static void add_verbose(struct dump_event_printer *printer, const struct ptl_eve
 		common_text_format(text, " tags=0x%" PRIx32, schema->tags);
 	if (schema)
 		add_field_tags(schema, text);
-	for (size_t i = 0; i < event->extended_count; i++) {
-		common_text_format(text, " extended:%u=", event->extended[i].type);
-		common_text_hex_bytes(text, event->extended[i].data, event->extended[i].size);
-	}
+	for (size_t i = 0; i < event->extended_count; i++)
+		dump_text_extended(text, &event->extended[i]);
 	common_text_add(text, "]");
 }
 
@@ -261,6 +260,8 @@ int dump_event_text(struct dump_event_printer *printer, const struct ptl_event *
 	add_columns(printer, event, schema);
 	add_message_and_fields(printer, event, schema);
 	common_text_add(&printer->line, "\n");
+	if (printer->stacks)
+		dump_text_stacks(&printer->line, printer->stacks, event);
 	common_text_write(&printer->line, printer->session->out);
 	return dump_event_printer_status(printer);
 }
@@ -389,14 +390,8 @@ static void json_extended(struct dump_event_printer *printer, const struct ptl_e
 	if (!event->extended_count)
 		return;
 	common_json_array(json, "extended");
-	for (size_t i = 0; i < event->extended_count; i++) {
-		printer->scratch.size = 0;
-		common_text_hex_bytes(&printer->scratch, event->extended[i].data, event->extended[i].size);
-		common_json_object(json, NULL);
-		common_json_u64(json, "type", event->extended[i].type);
-		common_json_string(json, "data", common_text_string(&printer->scratch));
-		common_json_object_end(json);
-	}
+	for (size_t i = 0; i < event->extended_count; i++)
+		dump_json_extended(json, &printer->scratch, &event->extended[i]);
 	common_json_array_end(json);
 }
 
@@ -446,6 +441,8 @@ int dump_event_json(struct dump_event_printer *printer, const struct ptl_event *
 	if (event->flags & PTL_EVENT_INJECTED)
 		common_json_bool(json, "injected", true);
 	json_extended(printer, event);
+	if (printer->stacks)
+		dump_json_stacks(json, &printer->scratch, printer->stacks, event);
 	json_message(printer, event, schema);
 	dump_json_payload(json, printer->values, schema, event->payload, event->payload_size);
 	common_json_object_end(json);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "dump/print/payload.h"
+#include "dump/print/stack.h"
 #include "dump/session/session.h"
 
 /* Set session, timeline and values; zero the rest; free with dump_event_printer_free. */
@@ -16,6 +17,7 @@ struct dump_event_printer {
 	bool in_flow;                     /* JSON has a type, as lines of flow have */
 	bool absolute;                    /* times of day, UTC */
 	bool verbose;                     /* id, version, level, keywords, channel, tags and extended items too */
+	const struct dump_stacks *stacks; /* NULL: not shown */
 	size_t name_width, process_width; /* of the columns: found at the first event */
 	bool has_head;                    /* the head of the columns was printed */
 	struct ptl_bytes line, fields, scratch;

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/sid.h"
 #include "import/etl/import.h"
 #include "import/etl/schema.h"
 
 #define COUNT_MAX 0xffffu
-#define SID_PARTS_MAX 15u
 #define DEPTH_MAX 8u
 #define FIELDS_WRITTEN_MAX 1000000u /* elements counted: a payload that asks for more is cut */
 
@@ -142,27 +142,9 @@ static void take_ticks(struct rewriting *work)
 /* S-1-5-21-..., as all of Windows shows it. */
 static void take_sid(struct rewriting *work)
 {
-	const uint8_t *head = common_read_bytes(&work->in, 8);
-	uint64_t authority = 0;
-	char text[24];
-
-	if (!head || head[1] > SID_PARTS_MAX) {
-		work->in.failed = true;
-		return;
-	}
-	for (unsigned i = 2; i < 8; i++)
-		authority = authority << 8 | head[i];
-	if (common_cursor_left(&work->in) < 4u * head[1]) {
-		work->in.failed = true;
-		return;
-	}
-	snprintf(text, sizeof(text), "S-%u-%llu", head[0], (unsigned long long)authority);
-	common_write_bytes(work->out, text, strlen(text));
-	for (unsigned i = 0; i < head[1]; i++) {
-		snprintf(text, sizeof(text), "-%u", common_read32(&work->in));
-		common_write_bytes(work->out, text, strlen(text));
-	}
-	common_write_le(work->out, 0, 1);
+	common_sid_read(&work->in, work->out);
+	if (!work->in.failed)
+		common_write_le(work->out, 0, 1);
 }
 
 /* A TOKEN_USER and the SID behind it; a first pointer of 0 stands alone: nobody. */

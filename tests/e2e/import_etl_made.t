@@ -373,6 +373,80 @@ lost.parts.append(lost.header(72 + 32, 0, 0, flags=2, size=8192) + etl.perfinfo(
 convert("threads-lost", lost)
 equal("threads: unknown behind what is lost", [one.get("tid") for one in events("threads-lost")], [9, None])
 
+# ---- extended items: what ETW defines, by name -------------------------------------------------------------------------------
+
+GROUP, DECODE = "aaaaaaaa-0001-0002-0304-050607080910", "bbbbbbbb-0001-0002-0304-050607080910"
+
+
+def trait(kind, data):
+    return struct.pack("<HB", 3 + len(data), kind) + data
+
+
+many_traits = ansi("My.Provider") + trait(1, guid(GROUP)) + trait(2, guid(DECODE)) + trait(77, b"??")
+ITEMS = [
+    (2, USER, "sid=S-1-5-21-1-2-1001", {"name": "sid", "value": "S-1-5-21-1-2-1001"}),
+    (3, struct.pack("<I", 5), "session=5", {"name": "session", "value": 5}),
+    (4, struct.pack("<II", 7, 6) + guid(GROUP), f"instance={{id=7 parent=6 parent-class={GROUP}}}",
+     {"name": "instance", "id": 7, "parent": 6, "parent_class": GROUP}),
+    (5, struct.pack("<QII", 1, 0x400, 0x500), "stack={match=0x1 addresses=0x400,0x500}",
+     {"name": "stack", "match": "0x1", "addresses": ["0x400", "0x500"]}),
+    (6, struct.pack("<QQ", 0, 0x7FF600001000), "stack={match=0x0 addresses=0x7ff600001000}",
+     {"name": "stack", "match": "0x0", "addresses": ["0x7ff600001000"]}),
+    (7, struct.pack("<Q", 9), "pebs-index=9", {"name": "pebs_index", "value": 9}),
+    (8, struct.pack("<QQ", 9, 8), "counters=9,8", {"name": "counters", "value": [9, 8]}),
+    (9, b"\1\2", "psm-key=0102", {"name": "psm_key", "value": "0102"}),
+    (10, struct.pack("<Q", 0x99), "event-key=0x99", {"name": "event_key", "value": "0x99"}),
+    (12, struct.pack("<H", 2 + len(many_traits)) + many_traits, f"traits=My.Provider group={{{GROUP}}} decode={{{DECODE}}}",
+     {"name": "traits", "value": "My.Provider", "group": GROUP, "decode": DECODE}),
+    (13, struct.pack("<Q", 0x1234), "process-start-key=0x1234", {"name": "process_start_key", "value": "0x1234"}),
+    (14, guid(GROUP), "control-guid=" + GROUP, {"name": "control_guid", "value": GROUP}),
+    (15, struct.pack("<Q", 42), "qpc-delta=42", {"name": "qpc_delta", "value": 42}),
+    (16, GROUP.encode(), "container-id=" + GROUP, {"name": "container_id", "value": GROUP}),
+    (16, guid(GROUP), "container-id=" + GROUP, {"name": "container_id", "value": GROUP}),
+    (17, struct.pack("<QII", 1, 0xAA, 0), "stack-key={match=0x1 key=0xaa}", {"name": "stack_key", "match": "0x1", "key": "0xaa"}),
+    (18, struct.pack("<QQQ", 1, 0xAA, 0), "stack-key={match=0x1 key=0xaa}", {"name": "stack_key", "match": "0x1", "key": "0xaa"}),
+    (99, b"kept", "extended:99=6b657074", {}),
+    # Of another form than the type has.
+    (2, b"\1\2\0", "extended:2=010200", {}), (13, b"abc", "extended:13=616263", {}), (4, b"", "extended:4=", {}),
+    (2, b"\1\x0f" + bytes(10), "extended:2=010f" + "00" * 10, {}), (12, b"\3\0ab", "extended:12=03006162", {}),
+    (12, struct.pack("<H", 8) + ansi("ab") + b"\1\0\1", "extended:12=0800616200010001", {}),
+]
+convert("items", etl.File().buffer([event(PROVIDER, i + 1, ticks=START_TICKS + i, items=[(kind, data)])
+                                    for i, (kind, data, _, _) in enumerate(ITEMS)] +
+                                   [event(PROVIDER, payload=b"\7", ticks=START_TICKS + 99, items=[(11, etl.tracelogging("Named", ("n", 4)))])]))
+lines = run(dump, "events", "-v", "items.ptl").stdout.splitlines()
+for one, (kind, data, text, members) in zip(events("items"), ITEMS):
+    found = one["extended"][0]
+    equal(f"item {kind} of {len(data)} bytes: in JSON", found, {"type": kind, "data": data.hex(), **members})
+    check(f"item {kind} of {len(data)} bytes: as text", any(f" {text}]" in line for line in lines), text)
+equal("items: a schema has its event's name", events("items")[-1]["extended"][0]["value"], "Named")
+
+# ---- stacks with the images that their addresses are in -------------------------------------------------------------------------------------
+
+
+def image_load(base, size, pid, name, **more):
+    return system(0x1403, struct.pack("<QQIIIIQIIII", base, size, pid, 0, 0, 0, base, 0, 0, 0, 0) + utf16(name), version=2, **more)
+
+
+convert("stack-images", etl.File().buffer([
+    image_load(0xFFFFF80000000000, 0x100000, 0, "C:\\Windows\\ntoskrnl.exe"),
+    image_load(0x7FF600000000, 0x10000, 40, "C:\\a b\\program.exe"),
+    event(PROVIDER, 1, pid=40, tid=9, ticks=START_TICKS + 1),
+    etl.perfinfo(0x1820, struct.pack("<QIIQ", START_TICKS + 1, 40, 9, 0xFFFFF80000001000), ticks=START_TICKS + 2),
+    etl.perfinfo(0x1820, struct.pack("<QIIQQ", START_TICKS + 1, 40, 9, 0x7FF600002000, 0x123), ticks=START_TICKS + 3),
+]))
+one = next(one for one in events("stack-images", "--stacks") if one["id"] == 1)
+equal("stacks with images: in JSON", one["stack"], [
+    {"ip": "0xfffff80000001000", "image": "C:\\Windows\\ntoskrnl.exe", "image_offset": "0x1000"},
+    {"ip": "0x7ff600002000", "image": "C:\\a b\\program.exe", "image_offset": "0x2000"}, {"ip": "0x123"}])
+shown = run(dump, "events", "--stacks", "-p", PROVIDER, "stack-images.ptl").stdout.splitlines()
+equal("stacks with images: under the event", [line.split() for line in shown[2:]],
+      [["0xfffff80000001000", "ntoskrnl.exe+0x1000"], ["0x7ff600002000", "program.exe+0x2000"],
+       ["0x123", "[no", "image]"]])
+for other in ("--count", "--csv", "--xml", "--tree"):
+    check(f"stacks: not with {other}", run(dump, "events", "--stacks", other, "stack-images.ptl").returncode == 2)
+check("stacks: not without --stacks", "ntoskrnl" not in run(dump, "events", "-p", PROVIDER, "stack-images.ptl").stdout)
+
 # ---- losses, and files that lie -----------------------------------------------------------------------------------------------------------
 
 done = convert("lost", etl.File(lost=(17, 2)).buffer([event(PROVIDER, 1)]))

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Addresses of stacks: what lies there at the time of the event. */
+#include "dump/print/stack.h"
+
+#include <string.h>
+
+#include "common/text.h"
+#include "dump/print/extended.h"
+
+#define ADDRESS_WIDTH 18 /* "0x" and 16 digits */
+#define KERNEL_PID 0u
+
+/* The kernel's images are those of process 0, which each process has too. */
+static uint32_t find_image(const struct dump_stacks *stacks, const struct ptl_event *event, uint64_t address)
+{
+	const uint32_t pids[] = {event->pid, KERNEL_PID};
+
+	for (size_t i = 0; i < 2; i++) {
+		const uint32_t process = flow_timeline_process_at(stacks->timeline, pids[i], event->time);
+		struct flow_place place;
+
+		if (process != FLOW_NONE &&
+		    flow_timeline_find(stacks->timeline, process, event->time, address, &place) &&
+		    place.image != FLOW_NONE)
+			return place.image;
+	}
+	return FLOW_NONE;
+}
+
+/*
+ * An image of Windows is one mapping, and its preferred base is where it lies: people know places in it by their offset.
+ * Those of Linux are known by the address in the file's own address space, as objdump shows it.
+ */
+static bool is_of_windows(const struct flow_timeline_image *image)
+{
+	return !strchr(image->data.file_name, '/') && strchr(image->data.file_name, '\\');
+}
+
+static void add_place(struct ptl_bytes *text, const struct dump_stacks *stacks, uint32_t image, uint64_t address)
+{
+	const struct flow_timeline_image *data;
+	struct flow_symbol symbol;
+
+	if (image == FLOW_NONE || flow_symbols_find(stacks->symbols, image, address, &symbol)) {
+		flow_symbols_text(stacks->symbols, image, address, text);
+		return;
+	}
+	data = flow_timeline_image(stacks->timeline, image);
+	flow_symbols_image(stacks->symbols, image, text);
+	common_text_add(text, "+0x");
+	common_text_hex(text, is_of_windows(data) ? address - data->data.base : flow_image_address(data, address));
+}
+
+void dump_text_stacks(struct ptl_bytes *text, const struct dump_stacks *stacks, const struct ptl_event *event)
+{
+	struct dump_stack stack;
+
+	for (size_t i = 0; i < event->extended_count; i++) {
+		if (!dump_stack_read(&event->extended[i], &stack))
+			continue;
+		for (size_t k = 0; k < stack.count; k++) {
+			const uint64_t address = dump_stack_frame(&stack, k);
+			size_t start;
+
+			common_text_add(text, "        ");
+			start = text->size;
+			common_text_add(text, "0x");
+			common_text_hex(text, address);
+			common_text_pad(text, start, ADDRESS_WIDTH);
+			common_text_add(text, "  ");
+			add_place(text, stacks, find_image(stacks, event, address), address);
+			common_text_add(text, "\n");
+		}
+	}
+}
+
+static void json_frame(struct common_json *json, struct ptl_bytes *scratch, const struct dump_stacks *stacks,
+		       const struct ptl_event *event, uint64_t address)
+{
+	const uint32_t image = find_image(stacks, event, address);
+	struct flow_symbol symbol;
+
+	common_json_object(json, NULL);
+	common_json_hex(json, "ip", address);
+	if (flow_symbols_find(stacks->symbols, image, address, &symbol)) {
+		scratch->size = 0;
+		flow_symbols_name(stacks->symbols, symbol.name, scratch);
+		common_json_string(json, "symbol", common_text_string(scratch));
+		common_json_u64(json, "offset", symbol.offset);
+	}
+	if (image != FLOW_NONE) {
+		const struct flow_timeline_image *data = flow_timeline_image(stacks->timeline, image);
+
+		common_json_string(json, "image", data->data.file_name);
+		if (is_of_windows(data))
+			common_json_hex(json, "image_offset", address - data->data.base);
+		else
+			common_json_hex(json, "image_address", flow_image_address(data, address));
+	}
+	common_json_object_end(json);
+}
+
+void dump_json_stacks(struct common_json *json, struct ptl_bytes *scratch, const struct dump_stacks *stacks,
+		      const struct ptl_event *event)
+{
+	struct dump_stack stack;
+	bool any = false;
+
+	for (size_t i = 0; i < event->extended_count; i++) {
+		if (!dump_stack_read(&event->extended[i], &stack))
+			continue;
+		if (!any)
+			common_json_array(json, "stack");
+		any = true;
+		for (size_t k = 0; k < stack.count; k++)
+			json_frame(json, scratch, stacks, event, dump_stack_frame(&stack, k));
+	}
+	if (any)
+		common_json_array_end(json);
+}
