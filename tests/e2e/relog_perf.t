@@ -143,6 +143,7 @@ def with_perf():
     check("standard input: the same", done.returncode == 0 and
           run(dump, "events", "stdin.ptl").stdout == run(dump, "events", "pipe.ptl").stdout, done.stderr)
     switches()
+    stacks()
     code()
     folders()
     damage()
@@ -163,6 +164,37 @@ def switches():
     switches_said = len(re.findall(r"PERF_RECORD_SWITCH", shown))
     check("context switches: one for each that perf has", done.returncode == 0 and ins and ins <= len(events) <= switches_said,
           ins, len(events))
+
+
+def stacks():
+    """Each sample's stack: the addresses, and the user's images, that perf script shows."""
+    if not os.path.exists(path("stacks.ptl")):
+        skip("stacks", "perf takes none here")
+        return
+
+    # Of an address in a file perf shows the offset in it: pages start at other ones.
+    def place(address):
+        return address if address >> 63 else address & 0xfff
+
+    said, found, their_files, our_files = (collections.Counter() for _ in range(4))
+    for sample in run("perf", "script", "-i", "stacks.data", "-F", "tid,ip,dso").stdout.split("\n\n"):
+        frames = re.findall(r"^\s+([0-9a-f]+) .*?\(([^()]*)\)$", sample, re.MULTILINE)
+        if frames:
+            said[(int(sample.split()[0]), *(place(int(ip, 16)) for ip, _ in frames))] += 1
+            their_files.update(name for _, name in frames if name[:1] == "/")
+    for event in listing("events", "--stacks", "--json", "stacks.ptl"):
+        if event.get("stack"):
+            found[(event["tid"], *(place(int(one["ip"], 16)) for one in event["stack"]))] += 1
+            our_files.update(one["image"] for one in event["stack"] if one.get("image", "")[:1] == "/")
+    check(f"stacks: all {sum(said.values())} as perf shows them", said and said == found,
+          "only perf:", *list((said - found).items())[:2], "only the trace:", *list((found - said).items())[:2])
+    # While a process runs another program, or maps a file, perf may know of it a little before the trace does, or after.
+    check("stacks: the files of their addresses are perf's", their_files and
+          sum((their_files - our_files).values()) * 10 <= sum(their_files.values()), their_files, our_files)
+    done = run(relog, "-f", "-q", "stacks.data", "-o", "stacks-code.ptl")
+    text = run(dump, "events", "--stacks", "stacks-code.ptl").stdout
+    check("stacks: functions where symbols are known", done.returncode == 0 and
+          re.search(r"^ +0x[0-9a-f]+ +[\w.@]+\+0x[0-9a-f]+ \(l", text, re.MULTILINE), text[:400])
 
 
 def code():
