@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "common/guid.h"
+#include "import/etl/clr_map.h"
 #include "import/etl/clr_table.h"
 #include "import/etl/field_text.h"
 
@@ -15,6 +16,9 @@ static int fill(struct etl_schema *schema, const struct etl_clr_row *row, const 
 	const size_t task = strcspn(row->name, "/");
 	int status = etl_field_text(schema, row->fields);
 
+	for (size_t i = 0; !status && i < schema->field_count; i++)
+		schema->fields[i].map = etl_clr_map_of(row->name, schema->fields[i].name);
+	schema->from_table = true;
 	if (!status)
 		status = etl_schema_finish(schema);
 	if (status)

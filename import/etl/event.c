@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "import/etl/clr_map.h"
 #include "import/etl/import.h"
 #include "import/etl/layout.h"
 
@@ -91,7 +92,9 @@ static int explain(struct etl_import *import, struct etl_record *record, struct 
 			import->outcome.unexplained++;
 			return 0;
 		}
-		status = ptl_writer_schema(import->writer, &another);
+		status = etl_clr_maps_write(&import->known, import->writer, schema);
+		if (!status)
+			status = ptl_writer_schema(import->writer, &another);
 		schema->written = true;
 	}
 	if (!status)

@@ -18,6 +18,7 @@ struct etl_budget {
 /* Whether so many records, fields or entries, of so many bytes, can be written; they are spent then. */
 bool etl_budget_spend(struct etl_budget *budget, size_t items, size_t bytes);
 
+#define ETL_CLR_PROVIDERS 3u                /* of the runtime of .NET: import/etl/clr_table.h */
 #define ETL_TEXT_KEY_MAX (16u + UINT16_MAX) /* bytes: a provider, and what its event says of itself */
 
 /* Zero-initialised is empty. */
@@ -27,8 +28,9 @@ struct etl_known {
 	struct common_byte_map by_event; /* provider, id, version, opcode: index in list; NONE: looked for in vain */
 	struct common_byte_map by_text;  /* provider and what a TraceLogging event says of itself: likewise */
 	struct common_byte_map ids;      /* ids that were given to TraceLogging's events */
-	size_t bytes;                    /* that descriptions take */
-	size_t fields;                   /* of all schemas */
+	uint32_t clr_maps[ETL_CLR_PROVIDERS]; /* that have been written, a bit each */
+	size_t bytes;                         /* that descriptions take */
+	size_t fields;                        /* of all schemas */
 	struct etl_budget budget;
 	/* The last one found is often the next one wanted. */
 	struct ptl_descriptor last_descriptor;

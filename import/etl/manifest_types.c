@@ -56,6 +56,7 @@ static const struct word outs[] = {
 	{"win:Port", ETL_OUT_PORT},
 	{"win:IPv4", ETL_OUT_IPV4},
 	{"win:IPv6", ETL_OUT_IPV6},
+	{"win:SocketAddress", ETL_OUT_SOCKET},
 	{"win:Xml", ETL_OUT_XML},
 	{"win:NTSTATUS", ETL_OUT_NTSTATUS},
 	{"win:HResult", ETL_OUT_HRESULT},

@@ -8,6 +8,7 @@
 #include "common/sid.h"
 #include "import/etl/import.h"
 #include "import/etl/schema.h"
+#include "import/etl/socket.h"
 
 #define COUNT_MAX 0xffffu
 #define DEPTH_MAX 8u
@@ -202,6 +203,16 @@ static void take_sized(struct rewriting *work, const struct etl_field *field, si
 		take_counted(work, (size_t)length, unit);
 }
 
+static void take_socket(struct rewriting *work, uint64_t size)
+{
+	const uint8_t *address = size > COUNT_MAX ? NULL : common_read_bytes(&work->in, (size_t)size);
+
+	if (address)
+		etl_socket_write(address, (size_t)size, work->out);
+	else
+		work->in.failed = true;
+}
+
 /* Numbers whose bytes stay as they are. */
 static const uint8_t number_sizes[] = {
 	[ETL_IN_INT8] = 1,    [ETL_IN_UINT8] = 1, [ETL_IN_INT16] = 2,  [ETL_IN_UINT16] = 2, [ETL_IN_INT32] = 4,
@@ -241,6 +252,9 @@ static void take_other(struct rewriting *work, const struct etl_field *field)
 	case ETL_IN_MOF_COUNTED_ANSI:
 	case ETL_IN_COUNTED_BINARY:
 		take_counted(work, common_read16(&work->in), 1);
+		break;
+	case ETL_IN_COUNTED_SOCKET:
+		take_socket(work, common_read16(&work->in));
 		break;
 	case ETL_IN_REVERSED_UTF16:
 		take_reversed(work, 2);
@@ -284,7 +298,9 @@ static uint64_t take_value(struct rewriting *work, const struct etl_field *field
 		return take_number(work, work->pointer_size, 8);
 	if (field->in == ETL_IN_CHAR8 || field->in == ETL_IN_CHAR16)
 		return take_number(work, field->in == ETL_IN_CHAR8 ? 1 : 2, field->in == ETL_IN_CHAR8 ? 1 : 2);
-	if (field->length_is != ETL_SIZE_OWN || field->in == ETL_IN_BINARY)
+	if (field->in == ETL_IN_SOCKET)
+		take_socket(work, number_of(work, field->length_is, field->length, index));
+	else if (field->length_is != ETL_SIZE_OWN || field->in == ETL_IN_BINARY)
 		take_sized(work, field, index);
 	else
 		take_other(work, field);

@@ -66,6 +66,8 @@ static const struct described types[] = {
 	{ETL_IN_PATH, PTL_TYPE_UTF16, 0, 0, false},
 	{ETL_IN_IMAGE_ID, PTL_TYPE_BYTES_COUNTED, PTL_FORMAT_HASH, 0, false},
 	{ETL_IN_PDB, PTL_TYPE_UTF8, 0, 0, false},
+	{ETL_IN_SOCKET, PTL_TYPE_UTF8, 0, 0, false},
+	{ETL_IN_COUNTED_SOCKET, PTL_TYPE_UTF8, 0, 0, false},
 };
 
 static const struct {
@@ -252,14 +254,24 @@ static void find_as_is(struct etl_schema *schema, bool wide)
 	}
 }
 
+/* Bytes whose author says what they are. */
+static void find_sockets(struct etl_field *field)
+{
+	if (field->out == ETL_OUT_SOCKET && field->in == ETL_IN_BINARY)
+		field->in = ETL_IN_SOCKET;
+	else if (field->out == ETL_OUT_SOCKET && field->in == ETL_IN_COUNTED_BINARY)
+		field->in = ETL_IN_COUNTED_SOCKET;
+}
+
 int etl_schema_finish(struct etl_schema *schema)
 {
 	struct ptl_field *fields = calloc(schema->field_count ? schema->field_count : 1, sizeof(*fields));
 	int status = fields ? 0 : common_fail_memory("a schema", schema->field_count * sizeof(*fields));
 
 	for (size_t i = 0; !status && i < schema->field_count; i++) {
-		const struct etl_field *field = &schema->fields[i];
+		struct etl_field *field = &schema->fields[i];
 
+		find_sockets(field);
 		status = describe(field, &fields[i]);
 		schema->refers |= field->count_is == ETL_SIZE_FIELD || field->length_is == ETL_SIZE_FIELD;
 	}

@@ -55,6 +55,8 @@ enum etl_in {
 	ETL_IN_PATH = 1002,     /* not TDH's: UTF-16 that may name a device */
 	ETL_IN_IMAGE_ID = 1003, /* not TDH's, and not in the payload: what is known of an image's debug information */
 	ETL_IN_PDB = 1004,      /* its name, which the one before has written */
+	ETL_IN_SOCKET = 1005,   /* not TDH's: a binary that is a SOCKADDR */
+	ETL_IN_COUNTED_SOCKET = 1006, /* likewise, with its size in front */
 };
 
 /* TDH_OUTTYPE_*: how a field is to be shown. */
@@ -69,6 +71,7 @@ enum etl_out {
 	ETL_OUT_PORT = 22,
 	ETL_OUT_IPV4 = 23,
 	ETL_OUT_IPV6 = 24,
+	ETL_OUT_SOCKET = 25,
 	ETL_OUT_XML = 28,
 	ETL_OUT_NTSTATUS = 31,
 	ETL_OUT_HRESULT = 32,
@@ -108,6 +111,7 @@ struct etl_schema {
 	struct etl_text *texts; /* that names point to */
 	bool any_opcode;        /* explains events with any opcode: each gets a schema in the trace */
 	bool written;           /* into the trace */
+	bool from_table;        /* of the runtime's events: its maps are written with it */
 	bool refers;            /* a field's size is the value of another */
 	/* Where payloads stay as they are: bytes of fixed size, then perhaps a string. By pointers of 4 and 8 bytes. */
 	bool as_is[2];

@@ -52,17 +52,9 @@ static uint32_t take_tags(struct walk *walk)
 static uint16_t out_type(uint8_t out)
 {
 	static const uint16_t types[] = {
-		[2] = ETL_OUT_STRING,
-		[3] = ETL_OUT_BOOLEAN,
-		[4] = ETL_OUT_HEX64,
-		[7] = ETL_OUT_PORT,
-		[8] = ETL_OUT_IPV4,
-		[9] = ETL_OUT_IPV6,
-		[11] = ETL_OUT_XML,
-		[12] = ETL_OUT_JSON,
-		[14] = ETL_OUT_NTSTATUS,
-		[15] = ETL_OUT_HRESULT,
-		[18] = 0,
+		[2] = ETL_OUT_STRING, [3] = ETL_OUT_BOOLEAN,   [4] = ETL_OUT_HEX64,    [7] = ETL_OUT_PORT,
+		[8] = ETL_OUT_IPV4,   [9] = ETL_OUT_IPV6,      [10] = ETL_OUT_SOCKET,  [11] = ETL_OUT_XML,
+		[12] = ETL_OUT_JSON,  [14] = ETL_OUT_NTSTATUS, [15] = ETL_OUT_HRESULT, [18] = 0,
 	};
 
 	return out < sizeof(types) / sizeof(types[0]) ? types[out] : out;

@@ -76,6 +76,8 @@ def is_same(shown, value):
     """None: a date, or another form that is not compared."""
     cut = shown.endswith("...")
     if isinstance(value, dict) and "value" in value:
+        if shown == "None":
+            return value["value"] == 0
         return is_same(shown, value["value"]) or shown.replace(", ", "|") == value.get("name") or (
             cut and value.get("name", "").replace("|", ", ").startswith(shown[:-3]))
     if isinstance(value, bool):

@@ -106,6 +106,11 @@ kinds = [
     ("sid", 19, 0, b"", USER, "S-1-5-21-1-2-1001"), ("hex32", 20, 0, b"", b"\xff\0\0\0", "0xff"),
     ("hex64", 21, 0, b"", b"\xff" + bytes(7), "0xff"), ("counted16", 22, 0, b"", b"\4\0" + utf16("hi")[:4], "hi"),
     ("counted8", 23, 0, b"", b"\2\0hi", "hi"), ("port", 6, 7, b"", b"\0\x50", 80), ("ipv4", 8, 8, b"", b"\x7f\0\0\1", "127.0.0.1"),
+    ("socket4", 14, 10, b"", b"\x10\0" + b"\2\0\1\xbb\xc0\0\2\1" + bytes(8), "192.0.2.1:443"),
+    ("socket6", 14, 10, b"", b"\x1c\0" + b"\x17\0\0\x50" + bytes(4) + b"\xfe\x80" + bytes(13) + b"\1" + b"\5\0\0\0", "[fe80::1%5]:80"),
+    ("socket?", 14, 10, b"", b"\4\0" + b"\x11\0\1\2", "0x11000102"), ("no socket", 14, 10, b"", b"\0\0", ""),
+    ("short socket", 14, 10, b"", b"\7\0" + b"\2\0\1\xbb\xc0\0\2", "0x020001bbc00002"),
+    ("ipv6", 14, 9, b"", b"\x10\0" + bytes(15) + b"\1", "::1"),
     ("fixed", 8 | 0x20, 0, b"\2\0", struct.pack("<II", 5, 6), [5, 6]), ("counted", 6 | 0x40, 0, b"", struct.pack("<HHH", 2, 8, 9), [8, 9]),
     ("strings", 2 | 0x40, 0, b"", b"\2\0a\0bc\0", ["a", "bc"]),
 ]
@@ -207,12 +212,12 @@ for wide in (True, False):
            "GC/FinalizeObject", None])
     equal(f"{name}: providers", [found[0]["provider"], found[6]["provider"]],
           ["Microsoft-Windows-DotNETRuntime", "Microsoft-Windows-DotNETRuntimePrivate"])
-    one = {"TypeID": "0x10", "ModuleID": "0x20", "TypeNameID": 3, "Flags": "0x4", "CorElementType": 5, "Name": "List",
+    one = {"TypeID": "0x10", "ModuleID": "0x20", "TypeNameID": 3, "Flags": {"value": 4, "name": "ExternallyImplementedCOMObject"}, "CorElementType": 5, "Name": "List",
            "TypeParameterCount": 1, "TypeParameters": ["0x30"]}
     equal(f"{name}: fields", [one.get("fields") for one in found[:7]], [
-        {"Count": 7, "Depth": 2, "Reason": 1, "Type": 0, "ClrInstanceID": 8, "ClientSequenceNumber": 9},
+        {"Count": 7, "Depth": 2, "Reason": {"value": 1, "name": "Induced"}, "Type": {"value": 0, "name": "NonConcurrentGC"}, "ClrInstanceID": 8, "ClientSequenceNumber": 9},
         {"MethodID": "0x1", "ModuleID": "0x2", "MethodStartAddress": "0x7000", "MethodSize": 16, "MethodToken": "0x5",
-         "MethodFlags": "0x1", "MethodNamespace": "System", "MethodName": "Run", "MethodSignature": "void ()",
+         "MethodFlags": {"value": 1, "name": "Dynamic"}, "MethodNamespace": "System", "MethodName": "Run", "MethodSignature": "void ()",
          "ClrInstanceID": 8},
         {"Count": 2, "ClrInstanceID": 8, "Values": [one, one]},
         {"MethodID": "0x1", "ReJITID": "0x0", "MethodExtent": 0, "CountOfMapEntries": 2, "ILOffsets": [0, 5],

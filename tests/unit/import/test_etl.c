@@ -89,9 +89,17 @@ static void examples_of_huffman(void **state)
 {
 	uint8_t threes[256 + 7] = {[0x30] = 0x30, [0x31] = 0x23, [0x80] = 0x02, [0x8f] = 0x20, [256] = 0xa8, 0xdc,
 				   0x00,          0x00,          0xff,          0x26,          0x01};
+	/* Symbols of 5 and 4 bits: a to u, v to z and the end. */
+	uint8_t alphabet[256 + 20] = {
+		[0x30] = 0x50, [0x3b] = 0x45, [0x3c] = 0x44, [0x3d] = 0x04, [0x80] = 0x04, [256] = 0xd8, 0x52,
+		0x3e,          0xd7,          0x94,          0x11,          0x5b,          0xe9,         0x19,
+		0x5f,          0xf9,          0xd6,          0x7c,          0xdf,          0x8d,         0x04,
+	};
 	char *abc = repeated("abc", 100);
 
 	(void)state;
+	memset(alphabet + 0x31, 0x55, 0x3b - 0x31);
+	expect(ETL_COMPRESSION_XPRESS_HUFFMAN, alphabet, sizeof(alphabet), "abcdefghijklmnopqrstuvwxyz");
 	expect(ETL_COMPRESSION_XPRESS_HUFFMAN, threes, sizeof(threes), abc);
 	free(abc);
 }
