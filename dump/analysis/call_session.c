@@ -2,8 +2,13 @@
 /* What all commands about calls begin with. */
 #include "dump/analysis/call_session.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "common/error.h"
 #include "common/message.h"
+#include "common/text.h"
+#include "common/vector.h"
 
 int dump_call_session_open(struct dump_call_session *calls, struct dump_session *session)
 {
@@ -49,4 +54,43 @@ int dump_call_session_check(const struct dump_call_session *calls, const char *o
 			   "%s: no function that ran is called '%s'; 'ptl-dump report' lists them, and patterns may "
 			   "have * and ?",
 			   option, pattern);
+}
+
+/* ---- patterns ------------------------------------------------------------------------------------ */
+
+int dump_matches(struct dump_matches *matches, uint32_t function)
+{
+	const size_t at = function == DUMP_NO_FUNCTION ? 0 : (size_t)function + 1;
+	const size_t before = matches->capacity;
+	const struct dump_function *data = dump_function(matches->calls->functions, function);
+	const int status = COMMON_VECTOR_RESERVE(matches->known, matches->capacity, at + 1, "functions");
+
+	if (status < 0)
+		return status;
+	if (matches->capacity > before)
+		memset(matches->known + before, 0, matches->capacity - before);
+	if (!matches->known[at]) {
+		const bool is = dump_function_matches(data, matches->pattern);
+
+		matches->known[at] = is ? 2 : 1;
+		if (is && matches->first &&
+		    strcmp(data->name, dump_function(matches->calls->functions, matches->first - 1)->name))
+			matches->several = true;
+		if (is && !matches->first)
+			matches->first = (uint32_t)at;
+	}
+	return matches->known[at] == 2;
+}
+
+void dump_matches_free(struct dump_matches *matches)
+{
+	free(matches->known);
+}
+
+void dump_matches_text(const struct dump_matches *matches, struct ptl_bytes *text)
+{
+	if (matches->first && !matches->several)
+		dump_function_text(dump_function(matches->calls->functions, matches->first - 1), text);
+	else
+		common_text_safe(text, matches->pattern);
 }

@@ -21,4 +21,20 @@ int dump_call_session_run(struct dump_call_session *calls, const struct dump_cal
 /* PTL_MISUSE where no function of the flow matches the pattern of that option; to be asked after the run. */
 int dump_call_session_check(const struct dump_call_session *calls, const char *option, const char *pattern);
 
+/* The functions that a pattern means, asked for each once. Set calls and pattern, zero the rest. */
+struct dump_matches {
+	const struct dump_call_session *calls;
+	const char *pattern;
+	uint8_t *known; /* by function; owned */
+	size_t capacity;
+	uint32_t first; /* one that matched, counted from 1; 0: none has */
+	bool several;   /* others have, too */
+};
+
+/* 1 or 0; PTL_NO_MEMORY. */
+int dump_matches(struct dump_matches *matches, uint32_t function);
+void dump_matches_free(struct dump_matches *matches);
+/* Appends the name of the function, or the pattern where it means several. */
+void dump_matches_text(const struct dump_matches *matches, struct ptl_bytes *text);
+
 #endif

@@ -17,5 +17,8 @@ extern const struct dump_command dump_command_diff;
 extern const struct dump_command dump_command_lint;
 extern const struct dump_command dump_command_verify;
 extern const struct dump_command dump_command_calls;
+extern const struct dump_command dump_command_report;
+extern const struct dump_command dump_command_graph;
+extern const struct dump_command dump_command_latency;
 
 #endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-dump report: what functions, images, lines, processes or threads took. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/text.h"
+#include "dump/analysis/call_report.h"
+#include "dump/command/commands.h"
+#include "dump/print/table.h"
+
+struct report_options {
+	struct dump_options shared; /* first: see dump/session/command.h */
+	enum dump_report_by by;
+	unsigned sort;
+	uint64_t limit;
+};
+
+static const char *const by_names[] = {
+	[DUMP_REPORT_FUNCTION] = "function", [DUMP_REPORT_IMAGE] = "image",   [DUMP_REPORT_LINE] = "line",
+	[DUMP_REPORT_PROCESS] = "process",   [DUMP_REPORT_THREAD] = "thread", NULL,
+};
+
+static const struct common_option own_options[] = {
+	{"", 0, NULL, "What is shown:"},
+	{"by", 'b', "WHAT", "What a row is of (default: function).",
+	 COMMON_CHOICE(struct report_options, by, by_names)},
+	{"sort", 's', "ORDER", "Largest first of this; self and total are of instructions (default: self).",
+	 COMMON_CHOICE(struct report_options, sort, dump_report_orders)},
+	{"limit", 'n', "N", "The first N rows.", COMMON_NUMBER(struct report_options, limit, 1, UINT64_MAX)},
+	{NULL},
+};
+
+struct report_run {
+	struct dump_session *session;
+	const struct report_options *options;
+	const struct dump_call_session *calls;
+	const struct dump_report *report;
+	const struct dump_report_row *sum;
+	bool has_calls; /* lines have no calls, and nothing but instructions of their own */
+	bool timed;
+};
+
+static const char *process_name(const struct report_run *run, const struct dump_report_row *row)
+{
+	return row->process == FLOW_NONE ? "" : flow_timeline_process(run->calls->timeline, row->process)->name;
+}
+
+static bool is_wanted(const struct report_run *run, const struct dump_report_row *row)
+{
+	return !row->image || dump_filter_wants_image(&run->session->options->filter, row->image);
+}
+
+/* ---- text ---------------------------------------------------------------------------------------- */
+
+static size_t choose_columns(const struct report_run *run, struct dump_column columns[DUMP_COLUMNS_MAX])
+{
+	static const struct dump_column calls[] = {{"CALLS", true}, {"TOTAL INSNS", true}, {"%", true}};
+	static const struct dump_column self[] = {{"SELF INSNS", true}, {"%", true}};
+	static const struct dump_column times[] = {{"TOTAL TIME", true}, {"%", true}, {"SELF TIME", true}, {"%", true}};
+	static const struct {
+		const char *first, *second;
+	} names[] = {
+		[DUMP_REPORT_FUNCTION] = {"FUNCTION", "IMAGE"},
+		[DUMP_REPORT_IMAGE] = {"IMAGE", NULL},
+		[DUMP_REPORT_LINE] = {"LINE", NULL},
+		[DUMP_REPORT_PROCESS] = {"PID", "NAME"},
+		[DUMP_REPORT_THREAD] = {"TID", "NAME"},
+	};
+	size_t count = 0;
+
+	for (size_t i = 0; run->has_calls && i < sizeof(calls) / sizeof(calls[0]); i++)
+		columns[count++] = calls[i];
+	for (size_t i = 0; i < sizeof(self) / sizeof(self[0]); i++)
+		columns[count++] = self[i];
+	for (size_t i = 0; run->timed && i < sizeof(times) / sizeof(times[0]); i++)
+		columns[count++] = times[i];
+	columns[count++] = (struct dump_column){names[run->options->by].first, false};
+	if (names[run->options->by].second)
+		columns[count++] = (struct dump_column){names[run->options->by].second, false};
+	return count;
+}
+
+static void number_cells(struct dump_table *table, uint64_t value, uint64_t of)
+{
+	common_text_count(&table->text, value);
+	dump_cell_text(table, DUMP_STYLE_PLAIN);
+	common_text_share(&table->text, value, of);
+	dump_cell_text(table, DUMP_STYLE_DIM);
+}
+
+static void time_cells(struct dump_table *table, uint64_t value, uint64_t of)
+{
+	common_text_duration(&table->text, value);
+	dump_cell_text(table, DUMP_STYLE_PLAIN);
+	common_text_share(&table->text, value, of);
+	dump_cell_text(table, DUMP_STYLE_DIM);
+}
+
+static void id_cell(struct dump_table *table, uint32_t id, uint32_t cpu)
+{
+	if (id != PTL_NO_ID)
+		dump_cell_format(table, DUMP_STYLE_BOLD, "%" PRIu32, id);
+	else if (cpu != PTL_NO_CPU)
+		dump_cell_format(table, DUMP_STYLE_BOLD, "cpu %" PRIu32, cpu);
+	else
+		dump_cell(table, DUMP_STYLE_BOLD, "-");
+}
+
+static void name_cells(struct dump_table *table, const struct report_run *run, const struct dump_report_row *row)
+{
+	const struct dump_function *function = dump_function(run->calls->functions, row->function);
+
+	switch (run->options->by) {
+	case DUMP_REPORT_FUNCTION:
+		dump_function_text(function, &table->text);
+		dump_cell_text(table, DUMP_STYLE_BOLD);
+		dump_cell(table, DUMP_STYLE_PLAIN, function->image);
+		break;
+	case DUMP_REPORT_IMAGE:
+		dump_cell(table, DUMP_STYLE_BOLD, *row->image ? row->image : "[no image]");
+		break;
+	case DUMP_REPORT_PROCESS:
+		id_cell(table, row->pid, row->cpu);
+		dump_cell(table, DUMP_STYLE_PLAIN, process_name(run, row));
+		break;
+	case DUMP_REPORT_THREAD:
+		id_cell(table, row->tid, row->cpu);
+		dump_cell(table, DUMP_STYLE_PLAIN, process_name(run, row));
+		break;
+	default:
+		common_text_safe(&table->text, row->name);
+		if (row->line)
+			common_text_format(&table->text, ":%" PRIu32, row->line);
+		dump_cell_text(table, DUMP_STYLE_BOLD);
+		break;
+	}
+}
+
+static void text_row(struct dump_table *table, const struct report_run *run, const struct dump_report_row *row)
+{
+	const struct dump_report_row *sum = run->sum;
+
+	if (run->has_calls) {
+		common_text_count(&table->text, row->calls);
+		dump_cell_text(table, DUMP_STYLE_PLAIN);
+		number_cells(table, row->total_instructions, sum->self_instructions);
+	}
+	number_cells(table, row->self_instructions, sum->self_instructions);
+	if (run->timed) {
+		time_cells(table, row->total_time, sum->self_time);
+		time_cells(table, row->self_time, sum->self_time);
+	}
+	name_cells(table, run, row);
+}
+
+static int text_output(const struct report_run *run)
+{
+	struct dump_column columns[DUMP_COLUMNS_MAX];
+	struct dump_table table = {.columns = columns, .column_count = choose_columns(run, columns)};
+	const uint64_t limit = run->options->limit ? run->options->limit : UINT64_MAX;
+	uint64_t shown = 0;
+
+	for (size_t i = 0; i < run->report->count && shown < limit; i++) {
+		if (!is_wanted(run, &run->report->rows[i]))
+			continue;
+		text_row(&table, run, &run->report->rows[i]);
+		shown++;
+	}
+	return dump_table_print(&table, run->session);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+static void json_names(const struct report_run *run, const struct dump_report_row *row)
+{
+	const struct dump_function *function = dump_function(run->calls->functions, row->function);
+	struct common_json *json = &run->session->json_out;
+
+	switch (run->options->by) {
+	case DUMP_REPORT_FUNCTION:
+		common_json_string(json, "function", *function->name ? function->name : NULL);
+		common_json_string(json, "image", *function->path ? function->path : NULL);
+		common_json_hex(json, "address", function->address);
+		break;
+	case DUMP_REPORT_IMAGE:
+		common_json_string(json, "image", *row->image ? row->image : NULL);
+		break;
+	case DUMP_REPORT_PROCESS:
+	case DUMP_REPORT_THREAD:
+		if (row->pid != PTL_NO_ID)
+			common_json_u64(json, "pid", row->pid);
+		if (run->options->by == DUMP_REPORT_THREAD && row->tid != PTL_NO_ID)
+			common_json_u64(json, "tid", row->tid);
+		if (row->tid == PTL_NO_ID && row->cpu != PTL_NO_CPU)
+			common_json_u64(json, "cpu", row->cpu);
+		common_json_string(json, "name", process_name(run, row));
+		break;
+	default:
+		common_json_string(json, "file", row->name);
+		if (row->line)
+			common_json_u64(json, "line", row->line);
+		break;
+	}
+}
+
+static int json_output(const struct report_run *run)
+{
+	struct common_json *json = &run->session->json_out;
+	const uint64_t limit = run->options->limit ? run->options->limit : UINT64_MAX;
+	uint64_t shown = 0;
+
+	for (size_t i = 0; i < run->report->count && shown < limit; i++) {
+		const struct dump_report_row *row = &run->report->rows[i];
+
+		if (!is_wanted(run, row))
+			continue;
+		common_json_object(json, NULL);
+		json_names(run, row);
+		if (run->has_calls) {
+			common_json_u64(json, "calls", row->calls);
+			common_json_u64(json, "total_instructions", row->total_instructions);
+		}
+		common_json_u64(json, "self_instructions", row->self_instructions);
+		if (run->timed) {
+			common_json_u64(json, "total_time", row->total_time);
+			common_json_u64(json, "self_time", row->self_time);
+		}
+		common_json_object_end(json);
+		common_json_line(json);
+		shown++;
+	}
+	return 0;
+}
+
+/* ---- both ---------------------------------------------------------------------------------------- */
+
+static int count_lines(struct dump_call_session *calls, struct dump_report *report)
+{
+	struct flow_sources *sources = NULL;
+	int status = flow_sources_open(calls->session->trace, calls->timeline, &sources);
+
+	if (status == 0)
+		status = dump_report_lines(report, sources);
+	flow_sources_close(sources);
+	return status;
+}
+
+static int count_calls(struct dump_call_session *calls, struct dump_report *report)
+{
+	struct dump_call_observer observer = dump_report_observer;
+
+	observer.context = report;
+	return dump_call_session_run(calls, &observer);
+}
+
+static int show_report(struct dump_call_session *calls, const struct report_options *options)
+{
+	struct dump_report report = {.by = options->by, .calls = calls};
+	const bool by_line = options->by == DUMP_REPORT_LINE;
+	struct report_run run = {
+		.session = calls->session,
+		.options = options,
+		.calls = calls,
+		.report = &report,
+		.sum = &report.sum,
+		.has_calls = !by_line,
+	};
+	int status = by_line ? count_lines(calls, &report) : count_calls(calls, &report);
+
+	run.timed = report.timed;
+	if (status == 0) {
+		dump_report_sort(&report, options->sort);
+		status = options->shared.json ? json_output(&run) : text_output(&run);
+	}
+	dump_report_free(&report);
+	return status;
+}
+
+static int run(struct dump_session *session)
+{
+	struct dump_call_session calls;
+	bool *wanted = NULL;
+	int status = dump_call_session_open(&calls, session);
+
+	/* Says where --image means none. */
+	if (status == 0)
+		status = dump_session_images(session, calls.timeline, &wanted);
+	free(wanted);
+	if (status == 0)
+		status = show_report(&calls, (const struct report_options *)session->options);
+	dump_call_session_close(&calls);
+	return status;
+}
+
+static const char examples[] = "ptl-dump report build.ptl | head -20       which functions ran most\n"
+			       "ptl-dump report --sort total-time a.ptl\n"
+			       "ptl-dump report --by image --process gzip a.ptl\n"
+			       "ptl-dump report --by line -n 20 a.ptl      the most frequent source lines\n"
+			       "ptl-dump report --json a.ptl | jq -r 'select(.calls > 1000).function'";
+
+const struct dump_command dump_command_report = {
+	.name = "report",
+	.summary = "calls, instructions and time of functions, images, lines, threads",
+	.details = "Shows how often functions were called and how many instructions and how much time they took, "
+		   "by themselves and with all that they called; or the same of images, processes or threads. "
+		   "Recursion is counted once.",
+	.examples = examples,
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE |
+		 DUMP_TAKES_NAMES,
+	.options = own_options,
+	.options_size = sizeof(struct report_options),
+	.run = run,
+};
