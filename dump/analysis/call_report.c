@@ -233,10 +233,24 @@ static int compare_rows(const void *a_, const void *b_, void *context)
 	return order ? order : compare_names(sorting->report, a, b);
 }
 
+/* A function that only led to another one, which the calls were counted for then. */
+static bool is_nothing(const struct dump_report_row *row)
+{
+	return !row->calls && !row->total_instructions && !row->self_instructions && !row->total_time;
+}
+
 void dump_report_sort(struct dump_report *report, unsigned order)
 {
 	struct sorting sorting = {report, order};
+	size_t count = 0;
 
+	for (size_t i = 0; i < report->count; i++) {
+		if (is_nothing(&report->rows[i]))
+			free(report->rows[i].name);
+		else
+			report->rows[count++] = report->rows[i];
+	}
+	report->count = count;
 	/* Instructions are exact, time is not. */
 	if (order == SELF)
 		sorting.order = SELF_INSTRUCTIONS;

@@ -52,6 +52,7 @@ int dump_report_lines(struct dump_report *report, struct flow_sources *sources);
 
 /* The orders of rows, by name of --sort; each ends with names, so that equal rows have an order, too. */
 extern const char *const dump_report_orders[];
+/* Rows without anything go. Nothing is added afterwards. */
 void dump_report_sort(struct dump_report *report, unsigned order);
 
 #endif

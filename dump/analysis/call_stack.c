@@ -107,10 +107,13 @@ static unsigned flags_of(const struct fold *fold, uint32_t function)
 	return frame_flags(dump_function(fold->fold->functions, function)->flags);
 }
 
-/* Of a call that leads out of what is traced. */
-static unsigned outside(const struct fold *fold)
+/* What the transfer says of a call. */
+static unsigned call_flags(const struct fold *fold)
 {
-	return fold->transfer->flags & DUMP_TRANSFER_OUTSIDE ? DUMP_CALL_OUTSIDE : 0;
+	const unsigned flags = fold->transfer->flags;
+
+	return (flags & DUMP_TRANSFER_OUTSIDE ? DUMP_CALL_OUTSIDE : 0) |
+	       (flags & DUMP_TRANSFER_START ? 0 : DUMP_CALL_MIDWAY);
 }
 
 /* The function of a place; where it has no name, the one that begins there. */
@@ -437,7 +440,8 @@ static int resolve(const struct fold *fold, struct dump_frame *frame)
 		return status;
 	frame->function = function;
 	frame->entry = fold->transfer->to;
-	frame->flags = (frame->flags & ~DUMP_CALL_STUB) | flags_of(fold, function) | outside(fold);
+	frame->flags = (frame->flags & ~(DUMP_CALL_STUB | DUMP_CALL_MIDWAY)) | flags_of(fold, function) |
+		       (call_flags(fold) & DUMP_CALL_OUTSIDE);
 	count_unwound(fold->thread->stack);
 	return observer->rename ? observer->rename(observer->context, fold->thread, frame) : 0;
 }
@@ -453,20 +457,22 @@ static int tail_call(const struct fold *fold)
 
 	if (status == 0)
 		status = pop(fold, 0);
-	return status == 0 ? push(fold, function, return_address, kept | DUMP_CALL_TAIL | outside(fold)) : status;
+	return status == 0 ? push(fold, function, return_address,
+				  kept | DUMP_CALL_TAIL | (call_flags(fold) & DUMP_CALL_OUTSIDE))
+			   : status;
 }
 
 /*
- * Whether the frame is that of an entry of a PLT that has no symbol: some instructions, and a jump through a table to
- * another file.
+ * Whether the frame is that of an entry of a PLT that has no symbol: some instructions (more where it first asks for the
+ * address), and a jump through a table to another file.
  */
+#define STUB_INSTRUCTIONS 8
+
 static bool is_nameless_stub(const struct fold *fold, const struct dump_frame *frame)
 {
-	return !frame->children && fold->transfer->flags & DUMP_TRANSFER_INDIRECT &&
+	return frame->flags & DUMP_CALL_MIDWAY && !frame->children && fold->transfer->flags & DUMP_TRANSFER_INDIRECT &&
 	       fold->transfer->flags & DUMP_TRANSFER_FOREIGN &&
-	       fold->thread->stack->instructions - frame->instructions <= 4 &&
-	       dump_function(fold->fold->functions, frame->function)->flags & DUMP_FUNCTION_NAMELESS &&
-	       frame->return_address;
+	       fold->thread->stack->instructions - frame->instructions <= STUB_INSTRUCTIONS;
 }
 
 /* Whether a stub leads there, and not only to what looks up the address of its function. */
@@ -474,7 +480,7 @@ static bool is_end_of_stub(const struct fold *fold)
 {
 	const struct dump_transfer *transfer = fold->transfer;
 
-	return transfer->function != DUMP_NO_FUNCTION &&
+	return transfer->flags & DUMP_TRANSFER_START &&
 	       !(dump_function(fold->fold->functions, transfer->function)->flags & DUMP_FUNCTION_STUB);
 }
 
@@ -891,7 +897,7 @@ int dump_calls_take(const struct dump_call_fold *calls, struct dump_call_thread 
 		fold.transfer = transfer;
 		dump_calls_pass(thread, transfer->instructions, transfer->time);
 		if (transfer->kind == DUMP_TRANSFER_CALL)
-			status = push(&fold, transfer->function, transfer->address, outside(&fold));
+			status = push(&fold, transfer->function, transfer->address, call_flags(&fold));
 		else if (transfer->kind == DUMP_TRANSFER_RETURN)
 			status = take_return(&fold);
 		else

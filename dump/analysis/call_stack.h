@@ -23,8 +23,9 @@
 #define DUMP_CALL_THUNK 0x1000u
 #define DUMP_CALL_UNWINDS 0x2000u
 #define DUMP_CALL_FINDER 0x4000u
-/* Whether what is told of a call was not seen in the flow as such. */
-#define DUMP_CALL_DOUBTFUL (DUMP_CALL_INFERRED | DUMP_CALL_LOST)
+#define DUMP_CALL_MIDWAY 0x8000u /* where it was called no symbol begins */
+/* What is told of a call; the rest is for those who follow the flow. */
+#define DUMP_CALL_SHOWN 0x1ffu
 
 /* What went by while a thread did not run the code that its trace has. */
 struct dump_absence {

@@ -187,7 +187,7 @@ static int enter(void *context, struct dump_call_thread *thread, struct dump_fra
 	record->function = frame->function;
 	record->depth = depth;
 	record->stack = thread->stack->number;
-	record->flags = (uint16_t)frame->flags;
+	record->flags = (uint16_t)(frame->flags & DUMP_CALL_SHOWN);
 	return 0;
 }
 
@@ -252,7 +252,7 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 	record->instructions = frame->instructions;
 	record->self_instructions = frame->instructions - frame->child_instructions;
 	record->children = frame->children;
-	record->flags = (uint16_t)frame->flags;
+	record->flags = (uint16_t)(frame->flags & DUMP_CALL_SHOWN);
 	if (frame->user & IS_BELOW)
 		return 0;
 	index = (size_t)frame->user;
@@ -289,7 +289,7 @@ static int come_below(void *context, struct dump_call_thread *thread, struct dum
 	record->function = frame->function;
 	record->depth = -(int32_t)*belows;
 	record->stack = thread->stack->number;
-	record->flags = (uint16_t)frame->flags;
+	record->flags = (uint16_t)(frame->flags & DUMP_CALL_SHOWN);
 	return 0;
 }
 

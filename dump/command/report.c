@@ -24,7 +24,7 @@ static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
 	{"by", 'b', "WHAT", "What a row is of (default: function).",
 	 COMMON_CHOICE(struct report_options, by, by_names)},
-	{"sort", 's', "ORDER", "Largest first of this; self and total are of instructions (default: self).",
+	{"sort", 0, "ORDER", "Largest first of this; self and total are of instructions (default: self).",
 	 COMMON_CHOICE(struct report_options, sort, dump_report_orders)},
 	{"limit", 'n', "N", "The first N rows.", COMMON_NUMBER(struct report_options, limit, 1, UINT64_MAX)},
 	{NULL},

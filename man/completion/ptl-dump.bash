@@ -37,7 +37,14 @@ _ptl_dump()
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-dump "$command" --completion-words="${option#--}")" -- "$current")
 		return
 		;;
-	-d | --depth | -f | --function | --from | --until | -n | --tail | --min-time | --min-instructions)
+	-b)
+		option=--by
+		;;&
+	-b | --by | --sort)
+		mapfile -t COMPREPLY < <(compgen -W "$(ptl-dump "$command" --completion-words="${option#--}")" -- "$current")
+		return
+		;;
+	--slowest | -d | --depth | -f | --function | --from | --until | -n | --tail | --min-time | --min-instructions)
 		return
 		;;
 	--pid | --process | -t | --tid | -c | --cpu | --time | --last | -i | --image | -j | --jobs | -g | --gaps | --max-expansion | -p | --provider | \

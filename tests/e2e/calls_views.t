@@ -1,0 +1,220 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# ptl-dump calls, report, graph and latency: they agree with each other, with stats, and with what programs are known to do.
+import collections
+import json
+import os
+import re
+import shutil
+
+from scratch_test import BIN, DUMP, check, path, plan, run, skip
+
+PROGRAMS = os.environ["PTL_PROGRAMS"]
+
+
+def record(output, *command, options=()):
+    done = run(os.path.join(BIN, "ptl-record"), "-q", "-f", "-o", output, *options, "--", *command)
+    if done.returncode:
+        raise SystemExit(f"Bail out! {command}: {done.stderr}")
+
+
+def dump(*arguments):
+    done = run(DUMP, *arguments)
+    if done.returncode:
+        raise SystemExit(f"Bail out! {arguments}: {done.stderr}")
+    return done.stdout
+
+
+def objects(*arguments):
+    return [json.loads(line) for line in dump(*arguments).splitlines()]
+
+
+def calls_of(*arguments):
+    return [line for line in objects("calls", "--json", *arguments) if line["type"] == "call"]
+
+
+def key(line):
+    return line["function"], line["image"], line["address"]
+
+
+def lines_of(text):
+    """(depth, name, rest) of what calls shows as text."""
+    found = []
+    for line in text.splitlines():
+        match = re.match(r"^.{70}(?P<calls>.{7})  (?P<indent> *)(?P<name>\S+)(?P<rest>.*)$", line)
+        if match and match["calls"].strip().isdigit():
+            found.append((len(match["indent"]) // 2, match["name"], match["rest"].strip()))
+    return found
+
+
+# ---- tail calls, and calls that are folded --------------------------------------------------------------
+
+record("kinds.ptl", os.path.join(PROGRAMS, "call_kinds"))
+shown = [line for line in lines_of(dump("calls", "-f", "main", "-d", "3", "kinds.ptl")) if line[1] != "_dl_fixup"]
+until = [at for at, line in enumerate(shown) if line[1].endswith("printf")]
+check("tail calls stand in place of their callers, and calls that are alike are one line", until and shown[:until[0]] == [
+    (0, "main", "(call_kinds)"),
+    (1, "counted", "x 5"),
+    (1, "start_of_chain", ""),
+    (1, "middle_of_chain", "[tail-call]"),
+    (1, "last_of_chain", "[tail-call]"),
+    (2, "counted", ""),
+    (1, "with_condition", "x 2"),
+    (1, "last_of_chain", "[tail-call]"),
+    (2, "counted", ""),
+    (1, "by_pointer", ""),
+    (1, "last_of_chain", "[tail-call]"),
+    (2, "counted", ""),
+], *shown)
+check("a PLT entry is its function, found by the dynamic linker or not", until and shown[until[0]][0] == 1 and
+      shown[until[0]][2] == "(libc.so.6)" and not any("plt" in line[1] for line in shown), shown[-3:])
+
+# ---- the same sums everywhere ------------------------------------------------------------------------------
+
+
+def agree(name, trace):
+    instructions = json.loads(dump("stats", "--json", trace))["instructions"]
+    every = calls_of("--no-fold", trace)
+    rows = objects("report", "--json", trace)
+    for by in "function", "image", "process", "thread":
+        got = sum(row["self_instructions"] for row in (rows if by == "function" else objects(
+            "report", "--by", by, "--json", trace)))
+        check(f"{name}: by {by}, instructions add up to those of stats", got == instructions, got, instructions)
+    got = sum(row["self_instructions"] for row in objects("report", "--by", "line", "--json", trace))
+    check(f"{name}: by line too", got == instructions, got, instructions)
+    got = sum(line["self_instructions"] for line in every)
+    check(f"{name}: so do those of calls", got == instructions, got, instructions)
+
+    calls, own, total = collections.Counter(), collections.Counter(), collections.Counter()
+    above = {}
+    for line in every:
+        stack = above.setdefault((line["pid"], line["tid"], line.get("stack", 0)), [])
+        del stack[line["depth"]:]
+        calls[key(line)] += "inferred" not in line["marks"]
+        own[key(line)] += line["self_instructions"]
+        if key(line) not in stack:
+            total[key(line)] += line["instructions"]
+        stack.append(key(line))
+    report = {key(row): row for row in rows}
+    check(f"{name}: report counts the calls that calls shows", all(
+        calls[k] == row["calls"] for k, row in report.items()) and set(calls) == set(report))
+    check(f"{name}: and their own instructions", all(own[k] == row["self_instructions"] for k, row in report.items()))
+    return every, report, total
+
+
+record("calls.ptl", os.path.join(PROGRAMS, "calls"), "calls.log", os.path.join(PROGRAMS, "libcalls.so"))
+every, report, total = agree("calls", "calls.ptl")
+with open(path("calls.log")) as log:
+    logged = collections.Counter(int(line.split()[4], 16) for line in log if "libcalls" not in line)
+got = {int(row["address"], 16): row["calls"] for row in report.values() if row["image"].endswith("/calls")}
+check("report counts the calls that a program logs of itself", all(
+    got.get(address) == count for address, count in logged.items()), logged, got)
+names = {row["function"]: row for row in report.values() if row["image"].endswith("/calls")}
+check("recursion is counted once", names["fibonacci"]["total_instructions"] == total[key(names["fibonacci"])] <
+      names["everything"]["total_instructions"], names["fibonacci"])
+
+for jobs in "1", "2", "8":
+    for command in (["report"], ["report", "--by", "line"], ["graph", "fibonacci"], ["latency", "fibonacci"],
+                    ["calls"], ["calls", "--min-instructions", "100"]):
+        check(f"{' '.join(command)} -j{jobs} gives the same bytes",
+              dump(*command, "-j", jobs, "calls.ptl") == dump(*command, "calls.ptl"))
+
+folded = calls_of("calls.ptl")
+check("folding loses no instructions", sum(line["instructions"] for line in folded if line["depth"] == 0) ==
+      sum(line["instructions"] for line in every if line["depth"] == 0) and len(folded) < len(every))
+
+# ---- which calls are shown -----------------------------------------------------------------------------------
+
+check("--depth", calls_of("--no-fold", "--depth", "3", "calls.ptl") == [line for line in every if line["depth"] < 3])
+check("--min-instructions", [
+    key(line) for line in calls_of("--no-fold", "--min-instructions", "5000", "calls.ptl")] == [
+        key(line) for line in every if line["instructions"] >= 5000])
+check("--min-time", [
+    key(line) for line in calls_of("--no-fold", "--min-time", "50us", "calls.ptl")] == [
+        key(line) for line in every if line.get("duration", 0) >= 50000])
+main = calls_of("--no-fold", "--function", "sort", "calls.ptl")
+check("--function shows its subtree", main[0]["function"] == "sort" and main[0]["depth"] == 0 and
+      all(line["depth"] > 0 for line in main[1:]) and sum(line["function"] == "compare" for line in main) > 100, main[:3])
+first = next(i for i, line in enumerate(every) if line["function"] == "catcher")
+last = next(i for i, line in enumerate(every) if line["function"] == "signals")
+thread = [line for line in every if line["tid"] == every[first]["tid"]]
+between = calls_of("--no-fold", "--from", "catcher", "--until", "signals", "--tid", str(every[first]["tid"]), "calls.ptl")
+first = next(i for i, line in enumerate(thread) if line["function"] == "catcher")
+last = next(i for i, line in enumerate(thread) if line["function"] == "signals")
+check("--from and --until", between == thread[first:last], len(between), last - first)
+tail = calls_of("--no-fold", "--tail", "5", "--tid", str(every[0]["tid"]), "calls.ptl")
+check("--tail shows the last lines and what they lie in", tail[-5:] == thread[-5:] and len(tail) < 40 and
+      tail[0]["depth"] == 0, len(tail))
+images = {line["image"] for line in calls_of("--image", "libcalls.so", "calls.ptl")}
+check("--image", len(images) == 1 and images.pop().endswith("libcalls.so"), images)
+wrong = run(DUMP, "calls", "--function", "no_such_function", "calls.ptl")
+check("a function that is not there is an error that says what to do", wrong.returncode == 2 and
+      "ptl-dump report" in wrong.stderr, wrong.stderr)
+
+# ---- graph and latency ---------------------------------------------------------------------------------------
+
+rows = objects("graph", "--json", "--depth", "0", "fibonacci", "calls.ptl")
+callers = [row for row in rows if row["type"] == "caller"]
+callees = [row for row in rows if row["type"] == "callee"]
+direct = collections.Counter()
+above = {}
+for line in every:
+    stack = above.setdefault((line["tid"], line.get("stack", 0)), [])
+    del stack[line["depth"]:]
+    if line["function"] == "fibonacci" and stack:
+        direct[stack[-1]] += 1
+    stack.append(line["function"])
+check("graph: callers are those of calls", {row["function"]: row["calls"] for row in callers if row["depth"] == 1} ==
+      direct, callers[:4], direct)
+check("graph: both trees begin with the function", callers[0]["calls"] == callees[0]["calls"] ==
+      names["fibonacci"]["calls"] and callers[0]["total_instructions"] == callees[0]["total_instructions"] ==
+      names["fibonacci"]["total_instructions"], callers[0], callees[0])
+check("graph: instructions of all callees add up", sum(row["self_instructions"] for row in callees) ==
+      callees[0]["total_instructions"], callees[:5])
+
+whole = sorted(line["instructions"] for line in every if line["function"] == "fibonacci")
+got = json.loads(dump("latency", "--json", "--instructions", "-n", "4", "fibonacci", "calls.ptl"))
+check("latency counts the calls", got["calls"] == len(whole) and got["sum"] == sum(whole) and
+      got["least"] == whole[0] and got["most"] == whole[-1], got)
+for name, share in ("p50", 0.5), ("p90", 0.9), ("p99", 0.99):
+    exact = whole[max(int(len(whole) * share + 0.999999) - 1, 0)]
+    check(f"latency: {name} is right to within a 128th", exact <= got[name] <= exact * (1 + 1 / 128), exact, got[name])
+check("latency: the histogram has all calls", sum(row["calls"] for row in got["histogram"]) == len(whole))
+check("latency: the slowest are the slowest", [call["instructions"] for call in got["slowest"]] == whole[-1:-5:-1], got)
+check("latency: callers have all calls", sum(row["calls"] for row in got["callers"]) == len(whole))
+timed = json.loads(dump("latency", "--json", "fibonacci", "calls.ptl"))
+check("latency: what time went to adds up", sum(timed["spent"].values()) == timed["sum"] and all(
+    sum(call["spent"].values()) == call["duration"] for call in timed["slowest"]), timed["spent"])
+
+# ---- without times ---------------------------------------------------------------------------------------------
+
+record("untimed.ptl", os.path.join(PROGRAMS, "call_kinds"), options=["--timing=none"])
+untimed = run(DUMP, "latency", "counted", "untimed.ptl")
+check("without times latency says what to do", "--instructions" in untimed.stderr or
+      "CALLS" in untimed.stdout, untimed.stderr)
+
+# ---- events in their places ------------------------------------------------------------------------------------
+
+text = dump("calls", "--events", "--depth", "2", "kinds.ptl")
+check("--events shows events between calls", "** " in text, text[:500])
+check("with --json as objects of the same list", any(
+    line["type"] == "event" for line in objects("calls", "--events", "--json", "--depth", "2", "kinds.ptl")))
+
+# ---- real programs ---------------------------------------------------------------------------------------------
+
+for name, command in {
+        "gzip": ["gzip", "-c", "calls.log"],
+        "sh": ["sh", "-c", "for i in 1 2 3; do echo $i; done | cat; (exit 3); :"],
+        "perl": ["perl", "-e", "print join ' ', sort map { $_ * 7 % 31 } 1..200"],
+        "sqlite3": ["sqlite3", ":memory:", "create table t(a); insert into t values(1),(2); select sum(a) from t;"],
+}.items():
+    if not shutil.which(command[0]):
+        skip(f"{name}: calls balance", f"there is no {name}")
+        continue
+    record("real.ptl", *command)
+    lines, _, _ = agree(name, "real.ptl")
+    marks = collections.Counter(mark for line in lines for mark in line["marks"])
+    check(f"{name}: calls balance", marks["lost"] == 0 and marks["new-stack"] == 0 and
+          marks["unfinished"] < 50 * len({line["pid"] for line in lines}), marks)
+
+plan()
