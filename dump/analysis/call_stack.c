@@ -92,19 +92,24 @@ static struct dump_frame *room(struct dump_call_thread *thread)
 
 /* ---- frames come and go -------------------------------------------------------------------------- */
 
-static unsigned frame_flags(unsigned function_flags)
+/* Of the function that the flow has come to. */
+static unsigned flags_of(const struct fold *fold)
 {
-	return (function_flags & DUMP_FUNCTION_STUB ? DUMP_CALL_STUB : 0) |
-	       (function_flags & DUMP_FUNCTION_TWICE ? DUMP_CALL_TWICE : 0) |
-	       (function_flags & DUMP_FUNCTION_SWITCH ? DUMP_CALL_SWITCH : 0) |
-	       (function_flags & DUMP_FUNCTION_THUNK ? DUMP_CALL_THUNK : 0) |
-	       (function_flags & DUMP_FUNCTION_UNWINDS ? DUMP_CALL_UNWINDS : 0) |
-	       (function_flags & DUMP_FUNCTION_FINDER ? DUMP_CALL_FINDER : 0);
-}
+	static const struct {
+		unsigned function, call;
+	} pairs[] = {
+		{DUMP_FUNCTION_STUB, DUMP_CALL_STUB},       {DUMP_FUNCTION_TWICE, DUMP_CALL_TWICE},
+		{DUMP_FUNCTION_SWITCH, DUMP_CALL_SWITCH},   {DUMP_FUNCTION_THUNK, DUMP_CALL_THUNK},
+		{DUMP_FUNCTION_UNWINDS, DUMP_CALL_UNWINDS}, {DUMP_FUNCTION_FINDER, DUMP_CALL_FINDER},
+	};
+	const unsigned function_flags = fold->transfer->function_flags;
+	unsigned flags = 0;
 
-static unsigned flags_of(const struct fold *fold, uint32_t function)
-{
-	return frame_flags(dump_function(fold->fold->functions, function)->flags);
+	if (__builtin_expect(!function_flags, 1))
+		return 0;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		flags |= function_flags & pairs[i].function ? pairs[i].call : 0;
+	return flags;
 }
 
 /* What the transfer says of a call. */
@@ -171,7 +176,7 @@ static int push(const struct fold *fold, uint32_t function, uint64_t return_addr
 		.serial = ++thread->serial,
 		.entry = fold->transfer->to,
 		.function = function,
-		.flags = flags | flags_of(fold, function),
+		.flags = flags | flags_of(fold),
 	};
 	thread->budget += BUDGET_EACH;
 	count_unwound(stack);
@@ -440,7 +445,7 @@ static int resolve(const struct fold *fold, struct dump_frame *frame)
 		return status;
 	frame->function = function;
 	frame->entry = fold->transfer->to;
-	frame->flags = (frame->flags & ~(DUMP_CALL_STUB | DUMP_CALL_MIDWAY)) | flags_of(fold, function) |
+	frame->flags = (frame->flags & ~(DUMP_CALL_STUB | DUMP_CALL_MIDWAY)) | flags_of(fold) |
 		       (call_flags(fold) & DUMP_CALL_OUTSIDE);
 	count_unwound(fold->thread->stack);
 	return observer->rename ? observer->rename(observer->context, fold->thread, frame) : 0;
@@ -480,8 +485,7 @@ static bool is_end_of_stub(const struct fold *fold)
 {
 	const struct dump_transfer *transfer = fold->transfer;
 
-	return transfer->flags & DUMP_TRANSFER_START &&
-	       !(dump_function(fold->fold->functions, transfer->function)->flags & DUMP_FUNCTION_STUB);
+	return transfer->flags & DUMP_TRANSFER_START && !(transfer->function_flags & DUMP_FUNCTION_STUB);
 }
 
 /* Back to a place in a function that has called, not by a return: longjmp, or to the handler of an exception. */

@@ -257,7 +257,8 @@ int dump_functions_place(struct dump_function_table *table, uint32_t image, uint
 	}
 	key.file = table->file_of_image[image];
 	key.address = flow_image_address(flow_timeline_image(table->timeline, image), start);
-	return number_of(table, &key, image, span.name, size, flags_of(&span), &place->function);
+	place->flags = flags_of(&span);
+	return number_of(table, &key, image, span.name, size, place->flags, &place->function);
 }
 
 int dump_functions_nameless(struct dump_function_table *table, uint32_t process, uint32_t image, uint64_t address,

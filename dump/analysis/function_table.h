@@ -35,6 +35,7 @@ struct dump_code_place {
 	uint64_t start;       /* where the symbol begins */
 	uint32_t image;       /* index in the timeline, FLOW_NONE */
 	uint32_t function;    /* DUMP_NO_FUNCTION: no symbol covers it */
+	unsigned flags;       /* DUMP_FUNCTION_* of it */
 };
 
 struct dump_function_table;

@@ -32,6 +32,8 @@ struct walk {
 	struct dump_place_cache *cache;
 	const struct flow_segment *segment;
 	int status;
+	const struct flow_batch *batch;
+	size_t next_mark; /* the first that has not been reached */
 };
 
 void dump_transfers_free(struct dump_transfers *transfers)
@@ -113,32 +115,35 @@ static struct dump_transfer *add(struct walk *walk)
 	return &transfers->list[transfers->count++];
 }
 
+static struct dump_transfer *put(struct walk *walk, uint8_t kind, uint32_t instructions)
+{
+	struct dump_transfer *transfer = add(walk);
+
+	if (transfer)
+		*transfer = (struct dump_transfer){
+			.time = walk->tracker->time,
+			.instructions = instructions,
+			.function = DUMP_NO_FUNCTION,
+			.image = FLOW_NONE,
+			.kind = kind,
+		};
+	return transfer;
+}
+
 /* The next transfer, with what was executed up to it; NULL where none is wanted, or after a failure. */
 static struct dump_transfer *start(struct walk *walk, uint8_t kind)
 {
 	struct dump_tracker *tracker = walk->tracker;
-	struct dump_transfer *transfer = NULL;
+	uint64_t instructions = tracker->instructions;
 
 	if (!walk->transfers || walk->status < 0)
 		return NULL;
-	do {
-		const uint32_t instructions = tracker->instructions < UINT32_MAX ? (uint32_t)tracker->instructions
-										 : UINT32_MAX;
-
-		transfer = add(walk);
-		if (!transfer)
+	tracker->instructions = 0;
+	/* More than a transfer can tell is told by some that do nothing else. */
+	for (; instructions > UINT32_MAX; instructions -= UINT32_MAX)
+		if (!put(walk, 0, UINT32_MAX))
 			return NULL;
-		*transfer = (struct dump_transfer){
-			.time = tracker->time,
-			.instructions = instructions,
-			.function = DUMP_NO_FUNCTION,
-			.image = FLOW_NONE,
-			.kind = 0,
-		};
-		tracker->instructions -= instructions;
-	} while (tracker->instructions);
-	transfer->kind = kind;
-	return transfer;
+	return put(walk, kind, (uint32_t)instructions);
 }
 
 /* Where calls lead there is a function, whether it has a name or not. */
@@ -160,6 +165,7 @@ static void go(struct walk *walk, uint8_t kind, unsigned flags, uint64_t address
 	transfer->to = place->address;
 	transfer->address = address;
 	transfer->image = place->place.image;
+	transfer->function_flags = (uint16_t)place->place.flags;
 	transfer->function = kind == DUMP_TRANSFER_CALL ? function_of_call(walk, place) : place->place.function;
 	transfer->flags = (uint8_t)flags;
 	if (place->place.function != DUMP_NO_FUNCTION && place->address == place->place.start)
@@ -238,15 +244,6 @@ static void land(struct walk *walk, uint32_t image, uint64_t address)
 static void forget(struct dump_tracker *tracker)
 {
 	tracker->leaving.valid = false;
-}
-
-static void take_block(struct walk *walk, const struct flow_block *block)
-{
-	struct dump_tracker *tracker = walk->tracker;
-
-	land(walk, block->image, block->ip);
-	tracker->leaving = (struct dump_leaving){block->ip + block->size, block->target, block->branch, true};
-	tracker->instructions += block->instructions;
 }
 
 /* ---- events -------------------------------------------------------------------------------------- */
@@ -389,45 +386,140 @@ static bool matters(const struct flow_event *event)
 
 /* ---- segments ------------------------------------------------------------------------------------ */
 
+/* The time of a block, which is looked up where somebody asks for it. */
+static void reach(struct walk *walk, size_t block)
+{
+	const struct flow_batch *batch = walk->batch;
+	uint64_t time = 0;
+
+	while (walk->next_mark < batch->mark_count && batch->marks[walk->next_mark].block <= block)
+		time = batch->marks[walk->next_mark++].time;
+	if (time)
+		walk->tracker->time = time;
+}
+
+/* How far flow may go without a transfer: within this span, by branches that are neither calls nor returns. */
+struct stretch {
+	uint64_t first, length;
+	uint32_t image;
+};
+
+static struct stretch stretch_of(const struct dump_tracker *tracker)
+{
+	const struct dump_code_place *place = &tracker->place;
+
+	/* An image of which there is none: no stretch. */
+	if (!tracker->placed)
+		return (struct stretch){0, 0, FLOW_NONE - 1};
+	return (struct stretch){place->first, place->last - place->first, place->image};
+}
+
+static struct dump_leaving leaving_of(const struct flow_block *block)
+{
+	return (struct dump_leaving){block->ip + block->size, block->target, block->branch, true};
+}
+
+/* Blocks one after the other, without events between; index is that of the first in the batch. */
+static void take_blocks(struct walk *walk, const struct flow_block *const *blocks, size_t count, size_t index)
+{
+	struct dump_tracker *tracker = walk->tracker;
+	struct stretch stretch = stretch_of(tracker);
+	uint8_t branch = tracker->leaving.valid ? tracker->leaving.branch : (uint8_t)FLOW_BRANCH_NONE;
+	uint64_t instructions = tracker->instructions;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct flow_block *block = blocks[i];
+
+		if (__builtin_expect(branch >= FLOW_BRANCH_CALL || block->ip - stretch.first > stretch.length ||
+					     block->image != stretch.image,
+				     0)) {
+			if (i)
+				tracker->leaving = leaving_of(blocks[i - 1]);
+			tracker->instructions = instructions;
+			reach(walk, index + i);
+			land(walk, block->image, block->ip);
+			if (walk->status < 0)
+				return;
+			stretch = stretch_of(tracker);
+			instructions = tracker->instructions;
+		}
+		branch = block->branch;
+		instructions += block->instructions;
+	}
+	tracker->instructions = instructions;
+	tracker->leaving = leaving_of(blocks[count - 1]);
+}
+
 /* The first of a segment only leaves its traces in the tracker. */
-static void take_first(struct walk *walk, const struct flow_batch_cursor *cursor)
+static void take_first(struct walk *walk, const struct flow_block *block, const struct flow_event *event)
 {
 	struct dump_tracker *tracker = walk->tracker;
 	struct dump_transfers *transfers = walk->transfers;
 
-	tracker->first = (struct dump_first){.valid = true, .is_event = !cursor->block, .time = tracker->time};
-	if (cursor->block) {
-		tracker->first.ip = cursor->block->ip;
-		tracker->first.image = cursor->block->image;
-	} else {
-		tracker->first.event = *cursor->event;
-	}
+	tracker->first = (struct dump_first){.valid = true, .is_event = !block, .time = tracker->time};
 	walk->transfers = NULL;
-	if (cursor->block)
-		take_block(walk, cursor->block);
-	else
-		take_event(walk, cursor->event);
+	if (block) {
+		tracker->first.ip = block->ip;
+		tracker->first.image = block->image;
+		land(walk, block->image, block->ip);
+		tracker->leaving = leaving_of(block);
+		tracker->instructions += block->instructions;
+	} else {
+		tracker->first.event = *event;
+		take_event(walk, event);
+	}
 	walk->transfers = transfers;
+}
+
+/* Events that stand before the block of this index. */
+static void take_events(struct walk *walk, size_t *next, size_t block)
+{
+	const struct flow_batch *batch = walk->batch;
+
+	for (; walk->status == 0 && *next < batch->event_count && batch->events[*next].before <= block; ++*next) {
+		const struct flow_event *event = &batch->events[*next];
+
+		if (!matters(event))
+			continue;
+		if (event->time)
+			walk->tracker->time = event->time;
+		if (walk->tracker->first.valid)
+			take_event(walk, event);
+		else
+			take_first(walk, NULL, event);
+	}
 }
 
 int dump_transfers_add(struct dump_transfers *transfers, struct dump_tracker *tracker, struct dump_place_cache *cache,
 		       const struct flow_segment *segment, const struct flow_batch *batch)
 {
-	struct walk walk = {transfers, tracker, cache, segment, 0};
-	struct flow_batch_cursor cursor = flow_batch_walk(batch);
+	struct walk walk = {transfers, tracker, cache, segment, 0, batch, 0};
+	size_t index = 0, next_event = 0;
 
-	while (walk.status == 0 && flow_batch_next(&cursor)) {
-		if (cursor.event && !matters(cursor.event))
-			continue;
-		if (cursor.time)
-			tracker->time = cursor.time;
-		if (!tracker->first.valid)
-			take_first(&walk, &cursor);
-		else if (cursor.block)
-			take_block(&walk, cursor.block);
-		else
-			take_event(&walk, cursor.event);
+	for (size_t r = 0; walk.status == 0 && r < batch->run_count; r++) {
+		const struct flow_block_run *run = batch->runs[r];
+		size_t at = 0;
+
+		while (walk.status == 0 && at < run->count) {
+			size_t count = run->count - at;
+
+			take_events(&walk, &next_event, index);
+			if (next_event < batch->event_count && batch->events[next_event].before - index < count)
+				count = batch->events[next_event].before - index;
+			if (walk.status == 0 && !tracker->first.valid) {
+				count = 1;
+				reach(&walk, index);
+				take_first(&walk, run->blocks[at], NULL);
+			} else if (walk.status == 0) {
+				take_blocks(&walk, run->blocks + at, count, index);
+			}
+			at += count;
+			index += count;
+		}
 	}
+	take_events(&walk, &next_event, index);
+	if (batch->block_count)
+		reach(&walk, batch->block_count - 1);
 	return walk.status;
 }
 
@@ -436,7 +528,7 @@ int dump_transfers_join(struct dump_transfers *transfers, const struct dump_trac
 			const struct flow_segment *segment)
 {
 	struct dump_tracker tracker = *before;
-	struct walk walk = {transfers, &tracker, cache, segment, 0};
+	struct walk walk = {transfers, &tracker, cache, segment, 0, NULL, 0};
 
 	tracker.instructions = 0;
 	tracker.time = first->time;

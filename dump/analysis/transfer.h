@@ -38,6 +38,7 @@ struct dump_transfer {
 	uint32_t image;        /* of `to` */
 	uint8_t kind;
 	uint8_t flags;
+	uint16_t function_flags; /* DUMP_FUNCTION_* of the function */
 };
 
 /* Transfers of one segment. Zero-initialised is empty. */
