@@ -64,13 +64,6 @@ static int make_stack(struct dump_call_thread *thread)
 	return 0;
 }
 
-struct dump_frame *dump_fold_top(const struct dump_call_thread *thread)
-{
-	struct dump_stack *stack = thread->stack;
-
-	return stack && stack->count ? &stack->frames[stack->count - 1] : NULL;
-}
-
 struct dump_frame *dump_fold_room(struct dump_call_thread *thread)
 {
 	struct dump_stack *stack = thread->stack;

@@ -13,7 +13,13 @@ struct dump_fold {
 };
 
 /* The innermost frame; NULL where there is none. */
-struct dump_frame *dump_fold_top(const struct dump_call_thread *thread);
+static inline struct dump_frame *dump_fold_top(const struct dump_call_thread *thread)
+{
+	struct dump_stack *stack = thread->stack;
+
+	return stack && stack->count ? &stack->frames[stack->count - 1] : NULL;
+}
+
 /* Room for a frame inside of all; NULL after a failure. */
 struct dump_frame *dump_fold_room(struct dump_call_thread *thread);
 
