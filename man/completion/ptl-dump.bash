@@ -33,18 +33,14 @@ _ptl_dump()
 	-l)
 		option=--level
 		;;&
-	-l | --level | --engine | --against | --color)
-		mapfile -t COMPREPLY < <(compgen -W "$(ptl-dump "$command" --completion-words="${option#--}")" -- "$current")
-		return
-		;;
 	-b)
 		option=--by
 		;;&
-	-b | --by | --sort)
+	-l | --level | --engine | --against | --color | -b | --by | --sort)
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-dump "$command" --completion-words="${option#--}")" -- "$current")
 		return
 		;;
-	--slowest | -d | --depth | -f | --function | --from | --until | -n | --tail | --min-time | --min-instructions)
+	--slowest | -d | --depth | --function | --from | --until | -n | --tail | --min-time | --min-instructions)
 		return
 		;;
 	--pid | --process | -t | --tid | -c | --cpu | --time | --last | -i | --image | -j | --jobs | -g | --gaps | --max-expansion | -p | --provider | \
