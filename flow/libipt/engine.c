@@ -15,6 +15,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "common/vector.h"
 #include "flow/code/code_change.h"
 #include "flow/segment/packets.h"
 #include "format/pt/packet.h"
@@ -45,25 +46,19 @@ static void set_errata(const struct flow_errata *errata, struct pt_config *confi
 
 static int make_decoder(struct libipt_engine *engine, size_t size)
 {
-	size_t capacity = FIRST_CAPACITY;
 	const struct ptl_machine *machine = engine->machine;
 	struct pt_config config;
-	uint8_t *buffer;
 
-	while (capacity < size)
-		capacity *= 2;
 	if (engine->decoder)
 		engine->class->free(engine->decoder);
 	engine->decoder = NULL;
-	buffer = realloc(engine->buffer, capacity);
-	if (!buffer)
-		return common_fail_memory("segment", capacity);
-	engine->buffer = buffer;
-	engine->capacity = capacity;
+	if (COMMON_VECTOR_RESERVE(engine->buffer, engine->capacity, size < FIRST_CAPACITY ? FIRST_CAPACITY : size,
+				  "segment"))
+		return PTL_NO_MEMORY;
 
 	pt_config_init(&config);
-	config.begin = buffer;
-	config.end = buffer + capacity;
+	config.begin = engine->buffer;
+	config.end = engine->buffer + engine->capacity;
 	set_errata(&engine->errata, &config);
 	config.cpuid_0x15_eax = machine->ctc_denominator;
 	config.cpuid_0x15_ebx = machine->ctc_numerator;

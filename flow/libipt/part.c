@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "flow/segment/replay.h"
 
 static int take_nothing(void *context, const struct flow_batch *batch)
@@ -61,14 +62,8 @@ int libipt_part_event(struct libipt_engine *engine, uint64_t offset, struct flow
 /* The segment's bytes in memory of the engine's own, decodable from skip on. PTL_CORRUPT, PTL_NO_MEMORY. */
 static int replay(struct libipt_engine *engine, const struct flow_engine_input *input, size_t skip)
 {
-	if (input->size > engine->replayed_capacity) {
-		uint8_t *grown = realloc(engine->replayed, input->size);
-
-		if (!grown)
-			return common_fail_memory("segment", input->size);
-		engine->replayed = grown;
-		engine->replayed_capacity = input->size;
-	}
+	if (COMMON_VECTOR_RESERVE(engine->replayed, engine->replayed_capacity, input->size, "segment"))
+		return PTL_NO_MEMORY;
 	memcpy(engine->replayed, input->bytes, input->size);
 	return flow_segment_replay(engine->replayed, input->size, skip < input->size ? skip : input->size,
 				   &engine->errata);

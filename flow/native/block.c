@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/vector.h"
 #include "flow/code/instruction.h"
 #include "flow/code/instruction_scan.h"
 #include "flow/native/cache.h"
@@ -55,17 +56,18 @@ static int decode_at(struct native_code *code, uint64_t ip, unsigned mode, struc
 	return status == PTL_TRUNCATED ? PTL_NOT_FOUND : status;
 }
 
-static bool add_length(struct native_code *code, uint32_t at, uint8_t length)
+static __attribute__((noinline, cold)) bool grow_lengths(struct native_code *code)
 {
-	if (at == code->blocks.length_capacity) {
-		size_t capacity = at ? 2 * (size_t)at : 256;
-		uint8_t *lengths = realloc(code->blocks.lengths, capacity);
+	const size_t capacity = code->blocks.length_capacity;
 
-		if (!lengths)
-			return false;
-		code->blocks.lengths = lengths;
-		code->blocks.length_capacity = capacity;
-	}
+	return COMMON_VECTOR_GROW(code->blocks.lengths, code->blocks.length_capacity, capacity + 1);
+}
+
+/* Once for each instruction of a new block. */
+static inline bool add_length(struct native_code *code, uint32_t at, uint8_t length)
+{
+	if (at == code->blocks.length_capacity && !grow_lengths(code))
+		return false;
 	code->blocks.lengths[at] = length;
 	return true;
 }

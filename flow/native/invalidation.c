@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/hash.h"
 #include "flow/code/instruction.h"
 #include "flow/native/block.h"
 #include "flow/native/cache.h"
@@ -44,7 +45,7 @@ static uint64_t block_last(const struct native_block *block)
 
 static size_t page_slot(uint64_t page)
 {
-	return page * 0x9e3779b97f4a7c15ull >> (64 - PAGES_SHIFT);
+	return common_hash_high(page, PAGES_SHIFT);
 }
 
 /* Lists a dependent under all pages from that of `first` to that of `last`; false without memory. */

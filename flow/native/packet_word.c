@@ -133,10 +133,10 @@ static bool is_state(const struct native_packet_word_state *a, const struct nati
 
 static uint16_t *state_slot(const struct native_packet_words *words, const struct native_packet_word_state *state)
 {
-	uint64_t hash = state->to * NATIVE_PACKET_WORD_FACTOR;
+	uint64_t hash = state->to * COMMON_HASH_FACTOR;
 
-	hash = (hash ^ hash >> 29 ^ state->last_ip ^ state->carry) * NATIVE_PACKET_WORD_FACTOR;
-	hash = (hash ^ hash >> 31 ^ state->disabled_ip ^ state->mode) * NATIVE_PACKET_WORD_FACTOR;
+	hash = (hash ^ hash >> 29 ^ state->last_ip ^ state->carry) * COMMON_HASH_FACTOR;
+	hash = (hash ^ hash >> 31 ^ state->disabled_ip ^ state->mode) * COMMON_HASH_FACTOR;
 	return &words->slots[hash >> (64 - STATES_SHIFT)];
 }
 
@@ -208,7 +208,7 @@ static const struct native_run *keep(struct native_packet_words *words, const st
 
 static uint32_t place_of(uint32_t state, uint64_t bytes)
 {
-	return (uint32_t)((bytes * NATIVE_PACKET_WORD_FACTOR ^ state) * NATIVE_PACKET_WORD_FACTOR >>
+	return (uint32_t)((bytes * COMMON_HASH_FACTOR ^ state) * COMMON_HASH_FACTOR >>
 			  (64 - NATIVE_PACKET_WORDS_SHIFT - 1));
 }
 
@@ -256,7 +256,7 @@ static uint16_t add_events(struct native_packet_words *words, const struct nativ
  */
 static bool met_before(struct native_packet_words *words, uint32_t from, uint64_t bytes)
 {
-	const uint64_t hash = (bytes ^ from * NATIVE_PACKET_WORD_FACTOR) * NATIVE_PACKET_WORD_FACTOR;
+	const uint64_t hash = (bytes ^ from * COMMON_HASH_FACTOR) * COMMON_HASH_FACTOR;
 	const uint16_t trace = (uint16_t)(hash >> 16) | SEEN_FRESH;
 	uint16_t *seen = &words->seen[hash >> (64 - NATIVE_PACKET_WORDS_SHIFT - 1)];
 

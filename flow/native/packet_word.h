@@ -3,6 +3,7 @@
 #ifndef FLOW_NATIVE_PACKET_WORD_H
 #define FLOW_NATIVE_PACKET_WORD_H
 
+#include "common/hash.h"
 #include "flow/native/arena.h"
 #include "flow/native/page_bits.h"
 #include "flow/native/region.h"
@@ -12,7 +13,6 @@
 #define NATIVE_PACKET_WORDS_SHIFT 14
 #define NATIVE_PACKET_WORDS (1u << NATIVE_PACKET_WORDS_SHIFT)
 #define NATIVE_GUESS_SHIFT 15 /* log2 of the guesses */
-#define NATIVE_PACKET_WORD_FACTOR 0x9e3779b97f4a7c15ull
 
 /*
  * All state that the fast path changes, between two words: these are at multiples of eight in the stream, as CPUs
@@ -121,7 +121,7 @@ static inline uint16_t native_packet_word_blocks(uint64_t sums)
  */
 static inline size_t native_packet_word_guess(uint64_t before, uint64_t bytes)
 {
-	return (bytes ^ (before << 23 | before >> 41)) * NATIVE_PACKET_WORD_FACTOR >> (64 - NATIVE_GUESS_SHIFT);
+	return (bytes ^ (before << 23 | before >> 41)) * COMMON_HASH_FACTOR >> (64 - NATIVE_GUESS_SHIFT);
 }
 
 #endif

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/hash.h"
+
 #define NATIVE_PAGE_SHIFT 12
 #define NATIVE_PAGE_BITS_GROUP 64
 
@@ -23,7 +25,7 @@ struct native_page_bits {
 /* The bit of the page that ip lies in. */
 static inline uint64_t native_page_bit(uint64_t ip)
 {
-	return 1ull << ((ip >> NATIVE_PAGE_SHIFT) * 0x9e3779b97f4a7c15ull >> 58);
+	return 1ull << common_hash_high(ip >> NATIVE_PAGE_SHIFT, 6);
 }
 
 /* The bits of all pages from that of `first` to that of `last`. */

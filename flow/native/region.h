@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/hash.h"
 #include "flow/engine/flow.h"
 
 struct native_code;
@@ -88,7 +89,7 @@ struct native_region_table {
 /* The slot of an address in a table of blocks or regions; slot_count is a power of two. */
 static inline size_t native_slot(uint64_t ip, size_t slot_count)
 {
-	return (size_t)(ip * 0x9e3779b97f4a7c15ull >> 20) & (slot_count - 1);
+	return (size_t)(common_hash_mix(ip) >> 20) & (slot_count - 1);
 }
 
 /* The region at ip; NULL without memory. It may be empty, with the decision NO_CODE. */

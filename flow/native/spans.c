@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/vector.h"
+
 #define SPANS_MAX 4096
 
 /* The first span that does not end before `first`. */
@@ -32,17 +34,7 @@ bool native_spans_meet(const struct native_spans *set, uint64_t first, uint64_t 
 
 static bool reserve(struct native_spans *set)
 {
-	size_t capacity = set->capacity ? 2 * set->capacity : 64;
-	struct flow_code_span *spans;
-
-	if (set->count < set->capacity)
-		return true;
-	spans = capacity <= SPANS_MAX ? realloc(set->spans, capacity * sizeof(*spans)) : NULL;
-	if (!spans)
-		return false;
-	set->spans = spans;
-	set->capacity = capacity;
-	return true;
+	return set->count < SPANS_MAX && COMMON_VECTOR_GROW(set->spans, set->capacity, set->count + 1);
 }
 
 void native_spans_add(struct native_spans *set, uint64_t first, uint64_t last)

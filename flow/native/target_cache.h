@@ -3,6 +3,7 @@
 #ifndef FLOW_NATIVE_TARGET_CACHE_H
 #define FLOW_NATIVE_TARGET_CACHE_H
 
+#include "common/hash.h"
 #include "flow/native/tnt_cache.h"
 
 #define NATIVE_TARGET_SHIFT 12 /* log2 of the entries */
@@ -26,7 +27,7 @@ static inline uint64_t native_target_tag(uint64_t ip, unsigned mode)
 /* The place of the entry for ip, whatever it holds now. */
 static inline struct native_target *native_target_slot(const struct native_target_cache *targets, uint64_t ip)
 {
-	return &targets->entries[ip * 0x9e3779b97f4a7c15ull >> (64 - NATIVE_TARGET_SHIFT)];
+	return &targets->entries[common_hash_high(ip, NATIVE_TARGET_SHIFT)];
 }
 
 static inline bool native_target_is(const struct native_target *target, uint64_t ip, unsigned mode)

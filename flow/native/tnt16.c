@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/vector.h"
 #include "flow/native/cache.h"
 #include "flow/native/code.h"
 
@@ -110,18 +111,6 @@ static uint64_t key_of(const struct native_region *region, uint32_t under)
 	return (uint64_t)(uintptr_t)region >> 4 << 19 | under;
 }
 
-static int grow_contexts(struct native_tnt16 *tnt16)
-{
-	uint32_t capacity = tnt16->context_capacity ? tnt16->context_capacity * 2 : 1024;
-	struct native_context *contexts = realloc(tnt16->contexts, capacity * sizeof(*contexts));
-
-	if (!contexts)
-		return -1;
-	tnt16->contexts = contexts;
-	tnt16->context_capacity = capacity;
-	return 0;
-}
-
 static uint32_t add_context(struct native_tnt16 *tnt16, struct native_region *region, uint32_t under)
 {
 	uint32_t depth = under ? native_context_of(tnt16, under)->depth + 1 : 0, number, id;
@@ -133,7 +122,7 @@ static uint32_t add_context(struct native_tnt16 *tnt16, struct native_region *re
 	number = ++tnt16->context_count;
 	number += number >= (NATIVE_CONTEXT_INVERSE & (NATIVE_CONTEXT_LIMIT - 1));
 	id = native_context_id(number);
-	if ((number >= tnt16->context_capacity && grow_contexts(tnt16) < 0) ||
+	if (!COMMON_VECTOR_GROW(tnt16->contexts, tnt16->context_capacity, (size_t)number + 1) ||
 	    common_hash_map_put(&tnt16->by_region, key_of(region, under), id) < 0) {
 		tnt16->context_count--;
 		return 0;

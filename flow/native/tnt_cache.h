@@ -3,6 +3,7 @@
 #ifndef FLOW_NATIVE_TNT_CACHE_H
 #define FLOW_NATIVE_TNT_CACHE_H
 
+#include "common/hash.h"
 #include "flow/native/arena.h"
 #include "flow/native/page_bits.h"
 #include "flow/native/region.h"
@@ -40,8 +41,7 @@ static inline struct native_region *native_to_region(uint64_t to)
 /* The index in the table that, with a key, gives the entry of the region for that key. */
 static inline uint32_t native_tnt_cache_base(const struct native_region *region)
 {
-	return (uint32_t)((((uint64_t)(uintptr_t)region >> 4) * 0x9e3779b97f4a7c15ull) >>
-			  (64 - NATIVE_TNT_CACHE_SHIFT));
+	return (uint32_t)common_hash_high((uintptr_t)region >> 4, NATIVE_TNT_CACHE_SHIFT);
 }
 
 /* The region with its index, which need not be computed then. */

@@ -300,6 +300,11 @@ static void a_killed_writer_leaves_whole_buffers(void **state)
 
 		for (uint64_t i = 0; i < 20000; i++)
 			sample_event(writer, stream, i, "thread");
+		/* These are in the file, however slow the worker is; of what follows, any part may be. */
+		if (ptl_writer_flush(writer))
+			_exit(1);
+		for (uint64_t i = 20000; i < 40000; i++)
+			sample_event(writer, stream, i, "thread");
 		kill(getpid(), SIGKILL);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
