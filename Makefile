@@ -234,7 +234,7 @@ $(O)/obj/%.o: %.c $(flags) | packages-present
 	@mkdir -p $(@D)
 	$(Q)$(compile) $(if $(filter 1,$(WERROR)),-Werror) -c -o $@ $<
 
-# $(1) sources, $(2) archive. It is also made anew when a source was removed.
+# $(1) sources, $(2) archive. It is also made again when a source was removed.
 define archive
 $(2).list: FORCE
 	@mkdir -p $$(@D); echo '$(1)' | cmp -s - $$@ || echo '$(1)' >$$@

@@ -307,7 +307,7 @@ int common_open_temporary(int *fd)
 	*fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (*fd >= 0)
 		return 0;
-	/* Not every file system has nameless files. */
+	/* Not every file system has unnamed files. */
 	snprintf(path, sizeof(path), "%s/ptl-XXXXXX", folder);
 	*fd = mkostemp(path, O_CLOEXEC);
 	if (*fd < 0)

@@ -39,7 +39,7 @@ int common_sync_file(const char *path);
 /* Reads exactly size bytes at offset; PTL_TRUNCATED, PTL_SYSTEM. */
 int common_read_at(int fd, void *data, size_t size, uint64_t offset);
 /*
- * Opens a regular file for reading whose name comes from elsewhere: it is looked at before it is opened in earnest, as
+ * Opens a regular file for reading whose name comes from elsewhere: it is looked at before it is opened, as
  * to open a device may do something. The descriptor, close-on-exec, and *info; -1 for anything else.
  */
 int common_open_regular(const char *path, struct stat *info);

@@ -75,7 +75,7 @@ static void sip_round(uint64_t v[4])
 	v[2] = rotate(v[2], 32);
 }
 
-/* SipHash-1-3 (Aumasson, Bernstein): made for tables whose keys come from strangers. */
+/* SipHash-1-3 (Aumasson, Bernstein): made for tables whose keys come from untrusted input. */
 uint64_t common_hash_bytes(const void *key, size_t size)
 {
 	const uint8_t *data = key;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /*
- * Defines functions of a heap of elements of `type`, of which before(const type *, const type *) tells the order. The
+ * Defines functions of a heap of elements of `type`, of which before(const type *, const type *) gives the order. The
  * array belongs to the caller, who adds an element behind the last one and then lets it rise, or changes or replaces one
  * and lets it sink. Elements are moved, and compared where the compiler can see before().
  *

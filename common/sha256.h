@@ -15,7 +15,7 @@ struct common_sha256; /* a hash under way */
 struct common_sha256 *common_sha256_new(void);
 void common_sha256_free(struct common_sha256 *hash);
 void common_sha256_add(struct common_sha256 *hash, const void *data, size_t size);
-/* Gives the digest of all added bytes and starts anew. */
+/* Gives the digest of all added bytes and starts again. */
 void common_sha256_finish(struct common_sha256 *hash, uint8_t digest[COMMON_SHA256_SIZE]);
 
 /* The digest of one piece of memory. */

@@ -129,7 +129,7 @@ static int put_range(struct elf_image_store *store, int fd, uint64_t offset, uin
 	if (!bytes)
 		return common_fail_memory("a file's bytes", size);
 	if (common_read_at(fd, bytes, size, offset) == 0) {
-		/* Code that is not embedded is named all the same, so that its file can be told from others. */
+		/* Code that is not embedded is named all the same, so that its file can be distinguished from others. */
 		if (store->embed == ELF_EMBED_NONE)
 			common_sha256_of(bytes, size, hash);
 		else

@@ -12,7 +12,7 @@
 #include "elf/state.h"
 
 #define PLT_ENTRY_MAX 16
-#define PLT_DATA_MAX ((uint64_t)32 << 20) /* of each section that tells of the PLT; it has no names beyond */
+#define PLT_DATA_MAX ((uint64_t)32 << 20) /* of each section that describes the PLT; it has no names beyond */
 
 /* Of a slot: it is filled by the function at the address below this bit, of which a symbol table has the name. */
 #define BY_ADDRESS (UINT64_C(1) << 63)
@@ -120,7 +120,7 @@ struct plt {
 	struct common_hash_map choosers;
 };
 
-/* What the function is called whose address a slot will hold; NULL: nothing tells. */
+/* What the function is called whose address a slot will hold; NULL: not known. */
 static const char *name_of_slot(const struct plt *plt, uint64_t slot)
 {
 	const uint64_t *found = common_hash_map_get(&plt->slots, slot), *chooser;
@@ -194,7 +194,7 @@ static int add_plt(struct elf_symbol_list *symbols, const struct elf_file *elf)
 
 		/*
 		 * .plt.got has entries of 16 bytes where those of .plt begin with endbr64, and the .plt of a static
-		 * program has some of 8, of which only the alignment tells.
+		 * program has some of 8, which only the alignment shows.
 		 */
 		if (elf_section(elf, SHT_PROGBITS, sections[i].name, &header)) {
 			const uint64_t size = header.sh_entsize ? header.sh_entsize : header.sh_addralign;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Traces in nameless temporary files. */
+/* Traces in unnamed temporary files. */
 #include "import/spool.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #define LOOK_MS 100             /* between looks at signals */
 #define PATIENCE 2              /* interruptions until a pipe that is followed is no longer read */
 
-/* Not every file system has nameless files. */
+/* Not every file system has unnamed files. */
 static int open_file(int *fd)
 {
 	const char *folder = getenv("TMPDIR");

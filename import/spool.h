@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A trace in a nameless temporary file. Inputs of other formats are first made one, so that everything else knows
+ * A trace in an unnamed temporary file. Inputs of other formats are first made one, so that everything else knows
  * trace files only.
  */
 #ifndef IMPORT_SPOOL_H
@@ -13,7 +13,7 @@
 #include <ptl/writer.h>
 
 struct import_spool {
-	struct ptl_writer *writer; /* to be filled by whoever converts */
+	struct ptl_writer *writer; /* filled by the converter */
 	int fd;
 	enum ptl_hash_kind hash_kind;         /* of the origins */
 	struct ptl_provenance_input *origins; /* files that it was made of; the names are the caller's */
@@ -24,7 +24,7 @@ struct import_spool {
 /* Opens an empty trace in $TMPDIR (/tmp). PTL_SYSTEM, PTL_NO_MEMORY. */
 int import_spool_open(struct import_spool *spool, enum ptl_hash_kind hash_kind);
 /*
- * Copies what a pipe brings, to its end, to a nameless file in $TMPDIR (/tmp): *fd, which the caller closes; -1 on
+ * Copies what a pipe brings, to its end, to an unnamed file in $TMPDIR (/tmp): *fd, which the caller closes; -1 on
  * failure. With follow, the first signal is taken as meant for who writes to the pipe, and the second ends the reading.
  * PTL_SYSTEM, PTL_NO_MEMORY, PTL_CANCELLED.
  */

@@ -11,7 +11,7 @@
 #include "common/signals.h"
 #include "provider/state.h"
 
-/* What a provider was told last. */
+/* What a provider was notified of last. */
 struct told {
 	uint32_t sessions;
 	uint8_t level;

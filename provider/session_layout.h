@@ -8,7 +8,7 @@
  *     process.PID.ID             made by a program: its providers, and which session wants what of them
  *     rings.PID.ID.SESSION       made by a program: the events of its threads for one session
  *
- * Numbers are in the byte order of the machine: these files never leave it. Whoever reads one trusts
+ * Numbers are in the byte order of the machine: these files never leave it. A reader trusts
  * nothing in it.
  */
 #ifndef PROVIDER_SESSION_LAYOUT_H

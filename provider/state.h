@@ -21,7 +21,7 @@
 
 /* ---- the process ---- */
 
-/* What a forked child needs to tell again. */
+/* What a forked child needs to report again. */
 struct provider_entry {
 	struct ptl_provider *provider; /* NULL: not registered */
 	uint32_t flags;
@@ -78,7 +78,7 @@ static inline uint64_t provider_this_instance(void)
 
 /*
  * The lock of the slow paths. While it is held, the thread is not cancelled, and signals are blocked, but for
- * those that tell of a fault: false if a handler of one asks for it in the thread that has it.
+ * those that report a fault: false if a handler of one asks for it in the thread that has it.
  */
 struct provider_guard {
 	sigset_t signals;
@@ -226,7 +226,7 @@ PROVIDER_PRIVATE void provider_definition_forget(size_t count);
 
 /* ---- callbacks: provider/listener.c ---- */
 
-/* Tells the provider what has changed since it was told last. */
+/* Notifies the provider of what has changed since the last notification. */
 PROVIDER_PRIVATE void provider_listener_report(uint32_t number);
 /* Starts the thread that listens, where there is none. */
 PROVIDER_PRIVATE void provider_listener_start(void);

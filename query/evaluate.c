@@ -313,7 +313,7 @@ bool query_next_element(const struct query_scope *scope, const struct query_loop
 	return true;
 }
 
-/* An element of which the question makes no sense is one of which it is not true. */
+/* An element that cannot be compared counts as false. */
 static int evaluate_each(const struct query_scope *scope, const struct query_expr *expr, struct query_value *value)
 {
 	const struct query_expr *asked = expr->argument[0];

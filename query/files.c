@@ -30,7 +30,7 @@ char *query_files_path(const struct query_files *files, const char *name, struct
 	return path;
 }
 
-/* Lets go of files that were not used lately, but for the one of the last use. */
+/* Lets go of files that were not used recently, but for the one of the last use. */
 static void make_room(struct query_files *files)
 {
 	while (files->bytes > QUERY_FILES_KEPT) {

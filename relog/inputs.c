@@ -59,7 +59,7 @@ static int open_within(int *fd)
 		       : 0;
 }
 
-/* A descriptor that can be sought: what a pipe brings is kept in a nameless file. */
+/* A descriptor that can be sought: what a pipe brings is kept in an unnamed file. */
 static int open_input(const struct relog_settings *settings, const char *path, const char *name, int *fd)
 {
 	const bool is_stdin = strcmp(path, "-") == 0;

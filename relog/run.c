@@ -17,7 +17,7 @@
 #include "common/interrupt.h"
 #include "relog/settings/stage.h"
 
-#define REPORTED_MAX 20u /* pieces of damage that are told of one by one */
+#define REPORTED_MAX 20u /* pieces of damage that are reported one by one */
 
 static void warn(void *context, const char *text)
 {
@@ -64,7 +64,7 @@ static int set_provenance(const struct relog_settings *settings, const struct re
 	return ptl_relogger_provenance(relogger, &step);
 }
 
-/* As in ptl-dump, the missing index of a trace whose every byte could be read is told of, and is no damage. */
+/* As in ptl-dump, the missing index of a trace whose every byte could be read is reported, and is no damage. */
 static bool is_damage(const struct ptl_trace *trace, const struct ptl_damage *damage)
 {
 	const bool is_end = !ptl_trace_complete(trace) && !damage->size && damage->offset == ptl_trace_size(trace);

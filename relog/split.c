@@ -129,7 +129,7 @@ static int look_at_inputs(struct split *split)
 	const struct ptl_relogger_options options = {.hash = PTL_HASH_NONE,
 						     .max_expansion = split->settings->max_expansion};
 	struct ptl_relogger *relogger;
-	bool damaged = false; /* each part tells of it */
+	bool damaged = false; /* each part reports it */
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	int status = fd < 0 ? common_fail_errno("/dev/null") : ptl_relogger_new(&options, &relogger);
 
@@ -251,7 +251,7 @@ static int write_part(struct split *split, uint64_t from, uint64_t to, bool *dam
 
 /*
  * Whether it is the span of time that makes a part too large. Code and rundown that every part needs do not become less,
- * and parts of a few events each would only tell of them more often.
+ * and parts of a few events each would only repeat them more often.
  */
 static bool is_too_long(const struct split *split, uint64_t from, uint64_t to, uint64_t size)
 {

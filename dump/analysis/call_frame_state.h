@@ -28,7 +28,7 @@ int dump_fold_function(const struct dump_fold *fold, uint32_t *function);
 /* What a frame's flags say of that function, and what the transfer says of the call. */
 unsigned dump_fold_flags(const struct dump_fold *fold);
 unsigned dump_fold_call_flags(const struct dump_fold *fold);
-/* To be told of each frame that has come, or whose function has become known. */
+/* To be reported each frame that has come, or whose function has become known. */
 void dump_fold_count_unwound(struct dump_stack *stack);
 
 /* These tell the observer, and return what it does. The thread has a frame for those that pop. */

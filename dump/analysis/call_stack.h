@@ -24,7 +24,7 @@
 #define DUMP_CALL_UNWINDS 0x2000u
 #define DUMP_CALL_FINDER 0x4000u
 #define DUMP_CALL_MIDWAY 0x8000u /* where it was called no symbol begins */
-/* What is told of a call; the rest is for those who follow the flow. */
+/* What is reported about a call; the rest is for those who follow the flow. */
 #define DUMP_CALL_SHOWN 0x1ffu
 
 /* What went by while a thread did not run the code that its trace has. */

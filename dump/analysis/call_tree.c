@@ -32,7 +32,7 @@ static void free_list(struct dump_record_list *list)
 static int grow_file(struct dump_record_list *list, size_t capacity)
 {
 	const size_t size = capacity * sizeof(*list->records);
-	/* A full disk is told of here, and not by a signal when it is written to. */
+	/* A full disk is reported here, and not by a signal when it is written to. */
 	const int error = posix_fallocate(list->fd, 0, (off_t)size);
 	void *map;
 

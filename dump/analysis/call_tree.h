@@ -27,7 +27,7 @@ struct dump_call_record {
 	uint32_t stack;
 	uint16_t flags; /* DUMP_CALL_* */
 	uint8_t kind;
-	bool hidden;          /* only its place is told of */
+	bool hidden;          /* only its place is reported */
 	const uint8_t *lines; /* of an event */
 };
 

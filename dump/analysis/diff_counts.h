@@ -6,7 +6,7 @@
 #include "dump/analysis/diff_side.h"
 
 enum dump_diff_kind {
-	DUMP_DIFF_FUNCTION, /* counted in instructions; of an image that was built anew, in calls */
+	DUMP_DIFF_FUNCTION, /* counted in instructions; of an image that was built again, in calls */
 	DUMP_DIFF_BLOCK,    /* known by the branch that ends it, wherever the flow came into it */
 	DUMP_DIFF_EDGE,     /* from a conditional branch one way or the other, or from an indirect one to a block */
 	DUMP_DIFF_KINDS,

@@ -7,7 +7,7 @@
 #include "flow/view/view.h"
 
 /*
- * Code that ran up to a branch, whatever splits it into blocks; of an image that was built anew, a function that was called;
+ * Code that ran up to a branch, whatever splits it into blocks; of an image that was built again, a function that was called;
  * or a gap.
  */
 struct dump_diff_unit {

@@ -13,7 +13,7 @@
 /* What an image is on both sides. */
 struct dump_diff_image {
 	uint32_t key;   /* the same number is the same image; 0: ignored, or not wanted */
-	bool by_symbol; /* it was built anew: functions of the same name are the same, addresses are not */
+	bool by_symbol; /* it was built again: functions of the same name are the same, addresses are not */
 };
 
 /* One trace. */

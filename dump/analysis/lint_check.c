@@ -28,7 +28,7 @@ static const struct check {
 				      "share of the instructions that ran in no image with a name"},
 	[DUMP_LINT_UNRESOLVED] = {"unresolved", true, false, DUMP_LINT_ANY,
 				  "share of the instructions for which no function is known"},
-	[DUMP_LINT_LOSSES] = {"losses", false, false, 0, "losses that the recorder told of"},
+	[DUMP_LINT_LOSSES] = {"losses", false, false, 0, "losses that the recorder reported"},
 	[DUMP_LINT_DAMAGE] = {"damage", false, false, 0, "places of the file that are damaged"},
 	[DUMP_LINT_BROKEN_BLOBS] = {"broken-blobs", false, false, 0, "code, symbols and the like that are not whole"},
 	[DUMP_LINT_INCOMPLETE] = {"incomplete", false, false, 0, "1 where the writer did not finish"},

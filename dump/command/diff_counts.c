@@ -41,7 +41,7 @@ static void place_cell(struct dump_table *table, const struct showing *showing, 
 		dump_diff_place(run, item->image, item->place, &table->text);
 	}
 	if (item->calls)
-		common_text_add(&table->text, "  (calls: it was built anew)");
+		common_text_add(&table->text, "  (calls: it was built again)");
 	if (item->kind == DUMP_DIFF_EDGE && item->way == DUMP_DIFF_TO) {
 		common_text_add(&table->text, "  to ");
 		dump_diff_place(run, item->to_image, item->to, &table->text);

@@ -216,7 +216,7 @@ static void show_json(struct showing *showing, const struct dump_diff_pair *pair
 
 int dump_diff_show_first(struct dump_session *session, struct dump_diff *diff, uint64_t context)
 {
-	/* The one before tells of the branch at which they part, even if nothing else is wanted. */
+	/* The one before reports the branch at which they part, even if nothing else is wanted. */
 	struct dump_diff_first first = {.before = context ? context : 1, .after = context ? context : 1};
 	struct showing showing = {.session = session, .diff = diff, .first = &first};
 	int status = dump_diff_find_first(diff, &first);

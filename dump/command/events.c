@@ -287,7 +287,7 @@ static void check_fields(const struct events *events)
 			common_message_note("no event of this trace has a field called %s", field);
 }
 
-/* Events of which the expression makes no sense are left out, and not silently. */
+/* Events for which the expression has no value are left out, and not silently. */
 static void check_failures(const struct events *events)
 {
 	const struct dump_query *where = &events->options->filter.where;

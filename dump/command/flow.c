@@ -40,7 +40,7 @@ static const struct common_option own_options[] = {
 	{"events", 0, NULL, "Events of programs and the kernel too, each in its place by time.",
 	 COMMON_FLAG(struct flow_options, events)},
 	{"bounds", 0, NULL,
-	 "Adds to each time between which times the code was executed, as far as timing packets tell. The "
+	 "Adds to each time between which times the code was executed, as far as timing packets show. The "
 	 "native engine only.",
 	 COMMON_FLAG(struct flow_options, bounds)},
 	{NULL},

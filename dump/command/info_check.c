@@ -70,7 +70,7 @@ static int check_blobs(struct dump_session *session, size_t *broken)
 
 int dump_info_check(struct dump_session *session, size_t *broken_blobs)
 {
-	/* Events are looked at by decoding them, whoever takes them. */
+	/* Events are looked at by decoding them, whichever command uses them. */
 	const struct ptl_callbacks nobody = {NULL};
 	int status = format_index_compare(session->trace);
 

@@ -108,7 +108,7 @@ static void add_source(const struct dump_flow_print *print, uint32_t image, uint
 	common_text_add(text, print->plain);
 }
 
-/* The columns of a place, each as wide as it is at least, so that they can be told apart whatever names there are. */
+/* The columns of a place, each as wide as it is at least, so that they are distinct whatever names there are. */
 static void add_columns(const struct dump_flow_print *print, uint32_t image, uint64_t ip, size_t symbol_width,
 			struct ptl_bytes *text)
 {

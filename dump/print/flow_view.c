@@ -55,7 +55,7 @@ struct idle {
 
 /*
  * Memory of texts that were written, for those to come: given back to the system and asked for again, every
- * page of it would be cleared anew, which takes longer than making the lines.
+ * page of it would be cleared again, which takes longer than making the lines.
  */
 #define SPARES_MAX 64
 struct spares {

@@ -9,7 +9,7 @@
 #include "common/hash.h"
 
 #define SLOTS ((size_t)1 << 16)
-#define TAILS_MAX ((size_t)32 << 20) /* bytes of tails that are kept; beyond, all are made anew */
+#define TAILS_MAX ((size_t)32 << 20) /* bytes of tails that are kept; beyond, all are made again */
 
 /* What tails depend on, besides what is fixed for a run. */
 struct key {

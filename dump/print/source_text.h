@@ -22,7 +22,7 @@ void dump_source_texts_free(struct dump_source_texts *texts);
 
 /*
  * The line, which counts from 1, without its end; false where there is none. *words live as long as texts. The path comes
- * from a trace: nothing but a regular file of moderate size is opened. Nothing tells whether it is the version that the
+ * from a trace: nothing but a regular file of moderate size is opened. Nothing shows whether it is the version that the
  * program was made of.
  */
 bool dump_source_line(struct dump_source_texts *texts, const char *path, uint32_t line, const char **words,

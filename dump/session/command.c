@@ -52,8 +52,8 @@ static bool wants_color(const struct dump_options *options)
 /* ---- output -------------------------------------------------------------------------------------- */
 
 /*
- * What is behind session->out. stdio alone would forget why a write failed. Returns what was written; 0 tells
- * stdio of a failure.
+ * What is behind session->out. stdio alone would forget why a write failed. Returns what was written; 0 reports
+ * a failure to stdio.
  */
 static ssize_t write_output(void *cookie, const char *data, size_t size)
 {
@@ -99,13 +99,13 @@ static int finish_output(struct dump_session *session)
 
 /* ---- the file ------------------------------------------------------------------------------------ */
 
-/* Files that people hand to ptl-dump by mistake, by their first bytes. */
+/* Files of other formats, by their first bytes. */
 static const struct {
 	const char *bytes;
 	size_t size;
 	const char *what;
 	const char *hint;
-} strangers[] = {
+} other_formats[] = {
 	{"PERFILE2", 8, "a perf.data file", "ptl-relog perf.data -o trace.ptl    makes a trace of it"},
 	{"\x7f"
 	 "ELF",
@@ -120,7 +120,7 @@ static const struct {
 	{"PK\x03\x04", 4, "a zip file", "unzip it first"},
 };
 
-static void explain_stranger(const char *path)
+static void explain_format(const char *path)
 {
 	uint8_t bytes[16] = {0};
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -128,11 +128,12 @@ static void explain_stranger(const char *path)
 
 	if (fd >= 0)
 		close(fd);
-	for (size_t i = 0; i < sizeof(strangers) / sizeof(strangers[0]); i++) {
-		if (size < (ssize_t)strangers[i].size || memcmp(bytes, strangers[i].bytes, strangers[i].size) != 0)
+	for (size_t i = 0; i < sizeof(other_formats) / sizeof(other_formats[0]); i++) {
+		if (size < (ssize_t)other_formats[i].size ||
+		    memcmp(bytes, other_formats[i].bytes, other_formats[i].size) != 0)
 			continue;
-		common_message_note("this is %s", strangers[i].what);
-		common_message_hint("%s", strangers[i].hint);
+		common_message_note("this is %s", other_formats[i].what);
+		common_message_hint("%s", other_formats[i].hint);
 		return;
 	}
 }
@@ -153,7 +154,7 @@ int dump_session_open(struct dump_session *session)
 	if (status < 0)
 		common_message_failure(status);
 	if (status == PTL_NOT_OURS && !is_stdin)
-		explain_stranger(session->path);
+		explain_format(session->path);
 	return status;
 }
 
@@ -207,8 +208,8 @@ bool dump_session_close(struct dump_session *session)
 /* ---- the command --------------------------------------------------------------------------------- */
 
 /*
- * The exit status of a command that returned status. A gone reader of the output is no failure, whoever
- * noticed it; and of several failures the first one counts.
+ * The exit status of a command that returned status. A closed pipe is no failure, wherever it is
+ * noticed; and of several failures the first one counts.
  */
 static int conclude(const struct dump_command *command, struct dump_session *session, int status)
 {
@@ -246,7 +247,7 @@ static int run(const struct dump_command *command, struct dump_options *options,
 
 	if (status < 0)
 		return common_exit_of(status);
-	/* A reader that goes away is told by write(2), so that we can end in our own way. */
+	/* A reader that goes away is noticed by write(2), so that we can end in our own way. */
 	common_signal_ignore(SIGPIPE, NULL);
 	session.out = open_output(&session);
 	if (session.out) {

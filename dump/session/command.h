@@ -59,7 +59,7 @@ struct dump_session {
 	int output_error;            /* errno of the first write that failed; 0 */
 	struct common_json json_out; /* started on out; common_json_line after each record of a list */
 	bool color;                  /* out takes escape sequences; never true together with json */
-	bool progress;               /* stderr is a terminal and out is not: common_progress() bothers nobody */
+	bool progress; /* stderr is a terminal and out is not: common_progress() disturbs no other output */
 };
 
 struct dump_command {
@@ -120,13 +120,13 @@ int dump_output_check(const struct dump_session *session);
 
 /*
  * Whether the damage is only that the file has no index: a file that is being written, or whose writer was
- * killed. It is told apart, and costs no exit status: every byte that is there could be read.
+ * killed. It is reported separately, and costs no exit status: every byte that is there could be read.
  */
 bool dump_damage_is_end(const struct ptl_trace *trace, const struct ptl_damage *damage);
 
 /*
  * Whether it is no damage, but a part of a kind that only a newer minor version knows: nothing that is known here is
- * missing. It is told of, and costs no exit status.
+ * missing. It is reported, and costs no exit status.
  */
 bool dump_damage_is_newer(const struct ptl_damage *damage);
 

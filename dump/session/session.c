@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What commands do alike. */
+/* What commands have in common. */
 #include "dump/session/session.h"
 
 #include <inttypes.h>

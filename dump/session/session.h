@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What commands do alike: the timeline of the trace, a check of what was asked for, options of views. */
+/* What commands have in common: the timeline of the trace, a check of what was asked for, options of views. */
 #ifndef DUMP_SESSION_SESSION_H
 #define DUMP_SESSION_SESSION_H
 

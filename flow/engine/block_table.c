@@ -25,7 +25,7 @@ struct flow_entry {
 	uint64_t generation; /* the bytes were last found to be these */
 };
 
-/* The hash tells most strangers without a look at them. */
+/* Most other blocks have another hash, and are not compared. */
 struct flow_slot {
 	uint64_t hash;
 	struct flow_entry *entry; /* NULL: free */

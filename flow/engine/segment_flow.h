@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Produces the flow of one segment: reads it, has it decoded, tells what is missing. */
+/* Produces the flow of one segment: reads it, has it decoded, reports what is missing. */
 #ifndef FLOW_ENGINE_SEGMENT_FLOW_H
 #define FLOW_ENGINE_SEGMENT_FLOW_H
 

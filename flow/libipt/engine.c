@@ -240,7 +240,7 @@ static int follow_time(struct libipt_engine *engine)
 
 /*
  * Notices a walk that goes round without end: the same place twice, and no packet was needed
- * between. A program may do that, but no packet tells how often, so there is no flow to be had. The
+ * between. A program may do that, but no packet shows how often, so there is no flow to be had. The
  * place that is remembered moves on at each power of two of steps, so a round of any length is
  * found.
  */
@@ -349,7 +349,7 @@ static int take_rest(struct libipt_engine *engine)
 	return status;
 }
 
-/* The walk is over, for libipt's reason `status`: tells of what is missing. */
+/* The walk is over, for libipt's reason `status`: reports what is missing. */
 static int finish_walk(struct libipt_engine *engine, int status, uint64_t address)
 {
 	const struct flow_engine_input *input = engine->input;

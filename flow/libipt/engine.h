@@ -100,7 +100,7 @@ int libipt_code_select(struct libipt_engine *engine, uint64_t time);
  * libipt knows their calls.
  */
 int libipt_decode_part(struct libipt_engine *engine, const struct flow_engine_input *input);
-/* This event, at an offset of the segment, is about to be told: if it is of the next part, goes over to that. */
+/* This event, at an offset of the segment, is about to be reported: if it is of the next part, goes over to that. */
 int libipt_part_event(struct libipt_engine *engine, uint64_t offset, struct flow_event *event);
 /* Decodes what input->bytes have. */
 int libipt_decode_bytes(struct libipt_engine *engine, const struct flow_engine_input *input);

@@ -92,7 +92,7 @@ int libipt_decode_part(struct libipt_engine *engine, const struct flow_engine_in
 
 	while (part > 0 && !segment->before[part - 1].unknown)
 		part--;
-	/* Where a gap ends the walk in a part before, it begins anew behind that one. */
+	/* Where a gap ends the walk in a part before, it begins again behind that one. */
 	for (; part < segment->before_count; part = engine->part + 1) {
 		const int status = decode_from(engine, input, part);
 

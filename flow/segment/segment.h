@@ -32,10 +32,10 @@ struct flow_segment {
 	uint64_t size;   /* bytes up to the next segment of the stream, or to its end */
 	/*
 	 * Of a CPU's stream with context switches, a segment may be a part of what lies between two PSBs: these bytes
-	 * at its beginning belong to parts before it, and only tell it the time.
+	 * at its beginning belong to parts before it, and only give it the time.
 	 */
 	uint64_t skip;
-	/* The parts before it, from the PSB on, whoever's they are: the CPU remembers calls of theirs. */
+	/* The parts before it, from the PSB on, of any thread: the CPU remembers calls of theirs. */
 	const struct flow_segment_part *before;
 	size_t before_count;
 	uint64_t time; /* of its PSB; 0 unknown */
@@ -46,7 +46,7 @@ struct flow_segment {
 	bool has_psb;        /* false: bytes in which decoding cannot start */
 	bool has_next;       /* another segment of the stream follows */
 	bool ends_disabled;  /* another part follows, and packets are disabled where it begins */
-	bool unknown;        /* whose packets these are cannot be told: a gap */
+	bool unknown;        /* the owner of these packets is unknown: a gap */
 	bool switched;       /* the thread is known from context switches */
 	bool first;          /* of its group */
 	bool last;

@@ -10,7 +10,7 @@ struct flow_segment_piece {
 	uint64_t begin;     /* offset in the segment */
 	uint64_t time;      /* at which it begins */
 	size_t owner;       /* index of the switch to the thread; where it is not known, to the one before */
-	bool unknown;       /* whose it is cannot be told */
+	bool unknown;       /* its owner is unknown */
 	bool ends_disabled; /* packets are disabled where it ends (not for the last one) */
 };
 

@@ -24,7 +24,7 @@ void flow_sources_close(struct flow_sources *sources);
 void flow_sources_counts(struct flow_sources *sources, size_t *asked, size_t *found);
 
 /*
- * The line that the instruction at address comes from; false where nothing tells. *file lives as long as
+ * The line that the instruction at address comes from; false where it is not known. *file lives as long as
  * sources. image is an index in the timeline or FLOW_NONE.
  */
 bool flow_sources_find(struct flow_sources *sources, uint32_t image, uint64_t address, const char **file,

@@ -189,7 +189,7 @@ static void narrow(const struct ptl_symbol_table *table, uint64_t own, struct fl
 		const struct ptl_symbol nearest = ptl_symbols_get(table, next - 1);
 
 		first = nearest.address;
-		/* Behind its end another one may cover, which began before: then the answer is told of one address. */
+		/* Behind its end another one may cover, which began before: then the answer holds for one address. */
 		if (nearest.size && own - nearest.address >= nearest.size)
 			first = found.name || ptl_symbols_find(table, first + nearest.size).name ? own
 												 : first + nearest.size;

@@ -109,7 +109,7 @@ static int index_blobs(struct flow_timeline *timeline, const struct ptl_trace *t
 	return 0;
 }
 
-/* Threads that have PT bytes, but of which no event tells. */
+/* Threads that have PT bytes, but which no event reports. */
 static int add_stream_threads(struct flow_timeline *timeline, const struct ptl_trace *trace)
 {
 	for (size_t i = 0; i < ptl_stream_count(trace); i++) {

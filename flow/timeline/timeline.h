@@ -11,7 +11,7 @@
 #include <ptl/reader.h>
 
 /*
- * Processes, threads and images are numbered from 0 in the order in which the trace tells of them;
+ * Processes, threads and images are numbered from 0 in the order in which the trace reports them;
  * a number below is an index into these arrays and stays valid as long as the timeline. FLOW_NONE
  * means none. Strings belong to the timeline. Times are the trace's clock. All functions but build
  * and free only read, and may be called from several threads.
@@ -37,7 +37,7 @@ struct flow_timeline_process {
 	uint64_t end;        /* FLOW_TIME_END */
 	bool started;        /* its start is in the trace, not only its rundown */
 	bool ended;
-	/* No process event tells of it: known from its threads, images or streams only. */
+	/* No process event reports it: known from its threads, images or streams only. */
 	bool implied;
 	bool has_exit_status;
 	int32_t exit_status;                 /* as wait(2) encodes it */
@@ -65,7 +65,7 @@ struct flow_timeline_thread {
 
 /*
  * One image (a mapping of code) of one process over time. A mapping that is partly replaced or
- * unmapped lives on in its rest: `end` is when its last byte went. A forked process begins with
+ * unmapped keeps its rest: `end` is when its last byte went. A forked process begins with
  * images of its own that are like its parent's.
  */
 struct flow_timeline_image {
@@ -81,7 +81,7 @@ struct flow_timeline;
 
 /*
  * Reads the trace's events of the process, thread, image and code classes (unknown versions are
- * skipped and counted). Streams that belong to processes or threads of which no event tells make
+ * skipped and counted). Streams that belong to processes or threads that no event reports make
  * implied ones. PTL_NO_MEMORY, or what ptl_process returns.
  */
 int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counts branches that were taken and those that were not: what tells is where the flow goes on. */
+/* Counts branches that were taken and those that were not: what counts is where the flow goes on. */
 #ifndef FLOW_VIEW_BRANCH_TALLY_H
 #define FLOW_VIEW_BRANCH_TALLY_H
 

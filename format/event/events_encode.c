@@ -45,7 +45,7 @@ static uint32_t intern(struct common_byte_map *map, const void *key, size_t size
 	return (uint32_t)count;
 }
 
-/* Cheap, and foreseeable: what all goes to one place costs a look into the map, no more. */
+/* Cheap, and predictable: what all goes to one place costs a look into the map, no more. */
 static unsigned mix(uint64_t bits, unsigned places)
 {
 	return (unsigned)(common_hash_mix(bits) >> 32) % places;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an event of the kernel says. This is the one place that knows which provider and opcode means what: whoever handles
+ * What an event of the kernel says. This is the one place that knows which provider and opcode means what: code that handles
  * processes, threads and images asks here.
  */
 #ifndef FORMAT_EVENT_KERNEL_CLASS_H

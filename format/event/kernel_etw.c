@@ -12,7 +12,7 @@
 
 static int other(const struct ptl_event *event)
 {
-	return common_fail(PTL_NOT_OURS, "opcode %u tells of something else", event->descriptor.opcode);
+	return common_fail(PTL_NOT_OURS, "opcode %u means something else", event->descriptor.opcode);
 }
 
 static void skip(struct common_cursor *cursor, size_t size)

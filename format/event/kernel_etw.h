@@ -12,7 +12,7 @@
 
 /*
  * The decoders of ptl/kernel.h call these for an event of the class and a version below FORMAT_KERNEL_OWN. What they return,
- * and PTL_NOT_OURS for an opcode of the class that tells of something else. Later versions are read as the last one
+ * and PTL_NOT_OURS for an opcode of the class that means something else. Later versions are read as the last one
  * known: they add fields at the end.
  */
 int format_etw_process_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_process_event *data);

@@ -14,7 +14,7 @@ static size_t put_ip(uint8_t *p, const struct ptl_pt_packet *packet)
 	return format_pt_put_ip_form(p, format_pt_layouts[packet->kind].match, packet->ip.form, packet->ip.payload);
 }
 
-/* Packets that tell of the execution: its flow, mode and address space. */
+/* Packets that report the execution: its flow, mode and address space. */
 static size_t put_flow(uint8_t *p, const struct ptl_pt_packet *packet)
 {
 	switch (packet->kind) {
@@ -51,7 +51,7 @@ static size_t put_flow(uint8_t *p, const struct ptl_pt_packet *packet)
 	}
 }
 
-/* Packets that tell of time, power and events. */
+/* Packets that report time, power and events. */
 static size_t put_other(uint8_t *p, const struct ptl_pt_packet *packet)
 {
 	switch (packet->kind) {

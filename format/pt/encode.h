@@ -13,7 +13,7 @@
  * Each function writes one packet at p and returns its size. There must be room for
  * PTL_PT_PACKET_MAX bytes at p, however short the packet is: bytes beyond the packet may be
  * overwritten. Arguments must be in their fields' ranges (ptl/pt.h); what does not fit is cut. They
- * use no memory but p and never fail, so that they can be called anywhere. Whoever does not know an
+ * use no memory but p and never fail, so that they can be called anywhere. A caller that does not know an
  * argument's range uses ptl_pt_encode.
  */
 

@@ -6,7 +6,7 @@
 #include <ptl/pt.h>
 
 /*
- * The last IP is a plain 64-bit value, kept by whoever encodes or decodes a stream. It is the
+ * The last IP is a plain 64-bit value, kept by the encoder or decoder of a stream. It is the
  * address of the last TIP, TIP.PGE, TIP.PGD or FUP that had one, and 0 at each PSB (SDM, section
  * "IP Compression"). An OVF sets it to 0 too: the packets that were lost may have had addresses.
  * The SDM does not say so; CPUs send the whole address then, and libipt reads it as PTL does.

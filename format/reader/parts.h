@@ -34,7 +34,7 @@ int format_payload_load(struct ptl_trace *trace, const struct format_entry *entr
 int format_expansion_check(const struct ptl_trace *trace, const struct format_entry *entry);
 
 /*
- * Where the index told the buffers: puts those on the damage list whose header or side area in the file is another one. The
+ * Where the buffers come from the index: puts those on the damage list whose header or side area in the file is another one. The
  * index has all that a reader needs of them, so nothing else finds out. PTL_SYSTEM, PTL_NO_MEMORY.
  */
 int format_index_compare(struct ptl_trace *trace);

@@ -12,7 +12,7 @@
 /* Beyond so many, threads take what they find. */
 #define OWN_LOADERS 64
 
-/* Its address tells the threads that live apart. */
+/* Its address distinguishes the threads that live. */
 static _Thread_local char thread_mark;
 
 static struct format_loader *new_loader(void)

@@ -9,7 +9,7 @@
 #define HUGE_PAGE ((size_t)2 << 20)
 #define POOL_SIZE (4 * HUGE_PAGE)
 #define ALIGNMENT 64
-/* Of a piece for the pool. A writer's buffers have 512 KiB, if it does not choose; whoever has them has something beside them. */
+/* Of a piece for the pool. A writer's buffers have 512 KiB, if it does not choose; a trace with those has more beside them. */
 #define LARGE ((size_t)256 << 10)
 #define LARGEST (POOL_SIZE / 4)
 #define SLOT_MIN (2 * LARGE + 1024)

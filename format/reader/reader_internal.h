@@ -79,7 +79,7 @@ struct ptl_trace {
 	struct format_file_header header;
 	uint64_t file_id;
 	bool complete;
-	bool indexed;           /* the index told the buffers */
+	bool indexed;           /* the buffers come from the index */
 	uint32_t max_expansion; /* of buffers of events */
 	struct format_entry *entries;
 	size_t entry_count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decoded events that wait in a nameless temporary file: a merge of very many streams has more open buffers than it may
+ * Decoded events that wait in an unnamed temporary file: a merge of very many streams has more open buffers than it may
  * have memory. They are read again in small pieces.
  */
 #ifndef FORMAT_READER_SPILL_H

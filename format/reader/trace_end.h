@@ -9,7 +9,7 @@
 
 /*
  * The time of the last thing that was recorded, in the trace's clock. A recorder may go on for a while after that, and
- * the end that it gives is used only where nothing has a time; 0: nothing tells.
+ * the end that it gives is used only where nothing has a time; 0: not known.
  */
 uint64_t format_trace_end(const struct ptl_trace *trace);
 

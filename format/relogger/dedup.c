@@ -79,7 +79,7 @@ static bool is_of_end(const struct ptl_descriptor *descriptor)
 	return format_action_of(format_class_of(descriptor), descriptor->opcode) == FORMAT_ACTION_END_RUNDOWN;
 }
 
-/* Whether a cut has added the event at one of its borders; *again: another input tells the same. */
+/* Whether a cut has added the event at one of its borders; *again: another input has the same. */
 static bool is_rundown(const struct ptl_relogger_input *input, const struct ptl_event *event, bool *again)
 {
 	*again = false;

@@ -65,7 +65,7 @@ static bool is_same_clock(const struct ptl_machine *a, const struct ptl_machine 
 
 /* --- clocks ------------------------------------------------------------------------------------------- */
 
-/* Instructions are no nanoseconds: beyond its start such a clock tells little of the time of day. */
+/* Instructions are no nanoseconds: beyond its start such a clock says little about the time of day. */
 static uint64_t own_uncertainty(const struct ptl_machine *machine)
 {
 	const uint64_t length = machine->end_time > machine->start_time ? machine->end_time - machine->start_time : 0;
@@ -83,7 +83,7 @@ static void align(struct ptl_relogger *relogger, struct ptl_relogger_input *inpu
 	if (!first->wall_start || !own->wall_start) {
 		input->uncertainty = UINT64_MAX;
 		format_relogger_warn(relogger,
-				     "%s: nothing tells how its clock relates to that of %s: its times are kept",
+				     "%s: nothing shows how its clock relates to that of %s: its times are kept",
 				     input->name, relogger->inputs[0]->name);
 		return;
 	}

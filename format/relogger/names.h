@@ -19,7 +19,7 @@ struct format_renaming {
 	void *context;
 };
 
-/* The command line that provenance will tell of. */
+/* The command line that provenance will have. */
 const char *format_relogger_command(const struct ptl_relogger *relogger);
 /* In the begin callback: the records of machines are written at the end, when they can still be changed. */
 void format_relogger_keep_machines(struct ptl_relogger *relogger);

@@ -279,7 +279,7 @@ static int join_streams(struct ptl_relogger *relogger)
 	return status;
 }
 
-/* --- which rundown is told twice ---------------------------------------------------------------------- */
+/* --- which rundown is reported twice ---------------------------------------------------------------------- */
 
 static bool is_same_recording(const struct format_part *a, const struct format_part *b)
 {
@@ -473,7 +473,7 @@ int ptl_relogger_change(struct ptl_relogger *relogger, const void *data, size_t 
 	return 0;
 }
 
-/* What callbacks do to events, and did not tell of, makes of a recording something else. */
+/* Changes of events that callbacks did not report make the recording invalid. */
 static bool is_unknown_change(const struct ptl_relogger *relogger)
 {
 	for (size_t i = 0; !relogger->has_change && i < relogger->stage_count; i++)

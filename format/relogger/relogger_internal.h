@@ -61,7 +61,7 @@ struct format_part {
 	uint64_t first, last, known;
 	uint64_t events, bytes;          /* what of the recording is left out */
 	const struct ptl_record *record; /* that says so; NULL: it is whole, as far as anybody says */
-	bool start_again, end_again;     /* its rundown tells what another input tells anyway */
+	bool start_again, end_again;     /* its rundown repeats what another input has */
 };
 
 struct ptl_relogger_input {
@@ -179,7 +179,7 @@ struct ptl_relogger {
 	uint64_t done, total; /* progress, in bytes */
 };
 
-/* Tells the caller's warning function. */
+/* Calls the caller's warning function. */
 void format_relogger_warn(const struct ptl_relogger *relogger, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void format_relogger_progress(struct ptl_relogger *relogger, uint64_t bytes);
@@ -233,7 +233,7 @@ int format_relogger_pass_streams(struct ptl_relogger *relogger);
 int format_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
 				const struct ptl_stream_plan *plan);
 /*
- * One buffer as it is, or compressed anew; what of it is damaged is left out. look, which may be NULL, sees the bytes
+ * One buffer as it is, or compressed again; what of it is damaged is left out. look, which may be NULL, sees the bytes
  * of the file with input as its context.
  */
 int format_relogger_copy_buffer(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,

@@ -34,7 +34,7 @@ int format_fold_settle(struct format_fold *fold, uint64_t time)
 
 	if (!count || time <= fold->undecided_time)
 		return 0;
-	/* Whoever is called may ask for rundown, which settles, too. */
+	/* The callee may ask for rundown, which settles, too. */
 	fold->undecided = NULL;
 	fold->undecided_count = 0;
 	for (size_t i = 0; i < count && !status; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is told of an image or of code beside where it is, as bytes for the store. */
+/* What is reported about an image or about code beside where it is, as bytes for the store. */
 #include <stdlib.h>
 
 #include "common/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tells of a state by events: a reader who folds them comes to the same state. */
+/* Describes a state by events: a reader who folds them comes to the same state. */
 #include <stdlib.h>
 
 #include "common/error.h"
@@ -13,13 +13,13 @@ struct teller {
 	const struct format_state_member *member;
 	uint32_t *layers; /* all that show, in order of their sequence */
 	size_t layer_count;
-	/* What a reader has by the images and unloads told so far; a piece's image says that there is one. */
+	/* What a reader has by the images and unloads reported so far; a piece's image says that there is one. */
 	struct format_pieces told;
 	uint32_t reported_root;
-	bool unloads; /* a range waits to be told of as unloaded */
+	bool unloads; /* a range waits to be reported as unloaded */
 	uint64_t unload_first, unload_last;
 	struct ptl_bytes storage;
-	struct ptl_bytes bytes; /* what was told of a layer */
+	struct ptl_bytes bytes; /* what was reported about a layer */
 };
 
 static int give(struct teller *teller, int status, struct ptl_event *event, uint32_t tid)
@@ -87,7 +87,7 @@ static bool next_piece(const struct teller *teller, uint64_t at, struct ptl_piec
 	return format_pieces_at_or_after(&teller->state->fold.pieces, teller->member->fold.root, at, piece);
 }
 
-/* Tells of the range that waits to be unloaded. */
+/* Reports the range that waits to be unloaded. */
 static int flush_unload(struct teller *teller)
 {
 	const struct ptl_image_event data = {
@@ -104,7 +104,7 @@ static int flush_unload(struct teller *teller)
 	return give(teller, ptl_image_encode(&data, PTL_OPCODE_UNLOAD, &teller->storage, &event), &event, PTL_NO_ID);
 }
 
-/* Neighbours are told of together. */
+/* Neighbours are reported together. */
 static int add_unload(struct teller *teller, uint64_t first, uint64_t last)
 {
 	int status = 0;
@@ -120,7 +120,7 @@ static int add_unload(struct teller *teller, uint64_t first, uint64_t last)
 	return status;
 }
 
-/* What was told of the range is unloaded. */
+/* What was reported about the range is unloaded. */
 static int unload(struct teller *teller, uint64_t first, uint64_t last)
 {
 	struct ptl_piece piece;
@@ -159,7 +159,7 @@ static int report_image(struct teller *teller, const struct format_state_layer *
 		    PTL_NO_ID);
 }
 
-/* Where the code shows without an image, what was told of images there has been unloaded before. */
+/* Where the code shows without an image, what was reported about images there has been unloaded before. */
 static int report_code(struct teller *teller, uint32_t index)
 {
 	const struct format_state_layer *layer = &teller->state->layers[index];
@@ -185,7 +185,7 @@ static int report_code(struct teller *teller, uint32_t index)
 	return give(teller, ptl_code_encode(&data, &teller->storage, &event), &event, PTL_NO_ID);
 }
 
-/* What the layers cover, but nothing shows in: the code that they told of there, too. */
+/* What the layers cover, but nothing shows in: the code that they reported there, too. */
 static int unload_holes(struct teller *teller)
 {
 	uint64_t at = 0;

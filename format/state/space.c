@@ -144,7 +144,7 @@ static void protects(void *context, uint32_t image, uint32_t protection)
 	state->layers[image].protection = protection;
 }
 
-/* What was told of an image stays at hand: who looks for one often looks for it again. */
+/* What was reported about an image stays at hand: who looks for one often looks for it again. */
 static const struct ptl_image_event *show(struct ptl_state *state, uint32_t pid, uint32_t index)
 {
 	const struct format_state_layer *layer = &state->layers[index];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Inside the state: what listening to the fold and telling of the result share. */
+/* Inside the state: what listening to the fold and reporting the result share. */
 #ifndef FORMAT_STATE_STATE_INTERNAL_H
 #define FORMAT_STATE_STATE_INTERNAL_H
 
@@ -23,7 +23,7 @@ struct format_state_text {
 /*
  * A load of an image, or code that was written, of which at least one byte still shows. A piece of an
  * address space names its image's layer (image) and that of the code on top (blob), or FORMAT_STATE_NONE.
- * There can be a million of them: what is told of them beside this is in the store.
+ * There can be a million of them: what is reported about them beside this is in the store.
  */
 struct format_state_layer {
 	uint64_t base, size;
@@ -56,7 +56,7 @@ struct format_state_member {
 #define FORMAT_STATE_NAMES 256 /* a power of two */
 #define FORMAT_STATE_SHOWN 1024
 
-/* An image that was asked for, as it was told of. */
+/* An image that was asked for, as it was reported. */
 struct format_state_shown {
 	uint32_t layer;
 	uint64_t sequence;
@@ -76,7 +76,7 @@ struct ptl_state {
 	size_t thread_count;
 	uint32_t free_thread;
 	struct common_row_index by_thread;
-	struct format_state_text *names[FORMAT_STATE_NAMES]; /* that came lately, by a hash */
+	struct format_state_text *names[FORMAT_STATE_NAMES]; /* that came recently, by a hash */
 	struct format_state_layer *layers;
 	size_t layer_count;
 	uint32_t free_layer;
@@ -104,13 +104,13 @@ void format_state_thread_remove(struct ptl_state *state, struct format_state_mem
 extern const struct format_fold_threads format_state_threads;
 extern const struct format_fold_spaces format_state_spaces;
 
-/* ---- what is told of images and code: told.c --------------------------------------------------- */
+/* ---- what is reported about images and code: told.c --------------------------------------------------- */
 
-/* Puts what is told of an image, or of code, into the store, for a layer. PTL_NO_MEMORY, PTL_SYSTEM. */
+/* Puts what is reported about an image, or about code, into the store, for a layer. PTL_NO_MEMORY, PTL_SYSTEM. */
 int format_state_put_image(struct ptl_state *state, const struct ptl_image_event *image,
 			   struct format_state_layer *layer);
 int format_state_put_code(struct ptl_state *state, const struct ptl_code_event *code, struct format_state_layer *layer);
-/* What was told of a layer; strings point into bytes. PTL_NO_MEMORY, PTL_SYSTEM. */
+/* What was reported about a layer; strings point into bytes. PTL_NO_MEMORY, PTL_SYSTEM. */
 int format_state_get_image(struct ptl_state *state, const struct format_state_layer *layer, struct ptl_bytes *bytes,
 			   struct ptl_image_event *image);
 int format_state_get_code(struct ptl_state *state, const struct format_state_layer *layer, struct ptl_bytes *bytes,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a state puts what is told of images: all but the addresses, which very few ever ask for again. What came last is
- * in memory, the rest in a nameless temporary file.
+ * Where a state puts what is reported about images: all but the addresses, which few read again. What came last is
+ * in memory, the rest in an unnamed temporary file.
  */
 #ifndef FORMAT_STATE_STORE_H
 #define FORMAT_STATE_STORE_H

@@ -124,7 +124,7 @@ static int submit_kind(struct ptl_writer *writer, uint32_t kind)
 
 /*
  * What explains a buffer goes before it: schemas and stream records before everything, code before
- * the events that tell of it, and those before PT. So a file that ends anywhere has no PT of a
+ * the events that report it, and those before PT. So a file that ends anywhere has no PT of a
  * process that it does not know.
  */
 static int submit_before(struct ptl_writer *writer, const struct ptl_writer_stream *stream)

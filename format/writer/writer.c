@@ -145,7 +145,7 @@ static int report_losses(struct ptl_writer *writer, bool finally)
 	return status;
 }
 
-/* What a call returns: its own status, else a failed write that no call has told of yet. */
+/* What a call returns: its own status, else a failed write that no call has reported yet. */
 static int settle(struct ptl_writer *writer, int status)
 {
 	struct format_queue *queue = &writer->queue;

@@ -41,13 +41,13 @@ struct format_output {
 	uint64_t file_id;
 	struct format_index_piece *index;
 	size_t index_count;
-	int spill; /* a nameless file in which full pieces wait; -1: none */
+	int spill; /* an unnamed file in which full pieces wait; -1: none */
 	uint64_t spilled;
 	bool spill_failed;     /* all pieces stay in memory */
 	uint32_t index_stream; /* id */
 	uint64_t index_end;    /* end of the last buffer that is in the index */
 	bool write_back;
-	uint64_t written_back; /* up to here the system was told to write to disk */
+	uint64_t written_back; /* up to here the system was asked to write to disk */
 	bool index_failed;     /* no memory for it: the file is closed without one */
 };
 

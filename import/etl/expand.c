@@ -79,7 +79,7 @@ int etl_expand_lznt1(const uint8_t *from, size_t from_size, uint8_t *to, size_t 
 	return status;
 }
 
-/* ---- Xpress: literals and copies, told apart by bits that come 32 at once */
+/* ---- Xpress: literals and copies, distinguished by bits that come 32 at once */
 
 struct xpress {
 	struct common_cursor from;

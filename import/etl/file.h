@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the first event tells of the whole file: TRACE_LOGFILE_HEADER. */
+/* What the first event says about the whole file: TRACE_LOGFILE_HEADER. */
 struct etl_log_header {
 	uint32_t buffer_size;
 	uint32_t version; /* of Windows: major, minor and two more bytes */

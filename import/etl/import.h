@@ -62,7 +62,7 @@ uint64_t etl_clock_time(const struct etl_import *import, uint64_t ticks);
 
 /* Writes an event into a stream whose times end before it. PTL_NO_MEMORY, PTL_SYSTEM. */
 int etl_event_write(struct etl_import *import, const struct ptl_event *event);
-/* Writes what a record of the buffer tells. */
+/* Writes what a record of the buffer says. */
 int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, struct etl_record *record);
 
 /* ---- survey.c */

@@ -21,7 +21,7 @@
 enum etl_buffer_flag {
 	ETL_BUFFER_EVENTS_LOST = 0x02,
 	ETL_BUFFER_BUFFER_LOST = 0x04,
-	ETL_BUFFER_PROCESSOR_INDEX = 0x20, /* 16 bits tell of the CPU, not 8 */
+	ETL_BUFFER_PROCESSOR_INDEX = 0x20, /* 16 bits are the CPU, not 8 */
 	ETL_BUFFER_COMPRESSED = 0x40,
 };
 
@@ -33,7 +33,7 @@ enum etl_compression {
 	ETL_COMPRESSION_XPRESS_HUFFMAN = 4,
 };
 
-/* ---- event headers: byte 2 tells the kind, byte 3 has marks */
+/* ---- event headers: byte 2 is the kind, byte 3 has marks */
 
 #define ETL_MARK_HEADER 0x80u  /* TRACE_HEADER_FLAG */
 #define ETL_MARK_EVENT 0x40u   /* TRACE_HEADER_EVENT_TRACE */

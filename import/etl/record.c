@@ -129,7 +129,7 @@ static int take_event(struct etl_record *record, const uint8_t *event, size_t si
 	return status;
 }
 
-/* A message tells by its flags what its header holds. Its number is its id; without a GUID of its own it has none. */
+/* The flags of a message say what its header holds. Its number is its id; without a GUID of its own it has none. */
 static int take_message(struct etl_record *record, const uint8_t *event, size_t size)
 {
 	struct common_cursor cursor = common_cursor(event, size);

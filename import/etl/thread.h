@@ -18,11 +18,11 @@ struct etl_threads {
 };
 
 void etl_threads_free(struct etl_threads *threads);
-/* What the whole file tells of threads, before its events are taken: those that it names at its end only. PTL_NO_MEMORY. */
+/* What the whole file reports threads, before its events are taken: those that it names at its end only. PTL_NO_MEMORY. */
 int etl_threads_survey(struct etl_threads *threads, const struct etl_record *record);
 /*
  * Follows what runs on each CPU. A record without a thread gets one: samples, context switches and stacks say theirs in
- * the payload; others (interrupts, DPCs, system calls ...) get the one that the last context switch of their CPU told of,
+ * the payload; others (interrupts, DPCs, system calls ...) get the one that the last context switch of their CPU reported,
  * and record->tid_inferred. PTL_NO_MEMORY.
  */
 int etl_threads_follow(struct etl_threads *threads, const struct etl_buffer *buffer, struct etl_record *record);

@@ -82,7 +82,7 @@ int perf_aux_info(struct perf_import *import, const struct perf_record *record)
 }
 
 /*
- * A ring of a CPU has the CPU's number. It also names a thread where perf was told whom to record: the first one, if
+ * A ring of a CPU has the CPU's number. It also names a thread where perf was given what to record: the first one, if
  * there are several; where context switches are there, they say who ran.
  */
 static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, struct perf_aux **opened)

@@ -44,7 +44,7 @@ void perf_file_close(struct perf_file *file);
 /* Whether perf wrote it to a pipe: attributes and features come as records then. */
 bool perf_file_is_pipe(const struct perf_file *file);
 uint64_t perf_file_size(const struct perf_file *file);
-/* When it was written last, in nanoseconds since 1970 UTC: after all that it tells of. */
+/* When it was written last, in nanoseconds since 1970 UTC: after all that is in it. */
 int64_t perf_file_written(const struct perf_file *file);
 
 /* The attribute table of a file that is no pipe. */

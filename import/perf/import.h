@@ -54,7 +54,7 @@ struct perf_import {
 	} * ids;
 	size_t id_count;
 	bool aux_snapshots; /* Intel PT was taken now and then */
-	bool aux_switches;  /* context switches tell whose a CPU's Intel PT is */
+	bool aux_switches;  /* context switches say whose a CPU's Intel PT is */
 	uint64_t next_key;  /* of processes */
 	uint64_t now;       /* time of the latest record that had one */
 	uint64_t last;      /* time of the last record that had one */
@@ -62,16 +62,16 @@ struct perf_import {
 	struct ptl_bytes storage; /* of the event being written */
 	struct perf_outcome outcome;
 	uint64_t records;
-	bool running; /* what was there before has been told */
+	bool running; /* what was there before has been reported */
 };
 
 /* ---- event.c */
 
-/* The time of a record: its own, else that of the trace's start, as it tells what was there before. */
+/* The time of a record: its own, else that of the trace's start, as it says what was there before. */
 uint64_t perf_time(const struct perf_import *import, const struct perf_sample *sample);
 
 /*
- * Whether the record tells of what was there before: perf gives such a record no time. Where no record has one, it
+ * Whether the record reports what was there before: perf gives such a record no time. Where no record has one, it
  * is what comes before FINISHED_INIT, or the first sample.
  */
 bool perf_is_rundown(const struct perf_import *import, const struct perf_sample *sample);
@@ -101,7 +101,7 @@ int perf_switch(struct perf_import *import, const struct perf_record *record, co
 int perf_process_need(struct perf_import *import, uint32_t pid, uint64_t time);
 /* A file was mapped, executable: the program that a process has just started is that of the first one. */
 int perf_process_maps(struct perf_import *import, uint32_t pid, const char *path);
-/* A FORK or COMM record tells whose a thread is, before its turn comes. PTL_NO_MEMORY. */
+/* A FORK or COMM record says whose a thread is, before its turn comes. PTL_NO_MEMORY. */
 int perf_thread_seen(struct perf_import *import, const struct perf_record *record);
 /* The process of a thread; the thread's own number where it is unknown. */
 uint32_t perf_thread_process(const struct perf_import *import, uint32_t tid);

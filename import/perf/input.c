@@ -23,7 +23,7 @@
 #define CLOCKID_MONOTONIC 1
 #define CLOCKID_MONOTONIC_RAW 4
 
-/* What is done with a record of the kernel; whether what it tells must come in order of time. */
+/* What is done with a record of the kernel; whether it must come in order of time. */
 struct take_record {
 	int (*take)(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		    size_t body);
@@ -211,7 +211,7 @@ static int find_start_of(struct perf_import *import, struct perf_attrs *attrs, s
 		if (!import->machine.start_time || sample.time < import->machine.start_time)
 			import->machine.start_time = sample.time;
 	}
-	/* What is damaged is told of when it is read in earnest. */
+	/* What is damaged is reported when it is read for the conversion. */
 	return status == PTL_NO_MEMORY || status == PTL_SYSTEM ? status : 0;
 }
 

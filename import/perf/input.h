@@ -8,7 +8,7 @@
 #include "elf/image_store.h"
 #include "import/spool.h"
 
-/* What is to be told of an import. */
+/* What an import reports. */
 struct perf_outcome {
 	uint64_t lost_events;
 	uint64_t unknown_records; /* of types that no perf has yet */

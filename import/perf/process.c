@@ -170,7 +170,7 @@ static int comm_rundown(struct perf_import *import, const struct perf_sample *sa
 	if (!process || process->ended)
 		status = add(import, pid, process ? process->parent : 0, &process);
 	else if (process->waits == NOTHING_WAITS && pid == tid)
-		return 0; /* told twice */
+		return 0; /* reported twice */
 	if (!status && pid == tid) {
 		snprintf(process->name, sizeof(process->name), "%s", name);
 		wait_with(process, RUNDOWN_WAITS, &at);
@@ -262,7 +262,7 @@ int perf_fork(struct perf_import *import, const struct perf_record *record, cons
 		status = fork_process(import, &task, sample);
 	else if (!status)
 		status = perf_process_need(import, task.pid, perf_time(import, sample));
-	/* A thread of before is told of by its name. */
+	/* A thread of before is reported with its name. */
 	if (status || rundown)
 		return status;
 	process = find(import, task.pid);
@@ -290,7 +290,7 @@ int perf_exit(struct perf_import *import, const struct perf_record *record, cons
 		status = write_thread(import, task.pid, task.tid, process->name, PTL_OPCODE_END, &at);
 	if (process->threads)
 		process->threads--;
-	/* Threads from before may not have been told of: the first one's end counts then. */
+	/* Threads from before may not have been reported: the first one's end counts then. */
 	if (status || process->threads)
 		return status;
 	process->ended = true;

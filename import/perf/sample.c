@@ -84,7 +84,7 @@ static const struct perf_attr *find_attr(const struct perf_attrs *attrs, const s
 	return index ? &attrs->list[*index] : first;
 }
 
-/* Without IDENTIFIER, samples of several events tell themselves apart by ID. */
+/* Without IDENTIFIER, samples of several events are distinguished by ID. */
 static void find_by_id(const struct perf_attrs *attrs, struct perf_sample *sample)
 {
 	const uint64_t *index = sample->id ? common_hash_map_get(&attrs->ids, sample->id) : NULL;

@@ -53,7 +53,7 @@ static int add_input(struct raw *raw, const char *name, const void *data, size_t
 	return import_spool_origin(raw->spool, &origin);
 }
 
-/* A file that can be sought; what a pipe brings goes to a nameless one. */
+/* A file that can be sought; what a pipe brings goes to an unnamed one. */
 static int open_memory(struct raw *raw, const char *name)
 {
 	int fd = open(name, O_RDONLY | O_CLOEXEC);

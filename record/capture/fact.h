@@ -23,8 +23,8 @@ enum record_fact_kind {
 	RECORD_FACT_CHILD_STATUS,  /* it has waited for a child */
 	RECORD_FACT_THREAD_START,  /* of a thread other than the first: tid */
 	RECORD_FACT_THREAD_END,    /* tid */
-	RECORD_FACT_THREAD_NAME,   /* a thread, be it one that was not known, has this name from now on */
-	RECORD_FACT_IMAGE_MAP,     /* executable memory; replaces what was there, of which no unmapping is told */
+	RECORD_FACT_THREAD_NAME,   /* a thread, even one that was not known, has this name from now on */
+	RECORD_FACT_IMAGE_MAP,     /* executable memory; replaces what was there, of which no unmapping is reported */
 	RECORD_FACT_IMAGE_UNMAP,   /* a range is no longer executable */
 	RECORD_FACT_IMAGE_PROTECT, /* a range has another protection, and is still executable */
 	RECORD_FACT_CODE,          /* bytes as they are executed from this epoch on */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What happened to the executable memory of one process, so that a forked child's can be told in
+ * What happened to the executable memory of one process, so that a forked child's can be reported in
  * events.
  */
 #ifndef RECORD_CAPTURE_MAPPING_LOG_H

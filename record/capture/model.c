@@ -137,7 +137,7 @@ static int lose_memory(struct record_model *model, const struct record_process *
 		.count = 1,
 		.first_time = child->start_time,
 		.last_time = child->start_time,
-		.cause = "the process was heard of too long after its fork to know what it "
+		.cause = "the process was first seen too long after its fork to know what it "
 			 "inherited",
 	};
 
@@ -149,7 +149,7 @@ static int forked(struct record_model *model, struct record_process *child, cons
 	const struct record_process *parent = record_find_process(model, fact->start.parent_process);
 	int status;
 
-	/* A process cannot be its own parent, whoever says so. */
+	/* A process cannot be its own parent, whatever the source says. */
 	if (parent && parent != child)
 		return inherit(model, child, parent, fact);
 	status = record_start(model, child, 0);

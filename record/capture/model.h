@@ -21,7 +21,7 @@
  *
  * There are two streams, since what concerns a process's memory must be recorded in the order and with
  * the exact times that its PSBs relate to, while other events may be a little later than such a
- * change that is told after them. Of the same time, RECORD_MEMORY comes first.
+ * change that is reported after them. Of the same time, RECORD_MEMORY comes first.
  */
 enum record_part {
 	RECORD_MEMORY, /* process start, exec, images, code; rundown of these */
@@ -62,13 +62,13 @@ int record_model_fact(struct record_model *model, const struct record_fact *fact
 /* Nothing more will come of this process: it is dead. */
 int record_model_gone(struct record_model *model, uint32_t process, uint64_t now);
 
-/* A process has this wait status, whoever waited for it. */
+/* A process has this wait status; any process may have waited for it. */
 int record_model_exit_status(struct record_model *model, uint32_t pid, uint32_t status);
 
 /* Forgets what need no longer be known, and ends processes whose exit status nobody told. */
 int record_model_tick(struct record_model *model, uint64_t now);
 
-/* What is told at the end is told as of this time at least. */
+/* What is reported at the end has this time at least. */
 void record_model_reach(struct record_model *model, uint64_t time);
 
 /* The recording ends: rundown of what is alive. */

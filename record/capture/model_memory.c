@@ -3,7 +3,7 @@
 #include "common/error.h"
 #include "record/capture/model_state.h"
 
-/* How long a fork may take until the child is first heard of. */
+/* How long a fork may take until the child is first seen. */
 #define FORK_SECONDS 2
 #define NANOSECONDS 1000000000ull
 #define PRUNE_AT_LEAST 256 /* changes more than after the last time */

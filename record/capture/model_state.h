@@ -25,7 +25,7 @@ struct record_process {
 	bool found;         /* ran before it was recorded: it has rundown for a start */
 	bool started;       /* its start event was written */
 	bool gone;
-	bool ended; /* its end event was written: kept for children yet to be heard of */
+	bool ended; /* its end event was written: kept for children that have not been seen yet */
 	bool has_exit_status;
 	uint32_t exit_status;
 	uint32_t first_tid;
@@ -39,7 +39,7 @@ struct record_process {
 	size_t log_pruned; /* its count after it was last pruned */
 	/*
 	 * Two moments, and the epochs that had begun by then: forks of before the older one have
-	 * been heard of.
+	 * been seen.
 	 */
 	uint64_t epoch_at[2];
 	uint64_t epoch[2];

@@ -23,7 +23,7 @@ int record_output_create(const char *path, bool force, int *fd);
 
 /*
  * A trace being written. Functions below return 0 also when the system refuses to take bytes: that
- * is reported once, counted, and the recording goes on. They fail for want of memory alone.
+ * is reported once, counted, and the recording goes on. They fail for lack of memory alone.
  */
 struct record_output {
 	struct ptl_writer *writer;

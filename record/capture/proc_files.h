@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What /proc tells of another process of this user. */
+/* What /proc shows of another process of this user. */
 #ifndef RECORD_CAPTURE_PROC_FILES_H
 #define RECORD_CAPTURE_PROC_FILES_H
 
@@ -35,7 +35,7 @@ bool record_proc_strings(uint32_t pid, struct ptl_bytes *strings);
  */
 int record_proc_threads(uint32_t pid, int (*visit)(void *context, uint32_t tid), void *context);
 int record_proc_children(uint32_t pid, uint32_t tid, int (*visit)(void *context, uint32_t child), void *context);
-/* Whether this kernel tells of children (CONFIG_PROC_CHILDREN). */
+/* Whether this kernel lists children (CONFIG_PROC_CHILDREN). */
 bool record_proc_has_children(void);
 
 /*

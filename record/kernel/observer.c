@@ -258,7 +258,7 @@ int record_observer_writer(struct record_observer *observer, uint32_t pid, uint6
 		look_at_maps_soon(process, now);
 		return process->ended ? 0 : record_observer_look_at_maps(observer, process, now);
 	}
-	/* The capture's other source may have told of it. */
+	/* The capture's other source may have reported it. */
 	if (process || record_model_has(observer->capture->model, pid))
 		return 0;
 	if (is_descendant(observer, &stat)) {

@@ -44,13 +44,13 @@ int record_observer_command(struct record_observer *observer, uint32_t pid, uint
 			    const struct record_command *command);
 
 /*
- * A process that writes events: if it is not known, it is told as one that ran before; what it has
+ * A process that writes events: if it is not known, it is reported as one that ran before; what it has
  * mapped is looked at now.
  */
 int record_observer_writer(struct record_observer *observer, uint32_t pid, uint64_t now);
 
 /*
- * A process that wrote events and had ended before it was seen: it is told with what it said of
+ * A process that wrote events and had ended before it was seen: it is reported with what it said of
  * itself. ran_before: it may have begun before the recording.
  */
 struct record_observer_dead {

@@ -10,7 +10,7 @@
 #include "record/kernel/observer_state.h"
 #include "record/process/maps.h"
 
-#define MAPS_MAX 65536 /* executable mappings of a process that are told of */
+#define MAPS_MAX 65536 /* executable mappings of a process that are reported */
 
 static bool is_same(const struct record_observed_map *a, const struct record_observed_map *b)
 {

@@ -30,7 +30,7 @@ struct record_executed {
 struct record_observed {
 	uint32_t pid;
 	uint32_t number;         /* in the model */
-	uint64_t start_ticks;    /* tells a pid that was used again */
+	uint64_t start_ticks;    /* differs for a pid that was used again */
 	uint64_t program;        /* as in struct record_proc_stat */
 	uint64_t looked;         /* when it was last looked at */
 	uint64_t program_looked; /* when it was last looked at which program it runs */
@@ -105,7 +105,7 @@ void record_observer_name_strings(struct ptl_bytes *strings, const char *path, c
 
 /* ---- observer_reports.c ---------------------------------------------------------------------- */
 
-/* One that was opened when the process was first heard of, or a new one; -1: none. */
+/* One that was opened when the process was first seen, or a new one; -1: none. */
 int record_observer_pidfd(struct record_observer *observer, uint32_t pid);
 /* Takes what the kernel reports up to this time. */
 int record_observer_take_reports(struct record_observer *observer, uint64_t until);
@@ -116,9 +116,9 @@ int record_observer_lose_reports(struct record_observer *observer);
 
 /* ---- observer_maps.c ------------------------------------------------------------------------- */
 
-/* Tells of executable mappings that have come and gone since the last time. */
+/* Reports executable mappings that have come and gone since the last time. */
 int record_observer_look_at_maps(struct record_observer *observer, struct record_observed *process, uint64_t now);
-/* Tells of one mapping, at process->maps_looked. entry says what the path leads to. */
+/* Reports one mapping, at process->maps_looked. entry says what the path leads to. */
 int record_observer_send_load(struct record_observer *observer, struct record_observed *process,
 			      const struct record_observed_map *map, const struct record_map_entry *entry);
 /*

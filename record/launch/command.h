@@ -26,7 +26,7 @@ struct record_command {
 /*
  * Looks argv[0] up, in $PATH where it has no slash, and checks that execve would run it and, unless
  * `native`, that QEMU can. A text that is neither ELF nor has #! is given to /bin/sh, as execvp does. argv's strings
- * must outlive the result. Returns 0, or the exit status that tells what is wrong, RECORD_EXIT_* or
+ * must outlive the result. Returns 0, or the exit status that says what is wrong, RECORD_EXIT_* or
  * COMMON_EXIT_SYSTEM, with the reason as an error chain.
  */
 int record_command_find(char *const *argv, bool native, struct record_command *command);

@@ -11,7 +11,7 @@
 #include "record/launch/command.h"
 #include "record/launch/signals.h"
 
-/* In the child: becomes the program, or tells the parent why not. */
+/* In the child: becomes the program, or reports to the parent why not. */
 static void become(const struct record_launch *launch, int report)
 {
 	int error;

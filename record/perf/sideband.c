@@ -99,7 +99,7 @@ struct record_sideband *record_sideband_new(void)
 }
 
 /*
- * The kernel's records have the host's time, whoever reads them; in a time namespace CLOCK_MONOTONIC is another. Where the
+ * The kernel's records have the host's time for all readers; in a time namespace CLOCK_MONOTONIC is another. Where the
  * file is not there, neither are such namespaces.
  */
 static int64_t read_clock_offset(void)

@@ -18,7 +18,7 @@
 struct record_sideband;
 
 enum record_sideband_kind {
-	RECORD_SIDEBAND_NONE, /* of no interest, or it makes no sense */
+	RECORD_SIDEBAND_NONE, /* of no interest, or it is invalid */
 	RECORD_SIDEBAND_FORK, /* tid starts; a thread if parent_pid is its pid */
 	RECORD_SIDEBAND_EXIT, /* tid ends */
 	RECORD_SIDEBAND_NAME, /* tid has this name from now on */

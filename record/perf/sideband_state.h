@@ -5,7 +5,7 @@
 
 #include "record/perf/sideband.h"
 
-/* Reads a record as the kernel writes it; record->name points into data. What makes no sense is RECORD_SIDEBAND_NONE. */
+/* Reads a record as the kernel writes it; record->name points into data. What is invalid is RECORD_SIDEBAND_NONE. */
 void record_sideband_decode(const void *data, size_t size, struct record_sideband_record *record);
 
 #endif

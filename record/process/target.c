@@ -108,7 +108,7 @@ static int check_interpreter(int fd, const Elf64_Ehdr *header)
 	return 0;
 }
 
-/* What is no ELF file and no script is run only if somebody has told the kernel how. */
+/* What is no ELF file and no script is run only if binfmt_misc says how. */
 static int other_format(void)
 {
 	return access("/proc/sys/fs/binfmt_misc/status", F_OK) ? -ENOEXEC : RECORD_TARGET_FORMAT;

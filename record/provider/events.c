@@ -97,7 +97,7 @@ int record_writer_report_losses(struct record_providers *providers, struct recor
 		return 0;
 	for (uint32_t n = 0; status == 0 && n < writer->shm.provider_count; n++)
 		status = tell(providers, writer, n, dropped[n]);
-	/* A program that drops all the time is told of ever more rarely. */
+	/* A program that drops all the time is reported ever more rarely. */
 	if (providers->capture->loss_records == before)
 		writer->lost_wait = LOSS_WAIT_MIN;
 	else if (writer->lost_wait < LOSS_WAIT_MAX)

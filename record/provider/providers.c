@@ -41,7 +41,7 @@
 #define RING_PART 256
 #define BURST_MEMORY (512ull << 20)
 #define BURST_PART 4
-/* How long programs may take to tell of their state, and events under way to be published. */
+/* How long programs may take to report their state, and events under way to be published. */
 #define CAPTURE_TIME (1000 * MILLISECOND)
 #define LAST_WORDS 2
 #define LAST_ROUNDS 100000
@@ -118,7 +118,7 @@ static int clear_slot(void *context, const char *text, const struct record_shm_n
 {
 	struct record_providers *providers = context;
 	const struct provider_shm_session *session = &providers->session.file.session;
-	const struct record_shm_turn off = {.slot = session->slot, .session = session->id, .whoever = true};
+	const struct record_shm_turn off = {.slot = session->slot, .session = session->id, .any_session = true};
 	struct record_shm_process process;
 	struct record_shm_entry entry;
 

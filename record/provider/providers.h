@@ -13,7 +13,7 @@ struct record_providers;
 
 /*
  * Opens a session with the rules of capture->settings, and makes the command that is started from
- * now on a member of it (by our own environment). observer: who is told of programs that write
+ * now on a member of it (by our own environment). observer: gets the programs that write
  * events; NULL: nobody. PTL_SYSTEM, PTL_NO_MEMORY. All functions below that return an int return 0
  * or PTL_NO_MEMORY.
  */
@@ -29,7 +29,7 @@ int record_providers_watch(const struct record_providers *providers);
 /* How many milliseconds to sleep at most until the next step. */
 unsigned record_providers_patience(const struct record_providers *providers);
 
-/* The end: asks for captures of state, turns everything off, takes what is left, tells of losses. */
+/* The end: asks for captures of state, turns everything off, takes what is left, reports losses. */
 int record_providers_finish(struct record_providers *providers);
 
 #endif

@@ -13,9 +13,9 @@
 
 /* Losses of one provider in one program. */
 struct record_writer_loss {
-	uint64_t seen;    /* dropped so far, as far as it is told in the trace */
-	uint64_t no_ring; /* likewise, for want of a ring */
-	uint64_t refused; /* events that claimed to be the kernel's; not told yet */
+	uint64_t seen;    /* dropped so far, as far as it is reported in the trace */
+	uint64_t no_ring; /* likewise, for lack of a ring */
+	uint64_t refused; /* events that claimed to be the kernel's; not reported yet */
 };
 
 /* A program that writes events, or may. */
@@ -30,12 +30,12 @@ struct record_writer {
 	bool told;        /* to the observer */
 	bool schemas_bad; /* said once */
 	bool broken_reported;
-	uint64_t program;   /* tells an exec */
+	uint64_t program;   /* differs after an exec */
 	uint64_t looked;    /* whether it has ended */
 	uint64_t moved;     /* when something last came of it */
 	uint64_t turned;    /* when its entries were last gone through */
 	uint32_t known;     /* entries that were gone through */
-	uint64_t lost_from; /* time of the last look at losses that were told */
+	uint64_t lost_from; /* time of the last look at losses that were reported */
 	uint64_t lost_due;
 	uint64_t lost_wait;
 	struct record_writer_loss *losses; /* PROVIDER_SHM_PROVIDERS_MAX */
@@ -72,7 +72,7 @@ struct record_providers {
 	struct common_byte_map schemas; /* identity of an event: hash of its schema */
 	unsigned fullest;               /* ring of the last step, in percent */
 	uint64_t backlog;               /* bytes that were copied and not written, at the last look at all rings */
-	unsigned left_out;              /* files: so many are told of and no more */
+	unsigned left_out;              /* files: so many are reported and no more */
 	unsigned idle;                  /* steps in which nothing came */
 };
 
@@ -107,7 +107,7 @@ void record_writer_free(struct record_writer *writer);
 int record_writer_copy(struct record_providers *providers, struct record_writer *writer, uint64_t now);
 /* Writes what was copied and is older than `before`, in order of time, but no more events than `most`. */
 int record_providers_deliver(struct record_providers *providers, uint64_t before, uint64_t most);
-/* Tells of what the program has dropped; always, or if that is due. */
+/* Reports what the program has dropped; always, or if that is due. */
 int record_writer_report_losses(struct record_providers *providers, struct record_writer *writer, uint64_t now,
 				bool always);
 

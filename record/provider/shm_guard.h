@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /*
- * Puts the handler of SIGBUS in place; whoever maps such a file calls it. A SIGBUS of any other
+ * Puts the handler of SIGBUS in place; called before such a file is mapped. A SIGBUS of any other
  * cause ends the program as ever.
  */
 void record_guard_start(void);

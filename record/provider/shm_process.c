@@ -176,7 +176,7 @@ static void turn_guarded(void *context)
 	if (turn->on)
 		act->changed = provider_shm_turn_on(&act->entry->enabled, turn->slot, turn->session, turn->level,
 						    turn->keywords);
-	else if (turn->whoever)
+	else if (turn->any_session)
 		act->changed = __atomic_fetch_and(&act->entry->enabled.sessions, ~bit, __ATOMIC_SEQ_CST) & bit;
 	else
 		act->changed = provider_shm_turn_off(&act->entry->enabled, turn->slot, turn->session);
@@ -278,7 +278,7 @@ static int take_chunk(struct record_shm_process *process, uint64_t end, uint64_t
 	if (chunk.size < sizeof(chunk) || chunk.size % 8 || chunk.size > CHUNK_MAX ||
 	    chunk.size > end - process->heap_taken || chunk.data_size > chunk.size - sizeof(chunk) ||
 	    chunk.provider >= PROVIDER_SHM_PROVIDERS_MAX)
-		return common_fail(PTL_CORRUPT, "a chunk of schemas makes no sense");
+		return common_fail(PTL_CORRUPT, "a chunk of schemas is invalid");
 	/* Schemas are there before the provider is: they are taken in when it is. */
 	if (chunk.provider >= process->provider_count)
 		return PTL_NOT_FOUND;

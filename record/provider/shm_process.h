@@ -56,13 +56,13 @@ bool record_shm_process_entry(struct record_shm_process *process, uint32_t n, st
 
 /*
  * Turns slot of entry n on, or off where `on` is false, for the session; true if that changed
- * anything. Off clears the bit of whoever has the slot, if `whoever`.
+ * anything. Off clears the bit of any session that has the slot, if `any_session`.
  */
 struct record_shm_turn {
 	unsigned slot;
 	uint64_t session;
 	bool on;
-	bool whoever;
+	bool any_session;
 	uint8_t level;
 	uint64_t keywords;
 };
@@ -75,7 +75,7 @@ void record_shm_process_notify(struct record_shm_process *process);
 
 /*
  * Calls take with each metadata record (docs/format.md, section 5) of chunks that were added since
- * the last time, and the number of the entry it belongs to. PTL_CORRUPT: the heap makes no sense,
+ * the last time, and the number of the entry it belongs to. PTL_CORRUPT: the heap is invalid,
  * and no more of it is looked at; PTL_NO_MEMORY; or what take returned. *bytes is counted up.
  */
 int record_shm_process_chunks(struct record_shm_process *process, uint64_t *bytes,

@@ -57,7 +57,7 @@ int record_shm_ring_copy(struct record_shm_rings *rings, uint32_t n, uint64_t *l
 
 /*
  * The next record that was copied, checked; it stays until the next copy. 0; PTL_NOT_FOUND: there
- * is none. PTL_CORRUPT: it makes no sense: all that was copied is left out, and *lost is its bytes.
+ * is none. PTL_CORRUPT: it is invalid: all that was copied is left out, and *lost is its bytes.
  */
 int record_shm_ring_next(struct record_shm_ring *ring, struct record_shm_event *event, uint64_t *lost);
 /* Goes on behind the record that record_shm_ring_next gave. */

@@ -59,8 +59,8 @@ static bool turn_entry(const struct record_providers *providers, struct record_w
 	if (turn.on)
 		return record_shm_process_turn(&writer->shm, n, &turn);
 	/* Left behind by a recorder that had the slot before, and is dead. */
-	turn.whoever = words->session != session->id;
-	return turn.whoever && entry.enabled.sessions & 1u << session->slot &&
+	turn.any_session = words->session != session->id;
+	return turn.any_session && entry.enabled.sessions & 1u << session->slot &&
 	       record_shm_process_turn(&writer->shm, n, &turn);
 }
 
@@ -283,7 +283,7 @@ void record_writer_look(struct record_writer *writer, uint64_t now)
 	if (now - writer->looked < LOOK_TIME)
 		return;
 	writer->looked = now;
-	/* With a pidfd, only an exec can have ended what the file tells of. */
+	/* With a pidfd, only an exec can have ended what the file reports. */
 	if (writer->pidfd < 0 || !record_proc_stat(writer->shm.pid, &stat) || stat.program != writer->program) {
 		writer->dead = record_shm_has_ended(writer->shm.pid, &writer->shm.info);
 		writer->program = stat.program;

@@ -231,7 +231,7 @@ static bool is_well_formed(const struct qemu_message *message)
 	return message->size == layout->fixed + (uint64_t)length * layout->unit;
 }
 
-/* The ring's content makes no sense: drops all of it. */
+/* The ring's content is invalid: drops all of it. */
 static int discard(struct qemu_slot *slot, uint64_t head)
 {
 	__atomic_store_n(&slot->message_tail, head, __ATOMIC_RELEASE);

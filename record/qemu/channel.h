@@ -27,7 +27,7 @@ struct qemu_channel {
  */
 int qemu_channel_create(struct qemu_channel *channel, const struct qemu_channel_config *config);
 
-/* Unmaps and closes. Tells producers to stop first. */
+/* Unmaps and closes. Asks producers to stop first. */
 void qemu_channel_destroy(struct qemu_channel *channel);
 
 /* Slot `index` < config.slot_count. */
@@ -87,7 +87,7 @@ int qemu_channel_finish(const struct qemu_channel *channel, struct qemu_slot *sl
 void qemu_channel_free_slot(const struct qemu_channel *channel, struct qemu_slot *slot);
 
 /*
- * Tells all producers to stop tracing. Each completes its stream at its next PSB or system call;
+ * Asks all producers to stop tracing. Each completes its stream at its next PSB or system call;
  * until then there are bytes to be drained. Their programs run on.
  */
 void qemu_channel_stop(struct qemu_channel *channel);

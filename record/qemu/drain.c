@@ -65,7 +65,7 @@ static int index_psbs(struct record_qemu *qemu, struct record_qemu_slot *state)
 
 /*
  * The time as of the bytes in the ring, whose head was read before: the encoder keeps that of its
- * last packet. Whoever writes to the channel cannot make it a time that has not come.
+ * last packet. A writer to the channel cannot make it a time that has not come.
  */
 static void advance_time(const struct record_qemu *qemu, struct record_qemu_slot *state, const struct qemu_slot *slot)
 {
@@ -248,7 +248,7 @@ int record_qemu_finish_process(struct record_qemu *qemu, uint32_t process, const
 		struct qemu_slot *slot = qemu_channel_slot(&qemu->channel, i);
 		const uint32_t now = __atomic_load_n(&slot->status, __ATOMIC_ACQUIRE);
 
-		/* A thread that has not been heard of yet is of this process all the same. */
+		/* A thread that has not been seen yet is of this process all the same. */
 		if (!state->live && is_used(now) && slot->process == process)
 			status = begin_slot(qemu, state, slot);
 		if (status == 0 && state->live && state->process == process && state != survivor)
@@ -257,7 +257,7 @@ int record_qemu_finish_process(struct record_qemu *qemu, uint32_t process, const
 	return status;
 }
 
-/* What all threads have told so far, in the order in which they told it. */
+/* What all threads have reported so far, in the order in which they reported it. */
 static int hear_all(struct record_qemu *qemu, uint32_t high, bool *work)
 {
 	int status = 0;

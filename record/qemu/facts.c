@@ -173,7 +173,7 @@ static void not_followed(const struct qemu_message_not_followed *message, struct
 	static const char *const causes[] = {
 		[QEMU_NOT_FOLLOWED_FORMAT] = "it is no x86-64 program",
 		[QEMU_NOT_FOLLOWED_ARENA] =
-			"it may not open the recorder's memory (another user, or /proc mounted anew)",
+			"it may not open the recorder's memory (another user, or /proc mounted again)",
 		[QEMU_NOT_FOLLOWED_UNREADABLE] = "it may be executed but not read",
 	};
 	const char *cause = message->cause < sizeof(causes) / sizeof(causes[0]) ? causes[message->cause] : NULL;

@@ -16,7 +16,7 @@ struct record_qemu_order {
 	struct record_capture *capture;
 	struct record_sequencer sequencer;
 	struct record_qemu_facts facts;
-	/* of truth, by process number; of the dead too: a child may be heard of after its parent */
+	/* of truth, by process number; of the dead too: a child may be seen after its parent */
 	struct common_hash_map definitions;
 };
 
@@ -34,7 +34,7 @@ int record_qemu_order_message(struct record_qemu_order *order, const struct qemu
 int record_qemu_order_gone(struct record_qemu_order *order, uint32_t process, uint64_t sequence);
 /*
  * The process runs a program with these truth definitions from this sequence number on; parent is the process with
- * whose definitions, as of then, they begin (0: none). Nothing need have been heard of the parent yet.
+ * whose definitions, as of then, they begin (0: none). The parent need not have been seen yet.
  */
 int record_qemu_order_program(struct record_qemu_order *order, uint64_t sequence, uint32_t process,
 			      uint32_t definitions, uint32_t parent);

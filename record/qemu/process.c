@@ -20,7 +20,7 @@ struct record_qemu_process *record_qemu_find(const struct record_qemu *qemu, uin
 	return value ? (struct record_qemu_process *)(uintptr_t)*value : NULL;
 }
 
-/* Asks to be told when the process is dead; without a pidfd that is noticed only at the end. */
+/* Asks for a notification when the process is dead; without a pidfd that is noticed only at the end. */
 static void watch(struct record_qemu *qemu, struct record_qemu_process *process)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u64 = process->number};
@@ -76,7 +76,7 @@ static int complete(struct record_qemu *qemu, struct record_qemu_process *proces
 	return status;
 }
 
-/* Processes that were dead when they were first heard of have no pidfd to tell. */
+/* Processes that were dead when they were first seen have no pidfd to tell. */
 static struct record_qemu_process *find_dead(struct record_qemu *qemu, bool any)
 {
 	uint64_t number, value;

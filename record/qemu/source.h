@@ -76,7 +76,7 @@ void record_qemu_close(struct record_qemu *qemu);
 int record_qemu_drain(struct record_qemu *qemu, bool *work);
 
 /*
- * Looks which processes have died, completes the streams of their threads, and tells the capture.
+ * Looks which processes have died, completes the streams of their threads, and reports that to the capture.
  */
 int record_qemu_reap(struct record_qemu *qemu);
 

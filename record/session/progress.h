@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the user is told while a command is recorded, and at the end. */
+/* What the user sees while a command is recorded, and at the end. */
 #ifndef RECORD_SESSION_PROGRESS_H
 #define RECORD_SESSION_PROGRESS_H
 

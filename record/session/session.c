@@ -144,7 +144,7 @@ static void run(struct record_session *session)
 
 static void say_rest(uint64_t living)
 {
-	/* One at least is there, be it one that was not followed. */
+	/* One at least is there, even one that was not followed. */
 	if (living <= 1)
 		common_message_warning("1 process of the command still runs; what it does from now on "
 				       "is not recorded");

@@ -44,7 +44,7 @@ struct record_session {
 	uint64_t end_of_command;
 	uint64_t progress_shown;
 	unsigned interrupts;
-	int failure; /* ptl_status: recording ended for want of memory */
+	int failure; /* ptl_status: recording ended for lack of memory */
 };
 
 /*

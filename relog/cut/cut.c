@@ -2,7 +2,7 @@
 /*
  * The stage that cuts. Four times matter: the window that was asked for, [from, to], and around it [start, stop],
  * which is what the segments of Intel PT need that overlap the window. Before start, events are folded into a state,
- * which is told of as rundown; between start and stop, what tells of processes, threads, images and code is kept; in
+ * which is reported as rundown; between start and stop, what reports processes, threads, images and code is kept; in
  * the window, everything is. Right behind the window stands the rundown of its end.
  */
 #include "relog/cut/cut.h"
@@ -269,7 +269,7 @@ static int report_end(struct cut *cut)
 	return ptl_state_rundown(cut->state, &rundown);
 }
 
-/* A process that is kept was forked by one that is not: what it began with has to be told of. */
+/* A process that is kept was forked by one that is not: what it began with has to be reported. */
 static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, uint64_t start)
 {
 	struct cut *cut = context;
@@ -311,7 +311,7 @@ static int name_program(struct cut *cut, struct ptl_trace_event *event, const st
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Whether it tells of a process that is kept; what of the kernel is not understood may. */
+/* Whether it reports a process that is kept; what of the kernel is not understood may. */
 static bool is_about(const struct cut *cut, const struct ptl_event *event, const struct relog_subject *subject)
 {
 	if (subject->event.class == FORMAT_CLASS_NONE)
@@ -398,7 +398,7 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 		cut->dropped_events++;
 		return status;
 	}
-	/* Injected by a stage before, for a time before rundown: what it tells of belongs to that. */
+	/* Injected by a stage before, for a time before rundown: what it reports belongs to that. */
 	if (record->time < cut->start)
 		ptl_event_set_time(event, cut->start - 1);
 	note_blobs(cut, &subject);

@@ -32,7 +32,7 @@ struct search {
 	struct relog_selection *selection;
 	struct ptl_relogger_input *input;
 	struct ptl_state *state;
-	struct common_hash_map seen;    /* processes that anything tells of: those of --pid, and a few to be listed */
+	struct common_hash_map seen;    /* processes that anything reports: those of --pid, and a few to be listed */
 	struct common_hash_map threads; /* those of --tid that are there */
 	struct common_hash_map live;    /* wanted, and not ended: their children are wanted with --tree */
 	struct common_memory_budget memory_budget;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Redacts the strings of payloads, as their schemas tell of them. */
+/* Redacts the strings of payloads, as their schemas describe them. */
 #ifndef RELOG_REDACT_PAYLOAD_H
 #define RELOG_REDACT_PAYLOAD_H
 
@@ -12,8 +12,8 @@
 int relog_redact_learn_event(struct relog_redactor *redactor, const struct ptl_schema *schema,
 			     const struct ptl_event *event);
 /*
- * Writes what becomes of the event's payload to out. Strings that the schema tells of are exchanged; bytes that it
- * does not tell of, or of which there is no schema (NULL), are overwritten. hash, if not NULL, may exchange the 32
+ * Writes what becomes of the event's payload to out. Strings that the schema describes are exchanged; bytes that it
+ * does not describe, or of which there is no schema (NULL), are overwritten. hash, if not NULL, may exchange the 32
  * bytes of the hash of a blob; it returns false for one that is to be taken out. PTL_NO_MEMORY.
  */
 int relog_redact_payload(struct relog_redactor *redactor, const struct ptl_schema *schema,

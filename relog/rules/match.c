@@ -31,7 +31,7 @@ static bool in_time(const struct rules_run *run, const struct rules_rule *rule)
 	       (!rule->to.given || time <= rules_moment_time(run, &rule->to));
 }
 
-/* The image that an image event tells of, or any that the process has. */
+/* The image that an image event reports, or any that the process has. */
 static int matches_image(struct rules_run *run, const char *pattern)
 {
 	const struct ptl_image_event *image;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the recorder tells of memory, where it may undo, or be the moment of, an image of a rule. */
+/* What the recorder reports about memory, where it may undo, or be the moment of, an image of a rule. */
 #include "relog/rules/images.h"
 
 #include <stdlib.h>
@@ -150,7 +150,7 @@ static int image_event(struct rules_run *run, const struct ptl_event *event, con
 		if (!status)
 			status = rules_backing_add(space, data, event->time);
 	}
-	/* What stays executable is told of a piece that is known: it only changes its protection. */
+	/* What stays executable is reported about a piece that is known: it only changes its protection. */
 	if (status < 0 || (opcode == PTL_OPCODE_PROTECT && executable))
 		return status;
 	return split(run, event, data, pass);

@@ -45,7 +45,7 @@ struct rules_current {
 	unsigned looping;             /* `for` loops around */
 	struct query_loops loops;
 	const struct rules_bound *bound; /* of the rule that is applied */
-	uint32_t pid;                    /* of the process that it tells of */
+	uint32_t pid;                    /* of the process that it reports */
 	const char *program;             /* of that; NULL until asked for */
 };
 
@@ -109,7 +109,7 @@ int rules_current_decode(struct rules_run *run);
 void rules_current_changed(struct rules_run *run);
 /* Makes the payload the run's own, to be written to; PTL_NO_MEMORY. */
 int rules_current_own(struct rules_run *run, uint8_t **payload);
-/* The program of the process that the event tells of; "" unknown. */
+/* The program of the process that the event reports; "" unknown. */
 const char *rules_current_program(struct rules_run *run);
 /* Whether that, or the word that it was started by, is like the pattern. */
 bool rules_current_ran(struct rules_run *run, const char *pattern);

@@ -16,7 +16,7 @@ const struct common_option relog_cut_options[] = {
 	 COMMON_LAST(struct relog_settings, cut.span)},
 	{"pid", 0, "N,...", "These processes. With raw input: the process id that the trace shows (default 1).",
 	 COMMON_IDS(struct relog_settings, cut.pids)},
-	{"tid", 0, "N,...", "These threads, and what tells of their processes.",
+	{"tid", 0, "N,...", "These threads, and what belongs to their processes.",
 	 COMMON_IDS(struct relog_settings, cut.tids)},
 	{"process", 0, "NAME",
 	 "Processes that ran a program of this name, its own or a link's (a path if it has a slash; patterns may "

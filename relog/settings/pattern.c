@@ -177,7 +177,7 @@ static void note_match(struct search *search, size_t start, size_t at)
 	search->end = at;
 }
 
-/* Goes over the byte at `at`: from the list of now to that of then, which is made anew. */
+/* Goes over the byte at `at`: from the list of now to that of then, which is made again. */
 static void go_on(struct search *search, size_t at)
 {
 	const struct relog_pattern *pattern = search->pattern;

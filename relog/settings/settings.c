@@ -80,7 +80,7 @@ static const struct common_option common_options[] = {
 	 "Waits for inputs that are still being written: until they are closed, their writers are gone, or an "
 	 "interruption (Ctrl-C), after which what is there is written.",
 	 COMMON_FLAG(struct relog_settings, follow)},
-	{"recompress", 0, "LEVEL", "Compresses everything anew: 1 (fast) to 19 (small); 0 stores it uncompressed.",
+	{"recompress", 0, "LEVEL", "Compresses everything again: 1 (fast) to 19 (small); 0 stores it uncompressed.",
 	 COMMON_NUMBER(struct relog_settings, level, 0, LEVEL_MAX), COMMON_GIVEN(struct relog_settings, recompress)},
 	{"split", 0, "SIZE",
 	 "Writes parts of at most SIZE, such as 100M: out.ptl becomes out.1.ptl, out.2.ptl, ... Each is a whole trace.",

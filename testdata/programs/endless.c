@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Endless loops without a branch that packets tell of: a jump to itself and a loop of two direct
+ * Endless loops without a branch that packets report: a jump to itself and a loop of two direct
  * jumps, ended by a timer's siglongjmp, and a child that its parent kills in one. How often such a
  * loop went round is not in Intel PT; a decoder has to go on behind it all the same.
  */

@@ -3,10 +3,10 @@
  * What rules are for: a program with a plugin loader of its own. It decodes plugins of private_format.h into
  * memory at addresses that it chooses and relocates them there, so that no tool knows of them.
  *
- *     plugin_host           tells of its plugins with a provider, "Plugin-Loader"
+ *     plugin_host           reports its plugins with a provider, "Plugin-Loader"
  *     plugin_host silent    tells nobody
  *
- * The first plugin is there before the provider is, so that nobody hears of it in either case. The second one is
+ * The first plugin is there before the provider is, so that no recorder sees it in either case. The second one is
  * unloaded, and the third one takes its address.
  */
 #include <ptl/provider.h>

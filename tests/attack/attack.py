@@ -14,7 +14,7 @@ law that a case is held against:
   - a file ends as well by standard input, by a pipe, and with --follow when nobody writes it any more
   - nothing crashes, hangs, leaks, or takes more time and memory than law.py states for the size of the file
 
-A case that breaks it is told of with what repeats it, and its files are kept. In the environment:
+A case that breaks it is reported with what repeats it, and its files are kept. In the environment:
 
     PTL_ATTACK_FIRST=SEED     the seed of the first case, those behind it count up; at random by default
     PTL_ATTACK_CASES=N        as many cases instead of SECONDS
@@ -106,7 +106,7 @@ def with_id(data, guid):
 
 
 class Case:
-    """One file and what is done with it. Laws that are broken are told of to say()."""
+    """One file and what is done with it. Laws that are broken are reported to say()."""
 
     def __init__(self, seed, folder, traces, others, bomb=None):
         self.random, self.folder, self.traces, self.others = random.Random(seed), folder, traces, others

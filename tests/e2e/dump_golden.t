@@ -40,7 +40,7 @@ UNSTABLE = (
     (r"(metadata .* )[0-9.]+ KiB", r"\g<1>SIZE"),
     (r"offset \d+: ", "offset N: "),
     (r"^ +\d+ +[0-9,]+(  stream \d+(: the file ends|, sequence))", r"         N      N\g<1>"),
-    # Near the packet that told of it: engines differ.
+    # Near the packet that reported it: engines differ.
     (r'"stream_offset":\d+', '"stream_offset":0'),
     (r'"offset":\d+,"bytes":', '"offset":0,"bytes":'),
     (r"(  \d+  +)0x[0-9a-f]+( +[0-9.]+ K?i?B  )", r"\g<1>0xN\g<2>"),

@@ -97,7 +97,7 @@ def variants(data):
 
 
 def dump_says(path, name, data):
-    """What only a newer version knows costs ptl-dump's exit status where something known is missing, and is told of."""
+    """What only a newer version knows costs ptl-dump's exit status where something known is missing, and is reported."""
     with open(path, "wb") as file:
         file.write(data)
     run = subprocess.run([os.path.join(os.environ["PTL_BIN"], "ptl-dump"), "info", "--check", path], stdout=subprocess.DEVNULL,

@@ -56,7 +56,7 @@ def strict_c():
 
 
 def from_the_page():
-    """what docs/providers.md begins with: as whoever runs the test, and as an unprivileged user"""
+    """what docs/providers.md begins with: as the user who runs the test, and as an unprivileged user"""
     with open(ROOT + "/docs/providers.md", encoding="utf-8") as file:
         text = file.read().split("```c\n")[1].split("```")[0]
     with open(path("shop.c"), "w", encoding="utf-8") as file:

@@ -75,7 +75,7 @@ def short_processes():
     processes = lines("processes", "a.ptl")
     expect_equal(len(processes), 12, processes)
     expect_equal([process["parent_pid"] for process in processes[1:]], 11 * [processes[0]["pid"]], processes)
-    # The last one is the subshell. A look may see one before the kernel has told of it: its start is known to 10 ms then.
+    # The last one is the subshell. A look may see one before the kernel has reported it: its start is known to 10 ms then.
     names = [os.path.basename(process["programs"][-1]["path"]) for process in processes[1:]]
     expect_equal((names.count("true"), len(set(names))), (10, 2), processes)
     for process, name in zip(processes[1:], names):
@@ -105,7 +105,7 @@ time.sleep(.6)"""
     starts = {process["pid"]: zero + process["start"] for process in lines("processes", "a.ptl")}
     told = [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
     exact = [before <= starts[pid] <= after for pid, before, after in told]
-    # A look may fall between the moment at which /proc shows a process and that at which the kernel tells of it.
+    # A look may fall between the moment at which /proc shows a process and that at which the kernel reports it.
     expect(len(exact) == 6 and exact.count(False) <= 1, starts, told)
 
 

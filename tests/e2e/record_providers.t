@@ -269,7 +269,7 @@ def attach_beside_qemu():
 
 
 def two_definitions():
-    """an event that two programs define differently is told of: a reader can show one definition alone"""
+    """an event that two programs define differently is reported: a reader can show one definition alone"""
     done = record("-o", "a.ptl", NONE, "-p", NAME, "--", "sh", "-c", "%s count=3; %s count=3; %s count=3 redefine" %
                   (QUOTED, QUOTED, QUOTED))
     expect_equal(done.returncode, 0, done.stderr)
@@ -414,7 +414,7 @@ def own_times():
 
 
 def wrong_options():
-    """what makes no sense is refused"""
+    """what is invalid is refused"""
     for options, text in ((["-p", ""], "expected a provider's name"), (["-p", "A:loud"], "is no level"),
                           (["-p", "A:info:x"], "no keywords"), (["-p", "A:1:2:3"], "NAME|GUID"),
                           (["--attach-providers"], "needs a --provider"), (["--json"], "for --list-providers"), (["--provider-buffer=5000", "-p", "*"], "power of two")):

@@ -209,7 +209,7 @@ def pid_namespace():
     expect_equal(stats("a.ptl")["gaps"], 0)
     done = record_as_root("-f", "-o", "a.ptl", *space, "--mount-proc", "sh", "-c", "echo $$")
     expect_equal((done.stdout, done.returncode), ("1\n", 0), done.stderr)
-    expect("sh ran untraced" in done.stderr and "/proc mounted anew" in done.stderr or "dash ran untraced" in done.stderr,
+    expect("sh ran untraced" in done.stderr and "/proc mounted again" in done.stderr or "dash ran untraced" in done.stderr,
            done.stderr)
 
 

@@ -60,7 +60,7 @@ def images(path, window, select):
         item["loaded"] = clip(item["loaded"], window, -1)
         item["unloaded"] = clip(item["unloaded"], window, FOREVER)
         item.pop("process")
-        item.pop("inherited")  # a cut tells of it as of any other
+        item.pop("inherited")  # a cut reports it as of any other
         yield json.dumps(item, sort_keys=True)
 
 
@@ -179,7 +179,7 @@ for path in recordings:
             outside.append((low, high, item))
     check(f"{path}: a stream's times span its packets", spans and not outside, len(outside), outside[:1], outside[-1:])
 
-# The last thread to begin runs a loop until the exit ends it. It tells of nothing but its start; what it executed behind
+# The last thread to begin runs a loop until the exit ends it. It reports nothing but its start; what it executed behind
 # that, up to its last packet, is later than all its messages, and may be later than its end.
 started = [item for item in lines("events", "--json", "threads.ptl") if item["event"] == "Thread/Start"]
 newest = max(started, key=lambda item: item["time"])
@@ -232,7 +232,7 @@ check("--drop-pt leaves no PT, and events and images", lines("flow", "--json", "
 cut_to("jit.ptl", "cut.ptl", "--drop-code")
 left, right = ([{**item, "code_stored": None, "code_captured": None} for item in lines("images", "--json", name)] for name in ("jit.ptl", "cut.ptl"))
 check("--drop-code leaves images their hashes", left == right and left[0]["code"], left[0], right[0])
-check("code that was captured as it ran is told of", any(item["code_captured"] and not item["code_stored"]
+check("code that was captured as it ran is reported", any(item["code_captured"] and not item["code_stored"]
                                                          for item in lines("images", "--json", "jit.ptl")))
 check("and no code", not any(item["code_stored"] or item["code_captured"] for item in lines("images", "--json", "cut.ptl"))
       and os.path.getsize(f"{scratch}/cut.ptl") < os.path.getsize(f"{scratch}/jit.ptl") / 2)
@@ -245,7 +245,7 @@ cut_to("shell.ptl", "cut.ptl", *span(window))
 told = [item for item in lines("events", "--json", "cut.ptl") if item["time"] > window[1] and item["opcode"] == 4]
 lived = [item for item in lines("processes", "--json", "--time", f"{window[1]}ns..{window[1]}ns", "shell.ptl")]
 mapped = [item for item in lines("images", "--json", "--time", f"{window[1]}ns..{window[1]}ns", "shell.ptl")]
-check("who lives on behind the cut is told of at its end", {item["fields"]["ProcessId"] for item in told} ==
+check("who lives on behind the cut is reported at its end", {item["fields"]["ProcessId"] for item in told} ==
       {item["pid"] for item in lived} and all(item["time"] == window[1] + 1 for item in told), told[:2], lived)
 check("and what is mapped then", {(item["fields"]["ProcessId"], int(item["fields"]["ImageBase"], 0)) for item in told
                                   if "ImageBase" in item["fields"]} ==

@@ -46,7 +46,7 @@ check("events of big-endian programs too", [one["fields"] for one in events("big
 
 write("cut.dat", SIGN_IN + SIGN_IN[:-3])
 got = run(RELOG, "cut.dat", "-o", "cut.ptl")
-check("what a file ends within is told of", got.returncode == 3 and f"offset {len(SIGN_IN)}" in got.stderr and
+check("what a file ends within is reported", got.returncode == 3 and f"offset {len(SIGN_IN)}" in got.stderr and
       len(events("cut.ptl")) == 1, got)
 other = b"sched_switch\0" + bytes(16)
 write("other.dat", SIGN_IN + struct.pack("<I", 4 + len(other)) + other + SIGN_IN)

@@ -233,7 +233,7 @@ names = sorted((name for name in os.listdir(scratch) if name.startswith("split."
 relog(*names, "-o", "joined.ptl")
 same(f"{len(names)} parts together have each event once", events(whole), events("joined.ptl"))
 for view in ("processes", "images"):
-    same(f"and tell of the same {view}", sorted(run(DUMP, view, "--json", whole).splitlines()),
+    same(f"and report the same {view}", sorted(run(DUMP, view, "--json", whole).splitlines()),
          sorted(run(DUMP, view, "--json", "joined.ptl").splitlines()))
 check("there were several", len(names) > 2 and len(events(whole)) > 3000, names)
 backwards = relog(*reversed(names), "-o", "backwards.ptl")

@@ -26,7 +26,7 @@ write("code.pt", bytes([0x02, 0x82] * 8 + [0x02, 0x23]) + bytes(4096))
 got = bounded("--pt", "code.pt", "--memory", "code.raw", "--memory-map", "code.map", "-o", "code.ptl")
 check("raw code is taken that is larger than memory may be", got.returncode == 0 and
       os.path.getsize(path("code.ptl")) < BLOB // 8, got)
-for name, arguments in (("copied", ["code.ptl"]), ("compressed anew", ["code.ptl", "--recompress", "1"]),
+for name, arguments in (("copied", ["code.ptl"]), ("compressed again", ["code.ptl", "--recompress", "1"]),
                         ("merged, where both inputs have it", ["code.ptl", "code.ptl"]),
                         ("redacted", ["code.ptl", "--redact", "all"])):
     got = bounded("-q", *arguments, "-f", "-o", "out.ptl")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-# ptl-relog merges traces, takes them apart and compresses them anew; what they show stays what it was.
+# ptl-relog merges traces, takes them apart and compresses them again; what they show stays what it was.
 import json
 import os
 

@@ -147,7 +147,7 @@ all_of_it = shown("threads.ptl")
 for title, kind in KINDS.items():
     write("damaged.ptl", damage("threads.ptl", kind))
     alone = scratch_test.run(RELOG, "-q", "-f", "damaged.ptl", "-o", "alone.ptl")
-    check(f"damaged {title} are told of", alone.returncode == 3 and "checksum differs" in alone.stderr, alone)
+    check(f"damaged {title} are reported", alone.returncode == 3 and "checksum differs" in alone.stderr, alone)
     for pair in (["damaged.ptl", "threads.ptl"], ["threads.ptl", "damaged.ptl"]):
         scratch_test.run(RELOG, "-q", "-f", *pair, "-o", "mended.ptl")
         same(f"damaged {title} come from the other of {' and '.join(pair)}", all_of_it, "mended.ptl")

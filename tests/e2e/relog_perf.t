@@ -338,7 +338,7 @@ def tracepoints():
 
 
 def damaged_formats():
-    """A format that makes no sense leaves its samples as they are; the others are typed."""
+    """A format that is invalid leaves its samples as they are; the others are typed."""
     if not os.path.exists(path("tracepoints.data")):
         skip("damaged descriptions of tracepoints", "perf may not record them here")
         return

@@ -198,7 +198,7 @@ def of_snapshots():
 
 
 def truncated():
-    """perf's buffer was full for a while: tracing ended, and began anew with a PSB."""
+    """perf's buffer was full for a while: tracing ended, and began again with a PSB."""
     trace, start, streams = recording("static", "--timing=tsc", "--psb-period=128")
     pid, tid, data = streams[0]
     psb = packet_starts("static", tid, "psb")
@@ -212,7 +212,7 @@ def truncated():
     write("truncated.data", file.bytes())
     judge("a full buffer", "truncated.data")
     losses = json.loads(run(dump, "info", "--json", "judged.ptl").stdout)["losses"]
-    check("a full buffer: is told of", any("full" in loss["cause"] for loss in losses), losses)
+    check("a full buffer: is reported", any("full" in loss["cause"] for loss in losses), losses)
 
 
 def of_hardware(name):
@@ -267,7 +267,7 @@ def stretches(trace, tid):
 
 def take_turns(file, threads, start):
     """
-    Packets and switches of a CPU on which the threads take turns, two stretches each; time is told twice a stretch, as
+    Packets and switches of a CPU on which the threads take turns, two stretches each; time is reported twice a stretch, as
     a CPU does when packets are enabled, and once more when the kernel writes what it has.
     """
     packets, now, before = [], start, (0, 0)

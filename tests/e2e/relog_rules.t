@@ -68,12 +68,12 @@ for name in ("events.rules", "silent.rules"):
 # ---- the story -----------------------------------------------------------------------------------
 
 got = run(RECORD, "-q", "-p", "Plugin-Loader", "-o", "events.ptl", "--", "./plugin_host")
-check("a host that tells of its plugins is recorded", got.returncode == 0, got.stderr)
+check("a host that reports its plugins is recorded", got.returncode == 0, got.stderr)
 got = run(RECORD, "-q", "-o", "silent.ptl", "--", "./plugin_host", "silent")
 check("and one that does not", got.returncode == 0, got.stderr)
 
 unmapped = dump("silent.ptl", "images", "--unmapped")
-check("what ran in nameless memory is shown", "6000005" in unmapped and "6000105" in unmapped, unmapped)
+check("what ran in unnamed memory is shown", "6000005" in unmapped and "6000105" in unmapped, unmapped)
 check("and counted", "ran outside any image" in dump("silent.ptl", "stats"), dump("silent.ptl", "stats"))
 
 for kind in ("events", "silent"):
@@ -156,7 +156,7 @@ check("its images are the memory without a name", named and all(path == f"perf-{
 check("and nothing runs outside of an image", "ran outside any image" not in dump("whole.ptl", "stats"))
 write("whole.rules", 'image process "plugin_host" { path = "jit"; symbols = perfmap("nowhere-%p.map"); }')
 got = relog("silent.ptl", "whole.rules", "whole.ptl")
-check("a process without a map is told of once", got.returncode == 0 and
+check("a process without a map is reported once", got.returncode == 0 and
       got.stderr.count(f"there is no nowhere-{pid}.map") == 1 and executed("whole.ptl") == executed("silent.ptl"),
       got.stderr)
 for wrong in ("base = 1;", "load = mapped;", "code = file(\"x\");", 'section "a" { rva = 0; size = 1; }'):

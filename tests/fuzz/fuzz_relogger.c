@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A whole trace file through the relogger: copied, rewritten event by event, compressed anew, merged with itself. What
+ * A whole trace file through the relogger: copied, rewritten event by event, compressed again, merged with itself. What
  * comes out is always an undamaged trace, and what goes in again comes out with as many events.
  */
 #include <stdint.h>

@@ -162,7 +162,7 @@ static void add_thread(struct many *many)
 	put_thread(many, 1, (uint32_t)(many->i + 2), PTL_OPCODE_START);
 }
 
-/* Events of processes that nothing else is told of. */
+/* Events of processes that nothing else reports. */
 static void add_id(struct many *many)
 {
 	const uint32_t pid = (uint32_t)(many->i + 2);

@@ -14,12 +14,12 @@ struct random_change {
 	uint64_t clock;       /* then */
 	uint32_t first, size; /* offsets in the code */
 	uint32_t bytes;       /* offset in random_changes */
-	bool load;            /* an image comes to lie there; else a code event tells of it */
+	bool load;            /* an image comes to lie there; else a code event reports it */
 };
 
 /* A megabyte: not for the stack. */
 struct random_changes {
-	bool by_time; /* no PSB, but a TSC packet tells of each change */
+	bool by_time; /* no PSB, but a TSC packet reports each change */
 	struct random_change list[RANDOM_CHANGES];
 	size_t count;
 	uint8_t bytes[RANDOM_CHANGES_BYTES];
@@ -119,7 +119,7 @@ static inline void random_change(struct random_flow *flow, uint32_t ip)
 		return;
 	flow_flush(flow);
 	at = flow->pt_size;
-	/* By time, what no packet has told of yet would be seen in the code as it is then. */
+	/* By time, what no packet has reported yet would be seen in the code as it is then. */
 	if (changes->by_time && flow->proven != flow->truth_count)
 		return;
 	/* Later than any time that stands before bits that have only been sent now. */
@@ -133,7 +133,7 @@ static inline void random_change(struct random_flow *flow, uint32_t ip)
 
 		if (ip > block->start && ip < block->end)
 			continue;
-		/* Now and then what is told of is no change. */
+		/* Now and then what is reported is no change. */
 		if (pt_random_below(&flow->more, 8))
 			flow_rewrite(flow, i);
 		flow_report_change(flow, at, block->start, block->end - block->start);

@@ -84,7 +84,7 @@ struct random_flow {
 	bool ptwrite_fup; /* with a FUP */
 	uint32_t deferred[FLOW_DEFERRED_MAX];
 	unsigned deferred_count;
-	size_t deferred_proven; /* of truth: what they tell of, once they are sent */
+	size_t deferred_proven; /* of truth: what they report, once they are sent */
 	uint64_t base;
 	bool return_compression;
 	bool long_tnt;
@@ -107,7 +107,7 @@ struct random_flow {
 	uint64_t times[RANDOM_FLOW_TRUTH]; /* of each of them */
 	uint64_t clock;
 	size_t truth_count;
-	size_t proven;                                /* of truth: what the packets so far tell of */
+	size_t proven;                                /* of truth: what the packets so far report */
 	uint64_t segment_clock[RANDOM_FLOW_SEGMENTS]; /* of the first segments' PSBs */
 	unsigned segments, enables, asyncs, overflows;
 

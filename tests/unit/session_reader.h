@@ -252,7 +252,7 @@ static inline uint64_t reader_drain(struct reader *reader)
 	return count;
 }
 
-/* Events that were dropped for want of room. */
+/* Events that were dropped for lack of room. */
 static inline uint64_t reader_lost(const struct reader *reader)
 {
 	uint64_t lost = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * From Intel PT to what was executed: opens a trace, or raw packets and code, and gives each thread's blocks, events and
- * gaps in order; to a view that is run in parallel, or one by one to a loop. libptl-flow(3) tells how to use it.
+ * gaps in order; to a view that is run in parallel, or one by one to a loop. libptl-flow(3) describes how to use it.
  *
  * Rules for all of it:
  *	- Functions that can fail return 0 or a negative enum ptl_status, and leave the causes for ptl_error_text.
@@ -206,7 +206,7 @@ struct ptl_flow_item {
 	const struct ptl_flow_block *block;
 	const struct ptl_flow_event *event;
 	/*
-	 * When it happened, as far as timing packets tell; 0 unknown. A block was executed between earliest and latest,
+	 * When it happened, as far as timing packets show; 0 unknown. A block was executed between earliest and latest,
 	 * both inclusive; 0 and UINT64_MAX where that is not known, as always for events and with libipt's engines.
 	 */
 	uint64_t time;

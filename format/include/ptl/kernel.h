@@ -105,7 +105,7 @@ int ptl_code_encode(const struct ptl_code_event *data, struct ptl_bytes *storage
 
 /*
  * Decoders: PTL_NOT_OURS for an event of another class (a context switch is one beside those of threads), or of an
- * opcode that tells of something else; PTL_UNSUPPORTED for an unknown version (those of Windows are known),
+ * opcode that means something else; PTL_UNSUPPORTED for an unknown version (those of Windows are known),
  * PTL_TRUNCATED or PTL_CORRUPT for a payload that does not fit. Strings live in storage (caller's).
  */
 int ptl_process_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_process_event *data);

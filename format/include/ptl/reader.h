@@ -99,7 +99,7 @@ struct ptl_event_filter {
 /*
  * Gives all events of all streams merged in order of time (equal times: by stream, then as written).
  * Memory: one buffer per event stream whose turn has come, together at most four times memory_limit; events of buffers
- * beyond that wait in a nameless file in $TMPDIR (PTL_SYSTEM: it cannot be written). filter may be NULL. Damaged buffers are skipped and listed. May be called again, and
+ * beyond that wait in an unnamed file in $TMPDIR (PTL_SYSTEM: it cannot be written). filter may be NULL. Damaged buffers are skipped and listed. May be called again, and
  * from several threads at once.
  */
 int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter, const struct ptl_callbacks *callbacks,
@@ -117,7 +117,7 @@ int ptl_stream_read(struct ptl_trace *trace, uint32_t stream, uint64_t offset, v
 
 /*
  * Decompresses a buffer of the stream before it is read, so that a thread that has nothing else to do can help one that is
- * about to read: the n-th behind the one that has the byte at offset, if it begins before end. What cannot be read is told
+ * about to read: the n-th behind the one that has the byte at offset, if it begins before end. What cannot be read is reported
  * when it is read.
  */
 void ptl_stream_read_ahead(struct ptl_trace *trace, uint32_t stream, uint64_t offset, uint64_t end, size_t n);

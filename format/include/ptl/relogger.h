@@ -63,7 +63,7 @@ struct ptl_relogger_input; /* what a TRACEHANDLE stands for */
 struct ptl_trace_event;    /* ITraceEvent: an event that can be changed */
 
 struct ptl_relogger_options {
-	int level;               /* zstd level of what is written anew; 0: the default */
+	int level;               /* zstd level of what is written again; 0: the default */
 	unsigned threads;        /* compression workers beside the caller; 0 compresses in the caller */
 	size_t memory_limit;     /* bytes for buffers, of reading and writing together; 0: the default (160 MiB) */
 	enum ptl_hash_kind hash; /* of the inputs, for provenance; SHA-256 can take longer than copying them */
@@ -151,7 +151,7 @@ int ptl_relogger_output(struct ptl_relogger *relogger, const char *path, bool fo
 /* The same for a descriptor, which may be a pipe; taken over on success. */
 int ptl_relogger_output_fd(struct ptl_relogger *relogger, int fd);
 /*
- * ITraceRelogger::SetCompressionMode. Every buffer is compressed anew with this zstd level (1 to 19; 0: stored
+ * ITraceRelogger::SetCompressionMode. Every buffer is compressed again with this zstd level (1 to 19; 0: stored
  * uncompressed), instead of being copied as it is. PTL_MISUSE.
  */
 int ptl_relogger_recompress(struct ptl_relogger *relogger, int level);
@@ -171,7 +171,7 @@ struct ptl_stream_range {
 
 /*
  * What becomes of a stream. A range should start at a PSB (ptl_psb_index): from there on it can be decoded. What lies
- * between kept ranges becomes a hole, and what lies before the first one is gone: positions start anew at 0.
+ * between kept ranges becomes a hole, and what lies before the first one is gone: positions start again at 0.
  */
 struct ptl_stream_plan {
 	bool drop; /* initially false */
@@ -235,7 +235,7 @@ int ptl_relogger_loss(struct ptl_relogger *relogger, const struct ptl_loss *loss
 /* A step of the history beside the run's own one, in place of one that `record` left out. */
 int ptl_relogger_add_provenance(struct ptl_relogger *relogger, const struct ptl_provenance *step);
 int ptl_relogger_record(struct ptl_relogger *relogger, uint64_t type, const void *body, size_t size);
-/* Content-addressed: equal bytes are stored once, whoever gave them. `blob` callbacks are not asked about them. */
+/* Content-addressed: equal bytes are stored once, whatever their source. `blob` callbacks are not asked about them. */
 int ptl_relogger_blob(struct ptl_relogger *relogger, uint32_t type, const void *data, size_t size,
 		      uint8_t hash[PTL_HASH_SIZE]);
 /* The same for bytes of a file, as ptl_writer_blob_file. */
@@ -245,7 +245,7 @@ int ptl_relogger_blob_file(struct ptl_relogger *relogger, uint32_t type, int fd,
 /*
  * PARTS OF ONE RECORDING. Every output says of each stream which bytes of which stream of which recording it holds.
  * Where inputs have some of them in common, these are written once, and so are their equal events. A stage that cuts by time
- * says which times it has kept, so that rundown at its borders can be left out where another input tells the same:
+ * says which times it has kept, so that rundown at its borders can be left out where another input has the same:
  */
 struct ptl_cut {
 	uint64_t first, last; /* times that were kept, both inclusive */
@@ -253,7 +253,7 @@ struct ptl_cut {
 	uint64_t events, bytes; /* that were left out */
 };
 /*
- * What was cut; from `begin` to `end`, the last call counts. A loss of the kind PTL_LOSS_CUT tells of it. Rundown of the
+ * What was cut; from `begin` to `end`, the last call counts. A loss of the kind PTL_LOSS_CUT reports it. Rundown of the
  * end, if any, has the time last + 1.
  */
 void ptl_relogger_cut(struct ptl_relogger *relogger, const struct ptl_cut *cut);

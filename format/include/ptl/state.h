@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Who lives and what is mapped at a moment: processes, threads, images and code, folded from a trace's events, and
- * the rundown that tells a reader of it. It is what makes a piece of a trace a whole one.
+ * the rundown that describes it to a reader. It is what makes a piece of a trace a whole one.
  */
 #ifndef PTL_STATE_H
 #define PTL_STATE_H
@@ -20,7 +20,7 @@ struct ptl_state_process {
 	uint32_t parent_id;       /* PTL_NO_ID: unknown */
 	uint64_t unique_key;      /* 0: none */
 	uint64_t start;           /* 0: before the trace began, or unknown */
-	bool implied;             /* no process event has told of it */
+	bool implied;             /* no process event has reported it */
 	const char *program;      /* path; "" unknown */
 	const char *command_line; /* "" unknown */
 };
@@ -32,7 +32,7 @@ void ptl_state_free(struct ptl_state *state);
 /*
  * Folds an event. Events come in the trace's order, as ptl_process gives them; those of classes that say
  * nothing about processes, threads, images and code change nothing. An event that cannot be understood changes
- * nothing and is counted. What is told of very many images waits in a nameless file in $TMPDIR. PTL_NO_MEMORY, PTL_SYSTEM
+ * nothing and is counted. What is reported about very many images waits in an unnamed file in $TMPDIR. PTL_NO_MEMORY, PTL_SYSTEM
  * (that file cannot be written): the state is not to be used any more.
  */
 int ptl_state_event(struct ptl_state *state, const struct ptl_event *event);
@@ -45,8 +45,8 @@ bool ptl_state_find_process(const struct ptl_state *state, uint32_t pid, struct 
 bool ptl_state_process_at(struct ptl_state *state, size_t i, struct ptl_state_process *process);
 /*
  * The live image of the process that covers the lowest address in [first, last], both inclusive; NULL: none. It is
- * as its load told of it (of its range, parts may be unmapped or covered) and lives until the next event is folded, or
- * the next call. NULL, too, where what was told of it cannot be read again.
+ * as its load reported it (of its range, parts may be unmapped or covered) and lives until the next event is folded, or
+ * the next call. NULL, too, where what was reported about it cannot be read again.
  */
 const struct ptl_image_event *ptl_state_find_image(struct ptl_state *state, uint32_t pid, uint64_t first,
 						   uint64_t last);
@@ -71,7 +71,7 @@ struct ptl_rundown {
  * process event, its threads, and its images and code in the order of their loads, with unloads of what has been
  * unmapped or covered since. They belong to no CPU and bear PTL_EVENT_INJECTED.
  *
- * Whatever was to be told at the time of the last event is taken as told: fold all events of a moment
+ * All that there is at the time of the last event counts as reported: fold all events of a moment
  * before. PTL_NO_MEMORY, or what take returned.
  */
 int ptl_state_rundown(struct ptl_state *state, const struct ptl_rundown *rundown);

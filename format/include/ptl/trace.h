@@ -106,7 +106,7 @@ struct ptl_machine {
 	uint64_t pid_namespace; /* inode of the recorder's pid namespace: whose process numbers these are; 0 unknown */
 	/* Of an index that is not 0: how its times were brought to the clock of machine 0. */
 	int64_t time_shift;         /* nanoseconds that were added */
-	uint64_t shift_uncertainty; /* nanoseconds; UINT64_MAX: nothing tells how the clocks relate */
+	uint64_t shift_uncertainty; /* nanoseconds; UINT64_MAX: it is not known how the clocks relate */
 };
 
 /*

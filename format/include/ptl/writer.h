@@ -82,7 +82,7 @@ int ptl_writer_loss(struct ptl_writer *writer, const struct ptl_loss *loss);
 int ptl_writer_provenance(struct ptl_writer *writer, const struct ptl_provenance *provenance);
 /*
  * Copies buffer i of another trace as it is there, whether its kind and codec are known or not: payload, times,
- * side area, and position in its stream, whose id is kept. Only its sequence number is given anew. For a whole
+ * side area, and position in its stream, whose id is kept. Only its sequence number is given again. For a whole
  * trace: all its buffers in order, before streams and blobs of the caller's own. The payload's checksum is checked, and
  * it is not decompressed: PTL_CORRUPT or PTL_TRUNCATED, with nothing written, for one that cannot be read (it is
  * then in the trace's list of damage). PTL_MISUSE for a stream id that the file uses for another stream; PTL_NO_MEMORY, PTL_SYSTEM.

@@ -62,13 +62,13 @@ extern struct ptl_enabled ptl_nothing_enabled;
 enum ptl_control {
 	PTL_CONTROL_ENABLE = 1,  /* sessions want something now, or something else than before */
 	PTL_CONTROL_DISABLE = 2, /* no session wants anything any more */
-	PTL_CONTROL_CAPTURE = 3, /* write events that tell the present state */
+	PTL_CONTROL_CAPTURE = 3, /* write events that give the present state */
 };
 
 struct ptl_provider;
 
 /*
- * Told what sessions want. Level and keywords are those of all sessions together. It is called by the
+ * Called with what sessions want. Level and keywords are those of all sessions together. It is called by the
  * thread that registers (while ptl_provider_register runs) or by a thread of the library, one call at
  * a time; never from the functions that write events. It may write events and unregister the provider.
  */

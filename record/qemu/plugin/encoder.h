@@ -115,7 +115,7 @@ enum plugin_fast {
 };
 
 /*
- * Enters a block. This is executed for every block of the program (docs/software-source.md tells
+ * Enters a block. This is executed for every block of the program (docs/software-source.md says
  * what it costs), so there is one branch that depends on the program, and it is hardly ever taken.
  * Instructions are counted only where they are the clock; `counted` is a constant.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Being told when QEMU kills its process for a signal the program does not handle. */
+/* Notices when QEMU kills its process for a signal the program does not handle. */
 
 #include <elf.h>
 #include <link.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Executable memory over time: what is mapped, what is found, and code no file can tell. */
+/* Executable memory over time: what is mapped, what is found, and code no file has. */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -278,7 +278,7 @@ static void on_mmap(struct qemu_slot *slot, const uint64_t *args, uint64_t base)
 	plugin_mapping_add(slot, &image);
 }
 
-/* The memory and what is known of it move; what it holds is looked at anew. */
+/* The memory and what is known of it move; what it holds is looked at again. */
 static void on_mremap(struct qemu_slot *slot, const uint64_t *args, uint64_t base)
 {
 	uint64_t old = args[0], old_end = old + page_up(args[1]), size = page_up(args[2]);

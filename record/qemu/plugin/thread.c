@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Slots for threads: claimed at the first block, kept by execve, given anew by fork. */
+/* Slots for threads: claimed at the first block, kept by execve, given again by fork. */
 
 #include <pthread.h>
 #include <stdio.h>

@@ -87,7 +87,7 @@ static void enable(struct qemu_slot *slot, struct plugin_block *block)
 
 /*
  * The running block was left at `ip` by something asynchronous, or by a fault: encodes what was
- * executed of it, so that a FUP with `ip` can follow. Returns false if `ip` makes no sense.
+ * executed of it, so that a FUP with `ip` can follow. Returns false if `ip` is invalid.
  */
 static bool leave_at(struct plugin_step *step, uint64_t ip, bool synchronous)
 {

@@ -71,7 +71,7 @@ struct qemu_channel_config {
 	uint64_t virtual_start;      /* first time of the virtual clock, ns */
 	uint32_t recorder_pid;
 	uint32_t reserved;
-	uint64_t recorder_start_time;             /* field 22 of /proc/<recorder_pid>/stat: tells a recycled pid
+	uint64_t recorder_start_time;             /* field 22 of /proc/<recorder_pid>/stat: differs for a recycled pid
 				       */
 	char arena_path[QEMU_CHANNEL_PATH_SIZE];  /* how any process opens the arena:
 						    /proc/<pid>/fd/<n> */

@@ -143,7 +143,7 @@ static void cut_streams(void **state)
 				assert_memory_equal(seen.ips, flow->truth, seen.ip_count * sizeof(*flow->truth));
 				assert_true(seen.ip_count >= before);
 			}
-			/* A packet that is cut off is told of, and bytes without a PSB. */
+			/* A packet that is cut off is reported, and bytes without a PSB. */
 			if (first_gap(&seen)) {
 				assert_int_equal(first_gap(&seen)->cause,
 						 size < PTL_PT_PSB_SIZE ? FLOW_GAP_SYNC : FLOW_GAP_PACKET);
@@ -159,7 +159,7 @@ static void cut_streams(void **state)
 
 /* ---- what is missing --------------------------------------------------------------------- */
 
-/* Bytes from `at` on are lost: the flow before and behind is there, and the hole is told of. */
+/* Bytes from `at` on are lost: the flow before and behind is there, and the hole is reported. */
 static void holes(void **state)
 {
 	(void)state;

@@ -41,7 +41,7 @@ static void find_code(void *context, uint64_t ip, struct flow_code_range *range)
 		*range = (struct flow_code_range){end, UINT64_MAX, NULL, FLOW_NONE, false};
 }
 
-/* Writes other code; tells of the bytes that are others, as one span. Whether there are any. */
+/* Writes other code; reports the bytes that are others, as one span. Whether there are any. */
 static bool write_code(struct changing *changing, uint32_t at, const uint8_t *bytes, uint32_t size,
 		       struct flow_code_span *span)
 {
@@ -108,7 +108,7 @@ static uint64_t until(const struct changing *changing)
 	return change ? change->clock : UINT64_MAX;
 }
 
-/* As the engine does it where a packet tells of a later time. */
+/* As the engine does it where a packet reports a later time. */
 static uint64_t recode(void *context, uint64_t time)
 {
 	struct changing *changing = context;
@@ -133,7 +133,7 @@ static void before_segment_by_time(struct word_changes *changes, struct native_d
 	wake_words(decoder);
 }
 
-/* By time: a packet tells of each change, not a PSB. */
+/* By time: a packet reports each change, not a PSB. */
 static void check_random(bool by_time, void (*before)(struct word_changes *, struct native_decoder *, size_t))
 {
 	static const unsigned features[] = {0, FLOW_FORMS, FLOW_FORMS | FLOW_32, FLOW_EVENTS, FLOW_DEFERRED};

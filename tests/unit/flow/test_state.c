@@ -36,7 +36,7 @@ struct life {
 	uint64_t next_key;
 	uint64_t keys[PIDS];   /* 0: does not live */
 	bool ended[PIDS];      /* since when nothing but a start is told */
-	bool known[PIDS];      /* something was told of it: it does not start any more */
+	bool known[PIDS];      /* something was reported about it: it does not start any more */
 	bool threads[PIDS][3]; /* that live */
 	struct pt_random random;
 	uint8_t hashes[4][PTL_HASH_SIZE];
@@ -80,7 +80,7 @@ static void add_process(struct life *life, uint64_t time, uint32_t pid, uint32_t
 	add(life, ptl_process_encode(&data, opcode, &life->payloads[life->count], &event), &event, time);
 }
 
-/* A thread ends only where it has begun: an end from nowhere tells of a thread that was there before. */
+/* A thread ends only where it has begun: an end from nowhere reports a thread that was there before. */
 static void add_thread(struct life *life, uint64_t time, uint32_t pid)
 {
 	static const uint8_t opcodes[] = {PTL_OPCODE_START, PTL_OPCODE_START_RUNDOWN, PTL_OPCODE_END_RUNDOWN};
@@ -99,7 +99,7 @@ static void add_image(struct life *life, uint64_t time, uint32_t pid)
 	static const uint8_t opcodes[] = {PTL_OPCODE_LOAD,        PTL_OPCODE_LOAD,         PTL_OPCODE_LOAD,
 					  PTL_OPCODE_UNLOAD,      PTL_OPCODE_UNLOAD,       PTL_OPCODE_PROTECT,
 					  PTL_OPCODE_END_RUNDOWN, PTL_OPCODE_START_RUNDOWN};
-	/* Only the first moment tells of what was there before. */
+	/* Only the first moment reports what was there before. */
 	const uint8_t opcode = opcodes[below(life, time > 10 ? 7 : 8)];
 	const uint32_t first = below(life, PAGES), pages = 1 + below(life, PAGES - first);
 	struct ptl_image_event data = {
@@ -298,7 +298,7 @@ static void compare(const struct side *whole, const struct side *cut, uint64_t t
 		const struct flow_timeline_process *a = process_at(whole, pid, time, &in_whole);
 		const struct flow_timeline_process *b = process_at(cut, pid, time, &in_cut);
 
-		/* One that nobody told of, and that has nothing, need not be there. */
+		/* One that nobody reported, and that has nothing, need not be there. */
 		if (!a || (!b && a->implied))
 			continue;
 		assert_non_null(b);
@@ -433,7 +433,7 @@ static void questions_and_forks(void **unused)
 	assert_null(ptl_state_find_image(state, 1, 0, BASE - 1));
 	assert_null(ptl_state_find_image(state, 2, BASE, BASE));
 
-	/* One that is told of in full begins with that; one that is not, with what its parent has. */
+	/* One that is reported in full begins with that; one that is not, with what its parent has. */
 	fold_process(state, 20, PTL_OPCODE_START, 2, 1, "");
 	fold_image(state, 20, PTL_OPCODE_LOAD, 2, BASE + 4 * PAGE, PAGE, "b");
 	fold_process(state, 20, PTL_OPCODE_START, 3, 1, "");

@@ -96,7 +96,7 @@ struct expected {
 	uint64_t instructions;
 };
 
-/* Each engine, with each number of workers, gives these threads, and this many gaps for want of knowledge. */
+/* Each engine, with each number of workers, gives these threads, and this many gaps for lack of knowledge. */
 static void check(struct ptl_trace *trace, const struct expected *expected, size_t threads, uint64_t gaps,
 		  uint64_t bytes)
 {

@@ -263,7 +263,7 @@ static void fork_and_exec(void **state)
 }
 
 /*
- * A recorder may also tell of a forked child's images: what the child has already is not loaded
+ * A recorder may also report a forked child's images: what the child has already is not loaded
  * twice.
  */
 static void rundown_of_what_is_known(void **state)
@@ -367,7 +367,7 @@ static void events_of_unknown_opcodes(void **state)
 	ptl_close(trace);
 }
 
-/* A recorder that tells of all that a forked child has leaves nothing to be inherited. */
+/* A recorder that reports all that a forked child has leaves nothing to be inherited. */
 static void fork_that_is_told(void **state)
 {
 	struct flow_timeline *timeline;
@@ -383,7 +383,7 @@ static void fork_that_is_told(void **state)
 	dump_trace_code(&made, 29, 7, BASE, PAGE, make_code(9), PAGE);
 	start(&made, 30, 8, 7, 2, "");
 	dump_trace_load(&made, 30, 8, "sh", BASE, PAGE, make_code(1), PAGE);
-	/* Its own child is told of nothing. */
+	/* Nothing is reported about its own child. */
 	start(&made, 40, 9, 8, 3, "");
 	start(&made, 50, 10, 9, 4, "");
 	timeline = finish(&made, &trace);

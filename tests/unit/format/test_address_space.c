@@ -92,7 +92,7 @@ static void change(struct format_pieces *pieces, uint32_t *root, struct model *m
 	}
 }
 
-/* Pages that format_pieces_compare told of. */
+/* Pages that format_pieces_compare reported. */
 struct told {
 	bool pages[PAGES];
 	uint64_t last; /* the last range's first address */
@@ -110,7 +110,7 @@ static bool tell(void *context, uint64_t first, uint64_t last)
 	return ++told->count != told->limit;
 }
 
-/* All that differs is told of, and no page that one version does not have a piece of its own for. */
+/* All that differs is reported, and no page that one version does not have a piece of its own for. */
 static void check_compare(const struct format_pieces *pieces, uint32_t one, uint32_t other, const struct model *of_one,
 			  const struct model *of_other)
 {

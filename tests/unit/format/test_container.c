@@ -94,7 +94,7 @@ static void reading_ahead_changes_nothing(void **state)
 	close(fd);
 }
 
-/* PSBs may be told of before or after their bytes are handed in. */
+/* PSBs may be reported before or after their bytes are handed in. */
 static void psbs_come_back(void **state)
 {
 	const int fd = sample_fd();
@@ -126,7 +126,7 @@ static void psbs_come_back(void **state)
 	close(fd);
 }
 
-/* Bytes are no earlier than the PSB or the bytes before them; whoever skips a buffer by its times relies on that. */
+/* Bytes are no earlier than the PSB or the bytes before them; skipping a buffer by its times relies on that. */
 static void buffers_of_bytes_have_their_times(void **state)
 {
 	static const uint64_t expected[][2] = {{40, 50}, {50, 60}, {60, 70}};
@@ -381,7 +381,7 @@ static void old_buffers_are_flushed(void **state)
 	close(fd);
 }
 
-/* Whoever reads the file before it is closed must not find PT without what explains it. */
+/* A reader of the file before it is closed must not find PT without what explains it. */
 static void what_explains_pt_is_written_before_it(void **state)
 {
 	static const uint8_t pt[8192];

@@ -199,7 +199,7 @@ static void a_loss_record_tells_of_a_failed_write(void **state)
 	unlink(path);
 	fill(data, sizeof(data), 11);
 	limit_file((rlim_t)lseek(fd, 0, SEEK_END) + 1000);
-	/* A worker writes it, and fails when this call has returned, or tells of it here already. */
+	/* A worker writes it, and fails when this call has returned, or reports it here already. */
 	if (!ptl_writer_bytes(writer, stream, data, PART, 1)) {
 		while (!counts.lost_buffers)
 			ptl_writer_counts(writer, &counts);

@@ -310,7 +310,7 @@ static void gives_a_fork_its_parents_memory(void **state)
 	send_image(fixture, 1, 11, 2, 0x1000, 0x3000, "a");
 	send_image(fixture, 1, 12, 3, 0x8000, 0x1000, "b");
 	send_code(fixture, 1, 12, 3, 0x2000, 'P');
-	/* The parent goes on before the child is heard of. */
+	/* The parent goes on before the child is seen. */
 	send_unmap(fixture, 1, 20, 4, 0x8000, 0x1000);
 	send_code(fixture, 1, 21, 5, 0x2000, 'Q');
 	fixture->text.size = 0;
@@ -337,7 +337,7 @@ static void admits_a_parent_it_forgot(void **state)
 
 	send_start(fixture, 2, 1, 13, 3);
 	expect(fixture, "0m 13 process start 200<100 key 2 '' ''\n0l 13 thread start 200/200\n"
-			"loss 6 pid 200: the process was heard of too long after its fork to know "
+			"loss 6 pid 200: the process was first seen too long after its fork to know "
 			"what it inherited\n");
 }
 
@@ -395,7 +395,7 @@ static void keeps_streams_in_order(void **state)
 	struct fixture *fixture = *state;
 
 	starts(fixture);
-	/* A thread's clock may run behind; code may be told of with the time of its epoch. */
+	/* A thread's clock may run behind; code may be reported with the time of its epoch. */
 	send_thread(fixture, RECORD_FACT_THREAD_START, 1, 101, 50);
 	send_image(fixture, 1, 40, 2, 0x1000, 0x1000, "a");
 	send_thread(fixture, RECORD_FACT_THREAD_END, 1, 101, 45);
