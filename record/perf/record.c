@@ -122,11 +122,13 @@ void record_sideband_decode(const void *data, size_t size, struct record_sideban
 	memcpy(&header, data, sizeof(header));
 	size -= sizeof(trailer);
 	memcpy(&trailer, (const uint8_t *)data + size, sizeof(trailer));
+	if (header.type < sizeof(types) / sizeof(types[0]) && types[header.type].read) {
+		if (types[header.type].read(data, size, record))
+			record->kind = types[header.type].kind;
+		else
+			*record = (struct record_sideband_record){.name = ""};
+	}
 	record->time = trailer.time;
-	if (header.type >= sizeof(types) / sizeof(types[0]) || !types[header.type].read ||
-	    !types[header.type].read(data, size, record))
-		return;
-	record->kind = types[header.type].kind;
 	if (record->kind == RECORD_SIDEBAND_NAME && header.misc & PERF_RECORD_MISC_COMM_EXEC)
 		record->kind = RECORD_SIDEBAND_EXEC;
 }
