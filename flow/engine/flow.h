@@ -175,6 +175,11 @@ struct flow_block_run {
  * of the array.
  */
 struct flow_batch {
+	/*
+	 * Not 0: where an engine gives several batches the same number, the same pointer to a run is the same run, with the same
+	 * blocks. They need not be there any more.
+	 */
+	uint64_t generation;
 	const struct flow_block_run *const *runs;
 	size_t run_count;
 	size_t block_count; /* sums over all runs */

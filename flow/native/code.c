@@ -57,6 +57,7 @@ int native_code_open(struct native_code *code, struct native_source source)
 	};
 	native_arena_lend(&code->arena, tables->arena, sizeof(tables->arena));
 	native_arena_lend(&code->tnt_cache.runs, tables->tnt_runs, sizeof(tables->tnt_runs));
+	code->generation = 1;
 	native_packet_words_start(&code->packet_words);
 	return 0;
 }
@@ -73,6 +74,7 @@ void native_code_close(struct native_code *code)
 
 void native_code_clear(struct native_code *code)
 {
+	code->generation++;
 	native_arena_move(&code->arena, &code->retired);
 	for (size_t i = 0; i < CACHES; i++)
 		caches[i]->clear(code);
@@ -93,6 +95,7 @@ bool native_code_change(struct native_code *code, const struct flow_code_span *c
 	/* Where no region has changed, no entry of the other caches has: they are made of regions. */
 	if (!native_invalidation_change(code, changes, count))
 		return false;
+	code->generation++;
 	for (size_t i = 0; i < CACHES; i++)
 		if (caches[i]->invalidate)
 			caches[i]->invalidate(code, pages);
@@ -106,6 +109,8 @@ void native_code_trim(struct native_code *code)
 	for (size_t i = 0; i < CACHES; i++)
 		if (caches[i]->is_full && caches[i]->is_full(code))
 			caches[i]->clear(code);
+	if (code->retired.total)
+		code->generation++;
 	native_arena_free(&code->retired);
 }
 

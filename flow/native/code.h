@@ -32,6 +32,7 @@ struct native_code {
 	struct flow_code_range range; /* the last one found */
 	struct native_arena arena;    /* blocks, regions, their runs and return sites: cleared together */
 	struct native_arena retired;  /* what was cleared, but is in batches of the segment at hand */
+	uint64_t generation;          /* changes where a pointer to a run may become another run */
 	void *tables;                 /* native_pages: the first memory of the caches */
 
 	/* Caches: see cache.h. */

@@ -23,6 +23,7 @@ void native_decoder_forget_tnt_runs(struct native_decoder *decoder)
 		each = each->others;
 	} while (each != decoder);
 	native_tnt_cache_clear(&decoder->code->tnt_cache);
+	decoder->code->generation++;
 }
 
 /* All regions were cleared: finds that of the current address again, if there is one. */
@@ -281,6 +282,7 @@ static int open_output(struct native_decoder *decoder)
 	decoder->out.before_flush = keep_calls;
 	decoder->out.flush_context = decoder;
 	decoder->out.period = flow_clock_period(&decoder->machine);
+	decoder->out.generation = &decoder->code->generation;
 	return status;
 }
 

@@ -6,6 +6,9 @@
 
 #include "common/error.h"
 
+/* Of runs that nobody keeps. */
+static const uint64_t no_generation;
+
 int native_output_open(struct native_output *output)
 {
 	/* Not cleared: most of it is never used, and would only be page faults. */
@@ -13,6 +16,7 @@ int native_output_open(struct native_output *output)
 		.runs = malloc(NATIVE_BATCH_RUNS * sizeof(*output->runs)),
 		.events = malloc(NATIVE_BATCH_EVENTS * sizeof(*output->events)),
 		.marks = malloc(NATIVE_BATCH_EVENTS * sizeof(*output->marks)),
+		.generation = &no_generation,
 	};
 	if (output->runs && output->events && output->marks)
 		return 0;
@@ -67,6 +71,7 @@ void native_output_tick(struct native_output *output, uint64_t time)
 void native_output_flush(struct native_output *output)
 {
 	struct flow_batch batch = {
+		.generation = *output->generation,
 		.runs = output->runs,
 		.run_count = output->run_count,
 		.instructions = output->instructions,

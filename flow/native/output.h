@@ -36,7 +36,8 @@ struct native_output {
 	/* Called before the runs are handed over. */
 	void (*before_flush)(void *context);
 	void *flush_context;
-	int status; /* what the consumer said; not 0: nothing more is collected */
+	const uint64_t *generation; /* of the runs: see struct flow_batch */
+	int status;                 /* what the consumer said; not 0: nothing more is collected */
 };
 
 /* PTL_NO_MEMORY. */

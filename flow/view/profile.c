@@ -8,6 +8,7 @@
 #include "common/thread_pool.h"
 #include "common/vector.h"
 #include "flow/view/profile_merge.h"
+#include "flow/view/profile_run.h"
 #include "flow/view/profile_table.h"
 
 /* Where a segment's flow begins: with a block, or with an event that may say where it would have gone on. */
@@ -30,6 +31,7 @@ struct pending {
 
 struct partial {
 	struct flow_profile_table *table;
+	struct flow_profile_runs *runs;
 	struct landing first;
 	struct pending last;
 	uint64_t instructions;
@@ -39,6 +41,7 @@ struct partial {
 struct profile_view {
 	bool edges;
 	struct flow_profile_table *tables; /* one for each worker */
+	struct flow_profile_runs *runs;    /* likewise */
 	struct common_byte_map by_ends;    /* both ids: index in borders */
 	struct flow_border *borders;       /* what was settled between segments */
 	size_t border_count;
@@ -57,13 +60,9 @@ static int begin_on(void *context, unsigned worker, const struct flow_segment *s
 	if (!made)
 		return common_fail_memory("counts of blocks", sizeof(*made));
 	made->table = &view->tables[worker];
+	made->runs = &view->runs[worker];
 	*partial = made;
 	return 0;
-}
-
-static bool is_edge(uint8_t branch)
-{
-	return branch == FLOW_BRANCH_JUMP_INDIRECT || branch == FLOW_BRANCH_CALL_INDIRECT;
 }
 
 /* The flow has gone on at ip, which ends what is not known of the branch before. */
@@ -88,7 +87,7 @@ static int add_block(const struct profile_view *view, struct partial *partial, c
 	table->entries[index].count++;
 	if (partial->last.valid) {
 		settle(partial, block->ip);
-		if (view->edges && is_edge(partial->last.branch))
+		if (view->edges && flow_profile_is_edge(partial->last.branch))
 			status = flow_profile_edge(table, partial->last.entry, index, 1);
 	}
 	if (!partial->first.valid)
@@ -121,19 +120,160 @@ static void add_event(struct partial *partial, const struct flow_event *event)
 	partial->last.valid = false;
 }
 
-static int consume(void *context, void *partial_, const struct flow_segment *segment, const struct flow_batch *batch)
+/* ---- runs as a whole --------------------------------------------------------------------- */
+
+/* A walk over a batch. */
+struct walk {
+	const struct profile_view *view;
+	struct partial *partial;
+	const struct flow_batch *batch;
+	size_t event;                  /* the next one */
+	size_t block;                  /* number of the next one */
+	struct flow_profile_run *last; /* the run before, whose branch is not settled; else it is partial->last */
+};
+
+/* The run before may be flushed, or an event comes. */
+static void keep_pending(struct walk *walk)
 {
-	struct flow_batch_cursor cursor = flow_batch_walk(batch);
-	struct partial *partial = partial_;
+	const struct flow_profile_run *last = walk->last;
+
+	if (!last)
+		return;
+	walk->partial->last.valid = last->branch != FLOW_BRANCH_NONE;
+	walk->partial->last.branch = last->branch;
+	walk->partial->last.entry = last->last;
+	walk->partial->last.next_ip = last->next_ip;
+	walk->last = NULL;
+}
+
+/* Events before the block of this number. */
+static void take_events(struct walk *walk, size_t block)
+{
+	const struct flow_batch *batch = walk->batch;
+
+	while (walk->event < batch->event_count && batch->events[walk->event].before <= block) {
+		keep_pending(walk);
+		add_event(walk->partial, &batch->events[walk->event++]);
+	}
+}
+
+static int take_blocks(struct walk *walk, const struct flow_block_run *run)
+{
 	int status = 0;
 
-	(void)segment;
+	keep_pending(walk);
+	for (uint32_t i = 0; !status && i < run->count; i++) {
+		take_events(walk, walk->block++);
+		status = add_block(walk->view, walk->partial, run->blocks[i]);
+	}
+	return status;
+}
+
+/* The run before has gone on in this one. */
+static int settle_run(struct walk *walk, const struct flow_profile_run *run)
+{
+	struct flow_profile_run *last = walk->last;
+	struct partial *partial = walk->partial;
+	const uint32_t first = partial->runs->list[run->first];
+	uint32_t from;
+	uint8_t branch;
+
+	if (last) {
+		const bool conditional = last->branch == FLOW_BRANCH_CONDITIONAL,
+			   falls = run->first_ip == last->next_ip;
+
+		last->not_taken += conditional && falls;
+		last->taken += conditional && !falls;
+		from = last->last;
+		branch = last->branch;
+	} else if (partial->last.valid) {
+		settle(partial, run->first_ip);
+		from = partial->last.entry;
+		branch = partial->last.branch;
+	} else {
+		return 0;
+	}
+	return walk->view->edges && flow_profile_is_edge(branch) ? flow_profile_edge(partial->table, from, first, 1)
+								 : 0;
+}
+
+static int take_run(struct walk *walk, const struct flow_block_run *run)
+{
+	struct partial *partial = walk->partial;
+	struct flow_profile_run *place = flow_profile_run_find(partial->runs, run);
+	int status = 0;
+
+	if (!place->run && flow_profile_run_is_long(run))
+		return take_blocks(walk, run);
+	if (!place->run && flow_profile_runs_full(partial->runs, run)) {
+		keep_pending(walk);
+		status = flow_profile_runs_flush(partial->runs, partial->table, walk->view->edges);
+		place = flow_profile_run_find(partial->runs, run);
+	}
+	if (!status && !place->run)
+		status = flow_profile_runs_add(partial->runs, partial->table, run, place);
+	if (status)
+		return status;
+	if (walk->event < walk->batch->event_count &&
+	    walk->batch->events[walk->event].before < walk->block + place->blocks)
+		return take_blocks(walk, run);
+	status = settle_run(walk, place);
+	if (!partial->first.valid)
+		partial->first = (struct landing){true, true, true, place->first_ip,
+						  partial->table->entries[partial->runs->list[place->first]].id};
+	place->count++;
+	walk->block += place->blocks;
+	walk->last = place;
+	return status;
+}
+
+#define AHEAD 8 /* runs whose places are fetched before they are asked for */
+
+static int take_runs(struct walk *walk)
+{
+	const struct flow_batch *batch = walk->batch;
+	const struct flow_profile_runs *runs = walk->partial->runs;
+	int status = 0;
+
+	for (size_t i = 0; !status && i < batch->run_count; i++) {
+		if (i + AHEAD < batch->run_count)
+			__builtin_prefetch(flow_profile_run_first(runs, batch->runs[i + AHEAD]), 1);
+		take_events(walk, walk->block);
+		status = take_run(walk, batch->runs[i]);
+	}
+	take_events(walk, SIZE_MAX);
+	keep_pending(walk);
+	return status;
+}
+
+static int take_all_blocks(const struct profile_view *view, struct partial *partial, const struct flow_batch *batch)
+{
+	struct flow_batch_cursor cursor = flow_batch_walk(batch);
+	int status = 0;
+
 	while (!status && flow_batch_next(&cursor)) {
 		if (cursor.block)
-			status = add_block(context, partial, cursor.block);
+			status = add_block(view, partial, cursor.block);
 		else
 			add_event(partial, cursor.event);
 	}
+	return status;
+}
+
+static int consume(void *context, void *partial_, const struct flow_segment *segment, const struct flow_batch *batch)
+{
+	const struct profile_view *view = context;
+	struct partial *partial = partial_;
+	struct walk walk = {.view = view, .partial = partial, .batch = batch};
+	int status = 0;
+
+	(void)segment;
+	if (batch->generation && batch->generation != partial->runs->generation) {
+		status = flow_profile_runs_flush(partial->runs, partial->table, view->edges);
+		partial->runs->generation = batch->generation;
+	}
+	if (!status)
+		status = batch->generation ? take_runs(&walk) : take_all_blocks(view, partial, batch);
 	partial->instructions += batch->instructions;
 	/* The table may be another's by the time that segments are merged. */
 	if (!status && partial->last.valid)
@@ -169,7 +309,7 @@ static int find_border(struct profile_view *view, const struct flow_border *like
 static int settle_border(struct profile_view *view, const struct pending *last, const struct landing *first)
 {
 	const bool conditional = last->branch == FLOW_BRANCH_CONDITIONAL;
-	const bool edge = view->edges && is_edge(last->branch) && first->is_block;
+	const bool edge = view->edges && flow_profile_is_edge(last->branch) && first->is_block;
 	struct flow_border like = {.from = last->id}, *border = NULL;
 	int status;
 
@@ -216,11 +356,38 @@ static int finish(void *context, const struct flow_segment *last, void *result)
 	return 0;
 }
 
+/* What workers counted by runs goes to their blocks. */
+static int flush_workers(struct profile_view *view, unsigned threads)
+{
+	int status = 0;
+
+	for (unsigned i = 0; !status && i < threads; i++)
+		if (view->runs[i].used_count)
+			status = flow_profile_runs_flush(&view->runs[i], &view->tables[i], view->edges);
+	return status;
+}
+
+static void clean_up(struct profile_view *view, unsigned threads)
+{
+	for (unsigned i = 0; view->tables && view->runs && i < threads; i++) {
+		flow_profile_table_free(&view->tables[i]);
+		flow_profile_runs_free(&view->runs[i]);
+	}
+	free(view->tables);
+	free(view->runs);
+	free(view->borders);
+	common_byte_map_free(&view->by_ends);
+}
+
 int flow_profile_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
 		     const struct flow_view_options *options, bool edges, struct flow_profile *profile)
 {
 	const unsigned threads = options->threads ? options->threads : common_cpu_count();
-	struct profile_view context = {.edges = edges, .tables = calloc(threads, sizeof(*context.tables))};
+	struct profile_view context = {
+		.edges = edges,
+		.tables = calloc(threads, sizeof(*context.tables)),
+		.runs = calloc(threads, sizeof(*context.runs)),
+	};
 	const struct flow_view view = {
 		.context = &context,
 		.begin_on = begin_on,
@@ -229,23 +396,21 @@ int flow_profile_run(struct ptl_trace *trace, const struct flow_timeline *timeli
 		.finish = finish,
 		.drop = drop,
 	};
-	int status;
+	int status = 0;
 
 	*profile = (struct flow_profile){0};
-	if (!context.tables)
-		return common_fail_memory("counts of blocks", threads * sizeof(*context.tables));
-	status = flow_view_run(trace, timeline, options, &view);
-	if (!status) {
-		profile->instructions = context.instructions;
-		profile->gaps = context.gaps;
+	if (!context.tables || !context.runs)
+		status = common_fail_memory("counts of blocks", threads * sizeof(*context.tables));
+	if (!status)
+		status = flow_view_run(trace, timeline, options, &view);
+	if (!status)
+		status = flush_workers(&context, threads);
+	profile->instructions = context.instructions;
+	profile->gaps = context.gaps;
+	if (!status)
 		status = flow_profile_merge(timeline, context.tables, threads, context.borders, context.border_count,
 					    profile);
-	}
-	for (unsigned i = 0; i < threads; i++)
-		flow_profile_table_free(&context.tables[i]);
-	free(context.tables);
-	free(context.borders);
-	common_byte_map_free(&context.by_ends);
+	clean_up(&context, threads);
 	if (status < 0)
 		flow_profile_free(profile);
 	return status;

@@ -41,6 +41,12 @@ struct flow_profile_table {
 	} cache[FLOW_PROFILE_CACHE];
 };
 
+/* Whether where the branch leads is counted as an edge. */
+static inline bool flow_profile_is_edge(uint8_t branch)
+{
+	return branch == FLOW_BRANCH_JUMP_INDIRECT || branch == FLOW_BRANCH_CALL_INDIRECT;
+}
+
 void flow_profile_table_free(struct flow_profile_table *table);
 /* The index of the block's entry, which is made if need be. PTL_NO_MEMORY. */
 int flow_profile_find(struct flow_profile_table *table, const struct flow_block *block, uint32_t *index);
