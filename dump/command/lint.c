@@ -102,9 +102,10 @@ static int show(struct dump_session *session, const struct dump_lint_report *rep
 		status = dump_lint_report_text(report, session);
 	if (!status)
 		status = write_reports(report, options, session->out);
-	if (!status && !dump_lint_report_passes(report))
-		status = COMMON_EXIT_FINDING;
-	return status;
+	if (status || dump_lint_report_passes(report))
+		return status;
+	common_message_warning("%s does not keep all limits", session->path);
+	return COMMON_EXIT_FINDING;
 }
 
 static int run(struct dump_session *session)

@@ -56,14 +56,22 @@ DUMP = {
     "info": ["--json", "--ignore-index"],
     "processes": ["--threads", "--json", "--time ..1ms", "--ignore-index", "--pid 101"],
     "images": ["--json", "--unmapped|--unmapped --engine libipt|--image *a*", "--time 1us..", "--ignore-index"],
-    "events": ["--json", "--verbose", "--count", "--time ..500us", "--provider My-*", "--event *Work*", "--level warning",
-               "--where Count>1", "--tid 101,102", "--ignore-index"],
+    "events": ["--json|--csv|--xml|--count|--tree|--count --json|--tree --json", "--verbose", "--time ..500us",
+               "--provider My-*", "--event *Work*", "--level warning",
+               "--where Count>1", "--tid 101,102", "--absolute", "--ignore-index"],
     "packets": ["--raw", "--json", "--kind psb,tnt,tip", "--time 1us..", "--ignore-index"],
     "flow": ["--level insn", "--level branch", "--merge", "--source", "--bounds", "--json", "--time ..500us",
              "--jobs 1", "--demangle", "--ignore-index", "--image *a*"],
     "stats": ["--hash", "--json", "--gaps 100", "--engine libipt", "--jobs 1", "--ignore-index", "--time 1us.."],
     "verify": ["--json", "--against native", "--jobs 1", "--ignore-index"],
+    "lint": ["--json|--github", "--limit decoded=50", "--limit damage=any", "--jobs 1", "--ignore-index"],
+    "annotate": ["--json", "--executed", "--jobs 1", "--ignore-index"],
+    "diff": ["--json", "--first", "--ignore a*", "--jobs 1", "--ignore-index"],
 }
+# What stands before the trace: some code, and the same trace again, to which it is equal.
+OPERANDS = {"annotate": ["0x0..0xffffffffffff"], "diff": ["in.ptl"]}
+# Statuses that some commands may have besides.
+MORE = {"verify": (1,), "lint": (1,), "annotate": (2,)}
 SELECTIONS = {"--pid", "--tid", "--where", "--image", "--provider", "--event", "--time"}
 RELOG = ["", "--recompress 3", "--recompress 0", "--time ..500us", "--time 1us..2us", "--pid 101", "--tid 102", "--process a",
          "--process a --tree", "--drop-pt", "--drop-code", "--redact all", "--redact paths --redact regex:[a-z]+[0-9]*",
@@ -173,12 +181,13 @@ class Case:
                    for word in self.random.choice(option.split("|")).split()]
         # Selections may name what is not in the trace, and engines may differ about it.
         statuses = (0, 2, 3) if SELECTIONS & set(options) else (0, 3)
-        statuses = (3,) if verdict == judge.REFUSED else statuses + (1,) if name == "verify" else statuses
-        done = self.run(statuses, law.DUMP, name, *options, "in.ptl")
+        statuses = (3,) if verdict == judge.REFUSED else statuses + MORE.get(name, ())
+        operands = OPERANDS.get(name, [])
+        done = self.run(statuses, law.DUMP, name, *options, *operands, "in.ptl")
         if done and done.status == 3 and checked.status == 0 and "--ignore-index" not in options:
             self.say("damaged for one command, and sound for info --check", checked, done)
         if done and not self.bomb and self.random.random() < 0.15:
-            self.again("in.ptl", done, law.DUMP, name, *options, "-")
+            self.again("in.ptl", done, law.DUMP, name, *options, *operands, "-")
 
     def again(self, source, done, *command):
         """The same by standard input ends as by the name of the file."""
@@ -289,7 +298,9 @@ class Case:
         sound = self.run((0, 3), law.DUMP, "info", "--check", "out.ptl")
         if sound and sound.status and done.status == 0:
             self.say("an output of exit status 0 is damaged", done, sound)
-        self.run((0, 1, 3), law.DUMP, self.random.choice(list(DUMP)), "out.ptl")
+        name = self.random.choice(list(DUMP))
+        operands = ["out.ptl"] if name == "diff" else OPERANDS.get(name, [])
+        self.run((0, 3) + MORE.get(name, ()), law.DUMP, name, *operands, "out.ptl")
         return done
 
 
