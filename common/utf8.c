@@ -40,6 +40,19 @@ size_t common_utf8_read(const uint8_t *text, size_t size, uint32_t *character)
 	return length;
 }
 
+size_t common_utf8_fit(const void *text, size_t size, size_t max)
+{
+	const uint8_t *bytes = text;
+	size_t fit = max;
+
+	if (size <= max)
+		return size;
+	/* A character has up to three bytes behind its first; where there are more, it is no UTF-8. */
+	while (fit && max - fit < 3 && (bytes[fit] & 0xc0) == 0x80)
+		fit--;
+	return (bytes[fit] & 0xc0) == 0x80 ? max : fit;
+}
+
 void common_utf8_write(struct ptl_bytes *out, uint32_t character)
 {
 	if (character > 0x10ffff)

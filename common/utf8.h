@@ -20,6 +20,9 @@ size_t common_utf8_read(const uint8_t *text, size_t size, uint32_t *character);
  */
 void common_utf8_write(struct ptl_bytes *out, uint32_t character);
 
+/* How many of a text's size bytes fit into max without a character that is cut. */
+size_t common_utf8_fit(const void *text, size_t size, size_t max);
+
 /* Columns that a character takes on a terminal: 0, 1 or 2. A control counts as 1. */
 unsigned common_utf8_width(uint32_t character);
 

@@ -7,8 +7,11 @@
 #include "common/text.h"
 
 #define DIGITS_MAX 64 /* that a place may ask for */
-/* How long a message grows by its places, but for the last one: many that name one long field would fill memory. */
-#define FILLED_MAX ((size_t)1 << 20)
+/*
+ * How long a message grows by its places, but for the last one: many that name one long field would fill memory. An event
+ * of ETW, with all its values, is as large at most.
+ */
+#define FILLED_MAX ((size_t)64 << 10)
 
 struct message {
 	struct ptl_bytes *out;

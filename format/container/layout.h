@@ -30,6 +30,8 @@
 /* Records, fields of schemas, entries of maps and inputs of provenance together. */
 #define FORMAT_METADATA_ITEMS_MAX (1u << 20)
 #define FORMAT_RECORD_ITEMS_MAX (16u << 10) /* fields, entries or inputs of one record */
+#define FORMAT_NAME_MAX 1024u               /* bytes of a name in a schema or map: each event may show it */
+#define FORMAT_MESSAGE_MAX (16u << 10)      /* of the message of a schema */
 #define FORMAT_POSITION_MAX (1ull << 63)    /* positions and sequence numbers are below */
 
 #define FORMAT_METADATA_STREAM 0

@@ -20,4 +20,7 @@
 /* Process: Flags. */
 #define FORMAT_PROCESS_HAS_EXIT_STATUS 1u
 
+/* Whether a path or name is as long as one may be: else PTL_CORRUPT. */
+int format_kernel_check_name(const char *name);
+
 #endif

@@ -37,6 +37,15 @@ static int finish(const struct common_cursor *cursor, const struct ptl_bytes *st
 	return 0;
 }
 
+int format_kernel_check_name(const char *name)
+{
+	const size_t size = strlen(name);
+
+	return size > PTL_PATH_MAX
+		       ? common_fail(PTL_CORRUPT, "a path or name of %zu bytes: %u are allowed", size, PTL_PATH_MAX)
+		       : 0;
+}
+
 static void skip(struct common_cursor *cursor, size_t size)
 {
 	common_read_bytes(cursor, size);
@@ -85,7 +94,7 @@ int ptl_process_decode(const struct ptl_event *event, struct ptl_bytes *storage,
 		return status;
 	data->image_file_name = (const char *)storage->data;
 	data->command_line = (const char *)storage->data + command;
-	return 0;
+	return format_kernel_check_name(data->image_file_name);
 }
 
 int ptl_thread_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_thread_event *data)
@@ -110,7 +119,7 @@ int ptl_thread_decode(const struct ptl_event *event, struct ptl_bytes *storage, 
 	if (status < 0)
 		return status;
 	data->name = (const char *)storage->data;
-	return 0;
+	return format_kernel_check_name(data->name);
 }
 
 int ptl_switch_decode(const struct ptl_event *event, struct ptl_switch_event *data)
@@ -186,7 +195,7 @@ int ptl_image_decode(const struct ptl_event *event, struct ptl_bytes *storage, s
 	if (status < 0)
 		return status;
 	data->file_name = (const char *)storage->data;
-	return 0;
+	return format_kernel_check_name(data->file_name);
 }
 
 int ptl_code_decode(const struct ptl_event *event, struct ptl_code_event *data)

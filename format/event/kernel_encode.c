@@ -2,11 +2,13 @@
 /* Events of the kernel provider's classes from plain structures: docs/format.md, section 11. */
 #include <ptl/kernel.h>
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "format/event/kernel.h"
 #include "common/utf16.h"
+#include "common/utf8.h"
 
 static int finish(struct ptl_bytes *storage, const struct ptl_guid *provider, uint8_t version, uint8_t opcode,
 		  struct ptl_event *event)
@@ -26,11 +28,24 @@ static const char *text_or_empty(const char *text)
 	return text ? text : "";
 }
 
+/* A path or name, as much of it as there may be. */
+static void write_name(struct ptl_bytes *storage, const char *name, bool wide)
+{
+	char text[PTL_PATH_MAX + 1];
+	const size_t size = name ? common_utf8_fit(name, strlen(name), PTL_PATH_MAX) : 0;
+
+	if (size)
+		memcpy(text, name, size);
+	text[size] = 0;
+	if (wide)
+		common_write_utf16(storage, text);
+	else
+		common_write_bytes(storage, text, size + 1);
+}
+
 int ptl_process_encode(const struct ptl_process_event *data, uint8_t opcode, struct ptl_bytes *storage,
 		       struct ptl_event *event)
 {
-	const char *name = text_or_empty(data->image_file_name);
-
 	common_write_le(storage, data->unique_key, 8);
 	common_write_le(storage, data->process_id, 4);
 	common_write_le(storage, data->parent_id, 4);
@@ -38,7 +53,7 @@ int ptl_process_encode(const struct ptl_process_event *data, uint8_t opcode, str
 	common_write_le(storage, (uint32_t)data->exit_status, 4);
 	common_write_le(storage, 0, 8); /* DirectoryTableBase */
 	common_write_le(storage, 0, 4); /* UserSID: none */
-	common_write_bytes(storage, name, strlen(name) + 1);
+	write_name(storage, data->image_file_name, false);
 	common_write_utf16(storage, text_or_empty(data->command_line));
 	common_write_le(storage, data->has_exit_status ? FORMAT_PROCESS_HAS_EXIT_STATUS : 0, 4);
 	return finish(storage, &PTL_PROVIDER_PROCESS, FORMAT_PROCESS_VERSION, opcode, event);
@@ -55,7 +70,7 @@ int ptl_thread_encode(const struct ptl_thread_event *data, uint8_t opcode, struc
 	common_write_le(storage, 0, 8); /* TebBase */
 	common_write_le(storage, 0, 4); /* SubProcessTag */
 	common_write_le(storage, 0, 4); /* priorities and flags */
-	common_write_utf16(storage, text_or_empty(data->name));
+	write_name(storage, data->name, true);
 	return finish(storage, &PTL_PROVIDER_THREAD, FORMAT_THREAD_VERSION, opcode, event);
 }
 
@@ -88,7 +103,7 @@ int ptl_image_encode(const struct ptl_image_event *data, uint8_t opcode, struct 
 	common_write_le(storage, data->default_base, 8);
 	common_write_le(storage, 0, 8); /* Reserved1, Reserved2 */
 	common_write_le(storage, 0, 8); /* Reserved3, Reserved4 */
-	common_write_utf16(storage, text_or_empty(data->file_name));
+	write_name(storage, data->file_name, true);
 	common_write_le(storage, data->file_offset, 8);
 	common_write_le(storage, data->protection, 4);
 	common_write_le(storage, data->device_major, 4);

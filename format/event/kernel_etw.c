@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/utf16.h"
+#include "format/event/kernel.h"
 
 #define OPCODE_LAST 4 /* of processes and threads: what begins, ends, or is there */
 
@@ -95,7 +96,7 @@ int format_etw_process_decode(const struct ptl_event *event, struct ptl_bytes *s
 		return status;
 	data->image_file_name = (const char *)storage->data + name;
 	data->command_line = (const char *)storage->data + command;
-	return 0;
+	return format_kernel_check_name(data->image_file_name);
 }
 
 int format_etw_thread_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_thread_event *data)
@@ -125,9 +126,10 @@ int format_etw_thread_decode(const struct ptl_event *event, struct ptl_bytes *st
 		common_write_le(storage, 0, 1);
 	}
 	status = finish(&cursor, storage);
-	if (!status)
-		data->name = (const char *)storage->data;
-	return status;
+	if (status)
+		return status;
+	data->name = (const char *)storage->data;
+	return format_kernel_check_name(data->name);
 }
 
 int format_etw_switch_decode(const struct ptl_event *event, struct ptl_switch_event *data)
@@ -178,7 +180,8 @@ int format_etw_image_decode(const struct ptl_event *event, struct ptl_bytes *sto
 	if (version >= 2)
 		take_build_id(&cursor, data);
 	status = finish(&cursor, storage);
-	if (!status)
-		data->file_name = (const char *)storage->data;
-	return status;
+	if (status)
+		return status;
+	data->file_name = (const char *)storage->data;
+	return format_kernel_check_name(data->file_name);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/utf8.h"
 
 void format_field_bytes(struct ptl_bytes *out, unsigned tag, const void *data, size_t size)
 {
@@ -33,6 +34,12 @@ void format_field_text(struct ptl_bytes *out, unsigned tag, const char *text)
 {
 	if (text && *text)
 		format_field_bytes(out, tag, text, strlen(text));
+}
+
+void format_field_cut(struct ptl_bytes *out, unsigned tag, const char *text, size_t max)
+{
+	if (text && *text)
+		format_field_bytes(out, tag, text, common_utf8_fit(text, strlen(text), max));
 }
 
 int format_next_field(struct common_cursor *body, struct format_tagged *field)
@@ -91,6 +98,14 @@ void format_take_text(const struct format_tagged *field, const char **text, bool
 	copy[field->size] = 0;
 	format_text_free(*text);
 	*text = copy;
+}
+
+void format_take_bounded(const struct format_tagged *field, size_t max, const char **text, bool *failed)
+{
+	if (field->size > max)
+		*failed = true;
+	else
+		format_take_text(field, text, failed);
 }
 
 void format_take_text_into(const struct format_tagged *field, char *text, size_t size, bool *failed)

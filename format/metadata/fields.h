@@ -13,6 +13,8 @@
 void format_field_number(struct ptl_bytes *out, unsigned tag, uint64_t value);
 void format_field_signed(struct ptl_bytes *out, unsigned tag, int64_t value);
 void format_field_text(struct ptl_bytes *out, unsigned tag, const char *text);
+/* The same of no more than max bytes; what is longer is cut. */
+void format_field_cut(struct ptl_bytes *out, unsigned tag, const char *text, size_t max);
 /* Always written, even when empty. */
 void format_field_bytes(struct ptl_bytes *out, unsigned tag, const void *data, size_t size);
 
@@ -38,6 +40,8 @@ extern const char format_no_text[1];
 void format_text_free(const char *text);
 /* The field as a text, which replaces *text; *failed is set for a zero byte or without memory. */
 void format_take_text(const struct format_tagged *field, const char **text, bool *failed);
+/* The same; a text of more than max bytes fails, too. */
+void format_take_bounded(const struct format_tagged *field, size_t max, const char **text, bool *failed);
 /* The same into a fixed array of size bytes, cut to fit. */
 void format_take_text_into(const struct format_tagged *field, char *text, size_t size, bool *failed);
 

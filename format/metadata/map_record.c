@@ -16,12 +16,12 @@ void format_map_encode(const struct ptl_map *map, struct ptl_bytes *out)
 {
 	format_field_bytes(out, TAG_PROVIDER, map->provider.bytes, sizeof(map->provider.bytes));
 	format_field_number(out, TAG_KIND, map->kind);
-	format_field_text(out, TAG_NAME, map->name);
+	format_field_cut(out, TAG_NAME, map->name, FORMAT_NAME_MAX);
 	for (size_t i = 0; i < map->count; i++) {
 		struct ptl_bytes body = {0};
 
 		format_field_number(&body, TAG_VALUE, map->entries[i].value);
-		format_field_text(&body, TAG_ENTRY_NAME, map->entries[i].name);
+		format_field_cut(&body, TAG_ENTRY_NAME, map->entries[i].name, FORMAT_NAME_MAX);
 		out->failed |= body.failed;
 		format_field_bytes(out, TAG_ENTRY, body.data, body.size);
 		common_bytes_free(&body);
@@ -53,7 +53,7 @@ static void decode_entry(struct common_cursor body, struct ptl_map *map, bool *f
 		if (tagged.tag == TAG_VALUE)
 			entry->value = format_take_number(&tagged, UINT64_MAX, failed);
 		else if (tagged.tag == TAG_ENTRY_NAME)
-			format_take_text(&tagged, &entry->name, failed);
+			format_take_bounded(&tagged, FORMAT_NAME_MAX, &entry->name, failed);
 	}
 }
 
@@ -70,7 +70,7 @@ static void decode_tag(const struct format_tagged *tagged, struct ptl_map *map, 
 		map->kind = (uint32_t)format_take_number(tagged, UINT32_MAX, failed);
 		break;
 	case TAG_NAME:
-		format_take_text(tagged, &map->name, failed);
+		format_take_bounded(tagged, FORMAT_NAME_MAX, &map->name, failed);
 		break;
 	case TAG_ENTRY:
 		decode_entry(common_cursor(tagged->data, tagged->size), map, failed);

@@ -40,13 +40,13 @@ static void encode_field(const struct ptl_field *field, struct ptl_bytes *out)
 {
 	struct ptl_bytes body = {0};
 
-	format_field_text(&body, TAG_NAME, field->name);
+	format_field_cut(&body, TAG_NAME, field->name, FORMAT_NAME_MAX);
 	format_field_number(&body, TAG_TYPE, field->type);
 	format_field_number(&body, TAG_FORMAT, field->format);
 	format_field_number(&body, TAG_ARRAY, field->array);
 	format_field_number(&body, TAG_LENGTH, field->length);
 	format_field_number(&body, TAG_ARRAY_LENGTH, field->array_length);
-	format_field_text(&body, TAG_MAP, field->map);
+	format_field_cut(&body, TAG_MAP, field->map, FORMAT_NAME_MAX);
 	format_field_number(&body, TAG_FIELD_TAGS, field->tags);
 	out->failed |= body.failed;
 	format_field_bytes(out, TAG_FIELD, body.data, body.size);
@@ -59,11 +59,11 @@ void format_schema_encode(const struct ptl_schema *schema, struct ptl_bytes *out
 	format_field_number(out, TAG_ID, schema->id);
 	format_field_number(out, TAG_VERSION, schema->version);
 	format_field_number(out, TAG_OPCODE, schema->opcode);
-	format_field_text(out, TAG_PROVIDER_NAME, schema->provider_name);
-	format_field_text(out, TAG_EVENT_NAME, schema->event_name);
-	format_field_text(out, TAG_TASK_NAME, schema->task_name);
-	format_field_text(out, TAG_OPCODE_NAME, schema->opcode_name);
-	format_field_text(out, TAG_MESSAGE, schema->message);
+	format_field_cut(out, TAG_PROVIDER_NAME, schema->provider_name, FORMAT_NAME_MAX);
+	format_field_cut(out, TAG_EVENT_NAME, schema->event_name, FORMAT_NAME_MAX);
+	format_field_cut(out, TAG_TASK_NAME, schema->task_name, FORMAT_NAME_MAX);
+	format_field_cut(out, TAG_OPCODE_NAME, schema->opcode_name, FORMAT_NAME_MAX);
+	format_field_cut(out, TAG_MESSAGE, schema->message, FORMAT_MESSAGE_MAX);
 	for (size_t i = 0; i < schema->field_count; i++)
 		encode_field(&schema->fields[i], out);
 	format_field_number(out, TAG_LEVEL, schema->level);
@@ -77,7 +77,7 @@ static void decode_member(const struct format_tagged *tagged, struct ptl_field *
 {
 	switch (tagged->tag) {
 	case TAG_NAME:
-		format_take_text(tagged, &field->name, failed);
+		format_take_bounded(tagged, FORMAT_NAME_MAX, &field->name, failed);
 		break;
 	case TAG_TYPE:
 		field->type = (uint8_t)format_take_number(tagged, UINT8_MAX, failed);
@@ -95,7 +95,7 @@ static void decode_member(const struct format_tagged *tagged, struct ptl_field *
 		field->array_length = (uint32_t)format_take_number(tagged, UINT32_MAX, failed);
 		break;
 	case TAG_MAP:
-		format_take_text(tagged, &field->map, failed);
+		format_take_bounded(tagged, FORMAT_NAME_MAX, &field->map, failed);
 		break;
 	case TAG_FIELD_TAGS:
 		field->tags = (uint32_t)format_take_number(tagged, UINT32_MAX, failed);
@@ -143,19 +143,19 @@ static void decode_tag(const struct format_tagged *tagged, struct ptl_schema *sc
 		schema->opcode = (uint8_t)format_take_number(tagged, UINT8_MAX, failed);
 		break;
 	case TAG_PROVIDER_NAME:
-		format_take_text(tagged, &schema->provider_name, failed);
+		format_take_bounded(tagged, FORMAT_NAME_MAX, &schema->provider_name, failed);
 		break;
 	case TAG_EVENT_NAME:
-		format_take_text(tagged, &schema->event_name, failed);
+		format_take_bounded(tagged, FORMAT_NAME_MAX, &schema->event_name, failed);
 		break;
 	case TAG_TASK_NAME:
-		format_take_text(tagged, &schema->task_name, failed);
+		format_take_bounded(tagged, FORMAT_NAME_MAX, &schema->task_name, failed);
 		break;
 	case TAG_OPCODE_NAME:
-		format_take_text(tagged, &schema->opcode_name, failed);
+		format_take_bounded(tagged, FORMAT_NAME_MAX, &schema->opcode_name, failed);
 		break;
 	case TAG_MESSAGE:
-		format_take_text(tagged, &schema->message, failed);
+		format_take_bounded(tagged, FORMAT_MESSAGE_MAX, &schema->message, failed);
 		break;
 	case TAG_FIELD:
 		decode_field(common_cursor(tagged->data, tagged->size), schema, failed);

@@ -20,6 +20,8 @@ RAW_MAX = 16 << 20
 SIDE_MAX = 256 << 10
 METADATA_MAX = 16 << 20
 METADATA_ITEMS_MAX = 1 << 20
+NAME_MAX = 1 << 10
+MESSAGE_MAX = 16 << 10
 RECORD_ITEMS_MAX = 16 << 10
 PAYLOAD_MAX = 1 << 20
 METADATA, EVENTS, PT, BLOB, INDEX, TRUTH = 1, 2, 3, 4, 5, 6
@@ -451,10 +453,10 @@ class Trace:
         self.streams.setdefault(f[1], Stream(f[1], *identity))
 
     def take_schema(self, body):
-        member = {1: text(), 2: num(8), 3: num(8), 4: num(8), 5: num(32), 6: num(32), 7: text(),
+        member = {1: name(), 2: num(8), 3: num(8), 4: num(8), 5: num(32), 6: num(32), 7: name(),
                   8: num(32)}
-        f = fields(body, {1: fixed(16), 2: num(16), 3: num(8), 4: num(8), 5: text(), 6: text(), 7: text(),
-                          8: text(), 9: text(), 10: many(lambda b: fields(b, member)), 11: num(8), 12: num(8),
+        f = fields(body, {1: fixed(16), 2: num(16), 3: num(8), 4: num(8), 5: name(), 6: name(), 7: name(),
+                          8: name(), 9: name(MESSAGE_MAX), 10: many(lambda b: fields(b, member)), 11: num(8), 12: num(8),
                           13: num(16), 14: num(), 15: num(32)})
         if f[1] is None:
             raise Bad(CORRUPT)
@@ -462,8 +464,8 @@ class Trace:
             self.items += len(f[10])
 
     def take_map(self, body):
-        f = fields(body, {1: fixed(16), 2: num(32), 3: text(),
-                          4: many(lambda b: fields(b, {1: num(), 2: text()}))})
+        f = fields(body, {1: fixed(16), 2: num(32), 3: name(),
+                          4: many(lambda b: fields(b, {1: num(), 2: name()}))})
         if f[1] is None:
             raise Bad(CORRUPT)
         names = self.maps.setdefault((f[1], f[2], f[3]), {})
@@ -606,6 +608,14 @@ def text(longest=None):
         if b"\0" in data:
             raise Bad(CORRUPT)
         return bytes(data[:longest])
+    return b"", take
+
+
+def name(most=NAME_MAX):
+    def take(old, data):
+        if len(data) > most:
+            raise Bad(CORRUPT)
+        return text()[1](old, data)
     return b"", take
 
 

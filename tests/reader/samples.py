@@ -155,6 +155,14 @@ def maps():
             value_map([(1, b"unknown kind")], kind=4000000000)]
 
 
+def longest_names():
+    """As long as they may be, but for those of the loss, which is shown once."""
+    name = b"n" * 1024
+    body = item(1, PROVIDER) + number(2, 78) + b"".join(item(tag, name) for tag in (5, 6, 7, 8)) + item(9, b"m" * 16384)
+    return [item(3, body + schema_field(name, 5, value_map=name)), value_map([(1, name)], name=name),
+            item(4, number(1, 2) + item(9, b"c" * 70000))]
+
+
 def loss():
     return item(4, number(1, 2) + number(2, 4) + number(3, 8) + number(5, 3) + number(6, 4096) + number(7, 5) +
                 number(8, 6) + item(9, b"disk full"))
@@ -287,6 +295,7 @@ def good():
     yield "unclosed", unclosed(rest)
     yield "metadata-alone", close([metadata(machine(), loss(), provenance(), all_types())])
     yield "maps", close([metadata(machine(), *maps())])
+    yield "longest-names", close([metadata(machine(), *longest_names())])
     yield "machine-twice", close([metadata(machine(), item(1, item(1, b"raw")))])
     yield "machines", close([metadata(machine(), item(1, item(1, b"qemu") + number(32, 2) + item(33, b"boot" * 9) + number(
         34, 4026531836) + number(35, 5) + number(36, 7)), item(1, item(1, b"raw") + number(32, 1)), item(
@@ -451,6 +460,14 @@ def bad_metadata():
     yield one("too-many-entries", item(6, item(1, PROVIDER) + b"\4\0" * 16385))
     yield one("schema-level", item(3, item(1, PROVIDER) + number(11, 256)))
     yield one("schema-field", item(3, item(1, PROVIDER) + item(10, b"\1")))
+    long_name, long_message = b"n" * 1025, b"m" * 16385
+    for tag in (5, 6, 7, 8):
+        yield one("schema-name-%d-too-long" % tag, item(3, item(1, PROVIDER) + item(tag, long_name)))
+    yield one("schema-message-too-long", item(3, item(1, PROVIDER) + item(9, long_message)))
+    yield one("schema-field-name-too-long", item(3, item(1, PROVIDER) + schema_field(long_name, 1)))
+    yield one("schema-field-map-too-long", item(3, item(1, PROVIDER) + schema_field(b"f", 1, value_map=long_name)))
+    yield one("map-name-too-long", value_map([(1, b"one")], name=long_name))
+    yield one("map-entry-too-long", value_map([(1, b"one"), (2, long_name)]))
     yield one("provenance-hash", item(5, item(6, item(3, b"short"))))
     yield one("stream-id", item(2, number(1, 1 << 32)))
     yield "too-much", close([metadata(item(900, bytes(6 << 20)), sequence=i, position=i * (7 << 20), compress=True)

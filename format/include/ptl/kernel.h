@@ -33,6 +33,12 @@ enum ptl_kernel_opcode {
 	PTL_OPCODE_CODE = 64,           /* code: bytes of a range are, from now on, these (PTL) */
 };
 
+/*
+ * Bytes of a path, or of the name of a program or thread; PATH_MAX of Linux. Encoders cut what is longer; decoders say
+ * PTL_CORRUPT to it, since it may be shown with each line of what ran there. Command lines have no such bound.
+ */
+#define PTL_PATH_MAX 4096u
+
 /* Strings are zero-terminated bytes as the system gave them (UTF-8 by custom); never NULL after decoding. */
 struct ptl_process_event {
 	uint64_t unique_key; /* UniqueProcessKey: never reused in a trace, unlike a pid */

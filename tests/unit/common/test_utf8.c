@@ -69,6 +69,20 @@ static void what_is_no_character_is_told(void **state)
 	assert_int_equal(common_utf8_read((const uint8_t *)"a", 0, &character), 0);
 }
 
+static void fits(void **state)
+{
+	(void)state;
+	assert_int_equal(common_utf8_fit("abc", 3, 3), 3);
+	assert_int_equal(common_utf8_fit("abc", 3, 2), 2);
+	assert_int_equal(common_utf8_fit("", 0, 0), 0);
+	assert_int_equal(common_utf8_fit("a\xc3\xa9", 3, 2), 1);
+	assert_int_equal(common_utf8_fit("a\xf0\x9f\x98\x80", 5, 4), 1);
+	assert_int_equal(common_utf8_fit("a\xf0\x9f\x98\x80z", 6, 5), 5);
+	/* What is no UTF-8 is cut anywhere. */
+	assert_int_equal(common_utf8_fit("a\x80\x80\x80\x80\x80", 6, 5), 5);
+	assert_int_equal(common_utf8_fit("\x80\x80\x80", 3, 2), 2);
+}
+
 /* The C library is the judge; its Unicode may be newer than ours, so that a few characters differ. */
 static void widths(void **state)
 {
@@ -104,6 +118,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_character_comes_back),
 		cmocka_unit_test(what_is_no_character_is_told),
+		cmocka_unit_test(fits),
 		cmocka_unit_test(widths),
 	};
 

@@ -304,7 +304,7 @@ static void fills_messages(void **state)
 /* A long field that a message names again and again must not fill memory. */
 static void messages_end_growing(void **state)
 {
-	enum { LENGTH = 1 << 18, TIMES = 100 };
+	enum { LENGTH = 1 << 14, TIMES = 100 };
 	static uint8_t payload[LENGTH + 1];
 	static char words[TIMES * 3 + 1];
 	static const struct ptl_field field = {.name = "Long", .type = PTL_TYPE_UTF8};

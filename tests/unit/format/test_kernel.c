@@ -63,6 +63,45 @@ static void processes_come_back(void **state)
 	common_bytes_free(&strings);
 }
 
+/* A path or name as long as they may be, and one of a byte more. */
+static void names_are_bounded(void **state)
+{
+	static char longest[PTL_PATH_MAX + 1], longer[PTL_PATH_MAX + 2];
+	const struct ptl_process_event process = {.image_file_name = longer, .command_line = longer};
+	const struct ptl_thread_event thread = {.name = longer};
+	const struct ptl_image_event image = {.file_name = longer};
+	struct ptl_process_event process_back;
+	struct ptl_thread_event thread_back;
+	struct ptl_image_event image_back;
+	struct ptl_bytes storage = {0}, strings = {0};
+	struct ptl_event event = {0};
+
+	(void)state;
+	memset(longest, 'a', PTL_PATH_MAX);
+	memset(longer, 'a', PTL_PATH_MAX + 1);
+	assert_done(ptl_process_encode(&process, PTL_OPCODE_START, &storage, &event));
+	assert_done(ptl_process_decode(&event, &strings, &process_back));
+	assert_string_equal(process_back.image_file_name, longest);
+	assert_string_equal(process_back.command_line, longer);
+	storage.size = 0;
+	assert_done(ptl_thread_encode(&thread, PTL_OPCODE_START, &storage, &event));
+	assert_done(ptl_thread_decode(&event, &strings, &thread_back));
+	assert_string_equal(thread_back.name, longest);
+	storage.size = 0;
+	assert_done(ptl_image_encode(&image, PTL_OPCODE_LOAD, &storage, &event));
+	assert_done(ptl_image_decode(&event, &strings, &image_back));
+	assert_string_equal(image_back.file_name, longest);
+	/* The same with one unit more in the path. */
+	assert_non_null(common_bytes_grow(&storage, 2));
+	memmove(storage.data + 58, storage.data + 56, storage.size - 58);
+	event.payload = storage.data;
+	event.payload_size = storage.size;
+	assert_int_equal(ptl_image_decode(&event, &strings, &image_back), PTL_CORRUPT);
+	assert_non_null(strstr(ptl_error_text(), "4097 bytes"));
+	common_bytes_free(&storage);
+	common_bytes_free(&strings);
+}
+
 static void threads_come_back(void **state)
 {
 	const struct ptl_thread_event thread = {.process_id = 1, .thread_id = 2, .start_address = 3, .name = NULL};
@@ -263,6 +302,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(processes_come_back),
+		cmocka_unit_test(names_are_bounded),
 		cmocka_unit_test(threads_come_back),
 		cmocka_unit_test(images_come_back),
 		cmocka_unit_test(code_comes_back),

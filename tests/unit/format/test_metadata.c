@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is written to a trace of its machine, losses, schemas and maps comes back. */
+#include "format/container/layout.h"
 #include "tests/unit/format_sample.h"
 
 static void machine_comes_back(void **state)
@@ -193,6 +194,48 @@ static void maps_add_up(void **state)
 }
 
 /* What schemas say beside their fields. */
+/* What is longer than a reader takes is cut, not lost; a character is not cut in two. */
+static void long_names_are_cut(void **state)
+{
+	static char name[FORMAT_NAME_MAX + 3], message[FORMAT_MESSAGE_MAX + 2];
+	const struct ptl_field field = {.name = name, .type = PTL_TYPE_U8, .map = name};
+	const struct ptl_map_entry entry = {.value = 1, .name = name};
+	const struct ptl_schema schema = {.provider = {{1}},
+					  .id = 1,
+					  .provider_name = name,
+					  .event_name = name,
+					  .message = message,
+					  .fields = &field,
+					  .field_count = 1};
+	const struct ptl_map map = {.provider = {{1}}, .name = name, .entries = &entry, .count = 1};
+	const int fd = sample_fd();
+	struct ptl_writer *writer = sample_writer(fd, NULL);
+	const struct ptl_schema *read;
+	struct ptl_trace *trace;
+
+	(void)state;
+	memset(message, 'm', FORMAT_MESSAGE_MAX + 1);
+	memset(name, 'n', FORMAT_NAME_MAX - 1);
+	memcpy(name + FORMAT_NAME_MAX - 1, "\xc3\xa9", 2);
+	assert_done(ptl_writer_schema(writer, &schema));
+	assert_done(ptl_writer_map(writer, &map));
+	assert_done(ptl_writer_close(writer));
+	trace = sample_open(fd, false);
+	assert_int_equal(ptl_damage_count(trace), 0);
+	read = ptl_schema_at(trace, 0);
+	name[FORMAT_NAME_MAX - 1] = 0;
+	message[FORMAT_MESSAGE_MAX] = 0;
+	assert_string_equal(read->provider_name, name);
+	assert_string_equal(read->event_name, name);
+	assert_string_equal(read->message, message);
+	assert_string_equal(read->fields[0].name, name);
+	assert_string_equal(read->fields[0].map, name);
+	assert_string_equal(ptl_map_at(trace, 0)->name, name);
+	assert_string_equal(ptl_map_at(trace, 0)->entries[0].name, name);
+	ptl_close(trace);
+	close(fd);
+}
+
 static void schemas_keep_descriptors_and_tags(void **state)
 {
 	static const struct ptl_field fields[] = {{"f", PTL_TYPE_U8, .map = "M", .tags = 5}};
@@ -240,6 +283,7 @@ int main(void)
 		cmocka_unit_test(losses_and_provenance_come_back),
 		cmocka_unit_test(equal_schemas_are_stored_once),
 		cmocka_unit_test(maps_add_up),
+		cmocka_unit_test(long_names_are_cut),
 		cmocka_unit_test(schemas_keep_descriptors_and_tags),
 	};
 
