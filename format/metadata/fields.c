@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "format/metadata/metadata.h"
 #include "common/utf8.h"
 
 void format_field_bytes(struct ptl_bytes *out, unsigned tag, const void *data, size_t size)
@@ -50,6 +51,21 @@ int format_next_field(struct common_cursor *body, struct format_tagged *field)
 	field->size = common_read_varint(body);
 	field->data = common_read_bytes(body, field->size);
 	return field->data ? 1 : common_fail(PTL_CORRUPT, "a field does not fit its record");
+}
+
+uint64_t format_record_items(uint64_t type, const uint8_t *data, size_t size)
+{
+	/* The tags of what is repeated. */
+	static const uint8_t tags[] = {
+		[FORMAT_RECORD_SCHEMA] = 10, [FORMAT_RECORD_MAP] = 4, [FORMAT_RECORD_PROVENANCE] = 6};
+	const uint64_t tag = type < sizeof(tags) ? tags[type] : 0;
+	struct common_cursor body = common_cursor(data, size);
+	struct format_tagged field;
+	uint64_t items = 1;
+
+	while (tag && format_next_field(&body, &field) > 0)
+		items += field.tag == tag;
+	return items;
 }
 
 uint64_t format_take_number(const struct format_tagged *field, uint64_t max, bool *failed)

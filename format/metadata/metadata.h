@@ -51,6 +51,9 @@ void format_map_encode(const struct ptl_map *map, struct ptl_bytes *out);
 void format_loss_encode(const struct ptl_loss *loss, struct ptl_bytes *out);
 void format_provenance_encode(const struct ptl_provenance *provenance, struct ptl_bytes *out);
 
+/* What a record counts towards FORMAT_METADATA_ITEMS_MAX: itself, and its fields, entries or inputs. */
+uint64_t format_record_items(uint64_t type, const uint8_t *data, size_t size);
+
 /*
  * Decoders of a body: PTL_CORRUPT, PTL_NO_MEMORY. What they give is freed with the function beside
  * them; a decoder that fails has nothing to free.

@@ -22,11 +22,16 @@ static int write_record(struct ptl_writer *writer, uint64_t type, const struct p
 {
 	struct ptl_writer_stream *stream = writer->streams[FORMAT_METADATA_STREAM];
 	const size_t size = body->size + common_varint_size(type) + common_varint_size(body->size);
+	const uint64_t items = format_record_items(type, body->data, body->size);
 	const size_t before = stream->raw.size;
 	int status = 0;
 
 	if (body->failed)
 		return common_fail_memory("a record", body->size);
+	if (items > FORMAT_METADATA_ITEMS_MAX - writer->metadata_items)
+		return common_fail(PTL_MISUSE,
+				   "there is too much metadata: %u records, fields, entries and inputs are allowed",
+				   FORMAT_METADATA_ITEMS_MAX);
 	if (size > FORMAT_RAW_MAX || size > FORMAT_METADATA_MAX - writer->metadata_bytes)
 		return common_fail(PTL_MISUSE, "a record of %zu bytes passes the bound on metadata", size);
 	if (stream->raw.size + size > FORMAT_RAW_MAX)
@@ -43,6 +48,7 @@ static int write_record(struct ptl_writer *writer, uint64_t type, const struct p
 	}
 	stream->records++;
 	writer->metadata_bytes += size;
+	writer->metadata_items += items;
 	writer->raw_bytes += size;
 	return format_stream_added(writer, stream);
 }

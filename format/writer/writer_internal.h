@@ -182,6 +182,7 @@ struct ptl_writer {
 	size_t blob_count;
 	struct common_row_index blob_index;
 	size_t metadata_bytes;
+	uint64_t metadata_items; /* as readers count them; but for those of buffers that were copied */
 	struct common_memory_budget memory_budget;
 	size_t partial_bytes; /* that wait in all streams */
 	unsigned calls;       /* since the flush interval was last looked at */

@@ -236,6 +236,36 @@ static void long_names_are_cut(void **state)
 	close(fd);
 }
 
+/* A writer writes no more records, entries and so on than a reader takes. */
+static void a_writer_refuses_what_no_reader_takes(void **state)
+{
+	enum { MAPS = FORMAT_METADATA_ITEMS_MAX / (FORMAT_RECORD_ITEMS_MAX + 1) };
+	static struct ptl_map_entry entries[FORMAT_RECORD_ITEMS_MAX];
+	const int fd = sample_fd();
+	struct ptl_writer *writer = sample_writer(fd, NULL);
+	struct ptl_trace *trace;
+
+	(void)state;
+	for (unsigned i = 0; i < FORMAT_RECORD_ITEMS_MAX; i++)
+		entries[i] = (struct ptl_map_entry){.value = i, .name = ""};
+	for (unsigned i = 0; i <= MAPS; i++) {
+		char name[16];
+		const struct ptl_map map = {
+			.provider = {{1}}, .name = name, .entries = entries, .count = FORMAT_RECORD_ITEMS_MAX};
+
+		snprintf(name, sizeof(name), "map %u", i);
+		assert_int_equal(ptl_writer_map(writer, &map), i < MAPS ? 0 : PTL_MISUSE);
+	}
+	assert_non_null(strstr(ptl_error_text(), "too much metadata"));
+	assert_done(ptl_writer_machine(writer, &(struct ptl_machine){.source = "raw"}));
+	assert_done(ptl_writer_close(writer));
+	trace = sample_open(fd, false);
+	assert_int_equal(ptl_damage_count(trace), 0);
+	assert_int_equal(ptl_map_count(trace), MAPS);
+	ptl_close(trace);
+	close(fd);
+}
+
 static void schemas_keep_descriptors_and_tags(void **state)
 {
 	static const struct ptl_field fields[] = {{"f", PTL_TYPE_U8, .map = "M", .tags = 5}};
@@ -284,6 +314,7 @@ int main(void)
 		cmocka_unit_test(equal_schemas_are_stored_once),
 		cmocka_unit_test(maps_add_up),
 		cmocka_unit_test(long_names_are_cut),
+		cmocka_unit_test(a_writer_refuses_what_no_reader_takes),
 		cmocka_unit_test(schemas_keep_descriptors_and_tags),
 	};
 
