@@ -62,7 +62,7 @@ static const struct common_option decode_options[] = {
 };
 
 static const struct common_option name_options[] = {
-	{"demangle", 0, NULL, "Shows names of C++, Rust and D as in the source (default).",
+	{"demangle", 0, NULL, "Shows names of C++ and Rust as in the source (default).",
 	 COMMON_CONSTANT(struct dump_options, no_demangle, false)},
 	{"no-demangle", 0, NULL, "Shows names as the linker knows them.",
 	 COMMON_FLAG(struct dump_options, no_demangle)},

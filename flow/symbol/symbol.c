@@ -2,7 +2,6 @@
 /* Names of addresses: symbol tables by image, read once each. */
 #include "flow/symbol/symbol.h"
 
-#include <libiberty/demangle.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "common/hash_map.h"
 #include "common/text.h"
 #include "common/vector.h"
+#include "flow/symbol/demangle.h"
 #include "flow/symbol/symbol_file.h"
 
 #define TABLE_MAX ((size_t)1 << 30) /* bytes of one symbol table */
@@ -253,46 +253,31 @@ bool flow_symbols_lowest(struct flow_symbols *symbols, uint32_t image, const cha
 	return false;
 }
 
-/* "_Z3foov@plt" is "foo()@plt"; at is where the "@" stands. */
-static char *demangle_part(const char *name, const char *at)
+/* Appends a name as in the source, if that is wanted. */
+static void add_name(const struct flow_symbols *symbols, const char *name, bool safe, struct ptl_bytes *text)
 {
-	char *mangled = strndup(name, (size_t)(at - name));
-	char *plain = mangled ? cplus_demangle(mangled, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI) : NULL;
-	char *whole = NULL;
+	struct ptl_bytes plain = {0};
 
-	if (plain && asprintf(&whole, "%s%s", plain, at) < 0)
-		whole = NULL;
-	free(plain);
-	free(mangled);
-	return whole;
-}
-
-/* A name as in the source, which the caller frees; NULL where it is as it is. */
-static char *demangle(const struct flow_symbols *symbols, const char *name)
-{
-	const char *at = strchr(name, '@');
-
-	/* Mangled names of C++, Rust and D begin with it, some behind a prefix. Trying all costs time. */
-	if (!symbols->demangle || (name[0] != '_' && !strstr(name, "_Z")))
-		return NULL;
-	return at ? demangle_part(name, at) : cplus_demangle(name, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
+	if (symbols->demangle && flow_demangle(name, &plain))
+		common_write_le(&plain, 0, 1);
+	if (plain.size && !plain.failed)
+		name = (const char *)plain.data;
+	if (safe)
+		common_text_safe(text, name);
+	else
+		common_text_add(text, name);
+	common_bytes_free(&plain);
 }
 
 void flow_symbols_name(const struct flow_symbols *symbols, const char *name, struct ptl_bytes *text)
 {
-	char *plain = demangle(symbols, name);
-
-	common_text_add(text, plain ? plain : name);
-	free(plain);
+	add_name(symbols, name, false, text);
 }
 
 /* "deflate+0x1f" */
 static void add_symbol(const struct flow_symbols *symbols, const struct flow_symbol *symbol, struct ptl_bytes *text)
 {
-	char *plain = demangle(symbols, symbol->name);
-
-	common_text_safe(text, plain ? plain : symbol->name);
-	free(plain);
+	add_name(symbols, symbol->name, true, text);
 	if (symbol->offset) {
 		common_text_add(text, "+0x");
 		common_text_hex(text, symbol->offset);

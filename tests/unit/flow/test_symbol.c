@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "common/file.h"
+#include "flow/symbol/demangle.h"
 #include "flow/symbol/line_table.h"
 #include "common/text.h"
 #include "flow/symbol/source_line.h"
@@ -61,6 +62,106 @@ static void expect(struct flow_symbols *symbols, uint32_t image, uint64_t addres
 	assert_string_equal(common_text_string(&text), expected);
 	common_bytes_free(&text);
 }
+
+/* ---- names as in the source -------------------------------------------------------------------- */
+
+static void demangles(const char *name, const char *expected)
+{
+	struct ptl_bytes plain = {0};
+	const bool done = flow_demangle(name, &plain);
+
+	assert_int_equal(done, expected != NULL);
+	if (expected) {
+		assert_string_equal(common_text_string(&plain), expected);
+	} else {
+		assert_int_equal(plain.size, 0);
+	}
+	common_bytes_free(&plain);
+}
+
+static void names_of_languages(void **state)
+{
+	(void)state;
+	demangles("main", NULL);
+	demangles("_start", NULL);
+	demangles("_ZN3foo6helperEi", "foo::helper(int)");
+	demangles("_ZN3foo6helperEi@plt", "foo::helper(int)@plt");
+	demangles("_ZNSt6vectorIiSaIiEE9push_backEOi", "std::vector<int, std::allocator<int> >::push_back(int&&)");
+	demangles("_GLOBAL__I__ZN3foo6helperEi", "global constructors keyed to foo::helper(int)");
+	demangles("_ZN4core3fmt9Formatter9write_fmt17h0123456789abcdefE", "core::fmt::Formatter::write_fmt");
+	demangles("_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar");
+	demangles("_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y",
+		  "utf8_idents::\u10e1\u10d0\u10ed\u10db\u10d4\u10da\u10d0\u10d3_"
+		  "\u10d2\u10d4\u10db\u10e0\u10d8\u10d4\u10da\u10d8_"
+		  "\u10e1\u10d0\u10d3\u10d8\u10da\u10d8");
+}
+
+#define LEVELS 60
+
+/* Each level names the one before twice: 2^60 times the first. */
+static void cpp_bomb(struct ptl_bytes *name)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	common_text_add(name, "_Z1f1aIiiE");
+	for (unsigned i = 0; i < LEVELS; i++) {
+		char place[4] = {digits[i / 36], digits[i % 36], 0};
+		const char *number = i < 36 ? place + 1 : place;
+
+		common_text_format(name, "S_IS%s_S%s_E", number, number);
+	}
+}
+
+/* The place of a back reference in base 62. */
+static void rust_reference(struct ptl_bytes *name, size_t at)
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	at--;
+	common_text_add(name, "B");
+	if (at >= 62)
+		common_text_format(name, "%c", digits[at / 62]);
+	common_text_format(name, "%c_", digits[at % 62]);
+}
+
+/* first: a type. */
+static void rust_bomb(struct ptl_bytes *name, const char *first)
+{
+	size_t last;
+
+	common_text_add(name, "_RINvC1a1f");
+	last = name->size - 2;
+	common_text_format(name, "T%sE", first);
+	for (unsigned i = 0; i < LEVELS; i++) {
+		const size_t at = name->size - 2;
+
+		common_text_add(name, "T");
+		rust_reference(name, last);
+		rust_reference(name, last);
+		common_text_add(name, "E");
+		last = at;
+	}
+	common_text_add(name, "E");
+}
+
+/* In time, without filling memory, and without leaving any behind. */
+static void names_that_grow_without_end(void **state)
+{
+	struct ptl_bytes name = {0};
+
+	(void)state;
+	cpp_bomb(&name);
+	demangles(common_text_string(&name), NULL);
+	name.size = 0;
+	rust_bomb(&name, "yy");
+	demangles(common_text_string(&name), NULL);
+	name.size = 0;
+	rust_bomb(&name, "NtC1au8gdel_5qay");
+	demangles(common_text_string(&name), NULL);
+	common_bytes_free(&name);
+}
+
+/* ---- names of addresses ------------------------------------------------------------------------ */
 
 static void finds_names(void **state)
 {
@@ -155,8 +256,8 @@ static void finds_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_names),
-		cmocka_unit_test(finds_no_lines),
+		cmocka_unit_test(names_of_languages), cmocka_unit_test(names_that_grow_without_end),
+		cmocka_unit_test(finds_names),        cmocka_unit_test(finds_no_lines),
 		cmocka_unit_test(finds_lines),
 	};
 
