@@ -99,6 +99,21 @@ def many_elements():
     return with_machine(same_events(4, bytes(1 << 20)), records=[samples.schema(2, members)])
 
 
+def long_names():
+    """Names and a message as long as they may be, which each of many events shows."""
+    name = b"n" * 1024
+    schema = item(3, item(1, PROVIDER) + number(2, 2) + number(3, 1) + b"".join(item(tag, name) for tag in (5, 6, 7, 8)) +
+                  item(9, b"m" * 16384) + samples.schema_field(name, 5, value_map=name))
+    return with_machine(same_events(20000, bytes(4)), records=[schema, samples.value_map([(0, name)], name=name)])
+
+
+def long_flags():
+    """A value of which each bit has a name as long as it may be."""
+    entries = samples.value_map([(1 << bit, b"n" * 1024) for bit in range(64)], kind=1, name=b"Bits")
+    schema = samples.schema(2, [samples.schema_field(b"v", 7, value_map=b"Bits")])
+    return with_machine(same_events(2000, b"\xff" * 8), records=[entries, schema])
+
+
 def extended_items():
     extra = varint(0) + varint(4) + varint(1024) + (varint(1) + varint(0)) * 1024
     further = varint(1) + extra[1:]
@@ -153,6 +168,40 @@ def packets(unit, count, trace):
     return bytes(file)
 
 
+def encoded(events):
+    """The payload of a buffer of events, each with a descriptor and a context of its own; without extras."""
+    guids = sorted({event["provider"] for event in events})
+    raw = varint(len(guids)) + b"".join(guids) + varint(len(events))
+    for event in events:
+        raw += varint(guids.index(event["provider"])) + varint(event["id"])
+        raw += bytes(event[name] for name in ("version", "channel", "level", "opcode"))
+        raw += varint(event["task"]) + varint(event["keyword"]) + varint(0)
+    raw += varint(len(events)) + b"".join(varint(event[name] + 1 & NONE) for event in events for name in ("cpu", "pid", "tid"))
+    width, times = samples.width(len(events)), [event["time"] for event in events]
+    steps = [time - before for time, before in zip(times, [min(times)] + times)]
+    raw += b"\x08" + samples.planes(range(len(events)), width) * 2
+    raw += samples.planes([step * 2 if step >= 0 else -step * 2 - 1 for step in steps], 8)
+    return raw + b"".join(varint(len(event["payload"])) + event["payload"] for event in events) + varint(0)
+
+
+def long_paths(trace):
+    """Taken branches in images whose paths are as long as they may be."""
+    file = File(packets(b"\xfe", 1 << 16, trace))
+    for buffer in file.buffers:
+        if buffer.field("kind") != EVENTS:
+            continue
+        events = decoded(buffer)
+        for event in events:
+            if event["provider"].hex().startswith(IMAGE):
+                payload = event["payload"]
+                end = 56
+                while payload[end:end + 2] != b"\0\0":
+                    end += 2
+                event["payload"] = payload[:56] + ("/" + "p" * 4095).encode("utf-16-le") + payload[end:]
+        buffer.set_raw(encoded(events), 1)
+    return bytes(file)
+
+
 def psbs():
     """Side areas full of entries."""
     side = samples.side(item(1, (varint(32) + varint(0)) * 130000))
@@ -191,6 +240,7 @@ def every(traces):
         ("streams", streams), ("losses", records(4, number(1, 1) + item(9, b"why"))),
         ("provenance", records(5, item(1, b"t") + item(6, b""), (1 << 19) - 5)), ("unknown records", records(99, b"")),
         ("machines", records(1, item(1, b"m") + number(32, 3))), ("schemas", schemas), ("names", names), ("messages", messages),
+        ("long names", long_names), ("long flags", long_flags), ("long paths", lambda: long_paths(plain)),
         ("padding", padding), ("taken branches", lambda: packets(b"\xfe", 1 << 20, plain)),
         ("branches not taken", lambda: packets(b"\x80", 1 << 20, plain)),
         ("synchronisation", lambda: packets(samples.PSB + b"\x02\x23", 1 << 17, plain)),

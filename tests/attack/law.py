@@ -65,8 +65,8 @@ def run(command, folder, megabytes=0.0, events=0, source=None, way=None):
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds * 1.5) + 1, int(seconds * 1.5) + 2))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    # Of verify the output is looked at, which is short.
-    kept = open(os.path.join(folder, "stdout"), "wb+") if "verify" in command else open(os.devnull, "rb+")
+    # Of what compares the output is looked at, which is short.
+    kept = open(os.path.join(folder, "stdout"), "wb+") if {"verify", "lint"} & set(command) else open(os.devnull, "rb+")
     with tempfile.TemporaryFile(dir=folder) as stderr, kept as stdout:
         stdin = standard_input(source, way, folder)
         child = subprocess.Popen(command, cwd=folder, env=env, stdin=stdin, stdout=stdout, stderr=stderr, preexec_fn=bound)
@@ -107,6 +107,9 @@ def broken(done, statuses):
         return f"exit status {done.status}, not one of {statuses}"
     if "verify" in done.command:
         return broken_verify(done)
+    # What it finds is its output.
+    if "lint" in done.command and done.status == FINDING and done.output.strip():
+        return None
     if done.status and not done.stderr.strip():
         return f"exit status {done.status} without a message"
     return None
