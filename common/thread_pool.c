@@ -30,7 +30,16 @@ struct run {
 	size_t end;      /* jobs from here on are not started: count, or the first failed one + 1 */
 	int status;      /* of job end - 1, where that failed */
 	char error[ERROR_SIZE];
+	bool ended;     /* no job is finished any more */
+	int unfinished; /* what finish returned while a job waited for its turn, if that failed */
 };
+
+/* What this thread is at. */
+static _Thread_local struct {
+	struct run *run;
+	unsigned worker;
+	size_t job;
+} now;
 
 struct worker {
 	struct run *run;
@@ -54,9 +63,13 @@ static void work_once(struct run *run, unsigned number)
 	int status;
 
 	pthread_mutex_unlock(&run->lock);
+	now.run = run;
+	now.worker = number;
+	now.job = job;
 	status = run->pipeline->work(run->pipeline->context, number, job);
+	now.run = NULL;
 	pthread_mutex_lock(&run->lock);
-	if (status < 0 && job < run->end) {
+	if (status < 0 && job < run->end && !run->unfinished) {
 		run->end = job + 1;
 		run->status = status;
 		snprintf(run->error, sizeof(run->error), "%s", ptl_error_text());
@@ -112,6 +125,32 @@ static int finish_once(struct run *run)
 	return status < 0 ? status : 0;
 }
 
+/* Under the lock: the calling thread, which finishes jobs, goes on with that. */
+static int await_turn(struct run *run, size_t job, bool finishes)
+{
+	while (run->finished < job && job < run->end && !run->ended && !run->unfinished) {
+		if (!finishes || !next_is_done(run)) {
+			pthread_cond_wait(&run->changed, &run->lock);
+			continue;
+		}
+		run->unfinished = finish_once(run);
+		if (run->unfinished)
+			snprintf(run->error, sizeof(run->error), "%s", ptl_error_text());
+	}
+	return run->finished < job ? common_fail(PTL_CANCELLED, "the run has failed") : 0;
+}
+
+int common_pipeline_await(void)
+{
+	struct run *run = now.run;
+	int status;
+
+	pthread_mutex_lock(&run->lock);
+	status = await_turn(run, now.job, now.worker == 0);
+	pthread_mutex_unlock(&run->lock);
+	return status;
+}
+
 /* The calling thread's part: it finishes what is ready, and otherwise works like the others. */
 static int drive(struct run *run)
 {
@@ -125,8 +164,11 @@ static int drive(struct run *run)
 			work_once(run, 0);
 		else
 			pthread_cond_wait(&run->changed, &run->lock);
+		if (run->unfinished)
+			status = common_fail(run->unfinished, "%s", run->error);
 	}
-	/* Nothing more is started, and nobody waits for room. */
+	/* Nothing more is started, and nobody waits for room or for a turn. */
+	run->ended = true;
 	run->end = run->started;
 	pthread_cond_broadcast(&run->changed);
 	pthread_mutex_unlock(&run->lock);

@@ -28,6 +28,12 @@ struct common_pipeline {
 
 int common_pipeline_run(const struct common_pipeline *pipeline);
 
+/*
+ * Called by work: returns when all jobs before this one are finished, so that a job that has made much need not keep all of
+ * it. On the calling thread it may call finish for them. 0; negative if the run has failed: work then returns that.
+ */
+int common_pipeline_await(void);
+
 /* CPUs this process may run on; at least 1. */
 unsigned common_cpu_count(void);
 

@@ -8,11 +8,12 @@
 
 #include "common/error.h"
 #include "common/vector.h"
+#include "common/thread_pool.h"
 #include "dump/print/flow_merge.h"
 #include "dump/print/flow_writer.h"
 #include "common/text.h"
 
-/* A segment whose turn it is writes what it has when it is as much as this, so that a long one fits. */
+/* A segment that has as much as this waits for its turn, and writes it, so that a long one fits. */
 #define TEXT_MAX ((size_t)4 << 20)
 
 /* A block whose branch leads to what comes next in the flow. For lines of branches alone. */
@@ -499,14 +500,17 @@ static int write_part(struct view *view, const struct flow_segment *segment, str
 
 /*
  * On a worker. All segments before this one have been emitted, and none is while this one is decoded, so
- * nobody else writes.
+ * nobody else writes. A few bytes of packets may be gigabytes of lines: they are not made ahead.
  */
 static int write_early(struct view *view, const struct flow_segment *segment, struct part *part)
 {
-	if (view->merge || part->lines.text.size < TEXT_MAX ||
-	    atomic_load_explicit(&view->turn, memory_order_acquire) != segment->index)
+	int status = 0;
+
+	if (view->merge || part->lines.text.size < TEXT_MAX)
 		return 0;
-	return write_part(view, segment, part);
+	if (atomic_load_explicit(&view->turn, memory_order_acquire) != segment->index)
+		status = common_pipeline_await();
+	return status ? status : write_part(view, segment, part);
 }
 
 static int emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)

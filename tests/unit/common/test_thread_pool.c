@@ -2,6 +2,7 @@
 /* Tests of the ordered pipeline: order, window, workers and failures, with one thread and more. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,7 +30,18 @@ struct bench {
 	size_t finished;
 	uint64_t results[2000];
 	size_t work_fails, work_fails_later, finish_fails;
+	bool awaits; /* every third job waits for its turn */
 };
+
+/* In its turn, all jobs before have been finished. */
+static int await_turn(struct bench *bench, size_t job)
+{
+	const int status = common_pipeline_await();
+
+	if (!status)
+		assert_int_equal(bench->finished, job);
+	return status;
+}
 
 /* Takes a time that differs from job to job, so that jobs end in another order than they start. */
 static int work(void *context, unsigned worker, size_t job)
@@ -49,6 +61,10 @@ static int work(void *context, unsigned worker, size_t job)
 	usleep((useconds_t)(job * 7919 % 13) * 10);
 	bench->results[job] = job * job;
 	atomic_fetch_add(&bench->worked, 1);
+	if (bench->awaits && job % 3 == 0 && await_turn(bench, job) < 0) {
+		atomic_fetch_sub(&bench->busy[worker], 1);
+		return PTL_CANCELLED;
+	}
 	atomic_fetch_sub(&bench->busy[worker], 1);
 	if (job == bench->work_fails || job == bench->work_fails_later)
 		return common_fail(PTL_CORRUPT, "job %zu", job);
@@ -171,6 +187,34 @@ static void finish_fails(void **state)
 	}
 }
 
+/* Jobs that wait for their turn get it, or hear that the run has failed. */
+static void jobs_wait_for_their_turn(void **state)
+{
+	(void)state;
+	FOR_EACH_THREAD_COUNT (threads) {
+		struct bench *bench = new_bench((unsigned)threads, 0);
+
+		bench->awaits = true;
+		assert_int_equal(run(bench, 500), 0);
+		assert_int_equal(bench->finished, 500);
+		free(bench);
+		bench = new_bench((unsigned)threads, 0);
+		bench->awaits = true;
+		bench->work_fails = 100;
+		assert_int_equal(run(bench, 500), PTL_CORRUPT);
+		assert_string_equal(ptl_error_text(), "job 100");
+		assert_int_equal(bench->finished, 100);
+		free(bench);
+		bench = new_bench((unsigned)threads, 0);
+		bench->awaits = true;
+		bench->finish_fails = 50;
+		assert_int_equal(run(bench, 500), PTL_CANCELLED);
+		assert_string_equal(ptl_error_text(), "finish 50");
+		assert_int_equal(bench->finished, 51);
+		free(bench);
+	}
+}
+
 static void first_and_last_job_fail(void **state)
 {
 	(void)state;
@@ -223,6 +267,7 @@ int main(void)
 		cmocka_unit_test(window_bounds_memory),
 		cmocka_unit_test(work_fails),
 		cmocka_unit_test(finish_fails),
+		cmocka_unit_test(jobs_wait_for_their_turn),
 		cmocka_unit_test(first_and_last_job_fail),
 		cmocka_unit_test(few_jobs_and_no_finish),
 	};
