@@ -7,10 +7,11 @@ import hashlib
 import json
 import os
 import re
+import resource
 import struct
 import subprocess
 
-from scratch_test import BIN, DUMP, check, plan, scratch, run as run_text
+from scratch_test import BIN, DUMP, RELOG, check, path, plan, scratch, write, run as run_text
 
 run = functools.partial(run_text, text=False)
 CC = os.environ.get("CC", "gcc")
@@ -230,5 +231,15 @@ check("and say more than nothing", sorted(line["latest"] - line["earliest"] for 
 check("without the option there are none", all("earliest" not in line for line in objects("flow", "--json", "mtc.ptl")))
 text = dump("flow", "--bounds", "mtc.ptl").decode().splitlines()
 check("text has them in columns", "not before ms    not after ms" in text[1], *text[:3])
+
+# Two threads of 4 MiB of packets without a PSB within: each is two gigabytes of lines, which must not wait in memory.
+LOOP = bytes([0x02, 0x82] * 8 + [0x02, 0x23, 0x51]) + struct.pack("<I", 0x1000) + b"\xfe" * (4 << 20)
+for name, data in (("one.pt", LOOP), ("two.pt", LOOP), ("code", bytes.fromhex("85c075fc0f05")), ("map", b"0x1000 6 0\n")):
+    write(name, data)
+done = run(RELOG, "-q", "-o", "loops.ptl", "--pt", "one.pt", "--pt", "two.pt", "--memory", "code", "--memory-map", "map")
+check("two loops are a trace", done.returncode == 0 and os.path.getsize(path("loops.ptl")) < 10000, done.stderr)
+done = subprocess.run([DUMP, "flow", "--jobs", "2", "loops.ptl"], cwd=scratch, stdout=subprocess.DEVNULL, check=False,
+                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (200 << 20, 200 << 20)))
+check("their lines are not all held in memory", done.returncode == 0, done)
 
 plan()
