@@ -211,11 +211,14 @@ class Case:
         for name in glob.glob(self.path("out*")):
             os.remove(name)
         # What is asked for may not be in the trace, or does not fit a damaged one.
-        statuses = (0, 2, 3) + ((1,) if check else ())
+        # Of a bomb there may be more to remember than --memory-limit allows.
+        statuses = (0, 2, 3) + ((1,) if check else ()) + ((4,) if self.bomb else ())
         done = self.run(statuses, law.RELOG, "-q", "-o", "out.ptl", "in.ptl", *options)
         outputs = sorted(glob.glob(self.path("out*.ptl")))
         if not done:
             return
+        if done.status == 4 and "--memory-limit" not in done.stderr:
+            self.say("refused by the system", done)
         if not self.bomb and not check and self.random.random() < 0.15:
             self.relog_otherwise("in.ptl", done, options)
         if verdict == judge.REFUSED and (done.status == 0 or outputs):

@@ -5,16 +5,13 @@ import glob
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 
-relog = os.path.join(os.environ["PTL_BIN"], "ptl-relog")
-dump = os.path.join(os.environ["PTL_BIN"], "ptl-dump")
+from scratch_test import DUMP as dump, RELOG as relog, Failed, check, output as run, path, plan, run as try_run
+
 assembler = os.path.join(os.environ["PTL_TEST_TOOLS"], "pt_assemble")
 tests = os.path.join(os.environ["PTL_TESTS"], "ptt")
-scratch = tempfile.mkdtemp(prefix="ptl-behaviour-")
 ENGINES = ("libipt", "libipt-insn", "native")
 SECTIONS = {"relog", "code", "packets", "flow", "why", *(f"flow {engine}" for engine in ENGINES)}
 FEWEST = 120
@@ -28,18 +25,7 @@ class Broken(Exception):
     """The test itself, or a program it needs, is wrong."""
 
 
-FAILURES = (Broken, subprocess.TimeoutExpired, ValueError, KeyError)
-
-
-def run(*command):
-    done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=60)
-    if done.returncode:
-        raise Broken(f"{os.path.basename(command[0])}: status {done.returncode}: {done.stderr}")
-    return done.stdout
-
-
-def path(name):
-    return os.path.join(scratch, name)
+FAILURES = (Broken, Failed, subprocess.TimeoutExpired, ValueError, KeyError)
 
 
 def sections(file_name):
@@ -178,7 +164,7 @@ def differences(want, got):
         yield f"{'  ' if a == b else '* '}{a:44} {b}"
 
 
-def check(engine, about, parts, labels):
+def wrong(engine, about, parts, labels):
     """What is wrong; nothing if all is well."""
     try:
         want = list(expected_flow(flow_of(engine, parts), labels))
@@ -188,7 +174,7 @@ def check(engine, about, parts, labels):
         return [f"{type(error).__name__}: {error}"]
 
 
-count = verified = 0
+verified = 0
 for file_name in sorted(glob.glob(os.path.join(tests, "*.ptt"))):
     name = os.path.basename(file_name)[:-4]
     broken = None
@@ -198,20 +184,13 @@ for file_name in sorted(glob.glob(os.path.join(tests, "*.ptt"))):
     except FAILURES as error:
         broken = [f"{type(error).__name__}: {error}"]
     for engine in ENGINES:
-        count += 1
-        notes = broken or check(engine, about, parts, labels)
-        print(f"{'not ok' if notes else 'ok'} {count} - {name}, {engine}")
-        for note in "\n".join(notes).splitlines():
-            print("#", note)
-        sys.stdout.flush()
+        notes = broken or wrong(engine, about, parts, labels)
+        check(f"{name}, {engine}", not notes, *notes)
     # Two engines that say the same of it agree.
     if broken or any(section.startswith("flow ") for section in parts):
         continue
-    count += 1
-    done = subprocess.run((dump, "verify", "-q", "test.ptl"), cwd=scratch, capture_output=True, text=True, timeout=60)
-    print(f"{'not ok' if done.returncode else 'ok'} {count} - {name}, verify")
-    for note in (done.stdout + done.stderr).splitlines() if done.returncode else ():
-        print("#", note)
+    done = try_run(dump, "verify", "-q", "test.ptl")
+    check(f"{name}, verify", done.returncode == 0, done.stdout, done.stderr)
     verified += 1
 # A jump to itself needs no packets: it must not be followed for ever, and flow goes on behind it.
 make_trace({
@@ -220,15 +199,12 @@ make_trace({
                "psb\nmode.exec 64\nfup again\npsbend\ntip.pgd -\n",
 })
 for engine in ENGINES:
-    count += 1
     try:
         stats = json.loads(run(dump, "stats", "--json", "--engine", engine, "test.ptl"))
         passed = stats["gaps"] == 1 and stats["instructions"] >= 2
     except FAILURES as error:
         passed, stats = False, error
-    print(f"{'ok' if passed else 'not ok'} {count} - a jump to itself, {engine}")
-    if not passed:
-        print("#", stats)
+    check(f"a jump to itself, {engine}", passed, stats)
 
 # Much code without a branch: no engine takes it for bad code, and they end blocks at the same places.
 make_trace({
@@ -236,42 +212,32 @@ make_trace({
     "packets": "psb\nmode.exec 64\npsbend\ntip.pge start\ntip.pgd -\n",
 })
 for engine in ENGINES:
-    count += 1
     try:
         stats = json.loads(run(dump, "stats", "--json", "--engine", engine, "test.ptl"))
         passed = stats["gaps"] == 0 and stats["instructions"] == 2500001
     except FAILURES as error:
         passed, stats = False, error
-    print(f"{'ok' if passed else 'not ok'} {count} - 2,500,000 instructions without a branch, {engine}")
-    if not passed:
-        print("#", stats)
+    check(f"2,500,000 instructions without a branch, {engine}", passed, stats)
 for engine in ("native", "libipt-insn"):
-    count += 1
-    done = subprocess.run((dump, "verify", "-q", "--json", "--engine", engine, "test.ptl"), cwd=scratch, capture_output=True, text=True, timeout=60)
+    done = try_run(dump, "verify", "-q", "--json", "--engine", engine, "test.ptl")
     passed = done.returncode == 0 and json.loads(done.stdout)["blocks"] == 3
-    print(f"{'ok' if passed else 'not ok'} {count} - verify of code without a branch, {engine}")
-    if not passed:
-        print("#", done.returncode, done.stdout.strip(), done.stderr.strip())
+    check(f"verify of code without a branch, {engine}", passed, done)
 
 # verify compares up to a gap behind which only the native engine goes on in the segment, or to an instruction that libipt
 # does not know, and finds what really differs.
 for name, status, gaps, unknown in (("gap-resumes-tip", 0, 1, 0), ("psb-mismatch", 0, 1, 0),
                                     ("hardware-cut-within-flow", 0, 2, 0), ("direct-branches", 0, 0, 0), ("tnt-behind-fup", 1, 0, 0),
                                     ("newer-registers", 0, 0, 1), ("erets", 0, 0, 1), ("newer-instructions", 0, 0, 0)):
-    count += 1
     _, parts = sections(os.path.join(tests, name + ".ptt"))
     make_trace(parts)
-    done = subprocess.run((dump, "verify", "--json", "test.ptl"), cwd=scratch, capture_output=True, text=True, timeout=60)
+    done = try_run(dump, "verify", "--json", "test.ptl")
     # One that finds a difference in the first segment has not found nothing.
     told = json.loads(done.stdout)
     passed = done.returncode == status and told["segments_with_gaps"] == gaps and not done.stderr and \
         told["segments_with_unknown_instructions"] == unknown
-    print(f"{'ok' if passed else 'not ok'} {count} - verify {name}")
-    if not passed:
-        print("#", done.returncode, done.stdout.strip(), done.stderr.strip())
+    check(f"verify {name}", passed, done)
 
-shutil.rmtree(scratch)
 if verified < FEWEST:
     print(f"Bail out! only {verified} tests in {tests} that engines agree about")
     sys.exit(1)
-print(f"1..{count}")
+plan()

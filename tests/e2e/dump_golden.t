@@ -16,13 +16,14 @@ A golden file is a sequence of cases:
 PTL_UPDATE=1 (or UPDATE=1) writes what the commands print now into the golden files; review the difference with
 git diff. A command is run by sh in a folder that holds the traces.
 """
+import difflib
 import glob
 import os
 import re
-import shutil
 import struct
 import subprocess
-import tempfile
+
+from scratch_test import check, plan, scratch
 
 tests = os.environ["PTL_TESTS"]
 tools = os.environ["PTL_TEST_TOOLS"]
@@ -45,7 +46,6 @@ UNSTABLE = (
     (r'"offset":\d+,"bytes":', '"offset":0,"bytes":'),
     (r"(  \d+  +)0x[0-9a-f]+( +[0-9.]+ K?i?B  )", r"\g<1>0xN\g<2>"),
 )
-scratch = tempfile.mkdtemp(prefix="ptl-golden-")
 
 
 def make(*command):
@@ -132,27 +132,18 @@ def read_cases(path):
 
 
 def main():
-    count = 0
     make_traces()
     for path in sorted(glob.glob(os.path.join(golden, "*.golden"))):
         head, cases = read_cases(path)
         written = head
         for command, expected, behind in cases:
             got = run(command)
-            count += 1
-            passed = update or got == expected
-            print(f"{'ok' if passed else 'not ok'} {count} - {command}".replace("#", "\\#"))
-            if not passed:
-                for line in expected:
-                    print("# -" + line)
-                for line in got:
-                    print("# +" + line)
+            check(command.replace("#", "\\#"), update or got == expected, *difflib.unified_diff(expected, got, lineterm=""))
             written += ["$ " + command] + got + (behind or [""])
         if update:
             with open(path, "w") as file:
                 file.write("\n".join(written).rstrip("\n") + "\n")
-    print(f"1..{count}")
-    shutil.rmtree(scratch)
+    plan()
 
 
 main()

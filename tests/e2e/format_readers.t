@@ -6,12 +6,12 @@ import io
 import os
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
 sys.dont_write_bytecode = True
 import ptl_reader  # noqa: E402
 import samples  # noqa: E402
+from scratch_test import check, plan, scratch  # noqa: E402
 
 TOOL = os.path.join(os.environ["PTL_TEST_TOOLS"], "ptl_canonical")
 MAKE = os.path.join(os.environ["PTL_TEST_TOOLS"], "make_sample")
@@ -31,16 +31,6 @@ code pid=1 base=0x401000 size=3 code=CODE time=500
 pt pid=1 tid=1 cpu=4294967295 path=packets.pt time=100 end=900
 hole 100
 """
-count = 0
-
-
-def result(passed, name, *notes):
-    global count
-    count += 1
-    print("%s %d - %s" % ("ok" if passed else "not ok", count, name))
-    for note in notes if not passed else ():
-        print("#", note)
-    sys.stdout.flush()
 
 
 def independent(data, ignore_index):
@@ -104,32 +94,31 @@ def dump_says(path, name, data):
                          stderr=subprocess.PIPE, timeout=60, check=False, text=True)
     lacks = name in ("unsupported-major", "unsupported-minor", "unsupported-codec")
     told = name.rpartition("-")[2] not in ("kind", "zero", "record") or "a newer version wrote" in run.stderr
-    result(run.returncode == (3 if lacks else 0) and told, "ptl-dump's status for " + name, run.returncode, run.stderr)
+    check("ptl-dump's status for " + name, run.returncode == (3 if lacks else 0) and told, run.returncode, run.stderr)
 
 
 def main():
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "sample.ptl")
-        for name, data in [*samples.samples(), ("written-by-libptl", written_by_libptl(folder))]:
-            for ignore_index in (False, True):
-                found = difference(path, data, ignore_index)
-                result(found is None, "both readers agree on %s%s" % (name, ", scanned" if ignore_index else ""), found)
-            lines = damage_lines(data)
-            if name == "good-unclosed":
-                right = len(lines) == 1 and lines[0].endswith("0 truncated")
-            elif name.startswith(("good-", "written-")):
-                right = not lines
-            elif name.startswith("unsupported-"):
-                right = all("unsupported" in line for line in lines)
-                dump_says(path, name, data)
-            else:
-                right = name in QUIET or bool(lines)
-            result(right, name + " is reported as its name says", *lines)
-            if name in DAMAGED:
-                found = [(what, difference(path, changed, False)) for what, changed in variants(data)]
-                found = ["%s: %s" % pair for pair in found if pair[1]]
-                result(not found, "both readers agree on %s when it is damaged" % name, *found[:5])
-    print("1..%d" % count)
+    path = os.path.join(scratch, "sample.ptl")
+    for name, data in [*samples.samples(), ("written-by-libptl", written_by_libptl(scratch))]:
+        for ignore_index in (False, True):
+            found = difference(path, data, ignore_index)
+            check("both readers agree on %s%s" % (name, ", scanned" if ignore_index else ""), found is None, found)
+        lines = damage_lines(data)
+        if name == "good-unclosed":
+            right = len(lines) == 1 and lines[0].endswith("0 truncated")
+        elif name.startswith(("good-", "written-")):
+            right = not lines
+        elif name.startswith("unsupported-"):
+            right = all("unsupported" in line for line in lines)
+            dump_says(path, name, data)
+        else:
+            right = name in QUIET or bool(lines)
+        check(name + " is reported as its name says", right, *lines)
+        if name in DAMAGED:
+            found = [(what, difference(path, changed, False)) for what, changed in variants(data)]
+            found = ["%s: %s" % pair for pair in found if pair[1]]
+            check("both readers agree on %s when it is damaged" % name, not found, *found[:5])
+    plan()
 
 
 # Bad in a way that only a look at the content can tell: a schema does not fit its events, a blob is not whole.

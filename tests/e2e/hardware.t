@@ -8,15 +8,9 @@ if [ ! -d "${PTL_SHARED_TRACES:-}" ]; then
 	exit 0
 fi
 
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ptl-hardware-XXXXXX") || exit 1
-trap 'rm -rf "$scratch"' EXIT
+# shellcheck source=tests/e2e/tap.sh
+. "$PTL_TESTS/e2e/tap.sh"
 python=${PYTHON:-/usr/bin/python3}
-tests=0
-
-result() {
-	tests=$((tests + 1))
-	if [ "$1" -eq 0 ]; then echo "ok $tests - $2"; else echo "not ok $tests - $2"; fi
-}
 
 # Prints what differs between expected.txt and the statistics of the only thread.
 differences() {
@@ -53,4 +47,4 @@ for expected in "$PTL_SHARED_TRACES"/*/expected.txt; do
 	result $? "$name: so it is after copying the trace"
 	sed 's/^/# /' "$scratch/errors"
 done
-echo "1..$tests"
+finish

@@ -1,36 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What the end-to-end tests of ptl-record share: running it, reading what it wrote, TAP.
-"""import record_test after putting the folder of the test on sys.path."""
+"""A test gives its functions to main()."""
 import json
 import os
 import shutil
 import subprocess
-import sys
-import tempfile
 
-BIN = os.environ["PTL_BIN"]
-RECORD = os.path.join(BIN, "ptl-record")
-DUMP = os.path.join(BIN, "ptl-dump")
+from scratch_test import BIN, DUMP, RECORD, check, path, plan, run, scratch as SCRATCH, skip
+
 PROGRAMS = os.environ["PTL_PROGRAMS"]
-SCRATCH = tempfile.mkdtemp(prefix="ptl-record-")
 
 
 class Skip(Exception):
     """The test cannot run here."""
 
 
-def path(name):
-    return os.path.join(SCRATCH, name)
-
-
 def record(*arguments, **options):
     """Runs ptl-record; gives the finished process, output as text."""
-    options.setdefault("cwd", SCRATCH)
-    options.setdefault("stdin", subprocess.DEVNULL)
-    options.setdefault("timeout", 120)
-    # The system's own programs speak as the locale has it.
-    options.setdefault("errors", "replace")
-    return subprocess.run([RECORD, *arguments], capture_output=True, text=True, check=False, **options)
+    return run(RECORD, *arguments, **{"timeout": 120, **options})
 
 
 def start(*arguments, **options):
@@ -70,21 +57,18 @@ def expect_equal(got, wanted, *details):
 def main(tests):
     """Runs functions as tests named after their first line of documentation."""
     failed = 0
-    print("1..%d" % len(tests))
-    for number, test in enumerate(tests, 1):
+    for test in tests:
         title = test.__doc__.strip().splitlines()[0].rstrip(".")
         for entry in os.listdir(SCRATCH):
             place = path(entry)
             shutil.rmtree(place) if os.path.isdir(place) and not os.path.islink(place) else os.unlink(place)
         try:
             test()
-            print("ok %d - %s" % (number, title))
+            check(title, True)
         except Skip as reason:
-            print("ok %d - %s # SKIP %s" % (number, title, reason))
+            skip(title, reason)
         except (AssertionError, subprocess.TimeoutExpired, OSError, ValueError, KeyError, IndexError) as error:
             failed += 1
-            print("not ok %d - %s" % (number, title))
-            print("\n".join("# " + line for line in ("%s: %s" % (type(error).__name__, error)).splitlines()))
-        sys.stdout.flush()
-    shutil.rmtree(SCRATCH, ignore_errors=True)
+            check(title, False, f"{type(error).__name__}: {error}")
+    plan()
     return failed > 0

@@ -5,20 +5,12 @@ import json
 import os
 import random
 import re
-import subprocess
 
-from scratch_test import DUMP as dump, RECORD as record, RELOG as relog, check, plan, scratch
+from scratch_test import DUMP as dump, RECORD as record, RELOG as relog, check, output as run, plan, run as try_run, scratch
 
 programs = os.environ["PTL_PROGRAMS"]
 CUTS = int(os.environ.get("PTL_CUTS", "4"))
 FOREVER = 1 << 62
-
-
-def run(*command, status=0):
-    got = subprocess.run(command, cwd=scratch, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
-    if got.returncode != status:
-        raise RuntimeError(f"{command}: {got.returncode}: {got.stderr}")
-    return got.stdout
 
 
 def lines(*command):
@@ -266,11 +258,11 @@ check("a cut decodes without gaps of its own", gaps <= whole_gaps, gaps)
 
 
 def refuses(name, options, text):
-    got = subprocess.run([relog, "-q", "jit.ptl", "-o", "no.ptl", *options], cwd=scratch, capture_output=True, text=True)
+    got = try_run(relog, "-q", "jit.ptl", "-o", "no.ptl", *options)
     check(f"refused: {name}", got.returncode == 2 and text in got.stderr and not os.path.exists(f"{scratch}/no.ptl"), got)
 
 
-got = subprocess.run([relog, "-q", "jit.ptl", "-o", "late.ptl", "--time", "3h..4h"], cwd=scratch, capture_output=True, text=True)
+got = try_run(relog, "-q", "jit.ptl", "-o", "late.ptl", "--time", "3h..4h")
 check("a span behind the trace is warned of", got.returncode == 0 and "nothing of the trace lies in the span of --time" in
       got.stderr and "a span within 0s.." in got.stderr, got.stderr)
 refuses("a process that is not there", ["--pid", "999999"], "there is no process 999999")

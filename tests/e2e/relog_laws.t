@@ -6,25 +6,14 @@ import json
 import os
 import random
 
-import scratch_test
-from scratch_test import DUMP, RELOG, plan, scratch
+from scratch_test import DUMP, RELOG, labelled, output as run, plan, scratch
 
 TOOLS = os.environ["PTL_TEST_TOOLS"]
 SEED = int(os.environ.get("PTL_SEED", "1"))
 ROUNDS = int(os.environ.get("PTL_LAWS", "4"))
 GUID = "5d1e4a7c-3b52-4f19-9a20-7c1d2e3f4a5b"
 START = 10_000_000
-
-
-def check(name, passed, *details):
-    scratch_test.check(f"{name} (seed {SEED})", passed, *details)
-
-
-def run(*command, status=0):
-    got = scratch_test.run(*command)
-    if got.returncode != status:
-        raise RuntimeError(f"{command}: {got.returncode}: {got.stderr}")
-    return got.stdout
+check = labelled(f"seed {SEED}")
 
 
 def relog(*arguments):

@@ -7,25 +7,14 @@ import os
 import random
 import struct
 
-import scratch_test
-from scratch_test import DUMP, RECORD, RELOG, path, plan, read, scratch, write
+from scratch_test import DUMP, RECORD, RELOG, labelled, output as run, path, plan, read, run as try_run, scratch, write
 
 CANONICAL = os.path.join(os.environ["PTL_TEST_TOOLS"], "ptl_canonical")
 PROGRAMS = os.environ["PTL_PROGRAMS"]
 SEED = int(os.environ.get("PTL_SEED", "1"))
 ROUNDS = int(os.environ.get("PTL_LAWS", "1"))
 VIEWS = (("flow",), ("events", "--json"), ("processes", "--json"), ("images", "--json"), ("stats", "--hash", "--json"))
-
-
-def check(name, passed, *details):
-    scratch_test.check(f"{name} (seed {SEED})", passed, *details)
-
-
-def run(*command):
-    got = scratch_test.run(*command)
-    if got.returncode:
-        raise RuntimeError(f"{command}: {got.returncode}: {got.stderr}")
-    return got.stdout
+check = labelled(f"seed {SEED}")
 
 
 def relog(*arguments):
@@ -146,10 +135,10 @@ def damage(name, kind):
 all_of_it = shown("threads.ptl")
 for title, kind in KINDS.items():
     write("damaged.ptl", damage("threads.ptl", kind))
-    alone = scratch_test.run(RELOG, "-q", "-f", "damaged.ptl", "-o", "alone.ptl")
+    alone = try_run(RELOG, "-q", "-f", "damaged.ptl", "-o", "alone.ptl")
     check(f"damaged {title} are reported", alone.returncode == 3 and "checksum differs" in alone.stderr, alone)
     for pair in (["damaged.ptl", "threads.ptl"], ["threads.ptl", "damaged.ptl"]):
-        scratch_test.run(RELOG, "-q", "-f", *pair, "-o", "mended.ptl")
+        try_run(RELOG, "-q", "-f", *pair, "-o", "mended.ptl")
         same(f"damaged {title} come from the other of {' and '.join(pair)}", all_of_it, "mended.ptl")
 
 plan()

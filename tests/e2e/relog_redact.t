@@ -5,10 +5,9 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 
-from scratch_test import DUMP as dump, RECORD as record, RELOG as relog, check, plan, scratch, skip
+from scratch_test import DUMP as dump, RECORD as record, RELOG as relog, check, output as run, plan, run as try_run, scratch, skip
 
 sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
 import ptl_reader  # noqa: E402
@@ -22,13 +21,6 @@ const char *very_private_function(void);
 __attribute__((noinline)) const char *very_private_function(void) { return where; }
 int main(void) { return puts(very_private_function()) < 0; }
 """
-
-
-def run(*command, status=0, folder=scratch):
-    got = subprocess.run(command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
-    if got.returncode != status:
-        raise RuntimeError(f"{command}: {got.returncode}: {got.stderr}")
-    return got.stdout
 
 
 def lines(*command):
@@ -84,7 +76,7 @@ os.makedirs(home)
 with open(os.path.join(home, "wonderful.c"), "w") as file:
     file.write(SOURCE)
 run(os.environ.get("CC", "gcc"), "-O1", "-g", "-Wl,-z,noseparate-code", "-o",
-    "wonderful-tool.bin", "wonderful.c", folder=home)
+    "wonderful-tool.bin", "wonderful.c", cwd=home)
 run(record, "-q", "-o", "secret.ptl", "--embed", "debug", "--", f"{home}/wonderful-tool.bin", "--password=hunter2-password",
     "/home/robert/letters.txt")
 
@@ -155,7 +147,7 @@ check("redaction and cutting go together", not survivors("cut.ptl", SECRETS))
 
 
 def refuses(name, options, text):
-    got = subprocess.run([relog, "-q", "secret.ptl", "-o", "no.ptl", *options], cwd=scratch, capture_output=True, text=True)
+    got = try_run(relog, "-q", "secret.ptl", "-o", "no.ptl", *options)
     check(f"refused: {name}", got.returncode == 2 and text in got.stderr and not os.path.exists(f"{scratch}/no.ptl"), got)
 
 

@@ -1,15 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # ptl-relog's command line: exit statuses and exact messages for what is wrong, help, version, completion words.
+import functools
 import os
 import subprocess
 
-from scratch_test import DUMP, RECORD, RELOG as relog, check, plan, scratch, write
+from scratch_test import DUMP, RECORD, RELOG as relog, check, plan, run as run_program, scratch, write
 
 
-def run(*arguments, **more):
-    return subprocess.run([relog, *arguments], cwd=scratch, capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL, timeout=60, **more)
+run = functools.partial(run_program, relog)
 
 
 def refuses(name, arguments, status, stderr):

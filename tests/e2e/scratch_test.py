@@ -48,6 +48,23 @@ def run(*command, **more):
     return subprocess.run(command, **more)
 
 
+class Failed(RuntimeError):
+    """A program ended with another status than it had to."""
+
+
+def output(*command, status=0, **more):
+    """Standard output of a command that has to end with this status."""
+    got = run(*command, **more)
+    if got.returncode != status:
+        raise Failed(f"{command}: {got.returncode}: {got.stderr}")
+    return got.stdout
+
+
+def labelled(label):
+    """check() that adds the label to each name: what the test was made of by chance."""
+    return lambda name, passed, *details: check(f"{name} ({label})", passed, *details)
+
+
 def path(name):
     return os.path.join(scratch, name)
 

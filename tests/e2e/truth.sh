@@ -7,10 +7,8 @@
 # shellcheck shell=sh
 set -u
 
-tests=0
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ptl-truth-XXXXXX") || exit 1
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT TERM
+# shellcheck source=tests/e2e/tap.sh
+. "$PTL_TESTS/e2e/tap.sh"
 
 record=$PTL_BIN/ptl-record
 # shellcheck disable=SC2034 # for the tests
@@ -18,36 +16,6 @@ dump=$PTL_BIN/ptl-dump
 compare=$PTL_TEST_TOOLS/truth_compare
 programs=$PTL_PROGRAMS
 python=${PYTHON:-/usr/bin/python3}
-
-# What a test says besides its result.
-note() {
-	printf '%s\n' "$*" | sed 's/^/# /'
-}
-
-# The end of a file, as diagnostics.
-show() {
-	[ -s "$1" ] && tail -n 15 "$1" | cut -c 1-300 | sed "s|^|# ${1##*/}: |"
-}
-
-# result STATUS NAME: one test, passed if STATUS is 0.
-result() {
-	tests=$((tests + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $tests - $2"
-	else
-		echo "not ok $tests - $2"
-	fi
-	return "$1"
-}
-
-skip() {
-	tests=$((tests + 1))
-	echo "ok $tests - $1 # SKIP $2"
-}
-
-finish() {
-	echo "1..$tests"
-}
 
 # The options of configuration $1.
 options_of() {
