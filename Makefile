@@ -157,6 +157,9 @@ objects = $(patsubst %.c,$(O)/obj/%.o,$(1))
 
 programs := $(patsubst testdata/programs/%,$(O)/programs/%,$(basename $(program_src))) \
 	$(patsubst testdata/programs/%.c,$(O)/programs/%.so,$(shared_src))
+# What tests, fuzzers and benchmarks share.
+support_src := $(wildcard tests/unit/*.c)
+
 unit     := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(unit_src))
 fuzz     := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(fuzz_src))
 helpers  := $(patsubst tests/tools/%.c,$(O)/tests/%,$(tool_src))
@@ -176,6 +179,7 @@ import  := $(O)/lib/import.a
 record  := $(O)/lib/record.a
 relog   := $(O)/lib/relog.a
 dump    := $(O)/lib/dump.a
+support := $(O)/lib/tests.a
 shared  := $(O)/lib/$(soname)
 provider := $(O)/lib/libptl-provider.a
 provider_shared := $(O)/lib/$(provider_soname)
@@ -265,6 +269,7 @@ $(eval $(call archive,$(record_src),$(record)))
 $(eval $(call archive,$(plugin_src),$(qemu)))
 $(eval $(call archive,$(relog_src),$(relog)))
 $(eval $(call archive,$(dump_src),$(dump)))
+$(eval $(call archive,$(support_src),$(support)))
 
 # libptl.so exports the names that the public headers use and nothing else, but for what leaves the causes of a failure:
 # libptl-flow.so puts its own there, so that ptl_error_text gives the failures of both.
@@ -341,12 +346,12 @@ part_relog  := $(relog) $(part_import)
 part_dump   := $(dump) $(part_import)
 part_of      = $(or $(part_$(notdir $(patsubst %/,%,$(dir $(1))))),$(every_lib))
 $(foreach t,$(unit),$(eval $(call program,$(t),$(t:$(O)/%=$(O)/obj/%.o) \
-	$(call part_of,$(t)),$(every_ext) -lcmocka)))
+	$(support) $(call part_of,$(t)),$(every_ext) -lcmocka)))
 $(foreach t,$(fuzz),$(eval $(call program,$(t),$(O)/obj/tests/fuzz/$(notdir $(t)).o \
-	$(O)/obj/tests/fuzz/replay.o $(every_lib),$(every_ext))))
+	$(O)/obj/tests/fuzz/replay.o $(support) $(every_lib),$(every_ext))))
 $(foreach t,$(helpers),$(eval $(call program,$(t),$(O)/obj/tests/tools/$(notdir $(t)).o \
 	$(every_lib),$(every_ext))))
-$(foreach t,$(benches),$(eval $(call program,$(t),$(O)/obj/bench/$(notdir $(t)).o $(every_lib),$(every_ext) -lm)))
+$(foreach t,$(benches),$(eval $(call program,$(t),$(O)/obj/bench/$(notdir $(t)).o $(support) $(every_lib),$(every_ext) -lm)))
 
 # Programs to be traced are built plainly, whatever PTL itself is built with.
 program_flags = -O2 -g -pthread -Wall -D_GNU_SOURCE -Itestdata/programs $(flags_$(basename $(@F)))
@@ -523,6 +528,6 @@ uninstall:
 clean:
 	$(Q)rm -rf $(O)
 
--include $(patsubst %.o,%.d,$(call objects,$(mains) $(common_src) $(format_src) $(provider_src) $(plugin_src) $(record_src) \
+-include $(patsubst %.o,%.d,$(call objects,$(mains) $(support_src) $(common_src) $(format_src) $(provider_src) $(plugin_src) $(record_src) \
 	$(query_src) $(flow_src) $(import_src) $(elf_src) $(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src)))
 -include $(patsubst %.c,$(O)/obj/single/%.d,$(provider_needs))

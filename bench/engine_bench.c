@@ -115,7 +115,7 @@ static void make_subject(struct subject *subject)
 		uint32_t from = flow->ranges[i],
 			 to = i + 1 < RANDOM_FLOW_RANGES ? flow->ranges[i + 1] : flow->code_size;
 
-		subject->ranges[i] = (struct range){flow_address(flow, from), to - from, from};
+		subject->ranges[i] = (struct range){random_flow_address(flow, from), to - from, from};
 	}
 	subject->range_count = RANDOM_FLOW_RANGES;
 }

@@ -364,7 +364,7 @@ static int finish_walk(struct libipt_engine *engine, int status, uint64_t addres
 	/* A FUP whose TIP is missing ends what is known, though the next segment begins where it may. */
 	if (!failure && engine->torn)
 		return add_gap(engine, FLOW_GAP_PACKET, 0);
-	/* A packet that is cut off tells nothing. */
+	/* A packet that is cut off proves nothing. */
 	if (!failure && engine->whole < input->size)
 		return add_gap_at(engine, FLOW_GAP_PACKET, engine->whole, 0);
 	return failure;

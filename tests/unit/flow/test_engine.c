@@ -273,7 +273,7 @@ static void missing_code(void **state)
 	}
 }
 
-/* Code of which only code events tell. */
+/* Code that only code events give. */
 static void no_image(struct dump_trace *made)
 {
 	dump_trace_code(made, 1, PID, flow->base, flow->code_size, flow->code, flow->code_size);

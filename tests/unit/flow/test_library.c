@@ -227,7 +227,7 @@ static struct random_flow *make_timed_program(void)
 	for (uint64_t seed = 1;; seed++) {
 		struct random_flow *program = make_program(seed, FLOW_CLOCK);
 
-		if (flow_has(program, FLOW_CLOCK))
+		if (random_flow_has(program, FLOW_CLOCK))
 			return program;
 		free(program);
 	}

@@ -43,7 +43,7 @@ static void see_time(struct seen *seen, const struct flow_mark *mark)
 	uint64_t time = seen->flow->times[seen->count];
 
 	assert_non_null(mark);
-	if (!mark->time || !flow_has(seen->flow, FLOW_CLOCK))
+	if (!mark->time || !random_flow_has(seen->flow, FLOW_CLOCK))
 		return;
 	if (mark->before != FLOW_UNBOUNDED)
 		assert_true(time >= mark->time - mark->before);
@@ -151,7 +151,7 @@ static void native_equals_truth(struct random_flow *flow)
 		assert_int_equal(seen.overflows, flow->overflows);
 		assert_int_equal(seen.gaps, 0);
 		assert_memory_equal(&seen.counts, &flow->counts, sizeof(seen.counts));
-		if (flow_has(flow, FLOW_CLOCK))
+		if (random_flow_has(flow, FLOW_CLOCK))
 			assert_true(seen.bounded > flow->truth_count / 2);
 	}
 	native_decoder_close(&decoder);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests PT of a CPU on which several threads ran: context switches tell whose it is. */
+/* Tests PT of a CPU on which several threads ran: context switches show whose it is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "flow/engine/engine.h"
+#include "tests/unit/random_flow_parts.h"
 #include "tests/unit/random_truth.h"
 
 #define CPU 2
@@ -103,7 +104,7 @@ static void begin_programs(uint64_t seed, unsigned features, struct dump_trace *
 		/* Sometimes both do the same, as if the one were the other's fork. */
 		if (i == 1 && seed % 2)
 			flow->random = pt_random(seed + 1000);
-		turns->at[i] = flow_anywhere(flow);
+		turns->at[i] = random_flow_anywhere(flow);
 		dump_trace_process(made, 1, PTL_OPCODE_START, &data);
 		dump_trace_thread(made, 1, PTL_OPCODE_START, PID(i), PID(i));
 		dump_trace_load(made, 2, PID(i), "p", flow->base, flow->code_size, flow->code, flow->code_size);
@@ -125,10 +126,10 @@ static struct ptl_trace *take_turns(uint64_t seed, unsigned features)
 
 		hand_over(flow, &turns->flows[before]);
 		if (!turn || !pt_random_below(&random, 25))
-			flow_psb(flow, false, 0);
+			random_flow_psb(flow, false, 0);
 		/* What the CPU sends where packets are enabled in another mode. */
 		if (flow->mode != turns->flows[before].mode)
-			flow_put_mode(flow);
+			random_flow_put_mode(flow);
 		flow->clock += 10;
 		if (next != before || !turn)
 			go_over(&made, flow->clock - 5, before, next);

@@ -55,12 +55,12 @@ static void load_ranges(struct dump_trace *made)
 		const uint32_t first = flow->ranges[i];
 		const uint32_t end = i + 1 < flow->range_count ? flow->ranges[i + 1] : flow->code_size;
 
-		dump_trace_load(made, 1, PID, "part", flow_address(flow, first), end - first, flow->first_code + first,
-				end - first);
+		dump_trace_load(made, 1, PID, "part", random_flow_address(flow, first), end - first,
+				flow->first_code + first, end - first);
 	}
 }
 
-/* The time of a segment's PSB; the packets tell it too if changes come by time. */
+/* The time of a segment's PSB; the packets have it too if changes come by time. */
 static uint64_t psb_time(size_t at, size_t segment)
 {
 	return changes->by_time ? flow->segment_clock[segment] : 100 + at;
@@ -78,7 +78,7 @@ static struct ptl_trace *make_trace(void)
 	for (size_t i = 0; i < changes->count; i++) {
 		const struct random_change *change = &changes->list[i];
 		const uint64_t time = changes->by_time ? change->clock : 100 + change->at;
-		const uint64_t address = flow_address(flow, change->first);
+		const uint64_t address = random_flow_address(flow, change->first);
 		const uint8_t *bytes = changes->bytes + change->bytes;
 
 		if (change->load)
