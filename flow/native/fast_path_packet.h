@@ -101,7 +101,7 @@ static inline __attribute__((always_inline)) bool native_fast_path_take_address(
 
 	if (!form || size > 8)
 		return false;
-	switch (first & 0x1f) {
+	switch (first & FORMAT_PT_MASK_ADDRESS) {
 	case FORMAT_PT_MATCH_TIP:
 		if (!region || region->decision == NATIVE_CONDITIONAL || region->decision >= NATIVE_CONTINUE ||
 		    !native_target_is(target, ip, decoder->mode))

@@ -35,9 +35,9 @@ static bool learn(struct native_decoder *decoder, const struct native_fast_path 
 		return first > FORMAT_PT_EXTENDED && region && region->decision == NATIVE_CONDITIONAL &&
 		       !native_tnt_cache_full(&decoder->code->tnt_cache) &&
 		       native_tnt_cache_add(decoder->code, region, first >> 1);
-	if ((first & 0x1f) != FORMAT_PT_MATCH_TIP && (first & 0x1f) != FORMAT_PT_MATCH_TIP_PGE)
+	if (!FORMAT_PT_IS(first, TIP) && !FORMAT_PT_IS(first, TIP_PGE))
 		return false;
-	if ((first & 0x1f) == FORMAT_PT_MATCH_TIP ? !region || region->decision >= NATIVE_CONTINUE : region != NULL)
+	if (FORMAT_PT_IS(first, TIP) ? !region || region->decision >= NATIVE_CONTINUE : region != NULL)
 		return false;
 	return first >> FORMAT_PT_IP_SHIFT &&
 	       native_target_get(decoder->code, native_fast_path_expand(fast, first >> FORMAT_PT_IP_SHIFT),

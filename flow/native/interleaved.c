@@ -23,7 +23,7 @@ static bool is_dense(const uint8_t *at, const uint8_t *end)
 		if (!full && !native_is_mtc(word))
 			return false;
 		found += full;
-		at += full ? 8 : 2;
+		at += full ? FORMAT_PT_SIZE_TNT_64 : FORMAT_PT_SIZE_MTC;
 	}
 	return found == AHEAD;
 }

@@ -7,7 +7,7 @@
 #include "flow/native/walk.h"
 
 /* The most bytes that a slot takes in a turn: an MTC and a TNT-64 packet. */
-#define TURN 10
+#define TURN (FORMAT_PT_SIZE_MTC + FORMAT_PT_SIZE_TNT_64)
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -181,10 +181,10 @@ INLINE bool take_packet(struct native_code *code, struct native_interleaved *slo
 
 	if (__builtin_expect(native_is_mtc(word), 0)) {
 		take_mtc(slot, word);
-		position->at += 2;
+		position->at += FORMAT_PT_SIZE_MTC;
 		word = common_load64(position->at);
 	}
-	if (__builtin_expect((uint16_t)word != NATIVE_TNT_64, 0) || __builtin_expect((int64_t)word >= 0, 0))
+	if (__builtin_expect(!FORMAT_PT_IS(word, TNT_64), 0) || __builtin_expect((int64_t)word >= 0, 0))
 		return false;
 	take_window(code, table, position, NATIVE_TNT16_FIRST, word >> 44 & 0x7fff0);
 	take_window(code, table, position, 0, word >> 28 & 0xffff0);

@@ -4,18 +4,17 @@
 #define FLOW_NATIVE_INTERLEAVED_TNT_H
 
 #include "flow/native/interleaved.h"
-
-#define NATIVE_TNT_64 0xa302u /* its first two bytes */
+#include "format/pt/packet.h"
 
 /* A whole TNT-64 packet: 47 bits, the stop bit in the highest. */
 static inline bool native_is_full_tnt(uint64_t word)
 {
-	return (uint16_t)word == NATIVE_TNT_64 && (int64_t)word < 0;
+	return FORMAT_PT_IS(word, TNT_64) && (int64_t)word < 0;
 }
 
 static inline bool native_is_mtc(uint64_t word)
 {
-	return (uint8_t)word == 0x59;
+	return FORMAT_PT_IS(word, MTC);
 }
 
 /*

@@ -54,12 +54,11 @@ struct flow_errata flow_errata_of(const struct ptl_machine *machine)
 
 /* ---- damaged packets ----------------------------------------------------------------------------------------- */
 
-#define TMA_SIZE 7
-
 /* Two bytes of which the second can begin an OVF whose other byte follows: no CPU sends such a CYC. */
 static bool is_cut_cyc(const uint8_t *data, size_t left, const struct ptl_pt_packet *packet)
 {
-	return packet->kind == PTL_PT_CYC && packet->size == 2 && left > 2 && data[1] == 0x02 && data[2] == 0xf3;
+	return packet->kind == PTL_PT_CYC && packet->size == 2 && left > 2 &&
+	       FORMAT_PT_IS(common_load16(data + 1), OVF);
 }
 
 int flow_errata_mend(const struct flow_errata *errata, const uint8_t *data, size_t left, int size,
@@ -69,8 +68,9 @@ int flow_errata_mend(const struct flow_errata *errata, const uint8_t *data, size
 
 	if (errata->skd007 && size > 0 && is_cut_cyc(data, left, packet))
 		mended = 1;
-	else if (errata->skz84 && size == PTL_CORRUPT && left > TMA_SIZE && data[0] == 0x02 && data[1] == 0x73)
-		mended = TMA_SIZE + 1;
+	else if (errata->skz84 && size == PTL_CORRUPT && left > FORMAT_PT_SIZE_TMA &&
+		 FORMAT_PT_IS(common_load16(data), TMA))
+		mended = FORMAT_PT_SIZE_TMA + 1;
 	if (!mended)
 		return size;
 	*packet = (struct ptl_pt_packet){.kind = PTL_PT_PAD, .size = (uint8_t)mended};

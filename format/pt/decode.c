@@ -51,7 +51,7 @@ static enum ptl_pt_kind extended_kind(uint8_t second)
 	case SECOND(EVD):
 		return PTL_PT_EVD;
 	default:
-		return (second & 0x1f) == SECOND(PTWRITE) ? PTL_PT_PTWRITE : PTL_PT_NONE;
+		return (second & FORMAT_PT_MASK_PTWRITE >> 8) == SECOND(PTWRITE) ? PTL_PT_PTWRITE : PTL_PT_NONE;
 	}
 }
 

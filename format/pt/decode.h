@@ -83,7 +83,7 @@ static inline int format_pt_decode_inline(const uint8_t *data, size_t size, stru
 		packet->tnt.bits = (first & ~(2u << packet->tnt.count)) >> 1;
 		return FORMAT_PT_SIZE_TNT_8;
 	}
-	switch (first & 0x1f) {
+	switch (first & FORMAT_PT_MASK_ADDRESS) {
 	case FORMAT_PT_MATCH_TIP:
 		return format_pt_decode_ip(data, size, PTL_PT_TIP, packet);
 	case FORMAT_PT_MATCH_TIP_PGE:

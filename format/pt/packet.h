@@ -51,12 +51,25 @@
 #define FORMAT_PT_BIP_MATCH 0x04
 #define FORMAT_PT_BIP_MASK 0x07
 
-/* FORMAT_PT_MATCH_TIP and so on, and FORMAT_PT_SIZE_TIP: the least size, the only one of most packets. */
+/*
+ * FORMAT_PT_MATCH_TIP and FORMAT_PT_MASK_TIP and so on, and FORMAT_PT_SIZE_TIP: the least size, the only one of most
+ * packets.
+ */
 enum {
-#define X(kind, name, match, mask, least, most) FORMAT_PT_MATCH_##kind = match, FORMAT_PT_SIZE_##kind = least,
+#define X(kind, name, match, mask, least, most)                                                                        \
+	FORMAT_PT_MATCH_##kind = match, FORMAT_PT_MASK_##kind = mask, FORMAT_PT_SIZE_##kind = least,
 	FORMAT_PT_PACKET_TABLE(X)
 #undef X
 };
+
+/*
+ * Whether a packet that begins with these bytes, a little-endian number, matches the row of its kind: for loops that take a
+ * few kinds only. Rows above it may match, too.
+ */
+#define FORMAT_PT_IS(bytes, kind) (((bytes)&FORMAT_PT_MASK_##kind) == FORMAT_PT_MATCH_##kind)
+
+/* The bits of the first byte that distinguish TIP, TIP.PGE, TIP.PGD and FUP. */
+#define FORMAT_PT_MASK_ADDRESS FORMAT_PT_MASK_TIP
 
 /*
  * First byte of all packets with an opcode of two bytes or three, and first two bytes of the
