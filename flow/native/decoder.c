@@ -14,7 +14,7 @@
 #include "common/error.h"
 #include "format/pt/decode.h"
 
-void native_decoder_forget_tnt_runs(struct native_decoder *decoder)
+void native_decoder_clear_tnt_cache(struct native_decoder *decoder)
 {
 	struct native_decoder *each = decoder;
 
@@ -36,7 +36,7 @@ static void find_again(struct native_decoder *decoder, uint64_t ip)
 		native_go(decoder, ip);
 }
 
-void native_decoder_forget(struct native_decoder *decoder)
+void native_decoder_clear(struct native_decoder *decoder)
 {
 	uint64_t ip = decoder->region ? decoder->region->here.ip : 0;
 

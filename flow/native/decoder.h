@@ -152,10 +152,10 @@ int native_decoder_join(struct native_decoder *decoder, struct native_decoder *o
 void native_decoder_close(struct native_decoder *decoder);
 
 /* Clears the TNT cache. All decoders of the code flush their batches before, which point to its runs. */
-void native_decoder_forget_tnt_runs(struct native_decoder *decoder);
+void native_decoder_clear_tnt_cache(struct native_decoder *decoder);
 
 /* All code may be different from here on; flow goes on at the same address. */
-void native_decoder_forget(struct native_decoder *decoder);
+void native_decoder_clear(struct native_decoder *decoder);
 /* The code in these spans is different from here on, see native_code_change; flow goes on at the same address. */
 void native_decoder_change(struct native_decoder *decoder, const struct flow_code_span *changes, size_t count);
 

@@ -81,7 +81,7 @@ static uint64_t recode(void *context, uint64_t time)
 		return version.until_injected;
 	select_version(engine, engine->process, time, &changes);
 	if (changes.all)
-		native_decoder_forget(&engine->decoder);
+		native_decoder_clear(&engine->decoder);
 	else if (changes.count)
 		native_decoder_change(&engine->decoder, changes.spans, changes.count);
 	return changes_at(engine);

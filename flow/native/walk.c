@@ -202,7 +202,7 @@ static const struct native_tnt_entry *find_run(struct native_decoder *decoder, u
 	const struct native_tnt_entry *entry;
 
 	if (native_tnt_cache_full(&decoder->code->tnt_cache))
-		native_decoder_forget_tnt_runs(decoder);
+		native_decoder_clear_tnt_cache(decoder);
 	entry = native_tnt_cache_add(decoder->code, decoder->region, key);
 	if (!entry)
 		fail_memory(decoder);
