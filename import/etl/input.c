@@ -6,9 +6,11 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/file.h"
 #include "import/etl/import.h"
 #include "import/etl/layout.h"
 
+#define MANIFEST_LIMIT ((size_t)64 << 20)
 #define LOSSES_MAX 1000u /* buffers with a loss record of their own */
 
 static int check(const struct etl_import *import)
@@ -140,14 +142,25 @@ static void describe_machine(struct etl_import *import)
 	etl_clock_set(import);
 }
 
+static int read_manifest(struct etl_import *import, const char *path)
+{
+	uint8_t *text = NULL;
+	size_t size;
+	int status = common_read_file(path, MANIFEST_LIMIT, &text, &size);
+
+	if (!status)
+		status = etl_manifest_read(&import->known, import->writer, (const char *)text, size);
+	free(text);
+	return status;
+}
+
 static int import_file(struct etl_import *import)
 {
 	int status = 0;
 
 	describe_machine(import);
 	for (size_t i = 0; !status && i < import->options->manifest_count; i++)
-		status = etl_manifest_read(&import->known, import->writer, import->options->manifests[i].text,
-					   import->options->manifests[i].size);
+		status = read_manifest(import, import->options->manifests[i]);
 	if (!status)
 		status = etl_survey(import);
 	if (!status)

@@ -20,17 +20,15 @@ struct etl_outcome {
 
 struct etl_options {
 	int (*check)(void); /* called now and then; what is not 0 ends the import, which returns it. May be NULL */
-	/* Instrumentation manifests, which count before those in the file. */
-	const struct etl_manifest_text {
-		const char *text;
-		size_t size;
-	} * manifests;
+	/* Files of instrumentation manifests, which count before those in the file. */
+	const char *const *manifests;
 	size_t manifest_count;
 };
 
 /*
  * Writes the whole content but the provenance record. fd can be sought, and stays the caller's. Damage is no failure: it
- * is in *outcome, and in loss records. What etl_file_open and the writer return.
+ * is in *outcome, and in loss records. What etl_file_open and the writer return, and what the manifests' files and
+ * contents fail with.
  */
 int etl_import(int fd, const struct etl_options *options, struct ptl_writer *writer, struct etl_outcome *outcome);
 

@@ -80,6 +80,16 @@ for clock, name, ticks, start, expected in ((1, "qpc", 12345, START_TICKS, 12345
     equal(f"clock {name}: the event's time", [one["time"] for one in events("clock-" + name)], [expected])
     equal(f"clock {name}: the start, to 100 ns", shown["clock"].get("wall_start"), (etl.START - etl.EPOCH) * 100)
 
+# ---- buffers of Windows XP ---------------------------------------------------------------------------------------------------
+
+# What lies elsewhere there: a count of references and a GUID; the CPU has 8 bits, and behind it anything.
+old = etl.File(wide=False).buffer([event(PROVIDER, 1, ticks=START_TICKS + 1, wide=False)], cpu=2)
+body = old.parts[1]
+old.parts[1] = (body[:8] + struct.pack("<II", 0, 1) + struct.pack("<Q", START_TICKS) + guid(PROVIDER) +
+                struct.pack("<BBH", 2, 0xAA, 1) + body[0x2C:0x34] + struct.pack("<HH", 0, 0) + guid(PROVIDER) + body[72:])
+convert("xp", old)
+equal("a buffer of Windows XP: its event and CPU", [(one["id"], one["cpu"]) for one in events("xp")], [(1, 2)])
+
 # ---- compressions, and payloads of all sizes -------------------------------------------------------------------------------
 
 payloads = [bytes((i * k >> 3) & 255 for i in range(k * 37 % 3000)) for k in range(60)] + [b"\0" * 60000, bytes(range(256)) * 40]
