@@ -217,4 +217,18 @@ for name, command in {
     check(f"{name}: calls balance", marks["lost"] == 0 and marks["new-stack"] == 0 and
           marks["unfinished"] < 50 * len({line["pid"] for line in lines}), marks)
 
+# ---- real hardware ---------------------------------------------------------------------------------------------
+
+traces = os.environ.get("PTL_SHARED_TRACES", "")
+for name in sorted(os.listdir(traces)) if os.path.isdir(traces) else []:
+    folder = os.path.join(traces, name)
+    if not os.path.exists(os.path.join(folder, "expected.txt")):
+        continue
+    done = run(os.path.join(BIN, "ptl-relog"), "-q", "-f", "--pt", os.path.join(folder, "trace.pt"), "--memory",
+               os.path.join(folder, "memory.raw"), "--memory-map", os.path.join(folder, "memory.map"), "-o", "hardware.ptl")
+    check(f"{name}: a hardware trace", done.returncode == 0, done.stderr)
+    agree(name, "hardware.ptl")
+if not os.path.isdir(traces):
+    skip("hardware traces", "there are none")
+
 plan()
