@@ -69,6 +69,46 @@ check("tail calls stand in place of their callers, and calls that are alike are 
 check("a PLT entry is its function, found by the dynamic linker or not", until and shown[until[0]][0] == 1 and
       shown[until[0]][2] == "(libc.so.6)" and not any("plt" in line[1] for line in shown), shown[-3:])
 
+# ---- another judge -----------------------------------------------------------------------------------------
+
+
+def read_callgrind(name):
+    """Calls and instructions of their own, by function."""
+    names, calls, own = {}, collections.Counter(), collections.Counter()
+    function = called = None
+
+    def named(text):
+        number, name = re.match(r"\((\d+)\)(?: (.*))?", text).groups()
+        return names.setdefault(number, name)
+
+    with open(path(name)) as file:
+        costs_of_call = False
+        for line in file:
+            key_, _, value = line.strip().partition("=")
+            if key_ == "fn":
+                function = named(value)
+            elif key_ == "cfn":
+                called = named(value)
+            elif key_ == "calls":
+                calls[called] += int(value.split()[0])
+                costs_of_call = True
+            elif re.match(r"[0-9+*-]", line) and costs_of_call:
+                costs_of_call = False
+            elif re.match(r"[0-9+*-]", line):
+                own[function] += int(line.split()[1])
+    return calls, own
+
+
+if shutil.which("valgrind"):
+    run("valgrind", "--tool=callgrind", f"--callgrind-out-file={path('callgrind')}", os.path.join(PROGRAMS, "call_kinds"))
+    calls, own = read_callgrind("callgrind")
+    rows = {row["function"]: row for row in objects("report", "--json", "--image", "call_kinds", "kinds.ptl")}
+    for name in "counted", "last_of_chain", "middle_of_chain", "start_of_chain", "with_condition", "by_pointer":
+        check(f"{name}: calls and instructions are those that callgrind counts", (calls[name], own[name]) == (
+            rows[name]["calls"], rows[name]["self_instructions"]), calls[name], own[name], rows[name])
+else:
+    skip("calls and instructions against callgrind", "there is no valgrind")
+
 # ---- the same sums everywhere ------------------------------------------------------------------------------
 
 
