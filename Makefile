@@ -118,7 +118,7 @@ link    = $(CC) $(CFLAGS) $(ptl_ldflags) $(LDFLAGS)
 common_libs := -lnettle
 format_libs := -lzstd -lxxhash $(common_libs)
 record_libs := -lZydis -lelf $(format_libs)
-relog_libs  := -lelf $(format_libs)
+relog_libs  := -lipt -lZydis -lelf $(format_libs)
 dump_libs   := -lipt -lZydis -ldw -lelf -liberty $(format_libs)
 flow_libs   := -lipt -lZydis -lnettle
 plugin_libs := -lZydis $(format_libs)
@@ -326,7 +326,7 @@ $(1): $(2)
 	$$(Q)$$(link) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $(3)
 endef
 $(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(elf) $(provider) $(format),$(record_libs)))
-$(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(import) $(query) $(elf) $(format),$(relog_libs)))
+$(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(import) $(flow) $(query) $(elf) $(format),$(relog_libs)))
 $(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(flow) $(query) $(elf) $(format),$(dump_libs)))
 
 # A unit test is linked with the part whose folder it is in and the parts below, which keeps dependencies pointing

@@ -5,12 +5,11 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "common/text.h"
+
 static bool matches(const char *pattern, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash && slash[1] ? slash + 1 : path;
-
-	return *path && fnmatch(pattern, strchr(pattern, '/') ? path : name, 0) == 0;
+	return *path && fnmatch(pattern, strchr(pattern, '/') ? path : common_base_name(path), 0) == 0;
 }
 
 void common_first_word(struct ptl_bytes *out, const char *command_line)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Checks an output once it is written, with the ptl-dump that lies beside this program: whether all of it can be read, and
- * whether redaction has left the flow as it was.
- */
+/* Checks an output once it is written: whether all of it can be read, and whether redaction has left the flow as it was. */
 #ifndef RELOG_CHECK_H
 #define RELOG_CHECK_H
 
@@ -10,8 +7,6 @@
 
 #include "relog/settings/settings.h"
 
-/* Whether there is a ptl-dump: to be asked before an output is written. PTL_SYSTEM. */
-int relog_check_ready(void);
 /*
  * *found: the output is not as it should be, which has been reported. PTL_SYSTEM, PTL_NO_MEMORY,
  * PTL_CANCELLED; what relog_run returns.

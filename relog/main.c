@@ -27,9 +27,7 @@ int main(int argc, char **argv)
 	common_message_start("ptl-relog", settings.quiet);
 	/* Three quarters are for what has to be remembered of the inputs; buffers, caches and the program have the rest. */
 	common_memory_budget_limit(settings.memory_limit / 4 * 3);
-	status = settings.check ? relog_check_ready() : 0;
-	if (!status)
-		status = settings.split ? relog_split(&settings, &damaged) : relog_run(&settings, &damaged);
+	status = settings.split ? relog_split(&settings, &damaged) : relog_run(&settings, &damaged);
 	if (!status && settings.check)
 		status = relog_check(&settings, &wrong);
 	relog_settings_free(&settings);

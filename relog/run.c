@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "format/reader/damage.h"
 #include "common/thread_pool.h"
 #include "common/version.h"
 #include "relog/inputs.h"
@@ -64,17 +65,9 @@ static int set_provenance(const struct relog_settings *settings, const struct re
 	return ptl_relogger_provenance(relogger, &step);
 }
 
-/* As in ptl-dump, the missing index of a trace whose every byte could be read is reported, and is no damage. */
-static bool is_damage(const struct ptl_trace *trace, const struct ptl_damage *damage)
-{
-	const bool is_end = !ptl_trace_complete(trace) && !damage->size && damage->offset == ptl_trace_size(trace);
-
-	return (damage->status == PTL_CORRUPT || damage->status == PTL_TRUNCATED) && !is_end;
-}
-
 /*
- * Tells what of an input could not be read; true if there is such a thing. A newer version's parts are on the list,
- * too, but they are kept.
+ * Tells what of an input could not be read; true if there is such a thing. What this version cannot read, and a newer version's
+ * parts, are on the list, too, but they are kept.
  */
 static bool report_damage(const struct ptl_relogger_input *input, bool repeated)
 {
@@ -84,11 +77,12 @@ static bool report_damage(const struct ptl_relogger_input *input, bool repeated)
 
 	ptl_relogger_input_info(input, &info);
 	for (size_t i = 0; i < ptl_damage_count(trace); i++)
-		damaged |= is_damage(trace, ptl_damage_at(trace, i));
+		damaged |= format_damage_kind(trace, ptl_damage_at(trace, i)) == FORMAT_DAMAGE_LOST;
 	for (size_t i = 0; !repeated && i < ptl_damage_count(trace) && i < REPORTED_MAX; i++) {
 		const struct ptl_damage *damage = ptl_damage_at(trace, i);
+		const enum format_damage_kind kind = format_damage_kind(trace, damage);
 
-		if (damage->status == PTL_CORRUPT || damage->status == PTL_TRUNCATED)
+		if (kind == FORMAT_DAMAGE_LOST || kind == FORMAT_DAMAGE_END)
 			common_message_warning("%s: offset %" PRIu64 ": %s", info.name, damage->offset, damage->text);
 		else
 			common_message_note("%s: offset %" PRIu64 ": %s; kept as it is", info.name, damage->offset,

@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "common/text.h"
+#include "format/reader/damage.h"
 #include "common/vector.h"
 #include "dump/analysis/missing_image.h"
 #include "dump/print/status.h"
@@ -275,7 +276,7 @@ static int measure_damage(struct measuring *measuring)
 	for (size_t i = 0; !status && i < ptl_damage_count(trace); i++) {
 		const struct ptl_damage *damage = ptl_damage_at(trace, i);
 
-		if (dump_damage_is_end(trace, damage) || dump_damage_is_newer(damage))
+		if (!format_damage_hurts(trace, damage))
 			continue;
 		if (++value->number > DUMP_LINT_SHOWN)
 			continue;

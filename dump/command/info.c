@@ -9,6 +9,7 @@
 #include "dump/print/table.h"
 #include "common/text.h"
 #include "format/metadata/input_hash.h"
+#include "format/reader/damage.h"
 
 #define LABEL_WIDTH 16
 
@@ -350,7 +351,7 @@ static int put_damage(struct page *page)
 	for (size_t i = 0; i < count; i++) {
 		const struct ptl_damage *damage = ptl_damage_at(page->trace, i);
 
-		if (dump_damage_is_end(page->trace, damage) || dump_damage_is_newer(damage))
+		if (!format_damage_hurts(page->trace, damage))
 			continue;
 		if (!table.cell_count)
 			fputc('\n', page->session->out);
@@ -407,7 +408,7 @@ static void put_check(struct page *page, size_t broken_blobs)
 	for (size_t i = ptl_damage_count(page->trace); i > 0; i--) {
 		const struct ptl_damage *damage = ptl_damage_at(page->trace, i - 1);
 
-		damages -= dump_damage_is_end(page->trace, damage) || dump_damage_is_newer(damage);
+		damages -= !format_damage_hurts(page->trace, damage);
 	}
 	fputc('\n', page->session->out);
 	put_count(&page->text, ptl_buffer_count(page->trace), "buffer");

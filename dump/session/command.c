@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/signals.h"
+#include "format/reader/damage.h"
 #include "format/reader/trace_end.h"
 
 #define OUTPUT_BUFFER (256 << 10)
@@ -158,16 +159,6 @@ int dump_session_open(struct dump_session *session)
 	return status;
 }
 
-bool dump_damage_is_end(const struct ptl_trace *trace, const struct ptl_damage *damage)
-{
-	return !ptl_trace_complete(trace) && !damage->size && damage->offset == ptl_trace_size(trace);
-}
-
-bool dump_damage_is_newer(const struct ptl_damage *damage)
-{
-	return damage->status == PTL_UNSUPPORTED && !damage->size;
-}
-
 /* Says what could not be read; true when there is such a thing. */
 static bool report_damage(const struct dump_session *session, bool lists_it)
 {
@@ -182,10 +173,10 @@ static bool report_damage(const struct dump_session *session, bool lists_it)
 	for (size_t i = 0; i < count; i++) {
 		const struct ptl_damage *damage = ptl_damage_at(trace, i);
 
-		if (dump_damage_is_newer(damage))
+		if (format_damage_kind(trace, damage) == FORMAT_DAMAGE_NEWER)
 			common_message_note("%s: a newer version wrote what this one does not know: %s", session->path,
 					    damage->text);
-		else if (!dump_damage_is_end(trace, damage) && ++places <= DAMAGE_SHOWN)
+		else if (format_damage_hurts(trace, damage) && ++places <= DAMAGE_SHOWN)
 			common_message_warning("%s: offset %" PRIu64 ": %s", session->path, damage->offset,
 					       damage->text);
 	}

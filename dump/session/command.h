@@ -118,18 +118,6 @@ void dump_options_tables(const struct dump_command *command, struct dump_tables 
  */
 int dump_output_check(const struct dump_session *session);
 
-/*
- * Whether the damage is only that the file has no index: a file that is being written, or whose writer was
- * killed. It is reported separately, and costs no exit status: every byte that is there could be read.
- */
-bool dump_damage_is_end(const struct ptl_trace *trace, const struct ptl_damage *damage);
-
-/*
- * Whether it is no damage, but a part of a kind that only a newer minor version knows: nothing that is known here is
- * missing. It is reported, and costs no exit status.
- */
-bool dump_damage_is_newer(const struct ptl_damage *damage);
-
 /* SGR sequences where session->color, "" elsewhere; style ends with dump_plain(). */
 const char *dump_bold(const struct dump_session *session);
 const char *dump_dim(const struct dump_session *session);

@@ -7,6 +7,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "common/text.h"
 #include "common/vector.h"
 #include "flow/timeline/timeline_state.h"
 
@@ -187,13 +188,12 @@ static void name_processes(struct flow_timeline *timeline)
 {
 	for (size_t i = 0; i < timeline->process_count; i++) {
 		struct flow_process_state *state = &timeline->processes[i];
-		const char *path = "", *slash;
+		const char *path = "";
 
 		state->data.programs = state->programs;
 		if (state->data.program_count)
 			path = state->programs[state->data.program_count - 1].path;
-		slash = strrchr(path, '/');
-		state->data.name = slash && slash[1] ? slash + 1 : path;
+		state->data.name = common_base_name(path);
 	}
 }
 

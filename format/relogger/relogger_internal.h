@@ -188,13 +188,15 @@ void format_relogger_progress(struct ptl_relogger *relogger, uint64_t bytes);
 int format_relogger_find_machines(struct ptl_relogger *relogger);
 
 /*
- * Parts of one recording that are put together again (relogger_parts.c). Finds what the inputs are parts of, and
- * which of their streams are one. After the machines are known.
+ * Parts of one recording that are put together again (parts.c). Finds what the inputs are parts of, and which of their
+ * streams are one. After the machines are known.
  */
 int format_relogger_find_parts(struct ptl_relogger *relogger);
 /* Losses that say which parts of recordings the output holds. */
 int format_relogger_pass_parts(struct ptl_relogger *relogger);
 void format_relogger_parts_free(struct ptl_relogger_input *input);
+/* Which streams of the inputs, whose origins are known, are one (joined.c). */
+int format_relogger_join_streams(struct ptl_relogger *relogger);
 /* A stream that leads others, with their bytes: each once, in the order of where they come from. */
 int format_relogger_pass_joined(struct ptl_relogger *relogger, struct format_relogger_stream *leader);
 /* What stages leave of a stream; the ranges are the stage's. */

@@ -16,6 +16,7 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/message.h"
+#include "common/text.h"
 #include "format/metadata/input_hash.h"
 #include "import/raw/memory_map.h"
 #include "import/psb_scan.h"

@@ -100,8 +100,7 @@ static const struct common_option common_options[] = {
 	 "Ends when the output is on disk, not only in the system's cache. Where it replaces a file this is so anyway.",
 	 COMMON_FLAG(struct relog_settings, sync)},
 	{"check", 0, NULL,
-	 "Has ptl-dump read all of the output, and of a redacted one compares the flow: exit status 1 if it is not "
-	 "right.",
+	 "Reads all of the output again, and of a redacted one compares the flow: exit status 1 if it is not right.",
 	 COMMON_FLAG(struct relog_settings, check)},
 	{"quiet", 'q', NULL, "Says nothing but warnings and errors.", COMMON_FLAG(struct relog_settings, quiet)},
 	{NULL},
