@@ -40,6 +40,12 @@ static inline bool format_is_rundown(enum format_action action)
 	return action == FORMAT_ACTION_START_RUNDOWN || action == FORMAT_ACTION_END_RUNDOWN;
 }
 
+/* Whether a range of addresses, as an event states it, is one: not empty, and not beyond the last address. */
+static inline bool format_is_range(uint64_t base, uint64_t size)
+{
+	return size && size - 1 <= UINT64_MAX - base;
+}
+
 /* An event of these classes. Strings live in the storage that it was decoded with. */
 struct format_kernel_event {
 	enum format_class class;

@@ -188,7 +188,7 @@ static int unload(struct format_fold *fold, struct format_fold_process *process,
 
 static int check_range(uint64_t base, uint64_t size)
 {
-	if (!size || size - 1 > UINT64_MAX - base)
+	if (!format_is_range(base, size))
 		return common_fail(PTL_CORRUPT, "no memory: %#llx bytes at %#llx", (unsigned long long)size,
 				   (unsigned long long)base);
 	return 0;

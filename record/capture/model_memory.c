@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Executable memory of processes: facts become changes, which are reported, and kept for forked children. */
 #include "common/error.h"
+#include "format/event/kernel_class.h"
 #include "record/capture/model_state.h"
 
 /* How long a fork may take until the child is first seen. */
 #define FORK_SECONDS 2
 #define NANOSECONDS 1000000000ull
 #define PRUNE_AT_LEAST 256 /* changes more than after the last time */
-
-/* A range as a fact states it: not empty, and it does not wrap. */
-static bool is_range(uint64_t base, uint64_t size)
-{
-	return size && size - 1 <= UINT64_MAX - base;
-}
 
 /* Moves the two moments on, and prunes what no fork that is under way can want. */
 static int prune(struct record_model *model, struct record_process *process)
@@ -54,7 +49,7 @@ static int image_mapped(struct record_model *model, struct record_process *proce
 {
 	struct record_change change = {.kind = RECORD_CHANGE_LOAD, .epoch = fact->epoch};
 
-	if (!fact->image || !is_range(fact->image->base, fact->image->size))
+	if (!fact->image || !format_is_range(fact->image->base, fact->image->size))
 		return 0;
 	change.base = fact->image->base;
 	change.size = fact->image->size;
@@ -77,7 +72,7 @@ int record_memory_fact(struct record_model *model, struct record_process *proces
 
 	if (fact->kind == RECORD_FACT_IMAGE_MAP)
 		return image_mapped(model, process, fact);
-	if (!is_range(change.base, change.size))
+	if (!format_is_range(change.base, change.size))
 		return 0;
 	change.kind = kinds[fact->kind];
 	if (fact->kind == RECORD_FACT_IMAGE_PROTECT)

@@ -135,7 +135,7 @@ static int take_image(struct gathering *gathering, const struct ptl_event *event
 	struct ptl_image_event data;
 	int status = ptl_image_decode(event, &storage, &data);
 
-	if (!status && data.size && data.size - 1 <= UINT64_MAX - data.base)
+	if (!status && format_is_range(data.base, data.size))
 		status = cut(gathering, data.base, data.base + (data.size - 1));
 	if (!status && data.has_code && event->descriptor.opcode == PTL_OPCODE_LOAD)
 		status = put_clipped(gathering, data.base, data.size, data.code);

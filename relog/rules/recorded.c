@@ -30,8 +30,7 @@ static int notice_statement(struct rules_run *run, size_t index, const struct ru
 	if (status < 0)
 		return status;
 	space->turn[index] = false;
-	if (!size || size - 1 > UINT64_MAX - base || data->base > base + (size - 1) ||
-	    data->base + (data->size - 1) < base ||
+	if (!format_is_range(base, size) || data->base > base + (size - 1) || data->base + (data->size - 1) < base ||
 	    (!rules_is_nameless(data->file_name) && strcmp(data->file_name, path) != 0) ||
 	    ptl_state_find_image(run->state, data->process_id, base, base + (size - 1)))
 		return 0;
@@ -140,7 +139,7 @@ static int image_event(struct rules_run *run, const struct ptl_event *event, con
 	struct rules_space *space;
 	int status = 0;
 
-	if (opcode == PTL_OPCODE_UNLOAD || !data->size || data->size - 1 > UINT64_MAX - data->base)
+	if (opcode == PTL_OPCODE_UNLOAD || !format_is_range(data->base, data->size))
 		return 0;
 	if (executable && opcode != PTL_OPCODE_END_RUNDOWN)
 		status = notice_memory(run, event->time, data);

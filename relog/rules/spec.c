@@ -370,7 +370,7 @@ int rules_spec_evaluate(struct rules_run *run, const struct query_scope *scope, 
 		status = query_evaluate_text(scope, values[RULES_PROPERTY_PATH], "", &spec->path);
 	if (status < 0)
 		return status;
-	if (!spec->size || spec->size - 1 > UINT64_MAX - spec->base)
+	if (!format_is_range(spec->base, spec->size))
 		return query_fail_at(run->rules->name, values[RULES_PROPERTY_SIZE]->at,
 				     "expected a size above 0 that stays in the address space, found %#llx bytes "
 				     "at %#llx",
