@@ -16,6 +16,7 @@
 #include "common/interrupt.h"
 #include "common/message.h"
 #include "format/reader/damage.h"
+#include "format/reader/parts.h"
 #include "relog/flow_digest.h"
 #include "relog/run.h"
 
@@ -51,6 +52,11 @@ static int check_reading(const struct relog_settings *settings, bool *found)
 	struct ptl_trace *trace;
 	int status = open_trace(settings, settings->output, &trace);
 
+	if (format_is_damage(status) || status == PTL_NOT_OURS) {
+		common_message_failure(status);
+		*found = true;
+		return 0;
+	}
 	if (status)
 		return status;
 	status = format_trace_check(trace, &check);

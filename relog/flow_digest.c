@@ -98,18 +98,19 @@ struct digesting {
 
 static int begin(void *context, const struct ptl_flow_segment *segment, void **partial)
 {
-	struct partial *made = calloc(1, sizeof(*made));
+	const int status = common_interrupt_check();
+	struct partial *made = status ? NULL : calloc(1, sizeof(*made));
 
 	(void)context;
 	if (!made)
-		return common_fail_memory("a segment", sizeof(*made));
+		return status ? status : common_fail_memory("a segment", sizeof(*made));
 	made->power = 1;
 	made->group.pid = segment->pid;
 	made->group.tid = segment->tid;
 	made->group.cpu = segment->cpu;
 	made->group.segments = 1;
 	*partial = made;
-	return common_interrupt_check();
+	return 0;
 }
 
 static int consume(void *context, void *partial, const struct ptl_flow_segment *segment, struct ptl_flow_batch *batch)
