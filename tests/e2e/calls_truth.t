@@ -28,7 +28,8 @@ def read_log(name):
     threads = collections.defaultdict(list)
     with open(path(name)) as file:
         for line in file:
-            tid, _, depth, image, address = line.split()
+            tid, _, depth, rest = line.split(maxsplit=3)
+            image, address = rest.rsplit(maxsplit=1)
             threads[int(tid)].append((os.path.basename(image), int(address, 16), int(depth)))
     return threads
 

@@ -145,7 +145,7 @@ def agree(name, trace):
 record("calls.ptl", os.path.join(PROGRAMS, "calls"), "calls.log", os.path.join(PROGRAMS, "libcalls.so"))
 every, report, total = agree("calls", "calls.ptl")
 with open(path("calls.log")) as log:
-    logged = collections.Counter(int(line.split()[4], 16) for line in log if "libcalls" not in line)
+    logged = collections.Counter(int(line.rsplit(maxsplit=1)[1], 16) for line in log if "libcalls" not in line)
 got = {int(row["address"], 16): row["calls"] for row in report.values() if row["image"].endswith("/calls")}
 check("report counts the calls that a program logs of itself", all(
     got.get(address) == count for address, count in logged.items()), logged, got)
