@@ -140,9 +140,19 @@ WORK = "/bin/true; '%s/thread_names'; (:); (exec -a other /bin/sh -c 'exit 5'); 
        "wait; exec /bin/sh -c 'exit 3'" % PROGRAMS
 
 
+def clock_offset():
+    """What this time namespace adds to the clock CLOCK_MONOTONIC of the machine, ns."""
+    try:
+        with open("/proc/self/timens_offsets", encoding="ascii") as file:
+            fields = [line.split() for line in file]
+    except FileNotFoundError:
+        return 0
+    return sum(int(seconds) * 10**9 + int(ns) for clock, seconds, ns in fields if clock in ("monotonic", "1"))
+
+
 def thread_events(name):
-    """Starts, names and ends of threads and programs in a trace: (what, pid, tid, name) and their times."""
-    zero = lines("info", name)[0]["clock"]["start_time"]
+    """Starts, names and ends of threads and programs in a trace: (what, pid, tid, name) and their times by the machine's clock."""
+    zero = lines("info", name)[0]["clock"]["start_time"] - clock_offset()
     for event in lines("events", name):
         fields, time = event["fields"], zero + event["time"]
         if event["event"] == "Thread/Start":
