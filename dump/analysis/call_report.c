@@ -167,6 +167,7 @@ void dump_report_free(struct dump_report *report)
 	free(report->rows);
 	free(report->by_function);
 	common_byte_map_free(&report->by_name);
+	flow_sources_close(report->sources);
 }
 
 /* ---- order --------------------------------------------------------------------------------------- */
@@ -217,6 +218,8 @@ static int compare_names(const struct dump_report *report, const struct dump_rep
 		order = strcmp(a->image ? a->image : "", b->image ? b->image : "");
 	if (!order)
 		order = compare_u64(left->address, right->address);
+	if (!order)
+		order = strcmp(a->file ? a->file : "", b->file ? b->file : "");
 	if (!order)
 		order = compare_u64(a->line, b->line);
 	if (!order)

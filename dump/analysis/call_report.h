@@ -10,6 +10,7 @@ enum dump_report_by {
 	DUMP_REPORT_FUNCTION,
 	DUMP_REPORT_IMAGE,
 	DUMP_REPORT_LINE,
+	DUMP_REPORT_INLINE,
 	DUMP_REPORT_PROCESS,
 	DUMP_REPORT_THREAD,
 };
@@ -21,12 +22,14 @@ struct dump_report_row {
 	uint64_t self_time;
 	uint64_t total_instructions;
 	uint64_t self_instructions;
+	uint64_t inlined_instructions; /* of the total, in copies that were inlined into others */
 	/* What it is of, as `by` says. */
 	uint32_t function;
 	const char *image; /* path; NULL of other rows */
+	const char *file;  /* of an inlined function's declaration; "" unknown */
 	uint32_t line;
 	uint32_t process, pid, tid, cpu;
-	char *name;      /* owned; the file of a line */
+	char *name;      /* owned; the file of a line, an inlined function; "" of code without symbols */
 	uint32_t active; /* calls that go on, while the flow is walked */
 };
 
@@ -41,14 +44,18 @@ struct dump_report {
 	uint32_t row;                   /* of the thread or process at hand */
 	struct dump_report_row sum;     /* of all that ran: its total is its self */
 	bool timed;                     /* some of it has times */
+	struct flow_sources *sources;   /* of lines and inlined functions; owned */
 };
 
-/* What the observer's context is: by, calls, and zero else. Not for lines. */
+/* What the observer's context is: by, calls, and zero else. Not for lines and inlined functions. */
 extern const struct dump_call_observer dump_report_observer;
 void dump_report_free(struct dump_report *report);
 
-/* The rows of source lines, which only have instructions of their own. */
-int dump_report_lines(struct dump_report *report, struct flow_sources *sources);
+/*
+ * The rows of source lines, which only have instructions of their own; of functions of the source, inlined or not, whose total
+ * is with what was inlined into them.
+ */
+int dump_report_lines(struct dump_report *report);
 
 /* The orders of rows, by name of --sort; each ends with names, so that equal rows have an order, too. */
 extern const char *const dump_report_orders[];

@@ -16,13 +16,18 @@ struct report_options {
 };
 
 static const char *const by_names[] = {
-	[DUMP_REPORT_FUNCTION] = "function", [DUMP_REPORT_IMAGE] = "image",   [DUMP_REPORT_LINE] = "line",
-	[DUMP_REPORT_PROCESS] = "process",   [DUMP_REPORT_THREAD] = "thread", NULL,
+	[DUMP_REPORT_FUNCTION] = "function",
+	[DUMP_REPORT_IMAGE] = "image",
+	[DUMP_REPORT_LINE] = "line",
+	[DUMP_REPORT_INLINE] = "inline",
+	[DUMP_REPORT_PROCESS] = "process",
+	[DUMP_REPORT_THREAD] = "thread",
+	NULL,
 };
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
-	{"by", 'b', "WHAT", "What a row is of (default: function).",
+	{"by", 'b', "WHAT", "What a row is of (default: function); inline: functions of the source, inlined or not.",
 	 COMMON_CHOICE(struct report_options, by, by_names)},
 	{"sort", 0, "ORDER", "Largest first of this; self and total are of instructions (default: self).",
 	 COMMON_CHOICE(struct report_options, sort, dump_report_orders)},
@@ -36,7 +41,8 @@ struct report_run {
 	const struct dump_call_session *calls;
 	const struct dump_report *report;
 	const struct dump_report_row *sum;
-	bool has_calls; /* lines have no calls, and nothing but instructions of their own */
+	bool has_calls;  /* neither lines nor inlined functions have */
+	bool has_totals; /* lines have nothing but instructions of their own */
 	bool timed;
 };
 
@@ -52,10 +58,20 @@ static bool is_wanted(const struct report_run *run, const struct dump_report_row
 
 /* ---- text ---------------------------------------------------------------------------------------- */
 
+static size_t add_columns(struct dump_column columns[DUMP_COLUMNS_MAX], size_t count, const struct dump_column *more,
+			  size_t more_count)
+{
+	for (size_t i = 0; i < more_count; i++)
+		columns[count++] = more[i];
+	return count;
+}
+
 static size_t choose_columns(const struct report_run *run, struct dump_column columns[DUMP_COLUMNS_MAX])
 {
-	static const struct dump_column calls[] = {{"CALLS", true}, {"TOTAL INSNS", true}, {"%", true}};
+	static const struct dump_column calls = {"CALLS", true};
+	static const struct dump_column total[] = {{"TOTAL INSNS", true}, {"%", true}};
 	static const struct dump_column self[] = {{"SELF INSNS", true}, {"%", true}};
+	static const struct dump_column inlined[] = {{"INLINED", true}, {"%", true}};
 	static const struct dump_column times[] = {{"TOTAL TIME", true}, {"%", true}, {"SELF TIME", true}, {"%", true}};
 	static const struct {
 		const char *first, *second;
@@ -63,17 +79,21 @@ static size_t choose_columns(const struct report_run *run, struct dump_column co
 		[DUMP_REPORT_FUNCTION] = {"FUNCTION", "IMAGE"},
 		[DUMP_REPORT_IMAGE] = {"IMAGE", NULL},
 		[DUMP_REPORT_LINE] = {"LINE", NULL},
+		[DUMP_REPORT_INLINE] = {"FUNCTION", "DECLARED"},
 		[DUMP_REPORT_PROCESS] = {"PID", "NAME"},
 		[DUMP_REPORT_THREAD] = {"TID", "NAME"},
 	};
 	size_t count = 0;
 
-	for (size_t i = 0; run->has_calls && i < sizeof(calls) / sizeof(calls[0]); i++)
-		columns[count++] = calls[i];
-	for (size_t i = 0; i < sizeof(self) / sizeof(self[0]); i++)
-		columns[count++] = self[i];
-	for (size_t i = 0; run->timed && i < sizeof(times) / sizeof(times[0]); i++)
-		columns[count++] = times[i];
+	if (run->has_calls)
+		columns[count++] = calls;
+	if (run->has_totals)
+		count = add_columns(columns, count, total, sizeof(total) / sizeof(total[0]));
+	count = add_columns(columns, count, self, sizeof(self) / sizeof(self[0]));
+	if (run->options->by == DUMP_REPORT_INLINE)
+		count = add_columns(columns, count, inlined, sizeof(inlined) / sizeof(inlined[0]));
+	if (run->timed)
+		count = add_columns(columns, count, times, sizeof(times) / sizeof(times[0]));
 	columns[count++] = (struct dump_column){names[run->options->by].first, false};
 	if (names[run->options->by].second)
 		columns[count++] = (struct dump_column){names[run->options->by].second, false};
@@ -106,6 +126,15 @@ static void id_cell(struct dump_table *table, uint32_t id, uint32_t cpu)
 		dump_cell(table, DUMP_STYLE_BOLD, "-");
 }
 
+static void place_cell(struct dump_table *table, const struct dump_report_row *row, const char *file,
+		       enum dump_style style)
+{
+	common_text_safe(&table->text, file);
+	if (row->line)
+		common_text_format(&table->text, ":%" PRIu32, row->line);
+	dump_cell_text(table, style);
+}
+
 static void name_cells(struct dump_table *table, const struct report_run *run, const struct dump_report_row *row)
 {
 	const struct dump_function *function = dump_function(run->calls->functions, row->function);
@@ -127,11 +156,13 @@ static void name_cells(struct dump_table *table, const struct report_run *run, c
 		id_cell(table, row->tid, row->cpu);
 		dump_cell(table, DUMP_STYLE_PLAIN, process_name(run, row));
 		break;
-	default:
-		common_text_safe(&table->text, row->name);
-		if (row->line)
-			common_text_format(&table->text, ":%" PRIu32, row->line);
+	case DUMP_REPORT_INLINE:
+		common_text_safe(&table->text, *row->name ? row->name : "[no symbol]");
 		dump_cell_text(table, DUMP_STYLE_BOLD);
+		place_cell(table, row, *row->file ? row->file : row->image, DUMP_STYLE_PLAIN);
+		break;
+	default:
+		place_cell(table, row, row->name, DUMP_STYLE_BOLD);
 		break;
 	}
 }
@@ -143,9 +174,12 @@ static void text_row(struct dump_table *table, const struct report_run *run, con
 	if (run->has_calls) {
 		common_text_count(&table->text, row->calls);
 		dump_cell_text(table, DUMP_STYLE_PLAIN);
-		number_cells(table, row->total_instructions, sum->self_instructions);
 	}
+	if (run->has_totals)
+		number_cells(table, row->total_instructions, sum->self_instructions);
 	number_cells(table, row->self_instructions, sum->self_instructions);
+	if (run->options->by == DUMP_REPORT_INLINE)
+		number_cells(table, row->inlined_instructions, sum->self_instructions);
 	if (run->timed) {
 		time_cells(table, row->total_time, sum->self_time);
 		time_cells(table, row->self_time, sum->self_time);
@@ -195,6 +229,13 @@ static void json_names(const struct report_run *run, const struct dump_report_ro
 			common_json_u64(json, "cpu", row->cpu);
 		common_json_string(json, "name", process_name(run, row));
 		break;
+	case DUMP_REPORT_INLINE:
+		common_json_string(json, "function", *row->name ? row->name : NULL);
+		common_json_string(json, "image", *row->image ? row->image : NULL);
+		common_json_string(json, "file", *row->file ? row->file : NULL);
+		if (row->line)
+			common_json_u64(json, "line", row->line);
+		break;
 	default:
 		common_json_string(json, "file", row->name);
 		if (row->line)
@@ -216,11 +257,13 @@ static int json_output(const struct report_run *run)
 			continue;
 		common_json_object(json, NULL);
 		json_names(run, row);
-		if (run->has_calls) {
+		if (run->has_calls)
 			common_json_u64(json, "calls", row->calls);
+		if (run->has_totals)
 			common_json_u64(json, "total_instructions", row->total_instructions);
-		}
 		common_json_u64(json, "self_instructions", row->self_instructions);
+		if (run->options->by == DUMP_REPORT_INLINE)
+			common_json_u64(json, "inlined_instructions", row->inlined_instructions);
 		if (run->timed) {
 			common_json_u64(json, "total_time", row->total_time);
 			common_json_u64(json, "self_time", row->self_time);
@@ -233,17 +276,6 @@ static int json_output(const struct report_run *run)
 }
 
 /* ---- both ---------------------------------------------------------------------------------------- */
-
-static int count_lines(struct dump_call_session *calls, struct dump_report *report)
-{
-	struct flow_sources *sources = NULL;
-	int status = flow_sources_open(calls->session->trace, calls->timeline, &sources);
-
-	if (status == 0)
-		status = dump_report_lines(report, sources);
-	flow_sources_close(sources);
-	return status;
-}
 
 static int count_calls(struct dump_call_session *calls, struct dump_report *report)
 {
@@ -263,9 +295,10 @@ static int show_report(struct dump_call_session *calls, const struct report_opti
 		.calls = calls,
 		.report = &report,
 		.sum = &report.sum,
-		.has_calls = !by_line,
+		.has_calls = !by_line && options->by != DUMP_REPORT_INLINE,
+		.has_totals = !by_line,
 	};
-	int status = by_line ? count_lines(calls, &report) : count_calls(calls, &report);
+	int status = run.has_calls ? count_calls(calls, &report) : dump_report_lines(&report);
 
 	run.timed = report.timed;
 	if (status == 0) {
@@ -296,6 +329,7 @@ static const char examples[] = "ptl-dump report build.ptl | head -20       which
 			       "ptl-dump report --sort total-time a.ptl\n"
 			       "ptl-dump report --by image --process gzip a.ptl\n"
 			       "ptl-dump report --by line -n 20 a.ptl      the most frequent source lines\n"
+			       "ptl-dump report --by inline a.ptl          functions of the source, inlined or not\n"
 			       "ptl-dump report --json a.ptl | jq -r 'select(.calls > 1000).function'";
 
 const struct dump_command dump_command_report = {
@@ -303,7 +337,7 @@ const struct dump_command dump_command_report = {
 	.summary = "calls, instructions and time of functions, images, lines, threads",
 	.details = "Shows how often functions were called and how many instructions and how much time they took, "
 		   "by themselves and with all that they called; or the same of images, processes or threads. "
-		   "Recursion is counted once.",
+		   "Recursion is counted once. By line and by inlined function it tells what each executed.",
 	.examples = examples,
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE |
 		 DUMP_TAKES_NAMES,

@@ -8,6 +8,8 @@
 #include "common/error.h"
 #include "common/text.h"
 
+#define NAME_WIDTH 64 /* characters up to which a name widens its column */
+
 static void add_cell(struct dump_table *table, enum dump_style style, const char *words)
 {
 	common_write_le(&table->cells, style, 1);
@@ -111,10 +113,13 @@ static void each_cell(struct layout *layout, void (*act)(struct layout *layout, 
 	}
 }
 
+/* A longer name moves what is behind it in its own row, and no other: templates of C++ have hundreds of characters. */
 static void measure(struct layout *layout, size_t column, const char *cell)
 {
-	const size_t width = common_text_width(cell + 1, strlen(cell + 1));
+	size_t width = common_text_width(cell + 1, strlen(cell + 1));
 
+	if (width > NAME_WIDTH && !layout->table->columns[column].right)
+		width = NAME_WIDTH;
 	if (width > layout->widths[column])
 		layout->widths[column] = width;
 }

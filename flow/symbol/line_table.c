@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* DWARF line tables by libdw, flattened into one sorted array: libdw itself is not for several threads. */
+/* DWARF line tables by libdw, flattened into one sorted array. */
 #include "flow/symbol/line_table.h"
 
-#include <elfutils/libdw.h>
-#include <elfutils/libdwelf.h>
-#include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/hash_map.h"
 #include "common/vector.h"
@@ -133,52 +129,18 @@ static void add_units(struct flow_line_table *table, Dwarf *dwarf)
 	}
 }
 
-static struct flow_line_table *lines_of(Elf *elf)
+struct flow_line_table *flow_lines_make(Dwarf *dwarf)
 {
-	Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	struct flow_line_table *table = dwarf ? calloc(1, sizeof(*table)) : NULL;
+	struct flow_line_table *table = calloc(1, sizeof(*table));
 
 	if (table)
 		add_units(table, dwarf);
-	if (dwarf)
-		dwarf_end(dwarf);
 	if (!table || !table->row_count) {
 		flow_lines_free(table);
 		return NULL;
 	}
 	common_byte_map_free(&table->by_name);
 	qsort(table->rows, table->row_count, sizeof(*table->rows), compare_rows);
-	return table;
-}
-
-struct flow_line_table *flow_lines_from_memory(uint8_t *data, size_t size)
-{
-	struct flow_line_table *table = NULL;
-	Elf *elf;
-
-	elf_version(EV_CURRENT);
-	elf = elf_memory((char *)data, size);
-	if (elf && elf_kind(elf) == ELF_K_ELF)
-		table = lines_of(elf);
-	elf_end(elf);
-	return table;
-}
-
-struct flow_line_table *flow_lines_from_file(int fd, const uint8_t *build_id, size_t build_id_size)
-{
-	struct flow_line_table *table = NULL;
-	const void *id;
-	Elf *elf;
-
-	if (fd < 0)
-		return NULL;
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF && dwelf_elf_gnu_build_id(elf, &id) == (ssize_t)build_id_size &&
-	    memcmp(id, build_id, build_id_size) == 0)
-		table = lines_of(elf);
-	elf_end(elf);
-	close(fd);
 	return table;
 }
 

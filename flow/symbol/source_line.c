@@ -12,7 +12,7 @@
 #include "common/error.h"
 #include "common/hash_map.h"
 #include "common/vector.h"
-#include "flow/symbol/line_table.h"
+#include "flow/symbol/debug_file.h"
 #include "flow/symbol/symbol.h"
 #include "elf/file.h"
 
@@ -22,10 +22,11 @@ struct flow_sources {
 	struct ptl_trace *trace;
 	const struct flow_timeline *timeline;
 	size_t image_count;
-	_Atomic(struct flow_line_table *) *by_image; /* NULL: not asked yet; NOTHING: there is none */
-	pthread_mutex_t lock;                        /* of what is below */
-	struct common_byte_map by_id;                /* debug blob's hash or build id: index in tables */
-	struct flow_line_table **tables;             /* owned; NOTHING where there is none */
+	bool scopes;
+	_Atomic(struct flow_debug *) *by_image; /* NULL: not asked yet; NOTHING: there is none */
+	pthread_mutex_t lock;                   /* of what is below */
+	struct common_byte_map by_id;           /* debug blob's hash or build id: index in tables */
+	struct flow_debug **tables;             /* owned; NOTHING where there is none */
 	size_t table_count;
 	size_t asked;
 	size_t found;
@@ -33,7 +34,7 @@ struct flow_sources {
 
 /* Never looked into. */
 static char nothing_here;
-#define NOTHING ((struct flow_line_table *)(void *)&nothing_here)
+#define NOTHING ((struct flow_debug *)(void *)&nothing_here)
 
 int flow_sources_open(struct ptl_trace *trace, const struct flow_timeline *timeline, struct flow_sources **result)
 {
@@ -55,13 +56,18 @@ int flow_sources_open(struct ptl_trace *trace, const struct flow_timeline *timel
 	return 0;
 }
 
+void flow_sources_want_scopes(struct flow_sources *sources)
+{
+	sources->scopes = true;
+}
+
 void flow_sources_close(struct flow_sources *sources)
 {
 	if (!sources)
 		return;
 	for (size_t i = 0; i < sources->table_count; i++)
 		if (sources->tables[i] != NOTHING)
-			flow_lines_free(sources->tables[i]);
+			flow_debug_free(sources->tables[i]);
 	free(sources->tables);
 	free(sources->by_image);
 	common_byte_map_free(&sources->by_id);
@@ -77,36 +83,36 @@ void flow_sources_counts(struct flow_sources *sources, size_t *asked, size_t *fo
 	pthread_mutex_unlock(&sources->lock);
 }
 
-static struct flow_line_table *from_trace(struct ptl_trace *trace, const uint8_t *hash)
+static struct flow_debug *from_trace(struct ptl_trace *trace, const uint8_t *hash, bool scopes)
 {
-	struct flow_line_table *table;
+	struct flow_debug *table;
 	uint8_t *data;
 	size_t size;
 
 	if (ptl_blob_read(trace, hash, DEBUG_MAX, &data, &size) < 0)
 		return NULL;
-	table = flow_lines_from_memory(data, size);
+	table = flow_debug_from_memory(data, size, scopes);
 	free(data);
 	return table;
 }
 
-static struct flow_line_table *make_table(struct flow_sources *sources, const struct ptl_image_event *image)
+static struct flow_debug *make_table(struct flow_sources *sources, const struct ptl_image_event *image)
 {
-	struct flow_line_table *table = NULL;
+	struct flow_debug *table = NULL;
 
 	if (image->has_debug)
-		table = from_trace(sources->trace, image->debug);
+		table = from_trace(sources->trace, image->debug, sources->scopes);
 	if (!table && image->build_id_size && image->file_name[0] == '/')
-		table = flow_lines_from_file(open(image->file_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), image->build_id,
-					     image->build_id_size);
+		table = flow_debug_from_file(open(image->file_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), image->build_id,
+					     image->build_id_size, sources->scopes);
 	if (!table)
-		table = flow_lines_from_file(elf_open_debug(image->build_id, image->build_id_size), image->build_id,
-					     image->build_id_size);
+		table = flow_debug_from_file(elf_open_debug(image->build_id, image->build_id_size), image->build_id,
+					     image->build_id_size, sources->scopes);
 	return table ? table : NOTHING;
 }
 
 /* Called with the lock held. */
-static struct flow_line_table *table_of(struct flow_sources *sources, const struct ptl_image_event *image)
+static struct flow_debug *table_of(struct flow_sources *sources, const struct ptl_image_event *image)
 {
 	const uint8_t *id = image->has_debug ? image->debug : image->build_id;
 	const size_t id_size = image->has_debug ? PTL_HASH_SIZE : image->build_id_size;
@@ -123,9 +129,9 @@ static struct flow_line_table *table_of(struct flow_sources *sources, const stru
 	return sources->tables[sources->table_count++];
 }
 
-static struct flow_line_table *table_of_image(struct flow_sources *sources, uint32_t image)
+static struct flow_debug *table_of_image(struct flow_sources *sources, uint32_t image)
 {
-	struct flow_line_table *table = atomic_load_explicit(&sources->by_image[image], memory_order_acquire);
+	struct flow_debug *table = atomic_load_explicit(&sources->by_image[image], memory_order_acquire);
 
 	if (table)
 		return table;
@@ -143,7 +149,7 @@ static struct flow_line_table *table_of_image(struct flow_sources *sources, uint
 bool flow_sources_find(struct flow_sources *sources, uint32_t image, uint64_t address, const char **file,
 		       uint32_t *line)
 {
-	const struct flow_line_table *table;
+	const struct flow_debug *table;
 
 	if (image >= sources->image_count)
 		return false;
@@ -151,5 +157,15 @@ bool flow_sources_find(struct flow_sources *sources, uint32_t image, uint64_t ad
 	if (table == NOTHING)
 		return false;
 	address = flow_image_address(flow_timeline_image(sources->timeline, image), address);
-	return flow_lines_find(table, address, file, line);
+	return flow_lines_find(table->lines, address, file, line);
+}
+
+const struct flow_scope *flow_sources_scope(struct flow_sources *sources, uint32_t image, uint64_t address)
+{
+	const struct flow_debug *table = image < sources->image_count ? table_of_image(sources, image) : NOTHING;
+
+	if (table == NOTHING || !table->scopes)
+		return NULL;
+	return flow_scopes_find(table->scopes,
+				flow_image_address(flow_timeline_image(sources->timeline, image), address));
 }

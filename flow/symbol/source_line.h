@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Source lines of addresses, from DWARF in the trace or, where that has none, in files on disk. */
+/* Source lines and functions of addresses, from DWARF in the trace or, where that has none, in files on disk. */
 #ifndef FLOW_SYMBOL_SOURCE_LINE_H
 #define FLOW_SYMBOL_SOURCE_LINE_H
 
@@ -18,6 +18,8 @@ struct flow_sources;
  * several threads. trace and timeline outlive it. PTL_NO_MEMORY.
  */
 int flow_sources_open(struct ptl_trace *trace, const struct flow_timeline *timeline, struct flow_sources **sources);
+/* To be called before anything is looked up by those who use flow_sources_scope: scopes take time and memory. */
+void flow_sources_want_scopes(struct flow_sources *sources);
 void flow_sources_close(struct flow_sources *sources);
 
 /* Images that were asked about, and those of them for which lines were found. */
@@ -29,5 +31,23 @@ void flow_sources_counts(struct flow_sources *sources, size_t *asked, size_t *fo
  */
 bool flow_sources_find(struct flow_sources *sources, uint32_t image, uint64_t address, const char **file,
 		       uint32_t *line);
+
+/* A function of the source; one that is compiled into several places has one description for each unit. */
+struct flow_source_function {
+	const char *name; /* as the linker knows it where that is said, else as in the source; "" where it has none */
+	const char *file; /* where it is declared; "" unknown */
+	uint32_t line;    /* 0 unknown */
+};
+
+/* Code of a function: its own, or a copy that was inlined into other code. */
+struct flow_scope {
+	const struct flow_source_function *function;
+	const struct flow_scope *outer; /* what it was inlined into; NULL: it was not */
+	const char *call_file;          /* where in the outer function it was called; "" unknown */
+	uint32_t call_line;
+};
+
+/* The innermost function that the instruction at address comes from; NULL where it is not known. It lives as long as sources. */
+const struct flow_scope *flow_sources_scope(struct flow_sources *sources, uint32_t image, uint64_t address);
 
 #endif

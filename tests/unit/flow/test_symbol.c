@@ -11,7 +11,7 @@
 
 #include "common/file.h"
 #include "flow/symbol/demangle.h"
-#include "flow/symbol/line_table.h"
+#include "flow/symbol/debug_file.h"
 #include "common/text.h"
 #include "flow/symbol/source_line.h"
 #include "flow/symbol/symbol.h"
@@ -221,11 +221,32 @@ static void finds_no_lines(void **state)
 	ptl_close(trace);
 }
 
+/* Some address is of the function below, which is declared here. */
+static void finds_own_scope(uint8_t *data, size_t size)
+{
+	struct flow_debug *debug = flow_debug_from_memory(data, size, true);
+	const struct flow_scope *scope = NULL;
+	bool found = false;
+
+	assert_non_null(debug);
+	assert_non_null(debug->scopes);
+	for (uint64_t address = 0; address < size && !found; address++) {
+		scope = flow_scopes_find(debug->scopes, address);
+		for (; scope && !found; scope = scope->outer)
+			found = !strcmp(scope->function->name, "finds_no_lines") &&
+				strstr(scope->function->file, "test_symbol.c") && scope->function->line;
+	}
+	assert_true(found);
+	assert_null(flow_scopes_find(debug->scopes, 0));
+	assert_null(flow_scopes_find(debug->scopes, UINT64_MAX));
+	flow_debug_free(debug);
+}
+
 /* This very program was compiled with -g; its own lines are found, by memory and by file. */
 static void finds_lines(void **state)
 {
 	static const uint8_t wrong_id[] = {1, 2, 3};
-	struct flow_line_table *table;
+	struct flow_debug *debug;
 	bool found = false;
 	const char *file;
 	uint8_t *data;
@@ -234,22 +255,26 @@ static void finds_lines(void **state)
 
 	(void)state;
 	assert_int_equal(common_read_file("/proc/self/exe", (size_t)1 << 30, &data, &size), 0);
-	table = flow_lines_from_memory(data, size);
-	if (!table) {
+	debug = flow_debug_from_memory(data, size, false);
+	if (!debug) {
 		free(data);
 		skip(); /* built without -g */
 	}
 	/* Position-independent or not, some address below the file's size is code of this file. */
 	for (uint64_t address = 0; address < size && !found; address++)
-		found = flow_lines_find(table, address, &file, &line) && line > 0 && strstr(file, "test_symbol.c");
+		found = flow_lines_find(debug->lines, address, &file, &line) && line > 0 &&
+			strstr(file, "test_symbol.c");
 	assert_true(found);
-	assert_false(flow_lines_find(table, UINT64_MAX, &file, &line));
-	flow_lines_free(table);
-	assert_null(flow_lines_from_file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC), wrong_id, sizeof(wrong_id)));
-	assert_null(flow_lines_from_file(-1, wrong_id, sizeof(wrong_id)));
-	assert_null(flow_lines_from_memory(data, 3));
+	assert_false(flow_lines_find(debug->lines, UINT64_MAX, &file, &line));
+	assert_null(debug->scopes);
+	flow_debug_free(debug);
+	finds_own_scope(data, size);
+	assert_null(
+		flow_debug_from_file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC), wrong_id, sizeof(wrong_id), true));
+	assert_null(flow_debug_from_file(-1, wrong_id, sizeof(wrong_id), true));
+	assert_null(flow_debug_from_memory(data, 3, true));
 	memset(data, 0, 64);
-	assert_null(flow_lines_from_memory(data, size));
+	assert_null(flow_debug_from_memory(data, size, true));
 	free(data);
 }
 

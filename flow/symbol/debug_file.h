@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is taken of the DWARF of one ELF file. */
+#ifndef FLOW_SYMBOL_DEBUG_FILE_H
+#define FLOW_SYMBOL_DEBUG_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "flow/symbol/line_table.h"
+#include "flow/symbol/scope_table.h"
+
+struct flow_debug {
+	struct flow_line_table *lines;   /* never NULL */
+	struct flow_scope_table *scopes; /* NULL: not asked for, or there are none */
+};
+
+/*
+ * From an ELF file in memory (which is not kept) or open on disk; the file on disk counts only if its
+ * build id is the given one, and is closed in any case (-1: there is none). NULL where there are no lines, for whatever reason.
+ */
+struct flow_debug *flow_debug_from_memory(uint8_t *data, size_t size, bool scopes);
+struct flow_debug *flow_debug_from_file(int fd, const uint8_t *build_id, size_t build_id_size, bool scopes);
+void flow_debug_free(struct flow_debug *debug);
+
+#endif
