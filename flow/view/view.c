@@ -24,6 +24,8 @@
  */
 #define COUNT_BYTES_MIN ((uint64_t)256 << 10)
 #define COUNT_BYTES_MAX ((uint64_t)8 << 20)
+/* A segment of a few bytes, of which damage makes many, has a partial result as large as any other: this bounds those at hand. */
+#define JOB_SEGMENTS_MAX 4096
 /* Buffers of the first job of each worker that are decompressed by threads that have no code to load. */
 #define AHEAD 8
 
@@ -280,7 +282,8 @@ static int make_jobs(struct run *run, unsigned threads)
 		job->first = at;
 		do
 			bytes += run->order[at++]->size;
-		while (at < count && bytes + run->order[at]->size <= job_bytes);
+		while (at < count && at - job->first < JOB_SEGMENTS_MAX &&
+		       bytes + run->order[at]->size <= job_bytes);
 		job->count = at - job->first;
 		left -= bytes;
 	}
