@@ -3,17 +3,25 @@
 #include "dump/print/flow_merge.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "common/error.h"
+#include "common/file.h"
 #include "common/vector.h"
 
 /* Lines that follow each other are held as one part up to so many bytes of text. */
 #define JOINED_MAX ((size_t)64 << 10)
+/* So many bytes of text wait in memory; what comes then waits in a temporary file: a few bytes of packets may be gigabytes. */
+#define HELD_MAX ((size_t)64 << 20)
+#define READ_SIZE ((size_t)64 << 10)
 
 struct part {
 	struct part *next;
 	struct dump_flow_lines lines;
-	size_t at; /* next item */
+	size_t at;   /* next item */
+	size_t size; /* bytes of text, also of one that is in the file */
+	bool in_file;
+	uint64_t place; /* there */
 };
 
 /* Of one group, that is stream. A group is in the list only while it has parts. */
@@ -27,6 +35,10 @@ struct dump_flow_merge {
 	struct queue *queues; /* in order of group */
 	size_t count;
 	size_t capacity;
+	size_t held; /* bytes of text in memory */
+	int file;    /* -1: none yet */
+	size_t parts_in_file;
+	uint64_t file_end;
 	void (*give_back)(void *context, struct ptl_bytes *text);
 	void *context;
 };
@@ -65,6 +77,7 @@ struct dump_flow_merge *dump_flow_merge_new(void (*give_back)(void *context, str
 	struct dump_flow_merge *merge = calloc(1, sizeof(*merge));
 
 	if (merge) {
+		merge->file = -1;
 		merge->give_back = give_back;
 		merge->context = context;
 	}
@@ -85,6 +98,8 @@ void dump_flow_merge_free(struct dump_flow_merge *merge)
 			part = next;
 		}
 	}
+	if (merge->file >= 0)
+		close(merge->file);
 	free(merge->queues);
 	free(merge);
 }
@@ -123,20 +138,47 @@ static int join(struct part *part, const struct dump_flow_lines *lines)
 	return joined->text.failed ? common_fail_memory("lines", joined->text.size) : 0;
 }
 
-static int add_part(struct queue *queue, struct dump_flow_lines *lines)
+/* Lets the part's text wait in the file; where that is not possible, it stays in memory. */
+static void put_into_file(struct dump_flow_merge *merge, struct part *part)
+{
+	if (merge->file < 0 && common_open_temporary(&merge->file))
+		return;
+	if (common_write_temporary(merge->file, part->lines.text.data, part->size, merge->file_end))
+		return;
+	part->in_file = true;
+	part->place = merge->file_end;
+	merge->file_end += part->size;
+	merge->parts_in_file++;
+	merge->held -= part->size;
+	part->lines.text.size = 0;
+	merge->give_back(merge->context, &part->lines.text);
+	part->lines.text = (struct ptl_bytes){0};
+}
+
+static int add_part(struct dump_flow_merge *merge, struct queue *queue, struct dump_flow_lines *lines)
 {
 	struct part *part = calloc(1, sizeof(*part));
 
 	if (!part)
 		return common_fail_memory("lines", sizeof(*part));
 	part->lines = *lines;
+	part->size = lines->text.size;
 	*lines = (struct dump_flow_lines){0};
 	if (queue->last)
 		queue->last->next = part;
 	else
 		queue->first = part;
 	queue->last = part;
+	merge->held += part->size;
+	if (merge->held > HELD_MAX)
+		put_into_file(merge, part);
 	return 0;
+}
+
+/* Whether the lines go into the part that waits, instead of into one of their own. */
+static bool is_joined(const struct part *last, const struct dump_flow_lines *lines)
+{
+	return last && !last->in_file && last->size + lines->text.size <= JOINED_MAX;
 }
 
 static int add(struct dump_flow_merge *merge, size_t group, struct dump_flow_lines *lines)
@@ -151,9 +193,11 @@ static int add(struct dump_flow_merge *merge, size_t group, struct dump_flow_lin
 	queue = queue_of(merge, group);
 	if (!queue)
 		return common_fail_memory("lines", sizeof(*queue));
-	if (!queue->last || queue->last->lines.text.size + lines->text.size > JOINED_MAX)
-		return add_part(queue, lines);
+	if (!is_joined(queue->last, lines))
+		return add_part(merge, queue, lines);
 	status = join(queue->last, lines);
+	queue->last->size += lines->text.size;
+	merge->held += lines->text.size;
 	merge->give_back(merge->context, &lines->text);
 	return status;
 }
@@ -196,8 +240,27 @@ static struct queue *find_earliest(const struct dump_flow_merge *merge, struct q
 	return first;
 }
 
+/* Writes bytes of text that waits in the file. PTL_SYSTEM, PTL_TRUNCATED. */
+static int copy_from_file(const struct dump_flow_merge *merge, uint64_t place, size_t size, FILE *out)
+{
+	uint8_t buffer[READ_SIZE];
+
+	while (size) {
+		const size_t n = size < sizeof(buffer) ? size : sizeof(buffer);
+		const int status = common_read_at(merge->file, buffer, n, place);
+
+		if (status)
+			return status;
+		fwrite_unlocked(buffer, 1, n, out);
+		place += n;
+		size -= n;
+	}
+	return 0;
+}
+
 /* Writes items of the first part up to horizon, or until second's turn; all its bytes in one call. */
-static void write_part(struct queue *queue, const struct queue *second, uint64_t horizon, FILE *out)
+static int write_part(const struct dump_flow_merge *merge, struct queue *queue, const struct queue *second,
+		      uint64_t horizon, FILE *out)
 {
 	struct part *part = queue->first;
 	const struct dump_flow_lines *lines = &part->lines;
@@ -207,9 +270,28 @@ static void write_part(struct queue *queue, const struct queue *second, uint64_t
 	do
 		part->at++;
 	while (part->at < lines->count && time_of(queue) < horizon && (!second || is_before(queue, second)));
-	end = part->at < lines->count ? lines->items[part->at].start : lines->text.size;
+	end = part->at < lines->count ? lines->items[part->at].start : part->size;
+	if (part->in_file)
+		return copy_from_file(merge, part->place + start, end - start, out);
 	if (end > start)
 		fwrite_unlocked(lines->text.data + start, 1, end - start, out);
+	return 0;
+}
+
+/* The queue's first part is written. The file starts again where nothing waits in it. */
+static void remove_part(struct dump_flow_merge *merge, struct queue *queue)
+{
+	struct part *part = queue->first;
+
+	queue->first = part->next;
+	if (!queue->first)
+		queue->last = NULL;
+	if (!part->in_file)
+		merge->held -= part->size;
+	else if (--merge->parts_in_file == 0)
+		merge->file_end = 0;
+	merge->give_back(merge->context, &part->lines.text);
+	free_part(part);
 }
 
 static void remove_queue(struct dump_flow_merge *merge, struct queue *queue)
@@ -219,20 +301,18 @@ static void remove_queue(struct dump_flow_merge *merge, struct queue *queue)
 		*at = at[1];
 }
 
-void dump_flow_merge_write(struct dump_flow_merge *merge, uint64_t horizon, FILE *out)
+int dump_flow_merge_write(struct dump_flow_merge *merge, uint64_t horizon, FILE *out)
 {
 	struct queue *queue, *second;
+	int status = 0;
 
-	while ((queue = find_earliest(merge, &second)) && time_of(queue) < horizon) {
-		struct part *part = queue->first;
-
-		write_part(queue, second, horizon, out);
-		if (part->at < part->lines.count)
+	while (status == 0 && (queue = find_earliest(merge, &second)) && time_of(queue) < horizon) {
+		status = write_part(merge, queue, second, horizon, out);
+		if (queue->first->at < queue->first->lines.count)
 			continue;
-		queue->first = part->next;
-		merge->give_back(merge->context, &part->lines.text);
-		free_part(part);
+		remove_part(merge, queue);
 		if (!queue->first)
 			remove_queue(merge, queue);
 	}
+	return status;
 }

@@ -35,7 +35,10 @@ void dump_flow_merge_free(struct dump_flow_merge *merge);
 
 /* Adds lines of a group behind what the group has; takes them over, also on failure. PTL_NO_MEMORY. */
 int dump_flow_merge_add(struct dump_flow_merge *merge, size_t group, struct dump_flow_lines *lines);
-/* Writes all lines before horizon in order of time; those of equal time in order of group. */
-void dump_flow_merge_write(struct dump_flow_merge *merge, uint64_t horizon, FILE *out);
+/*
+ * Writes all lines before horizon in order of time; those of equal time in order of group. What is much waits in a
+ * temporary file: PTL_SYSTEM and PTL_TRUNCATED where that cannot be read.
+ */
+int dump_flow_merge_write(struct dump_flow_merge *merge, uint64_t horizon, FILE *out);
 
 #endif

@@ -59,9 +59,11 @@ struct idle {
  * page of it would be cleared again, which takes longer than making the lines.
  */
 #define SPARES_MAX 64
+#define SPARE_BYTES_MAX (8 * TEXT_MAX)
 struct spares {
 	struct ptl_bytes texts[SPARES_MAX];
 	size_t count;
+	size_t bytes; /* of all */
 };
 
 struct view {
@@ -129,8 +131,10 @@ static struct ptl_bytes take_spare(struct view *view)
 	struct ptl_bytes text = {0};
 
 	pthread_mutex_lock(&view->lock);
-	if (spares->count)
+	if (spares->count) {
 		text = spares->texts[--spares->count];
+		spares->bytes -= text.capacity;
+	}
 	pthread_mutex_unlock(&view->lock);
 	text.size = 0;
 	return text;
@@ -142,7 +146,9 @@ static void return_spare(void *context, struct ptl_bytes *text)
 	struct spares *spares = &view->spares;
 
 	pthread_mutex_lock(&view->lock);
-	if (text->capacity && !text->failed && spares->count < SPARES_MAX) {
+	if (text->capacity && !text->failed && spares->count < SPARES_MAX &&
+	    spares->bytes + text->capacity <= SPARE_BYTES_MAX) {
+		spares->bytes += text->capacity;
 		spares->texts[spares->count++] = *text;
 		*text = (struct ptl_bytes){0};
 	}
@@ -170,16 +176,19 @@ static int set_time(const struct view *view, const struct flow_segment *segment,
 		      (time->earliest != part->head_time.earliest || time->latest != part->head_time.latest);
 	uint64_t before = part->head_time.time;
 
-	if (!later && !bounds)
-		return 0;
-	part->head.size = 0;
-	part->head_time = *time;
-	if (!later)
-		part->head_time.time = before;
-	view->run->format->head(view->print, segment, &part->head_time, &part->head);
-	if (part->head.failed)
-		return common_fail_memory("line", 0);
-	return (view->merge || view->run->events) && later ? dump_flow_lines_at(&part->lines, time->time) : 0;
+	if (later || bounds) {
+		part->head.size = 0;
+		part->head_time = *time;
+		if (!later)
+			part->head_time.time = before;
+		view->run->format->head(view->print, segment, &part->head_time, &part->head);
+		if (part->head.failed)
+			return common_fail_memory("line", 0);
+	}
+	/* Lines are written while the segment goes on: those that follow need a time, be it the same. */
+	return (view->merge || view->run->events) && (later || !part->lines.count)
+		       ? dump_flow_lines_at(&part->lines, part->head_time.time)
+		       : 0;
 }
 
 /* The time of the block at hand. */
@@ -370,13 +379,16 @@ static int consume(void *context, void *partial, const struct flow_segment *segm
 
 	if (!idle)
 		return common_fail_memory("lines", 0);
-	while (status == 0 && flow_batch_next(&cursor))
+	while (status == 0 && flow_batch_next(&cursor)) {
 		status = cursor.block ? take_block(view, segment, part, idle->writer, &cursor)
 				      : take_event(view, segment, part, idle->writer, cursor.event);
+		if (status == 0 && part->lines.text.size >= TEXT_MAX)
+			status = write_early(view, segment, part);
+	}
 	return_writer(view, idle);
 	if (status == 0 && part->lines.text.failed)
 		status = common_fail_memory("lines", part->lines.text.size);
-	return status == 0 ? write_early(view, segment, part) : status;
+	return status;
 }
 
 /* ---- writing, segments in order ------------------------------------------------------------------ */
@@ -506,9 +518,8 @@ static int write_early(struct view *view, const struct flow_segment *segment, st
 {
 	int status = 0;
 
-	if (view->merge || part->lines.text.size < TEXT_MAX)
-		return 0;
-	if (atomic_load_explicit(&view->turn, memory_order_acquire) != segment->index)
+	/* In order of time, the turn does not go by the index. */
+	if (view->merge || atomic_load_explicit(&view->turn, memory_order_acquire) != segment->index)
 		status = common_pipeline_await();
 	return status ? status : write_part(view, segment, part);
 }
@@ -523,7 +534,7 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 		group_of(view, segment->group)->last = part->last;
 	drop(view, part);
 	if (status == 0 && view->merge)
-		dump_flow_merge_write(view->merge, horizon, view->run->session->out);
+		status = dump_flow_merge_write(view->merge, horizon, view->run->session->out);
 	atomic_store_explicit(&view->turn, segment->index + 1, memory_order_release);
 	return status;
 }
@@ -557,7 +568,7 @@ int dump_flow_view_run(struct dump_flow_run *run, const struct flow_view_options
 	if (status == 0)
 		status = end_events(&view);
 	if (status == 0 && view.merge)
-		dump_flow_merge_write(view.merge, UINT64_MAX, run->session->out);
+		status = dump_flow_merge_write(view.merge, UINT64_MAX, run->session->out);
 	run->shown = view.headed;
 	dump_flow_merge_free(view.merge);
 	free_writers(&view);

@@ -282,8 +282,7 @@ static int make_jobs(struct run *run, unsigned threads)
 		job->first = at;
 		do
 			bytes += run->order[at++]->size;
-		while (at < count && at - job->first < JOB_SEGMENTS_MAX &&
-		       bytes + run->order[at]->size <= job_bytes);
+		while (at < count && at - job->first < JOB_SEGMENTS_MAX && bytes + run->order[at]->size <= job_bytes);
 		job->count = at - job->first;
 		left -= bytes;
 	}

@@ -54,7 +54,7 @@ static void write_up_to(struct dump_flow_merge *merge, uint64_t horizon, const c
 	struct sink sink = {0};
 
 	sink.file = open_memstream(&sink.data, &sink.size);
-	dump_flow_merge_write(merge, horizon, sink.file);
+	assert_int_equal(dump_flow_merge_write(merge, horizon, sink.file), 0);
 	fclose(sink.file);
 	assert_string_equal(sink.data, expected);
 	free(sink.data);
@@ -103,6 +103,40 @@ static void joins_short_lines(void **state)
 	assert_int_equal(given_back, LINES - 1);
 	write_up_to(merge, LINES, common_text_string(&expected));
 	common_bytes_free(&expected);
+	dump_flow_merge_free(merge);
+}
+
+/* More text than waits in memory: each part comes whole and in its order, and a second time when all was written. */
+static void waits_in_a_file(void **state)
+{
+	enum { PARTS = 100, SIZE = 1 << 20 };
+	unsigned given_back = 0;
+	struct dump_flow_merge *merge = dump_flow_merge_new(give_back, &given_back);
+
+	(void)state;
+	for (unsigned round = 0; round < 2; round++) {
+		struct sink sink = {0};
+
+		for (unsigned i = 0; i < PARTS; i++) {
+			struct dump_flow_lines lines = {0};
+
+			assert_int_equal(dump_flow_lines_at(&lines, i / 2), 0);
+			for (unsigned k = 0; k < SIZE; k++)
+				common_write_bytes(&lines.text, &(char){(char)('0' + i)}, 1);
+			assert_int_equal(dump_flow_merge_add(merge, i % 2, &lines), 0);
+		}
+		/* Many parts are in a file by now: they gave their memory back. */
+		assert_in_range(given_back - round * PARTS, PARTS / 4, PARTS / 2);
+		sink.file = open_memstream(&sink.data, &sink.size);
+		assert_int_equal(dump_flow_merge_write(merge, UINT64_MAX, sink.file), 0);
+		fclose(sink.file);
+		assert_int_equal(sink.size, (size_t)PARTS * SIZE);
+		for (size_t at = 0; at < sink.size; at++)
+			if (sink.data[at] != (char)('0' + at / SIZE))
+				fail_msg("byte %zu is %c", at, sink.data[at]);
+		free(sink.data);
+		given_back = (round + 1) * PARTS;
+	}
 	dump_flow_merge_free(merge);
 }
 
@@ -286,13 +320,10 @@ static void branches(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(merges),
-		cmocka_unit_test(joins_short_lines),
-		cmocka_unit_test(times_within_lines),
-		cmocka_unit_test(writes_again),
-		cmocka_unit_test(tells_code_apart),
-		cmocka_unit_test(forgets),
-		cmocka_unit_test(branches),
+		cmocka_unit_test(merges),          cmocka_unit_test(joins_short_lines),
+		cmocka_unit_test(waits_in_a_file), cmocka_unit_test(times_within_lines),
+		cmocka_unit_test(writes_again),    cmocka_unit_test(tells_code_apart),
+		cmocka_unit_test(forgets),         cmocka_unit_test(branches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
