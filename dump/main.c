@@ -4,10 +4,24 @@
 #include "dump/command/program.h"
 
 static const struct dump_command *const commands[] = {
-	&dump_command_info,    &dump_command_processes, &dump_command_images,  &dump_command_events,
-	&dump_command_packets, &dump_command_flow,      &dump_command_stats,   &dump_command_calls,
-	&dump_command_report,  &dump_command_graph,     &dump_command_latency, &dump_command_annotate,
-	&dump_command_diff,    &dump_command_lint,      &dump_command_verify,  NULL,
+	&dump_command_info,
+	&dump_command_processes,
+	&dump_command_images,
+	&dump_command_events,
+	&dump_command_packets,
+	&dump_command_flow,
+	&dump_command_stats,
+	&dump_command_calls,
+	&dump_command_report,
+	&dump_command_graph,
+	&dump_command_latency,
+	&dump_command_annotate,
+	&dump_command_diff,
+	&dump_command_lint,
+	&dump_command_verify,
+	/* Exports. */
+	&dump_command_flamegraph,
+	NULL,
 };
 
 static const char examples[] = "ptl-dump info build.ptl                        what this file is\n"

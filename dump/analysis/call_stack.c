@@ -456,7 +456,7 @@ static int take_other(const struct dump_fold *fold)
 	case DUMP_TRANSFER_GAP:
 		thread->lost = true;
 		thread->state = IN_GAP;
-		return 0;
+		return fold->observer->gap ? fold->observer->gap(fold->observer->context, thread) : 0;
 	case DUMP_TRANSFER_GO_ON:
 		status = take_go_on(fold);
 		thread->lost = false;

@@ -101,6 +101,8 @@ struct dump_call_observer {
 	int (*change)(void *context, struct dump_call_thread *thread);
 	/* The thread runs another program; all frames have ended. May be NULL. */
 	int (*exec)(void *context, struct dump_call_thread *thread);
+	/* Flow of the thread is missing from its time on. May be NULL. */
+	int (*gap)(void *context, struct dump_call_thread *thread);
 };
 
 struct dump_call_fold {

@@ -13,10 +13,10 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/signals.h"
+#include "dump/session/output.h"
 #include "format/reader/damage.h"
 #include "format/reader/trace_end.h"
 
-#define OUTPUT_BUFFER (256 << 10)
 #define DAMAGE_SHOWN 5
 
 const char *dump_bold(const struct dump_session *session)
@@ -43,59 +43,11 @@ static bool wants_color(const struct dump_options *options)
 {
 	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
 
-	if (options->json || options->color == DUMP_COLOR_NEVER)
+	if (options->json || options->output || options->color == DUMP_COLOR_NEVER)
 		return false;
 	if (options->color == DUMP_COLOR_ALWAYS)
 		return true;
 	return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0 && !(no_color && *no_color);
-}
-
-/* ---- output -------------------------------------------------------------------------------------- */
-
-/*
- * What is behind session->out. stdio alone would forget why a write failed. Returns what was written; 0 reports
- * a failure to stdio.
- */
-static ssize_t write_output(void *cookie, const char *data, size_t size)
-{
-	struct dump_session *session = cookie;
-	size_t done = 0;
-
-	while (done < size && !session->output_error) {
-		const ssize_t written = write(STDOUT_FILENO, data + done, size - done);
-
-		if (written >= 0)
-			done += (size_t)written;
-		else if (errno != EINTR)
-			session->output_error = errno;
-	}
-	return session->output_error ? 0 : (ssize_t)size;
-}
-
-/* NULL without memory. */
-static FILE *open_output(struct dump_session *session)
-{
-	FILE *out = fopencookie(session, "w", (cookie_io_functions_t){.write = write_output});
-
-	if (out)
-		setvbuf(out, NULL, _IOFBF, OUTPUT_BUFFER);
-	return out;
-}
-
-int dump_output_check(const struct dump_session *session)
-{
-	if (!session->output_error)
-		return 0;
-	if (session->output_error == EPIPE)
-		return common_fail(PTL_CANCELLED, "the reader of the output has gone");
-	errno = session->output_error;
-	return common_fail_errno("cannot write the output");
-}
-
-static int finish_output(struct dump_session *session)
-{
-	fflush(session->out);
-	return dump_output_check(session);
 }
 
 /* ---- the file ------------------------------------------------------------------------------------ */
@@ -208,9 +160,10 @@ static int conclude(const struct dump_command *command, struct dump_session *ses
 	int output_status;
 
 	common_progress_end();
+	session->failed = status < 0;
 	if (status < 0 && status != PTL_CANCELLED)
 		exit_status = common_message_failure(status);
-	output_status = finish_output(session);
+	output_status = dump_output_flush(session);
 	if (status == PTL_CANCELLED || output_status == PTL_CANCELLED)
 		return exit_status;
 	if (output_status < 0 && status >= 0)
@@ -219,6 +172,28 @@ static int conclude(const struct dump_command *command, struct dump_session *ses
 	    (exit_status == COMMON_EXIT_OK || exit_status == COMMON_EXIT_FINDING))
 		exit_status = COMMON_EXIT_INPUT;
 	return exit_status;
+}
+
+/* Runs the command on a trace and an output that are open. The exit status. */
+static int run_open(const struct dump_command *command, struct dump_session *session)
+{
+	struct dump_filter *filter = &session->options->filter;
+	int status;
+
+	common_json_start(&session->json_out, session->out);
+	status = dump_filter_resolve(filter, ptl_trace_machine(session->trace), format_trace_end(session->trace));
+	if (status == 0)
+		status = command->run(session);
+	return conclude(command, session, status);
+}
+
+/* A file is kept where the work was done, though some of the trace could not be read. */
+static int close_output(struct dump_session *session, int exit_status)
+{
+	const bool keep = !session->failed && !session->output->error;
+	const int status = dump_output_close(session, keep);
+
+	return status < 0 ? common_message_failure(status) : exit_status;
 }
 
 static int run(const struct dump_command *command, struct dump_options *options, char **operands, size_t count)
@@ -232,26 +207,22 @@ static int run(const struct dump_command *command, struct dump_options *options,
 		.more_count = count - first - 1,
 		.operand = command->operand ? operands[0] : NULL,
 		.color = wants_color(options),
-		.progress = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO) && !options->quiet,
+		.failed = true,
+		.progress = isatty(STDERR_FILENO) && (options->output || !isatty(STDOUT_FILENO)) && !options->quiet,
 	};
+	struct dump_output output;
 	int status = dump_session_open(&session);
 
 	if (status < 0)
 		return common_exit_of(status);
 	/* A reader that goes away is noticed by write(2), so that we can end in our own way. */
 	common_signal_ignore(SIGPIPE, NULL);
-	session.out = open_output(&session);
-	if (session.out) {
-		common_json_start(&session.json_out, session.out);
-		status = dump_filter_resolve(&options->filter, ptl_trace_machine(session.trace),
-					     format_trace_end(session.trace));
-		if (status == 0)
-			status = command->run(&session);
-		status = conclude(command, &session, status);
-		fclose(session.out);
-	} else {
-		status = common_message_failure(common_fail_memory("output", OUTPUT_BUFFER));
-	}
+	status = dump_output_open(&session, &output);
+	if (status == 0)
+		status = run_open(command, &session);
+	else
+		status = common_message_failure(status);
+	status = close_output(&session, status);
 	ptl_close(session.trace);
 	return status;
 }

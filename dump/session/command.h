@@ -31,9 +31,14 @@ struct dump_options {
 	unsigned jobs;                          /* 0: one per CPU */
 	const struct flow_engine_class *engine; /* NULL: the default */
 	bool no_demangle;
+	const char *output; /* of -o; NULL: standard output */
+	bool force;         /* an output that exists is replaced */
 };
 
-/* Groups of shared options; --json, --color, --no-color, --quiet and --ignore-index are always there. */
+/*
+ * Groups of shared options; --quiet, --ignore-index and --max-expansion are always there, and so are --json, --color and
+ * --no-color but for exports.
+ */
 enum dump_takes {
 	DUMP_TAKES_PROCESS = 1, /* --pid --process --tid */
 	DUMP_TAKES_CPU = 2,     /* --cpu */
@@ -41,6 +46,7 @@ enum dump_takes {
 	DUMP_TAKES_IMAGE = 8,   /* --image */
 	DUMP_TAKES_DECODE = 16, /* -j --engine */
 	DUMP_TAKES_NAMES = 32,  /* --demangle --no-demangle */
+	DUMP_TAKES_OUTPUT = 64, /* -o --force: of exports, whose format is another program's */
 };
 
 /*
@@ -55,8 +61,9 @@ struct dump_session {
 	const char *operand; /* what the command asked for before it; NULL */
 	char **more;         /* the FILEs behind it, of a command that takes many */
 	size_t more_count;
-	FILE *out;                   /* standard output with a large buffer; one thread at a time writes to it */
-	int output_error;            /* errno of the first write that failed; 0 */
+	struct dump_output *output;  /* dump/session/output.h */
+	FILE *out;                   /* with a large buffer; one thread at a time writes to it */
+	bool failed;                 /* the command did not do its work: its output is not kept */
 	struct common_json json_out; /* started on out; common_json_line after each record of a list */
 	bool color;                  /* out takes escape sequences; never true together with json */
 	bool progress; /* stderr is a terminal and out is not: common_progress() disturbs no other output */
@@ -104,7 +111,7 @@ int dump_session_open(struct dump_session *session);
 bool dump_session_close(struct dump_session *session);
 
 /* The tables of shared options that go with takes: for dump_command_main alone. */
-#define DUMP_TABLES_MAX 9
+#define DUMP_TABLES_MAX 11
 struct dump_tables {
 	const struct common_option *tables[DUMP_TABLES_MAX + 1]; /* NULL-ended */
 	const char *engine_names[16];                            /* NULL-ended; what --engine takes */
@@ -117,6 +124,13 @@ void dump_options_tables(const struct dump_command *command, struct dump_tables 
  * program then ends quietly, with COMMON_EXIT_OK); PTL_SYSTEM for any other failed write. Cheap.
  */
 int dump_output_check(const struct dump_session *session);
+/* Whether it goes to a terminal. */
+bool dump_output_is_terminal(const struct dump_session *session);
+/*
+ * The name that the file of -o has until it is complete, for a library that opens what it writes by itself; NULL where the
+ * output is no file of ours: standard output, a pipe, a device.
+ */
+const char *dump_output_file(const struct dump_session *session);
 
 /* SGR sequences where session->color, "" elsewhere; style ends with dump_plain(). */
 const char *dump_bold(const struct dump_session *session);

@@ -69,13 +69,28 @@ static const struct common_option name_options[] = {
 	{NULL},
 };
 
-static const struct common_option output_options[] = {
+static const struct common_option output_heading[] = {
 	{"", 0, NULL, "Output:"},
+	{NULL},
+};
+
+static const struct common_option file_options[] = {
+	{"output", 'o', "FILE", "Writes to FILE, which appears when it is complete (default: standard output).",
+	 COMMON_PATH(struct dump_options, output)},
+	{"force", 'f', NULL, "Replaces FILE if it exists.", COMMON_FLAG(struct dump_options, force)},
+	{NULL},
+};
+
+static const struct common_option text_options[] = {
 	{"json", 0, NULL, "Prints JSON: one object, or one a line for lists.", COMMON_FLAG(struct dump_options, json)},
 	{"color", 0, "WHEN", "Uses colour; auto: on a terminal.",
 	 COMMON_CHOICE(struct dump_options, color, color_words)},
 	{"no-color", 0, NULL, "The same as --color never.",
 	 COMMON_CONSTANT(struct dump_options, color, DUMP_COLOR_NEVER)},
+	{NULL},
+};
+
+static const struct common_option output_options[] = {
 	{"quiet", 'q', NULL, "No progress and no notes.", COMMON_FLAG(struct dump_options, quiet)},
 	{"ignore-index", 0, NULL, "Reads the file as if its index were not there.",
 	 COMMON_FLAG(struct dump_options, ignore_index)},
@@ -117,6 +132,8 @@ void dump_options_tables(const struct dump_command *command, struct dump_tables 
 		tables->decode[2].choices = tables->engine_names;
 		*next++ = tables->decode;
 	}
+	*next++ = output_heading;
+	*next++ = command->takes & DUMP_TAKES_OUTPUT ? file_options : text_options;
 	*next++ = output_options;
 	if (command->takes & DUMP_TAKES_NAMES)
 		*next++ = name_options;

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where the output of a command goes. */
+#include "dump/session/output.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/interrupt.h"
+
+/*
+ * stdio alone would forget why a write failed. Returns what was written; 0 reports a failure to stdio.
+ */
+static ssize_t write_output(void *cookie, const char *data, size_t size)
+{
+	struct dump_output *output = cookie;
+	size_t done = 0;
+
+	while (done < size && !output->error) {
+		const ssize_t written = write(output->fd, data + done, size - done);
+
+		if (written >= 0)
+			done += (size_t)written;
+		else if (errno != EINTR)
+			output->error = errno;
+	}
+	return output->error ? 0 : (ssize_t)size;
+}
+
+/* In a signal's handler: an interrupted export leaves nothing behind, however long the walk still is. */
+static void remove_unfinished(void *context)
+{
+	const struct dump_output *output = context;
+
+	if (output->file.temporary)
+		(void)unlink(output->file.temporary);
+	common_interrupt_die();
+}
+
+static int refuse_input(const struct dump_session *session, const struct stat *target, const char *input)
+{
+	struct stat info;
+
+	if (stat(input, &info) == 0 && info.st_dev == target->st_dev && info.st_ino == target->st_ino)
+		return common_fail(PTL_MISUSE, "%s is the trace itself: -o has to name another file",
+				   session->options->output);
+	return 0;
+}
+
+/* An output that is one of the traces would take the place of what it is made of. */
+static int refuse_inputs(const struct dump_session *session)
+{
+	struct stat target;
+	int status;
+
+	if (stat(session->options->output, &target) < 0 || !S_ISREG(target.st_mode))
+		return 0;
+	status = refuse_input(session, &target, session->path);
+	for (size_t i = 0; status == 0 && i < session->more_count; i++)
+		status = refuse_input(session, &target, session->more[i]);
+	return status;
+}
+
+static int open_file(struct dump_session *session, struct dump_output *output)
+{
+	int status = refuse_inputs(session);
+
+	if (status == 0)
+		status = common_output_open(&output->file, session->options->output, session->options->force);
+	if (status < 0)
+		return status;
+	output->to_file = true;
+	output->fd = output->file.fd;
+	common_interrupt_catch(remove_unfinished, output);
+	return 0;
+}
+
+int dump_output_open(struct dump_session *session, struct dump_output *output)
+{
+	int status = 0;
+
+	*output = (struct dump_output){.fd = STDOUT_FILENO, .file.fd = -1};
+	session->output = output;
+	if (session->options->output && strcmp(session->options->output, "-") != 0)
+		status = open_file(session, output);
+	if (status < 0)
+		return status;
+	output->stream = fopencookie(output, "w", (cookie_io_functions_t){.write = write_output});
+	if (!output->stream)
+		return common_fail_memory("output", DUMP_OUTPUT_BUFFER);
+	setvbuf(output->stream, NULL, _IOFBF, DUMP_OUTPUT_BUFFER);
+	session->out = output->stream;
+	return 0;
+}
+
+int dump_output_check(const struct dump_session *session)
+{
+	const int error = session->output->error;
+
+	if (!error)
+		return 0;
+	if (error == EPIPE)
+		return common_fail(PTL_CANCELLED, "the reader of the output has gone");
+	errno = error;
+	return session->output->to_file ? common_fail_errno("cannot write %s", session->options->output)
+					: common_fail_errno("cannot write the output");
+}
+
+int dump_output_flush(struct dump_session *session)
+{
+	fflush(session->output->stream);
+	return dump_output_check(session);
+}
+
+int dump_output_close(struct dump_session *session, bool keep)
+{
+	struct dump_output *output = session->output;
+	int status = 0;
+
+	if (output->stream)
+		fclose(output->stream);
+	common_interrupt_forget();
+	if (!output->to_file)
+		return 0;
+	if (keep)
+		status = common_output_commit(&output->file);
+	else
+		common_output_abandon(&output->file);
+	return status;
+}
+
+bool dump_output_is_terminal(const struct dump_session *session)
+{
+	return !session->output->to_file && isatty(STDOUT_FILENO);
+}
+
+const char *dump_output_file(const struct dump_session *session)
+{
+	return session->output->file.temporary;
+}
