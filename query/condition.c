@@ -204,9 +204,9 @@ static bool read_number(struct query_condition *condition)
 		condition->number = strtoull(text, &end, 0);
 	if (!*end && !errno && strncmp(digits, "00", 2) != 0)
 		return true;
-	condition->is_real = true;
 	condition->real = strtod(text, &end);
-	return !*end;
+	condition->is_real = !*end;
+	return condition->is_real;
 }
 
 static bool take_value(const struct query_parser *parser, const char **at, struct query_condition *condition,
@@ -368,6 +368,23 @@ int query_parse_condition(const char *name, const char *text, struct common_aren
 	if (!status && parser.token.kind != QUERY_TOKEN_END)
 		status = query_expected(&parser, "&&, and, or, an operator or the end");
 	return status < 0 ? status : check_truth(&parser, *expr);
+}
+
+int query_join(struct common_arena *arena, struct query_expr **all, struct query_expr *expr)
+{
+	struct query_expr *both;
+
+	if (!*all) {
+		*all = expr;
+		return 0;
+	}
+	both = common_arena_zeroed(arena, sizeof(*both));
+	if (!both)
+		return PTL_NO_MEMORY;
+	*both = (struct query_expr){.op = QUERY_AND, .argument = {*all, expr}};
+	both->depth = ((*all)->depth > expr->depth ? (*all)->depth : expr->depth) + 1;
+	*all = both;
+	return both->depth <= QUERY_CHAIN_MAX ? 0 : common_fail(PTL_MISUSE, "more than %u conditions", QUERY_CHAIN_MAX);
 }
 
 /* ---- comparison ---------------------------------------------------------------------------------- */

@@ -13,24 +13,6 @@
 
 /* ---- what is asked ------------------------------------------------------------------------------- */
 
-/* Both have to hold. */
-static int join(struct dump_query *query, struct query_expr *expr)
-{
-	struct query_expr *both;
-
-	if (!query->expr) {
-		query->expr = expr;
-		return 0;
-	}
-	both = common_arena_zeroed(&query->arena, sizeof(*both));
-	if (!both)
-		return PTL_NO_MEMORY;
-	*both = (struct query_expr){.op = QUERY_AND, .argument = {query->expr, expr}};
-	both->depth = (query->expr->depth > expr->depth ? query->expr->depth : expr->depth) + 1;
-	query->expr = both;
-	return both->depth <= QUERY_CHAIN_MAX ? 0 : common_fail(PTL_MISUSE, "more than %u conditions", QUERY_CHAIN_MAX);
-}
-
 int dump_query_add(struct dump_query *query, const char *text)
 {
 	struct query_expr *expr = NULL;
@@ -41,7 +23,7 @@ int dump_query_add(struct dump_query *query, const char *text)
 		snprintf(cause, sizeof(cause), "%s", ptl_error_text());
 		return common_fail(PTL_MISUSE, "%s", cause);
 	}
-	return status < 0 ? status : join(query, expr);
+	return status < 0 ? status : query_join(&query->arena, &query->expr, expr);
 }
 
 void dump_query_free(struct dump_query *query)

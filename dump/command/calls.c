@@ -19,6 +19,7 @@ struct calls_options {
 	uint64_t tail;
 	bool no_folding;
 	bool events;
+	struct common_string_list where;
 };
 
 static const struct common_option own_options[] = {
@@ -37,6 +38,12 @@ static const struct common_option own_options[] = {
 	 COMMON_DURATION(struct calls_options, min_time, 0)},
 	{"min-instructions", 0, "N", "Only calls that executed as many instructions.",
 	 COMMON_NUMBER(struct calls_options, min_instructions, 0, UINT64_MAX)},
+	{"where", 'w', "EXPRESSION",
+	 "Only calls of which it is true, such as 'duration > 1ms and image ~ libz*': of function, image, path, "
+	 "address, "
+	 "time, duration, self, instructions, self_instructions, calls, repeats, depth, stack, marks, cpu, pid, tid, "
+	 "process.",
+	 COMMON_STRINGS(struct calls_options, where, UINT64_MAX)},
 	{"no-fold", 0, NULL, "A line for each call, though calls are alike.",
 	 COMMON_FLAG(struct calls_options, no_folding)},
 	{"events", 0, NULL, "Events of programs and the kernel too, each in its place by time.",
@@ -87,8 +94,11 @@ static int check_names(const struct dump_call_session *calls, const struct calls
 	return status;
 }
 
-static int show_calls(struct dump_call_session *calls, const struct calls_options *options)
+static int show_calls(struct dump_call_session *calls, const struct calls_options *options,
+		      const struct query_row *query)
 {
+	struct dump_calls_row row = {.calls = calls};
+	struct query_row_asker where = {.query = query, .get = dump_calls_field, .context = &row};
 	static const struct dump_flow_format event_format = {.head = event_head};
 	const struct dump_flow_print event_print = {
 		.timeline = calls->timeline,
@@ -104,13 +114,15 @@ static int show_calls(struct dump_call_session *calls, const struct calls_option
 				.until = options->until,
 				.tail = options->tail,
 				.max_depth = options->depth,
+				.where = query->expr ? &where : NULL,
 			},
 	};
 	/* Where single functions are looked for, they may lie deeper than what is shown of them. */
 	struct dump_call_tree tree = {
 		.min_time = options->min_time,
 		.min_instructions = options->min_instructions,
-		.max_depth = options->function || options->shared.filter.images.count ? 0 : options->depth,
+		.max_depth = options->function || query->expr || options->shared.filter.images.count ? 0
+												     : options->depth,
 		.no_folding = options->no_folding,
 		.events = options->events ? take_lines : NULL,
 		.show = show,
@@ -129,28 +141,42 @@ static int show_calls(struct dump_call_session *calls, const struct calls_option
 	dump_call_tree_free(&tree);
 	dump_calls_print_free(&run.print);
 	dump_flow_events_close(run.events);
+	query_row_asker_end(&where);
+	common_bytes_free(&row.text);
 	return status;
 }
 
 static int run(struct dump_session *session)
 {
-	struct dump_call_session calls;
+	const struct calls_options *options = (const struct calls_options *)session->options;
+	struct dump_call_session calls = {0};
+	struct query_row where = {0};
 	bool *wanted = NULL;
-	int status = dump_call_session_open(&calls, session);
+	int status = query_row_make(&where, dump_calls_fields, &options->where);
+
+	if (status == 0)
+		status = dump_call_session_open(&calls, session);
 
 	/* Says where --image means none. */
 	if (status == 0)
 		status = dump_session_images(session, calls.timeline, &wanted);
 	free(wanted);
 	if (status == 0)
-		status = show_calls(&calls, (const struct calls_options *)session->options);
+		status = show_calls(&calls, options, &where);
+	query_row_free(&where);
 	dump_call_session_close(&calls);
 	return status;
+}
+
+static void free_options(struct dump_options *options)
+{
+	common_string_list_free(&((struct calls_options *)options)->where);
 }
 
 static const char examples[] = "ptl-dump calls build.ptl | less\n"
 			       "ptl-dump calls --depth 3 --min-time 1ms build.ptl    where time went, from above\n"
 			       "ptl-dump calls --function 'deflate*' a.ptl           what these functions call\n"
+			       "ptl-dump calls --where 'self > 1ms or marks ~ *unwound*' a.ptl\n"
 			       "ptl-dump calls --tail 40 crash.ptl                   what came before the end\n"
 			       "ptl-dump calls --json a.ptl | jq -r 'select(.depth==0).function'";
 
@@ -166,4 +192,5 @@ const struct dump_command dump_command_calls = {
 	.options = own_options,
 	.options_size = sizeof(struct calls_options),
 	.run = run,
+	.free_options = free_options,
 };

@@ -88,18 +88,6 @@ void dump_calls_print_free(struct dump_calls_print *print)
 	common_bytes_free(&print->text);
 }
 
-/* ---- marks --------------------------------------------------------------------------------------- */
-
-static const struct {
-	unsigned flag;
-	const char *word;
-} marks[] = {
-	{DUMP_CALL_TAIL, "tail-call"},     {DUMP_CALL_SIGNAL, "signal"},         {DUMP_CALL_KERNEL, "kernel"},
-	{DUMP_CALL_OUTSIDE, "not-traced"}, {DUMP_CALL_STACK, "new-stack"},       {DUMP_CALL_INFERRED, "inferred"},
-	{DUMP_CALL_UNWOUND, "unwound"},    {DUMP_CALL_UNFINISHED, "unfinished"}, {DUMP_CALL_LOST, "lost"},
-};
-#define MARK_COUNT (sizeof(marks) / sizeof(marks[0]))
-
 /* ---- text ---------------------------------------------------------------------------------------- */
 
 static void heading(struct pass *pass)
@@ -117,13 +105,7 @@ static void heading(struct pass *pass)
 	if (thread->cpu != PTL_NO_CPU && thread->tid == PTL_NO_ID)
 		common_text_format(text, "cpu %u  ", thread->cpu);
 	if (thread->pid != PTL_NO_ID) {
-		const char *name = thread->process == FLOW_NONE
-					   ? ""
-					   : common_base_name(thread->program
-								      ? thread->program->path
-								      : flow_timeline_process(print->calls->timeline,
-											      thread->process)
-										->name);
+		const char *name = dump_calls_program(print->calls, thread);
 
 		common_text_safe(text, *name ? name : "process");
 		common_text_format(text, " (%u)", thread->pid);
@@ -191,12 +173,12 @@ static void add_marks(const struct dump_session *session, unsigned flags, struct
 {
 	bool any = false;
 
-	for (size_t i = 0; i < MARK_COUNT; i++) {
-		if (!(flags & marks[i].flag))
+	for (size_t i = 0; i < DUMP_CALLS_MARKS; i++) {
+		if (!(flags & dump_calls_marks[i].flag))
 			continue;
 		common_text_add(text, any ? ", " : dump_dim(session));
 		common_text_add(text, any ? "" : "  [");
-		common_text_add(text, marks[i].word);
+		common_text_add(text, dump_calls_marks[i].word);
 		any = true;
 	}
 	if (any) {
@@ -316,9 +298,9 @@ static void json_call(struct pass *pass, const struct dump_call_record *record, 
 	if (record->stack)
 		common_json_u64(json, "stack", record->stack);
 	common_json_array(json, "marks");
-	for (size_t i = 0; i < MARK_COUNT; i++)
-		if (record->flags & marks[i].flag)
-			common_json_string(json, NULL, marks[i].word);
+	for (size_t i = 0; i < DUMP_CALLS_MARKS; i++)
+		if (record->flags & dump_calls_marks[i].flag)
+			common_json_string(json, NULL, dump_calls_marks[i].word);
 	common_json_array_end(json);
 	common_json_object_end(json);
 	common_json_line(json);
@@ -376,6 +358,22 @@ static void put_call(struct pass *pass, const struct dump_call_record *record, c
 		text_call(pass, record, name, shown, image);
 }
 
+static bool is_asked_for(struct pass *pass, const struct dump_call_record *record, const struct dump_shown_name *name,
+			 size_t level)
+{
+	struct query_row_asker *where = pass->print->where;
+	struct dump_calls_row *row;
+
+	if (!where)
+		return true;
+	row = where->context;
+	row->thread = pass->thread;
+	row->record = record;
+	row->name = name->text;
+	row->level = level;
+	return query_row_matches(where);
+}
+
 /* Whether a call is one of those that are shown, by name. */
 static bool is_visible(struct pass *pass, const struct dump_call_record *record, const struct dump_shown_name *name,
 		       size_t level, size_t above)
@@ -390,7 +388,7 @@ static bool is_visible(struct pass *pass, const struct dump_call_record *record,
 		pass->inside = level + 1;
 		pass->root = above;
 	}
-	return name->wanted && !record->hidden;
+	return name->wanted && !record->hidden && is_asked_for(pass, record, name, level);
 }
 
 /* quiet: the call comes before what is shown, and is only the way to it. */

@@ -5,6 +5,7 @@
 
 #include "dump/analysis/call_session.h"
 #include "dump/analysis/call_tree.h"
+#include "query/row.h"
 
 #define DUMP_CALLS_TIME_WIDTH 16 /* of the column of times, with what follows it */
 
@@ -14,8 +15,9 @@ struct dump_calls_print {
 	const char *function; /* patterns; NULL: not asked for */
 	const char *from;
 	const char *until;
-	uint64_t tail;      /* how many calls at the end; 0: all */
-	uint64_t max_depth; /* 0: all */
+	uint64_t tail;                 /* how many calls at the end; 0: all */
+	uint64_t max_depth;            /* 0: all */
+	struct query_row_asker *where; /* its get is dump_calls_field; NULL: nothing is asked */
 
 	struct dump_shown_name *names; /* by function; owned from here on */
 	size_t name_count;
@@ -24,6 +26,29 @@ struct dump_calls_print {
 	struct ptl_bytes text;
 	bool any; /* a heading was written */
 };
+
+/* What --where may ask of a call. */
+extern const struct query_row_field dump_calls_fields[];
+struct dump_calls_row {
+	const struct dump_call_session *calls;
+	const struct dump_call_thread *thread;
+	const struct dump_call_record *record;
+	const char *name; /* as it is shown */
+	size_t level;
+	struct ptl_bytes text;
+};
+/* context is a struct dump_calls_row. */
+void dump_calls_field(void *context, unsigned field, struct query_value *value);
+
+/* What was inferred, and so on; its flag is one of DUMP_CALL_*. */
+struct dump_calls_mark {
+	unsigned flag;
+	const char *word;
+};
+#define DUMP_CALLS_MARKS 9
+extern const struct dump_calls_mark dump_calls_marks[DUMP_CALLS_MARKS];
+/* The program that a thread ran; "" where it is not known. */
+const char *dump_calls_program(const struct dump_call_session *calls, const struct dump_call_thread *thread);
 
 int dump_calls_print(struct dump_calls_print *print, const struct dump_call_tree *tree,
 		     const struct dump_call_thread *thread);

@@ -18,6 +18,7 @@ struct flow_options {
 	bool source;
 	bool bounds;
 	bool events;
+	struct common_string_list where;
 };
 
 static const char *const level_names[] = {
@@ -33,6 +34,10 @@ static const struct common_option own_options[] = {
 	 COMMON_CHOICE(struct flow_options, level, level_names)},
 	{"merge", 'm', NULL, "All threads in one order of time, not one after the other.",
 	 COMMON_FLAG(struct flow_options, merge)},
+	{"where", 'w', "EXPRESSION",
+	 "Only blocks of which it is true, such as 'image ~ libz* and branch == call', and gaps: of function, offset, "
+	 "image, path, address, ip, instructions, size, branch, time, cpu, pid, tid, process.",
+	 COMMON_STRINGS(struct flow_options, where, UINT64_MAX)},
 	{"source", 's', NULL,
 	 "Adds source lines, from debug information in the trace or in files on disk that have the "
 	 "right build id.",
@@ -96,7 +101,8 @@ static size_t find_thread_width(const struct flow_timeline *timeline)
 	return widest;
 }
 
-static int show_flow(struct dump_session *session, struct dump_flow_print *print, const bool *images_wanted)
+static int show_flow(struct dump_session *session, struct dump_flow_print *print, const bool *images_wanted,
+		     const struct query_row *where)
 {
 	const struct flow_options *options = (const struct flow_options *)session->options;
 	struct flow_view_options view_options = dump_session_view_options(session);
@@ -105,6 +111,7 @@ static int show_flow(struct dump_session *session, struct dump_flow_print *print
 		.print = print,
 		.format = options->shared.json ? &dump_flow_json : &dump_flow_text,
 		.images_wanted = images_wanted,
+		.where = where,
 	};
 	int status = flow_symbols_open(session->trace, print->timeline, !options->shared.no_demangle, &print->symbols);
 
@@ -145,6 +152,7 @@ static int run(struct dump_session *session)
 		.plain = dump_plain(session),
 	};
 	struct flow_timeline *timeline = NULL;
+	struct query_row where = {0};
 	bool *wanted = NULL;
 	int status;
 
@@ -152,22 +160,33 @@ static int run(struct dump_session *session)
 	if (options->bounds && options->shared.engine && options->shared.engine != &flow_engine_native)
 		return common_fail(PTL_MISUSE, "--bounds needs the native engine: %s does not tell how exact times are",
 				   options->shared.engine->name);
-	status = dump_session_timeline(session, &timeline);
-	if (status < 0)
+	status = query_row_make(&where, dump_flow_fields, &options->where);
+	if (status == 0)
+		status = dump_session_timeline(session, &timeline);
+	if (status < 0) {
+		query_row_free(&where);
 		return status;
+	}
 	print.timeline = timeline;
 	print.thread_width = options->merge ? find_thread_width(timeline) : 0;
 	status = dump_session_images(session, timeline, &wanted);
 	if (status == 0)
-		status = show_flow(session, &print, wanted);
+		status = show_flow(session, &print, wanted, &where);
 	free(wanted);
+	query_row_free(&where);
 	flow_timeline_free(timeline);
 	return status;
+}
+
+static void free_options(struct dump_options *options)
+{
+	common_string_list_free(&((struct flow_options *)options)->where);
 }
 
 static const char examples[] = "ptl-dump flow --pid 4711 build.ptl             blocks of one process\n"
 			       "ptl-dump flow -l insn --time 10ms..10.1ms a.ptl\n"
 			       "ptl-dump flow -l branch --image 'libz.so*' a.ptl\n"
+			       "ptl-dump flow --where 'function == main and branch == call' a.ptl\n"
 			       "ptl-dump flow --merge --source a.ptl | less\n"
 			       "ptl-dump flow --json a.ptl | jq -r 'select(.type==\"gap\")'";
 
@@ -182,4 +201,5 @@ const struct dump_command dump_command_flow = {
 	.options = own_options,
 	.options_size = sizeof(struct flow_options),
 	.run = run,
+	.free_options = free_options,
 };

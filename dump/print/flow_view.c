@@ -19,6 +19,7 @@
 /* A block whose branch leads to what comes next in the flow. For lines of branches alone. */
 struct pending {
 	bool valid;
+	bool wanted; /* the block is */
 	struct dump_flow_place from;
 	uint8_t branch;
 	uint64_t next_ip; /* behind the branch */
@@ -52,6 +53,7 @@ struct group {
 struct idle {
 	struct idle *next;
 	struct dump_flow_writer *writer;
+	struct dump_flow_where *where; /* NULL: nothing is asked */
 };
 
 /*
@@ -84,6 +86,18 @@ struct view {
 
 /* ---- writers ------------------------------------------------------------------------------------- */
 
+static bool asks(const struct view *view)
+{
+	return view->run->where && view->run->where->expr;
+}
+
+static void free_writer(struct idle *idle)
+{
+	dump_flow_writer_free(idle->writer);
+	dump_flow_where_free(idle->where);
+	free(idle);
+}
+
 static struct idle *take_writer(struct view *view)
 {
 	struct idle *idle;
@@ -96,11 +110,14 @@ static struct idle *take_writer(struct view *view)
 	if (idle)
 		return idle;
 	idle = calloc(1, sizeof(*idle));
-	if (idle)
-		idle->writer = dump_flow_writer_new(view->print, view->run->format);
-	if (idle && idle->writer)
+	if (!idle)
+		return NULL;
+	idle->writer = dump_flow_writer_new(view->print, view->run->format);
+	if (asks(view))
+		idle->where = dump_flow_where_new(view->print, view->run->where);
+	if (idle->writer && (idle->where || !asks(view)))
 		return idle;
-	free(idle);
+	free_writer(idle);
 	return NULL;
 }
 
@@ -117,8 +134,7 @@ static void free_writers(struct view *view)
 	while (view->idle) {
 		struct idle *next = view->idle->next;
 
-		dump_flow_writer_free(view->idle->writer);
-		free(view->idle);
+		free_writer(view->idle);
 		view->idle = next;
 	}
 }
@@ -249,7 +265,7 @@ static int write_branch(const struct view *view, const struct flow_segment *segm
 	};
 	int status;
 
-	if (!pending->valid || !is_taken(pending, landing) ||
+	if (!pending->valid || !pending->wanted || !is_taken(pending, landing) ||
 	    !(is_wanted(view, branch.from.image) || (branch.has_to && is_wanted(view, branch.to.image))))
 		return 0;
 	status = set_time(view, segment, part, &pending->time);
@@ -312,8 +328,14 @@ static void drop(void *context, void *partial)
 	free(part);
 }
 
+static bool is_asked_for(struct dump_flow_where *where, const struct flow_segment *segment,
+			 const struct flow_batch_cursor *cursor)
+{
+	return !where || dump_flow_where_wants(where, segment, cursor->block, cursor->time);
+}
+
 static int take_block(const struct view *view, const struct flow_segment *segment, struct part *part,
-		      struct dump_flow_writer *writer, const struct flow_batch_cursor *cursor)
+		      const struct idle *idle, const struct flow_batch_cursor *cursor)
 {
 	const struct flow_block *block = cursor->block;
 	struct dump_flow_time time;
@@ -322,21 +344,22 @@ static int take_block(const struct view *view, const struct flow_segment *segmen
 	if (view->print->level == DUMP_FLOW_BRANCH) {
 		const struct landing landing = {true, true, true, {block->ip, block->image}};
 
-		status = land(view, segment, part, writer, &landing);
+		status = land(view, segment, part, idle->writer, &landing);
 		if (block->branch != FLOW_BRANCH_NONE)
 			part->last = (struct pending){true,
+						      is_asked_for(idle->where, segment, cursor),
 						      {block->last_ip, block->image},
 						      block->branch,
 						      block->ip + block->size,
 						      time_of(cursor)};
 		return status;
 	}
-	if (!is_wanted(view, block->image))
+	if (!is_wanted(view, block->image) || !is_asked_for(idle->where, segment, cursor))
 		return 0;
 	time = time_of(cursor);
 	status = set_time(view, segment, part, &time);
 	if (status == 0)
-		dump_flow_write_block(writer, &part->head, block, &part->lines.text);
+		dump_flow_write_block(idle->writer, &part->head, block, &part->lines.text);
 	return status;
 }
 
@@ -357,7 +380,8 @@ static int take_event(const struct view *view, const struct flow_segment *segmen
 	if (event->flags & FLOW_EVENT_HAS_TO)
 		to = find_place(view, segment, event->time, event->to);
 	/* Gaps are shown whatever is asked for: what is missing may be what is wanted. */
-	if (status < 0 || (event->kind != FLOW_GAP && !is_wanted(view, from.image) && !is_wanted(view, to.image)))
+	if (status < 0 ||
+	    (event->kind != FLOW_GAP && (asks(view) || (!is_wanted(view, from.image) && !is_wanted(view, to.image)))))
 		return status;
 	status = set_time(view, segment, part, &time);
 	if (status < 0)
@@ -380,7 +404,7 @@ static int consume(void *context, void *partial, const struct flow_segment *segm
 	if (!idle)
 		return common_fail_memory("lines", 0);
 	while (status == 0 && flow_batch_next(&cursor)) {
-		status = cursor.block ? take_block(view, segment, part, idle->writer, &cursor)
+		status = cursor.block ? take_block(view, segment, part, idle, &cursor)
 				      : take_event(view, segment, part, idle->writer, cursor.event);
 		if (status == 0 && part->lines.text.size >= TEXT_MAX)
 			status = write_early(view, segment, part);

@@ -6,6 +6,7 @@
 #include "dump/session/command.h"
 #include "dump/print/flow.h"
 #include "dump/print/flow_events.h"
+#include "dump/print/flow_where.h"
 #include "flow/view/view.h"
 
 /* What is shown; `shown` is set where there was anything. */
@@ -15,6 +16,7 @@ struct dump_flow_run {
 	const struct dump_flow_format *format;
 	/* For each image of the timeline whether its code is shown; NULL: all. */
 	const bool *images_wanted;
+	const struct query_row *where;   /* what is asked of blocks */
 	struct dump_flow_events *events; /* shown between blocks; NULL: none are */
 	bool shown;
 };

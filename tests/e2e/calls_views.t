@@ -185,6 +185,55 @@ check("--from and --until", between == thread[first:last], len(between), last - 
 tail = calls_of("--no-fold", "--tail", "5", "--tid", str(every[0]["tid"]), "calls.ptl")
 check("--tail shows the last lines and what they lie in", tail[-5:] == thread[-5:] and len(tail) < 40 and
       tail[0]["depth"] == 0, len(tail))
+
+
+def asked(expression):
+    return calls_of("--no-fold", "--where", expression, "calls.ptl")
+
+
+def no_depth(lines):
+    return [{name: value for name, value in line.items() if name != "depth"} for line in lines]
+
+
+for expression, wanted in {
+        "duration > 20us and function != main": lambda line: line.get("duration", 0) > 20000 and line["function"] != "main",
+        "image == libcalls.so or function ~ fib*": lambda line: os.path.basename(line["image"] or "") == "libcalls.so" or (
+            line["function"] or "").startswith("fib"),
+        "instructions - self_instructions > 500 and not calls == 1": lambda line: line["instructions"] - line[
+            "self_instructions"] > 500 and line["calls"] != 1,
+        "self_instructions < `calls`": lambda line: line["self_instructions"] < line["calls"],
+        "depth == 3 and marks ~ *tail-call*": lambda line: line["depth"] == 3 and "tail-call" in line["marks"],
+        f"tid == {every[0]['tid']} and process == calls and len(function) > 12 and time > 1us": lambda line: line[
+            "tid"] == every[0]["tid"] and len((line["function"] or "").encode()) > 12 and (line["time"] or 0) > 1000,
+}.items():
+    expected = [line for line in every if wanted(line)]
+    got = asked(expression)
+    check(f"--where {expression.replace(str(every[0]['tid']), 'TID')}: {len(expected)} calls",
+          no_depth(got) == no_depth(expected), len(got), len(expected))
+for expression, said in {
+        "durations > 1": "did you mean 'duration'", "event.pid == 1": "no event.pid", "self > often": "a number",
+        "nonsense == 1": "there are function, image", "image & 3": "expected =="}.items():
+    wrong = run(DUMP, "calls", "--where", expression, "calls.ptl")
+    check(f"--where {expression} is an error that says what to do", wrong.returncode == 2 and said in wrong.stderr and
+          not wrong.stdout, wrong.stderr)
+wrong = run(DUMP, "calls", "--where", "instructions / calls > 1000", "calls.ptl")
+check("what cannot be computed is left out, and told", wrong.returncode == 0 and "divide" in wrong.stderr and
+      "fibonacci" in wrong.stdout, wrong.stderr)
+blocks = [line for line in objects("flow", "--json", "calls.ptl") if line["type"] == "block"]
+for expression, wanted in {
+        "function == fibonacci and branch == call": lambda line: line.get("symbol") == "fibonacci" and line.get(
+            "branch") == "call",
+        "instructions > 20 and path ~ */libc.so*": lambda line: line["instructions"] > 20 and "/libc.so" in line["image"],
+        "size / instructions > 6": lambda line: line["size"] // line["instructions"] > 6,
+        f"time < {blocks[len(blocks) // 2]['time']} and offset == 0": lambda line: line["time"] < blocks[
+            len(blocks) // 2]["time"] and line.get("offset") == 0,
+}.items():
+    expected = [line for line in blocks if wanted(line)]
+    for jobs in "1", "4":
+        check(f"flow --where {re.sub('[0-9]{5,}', 'TIME', expression)} -j{jobs}", expected and objects(
+            "flow", "--json", "-j", jobs, "--where", expression, "calls.ptl") == expected, len(expected))
+check("flow --where with branches", {line["from"]["symbol"] for line in objects(
+    "flow", "--json", "-l", "branch", "--where", "function == fibonacci", "calls.ptl")} == {"fibonacci"})
 images = {line["image"] for line in calls_of("--image", "libcalls.so", "calls.ptl")}
 check("--image", len(images) == 1 and images.pop().endswith("libcalls.so"), images)
 wrong = run(DUMP, "calls", "--function", "no_such_function", "calls.ptl")

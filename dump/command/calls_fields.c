@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The fields of calls that --where may ask for. */
+#include <string.h>
+
+#include "common/text.h"
+#include "dump/command/calls_print.h"
+
+const struct dump_calls_mark dump_calls_marks[DUMP_CALLS_MARKS] = {
+	{DUMP_CALL_TAIL, "tail-call"},     {DUMP_CALL_SIGNAL, "signal"},         {DUMP_CALL_KERNEL, "kernel"},
+	{DUMP_CALL_OUTSIDE, "not-traced"}, {DUMP_CALL_STACK, "new-stack"},       {DUMP_CALL_INFERRED, "inferred"},
+	{DUMP_CALL_UNWOUND, "unwound"},    {DUMP_CALL_UNFINISHED, "unfinished"}, {DUMP_CALL_LOST, "lost"},
+};
+
+enum field {
+	FUNCTION,
+	IMAGE,
+	PATH,
+	ADDRESS,
+	TIME,
+	DURATION,
+	SELF,
+	INSTRUCTIONS,
+	SELF_INSTRUCTIONS,
+	CALLS,
+	REPEATS,
+	DEPTH,
+	STACK,
+	MARKS,
+	CPU,
+	PID,
+	TID,
+	PROCESS,
+};
+
+const struct query_row_field dump_calls_fields[] = {
+	[FUNCTION] = {"function", QUERY_ROW_TEXT, false},
+	[IMAGE] = {"image", QUERY_ROW_TEXT, false},
+	[PATH] = {"path", QUERY_ROW_TEXT, false},
+	[ADDRESS] = {"address", QUERY_ROW_NUMBER, false},
+	[TIME] = {"time", QUERY_ROW_DURATION, true},
+	[DURATION] = {"duration", QUERY_ROW_DURATION, true},
+	[SELF] = {"self", QUERY_ROW_DURATION, true},
+	[INSTRUCTIONS] = {"instructions", QUERY_ROW_NUMBER, true},
+	[SELF_INSTRUCTIONS] = {"self_instructions", QUERY_ROW_NUMBER, true},
+	[CALLS] = {"calls", QUERY_ROW_NUMBER, true},
+	[REPEATS] = {"repeats", QUERY_ROW_NUMBER, true},
+	[DEPTH] = {"depth", QUERY_ROW_NUMBER, true},
+	[STACK] = {"stack", QUERY_ROW_NUMBER, true},
+	[MARKS] = {"marks", QUERY_ROW_TEXT, true},
+	[CPU] = {"cpu", QUERY_ROW_NUMBER, true},
+	[PID] = {"pid", QUERY_ROW_NUMBER, true},
+	[TID] = {"tid", QUERY_ROW_NUMBER, true},
+	[PROCESS] = {"process", QUERY_ROW_TEXT, true},
+	{NULL},
+};
+
+const char *dump_calls_program(const struct dump_call_session *calls, const struct dump_call_thread *thread)
+{
+	if (thread->process == FLOW_NONE)
+		return "";
+	return common_base_name(thread->program ? thread->program->path
+						: flow_timeline_process(calls->timeline, thread->process)->name);
+}
+
+static void give_text(const char *text, struct query_value *value)
+{
+	value->kind = QUERY_VALUE_TEXT;
+	value->text = text;
+	value->size = strlen(text);
+}
+
+/* "tail-call,unwound" */
+static const char *marks_of(struct dump_calls_row *row)
+{
+	row->text.size = 0;
+	for (size_t i = 0; i < DUMP_CALLS_MARKS; i++) {
+		if (!(row->record->flags & dump_calls_marks[i].flag))
+			continue;
+		common_text_add(&row->text, row->text.size ? "," : "");
+		common_text_add(&row->text, dump_calls_marks[i].word);
+	}
+	return common_text_string(&row->text);
+}
+
+/* False: it is a text. */
+static bool get_number(const struct dump_calls_row *row, enum field field, uint64_t *number)
+{
+	const struct dump_call_record *record = row->record;
+	const uint64_t start = ptl_trace_machine(row->calls->session->trace)->start_time;
+	const uint64_t numbers[] = {
+		[ADDRESS] = dump_function(row->calls->functions, record->function)->address,
+		[TIME] = record->start - start,
+		[DURATION] = record->wall,
+		[SELF] = record->self_time,
+		[INSTRUCTIONS] = record->instructions,
+		[SELF_INSTRUCTIONS] = record->self_instructions,
+		[CALLS] = record->children,
+		[REPEATS] = record->repeats,
+		[DEPTH] = row->level,
+		[STACK] = record->stack,
+		[CPU] = row->thread->cpu,
+		[PID] = row->thread->pid,
+		[TID] = row->thread->tid,
+	};
+
+	if (dump_calls_fields[field].kind == QUERY_ROW_TEXT)
+		return false;
+	*number = numbers[field];
+	return true;
+}
+
+static bool is_known(const struct dump_calls_row *row, enum field field)
+{
+	switch (field) {
+	case TIME:
+	case DURATION:
+	case SELF:
+		return row->record->start;
+	case CPU:
+		return row->thread->cpu != PTL_NO_CPU;
+	case PID:
+		return row->thread->pid != PTL_NO_ID;
+	case TID:
+		return row->thread->tid != PTL_NO_ID;
+	default:
+		return true;
+	}
+}
+
+void dump_calls_field(void *context, unsigned field, struct query_value *value)
+{
+	struct dump_calls_row *row = context;
+	const struct dump_function *function = dump_function(row->calls->functions, row->record->function);
+	uint64_t number;
+
+	if (!is_known(row, field))
+		return;
+	if (get_number(row, field, &number)) {
+		value->kind = QUERY_VALUE_NUMBER;
+		value->number = number;
+	} else if (field == FUNCTION) {
+		give_text(*function->name ? function->name : row->name, value);
+	} else if (field == IMAGE) {
+		give_text(function->image, value);
+	} else if (field == PATH) {
+		give_text(function->path, value);
+	} else if (field == MARKS) {
+		give_text(marks_of(row), value);
+	} else {
+		give_text(dump_calls_program(row->calls, row->thread), value);
+	}
+}

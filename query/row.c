@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Binds the names of an expression to the fields of a table. */
+#include "query/row.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "common/nearest.h"
+#include "common/options.h"
+#include "query/evaluate_quick.h"
+
+#define NAME "--where"
+
+/* ---- names --------------------------------------------------------------------------------------- */
+
+static int refuse_name(const struct query_row *query, struct query_place at, const char *name)
+{
+	struct common_nearest nearest = {.word = name};
+	char names[512] = "";
+	size_t size = 0;
+
+	for (size_t i = 0; query->table[i].name; i++) {
+		common_nearest_look(&nearest, query->table[i].name);
+		size += (size_t)snprintf(names + size, sizeof(names) - size, "%s%s", i ? ", " : "",
+					 query->table[i].name);
+	}
+	if (nearest.best)
+		return query_fail_at(NAME, at, "there is no field '%s' here; did you mean '%s'?", name, nearest.best);
+	return query_fail_at(NAME, at, "there is no field '%s' here; there are %s", name, names);
+}
+
+static int find_field(struct query_row *query, struct query_place at, const char *name, unsigned *field)
+{
+	for (*field = 0; query->table[*field].name; ++*field) {
+		if (strcmp(query->table[*field].name, name) != 0)
+			continue;
+		query->varies |= query->table[*field].varies;
+		return 0;
+	}
+	return refuse_name(query, at, name);
+}
+
+/* A number, or a duration such as 1.5ms, where the field is one. */
+static int check_literal(const struct query_row_field *field, struct query_condition *condition)
+{
+	uint64_t nanoseconds;
+
+	if (field->kind == QUERY_ROW_TEXT && condition->test == QUERY_TEST_BITS)
+		return query_fail_at(NAME, condition->at, "expected == , != or ~ behind '%s', found &", field->name);
+	if (field->kind == QUERY_ROW_TEXT || condition->is_number)
+		return 0;
+	if (field->kind == QUERY_ROW_DURATION && common_parse_duration(condition->text, &nanoseconds) == 0) {
+		condition->is_number = true;
+		condition->number = nanoseconds;
+		return 0;
+	}
+	return query_fail_at(NAME, condition->at, "expected a number%s behind '%s', found %.40s",
+			     field->kind == QUERY_ROW_DURATION ? " (of nanoseconds, or with a unit: 1.5ms)" : "",
+			     field->name, condition->text);
+}
+
+/* No field has members or elements. */
+static const char *name_of(const struct query_field *field)
+{
+	return field->step_count == 1 && field->steps[0].name ? field->steps[0].name : field->text;
+}
+
+static int bind(struct query_row *query)
+{
+	int status = 0;
+
+	query->of_field = common_arena_zeroed(&query->arena, (query->fields.count + 1) * sizeof(*query->of_field));
+	query->of_condition = common_arena_zeroed(&query->arena,
+						  (query->conditions.count + 1) * sizeof(*query->of_condition));
+	if (!query->of_field || !query->of_condition)
+		return PTL_NO_MEMORY;
+	for (size_t i = 0; status == 0 && i < query->fields.count; i++)
+		status = find_field(query, query->fields.list[i].at, name_of(&query->fields.list[i]),
+				    &query->of_field[i]);
+	for (size_t i = 0; status == 0 && i < query->conditions.count; i++) {
+		struct query_condition *condition = &query->conditions.list[i];
+
+		status = find_field(query, condition->at, condition->field, &query->of_condition[i]);
+		if (status == 0)
+			status = check_literal(&query->table[query->of_condition[i]], condition);
+	}
+	return status;
+}
+
+/* There is no event whose header could be asked. */
+static int check_header(const struct query_expr *expr)
+{
+	int status = 0;
+
+	if (expr->op == QUERY_HEADER || expr->op == QUERY_PID)
+		return query_fail_at(NAME, expr->at, "this is not about events: there is no event.%s",
+				     expr->op == QUERY_PID ? "pid" : query_header_names[expr->index]);
+	for (unsigned i = 0; status == 0 && i < QUERY_ARGUMENTS_MAX; i++)
+		if (expr->argument[i])
+			status = check_header(expr->argument[i]);
+	return status;
+}
+
+int query_row_make(struct query_row *query, const struct query_row_field *table, const struct common_string_list *texts)
+{
+	char cause[1024];
+	int status = 0;
+
+	query->table = table;
+	for (size_t i = 0; status == 0 && i < texts->count; i++) {
+		struct query_expr *expr = NULL;
+
+		status = query_parse_condition(NAME, texts->list[i], &query->arena, &query->fields, &query->conditions,
+					       &expr);
+		if (status == 0)
+			status = check_header(expr);
+		if (status == 0)
+			status = query_join(&query->arena, &query->expr, expr);
+	}
+	if (status == 0)
+		status = bind(query);
+	if (status != PTL_CORRUPT)
+		return status;
+	snprintf(cause, sizeof(cause), "%s", ptl_error_text());
+	return common_fail(PTL_MISUSE, "%s", cause);
+}
+
+void query_row_free(struct query_row *query)
+{
+	common_arena_free(&query->arena);
+	*query = (struct query_row){0};
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+static int field_value(void *context, unsigned index, struct query_value *value)
+{
+	const struct query_row_asker *asker = context;
+
+	*value = (struct query_value){0};
+	asker->get(asker->context, asker->query->of_field[index], value);
+	return 0;
+}
+
+static bool field_number(void *context, unsigned index, query_number *number)
+{
+	struct query_value value;
+
+	(void)field_value(context, index, &value);
+	*number = value.number;
+	return value.kind == QUERY_VALUE_NUMBER;
+}
+
+/* No field has several elements. */
+static int elements(void *context, unsigned index, uint32_t *count, bool *there)
+{
+	(void)context;
+	(void)index;
+	*count = 0;
+	*there = false;
+	return 0;
+}
+
+static bool meets(const struct query_condition *condition, const struct query_value *value)
+{
+	char digits[48];
+
+	if (value->kind == QUERY_VALUE_TEXT)
+		return query_condition_text(condition, value->text, value->size, false);
+	if (condition->test == QUERY_TEST_BITS)
+		return value->number & condition->number;
+	if (condition->test != QUERY_TEST_GLOB)
+		return query_condition_number(condition, value);
+	snprintf(digits, sizeof(digits), "%" PRIu64, (uint64_t)value->number);
+	return query_condition_text(condition, digits, strlen(digits), false);
+}
+
+static int condition(void *context, unsigned index, struct query_value *value)
+{
+	const struct query_row_asker *asker = context;
+	struct query_value field = {0};
+
+	asker->get(asker->context, asker->query->of_condition[index], &field);
+	*value = (struct query_value){
+		.kind = field.kind == QUERY_VALUE_NONE ? QUERY_VALUE_NONE : QUERY_VALUE_BOOL,
+		.truth = field.kind != QUERY_VALUE_NONE && meets(&asker->query->conditions.list[index], &field),
+	};
+	return 0;
+}
+
+bool query_row_matches(struct query_row_asker *asker)
+{
+	struct query_loops loops = {0};
+	const struct query_scope scope = {
+		.name = NAME,
+		.files = &asker->files,
+		.scratch = &asker->scratch,
+		.field = field_value,
+		.number = field_number,
+		.elements = elements,
+		.condition = condition,
+		.loops = &loops,
+		.context = asker,
+	};
+	const struct query_expr *expr = asker->query->expr;
+	struct query_value value = {0};
+	bool truth;
+	int status;
+
+	if (!expr || query_quick_truth(&scope, expr, &truth))
+		return !expr || truth;
+	asker->files.folder = "";
+	status = query_evaluate(&scope, expr, &value);
+	truth = value.kind == QUERY_VALUE_BOOL && value.truth;
+	common_arena_reset(&asker->scratch);
+	if (status == 0)
+		return truth;
+	asker->failures++;
+	if (!asker->failure)
+		asker->failure = strdup(ptl_error_text());
+	return false;
+}
+
+void query_row_asker_end(struct query_row_asker *asker)
+{
+	if (asker->failures)
+		common_message_warning("%s (so it is for %" PRIu64 " of those that were asked: they are not shown)",
+				       asker->failure ? asker->failure : "out of memory", asker->failures);
+	common_arena_free(&asker->scratch);
+	query_files_free(&asker->files);
+	free(asker->failure);
+	asker->failures = 0;
+	asker->failure = NULL;
+}
