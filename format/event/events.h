@@ -51,6 +51,7 @@ struct format_event_guesses {
 struct format_event_batch {
 	struct format_event_row *rows;
 	size_t count;
+	size_t capacity; /* of rows */
 	struct format_batch_descriptor *descriptors;
 	size_t descriptor_count;
 	struct ptl_event_context *contexts;

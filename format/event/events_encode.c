@@ -202,7 +202,7 @@ int format_event_batch_add(struct format_event_batch *batch, const struct ptl_ev
 	row.descriptor = intern_descriptor(batch, event);
 	row.context = intern_context(batch, event);
 	if (row.descriptor == UINT32_MAX || row.context == UINT32_MAX ||
-	    !common_vector_room(&batch->rows, batch->count, sizeof(row)))
+	    !COMMON_VECTOR_GROW(batch->rows, batch->capacity, batch->count + 1))
 		return common_fail_memory("an event", event->payload_size);
 	if (event->payload_size)
 		common_write_bytes(&batch->payloads, event->payload, event->payload_size);

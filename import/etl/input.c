@@ -48,6 +48,15 @@ static int lose_rest(struct etl_import *import, const struct etl_buffer *buffer)
 	return lose(import, cause);
 }
 
+/* Stacks of the event behind the one at hand are far from it in memory: they are asked for while that is written. */
+static void expect_next(const struct etl_import *import, const struct etl_buffer *buffer, size_t at)
+{
+	struct etl_raw raw;
+
+	if (import->stacks.count && etl_record_find(buffer, &at, &raw) > 0)
+		etl_stacks_expect(&import->stacks, etl_raw_time(&raw));
+}
+
 /* Every event of a buffer, up to one that cannot be read. */
 static int read_buffer(struct etl_import *import, const struct etl_buffer *buffer)
 {
@@ -59,6 +68,7 @@ static int read_buffer(struct etl_import *import, const struct etl_buffer *buffe
 	if (lost)
 		etl_threads_forget(&import->threads, buffer->cpu);
 	while ((status = etl_record_next(buffer, &at, &record)) > 0) {
+		expect_next(import, buffer, at);
 		status = etl_event_take(import, buffer, &record);
 		if (status)
 			return status;

@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/guid.h"
+#include "common/hash.h"
 #include "common/vector.h"
 #include "format/container/layout.h"
 #include "import/etl/clr_event.h"
@@ -98,7 +99,7 @@ int etl_known_add(struct etl_known *known, struct etl_schema *schema)
 		etl_schema_free(schema);
 		return 0;
 	}
-	known->has_last = false;
+	memset(known->recent, 0, sizeof(known->recent));
 	status = keep(known, schema);
 	return status ? status : common_byte_map_put(&known->by_event, identity, sizeof(identity), known->count - 1);
 }
@@ -256,16 +257,25 @@ static int find_other(struct etl_known *known, const struct etl_record *record, 
 	return status;
 }
 
-static bool is_last(const struct etl_known *known, const struct ptl_descriptor *descriptor)
+static struct etl_known_recent *recent_of(struct etl_known *known, const struct ptl_descriptor *descriptor)
 {
-	const struct ptl_descriptor *last = &known->last_descriptor;
+	const uint64_t bits = common_load64(descriptor->provider.bytes) ^ (uint64_t)descriptor->id << 16 ^
+			      (uint64_t)descriptor->version << 8 ^ descriptor->opcode;
 
-	return known->has_last && last->opcode == descriptor->opcode && last->id == descriptor->id &&
-	       last->version == descriptor->version && common_guid_equal(&last->provider, &descriptor->provider);
+	return &known->recent[(common_hash_mix(bits) >> 32) % ETL_KNOWN_RECENT];
+}
+
+static bool is_recent(const struct etl_known_recent *recent, const struct ptl_descriptor *descriptor)
+{
+	const struct ptl_descriptor *known = &recent->descriptor;
+
+	return recent->is_set && known->opcode == descriptor->opcode && known->id == descriptor->id &&
+	       known->version == descriptor->version && common_guid_equal(&known->provider, &descriptor->provider);
 }
 
 int etl_known_find(struct etl_known *known, struct etl_record *record, struct etl_schema **schema)
 {
+	struct etl_known_recent *recent;
 	struct ptl_extended item;
 	size_t at = 0;
 	int status;
@@ -273,13 +283,12 @@ int etl_known_find(struct etl_known *known, struct etl_record *record, struct et
 	while (etl_record_extended(record, &at, &item))
 		if (item.type == ETL_EXTENDED_SCHEMA)
 			return find_described(known, record, &item, schema);
-	if (is_last(known, &record->descriptor)) {
-		*schema = known->last;
+	recent = recent_of(known, &record->descriptor);
+	if (is_recent(recent, &record->descriptor)) {
+		*schema = recent->schema;
 		return 0;
 	}
 	status = find_other(known, record, schema);
-	known->has_last = !status;
-	known->last = *schema;
-	known->last_descriptor = record->descriptor;
+	*recent = (struct etl_known_recent){record->descriptor, *schema, !status};
 	return status;
 }

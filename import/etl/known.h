@@ -18,7 +18,8 @@ struct etl_budget {
 /* Whether so many records, fields or entries, of so many bytes, can be written; they are spent then. */
 bool etl_budget_spend(struct etl_budget *budget, size_t items, size_t bytes);
 
-#define ETL_CLR_PROVIDERS 3u                /* of the runtime of .NET: import/etl/clr_table.h */
+#define ETL_CLR_PROVIDERS 3u /* of the runtime of .NET: import/etl/clr_table.h */
+#define ETL_KNOWN_RECENT 64u
 #define ETL_TEXT_KEY_MAX (16u + UINT16_MAX) /* bytes: a provider, and what its event says of itself */
 
 /* Zero-initialised is empty. */
@@ -32,11 +33,13 @@ struct etl_known {
 	size_t bytes;                         /* that descriptions take */
 	size_t fields;                        /* of all schemas */
 	struct etl_budget budget;
-	/* The last one found is often the next one wanted. */
-	struct ptl_descriptor last_descriptor;
-	struct etl_schema *last;
-	bool has_last;
-	/* The same of TraceLogging. */
+	/* Those found before, by a hash: kinds of events come again soon. */
+	struct etl_known_recent {
+		struct ptl_descriptor descriptor;
+		struct etl_schema *schema; /* NULL: nothing describes it */
+		bool is_set;
+	} recent[ETL_KNOWN_RECENT];
+	/* The last one of TraceLogging. */
 	uint8_t last_text[ETL_TEXT_KEY_MAX];
 	size_t last_text_size;
 	struct etl_schema *last_described;

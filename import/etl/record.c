@@ -261,6 +261,13 @@ bool etl_raw_is_system(const struct etl_raw *raw)
 	       raw->header == ETL_PERFINFO64;
 }
 
+uint64_t etl_raw_time(const struct etl_raw *raw)
+{
+	const bool short_header = raw->header == ETL_PERFINFO32 || raw->header == ETL_PERFINFO64;
+
+	return raw->size < (short_header ? 16 : 24) ? 0 : common_load64(raw->event + (short_header ? 8 : 16));
+}
+
 uint16_t etl_raw_hook(const struct etl_raw *raw)
 {
 	return common_load16(raw->event + 6);

@@ -48,6 +48,8 @@ int etl_record_read(const struct etl_raw *raw, struct etl_record *record);
 /* Whether it is one of the kernel's, and its group and type. */
 bool etl_raw_is_system(const struct etl_raw *raw);
 uint16_t etl_raw_hook(const struct etl_raw *raw);
+/* Its time, as the file counts; a value without meaning of one that has none. */
+uint64_t etl_raw_time(const struct etl_raw *raw);
 
 /*
  * The event at *at, which moves on: 1; 0: no more. PTL_CORRUPT: the rest of the buffer cannot be read, as an event's

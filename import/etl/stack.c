@@ -213,6 +213,14 @@ int etl_stacks_find(struct etl_import *import, const struct etl_buffer *buffer, 
 	return status;
 }
 
+void etl_stacks_expect(const struct etl_stacks *stacks, uint64_t ticks)
+{
+	const uint32_t first = bucket_of(stacks, ticks)->first;
+
+	if (first != NONE)
+		__builtin_prefetch(&stacks->ring[first]);
+}
+
 /* ---- what belongs to an event --------------------------------------------------------------------------------- */
 
 /*

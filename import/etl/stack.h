@@ -47,6 +47,8 @@ bool etl_raw_is_stack(const struct etl_raw *raw);
 void etl_stacks_free(struct etl_stacks *stacks);
 /* Takes note of the stacks in a buffer that stays in memory until they are dropped. PTL_NO_MEMORY. */
 int etl_stacks_find(struct etl_import *import, const struct etl_buffer *buffer, size_t *count);
+/* Has those of a time brought near to the processor. */
+void etl_stacks_expect(const struct etl_stacks *stacks, uint64_t ticks);
 /* Forgets the oldest ones. */
 void etl_stacks_drop(struct etl_import *import, size_t count);
 /*
