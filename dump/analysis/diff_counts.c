@@ -7,8 +7,12 @@
 
 #include "common/error.h"
 #include "common/vector.h"
+#include "dump/analysis/diff_times.h"
 #include "dump/session/session.h"
 #include "flow/view/profile.h"
+
+/* Of functions that differ by less than this part of all, times are no difference. */
+#define TIME_SHARE 1000
 
 /* What an item is on both sides. Two of one kind are the same if all of it is. */
 struct key {
@@ -31,6 +35,9 @@ struct counting {
 	const struct dump_diff_run *run;
 	uint32_t number;
 	const struct flow_profile *profile;
+
+	bool untimed;     /* a run has no times */
+	uint64_t most[2]; /* that any run took in all, by kind from DUMP_DIFF_TIME on */
 };
 
 static uint64_t in_process(const struct counting *counting, const struct flow_profile_block *block, uint64_t address)
@@ -228,6 +235,47 @@ static int count_run(struct counting *counting, uint32_t number)
 	return status;
 }
 
+/* ---- times --------------------------------------------------------------------------------------- */
+
+static int take_time(struct counting *counting, const struct dump_diff_time *time)
+{
+	const struct dump_diff_image *image = &counting->run->images[time->image];
+	struct key key = {.image = image->key, .kind = DUMP_DIFF_TIME};
+	struct dump_diff_item like = {.kind = DUMP_DIFF_TIME, .image = time->image, .place = time->place};
+	const char *path = flow_timeline_image(counting->run->timeline, time->image)->data.file_name;
+	int status = number_of(counting, time->name, &key.place);
+
+	if (status || dump_ignores_function(counting->diff->ignore, time->name) ||
+	    dump_ignores_address(
+		    counting->diff->ignore, path,
+		    flow_image_address(flow_timeline_image(counting->run->timeline, time->image), time->place)))
+		return status;
+	status = add(counting, &key, &like, time->time);
+	key.kind = like.kind = DUMP_DIFF_WORK;
+	return status ? status : add(counting, &key, &like, time->instructions);
+}
+
+static int time_run(struct counting *counting, uint32_t number)
+{
+	struct dump_diff_run *run = &counting->diff->runs[number];
+	struct dump_diff_times times;
+	uint64_t sums[2] = {0};
+	int status = dump_diff_times_run(run, &times);
+
+	counting->run = run;
+	counting->number = number;
+	counting->untimed |= !times.timed;
+	for (size_t i = 0; !status && i < times.count; i++) {
+		status = take_time(counting, &times.list[i]);
+		sums[0] += times.list[i].time;
+		sums[1] += times.list[i].instructions;
+	}
+	for (unsigned i = 0; i < 2; i++)
+		counting->most[i] = sums[i] > counting->most[i] ? sums[i] : counting->most[i];
+	dump_diff_times_free(&times);
+	return status < 0 ? common_fail_in(status, "%s", run->session.path) : status;
+}
+
 /* ---- comparison ---------------------------------------------------------------------------------- */
 
 static uint8_t change_of(const struct dump_diff_item *item)
@@ -237,6 +285,20 @@ static uint8_t change_of(const struct dump_diff_item *item)
 	if (item->most[1] < item->least[0])
 		return item->most[1] ? DUMP_DIFF_FEWER : DUMP_DIFF_GONE;
 	return DUMP_DIFF_SAME;
+}
+
+/* What took no time on a side was new or gone, or is too short for timing packets. */
+static uint8_t change_of_time(const struct counting *counting, const struct dump_diff_item *item)
+{
+	const bool slower = item->least[1] > item->most[0];
+	const uint64_t less = slower ? item->most[0] : item->most[1];
+	const uint64_t more = slower ? item->least[1] : item->least[0];
+	const uint64_t least = counting->most[item->kind - DUMP_DIFF_TIME] / TIME_SHARE;
+
+	if (!less || more <= less || more - less < least ||
+	    (double)(more - less) * 100 < (double)less * (double)counting->diff->slower)
+		return DUMP_DIFF_SAME;
+	return slower ? DUMP_DIFF_SLOWER : DUMP_DIFF_FASTER;
 }
 
 static void compare_item(const struct counting *counting, size_t index)
@@ -254,7 +316,7 @@ static void compare_item(const struct counting *counting, size_t index)
 		if (counts[i] > item->most[side])
 			item->most[side] = counts[i];
 	}
-	item->change = change_of(item);
+	item->change = item->kind < DUMP_DIFF_TIME ? change_of(item) : change_of_time(counting, item);
 }
 
 static uint64_t distance(const struct dump_diff_item *item)
@@ -300,6 +362,8 @@ static void compare_items(struct counting *counting, struct dump_diff_counts *co
 	for (size_t i = 0; i < counting->count; i++) {
 		const struct dump_diff_item *item = &counting->items[i];
 
+		if (item->kind == (counting->untimed ? DUMP_DIFF_TIME : DUMP_DIFF_WORK))
+			continue;
 		compare_item(counting, i);
 		counts->kinds[item->kind]++;
 		counts->changes[item->kind][item->change]++;
@@ -320,6 +384,8 @@ int dump_diff_count(struct dump_diff *diff, struct dump_diff_counts *counts)
 	*counts = (struct dump_diff_counts){0};
 	for (uint32_t i = 0; !status && i < diff->count; i++)
 		status = count_run(&counting, i);
+	for (uint32_t i = 0; !status && diff->slower && i < diff->count; i++)
+		status = time_run(&counting, i);
 	if (!status)
 		compare_items(&counting, counts);
 	free(counting.items);
@@ -337,14 +403,15 @@ void dump_diff_counts_free(struct dump_diff_counts *counts)
 
 const char *dump_diff_kind_name(unsigned kind)
 {
-	static const char *const names[DUMP_DIFF_KINDS] = {"function", "block", "edge"};
+	static const char *const names[DUMP_DIFF_KINDS] = {"function", "block", "edge", "function", "function"};
 
 	return names[kind];
 }
 
 const char *dump_diff_change_name(unsigned change)
 {
-	static const char *const names[DUMP_DIFF_CHANGES] = {"same", "new", "gone", "more", "fewer"};
+	static const char *const names[DUMP_DIFF_CHANGES] = {"same",  "new",    "gone",  "more",
+							     "fewer", "slower", "faster"};
 
 	return names[change];
 }

@@ -9,6 +9,8 @@ enum dump_diff_kind {
 	DUMP_DIFF_FUNCTION, /* counted in instructions; of an image that was built again, in calls */
 	DUMP_DIFF_BLOCK,    /* known by the branch that ends it, wherever the flow came into it */
 	DUMP_DIFF_EDGE,     /* from a conditional branch one way or the other, or from an indirect one to a block */
+	DUMP_DIFF_TIME,     /* of a function by itself, in nanoseconds */
+	DUMP_DIFF_WORK,     /* the same in instructions, where a trace has no times */
 	DUMP_DIFF_KINDS,
 };
 
@@ -18,6 +20,8 @@ enum dump_diff_change {
 	DUMP_DIFF_GONE,
 	DUMP_DIFF_MORE, /* each run of B has more than any of A */
 	DUMP_DIFF_FEWER,
+	DUMP_DIFF_SLOWER, /* each run of B took longer than any of A, by more than what is asked for */
+	DUMP_DIFF_FASTER,
 	DUMP_DIFF_CHANGES,
 };
 
@@ -43,11 +47,14 @@ struct dump_diff_counts {
 	uint64_t changes[DUMP_DIFF_KINDS][DUMP_DIFF_CHANGES]; /* of them */
 };
 
-/* Decodes all traces, one after the other. Free with dump_diff_counts_free, also after a failure. */
+/*
+ * Decodes all traces, one after the other; where diff->slower asks for times, once more for these. Free with dump_diff_counts_free,
+ * also after a failure.
+ */
 int dump_diff_count(struct dump_diff *diff, struct dump_diff_counts *counts);
 void dump_diff_counts_free(struct dump_diff_counts *counts);
 
-const char *dump_diff_kind_name(unsigned kind);     /* "function", ... */
+const char *dump_diff_kind_name(unsigned kind);     /* "function", ...: of times, too */
 const char *dump_diff_change_name(unsigned change); /* "new", ... */
 
 #endif

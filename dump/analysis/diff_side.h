@@ -33,6 +33,7 @@ struct dump_diff {
 	const struct dump_ignore *ignore;
 	const struct dump_options *options;
 	struct common_byte_map names; /* of images: key */
+	uint64_t slower;              /* compare times, and tell those that differ by so many percent; 0: no */
 	bool damaged;                 /* a trace other than the first one is */
 };
 

@@ -12,14 +12,15 @@
 #define LIMIT_MAX 1000000000
 #define CONTEXT_DEFAULT 5
 #define CONTEXT_MAX 100000
+#define SLOWER_MAX 1000000
 
 struct diff_options {
 	struct dump_options shared; /* first: see dump/session/command.h */
 	struct dump_ignore ignore;
 	struct common_string_list with;
 	bool first;
-	bool has_limit, has_context;
-	uint64_t limit, context;
+	bool has_limit, has_context, has_slower;
+	uint64_t limit, context, slower;
 };
 
 static int take_ignore(void *ignore, const char *argument)
@@ -40,6 +41,10 @@ static const struct common_option own_options[] = {
 	 COMMON_STRINGS(struct diff_options, with, UINT64_MAX)},
 	{"first", 'f', NULL, "The first divergence of each thread instead of counts.",
 	 COMMON_FLAG(struct diff_options, first)},
+	{"slower", 's', "PERCENT",
+	 "Compares also how long functions took by themselves: those that took so many percent more or less (of traces "
+	 "without times, that executed so many instructions).",
+	 COMMON_NUMBER(struct diff_options, slower, 1, SLOWER_MAX), COMMON_GIVEN(struct diff_options, has_slower)},
 	{"ignore", 'I', "WHAT",
 	 "Leaves out functions (a name or pattern), image:IMAGE, or range:IMAGE:0xFIRST..0xLAST. May be given several "
 	 "times.",
@@ -60,6 +65,8 @@ static int check(const struct dump_options *shared)
 
 	if (options->has_context && !options->first)
 		return common_fail(PTL_MISUSE, "--context needs --first");
+	if (options->has_slower && options->first)
+		return common_fail(PTL_MISUSE, "--slower does not go with --first");
 	if (options->has_limit && options->first)
 		return common_fail(PTL_MISUSE, "--limit does not go with --first");
 	return 0;
@@ -77,6 +84,7 @@ static int compare(struct dump_session *session, struct dump_diff *diff)
 {
 	const struct diff_options *options = (const struct diff_options *)session->options;
 
+	diff->slower = options->slower;
 	if (options->first)
 		return dump_diff_show_first(session, diff, options->has_context ? options->context : CONTEXT_DEFAULT);
 	return dump_diff_show_counts(session, diff, options->has_limit ? options->limit : LIMIT_DEFAULT);
@@ -124,6 +132,7 @@ const struct dump_command dump_command_diff = {
 		   "are equal, 1 if they differ, 2 and more for trouble.",
 	.examples = "ptl-dump diff good.ptl bad.ptl\n"
 		    "ptl-dump diff --first good.ptl bad.ptl           the very branch\n"
+		    "ptl-dump diff --slower 10 before.ptl after.ptl   what took 10 % more or less time\n"
 		    "ptl-dump diff good1.ptl good2.ptl --with bad1.ptl --with bad2.ptl\n"
 		    "ptl-dump diff --ignore 'malloc*' --ignore 'image:ld-*' good.ptl bad.ptl",
 	.takes = DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES,

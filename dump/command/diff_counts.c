@@ -20,12 +20,30 @@ struct showing {
 
 static void count_cell(struct dump_table *table, const struct dump_diff_item *item, unsigned side)
 {
-	common_text_count(&table->text, item->least[side]);
+	void (*const add)(struct ptl_bytes * text, uint64_t value) = item->kind == DUMP_DIFF_TIME ? common_text_duration
+												  : common_text_count;
+
+	add(&table->text, item->least[side]);
 	if (item->most[side] != item->least[side]) {
 		common_text_add(&table->text, "..");
-		common_text_count(&table->text, item->most[side]);
+		add(&table->text, item->most[side]);
 	}
 	dump_cell_text(table, DUMP_STYLE_PLAIN);
+}
+
+static void change_cell(struct dump_table *table, const struct dump_diff_item *item)
+{
+	const bool slower = item->change == DUMP_DIFF_SLOWER;
+	const bool red = slower || item->change == DUMP_DIFF_NEW || item->change == DUMP_DIFF_GONE;
+
+	common_text_add(&table->text, dump_diff_change_name(item->change));
+	if (slower || item->change == DUMP_DIFF_FASTER) {
+		const double before = (double)(slower ? item->most[0] : item->least[0]);
+		const double after = (double)(slower ? item->least[1] : item->most[1]);
+
+		common_text_format(&table->text, " %+.0f %%", (after - before) / before * 100);
+	}
+	dump_cell_text(table, red ? DUMP_STYLE_RED : DUMP_STYLE_BOLD);
 }
 
 static void place_cell(struct dump_table *table, const struct showing *showing, const struct dump_diff_item *item)
@@ -63,7 +81,12 @@ static void text_sum(struct showing *showing, unsigned kind)
 	common_text_count(text, showing->counts->kinds[kind] - changes[DUMP_DIFF_SAME]);
 	common_text_add(text, " of ");
 	common_text_count(text, showing->counts->kinds[kind]);
-	common_text_format(text, " %ss differ%s", dump_diff_kind_name(kind), dump_plain(showing->session));
+	common_text_format(text, " %ss %s%s", dump_diff_kind_name(kind),
+			   kind == DUMP_DIFF_TIME ? "took another time by themselves"
+			   : kind == DUMP_DIFF_WORK
+				   ? "executed another number of instructions by themselves (there are no times)"
+				   : "differ",
+			   dump_plain(showing->session));
 	for (unsigned i = DUMP_DIFF_SAME + 1; i < DUMP_DIFF_CHANGES; i++) {
 		if (!changes[i])
 			continue;
@@ -78,11 +101,12 @@ static void text_sum(struct showing *showing, unsigned kind)
 
 static int text_kind(struct showing *showing, unsigned kind, uint64_t limit)
 {
-	static const char *const titles[DUMP_DIFF_KINDS] = {"FUNCTION", "BLOCK THAT ENDS AT", "EDGE FROM"};
+	static const char *const titles[DUMP_DIFF_KINDS] = {"FUNCTION", "BLOCK THAT ENDS AT", "EDGE FROM", "FUNCTION",
+							    "FUNCTION"};
+	static const char *const units[DUMP_DIFF_KINDS] = {"INSTRUCTIONS A", "A", "A", "SELF TIME A", "SELF INSNS A"};
 	const struct dump_diff_counts *counts = showing->counts;
-	const bool instructions = kind == DUMP_DIFF_FUNCTION;
 	const struct dump_column columns[] = {
-		{instructions ? "INSTRUCTIONS A" : "A", true}, {"B", true}, {"CHANGE", false}, {titles[kind], false}};
+		{units[kind], true}, {"B", true}, {"CHANGE", false}, {titles[kind], false}};
 	struct dump_table table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])};
 	uint64_t shown = 0, all = 0;
 	int status;
@@ -94,10 +118,7 @@ static int text_kind(struct showing *showing, unsigned kind, uint64_t limit)
 			continue;
 		count_cell(&table, item, 0);
 		count_cell(&table, item, 1);
-		dump_cell(&table,
-			  item->change == DUMP_DIFF_NEW || item->change == DUMP_DIFF_GONE ? DUMP_STYLE_RED
-											  : DUMP_STYLE_BOLD,
-			  dump_diff_change_name(item->change));
+		change_cell(&table, item);
 		place_cell(&table, showing, item);
 		shown++;
 	}
@@ -113,6 +134,8 @@ static int show_text(struct showing *showing, uint64_t limit)
 	int status = 0;
 
 	for (unsigned kind = 0; !status && kind < DUMP_DIFF_KINDS; kind++) {
+		if (kind >= DUMP_DIFF_TIME && !showing->counts->kinds[kind])
+			continue;
 		if (kind)
 			fputc('\n', showing->session->out);
 		status = text_kind(showing, kind, limit);
@@ -139,7 +162,9 @@ static void json_item(struct showing *showing, const struct dump_diff_item *item
 	common_json_object(json, NULL);
 	common_json_string(json, "type", dump_diff_kind_name(item->kind));
 	common_json_string(json, "change", dump_diff_change_name(item->change));
-	if (item->kind == DUMP_DIFF_FUNCTION)
+	if (item->kind == DUMP_DIFF_TIME)
+		common_json_string(json, "unit", "nanoseconds");
+	else if (item->kind == DUMP_DIFF_FUNCTION || item->kind == DUMP_DIFF_WORK)
 		common_json_string(json, "unit", item->calls ? "calls" : "instructions");
 	json_side(json, "a", item, 0);
 	json_side(json, "b", item, 1);

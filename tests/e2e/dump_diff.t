@@ -93,6 +93,34 @@ def sides():
     check("what varies within both sides is no difference", items == [], items)
 
 
+def times():
+    """A clock that counts instructions, so that runs that are the same take the same time."""
+    untimed = ("--clock", "virtual", "--timing", "none")
+    for name, options in ("long", ("--clock", "virtual")), ("timeless", untimed):
+        record(f"{name}.ptl", program, "8000", "9999", options=options)
+    record("timeless_short.ptl", program, *GOOD, options=untimed)
+    check("times of runs that are the same are, too", diff("--slower", "1", "virtuala.ptl", "virtualb.ptl", status=0) == [])
+    for unit, a, b, more in (("nanoseconds", "virtuala.ptl", "long.ptl", "slower"),
+                             ("nanoseconds", "long.ptl", "virtuala.ptl", "faster"),
+                             ("instructions", "timeless_short.ptl", "timeless.ptl", "slower")):
+        items = [one for one in diff("--slower", "10", "--image", "counted", a, b, status=1)
+                 if one["change"] in ("slower", "faster")]
+        check(f"what takes longer is {more}, in {unit}", {one["change"] for one in items} == {more} and
+              {one["unit"] for one in items} == {unit} and {"step", "choose"} <= {one["symbol"] for one in items}, *items)
+        less, greater = ("a", "b") if more == "slower" else ("b", "a")
+        check("four rounds for one take four times as long", all(
+            3.5 < one[greater]["least"] / one[less]["most"] < 4.5 for one in items if one["symbol"] in ("step", "choose")), *items)
+    rows = {row["function"]: row for row in map(json.loads, run(DUMP, "report", "--json", "long.ptl").stdout.splitlines())}
+    items = {one["symbol"]: one for one in diff("--slower", "10", "virtuala.ptl", "long.ptl", status=1) if one[
+        "change"] == "slower"}
+    check("times are those of report", items["step"]["b"] == {
+        "least": rows["step"]["self_time"], "most": rows["step"]["self_time"]}, items["step"], rows["step"])
+    check("more percent, fewer functions", not [one for one in diff("--slower", "500", "virtuala.ptl", "long.ptl", status=1)
+                                                if one["change"] == "slower"])
+    text = run(DUMP, "diff", "--slower", "10", "virtuala.ptl", "long.ptl").stdout
+    check("text tells by how much", "took another time by themselves" in text and "slower +" in text, text[-600:])
+
+
 def ignored():
     every = ("--ignore", "step", "--ignore", "thrice", "--ignore", "main", "--ignore", "*strtol*", "--ignore", "image:ld-*")
     check("what differs can be ignored", diff(*every, "reala.ptl", "bad.ptl", status=0) == [])
@@ -171,6 +199,7 @@ program = build("counted", "-O0")
 same_runs()
 the_bug()
 sides()
+times()
 ignored()
 rebuilt()
 processes()
