@@ -87,7 +87,7 @@ static size_t make_safe(char *line, size_t size, const char *text)
 	return length;
 }
 
-/* One write, so that messages of several processes do not mix. A failure cannot be told. */
+/* One write, so that messages of several processes do not mix. There is nobody to report a failure to. */
 static void put(const char *line, size_t length)
 {
 	(void)common_write_all(STDERR_FILENO, line, length);

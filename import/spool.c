@@ -49,20 +49,20 @@ static bool is_ready(int pipe, bool follow)
 }
 
 /* Whether to go on reading. An interruption may be meant for the writer, too, whose last bytes are then to come. */
-static bool is_wanted(bool follow, bool *told)
+static bool is_wanted(bool follow, bool *reported)
 {
 	if (!follow || common_interrupt_deferred() == PATIENCE)
 		return true;
-	if (common_interrupt_deferred() && !*told)
+	if (common_interrupt_deferred() && !*reported)
 		common_message_note(
 			"interrupted: waiting for the end of the pipe; interrupt again to take what has come");
-	*told = true;
+	*reported = true;
 	return common_interrupt_deferred() > 0;
 }
 
 int import_spool_pipe(int pipe, bool follow, int *fd)
 {
-	bool told = false;
+	bool reported = false;
 	uint8_t *piece = malloc(PIECE);
 	ssize_t got = 1;
 	int status;
@@ -72,7 +72,7 @@ int import_spool_pipe(int pipe, bool follow, int *fd)
 
 	if (follow)
 		common_interrupt_defer(PATIENCE);
-	while (!status && got && is_wanted(follow, &told)) {
+	while (!status && got && is_wanted(follow, &reported)) {
 		if (!is_ready(pipe, follow))
 			continue;
 		got = read(pipe, piece, PIECE);

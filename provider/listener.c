@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Callbacks: a thread that waits for recorders to say that they have changed something. It is there
- * only in processes with a provider that wants to be told.
+ * only in processes with a provider that wants to be notified.
  */
 #include <linux/futex.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "provider/state.h"
 
 /* What a provider was notified of last. */
-struct told {
+struct reported {
 	uint32_t sessions;
 	uint8_t level;
 	uint64_t keywords;
@@ -21,12 +21,12 @@ struct told {
 
 /* Held while a callback runs, which may register and unregister providers. */
 static pthread_mutex_t callbacks = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static struct told told[PROVIDER_SHM_PROVIDERS_MAX];
+static struct reported reported[PROVIDER_SHM_PROVIDERS_MAX];
 static bool running;
 
-static struct told present(const struct ptl_enabled *enabled)
+static struct reported present(const struct ptl_enabled *enabled)
 {
-	struct told now = {.sessions = __atomic_load_n(&enabled->sessions, __ATOMIC_ACQUIRE)};
+	struct reported now = {.sessions = __atomic_load_n(&enabled->sessions, __ATOMIC_ACQUIRE)};
 
 	for (uint32_t left = now.sessions; left; left &= left - 1) {
 		const struct ptl_enabled_session *slot = &enabled->slots[__builtin_ctz(left)];
@@ -47,7 +47,7 @@ void provider_listener_report(uint32_t number)
 	provider = __atomic_load_n(registered, __ATOMIC_ACQUIRE);
 	if (provider && provider->callback) {
 		struct ptl_enabled *enabled = &provider_shared_entry(number)->enabled;
-		struct told now = present(enabled), *last = &told[number];
+		struct reported now = present(enabled), *last = &reported[number];
 		uint32_t capture = __atomic_load_n(&enabled->capture, __ATOMIC_ACQUIRE);
 		ptl_control_callback *callback = provider->callback;
 		void *context = provider->context;
@@ -100,7 +100,7 @@ void provider_listener_forget(uint32_t number)
 {
 	pthread_mutex_lock(&callbacks);
 	if (!__atomic_load_n(&provider_this_process.entries[number].provider, __ATOMIC_ACQUIRE))
-		memset(&told[number], 0, sizeof(told[number]));
+		memset(&reported[number], 0, sizeof(reported[number]));
 	pthread_mutex_unlock(&callbacks);
 }
 
@@ -121,5 +121,5 @@ void provider_listener_child(void)
 	/* A recursive mutex belongs to a thread, whose id is another one in the child. */
 	callbacks = fresh;
 	running = false;
-	memset(told, 0, sizeof(told));
+	memset(reported, 0, sizeof(reported));
 }

@@ -105,7 +105,7 @@ enum provider_shm_state {
 	PROVIDER_SHM_UNREGISTERED = 2, /* its events may still be in rings */
 };
 
-#define PROVIDER_SHM_HAS_CALLBACK 1u /* the program wants to be told, and can answer a request for capture */
+#define PROVIDER_SHM_HAS_CALLBACK 1u /* the program wants to be notified, and can answer a request for capture */
 
 /* Page 1 + n: provider n. */
 struct provider_shm_provider {

@@ -47,7 +47,7 @@ void relog_follow(int fd, const char *name)
 
 	if (!interrupted)
 		common_interrupt_defer(1);
-	/* Who opens the file for writing while the lease is held has it told to us by this signal. */
+	/* Who opens the file for writing while the lease is held has it reported to us by this signal. */
 	common_signal_ignore(SIGIO, NULL);
 	while (!ptl_is_closed(fd) && there && common_interrupt_deferred()) {
 		show(name, fd);

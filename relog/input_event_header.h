@@ -18,7 +18,7 @@ int relog_event_header_import(int fd, struct ptl_writer *writer, struct event_he
 
 /*
  * A file of records: u32 size of the record, itself included; the tracepoint's name up to a zero byte; the event, from its
- * header on. Times, processes and threads are not told.
+ * header on. Times, processes and threads are not reported.
  */
 extern const struct relog_format relog_format_event_header;
 

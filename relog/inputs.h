@@ -12,7 +12,7 @@
 #include "relog/settings/settings.h"
 #include "import/spool.h"
 
-/* A format that is told by how a file begins, and is made a trace. The table of them is in inputs.c. */
+/* A format that is recognised by how a file begins, and is made a trace. The table of them is in inputs.c. */
 struct relog_format {
 	const char *name; /* "perf.data" */
 	/* start: the file's first bytes, at most 512. */
@@ -27,7 +27,7 @@ struct relog_format {
 
 /*
  * Adds all inputs that the settings name to the relogger. *damaged becomes true where one of another format could
- * not be read whole, of which a message has told. Messages name the input. What ptl_relogger_add_file and
+ * not be read whole, of which a message tells. Messages name the input. What ptl_relogger_add_file and
  * the converters give.
  */
 int relog_inputs_add(const struct relog_settings *settings, struct ptl_relogger *relogger, bool *damaged);

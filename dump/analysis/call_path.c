@@ -230,7 +230,7 @@ static int find_stack(struct dump_paths *paths, const struct dump_call_thread *t
 	*place = &paths->stacks[number];
 	if (!paths->thread.count) {
 		status = add_node(&paths->thread, 0, DUMP_NO_FUNCTION, &root);
-		/* Now, since the program is another one when exec is told of. */
+		/* Now, since the program is another one when exec is reported. */
 		if (status == 0)
 			status = find_group(paths, thread, &paths->thread_group);
 	}

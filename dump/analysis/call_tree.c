@@ -121,7 +121,7 @@ size_t dump_record_level(const struct dump_call_tree *tree, const struct dump_ca
 	return (size_t)(record->depth + (int64_t)tree->belows[record->stack]);
 }
 
-/* Where a frame is now, told so that frames which come below do not change it. */
+/* Where a frame is now, in a form that frames which come below do not change. */
 static int depth_of(struct dump_call_tree *tree, const struct dump_call_thread *thread, size_t frame, int32_t *depth)
 {
 	const uint32_t *belows = belows_of(tree, thread->stack->number);

@@ -45,7 +45,7 @@ struct dump_call_tree {
 	uint64_t min_instructions; /* so too */
 	size_t max_depth;          /* deeper calls are left out; 0: all are there */
 	bool no_folding;
-	/* The events of a thread that were written before a time, each told once. NULL: none are wanted. */
+	/* The events of a thread that were written before a time, each reported once. NULL: none are wanted. */
 	const uint8_t *(*events)(void *context, const struct dump_call_thread *thread, uint64_t time, size_t *size);
 	/* All records of a thread, or of one of the programs it ran. */
 	int (*show)(void *context, const struct dump_call_tree *tree, const struct dump_call_thread *thread);

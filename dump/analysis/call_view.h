@@ -7,7 +7,7 @@
 #include "flow/view/view.h"
 
 /*
- * Decodes the selection and tells the observer of all calls of each thread, one thread after the other: what it is told
+ * Decodes the selection and tells the observer of all calls of each thread, one thread after the other: what it is given
  * is the same for any number of threads that decode. Its functions are called one at a time, but not always on the same
  * thread. What flow_view_run and the observer return.
  */

@@ -139,7 +139,7 @@ static struct dump_transfer *start(struct walk *walk, uint8_t kind)
 	if (!walk->transfers || walk->status < 0)
 		return NULL;
 	tracker->instructions = 0;
-	/* More than a transfer can tell is told by some that do nothing else. */
+	/* More than a transfer can report is reported by some that do nothing else. */
 	for (; instructions > UINT32_MAX; instructions -= UINT32_MAX)
 		if (!put(walk, 0, UINT32_MAX))
 			return NULL;

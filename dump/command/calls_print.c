@@ -10,7 +10,7 @@
 
 #define DURATION_WIDTH 10
 #define COUNT_WIDTH 14
-#define INDENT_MAX 120 /* levels; deeper ones are told by their number */
+#define INDENT_MAX 120 /* levels; deeper ones show their number */
 #define FLUSH ((size_t)64 << 10)
 
 struct dump_shown_name {

@@ -246,7 +246,7 @@ static struct dump_flow_place find_place(const struct view *view, const struct f
 
 /* ---- branches ------------------------------------------------------------------------------------ */
 
-/* Whether the branch was taken, as far as can be told. */
+/* Whether the branch was taken, as far as can be determined. */
 static bool is_taken(const struct pending *pending, const struct landing *landing)
 {
 	if (pending->branch != FLOW_BRANCH_CONDITIONAL)

@@ -13,7 +13,7 @@ void flow_code_range(const struct flow_code *code, uint32_t root, uint64_t ip, s
 
 /*
  * Writes the ranges of addresses whose bytes, or where they come from (image, code event), are not the same in the versions at
- * the two roots, in order, and returns how many. FLOW_CODE_CHANGES + 1: so much differs that it is not told.
+ * the two roots, in order, and returns how many. FLOW_CODE_CHANGES + 1: so much differs that it is not listed.
  */
 size_t flow_code_changes(const struct flow_code *code, uint32_t one, uint32_t other, struct flow_code_span *changes);
 

@@ -13,7 +13,7 @@
 
 /*
  * The mnemonic of the instruction at bytes, whose encoding flow_encoding_read has read, in lower case; false where it is not
- * known. Operands are not told.
+ * known. Operands are not named.
  */
 bool flow_instruction_name(const uint8_t *bytes, unsigned mode, const struct flow_encoding *encoding,
 			   char name[DUMP_INSTRUCTION_NAME_SIZE]);

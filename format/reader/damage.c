@@ -36,7 +36,7 @@ static bool has_room(struct ptl_trace *trace, size_t size)
 
 int format_damage_check(struct ptl_trace *trace)
 {
-	/* Says again what has_room was told. */
+	/* Says again what has_room was given. */
 	return trace->too_damaged ? common_memory_budget_take(&trace->damage_account, SIZE_MAX / 2, "pieces of damage",
 							      trace->damage_count + 1)
 				  : 0;

@@ -11,17 +11,17 @@ enum { HAS_CODE = 1, HAS_SYMBOLS = 2, HAS_DEBUG = 4 };
 
 static int put(struct ptl_state *state, struct format_state_layer *layer)
 {
-	if (state->told.failed) {
-		state->told.failed = false;
-		return common_fail_memory("an image", state->told.size);
+	if (state->reported.failed) {
+		state->reported.failed = false;
+		return common_fail_memory("an image", state->reported.size);
 	}
-	return format_store_put(&state->store, state->told.data, state->told.size, &layer->place);
+	return format_store_put(&state->store, state->reported.data, state->reported.size, &layer->place);
 }
 
 int format_state_put_image(struct ptl_state *state, const struct ptl_image_event *image,
 			   struct format_state_layer *layer)
 {
-	struct ptl_bytes *out = &state->told;
+	struct ptl_bytes *out = &state->reported;
 	const uint64_t numbers[] = {
 		image->time_date_stamp,
 		image->default_base,
@@ -50,8 +50,8 @@ int format_state_put_image(struct ptl_state *state, const struct ptl_image_event
 
 int format_state_put_code(struct ptl_state *state, const struct ptl_code_event *code, struct format_state_layer *layer)
 {
-	state->told.size = 0;
-	common_write_bytes(&state->told, code->code, PTL_HASH_SIZE);
+	state->reported.size = 0;
+	common_write_bytes(&state->reported, code->code, PTL_HASH_SIZE);
 	return put(state, layer);
 }
 
@@ -117,9 +117,9 @@ static int leave_out(struct ptl_state *state)
 
 		if (!layer->mapped)
 			continue;
-		status = format_store_get(&state->store, layer->place, &state->told);
+		status = format_store_get(&state->store, layer->place, &state->reported);
 		if (!status)
-			status = format_store_put(&kept, state->told.data, state->told.size, &layer->place);
+			status = format_store_put(&kept, state->reported.data, state->reported.size, &layer->place);
 	}
 	/* After a failure the state is not to be used any more. */
 	format_store_free(&state->store);

@@ -14,7 +14,7 @@ struct teller {
 	uint32_t *layers; /* all that show, in order of their sequence */
 	size_t layer_count;
 	/* What a reader has by the images and unloads reported so far; a piece's image says that there is one. */
-	struct format_pieces told;
+	struct format_pieces reported;
 	uint32_t reported_root;
 	bool unloads; /* a range waits to be reported as unloaded */
 	uint64_t unload_first, unload_last;
@@ -127,13 +127,13 @@ static int unload(struct teller *teller, uint64_t first, uint64_t last)
 	uint64_t at = first;
 	int status = 0;
 
-	while (!status && format_pieces_at_or_after(&teller->told, teller->reported_root, at, &piece) &&
+	while (!status && format_pieces_at_or_after(&teller->reported, teller->reported_root, at, &piece) &&
 	       piece.first <= last) {
 		const uint64_t from = piece.first < first ? first : piece.first;
 		const uint64_t to = piece.last > last ? last : piece.last;
 
 		status = add_unload(teller, from, to);
-		format_pieces_remove(&teller->told, &teller->reported_root, from, to);
+		format_pieces_remove(&teller->reported, &teller->reported_root, from, to);
 		if (to == last)
 			break;
 		at = to + 1;
@@ -141,7 +141,7 @@ static int unload(struct teller *teller, uint64_t first, uint64_t last)
 	return status;
 }
 
-/* Of an image that shows everywhere nothing is ever unloaded again: it need not be among what was told. */
+/* Of an image that shows everywhere nothing is ever unloaded again: it need not be among what was reported. */
 static int report_image(struct teller *teller, const struct format_state_layer *layer)
 {
 	const struct ptl_piece piece = {.first = layer->base, .last = layer->base + (layer->size - 1)};
@@ -154,7 +154,7 @@ static int report_image(struct teller *teller, const struct format_state_layer *
 	/* An image may have come from another process by a fork. */
 	data.process_id = teller->member->fold.pid;
 	if (layer->mapped != layer->size)
-		format_pieces_put(&teller->told, &teller->reported_root, &piece);
+		format_pieces_put(&teller->reported, &teller->reported_root, &piece);
 	return give(teller, ptl_image_encode(&data, teller->rundown->opcode, &teller->storage, &event), &event,
 		    PTL_NO_ID);
 }
@@ -196,7 +196,7 @@ static int unload_holes(struct teller *teller)
 		const struct ptl_piece piece = {.first = layer->base, .last = layer->base + (layer->size - 1)};
 
 		if (layer->is_code)
-			format_pieces_put(&teller->told, &teller->reported_root, &piece);
+			format_pieces_put(&teller->reported, &teller->reported_root, &piece);
 	}
 	for (;;) {
 		struct ptl_piece piece;
@@ -268,7 +268,7 @@ static int report_last(struct teller *teller)
 		    piece.image == teller->layers[i])
 			status = report_image(teller, layer);
 	}
-	if (!status && teller->told.failed)
+	if (!status && teller->reported.failed)
 		status = common_fail_memory("address spaces", 0);
 	return status;
 }
@@ -290,7 +290,7 @@ static int report_space(struct teller *teller)
 		status = unload_holes(teller);
 	if (!status)
 		status = flush_unload(teller);
-	if (!status && teller->told.failed)
+	if (!status && teller->reported.failed)
 		status = common_fail_memory("address spaces", 0);
 	return status;
 }
@@ -308,7 +308,7 @@ static int tell(struct ptl_state *state, const struct ptl_rundown *rundown, cons
 	if (!status)
 		status = rundown->opcode == PTL_OPCODE_END_RUNDOWN ? report_last(&teller) : report_space(&teller);
 	free(teller.layers);
-	format_pieces_free(&teller.told);
+	format_pieces_free(&teller.reported);
 	common_bytes_free(&teller.storage);
 	common_bytes_free(&teller.bytes);
 	return status;

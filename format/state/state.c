@@ -103,7 +103,7 @@ void ptl_state_free(struct ptl_state *state)
 	common_row_index_free(&state->by_pid);
 	common_row_index_free(&state->by_thread);
 	common_hash_map_free(&state->ended);
-	common_bytes_free(&state->told);
+	common_bytes_free(&state->reported);
 	common_bytes_free(&state->asked_bytes);
 	free(state);
 }

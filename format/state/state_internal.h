@@ -82,8 +82,8 @@ struct ptl_state {
 	uint32_t free_layer;
 	uint64_t sequence;
 	struct format_store store;
-	uint64_t sweep_at;     /* size of the store at which what nobody wants is left out */
-	struct ptl_bytes told; /* bytes on their way into the store */
+	uint64_t sweep_at;         /* size of the store at which what nobody wants is left out */
+	struct ptl_bytes reported; /* bytes on their way into the store */
 	struct format_state_shown *shown[FORMAT_STATE_SHOWN]; /* by layer */
 	struct ptl_image_event asked;                         /* the image that the fold asked for */
 	struct ptl_bytes asked_bytes;                         /* what it points into */
@@ -104,7 +104,7 @@ void format_state_thread_remove(struct ptl_state *state, struct format_state_mem
 extern const struct format_fold_threads format_state_threads;
 extern const struct format_fold_spaces format_state_spaces;
 
-/* ---- what is reported about images and code: told.c --------------------------------------------------- */
+/* ---- what is reported about images and code: reported.c --------------------------------------------------- */
 
 /* Puts what is reported about an image, or about code, into the store, for a layer. PTL_NO_MEMORY, PTL_SYSTEM. */
 int format_state_put_image(struct ptl_state *state, const struct ptl_image_event *image,

@@ -126,7 +126,7 @@ static int inherit(struct record_model *model, struct record_process *child, con
 	return status < 0 ? status : record_memory_inherit(model, child, parent, fact->start.parent_epoch);
 }
 
-/* The parent is not known any more: what the child's memory holds cannot be told. */
+/* The parent is not known any more: what the child's memory holds cannot be determined. */
 static int lose_memory(struct record_model *model, const struct record_process *child)
 {
 	const struct ptl_loss loss = {

@@ -65,7 +65,7 @@ int record_model_gone(struct record_model *model, uint32_t process, uint64_t now
 /* A process has this wait status; any process may have waited for it. */
 int record_model_exit_status(struct record_model *model, uint32_t pid, uint32_t status);
 
-/* Forgets what need no longer be known, and ends processes whose exit status nobody told. */
+/* Forgets what need no longer be known, and ends processes whose exit status nobody reported. */
 int record_model_tick(struct record_model *model, uint64_t now);
 
 /* What is reported at the end has this time at least. */

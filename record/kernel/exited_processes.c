@@ -11,7 +11,7 @@
 
 bool record_observer_was_reported(const struct record_observer *observer, uint32_t pid, uint64_t start)
 {
-	const uint64_t *when = common_hash_map_get(&observer->told, pid);
+	const uint64_t *when = common_hash_map_get(&observer->reported, pid);
 
 	return when && start <= *when;
 }
@@ -48,6 +48,6 @@ int record_observer_dead(struct record_observer *observer, const struct record_o
 	    record_observer_was_reported(observer, dead->pid, now > REMEMBERED ? now - REMEMBERED : 0))
 		return status;
 	process.number = observer->next_number++;
-	status = common_hash_map_put(&observer->told, dead->pid, now);
+	status = common_hash_map_put(&observer->reported, dead->pid, now);
 	return status < 0 ? status : report(observer, &process, dead, now);
 }

@@ -73,7 +73,7 @@ void record_observer_free(struct record_observer *observer)
 		close((int)value);
 	common_hash_map_free(&observer->pidfds);
 	common_hash_map_free(&observer->processes);
-	common_hash_map_free(&observer->told);
+	common_hash_map_free(&observer->reported);
 	record_sideband_close(observer->sideband);
 	free(observer->pids);
 	free(observer);
@@ -476,7 +476,7 @@ int record_observer_forget(struct record_observer *observer, struct record_obser
 	int status = record_observer_end(observer, process, now);
 
 	if (status == 0)
-		status = common_hash_map_put(&observer->told, process->pid, now);
+		status = common_hash_map_put(&observer->reported, process->pid, now);
 	common_hash_map_remove(&observer->processes, process->pid);
 	free_process(process);
 	return status;

@@ -69,10 +69,10 @@ struct record_observer {
 	uint64_t due;
 	struct record_sideband *sideband; /* NULL: the kernel does not permit it */
 	uint64_t sideband_lost;
-	struct common_hash_map pidfds; /* pid of one whose start was not taken yet: its pidfd */
-	bool looks_closely;            /* reports were lost: the next look is at all that there is */
-	bool finishing;                /* the kernel has reported all: who is dead now is ended at once */
-	struct common_hash_map told;   /* pid of one that has been told and is gone: when it was */
+	struct common_hash_map pidfds;   /* pid of one whose start was not taken yet: its pidfd */
+	bool looks_closely;              /* reports were lost: the next look is at all that there is */
+	bool finishing;                  /* the kernel has reported all: who is dead now is ended at once */
+	struct common_hash_map reported; /* pid of one that has been reported and is gone: when it was */
 };
 
 /* A fact about the process, to be completed and sent. */

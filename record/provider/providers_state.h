@@ -27,7 +27,7 @@ struct record_writer {
 	int pidfd;    /* -1: none */
 	bool foreign; /* of another pid namespace: its pid says nothing */
 	bool dead;
-	bool told;        /* to the observer */
+	bool reported;    /* to the observer */
 	bool schemas_bad; /* said once */
 	bool broken_reported;
 	uint64_t program;   /* differs after an exec */

@@ -69,7 +69,7 @@ void record_shm_ring_taken(struct record_shm_ring *ring, const struct record_shm
  */
 void record_shm_ring_release(struct record_shm_rings *rings, uint32_t n);
 
-/* How many events of each provider were dropped, so far; false: it cannot be told. */
+/* How many events of each provider were dropped, so far; false: it cannot be determined. */
 bool record_shm_rings_lost(struct record_shm_rings *rings, uint64_t lost[PROVIDER_SHM_PROVIDERS_MAX]);
 
 #endif

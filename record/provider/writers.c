@@ -189,9 +189,9 @@ static int report_observer(struct record_providers *providers, struct record_wri
 		.ran_before = providers->everyone,
 	};
 
-	if (!providers->observer || writer->told || writer->foreign)
+	if (!providers->observer || writer->reported || writer->foreign)
 		return 0;
-	writer->told = true;
+	writer->reported = true;
 	if (writer->dead)
 		return writer->rings_name[0] ? record_observer_dead(providers->observer, &dead, record_now()) : 0;
 	return record_observer_writer(providers->observer, writer->shm.pid, record_now());

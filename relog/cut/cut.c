@@ -33,7 +33,7 @@ struct cut {
 	bool of_cpus;                   /* PT of CPUs is kept: switches between any threads say whose it is */
 	bool everyone;                  /* and what other processes ran has to be decoded: it says where returns go */
 	struct relog_switches switches; /* before start */
-	bool told;                      /* rundown has been written, or none is needed */
+	bool reported;                  /* rundown has been written, or none is needed */
 	bool ended;                     /* and that of the end */
 	struct common_hash_map others;  /* processes that are not kept, but whose start is */
 	uint8_t **blobs;                /* of each input, one bit a blob: something kept refers to it */
@@ -133,7 +133,7 @@ static int choose_times(struct cut *cut)
 	for (size_t i = 0; !status && cut->by_time && !settings->drop_pt && i < ptl_relogger_input_count(cut->relogger);
 	     i++)
 		status = look_at_streams(cut, ptl_relogger_input_at(cut->relogger, i));
-	cut->told = !cut->start;
+	cut->reported = !cut->start;
 	cut->ended = cut->to == UINT64_MAX;
 	return status;
 }
@@ -250,7 +250,7 @@ static int tell(struct cut *cut)
 	};
 	const int status = ptl_state_rundown(cut->state, &rundown);
 
-	cut->told = true;
+	cut->reported = true;
 	return status ? status : relog_switches_report(&cut->switches, cut->relogger, cut->start - 1);
 }
 
@@ -282,7 +282,7 @@ static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, 
 	};
 	struct ptl_state_process process;
 
-	if (!cut->told || start < cut->start || !keeps_process(cut, pid) ||
+	if (!cut->reported || start < cut->start || !keeps_process(cut, pid) ||
 	    !ptl_state_find_process(state, pid, &process) || keeps_process(cut, process.parent_id))
 		return 0;
 	return ptl_state_rundown(state, &rundown);
@@ -378,18 +378,18 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 	bool kept;
 	int status = 0;
 
-	if (!cut->told && record->time >= cut->start)
+	if (!cut->reported && record->time >= cut->start)
 		status = tell(cut);
 	if (!status && !cut->ended && record->time > cut->to)
 		status = report_end(cut);
 	if (status)
 		return status;
 	relog_subject_of(record, &cut->storage, &subject);
-	if (subject.event.class != FORMAT_CLASS_NONE && (!cut->told || !cut->ended || cut->selection.by_process))
+	if (subject.event.class != FORMAT_CLASS_NONE && (!cut->reported || !cut->ended || cut->selection.by_process))
 		status = ptl_state_event(cut->state, record);
-	if (!status && !cut->told && cut->of_cpus)
+	if (!status && !cut->reported && cut->of_cpus)
 		status = relog_switches_note(&cut->switches, record);
-	if (status || !cut->told) {
+	if (status || !cut->reported) {
 		cut->dropped_events++;
 		return status;
 	}
@@ -524,7 +524,7 @@ static int end(void *context, struct ptl_relogger *relogger)
 		.events = cut->dropped_events,
 		.bytes = cut->dropped_bytes,
 	};
-	int status = cut->told ? 0 : tell(cut);
+	int status = cut->reported ? 0 : tell(cut);
 
 	/* Processes that forked with the last event. */
 	if (!status && cut->selection.by_process) {

@@ -10,7 +10,7 @@
 enum relog_blob_fate {
 	RELOG_BLOB_SAME,    /* nothing in it is redacted */
 	RELOG_BLOB_CHANGED, /* *out is what becomes of it */
-	RELOG_BLOB_DROPPED, /* what is in it cannot be told: it is left out */
+	RELOG_BLOB_DROPPED, /* what is in it cannot be determined: it is left out */
 };
 
 struct relog_blob_outcome {

@@ -27,7 +27,7 @@ struct rules_provider {
 	const char *alias;
 	bool has_guid;
 	struct ptl_guid guid;
-	const char *name; /* what schemas call it; NULL: not told */
+	const char *name; /* what schemas call it; NULL: not reported */
 };
 
 enum rules_criterion {

@@ -350,7 +350,7 @@ static int copy_images(struct rules_run *run, const struct rules_due *due)
 		data.default_base += live->first - data.base;
 		data.file_offset += live->first - data.base;
 		if (live->first != data.base)
-			data.has_code = false; /* the captured code is told again all the same */
+			data.has_code = false; /* the captured code is reported again all the same */
 		data.base = live->first;
 		data.size = live->last - live->first + 1;
 		spec = (struct rules_spec){.at = live->at, .time = due->time, .base = live->image_base};

@@ -34,8 +34,8 @@ PTL_EVENT(writer, state, 5, "State", PTL_LEVEL_INFORMATIONAL, 0x1, "asked {0} ti
 PTL_EVENT(writer, timed, 6, "Timed", PTL_LEVEL_INFORMATIONAL, 0x1, "");
 PTL_EVENT(other, hello, 1, "Hello", PTL_LEVEL_INFORMATIONAL, 0x1, "hello");
 
-static void told(struct ptl_provider *provider, enum ptl_control control, uint8_t level, uint64_t keywords,
-		 void *context)
+static void reported(struct ptl_provider *provider, enum ptl_control control, uint8_t level, uint64_t keywords,
+		     void *context)
 {
 	static uint32_t times;
 
@@ -161,7 +161,7 @@ int main(int argc, char **argv)
 {
 	int status = 0;
 
-	writer.callback = told;
+	writer.callback = reported;
 	if (ptl_provider_register(&writer) < 0 || ptl_provider_register(&other) < 0)
 		return 3;
 	for (int i = 1; i < argc && status == 0; i++)

@@ -95,7 +95,7 @@ def name_of(ip, labels):
 def event_text(kind, members, labels):
     """The one form of an event that expected and real ones are compared in."""
     words = ["-", kind]
-    # Where a gap begins is told as well as an engine knows it; for missing code it is the point. So is where an overflow ends.
+    # Where a gap begins is reported as well as an engine knows it; for missing code it is the point. So is where an overflow ends.
     if kind == "gap" and members.get("cause") != "missing-code":
         members = {"cause": members.get("cause"), "to": members.get("to")}
     for key in ("cause", "from", "to"):
@@ -232,9 +232,9 @@ for name, status, gaps, unknown in (("gap-resumes-tip", 0, 1, 0), ("psb-mismatch
     make_trace(parts)
     done = try_run(dump, "verify", "--json", "test.ptl")
     # One that finds a difference in the first segment has not found nothing.
-    told = json.loads(done.stdout)
-    passed = done.returncode == status and told["segments_with_gaps"] == gaps and not done.stderr and \
-        told["segments_with_unknown_instructions"] == unknown
+    reported = json.loads(done.stdout)
+    passed = done.returncode == status and reported["segments_with_gaps"] == gaps and not done.stderr and \
+        reported["segments_with_unknown_instructions"] == unknown
     check(f"verify {name}", passed, done)
 
 if verified < FEWEST:

@@ -217,7 +217,7 @@ for expression, said in {
     check(f"--where {expression} is an error that says what to do", wrong.returncode == 2 and said in wrong.stderr and
           not wrong.stdout, wrong.stderr)
 wrong = run(DUMP, "calls", "--where", "instructions / calls > 1000", "calls.ptl")
-check("what cannot be computed is left out, and told", wrong.returncode == 0 and "divide" in wrong.stderr and
+check("what cannot be computed is left out, and reported", wrong.returncode == 0 and "divide" in wrong.stderr and
       "fibonacci" in wrong.stdout, wrong.stderr)
 blocks = [line for line in objects("flow", "--json", "calls.ptl") if line["type"] == "block"]
 for expression, wanted in {

@@ -132,7 +132,7 @@ def ignored():
         check(f"'{what}' is nothing to ignore", got.returncode == 2 and "ptl-dump: error" in got.stderr, got)
     write("wrong", "step\nrange:x\n")
     got = run(DUMP, "diff", "--ignore-file", "wrong", "reala.ptl", "bad.ptl")
-    check("a mistake is told with its line", got.returncode == 2 and "wrong:2" in got.stderr, got)
+    check("a mistake is reported with its line", got.returncode == 2 and "wrong:2" in got.stderr, got)
 
 
 def rebuilt():
@@ -160,7 +160,7 @@ def processes():
     check("each thread has its partner", len(pairs) == threads == len(keys) and
           all(one["a"] and one["b"] for one in pairs), pairs)
     items = diff("--first", a, "reala.ptl", status=1)
-    check("threads without a partner are told", {"counted"} == {one["process"] for one in items if not one["a"]} and
+    check("threads without a partner are reported", {"counted"} == {one["process"] for one in items if not one["a"]} and
           all(not one["equal"] for one in items), items)
 
 

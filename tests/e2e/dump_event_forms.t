@@ -87,9 +87,9 @@ def same_in_all_forms(name):
                   (("id", "EventID"), ("version", "Version"), ("level", "Level"), ("task", "Task"), ("opcode", "Opcode"),
                    ("keyword", "Keywords"))}
         execution = system.find("e:Execution", SPACES)
-        told = {key: str(one[key]) for key in number}
+        reported = {key: str(one[key]) for key in number}
         order = [child.tag.split("}")[1] for child in system]
-        good = told == number and told == {key: row[key] for key in number} and \
+        good = reported == number and reported == {key: row[key] for key in number} and \
             system.find("e:Provider", SPACES).get("Guid") == "{%s}" % one["provider_guid"] == "{%s}" % row["provider_guid"] and \
             system.find("e:TimeCreated", SPACES).get("SystemTime") == one["system_time"] == row["time"] and \
             execution.get("ProcessorID", "") == row["cpu"] == str(one.get("cpu", "")) and row["pid"] == str(one.get("pid", "")) and \
@@ -156,17 +156,17 @@ def activities():
         act(1, 2, 60),
         act(4, 1, 70), act(4, 2, 75),  # another root
     ])
-    told = [(one["depth"], one["name"].split("/")[-1][:12] and one["activity"], one["start"], one["duration"], one["events"])
+    reported = [(one["depth"], one["name"].split("/")[-1][:12] and one["activity"], one["start"], one["duration"], one["events"])
             for one in json_lines("--tree", "tree.ptl")]
     want = [(0, activity(1), 1000, 5000, 1), (1, activity(2), 2000, 3000, 0), (2, activity(3), 2500, None, 0),
             (1, activity(1), 3000, 1000, 2), (0, activity(4), 7000, 500, 0)]
-    check("pairs make a tree", told == want, told, want)
+    check("pairs make a tree", reported == want, reported, want)
     got = run(DUMP, "events", "--tree", "tree.ptl")
-    check("a stop without a start is told", "start is not there: 1" in got.stderr, got)
+    check("a stop without a start is reported", "start is not there: 1" in got.stderr, got)
     lines = got.stdout.splitlines()
     check("text has a line a pair", len(lines) == 6 and "5.000 us" in lines[1] and lines[3].split()[1] == "-", lines)
-    told = [one["activity"] for one in json_lines("--tree", "-a", activity(3), "tree.ptl")]
-    check("--activity has its whole tree, and nothing else", told == [activity(1), activity(2), activity(3), activity(1)], told)
+    reported = [one["activity"] for one in json_lines("--tree", "-a", activity(3), "tree.ptl")]
+    check("--activity has its whole tree, and nothing else", reported == [activity(1), activity(2), activity(3), activity(1)], reported)
     convert("deep", [act(i, 1, i, related=i - 1 if i > 1 else None) for i in range(1, 61)])
     depths = [one["depth"] for one in json_lines("--tree", "deep.ptl")]
     check("what is deep is deep", depths == list(range(60)), depths)

@@ -125,13 +125,13 @@ check("branches are those between the blocks", not collections.Counter(expected)
 taken = collections.Counter(line["tid"] for line in objects("flow", "--level", "branch", "--json", "threads.ptl")
                             if line["type"] == "branch")
 for options in ([], ["-j", "1"], ["-j", "3", "--hash"], ["--engine", "libipt"]):
-    told = json.loads(dump("stats", "--json", "--branches", *options, "threads.ptl"))
-    told = {thread["tid"]: thread for process in told["processes"] for thread in process["threads"]}
-    check(f"stats --branches {options} says how many", {tid: thread["taken"] for tid, thread in told.items()} == taken,
-          taken, told)
+    reported = json.loads(dump("stats", "--json", "--branches", *options, "threads.ptl"))
+    reported = {thread["tid"]: thread for process in reported["processes"] for thread in process["threads"]}
+    check(f"stats --branches {options} says how many", {tid: thread["taken"] for tid, thread in reported.items()} == taken,
+          taken, reported)
     check(f"and that of all branches {options}", all(
         0 <= thread["branches"] - thread["taken"] - thread["not_taken"] <= thread["gaps"] + 1 and thread["not_taken"]
-        for thread in told.values()), told)
+        for thread in reported.values()), reported)
 check("without, nothing is said of it", "taken" not in stats and "branches" in stats, stats)
 
 text = dump("flow", "threads.ptl")

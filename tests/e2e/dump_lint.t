@@ -76,7 +76,7 @@ def limits():
         check(f"'{text}' is no limit", got.returncode == 2 and words in got.stderr, got)
     write("wrong", "decoded = 99\n# fine\ngaps == 3\n")
     got = run(DUMP, "lint", "--rules", "wrong", "bare.ptl")
-    check("a file's mistake is told with its line", got.returncode == 2 and "wrong:3: " in got.stderr, got)
+    check("a file's mistake is reported with its line", got.returncode == 2 and "wrong:3: " in got.stderr, got)
 
 
 def damage():

@@ -94,7 +94,7 @@ def output_files():
     got = run(DUMP, "flamegraph", "--folded", "-o", "none.txt", "--pid", "1", "a.ptl")
     check("a failure leaves no file", got.returncode == 2 and not os.path.exists(path("none.txt")), got)
     got = run(DUMP, "flamegraph", "--folded", "-o", "none/none.txt", "a.ptl")
-    check("a folder that is not there is told", got.returncode == 4 and "none/none.txt" in got.stderr, got)
+    check("a folder that is not there is reported", got.returncode == 4 and "none/none.txt" in got.stderr, got)
     check("nothing temporary is left", not [name for name in os.listdir(path("")) if ".tmp-" in name], os.listdir(path("")))
     got = run(DUMP, "flamegraph", "--folded", "-o", "-", "a.ptl")
     check("- is standard output", got.stdout == whole and not os.path.exists(path("-")), got)

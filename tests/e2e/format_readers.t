@@ -93,8 +93,8 @@ def dump_says(path, name, data):
     run = subprocess.run([os.path.join(os.environ["PTL_BIN"], "ptl-dump"), "info", "--check", path], stdout=subprocess.DEVNULL,
                          stderr=subprocess.PIPE, timeout=60, check=False, text=True)
     lacks = name in ("unsupported-major", "unsupported-minor", "unsupported-codec")
-    told = name.rpartition("-")[2] not in ("kind", "zero", "record") or "a newer version wrote" in run.stderr
-    check("ptl-dump's status for " + name, run.returncode == (3 if lacks else 0) and told, run.returncode, run.stderr)
+    reported = name.rpartition("-")[2] not in ("kind", "zero", "record") or "a newer version wrote" in run.stderr
+    check("ptl-dump's status for " + name, run.returncode == (3 if lacks else 0) and reported, run.returncode, run.stderr)
 
 
 def main():

@@ -122,7 +122,7 @@ def permissions():
 
 
 def virtual_machine():
-    """a guest is told what its host has to do, with the name of the machine"""
+    """a guest learns what its host has to do, with the name of the machine"""
     found = check({"proc/cpuinfo": CPU % "hypervisor", "sys/class/dmi/id/product_name": "Standard PC\n"})
     expect_equal((found["not virtual"]["state"], found["not virtual"]["value"]), ("no", "Standard PC"))
     expect("pt_mode" in found["not virtual"]["try"], found)

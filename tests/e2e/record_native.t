@@ -49,7 +49,7 @@ def command_name():
 
 
 def process_tree():
-    """processes that live for some looks are told with parent, command line, program and end"""
+    """processes that live for some looks are reported with parent, command line, program and end"""
     script = "sh -c 'sleep 0.6; exit 3' 'a b'; cat </dev/null; exit 4"
     done = record("-q", "-o", "a.ptl", *NONE, "sh", "-c", script)
     expect_equal(done.returncode, 4, done.stderr)
@@ -68,7 +68,7 @@ def process_tree():
 
 
 def short_processes():
-    """processes that live shorter than a look are told, where the kernel lets us hear of them"""
+    """processes that live shorter than a look are reported, where the kernel lets us hear of them"""
     done = record("-o", "a.ptl", *NONE, "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done; (:)")
     if "may be missing" in done.stderr:
         raise Skip("no kernel events: " + done.stderr.splitlines()[0])
@@ -103,14 +103,14 @@ time.sleep(.6)"""
         raise Skip("no kernel events: " + done.stderr.splitlines()[0])
     zero = lines("info", "a.ptl")[0]["clock"]["start_time"]
     starts = {process["pid"]: zero + process["start"] for process in lines("processes", "a.ptl")}
-    told = [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
-    exact = [before <= starts[pid] <= after for pid, before, after in told]
+    reported = [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
+    exact = [before <= starts[pid] <= after for pid, before, after in reported]
     # A look may fall between the moment at which /proc shows a process and that at which the kernel reports it.
-    expect(len(exact) == 6 and exact.count(False) <= 1, starts, told)
+    expect(len(exact) == 6 and exact.count(False) <= 1, starts, reported)
 
 
 def threads():
-    """threads of the command are told"""
+    """threads of the command are reported"""
     program = "import threading, time; t = threading.Thread(target=lambda: time.sleep(.6)); t.start(); t.join()"
     record("-q", "-o", "a.ptl", *NONE, "--", sys.executable, "-S", "-E", "-c", program)
     process = lines("processes", "--threads", "a.ptl")[0]
@@ -203,7 +203,7 @@ def as_perf_has_it():
     for kind in ("start", "end", "name"):
         expect_equal(sorted(what for what, time in ours if what[0] == kind),
                      sorted(what for what, time in theirs if what[0] == kind))
-    # A child's mappings are told at its start, too: perf leaves that to the reader.
+    # A child's mappings are reported at its start, too: perf leaves that to the reader.
     missing = {what for what, time in theirs} - {what for what, time in ours}
     expect(not missing, missing)
     late = []
@@ -277,8 +277,8 @@ def time_namespace():
         if done.returncode and "unshare" in done.stderr:
             raise Skip("no right to make a time namespace")
         expect_equal(done.returncode, 0, done.stderr)
-        told = lines("processes", "a.ptl")
-        expect(len(told) > 1 and all(0 <= entry["start"] <= entry["end"] < 60 * 10**9 for entry in told), option, told)
+        reported = lines("processes", "a.ptl")
+        expect(len(reported) > 1 and all(0 <= entry["start"] <= entry["end"] < 60 * 10**9 for entry in reported), option, reported)
 
 
 sys.exit(main([exit_statuses, runs_natively, command_name, process_tree, short_processes, exact_starts, threads, short_threads,

@@ -194,8 +194,8 @@ def attach():
     process.communicate("\n")
     found = events("a.ptl")
     expect_equal([event["event"] for event in found], ["State"] + 4 * ["Number"] + ["State"])
-    told = lines("processes", "a.ptl")
-    expect_equal([(entry["pid"], shlex.split(entry["command_line"])[0]) for entry in told], [(process.pid, WRITER)])
+    reported = lines("processes", "a.ptl")
+    expect_equal([(entry["pid"], shlex.split(entry["command_line"])[0]) for entry in reported], [(process.pid, WRITER)])
     opcodes = {event["event"] for event in lines("events", "a.ptl") if event["provider"] == "Kernel"}
     expect("Process/DCStart" in opcodes and "Process/DCEnd" in opcodes, opcodes)
     expect(any(image["path"] == os.path.realpath(WRITER) for image in lines("images", "a.ptl")))
@@ -263,9 +263,9 @@ def attach_beside_qemu():
     expect_equal(recorder.communicate(timeout=60)[1], "")
     found = numbers(events("a.ptl"))
     expect_equal(sorted(len(values) for values in found.values()), [2, 4])
-    told = {entry["pid"]: entry["command_line"] for entry in lines("processes", "a.ptl")}
-    expect({pid for pid, _ in found} <= set(told), told)
-    expect_equal(len([line for line in told.values() if line.startswith(QUOTED)]), 2, told)
+    reported = {entry["pid"]: entry["command_line"] for entry in lines("processes", "a.ptl")}
+    expect({pid for pid, _ in found} <= set(reported), reported)
+    expect_equal(len([line for line in reported.values() if line.startswith(QUOTED)]), 2, reported)
 
 
 def two_definitions():
@@ -316,7 +316,7 @@ def other_user():
     finally:
         os.environ["PTL_SESSION_DIR"] = place
         os.chmod(SCRATCH, 0o700)
-        # Unless there is something in it that is not ours.
+        # Unless there is something in it that is wrong format.
         subprocess.run(["rmdir", "/dev/shm/ptl-65534"], check=False, stderr=subprocess.DEVNULL)
 
 

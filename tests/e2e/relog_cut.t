@@ -234,14 +234,14 @@ check("and no code", not any(item["code_stored"] or item["code_captured"] for it
 first, last = duration("shell.ptl")
 window = (first, (first + last) // 2)
 cut_to("shell.ptl", "cut.ptl", *span(window))
-told = [item for item in lines("events", "--json", "cut.ptl") if item["time"] > window[1] and item["opcode"] == 4]
+reported = [item for item in lines("events", "--json", "cut.ptl") if item["time"] > window[1] and item["opcode"] == 4]
 lived = [item for item in lines("processes", "--json", "--time", f"{window[1]}ns..{window[1]}ns", "shell.ptl")]
 mapped = [item for item in lines("images", "--json", "--time", f"{window[1]}ns..{window[1]}ns", "shell.ptl")]
-check("who lives on behind the cut is reported at its end", {item["fields"]["ProcessId"] for item in told} ==
-      {item["pid"] for item in lived} and all(item["time"] == window[1] + 1 for item in told), told[:2], lived)
-check("and what is mapped then", {(item["fields"]["ProcessId"], int(item["fields"]["ImageBase"], 0)) for item in told
+check("who lives on behind the cut is reported at its end", {item["fields"]["ProcessId"] for item in reported} ==
+      {item["pid"] for item in lived} and all(item["time"] == window[1] + 1 for item in reported), reported[:2], lived)
+check("and what is mapped then", {(item["fields"]["ProcessId"], int(item["fields"]["ImageBase"], 0)) for item in reported
                                   if "ImageBase" in item["fields"]} ==
-      {(item["pid"], int(item["base"], 0)) for item in mapped}, told[-2:], mapped[:2])
+      {(item["pid"], int(item["base"], 0)) for item in mapped}, reported[-2:], mapped[:2])
 cut_to("shell.ptl", "cut.ptl", *span((first, None)))
 check("where nothing is cut away behind, it is the recording's own",
       [item for item in lines("events", "--json", "cut.ptl") if item["opcode"] == 4] ==

@@ -104,7 +104,7 @@ for title, command in RECORDINGS.items():
         generator.shuffle(pair)
         relog(*pair, "-o", "merged.ptl")
         same(f"{title}: overlapping cuts ({a}..{c}, {b}..{d}) merged are one cut", known("both.ptl"), "merged.ptl")
-        check(f"{title}: and as much is told to be cut away", losses("both.ptl") == losses("merged.ptl"),
+        check(f"{title}: and as much is reported to be cut away", losses("both.ptl") == losses("merged.ptl"),
               losses("both.ptl"), losses("merged.ptl"))
         relog(whole, "left.ptl", "-o", "again.ptl")
         same(f"{title}: a cut adds nothing to the whole", all_of_it, "again.ptl")
@@ -131,7 +131,7 @@ def damage(name, kind):
     return data
 
 
-# The loss that a damaged input had stays told.
+# The loss that a damaged input had stays reported.
 all_of_it = shown("threads.ptl")
 for title, kind in KINDS.items():
     write("damaged.ptl", damage("threads.ptl", kind))

@@ -327,7 +327,7 @@ def tracepoints():
                 continue
             fields_ = found.pop(0)
             for field, value in VALUE.findall(shown):
-                # Names with spaces in them cannot be told from what follows.
+                # Names with spaces in them cannot be distinguished from what follows.
                 if field in fields_ and not (isinstance(fields_[field], str) and " " in fields_[field]):
                     same = is_same(value, fields_[field])
                     compared[event] += same is True

@@ -159,7 +159,7 @@ def in_pieces():
 
 
 def of_cpus():
-    """A ring of a CPU names the thread that perf was told to record, too. Two CPUs with one thread each."""
+    """A ring of a CPU names the thread that perf was asked to record, too. Two CPUs with one thread each."""
     trace, start, streams = recording("static", "--timing=tsc", "--psb-period=128")
     file = perf_file.File(**CLOCK, per_cpu=1)
     add_code(file, trace, start, streams)
@@ -354,7 +354,7 @@ def of_turns(kind, switches, *options):
         expected[tid] = stats_of_threads(name + ".ptl")[tid]
     file.reference = latest + 10**9
     data = assemble(take_turns(file, threads, latest + 1000))
-    # perf was told to record the first process, where it does not record all.
+    # perf was asked to record the first process, where it does not record all.
     file.packets(data, 0, cpu=0, tid=EVERYWHERE if switches == 3 else threads[0][2])
     write("turns.data", file.bytes())
     name = f"a CPU on which threads take turns, {kind}"

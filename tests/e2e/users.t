@@ -67,16 +67,16 @@ def own_programs():
         shown = run(*user(name, "./ptl-record", "--list-providers"))
         check(f"{name} sees the own program alone", shown.returncode == 0 and str(process.pid) in shown.stdout and
               str(both[other].pid) not in shown.stdout, shown)
-        told = run(*user(name, "./ptl-record", "--list-providers"), env={**clean, "PTL_SESSION_DIR": FOLDERS[other]})
-        check(f"{name} cannot name the other one's folder", told.returncode == 4 and FOLDERS[other] in told.stderr, told)
+        reported = run(*user(name, "./ptl-record", "--list-providers"), env={**clean, "PTL_SESSION_DIR": FOLDERS[other]})
+        check(f"{name} cannot name the other one's folder", reported.returncode == 4 and FOLDERS[other] in reported.stderr, reported)
         for command in (["ls", FOLDERS[other]], ["cat", *(os.path.join(FOLDERS[other], file) for file in files(FOLDERS[other]))],
                         ["touch", FOLDERS[other] + "/session.0.00000000000000aa"]):
             got = run(*user(name, *command))
             check(f"nor {command[0]} in it", got.returncode and "Permission denied" in got.stderr and not got.stdout, got)
         got = run(*user(name, "kill", "-0", str(both[other].pid)))
         check("nor signal what is in it", got.returncode != 0, got)
-    told = run("./ptl-record", "--list-providers", env={**clean, "PTL_SESSION_DIR": FOLDERS["bob"]})
-    check("root does not take another's folder either", told.returncode == 4 and "is not this user's alone" in told.stderr, told)
+    reported = run("./ptl-record", "--list-providers", env={**clean, "PTL_SESSION_DIR": FOLDERS["bob"]})
+    check("root does not take another's folder either", reported.returncode == 4 and "is not this user's alone" in reported.stderr, reported)
     os.mkdir(path("outs"))
     os.chmod(path("outs"), 0o1777)
     recorder = start(*user("alice", "./ptl-record", "-q", "-o", path("outs/a.ptl"), "-p", "*", "--attach-providers",
@@ -104,10 +104,10 @@ def with_runtime_folder(what):
     os.chown(runtime, NAMES["alice"], NAMES["alice"])
     try:
         writer = program("alice", "line")
-        told = run(*user("alice", "./ptl-record", "--list-providers"))
+        reported = run(*user("alice", "./ptl-record", "--list-providers"))
         ended = finish(writer)
-        check("with /run/user/UID, her recorder finds her program", told.returncode == 0 and
-              told.stdout.count("\n") > 1, told)
+        check("with /run/user/UID, her recorder finds her program", reported.returncode == 0 and
+              reported.stdout.count("\n") > 1, reported)
         check("which ends as it should", ended[0] == 0, ended)
     finally:
         shutil.rmtree(runtime, ignore_errors=True)
@@ -124,11 +124,11 @@ def squatters():
         run(*user("bob", *command))
         before = files(path("outs"))
         begin = time.monotonic()
-        # This program ends with 3 where it is told that its provider cannot be heard.
+        # This program ends with 3 where it learns that its provider cannot be heard.
         done = run(*user("alice", "./writer", "count=1000"))
         check(f"{what} in her name does not hold her program up", done.returncode == 3 and time.monotonic() - begin < 10, done)
-        told = run(*user("alice", "./ptl-record", "--list-providers"))
-        check("her recorder says whose it is, and what to do", told.returncode == 4 and folder in told.stderr, told)
+        reported = run(*user("alice", "./ptl-record", "--list-providers"))
+        check("her recorder says whose it is, and what to do", reported.returncode == 4 and folder in reported.stderr, reported)
         own = run(*user("alice", "./ptl-record", "--list-providers"), env={**clean, "PTL_SESSION_DIR": path("outs/alice")})
         check("and works in another folder", own.returncode == 0, own)
         shutil.rmtree(path("outs/alice"), ignore_errors=True)

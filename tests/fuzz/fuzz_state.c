@@ -17,24 +17,24 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct told {
+struct reported {
 	struct ptl_state *into; /* may be NULL */
 	struct ptl_bytes bytes;
 };
 
 static int take(void *context, const struct ptl_event *event)
 {
-	struct told *told = context;
+	struct reported *reported = context;
 
-	common_write_bytes(&told->bytes, &event->descriptor.opcode, 1);
-	common_write_bytes(&told->bytes, event->payload, event->payload_size);
-	return told->into ? ptl_state_event(told->into, event) : 0;
+	common_write_bytes(&reported->bytes, &event->descriptor.opcode, 1);
+	common_write_bytes(&reported->bytes, event->payload, event->payload_size);
+	return reported->into ? ptl_state_event(reported->into, event) : 0;
 }
 
-static void tell(struct ptl_state *state, struct told *told)
+static void tell(struct ptl_state *state, struct reported *reported)
 {
 	const struct ptl_rundown rundown = {
-		.pid = PTL_NO_ID, .time = 1, .opcode = PTL_OPCODE_START_RUNDOWN, .take = take, .context = told};
+		.pid = PTL_NO_ID, .time = 1, .opcode = PTL_OPCODE_START_RUNDOWN, .take = take, .context = reported};
 
 	if (ptl_state_rundown(state, &rundown))
 		abort();
@@ -104,7 +104,7 @@ static void fold(struct ptl_state *state, const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ptl_state *first, *second;
-	struct told once = {0}, twice = {0};
+	struct reported once = {0}, twice = {0};
 	struct ptl_state_process process;
 
 	if (ptl_state_new(&first) || ptl_state_new(&second))

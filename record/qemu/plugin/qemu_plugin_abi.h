@@ -18,7 +18,7 @@
 
 typedef uint64_t qemu_plugin_id_t;
 
-/* What qemu_plugin_install is told; the version numbers are the QEMU's own. */
+/* What qemu_plugin_install receives; the version numbers are the QEMU's own. */
 struct qemu_plugin_info {
 	const char *target_name; /* "x86_64" */
 	struct {

@@ -55,7 +55,7 @@ static bool is_for_qemu(const char *variable)
 }
 
 /*
- * QEMU reads variables named QEMU_... and would take the program's for its own; it can be told to
+ * QEMU reads variables named QEMU_... and would take the program's for its own; it can be asked to
  * pass others on.
  */
 static void add_variables(struct list *list, char *const envp[])

@@ -224,7 +224,7 @@ static void pipes_and_devices(void **state)
 	assert_int_equal(access("/dev/full", F_OK), 0);
 }
 
-/* A write that stops half way goes on, and its failure is told. */
+/* A write that stops half way goes on, and its failure is reported. */
 static void full_disk(void **state)
 {
 	struct rlimit before, limit;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Characters of UTF-8: all of them come back; what is none is told. */
+/* Characters of UTF-8: all of them come back; what is none is reported. */
 #include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>

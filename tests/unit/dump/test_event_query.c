@@ -239,7 +239,7 @@ static void a_cut_payload_still_has_its_first_fields(void **state)
 	common_bytes_free(&values.scratch);
 }
 
-/* Fields that have to be there, for the user to be told which of them nothing has. */
+/* Fields that have to be there, for the user to learn which of them nothing has. */
 static void names_its_fields(void **state)
 {
 	struct dump_query query = {0};

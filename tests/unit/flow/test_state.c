@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the state against the timeline: random lives of processes, told whole, and told from a moment on behind the
+ * Tests the state against the timeline: random lives of processes, reported whole, and reported from a moment on behind the
  * rundown of that moment, have to read the same from then on.
  */
 #include <setjmp.h>
@@ -35,7 +35,7 @@ struct life {
 	size_t count;
 	uint64_t next_key;
 	uint64_t keys[PIDS];   /* 0: does not live */
-	bool ended[PIDS];      /* since when nothing but a start is told */
+	bool ended[PIDS];      /* since when nothing but a start is reported */
 	bool known[PIDS];      /* something was reported about it: it does not start any more */
 	bool threads[PIDS][3]; /* that live */
 	struct pt_random random;

@@ -379,7 +379,7 @@ static void fork_that_is_told(void **state)
 	dump_trace_start(&made, &machine);
 	start(&made, 10, 7, 1, 1, "/bin/sh");
 	dump_trace_load(&made, 20, 7, "sh", BASE, PAGE, make_code(1), PAGE);
-	/* Another thread was faster than the fork was told. */
+	/* Another thread was faster than the fork was reported. */
 	dump_trace_code(&made, 29, 7, BASE, PAGE, make_code(9), PAGE);
 	start(&made, 30, 8, 7, 2, "");
 	dump_trace_load(&made, 30, 8, "sh", BASE, PAGE, make_code(1), PAGE);

@@ -93,7 +93,7 @@ static void change(struct format_pieces *pieces, uint32_t *root, struct model *m
 }
 
 /* Pages that format_pieces_compare reported. */
-struct told {
+struct reported {
 	bool pages[PAGES];
 	uint64_t last; /* the last range's first address */
 	unsigned count, limit;
@@ -101,35 +101,35 @@ struct told {
 
 static bool tell(void *context, uint64_t first, uint64_t last)
 {
-	struct told *told = context;
+	struct reported *reported = context;
 
-	assert_true(first >= told->last);
-	told->last = first;
+	assert_true(first >= reported->last);
+	reported->last = first;
 	for (uint32_t page = 0; page < PAGES; page++)
-		told->pages[page] |= address_of(page) >= first && address_of(page) <= last;
-	return ++told->count != told->limit;
+		reported->pages[page] |= address_of(page) >= first && address_of(page) <= last;
+	return ++reported->count != reported->limit;
 }
 
 /* All that differs is reported, and no page that one version does not have a piece of its own for. */
 static void check_compare(const struct format_pieces *pieces, uint32_t one, uint32_t other, const struct model *of_one,
 			  const struct model *of_other)
 {
-	struct told told = {.count = 0};
+	struct reported reported = {.count = 0};
 
-	assert_true(format_pieces_compare(pieces, one, other, tell, &told));
+	assert_true(format_pieces_compare(pieces, one, other, tell, &reported));
 	for (uint32_t page = 0; page < PAGES; page++) {
 		bool same = of_one->blob[page] == of_other->blob[page] &&
 			    (!of_one->blob[page] || of_one->offset[page] == of_other->offset[page]);
 
-		assert_true(told.pages[page] || same);
-		assert_true(!told.pages[page] || of_one->blob[page] || of_other->blob[page]);
+		assert_true(reported.pages[page] || same);
+		assert_true(!reported.pages[page] || of_one->blob[page] || of_other->blob[page]);
 	}
 	if (one == other)
-		assert_int_equal(told.count, 0);
-	if (told.count > 1) {
-		told = (struct told){.limit = 1};
-		assert_false(format_pieces_compare(pieces, one, other, tell, &told));
-		assert_int_equal(told.count, 1);
+		assert_int_equal(reported.count, 0);
+	if (reported.count > 1) {
+		reported = (struct reported){.limit = 1};
+		assert_false(format_pieces_compare(pieces, one, other, tell, &reported));
+		assert_int_equal(reported.count, 1);
 	}
 }
 

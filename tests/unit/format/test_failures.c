@@ -206,7 +206,7 @@ static void a_loss_record_tells_of_a_failed_write(void **state)
 		assert_int_equal(ptl_writer_loss(writer, &loss), PTL_SYSTEM);
 		assert_non_null(strstr(ptl_error_text(), strerror(EFBIG)));
 	}
-	/* It has been told, and what the call was given has been taken. */
+	/* It has been reported, and what the call was given has been taken. */
 	limit_file(RLIM_INFINITY);
 	assert_int_equal(ptl_writer_loss(writer, &loss), 0);
 	assert_int_equal(ptl_writer_close(writer), PTL_SYSTEM);

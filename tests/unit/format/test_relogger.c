@@ -78,7 +78,7 @@ static void add_process(struct ptl_writer *writer, uint32_t stream, uint64_t tim
 	common_bytes_free(&storage);
 }
 
-/* Each piece of PT starts with a PSB and is told from the others by its bytes. */
+/* Each piece of PT starts with a PSB and is distinguished from the others by its bytes. */
 static void add_pt(struct ptl_writer *writer, uint32_t stream, unsigned pieces)
 {
 	uint8_t data[PIECE];

@@ -199,22 +199,22 @@ static struct {
 	pthread_cond_t changed;
 	unsigned calls;
 	enum ptl_control last;
-} told = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
+} reported = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
 
 static void on_control(struct ptl_provider *provider, enum ptl_control control, uint8_t level, uint64_t keywords,
 		       void *context)
 {
 	(void)keywords;
 	assert_ptr_equal(provider, &test);
-	assert_ptr_equal(context, &told);
+	assert_ptr_equal(context, &reported);
 	assert_int_equal(level, control == PTL_CONTROL_DISABLE ? 0 : 255);
 	if (control == PTL_CONTROL_CAPTURE)
 		plain(4711);
-	pthread_mutex_lock(&told.mutex);
-	told.calls++;
-	told.last = control;
-	pthread_cond_broadcast(&told.changed);
-	pthread_mutex_unlock(&told.mutex);
+	pthread_mutex_lock(&reported.mutex);
+	reported.calls++;
+	reported.last = control;
+	pthread_cond_broadcast(&reported.changed);
+	pthread_mutex_unlock(&reported.mutex);
 }
 
 /* Waits until there were that many calls; it is the other threads' turn meanwhile. */
@@ -222,12 +222,12 @@ static enum ptl_control wait_for_call(unsigned calls)
 {
 	enum ptl_control last;
 
-	pthread_mutex_lock(&told.mutex);
-	while (told.calls < calls)
-		pthread_cond_wait(&told.changed, &told.mutex);
-	assert_int_equal(told.calls, calls);
-	last = told.last;
-	pthread_mutex_unlock(&told.mutex);
+	pthread_mutex_lock(&reported.mutex);
+	while (reported.calls < calls)
+		pthread_cond_wait(&reported.changed, &reported.mutex);
+	assert_int_equal(reported.calls, calls);
+	last = reported.last;
+	pthread_mutex_unlock(&reported.mutex);
 	return last;
 }
 
@@ -243,7 +243,7 @@ static void authors_are_told(void **state)
 {
 	(void)state;
 	test.callback = on_control;
-	test.context = &told;
+	test.context = &reported;
 	begin();
 	/* By the thread that registers, before it goes on. */
 	assert_int_equal(wait_for_call(1), PTL_CONTROL_ENABLE);
