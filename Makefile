@@ -233,6 +233,9 @@ $(flags): FORCE
 # The plugin's own functions stay within it: QEMU exports many of its own.
 $(call objects,$(plugin_src)): ptl_cflags += -fvisibility=hidden
 
+# Scripts of pictures are taken in by the assembler, which lists no dependencies.
+$(O)/obj/dump/export/flame_script.o: dump/export/flamegraph.js
+
 $(O)/obj/%.o: %.c $(flags) | packages-present
 	$(say) CC $<
 	@mkdir -p $(@D)

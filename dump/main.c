@@ -21,6 +21,7 @@ static const struct dump_command *const commands[] = {
 	&dump_command_verify,
 	/* Exports. */
 	&dump_command_flamegraph,
+	&dump_command_speedscope,
 	NULL,
 };
 

@@ -155,6 +155,13 @@ static int find_root(struct dump_paths *paths, uint32_t group, uint32_t *node)
 
 /* ---- a thread's tree becomes part of all ---------------------------------------------------------- */
 
+/* What a stub called, to find its function, is called by that function once all calls of the stub have become its. */
+static uint32_t function_of(const struct dump_path_node *node)
+{
+	return node->renamed && !node->calls && !node->self_time && !node->self_instructions ? node->renamed - 1
+											     : node->function;
+}
+
 /* Adds a node of the thread to one of all; `merged` has the places of those before, and gets its own. */
 static int merge_node(struct dump_paths *paths, uint32_t *merged, uint32_t at)
 {
@@ -166,7 +173,7 @@ static int merge_node(struct dump_paths *paths, uint32_t *merged, uint32_t at)
 
 	if (merged[at])
 		return 0;
-	status = find_node(paths, &paths->tree, above, node->function, &number);
+	status = find_node(paths, &paths->tree, above, function_of(node), &number);
 	if (status < 0)
 		return status;
 	if (!number)
@@ -286,10 +293,12 @@ static int rename_call(void *context, struct dump_call_thread *thread, struct du
 	struct dump_paths *paths = context;
 	const bool is_call = !(frame->flags & DUMP_CALL_INFERRED);
 
-	if (frame->user & CUT)
+	if (frame->user & CUT) {
 		paths->cut_calls -= is_call;
-	else
+	} else {
 		paths->thread.nodes[frame->user].calls -= is_call;
+		paths->thread.nodes[frame->user].renamed = frame->function + 1;
+	}
 	return enter(context, thread, frame);
 }
 

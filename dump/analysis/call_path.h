@@ -21,6 +21,7 @@ struct dump_path_node {
 	uint32_t parent;   /* 0: it is a root, or is node 0, which stands for all */
 	uint32_t function; /* of a root its number in `roots` */
 	uint32_t recent;   /* the child that was entered last; 0: none was */
+	uint32_t renamed;  /* the function that calls of it turned out to be, counted from 1; 0: none did */
 };
 
 /* Threads that are shown as one. The members that say nothing for all of them are FLOW_NONE, PTL_NO_ID or "". */

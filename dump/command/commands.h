@@ -21,5 +21,6 @@ extern const struct dump_command dump_command_report;
 extern const struct dump_command dump_command_graph;
 extern const struct dump_command dump_command_latency;
 extern const struct dump_command dump_command_flamegraph;
+extern const struct dump_command dump_command_speedscope;
 
 #endif

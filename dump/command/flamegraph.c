@@ -2,6 +2,7 @@
 /* ptl-dump flamegraph: where instructions or time went, by paths of calls, as folded stacks or a picture. */
 #include "common/error.h"
 #include "common/message.h"
+#include "common/text.h"
 #include "dump/command/commands.h"
 #include "dump/export/flamegraph.h"
 #include "dump/export/path_session.h"
@@ -11,6 +12,7 @@ struct flamegraph_options {
 	struct dump_path_options paths;
 	bool folded;
 	bool reverse;
+	bool icicle;
 };
 
 static const struct common_option own_options[] = {
@@ -20,19 +22,57 @@ static const struct common_option own_options[] = {
 	 COMMON_FLAG(struct flamegraph_options, folded)},
 	{"reverse", 'r', NULL, "Paths from the function that ran to those that called it.",
 	 COMMON_FLAG(struct flamegraph_options, reverse)},
+	{"icicle", 0, NULL, "The picture upside down: the outermost calls at the top.",
+	 COMMON_FLAG(struct flamegraph_options, icicle)},
 	{NULL},
 };
 
-static int write_graph(struct dump_session *session, struct dump_flame_tree *tree, bool two,
-		       struct dump_left_out *left_out)
+/* "gzip.ptl: instructions by path of calls". */
+static void add_title(const struct dump_session *session, const struct flamegraph_options *options,
+		      struct ptl_bytes *title)
 {
-	const int status = dump_flame_tree_sort(tree);
+	common_text_safe(title, session->path);
+	if (session->more_count) {
+		common_text_add(title, " -> ");
+		common_text_safe(title, session->more[0]);
+	}
+	common_text_format(title, ": %s by %s", options->paths.by_time ? "time" : "instructions",
+			   options->reverse ? "function and callers" : "path of calls");
+}
+
+static int write_picture(struct dump_session *session, const struct dump_flame_tree *tree,
+			 struct dump_left_out *left_out)
+{
+	const struct flamegraph_options *options = (const struct flamegraph_options *)session->options;
+	struct dump_flame_look look = {
+		.unit = options->paths.by_time ? "ns" : "instructions",
+		.icicle = options->icicle,
+		.two = session->more_count,
+	};
+	struct ptl_bytes title = {0};
+	int status;
+
+	add_title(session, options, &title);
+	look.title = common_text_string(&title);
+	status = dump_flame_svg(session, tree, &look, left_out);
+	common_bytes_free(&title);
+	return status;
+}
+
+static int write_graph(struct dump_session *session, struct dump_flame_tree *tree, struct dump_left_out *left_out)
+{
+	const struct flamegraph_options *options = (const struct flamegraph_options *)session->options;
+	int status = dump_flame_tree_sort(tree);
 
 	dump_left_out_add(left_out, tree->cut_depth, "path too deep to be reversed ends early",
 			  "paths too deep to be reversed end early");
 	dump_left_out_add(left_out, tree->cut_nodes, "path of too many ends early", "paths of too many end early");
+	if (status == 0 && options->folded)
+		status = dump_flame_folded(session, tree, session->more_count);
+	else if (status == 0)
+		status = write_picture(session, tree, left_out);
 	dump_left_out_report(left_out);
-	return status == 0 ? dump_flame_folded(session, tree, two) : status;
+	return status;
 }
 
 /* One trace, or two that are compared. */
@@ -56,21 +96,23 @@ static int run(struct dump_session *session)
 	for (size_t i = 0; i < count && i < 2; i++)
 		dump_path_session_close(&runs[i]);
 	if (status == 0)
-		status = write_graph(session, &tree, count == 2, &left_out);
+		status = write_graph(session, &tree, &left_out);
 	dump_left_out_free(&left_out);
 	dump_flame_tree_free(&tree);
 	return status == 0 && runs[1].damaged ? COMMON_EXIT_INPUT : status;
 }
 
-static const char examples[] = "ptl-dump flamegraph --folded a.ptl | flamegraph.pl > a.svg\n"
-			       "ptl-dump flamegraph --folded --by time --process gzip build.ptl\n"
-			       "ptl-dump flamegraph --folded old.ptl new.ptl    two numbers a path, for difffolded.pl";
+static const char examples[] = "ptl-dump flamegraph -o a.svg a.ptl             a picture, for a browser\n"
+			       "ptl-dump flamegraph --by time --process gzip -o a.svg build.ptl\n"
+			       "ptl-dump flamegraph -o change.svg old.ptl new.ptl    red: more than before\n"
+			       "ptl-dump flamegraph --folded a.ptl | flamegraph.pl > a.svg";
 
 const struct dump_command dump_command_flamegraph = {
 	.name = "flamegraph",
 	.many = true,
 	.summary = "where instructions or time went, by paths of calls",
-	.details = "Adds up what was executed by paths of calls.",
+	.details = "Writes a flame graph: an SVG picture in which each path of calls is as wide as what was executed "
+		   "there, and which a browser zooms, searches and reverses. A second FILE is compared with the first.",
 	.examples = examples,
 	.takes = DUMP_EXPORT_TAKES,
 	.options = own_options,

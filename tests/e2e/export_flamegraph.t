@@ -1,16 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-# ptl-dump flamegraph: folded stacks hold all that ran, by path; and where exports write.
-import json
+# ptl-dump flamegraph: folded stacks and pictures hold all that ran, by path; and where exports write.
 import os
+import re
 import signal
 import stat
 import subprocess
 import sys
+import urllib.parse
+import xml.dom.minidom
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from scratch_test import DUMP, RECORD, check, output, path, plan, read, run, write
+from export_test import BROWSER, browse, by_name, hostile, record, report, stats
+from scratch_test import DUMP, check, output, path, plan, read, run, skip, write
 
 COUNTED = os.path.join(os.environ["PTL_PROGRAMS"], "counted")
 
@@ -24,25 +27,15 @@ def folded(*arguments):
     return found
 
 
-def report(*arguments):
-    return [json.loads(line) for line in output(DUMP, "report", "--json", *arguments).splitlines()]
-
-
 def paths():
     stacks = folded("a.ptl")
-    stats = json.loads(output(DUMP, "stats", "--json", "a.ptl"))
-    check("every instruction is in one path", sum(stacks.values()) == stats["instructions"], stats, stacks)
+    instructions = stats("a.ptl")["instructions"]
+    check("every instruction is in one path", sum(stacks.values()) == instructions, instructions, stacks)
     ran = {}
     for names, number in stacks.items():
-        ran[names[-1]] = ran.get(names[-1], 0) + number
-    for row in report("a.ptl"):
-        if row["function"] and "@" not in row["function"]:
-            same = sum(other["self_instructions"] for other in report_rows if other["function"] == row["function"])
-            if ran.get(row["function"], 0) != same:
-                check(f"{row['function']} has what report says", False, row, ran.get(row["function"]))
-                break
-    else:
-        check("functions have what report says", True)
+        if len(names) > 1:
+            ran[names[-1]] = ran.get(names[-1], 0) + number
+    check("functions have what report says", ran == by_name(report("a.ptl"), "self_instructions"), ran)
     check("paths begin with the program", {names[0] for names in stacks} == {"counted"}, stacks)
     check("main calls thrice", any(names[-2:] == ("main", "thrice") for names in stacks), stacks)
     by_time = folded("--by", "time", "a.ptl")
@@ -52,12 +45,12 @@ def paths():
     turned = {(names[0], *reversed(names[1:])): number for names, number in stacks.items() if number}
     check("reversed, paths are the same the other way round", reverse == turned, set(reverse) ^ set(turned))
     flat = folded("--depth", "1", "a.ptl")
-    check("a limited depth loses nothing", sum(flat.values()) == stats["instructions"] and
+    check("a limited depth loses nothing", sum(flat.values()) == instructions and
           all(len(names) <= 2 for names in flat), flat)
     got = run(DUMP, "flamegraph", "--folded", "--depth", "1", "a.ptl")
     check("what is too deep is named", "left out" in got.stderr and "calls too deep" in got.stderr, got.stderr)
     per_thread = folded("--per", "thread", "a.ptl")
-    check("a path for each thread", sum(per_thread.values()) == stats["instructions"] and
+    check("a path for each thread", sum(per_thread.values()) == instructions and
           all("/" in names[0] for names in per_thread), per_thread)
     same = {run(DUMP, "flamegraph", "--folded", "-j", jobs, "a.ptl").stdout for jobs in "123"}
     check("any number of threads gives the same", len(same) == 1)
@@ -113,10 +106,83 @@ def interrupted():
           os.listdir(path("")))
 
 
+def frames(document):
+    """[(name, depth, number, number before)] of a picture"""
+    found = []
+    for group in document.getElementsByTagName("g"):
+        if group.hasAttribute("data-d"):
+            title = group.getElementsByTagName("title")[0].firstChild.data
+            found.append((title.split("\n")[0], int(group.getAttribute("data-d")), int(group.getAttribute("data-v")),
+                          int(group.getAttribute("data-w") or 0)))
+    return found
+
+
+def picture():
+    got = run(DUMP, "flamegraph", "-o", "a.svg", "a.ptl")
+    stacks = folded("a.ptl")
+    text = read("a.svg").decode("utf-8")
+    found = frames(xml.dom.minidom.parseString(text))
+    whole = sum(stacks.values())
+    totals, trail = {}, []
+    for name, depth, number, _ in found:
+        trail[depth:] = [name]
+        totals[tuple(trail[1:])] = number
+    wrong = [names for names, number in totals.items()
+             if number != sum(value for other, value in stacks.items() if other[:len(names)] == names)]
+    check("frames are as wide as their paths", not wrong and len(totals) > 10, wrong, totals)
+    wide = {names[:i] for names in stacks for i in range(1, len(names) + 1)
+            if sum(value for other, value in stacks.items() if other[:i] == names[:i]) * 11800 > whole * 1.001}
+    check("all that is wide enough is there", wide <= set(totals), wide - set(totals))
+    left = re.search("left out: ([0-9,]+) frames", text)
+    check("what is left out is in the picture and told", bool(left) == ("left out" in got.stderr) and
+          (not left or left.group(0) in got.stderr), got.stderr, left)
+    check("nothing is loaded from elsewhere", not re.search(r"(href|src)\s*=|url\(|@import", text))
+    output(DUMP, "flamegraph", "-o", "two.svg", "a.ptl", "b.ptl")
+    before = frames(xml.dom.minidom.parseString(read("two.svg").decode()))[0]
+    check("two traces: widths are of the second", before[2:] == (stats("b.ptl")["instructions"], whole), before)
+
+
+def hostile_names():
+    hostile("hostile.ptl")
+    output(DUMP, "flamegraph", "-o", "hostile.svg", "hostile.ptl")
+    text = read("hostile.svg").decode()
+    # What a parser refuses would raise.
+    document = xml.dom.minidom.parseString(text)
+    check("a hostile name is no markup", len(document.getElementsByTagName("script")) == 1 and
+          any("alert('x')" in name for name, *_ in frames(document)), text[:3000])
+    lines = output(DUMP, "flamegraph", "--folded", "hostile.ptl").splitlines()
+    found = [line for line in lines if "alert" in line]
+    check("nor does it end a folded line", found and all(re.fullmatch(r"hostile(;[^;]+)* \d+", line) for line in found), found)
+
+
+def in_browser():
+    name = "pictures in a browser: search, reverse, zoom"
+    if not BROWSER:
+        skip(name, "there is no chromium")
+        return
+    url = "file://" + urllib.parse.quote(path("a.svg"))
+    page = browse(url + "#search=" + urllib.parse.quote("^main$"))
+    if page is None:
+        skip(name, "chromium does not start here")
+        return
+    stacks = folded("a.ptl")
+    whole = sum(stacks.values())
+    within = sum(number for names, number in stacks.items() if "main" in names)
+    said = re.search(">found: ([0-9.]+) %<", page)
+    check("search adds up what it finds", said and abs(float(said.group(1)) - 100 * within / whole) < 0.01, said, within, whole)
+    drawn = frames(xml.dom.minidom.parseString(read("a.svg").decode()))
+    titles = re.findall("<title>([^<\n]*)", browse(url + "#zoom=main"))
+    check("zoom leaves what calls it and what it calls", "main" in titles and "_dl_start" not in titles and "_start" in titles and
+          any(name == "_dl_start" for name, *_ in drawn), titles)
+    page = browse(url + "#reverse")
+    first = re.search(r"<title>counted\n([0-9,]+) instructions", page)
+    check("reversed, the whole is the same", first and int(first.group(1).replace(",", "")) == whole, first)
+    page = browse("file://" + urllib.parse.quote(path("hostile.svg")) + "#search=alert")
+    check("a hostile name does nothing", page and ">found: " in page and page.count("<script") == 1, page)
+
+
 for name, rounds in (("a.ptl", "300"), ("b.ptl", "500")):
-    got = run(RECORD, "-q", "-o", name, "--", COUNTED, rounds, "9999")
-    check(f"{name} is recorded", got.returncode == 0, got)
-report_rows = report("a.ptl")
-for test in (paths, two_traces, output_files, interrupted):
+    record(name, COUNTED, rounds, "9999")
+for test in (paths, two_traces, output_files, interrupted, picture, hostile_names, in_browser):
     test()
 plan()

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-dump speedscope: paths of calls for the viewer of that name. */
+#include "dump/command/commands.h"
+#include "dump/export/path_session.h"
+#include "dump/export/speedscope.h"
+
+struct speedscope_options {
+	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_path_options paths;
+};
+
+static const struct common_option own_options[] = {
+	{"", 0, NULL, "What is written:"},
+	DUMP_PATH_OPTIONS(struct speedscope_options),
+	{NULL},
+};
+
+static int run(struct dump_session *session)
+{
+	const struct speedscope_options *options = (const struct speedscope_options *)session->options;
+	struct dump_path_session run = {0};
+	struct dump_left_out left_out = {0};
+	int status = dump_path_session_open(&run, session, NULL);
+
+	if (status == 0)
+		status = dump_path_session_run(&run, &options->paths);
+	dump_path_session_left_out(&run, &left_out);
+	if (status == 0)
+		status = dump_speedscope(session, &run.paths, options->paths.by_time, &left_out);
+	dump_left_out_report(&left_out);
+	dump_left_out_free(&left_out);
+	dump_path_session_close(&run);
+	return status;
+}
+
+static const char examples[] = "ptl-dump speedscope -o a.speedscope.json a.ptl    then open it on speedscope.app\n"
+			       "ptl-dump speedscope --by time --per thread a.ptl > threads.speedscope.json";
+
+const struct dump_command dump_command_speedscope = {
+	.name = "speedscope",
+	.summary = "paths of calls for speedscope",
+	.details = "Writes what was executed by paths of calls as JSON for speedscope, a viewer of profiles.",
+	.examples = examples,
+	.takes = DUMP_EXPORT_TAKES,
+	.options = own_options,
+	.options_size = sizeof(struct speedscope_options),
+	.run = run,
+};
