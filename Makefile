@@ -59,7 +59,7 @@ BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev nettle-dev libelf-dev 
 	libzydis-dev libipt-dev libiberty-dev
 RUN_PACKAGES   := qemu-user
 TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash luajit nasm jq \
-	gzip xz-utils zstd procps linux-perf
+	gzip xz-utils zstd procps linux-perf lcov
 CI_PACKAGES    := clang clang-format shellcheck mandoc groff-base zsh
 PACKAGES       := $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES)
 

@@ -20,6 +20,7 @@ static const struct dump_command *const commands[] = {
 	&dump_command_lint,
 	&dump_command_verify,
 	/* Exports. */
+	&dump_command_coverage,
 	&dump_command_flamegraph,
 	&dump_command_speedscope,
 	NULL,

@@ -137,17 +137,36 @@ static void join(struct annotating *annotating)
 	annotating->ran_count = kept;
 }
 
+/* The first block of a content at or behind an address. */
+static size_t first_block(const struct flow_profile *profile, uint32_t content, uint64_t address)
+{
+	size_t low = 0, high = profile->block_count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		const struct flow_profile_block *block = &profile->blocks[middle];
+
+		if (block->content < content || (block->content == content && block->address < address))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static int take_blocks(struct annotating *annotating)
 {
 	const struct dump_function *function = annotating->function;
 	const struct flow_profile *profile = annotating->annotator->profile;
+	const uint64_t first = function->first > profile->largest ? function->first - profile->largest : 0;
 	int status = 0;
 
-	for (size_t i = 0; !status && i < profile->block_count; i++) {
+	for (size_t i = first_block(profile, function->content, first); !status && i < profile->block_count; i++) {
 		const struct flow_profile_block *block = &profile->blocks[i];
 
-		if (block->content == function->content && block->address < function->end &&
-		    block->address + block->size > function->first)
+		if (block->content != function->content || block->address >= function->end)
+			break;
+		if (block->address + block->size > function->first)
 			status = add_block(annotating, i);
 	}
 	if (annotating->ran_count)

@@ -2,6 +2,7 @@
 /* DWARF line tables by libdw, flattened into one sorted array. */
 #include "flow/symbol/line_table.h"
 
+#include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,8 +68,35 @@ static bool add_row(struct flow_line_table *table, const struct row *row)
 	return true;
 }
 
+/* A name that is no path from the root is one from the folder that the unit was compiled in. */
+static uint32_t find_file(struct flow_line_table *table, const char *folder, const char *name)
+{
+	const size_t size = folder ? strlen(folder) : 0;
+	uint32_t file;
+	char *path;
+
+	if (*name == '/' || !size || *folder != '/')
+		return intern_file(table, name);
+	path = malloc(size + strlen(name) + 2);
+	if (!path)
+		return NO_FILE;
+	memcpy(path, folder, size);
+	path[size] = '/';
+	strcpy(path + size + (folder[size - 1] != '/'), name);
+	file = intern_file(table, path);
+	free(path);
+	return file;
+}
+
+/* Of a unit: where it was compiled, and the file of the last row. */
+struct unit {
+	const char *folder; /* NULL: not known */
+	const char *name;
+	uint32_t file;
+};
+
 /* One row of libdw; false when no more can be held. */
-static bool add_line(struct flow_line_table *table, Dwarf_Line *line, const char **last_name, uint32_t *last_file)
+static bool add_line(struct flow_line_table *table, Dwarf_Line *line, struct unit *unit)
 {
 	struct row row = {.file = NO_FILE};
 	const char *name = dwarf_linesrc(line, NULL, NULL);
@@ -81,26 +109,27 @@ static bool add_line(struct flow_line_table *table, Dwarf_Line *line, const char
 		return true;
 	row.address = address;
 	if (!ends && name && number > 0) {
-		if (name != *last_name)
-			*last_file = intern_file(table, name);
-		*last_name = name;
-		row.file = *last_file;
+		if (name != unit->name)
+			unit->file = find_file(table, unit->folder, name);
+		unit->name = name;
+		row.file = unit->file;
 		row.line = (uint32_t)number;
 	}
 	return add_row(table, &row);
 }
 
-static bool add_unit(struct flow_line_table *table, Dwarf_Die *unit)
+static bool add_unit(struct flow_line_table *table, Dwarf_Die *die)
 {
-	const char *last_name = NULL;
-	uint32_t last_file = NO_FILE;
+	struct unit unit = {.file = NO_FILE};
+	Dwarf_Attribute folder;
 	Dwarf_Lines *lines;
 	size_t count;
 
-	if (dwarf_getsrclines(unit, &lines, &count) != 0)
+	if (dwarf_getsrclines(die, &lines, &count) != 0)
 		return true;
+	unit.folder = dwarf_formstring(dwarf_attr(die, DW_AT_comp_dir, &folder));
 	for (size_t i = 0; i < count; i++)
-		if (!add_line(table, dwarf_onesrcline(lines, i), &last_name, &last_file))
+		if (!add_line(table, dwarf_onesrcline(lines, i), &unit))
 			return false;
 	return true;
 }
@@ -164,4 +193,18 @@ bool flow_lines_find(const struct flow_line_table *table, uint64_t address, cons
 	*file = table->files[row->file];
 	*line = row->line;
 	return true;
+}
+
+/* Rows without bytes of their own are of no instruction. */
+int flow_lines_walk(const struct flow_line_table *table, flow_lines_visit *visit, void *context)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i + 1 < table->row_count; i++) {
+		const struct row *row = &table->rows[i];
+
+		if (row->file != NO_FILE && row[1].address > row->address)
+			status = visit(context, row->address, row[1].address, table->files[row->file], row->line);
+	}
+	return status;
 }

@@ -169,3 +169,11 @@ const struct flow_scope *flow_sources_scope(struct flow_sources *sources, uint32
 	return flow_scopes_find(table->scopes,
 				flow_image_address(flow_timeline_image(sources->timeline, image), address));
 }
+
+int flow_sources_walk(struct flow_sources *sources, uint32_t image, flow_lines_visit *visit, void *context, bool *any)
+{
+	const struct flow_debug *table = image < sources->image_count ? table_of_image(sources, image) : NOTHING;
+
+	*any = table != NOTHING;
+	return *any ? flow_lines_walk(table->lines, visit, context) : 0;
+}

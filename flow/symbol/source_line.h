@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "flow/symbol/line_table.h"
 #include "flow/timeline/timeline.h"
 
 struct flow_sources;
@@ -49,5 +50,11 @@ struct flow_scope {
 
 /* The innermost function that the instruction at address comes from; NULL where it is not known. It lives as long as sources. */
 const struct flow_scope *flow_sources_scope(struct flow_sources *sources, uint32_t image, uint64_t address);
+
+/*
+ * All lines that have code in the image, with addresses of its file, whether it ran or not; *any is false where no lines
+ * are known. Returns what visit did, or 0.
+ */
+int flow_sources_walk(struct flow_sources *sources, uint32_t image, flow_lines_visit *visit, void *context, bool *any);
 
 #endif

@@ -46,6 +46,7 @@ struct flow_profile {
 	size_t content_count;
 	struct flow_profile_block *blocks; /* in order of content, address and size */
 	size_t block_count;
+	uint32_t largest;                /* size of a block */
 	struct flow_profile_edge *edges; /* in order of their blocks */
 	size_t edge_count;
 	uint64_t instructions; /* all that ran */

@@ -94,6 +94,8 @@ static int add_block(struct merging *merging, const struct flow_profile_table *t
 	if (!common_vector_room(&profile->blocks, profile->block_count, sizeof(*profile->blocks)))
 		return common_fail_memory("blocks", profile->block_count * sizeof(*profile->blocks));
 	*index = profile->block_count++;
+	if (entry->id.size > profile->largest)
+		profile->largest = entry->id.size;
 	profile->blocks[*index] = (struct flow_profile_block){
 		.address = key.ip,
 		.target = entry->target ? own_address(merging, entry->id.image, entry->target) : 0,

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What one trace covers: its counts of blocks, function by function, as lines and branches. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "common/text.h"
+#include "dump/analysis/coverage.h"
+
+struct adding {
+	struct dump_coverage *coverage;
+	const struct dump_annotator *annotator;
+	uint32_t content;
+	uint32_t image;
+	uint64_t first, end;   /* of the image, in its file's address space */
+	const char *last_path; /* as the line table has it, and its number: most lines are of the file before */
+	uint32_t last_file;
+	const char *entry_path; /* the line that the last function began with, and where that ends */
+	uint32_t entry_line;
+	uint64_t entry_end;
+	struct common_hash_map branches; /* of a function: how many of a line there were */
+};
+
+static int find_file(struct adding *adding, const char *path, uint32_t *file)
+{
+	int status = 0;
+
+	if (path != adding->last_path)
+		status = dump_coverage_file(adding->coverage, path, &adding->last_file);
+	adding->last_path = status ? NULL : path;
+	*file = adding->last_file;
+	return status;
+}
+
+/* ---- one function -------------------------------------------------------------------------------- */
+
+static int add_branch(struct adding *adding, const struct dump_annotated_instruction *one)
+{
+	struct dump_covered_branch branch = {
+		.line = one->line, .count = one->count, .taken = one->taken, .not_taken = one->not_taken};
+	int status = find_file(adding, one->file, &branch.file);
+	uint64_t *number, key;
+
+	if (status || branch.file == FLOW_NONE)
+		return status;
+	key = (uint64_t)branch.file << 32 | branch.line;
+	number = common_hash_map_get(&adding->branches, key);
+	branch.number = number ? (uint32_t)++ * number : 0;
+	if (!number)
+		status = common_hash_map_put(&adding->branches, key, 0);
+	return status ? status : dump_coverage_branch(adding->coverage, &branch);
+}
+
+/* The one may be named from the folder of the compilation. */
+static bool is_same_file(const char *a, const char *b)
+{
+	return strcmp(common_base_name(a), common_base_name(b)) == 0;
+}
+
+/* Whether an instruction behind those that a function begins with is of the same line. */
+static bool comes_again(const struct dump_annotation *annotation)
+{
+	const struct dump_annotated_instruction *first = &annotation->instructions[0];
+	size_t i = 0;
+
+	while (i < annotation->count && annotation->instructions[i].file == first->file &&
+	       annotation->instructions[i].line == first->line)
+		i++;
+	for (; i < annotation->count; i++)
+		if (annotation->instructions[i].file == first->file && annotation->instructions[i].line == first->line)
+			return true;
+	return false;
+}
+
+/* Where the function is named that an instruction begins; 0: in no line before that of the instruction. */
+static uint32_t declared_line(const struct adding *adding, const struct dump_annotated_instruction *entry)
+{
+	const struct dump_annotator *annotator = adding->annotator;
+	const struct flow_scope *scope = flow_sources_scope(
+		annotator->sources, adding->image,
+		dump_address_in_process(annotator->timeline, adding->image, entry->address));
+
+	while (scope && scope->outer)
+		scope = scope->outer;
+	return scope && scope->function->line < entry->line && is_same_file(scope->function->file, entry->file)
+		       ? scope->function->line
+		       : 0;
+}
+
+/*
+ * The code of a function begins at its bracket, while gcov counts it at the line of its name. The line of the bracket has a count of its
+ * own only where other code of it follows. Returns the line that is left out; 0: none.
+ */
+static int add_entry(struct adding *adding, const struct dump_annotation *annotation, uint32_t *left_out)
+{
+	const struct dump_annotated_instruction *entry = &annotation->instructions[0];
+	const struct dump_function *function = &annotation->function;
+	uint32_t declared, file;
+	int status;
+
+	*left_out = 0;
+	if (!function->name || !annotation->count || entry->address != function->first || !entry->file)
+		return 0;
+	status = find_file(adding, entry->file, &file);
+	if (status || file == FLOW_NONE)
+		return status;
+	declared = declared_line(adding, entry);
+	if (declared) {
+		status = dump_coverage_line(adding->coverage, file, declared, entry->count);
+		*left_out = comes_again(annotation) ? 0 : entry->line;
+	} else {
+		declared = entry->line;
+	}
+	return status ? status : dump_coverage_function(adding->coverage, file, declared, function->name, entry->count);
+}
+
+static int add_annotation(struct adding *adding, const struct dump_annotation *annotation)
+{
+	uint32_t left_out = 0, file;
+	int status = add_entry(adding, annotation, &left_out);
+
+	for (size_t i = 0; !status && i < annotation->line_count; i++) {
+		const struct dump_annotated_line *line = &annotation->lines[i];
+
+		if (line->line == left_out && line->file == annotation->instructions[0].file)
+			continue;
+		status = find_file(adding, line->file, &file);
+		if (!status && file != FLOW_NONE)
+			status = dump_coverage_line(adding->coverage, file, line->line, line->count);
+	}
+	common_hash_map_free(&adding->branches);
+	for (size_t i = 0; !status && i < annotation->count; i++)
+		if (annotation->instructions[i].branch == FLOW_BRANCH_CONDITIONAL && annotation->instructions[i].file)
+			status = add_branch(adding, &annotation->instructions[i]);
+	return status;
+}
+
+static int add_function(struct adding *adding, const char *name, uint64_t first, uint64_t end)
+{
+	const struct dump_function function = {name, adding->content, adding->image, first, end};
+	struct dump_annotation annotation;
+	int status = dump_annotate(adding->annotator, &function, &annotation);
+
+	if (!status)
+		status = add_annotation(adding, &annotation);
+	dump_annotation_free(&annotation);
+	return status;
+}
+
+/* ---- an image ------------------------------------------------------------------------------------ */
+
+/* The function at an address of the file, or what lies up to the next one; *end is behind it. */
+static int add_at(struct adding *adding, uint64_t address, uint64_t *end)
+{
+	const struct dump_annotator *annotator = adding->annotator;
+	const uint64_t shift = dump_address_in_process(annotator->timeline, adding->image, 0);
+	struct flow_symbol_span span;
+	struct flow_symbol symbol;
+	uint64_t first = address;
+	const char *name = NULL;
+
+	*end = adding->end;
+	if (!flow_symbols_span(annotator->symbols, adding->image, address + shift, &span))
+		return 0;
+	*end = span.last - shift + 1;
+	if (span.name && flow_symbols_find(annotator->symbols, adding->image, address + shift, &symbol)) {
+		name = symbol.offset ? NULL : symbol.name;
+		if (name && symbol.size > *end - first && symbol.size <= adding->end - first)
+			*end = first + symbol.size;
+	}
+	if (*end <= first || *end > adding->end)
+		*end = adding->end;
+	return add_function(adding, name, first, *end);
+}
+
+/* Whether a symbol begins at an address of the file. */
+static bool is_function(const struct adding *adding, uint64_t address)
+{
+	const struct dump_annotator *annotator = adding->annotator;
+	struct flow_symbol symbol;
+
+	return flow_symbols_find(annotator->symbols, adding->image,
+				 dump_address_in_process(annotator->timeline, adding->image, address), &symbol) &&
+	       !symbol.offset;
+}
+
+/* A line of code of the image, whether it ran or not. */
+static int add_line(void *context, uint64_t first, uint64_t end, const char *path, uint32_t line)
+{
+	struct adding *adding = context;
+	uint32_t file;
+	int status;
+
+	if (first >= adding->end || end <= adding->first)
+		return 0;
+	/* What a function begins with is for add_entry to decide; it may be in several pieces. */
+	if (is_function(adding, first) ||
+	    (first == adding->entry_end && path == adding->entry_path && line == adding->entry_line)) {
+		adding->entry_path = path;
+		adding->entry_line = line;
+		adding->entry_end = end;
+		return 0;
+	}
+	status = find_file(adding, path, &file);
+	return status || file == FLOW_NONE ? status : dump_coverage_line(adding->coverage, file, line, 0);
+}
+
+static uint64_t instructions_of(const struct flow_profile *profile, uint32_t content)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < profile->block_count; i++)
+		if (profile->blocks[i].content == content)
+			sum += profile->blocks[i].count * profile->blocks[i].instructions;
+	return sum;
+}
+
+/* Their debug information, where it is installed, is of sources that are not. */
+static bool is_library(const char *path)
+{
+	return strncmp(path, "/usr/lib", 8) == 0 || strncmp(path, "/lib", 4) == 0;
+}
+
+static int add_content(struct dump_coverage *coverage, const struct dump_annotator *annotator, uint32_t content)
+{
+	const struct flow_content *own = &annotator->profile->contents[content];
+	const struct ptl_image_event *data = &flow_timeline_image(annotator->timeline, own->image)->data;
+	const uint64_t instructions = instructions_of(annotator->profile, content);
+	struct adding adding = {.coverage = coverage,
+				.annotator = annotator,
+				.content = content,
+				.image = own->image,
+				.first = data->default_base,
+				.end = data->default_base + data->size};
+	bool any = false;
+	int status = 0;
+
+	coverage->instructions += instructions;
+	if (!coverage->libraries && is_library(own->path))
+		return dump_coverage_leave_out(coverage, own->path, instructions);
+	if (adding.end >= adding.first)
+		status = flow_sources_walk(annotator->sources, own->image, add_line, &adding, &any);
+	if (!status && !any)
+		return dump_coverage_leave_out(coverage, own->path, instructions);
+	for (uint64_t address = adding.first, next; !status && address < adding.end; address = next)
+		status = add_at(&adding, address, &next);
+	common_hash_map_free(&adding.branches);
+	return status;
+}
+
+/* ---- a trace ------------------------------------------------------------------------------------- */
+
+static int add_contents(struct dump_coverage *coverage, const struct dump_annotator *annotator, const bool *wanted)
+{
+	const struct flow_profile *profile = annotator->profile;
+	int status = 0;
+
+	coverage->gaps += profile->gaps;
+	for (uint32_t i = 0; !status && i < profile->content_count; i++)
+		if (!wanted || wanted[profile->contents[i].image])
+			status = add_content(coverage, annotator, i);
+	if (!status && !wanted && instructions_of(profile, FLOW_NONE))
+		status = dump_coverage_leave_out(coverage, "[no image]", instructions_of(profile, FLOW_NONE));
+	return status;
+}
+
+static int add_flow(struct dump_coverage *coverage, struct dump_session *session, const struct flow_timeline *timeline,
+		    const bool *wanted)
+{
+	const struct flow_view_options view_options = dump_session_view_options(session);
+	struct dump_annotator annotator = {.timeline = timeline};
+	struct flow_profile profile;
+	struct flow_code *code = NULL;
+	int status = flow_profile_run(session->trace, timeline, &view_options, false, &profile);
+
+	common_progress_end();
+	if (status < 0)
+		return status;
+	annotator.profile = &profile;
+	status = flow_symbols_open(session->trace, timeline, false, &annotator.symbols);
+	if (!status)
+		status = flow_sources_open(session->trace, timeline, &annotator.sources);
+	if (!status)
+		flow_sources_want_scopes(annotator.sources);
+	if (!status)
+		status = flow_code_open(session->trace, timeline, view_options.threads, NULL, &code);
+	annotator.code = code;
+	if (!status)
+		status = add_contents(coverage, &annotator, wanted);
+	if (!status && !profile.instructions)
+		dump_session_note_no_flow(session);
+	flow_code_close(code);
+	flow_sources_close(annotator.sources);
+	flow_symbols_close(annotator.symbols);
+	flow_profile_free(&profile);
+	return status;
+}
+
+int dump_coverage_add(struct dump_coverage *coverage, struct dump_session *session)
+{
+	struct flow_timeline *timeline;
+	bool *wanted = NULL;
+	int status = dump_session_timeline(session, &timeline);
+
+	if (status < 0)
+		return status;
+	status = dump_session_images(session, timeline, &wanted);
+	if (!status)
+		status = add_flow(coverage, session, timeline, wanted);
+	free(wanted);
+	flow_timeline_free(timeline);
+	return status;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-dump coverage: which lines, branches and functions of the source ran, in one trace or many. */
+#include <inttypes.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "common/text.h"
+#include "dump/command/commands.h"
+#include "dump/export/coverage.h"
+#include "dump/export/export.h"
+#include "dump/session/traces.h"
+
+#define IMAGES_NAMED 5
+
+enum format { FORMAT_TEXT, FORMAT_LCOV, FORMAT_COBERTURA, FORMAT_JSON };
+
+struct coverage_options {
+	struct dump_options shared; /* first: see dump/session/command.h */
+	enum format format;
+	struct common_string_list sources;
+	const char *diff_base;
+};
+
+static const char *const format_words[] = {
+	[FORMAT_TEXT] = "text", [FORMAT_LCOV] = "lcov", [FORMAT_COBERTURA] = "cobertura", [FORMAT_JSON] = "json", NULL};
+
+static const struct common_option own_options[] = {
+	{"", 0, NULL, "What is shown:"},
+	{"format", 0, "FORMAT",
+	 "text: a line for each file (default); lcov: a tracefile, for genhtml and the like; cobertura: XML; json: an "
+	 "object a "
+	 "line.",
+	 COMMON_CHOICE(struct coverage_options, format, format_words)},
+	{"source", 's', "GLOB",
+	 "Only source files with such a name, or such a path if GLOB has a \"/\". May be given several times.",
+	 COMMON_STRINGS(struct coverage_options, sources, UINT64_MAX)},
+	{"diff-base", 0, "DIFF",
+	 "Only lines that a change added or changed: those of a unified diff in a file (\"-\": standard input), or of "
+	 "what git "
+	 "diff shows of such a revision or range.",
+	 COMMON_PATH(struct coverage_options, diff_base)},
+	{NULL},
+};
+
+static void free_options(struct dump_options *shared)
+{
+	common_string_list_free(&((struct coverage_options *)shared)->sources);
+}
+
+static int print(struct dump_session *session, const struct dump_coverage *coverage, enum format format)
+{
+	static int (*const formats[])(struct dump_coverage_print *) = {
+		[FORMAT_TEXT] = dump_coverage_text,
+		[FORMAT_LCOV] = dump_coverage_lcov,
+		[FORMAT_COBERTURA] = dump_coverage_cobertura,
+		[FORMAT_JSON] = dump_coverage_json,
+	};
+	struct dump_coverage_print how = {.session = session, .coverage = coverage};
+	int status = formats[format](&how);
+
+	if (!status && (how.line.failed || how.name.failed))
+		status = common_fail_memory("lines", how.line.size);
+	common_bytes_free(&how.line);
+	common_bytes_free(&how.name);
+	return status;
+}
+
+/* "12,345 of 56,789 instructions ran in images that are left out, without source lines or libraries of the system: libc.so.6" */
+static void note_images(const struct dump_coverage *coverage)
+{
+	struct ptl_bytes text = {0};
+
+	if (!coverage->left_out)
+		return;
+	common_text_count(&text, coverage->left_out);
+	common_text_add(&text, " of ");
+	common_text_count(&text, coverage->instructions);
+	common_text_add(&text, " instructions ran in images that are left out, without source lines or libraries "
+			       "of the system: ");
+	for (size_t i = 0; i < coverage->image_count && i < IMAGES_NAMED; i++) {
+		common_text_add(&text, i ? ", " : "");
+		common_text_safe(&text, common_base_name(coverage->images[i]));
+	}
+	if (coverage->image_count > IMAGES_NAMED)
+		common_text_format(&text, " and %zu more", coverage->image_count - IMAGES_NAMED);
+	common_message_note("%s", common_text_string(&text));
+	common_bytes_free(&text);
+}
+
+static void note_changes(const struct dump_changes *changes)
+{
+	for (size_t i = 0; i < changes->file_count; i++)
+		if (changes->files[i].count && !changes->files[i].is_met)
+			common_message_note("%s is changed, but is no source of code that ran", changes->files[i].path);
+}
+
+static void note(const struct dump_coverage *coverage)
+{
+	bool any = false;
+
+	note_images(coverage);
+	if (coverage->changes)
+		note_changes(coverage->changes);
+	if (coverage->gaps)
+		common_message_warning("flow is missing in %" PRIu64 " places: what ran there is not counted",
+				       coverage->gaps);
+	for (size_t i = 0; i < coverage->file_count; i++)
+		any |= coverage->files[i].line_count > 0;
+	if (!any && coverage->instructions && coverage->left_out == coverage->instructions)
+		common_message_hint("compile with -g, and record with ptl-record --embed debug");
+}
+
+static int add(void *coverage, struct dump_session *session)
+{
+	return dump_coverage_add(coverage, session);
+}
+
+static int run(struct dump_session *session)
+{
+	const struct coverage_options *options = (const struct coverage_options *)session->options;
+	struct dump_changes changes = {0};
+	struct dump_coverage coverage = {.sources = &options->sources, .changes = options->diff_base ? &changes : NULL};
+	int status = options->diff_base ? dump_changes_read(&changes, options->diff_base) : 0, finding = 0;
+
+	if (!status)
+		status = finding = dump_session_traces(session, add, &coverage);
+	if (status >= 0)
+		status = dump_coverage_finish(&coverage);
+	if (!status)
+		status = print(session, &coverage, options->format);
+	if (!status)
+		note(&coverage);
+	dump_coverage_free(&coverage);
+	dump_changes_free(&changes);
+	return status ? status : finding;
+}
+
+const struct dump_command dump_command_coverage = {
+	.name = "coverage",
+	.many = true,
+	.summary = "which lines, branches and functions of the source ran",
+	.details = "Shows how often each line of the source was run, each function called, and each branch gone either "
+		   "way, as gcov does, of a program that needs no instrumentation but debug information. Counts of "
+		   "several traces "
+		   "are added up.",
+	.examples = "ptl-dump coverage test.ptl\n"
+		    "ptl-dump coverage --format lcov -o all.info *.ptl && genhtml --branch-coverage -o html all.info\n"
+		    "ptl-dump coverage --format cobertura --source '*/src/*' -o coverage.xml test.ptl\n"
+		    "ptl-dump coverage --diff-base main...HEAD test.ptl      which lines of a change ran",
+	.takes = DUMP_EXPORT_TAKES | DUMP_TAKES_IMAGE,
+	.options = own_options,
+	.options_size = sizeof(struct coverage_options),
+	.run = run,
+	.free_options = free_options,
+};

@@ -1,0 +1,230 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# ptl-dump coverage: gcov counts the same lines, branches and functions; lcov, genhtml and an XML parser read what is written.
+import json
+import os
+import re
+import shutil
+import sys
+import xml.etree.ElementTree
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+from scratch_test import DUMP, RECORD, check, path, plan, read, run, skip, write
+
+PROGRAMS = os.path.join(os.environ["PTL_TESTDATA"], "programs")
+
+
+def build(program, source, *options):
+    """A copy of the source in a folder of its own, so that the test knows all names."""
+    shutil.copy(os.path.join(PROGRAMS, source), path(source))
+    compiler = "g++" if source.endswith("cpp") else "gcc"
+    got = run(compiler, "-g", "-O0", "-D_GNU_SOURCE", "-I", PROGRAMS, "-o", program, *options, path(source))
+    check(f"{program} is built", got.returncode == 0, got.stderr)
+
+
+def record(program, *arguments, name=None):
+    name = name or program + ".ptl"
+    got = run(RECORD, "-q", "-o", name, "--", "./" + program, *arguments)
+    check(f"{name} is recorded", got.returncode == 0, got)
+    return name
+
+
+def coverage(*arguments):
+    got = run(DUMP, "coverage", "--format", "json", *arguments)
+    check("coverage %s" % " ".join(arguments), got.returncode == 0, got.stderr)
+    return {one["file"]: one for one in map(json.loads, got.stdout.splitlines())}
+
+
+def gcov(program, source, *arguments):
+    """What gcov has: counts of lines, counts of ways by line, functions with their lines and counts, first lines of switches."""
+    run("./" + program, *arguments)
+    data = [name for name in os.listdir(path("")) if name.endswith(".gcda")]
+    got = run("gcov", "-b", "-c", "--json-format", "--stdout", *data)
+    check(f"gcov shows {program}", got.returncode == 0, got)
+    for name in data:
+        os.unlink(path(name))
+    lines, ways, functions = {}, {}, {}
+    for document in map(json.loads, got.stdout.splitlines()):
+        for file in document["files"]:
+            if os.path.basename(file["file"]) != source:
+                continue
+            functions.update({one["name"]: (one["start_line"], one["execution_count"]) for one in file["functions"]})
+            for one in file["lines"]:
+                number = one["line_number"]
+                lines[number] = lines.get(number, 0) + one["count"]
+                ways.setdefault(number, []).extend(way["count"] for way in one["branches"] if not way["throw"])
+    return lines, {number: sorted(counts) for number, counts in ways.items() if counts}, functions
+
+
+def texts(source):
+    return dict(enumerate(read(source).decode().splitlines(), 1))
+
+
+def as_gcov(program, source, *arguments, others=()):
+    """
+    docs/coverage.md lists what may differ: the bracket at the end of a function and labels, switches by tables; and what the
+    test names.
+    """
+    build(program, source)
+    build(program + "-gcov", source, "--coverage")
+    trace = record(program, *arguments)
+    ours = coverage("--image", program, trace)[path(source)]
+    lines, ways, functions = gcov(program + "-gcov", source, *arguments)
+    source_text = texts(source)
+    counts = {one["line"]: one["count"] for one in ours["lines"]}
+    both = set(counts) & set(lines)
+    wrong = {number: (counts[number], lines[number], source_text[number])
+             for number in both if counts[number] != lines[number] and number not in others}
+    check(f"{source}: {len(both)} lines have gcov's counts", len(both) > 25 and not wrong, wrong)
+    extra = {number: source_text[number] for number in set(counts) - set(lines)
+             if not re.match(r"\s*\}", source_text[number]) and number not in others}
+    check(f"{source}: no line that gcov has not, but closing brackets", not extra, extra)
+    missing = {number: source_text[number] for number in set(lines) - set(counts)
+               if not re.match(r"\s*(case .*|default|\w+):", source_text[number]) and number not in others}
+    check(f"{source}: all lines that gcov has, but labels", not missing, missing)
+    branches = {}
+    for one in ours["branches"]:
+        branches.setdefault(one["line"], []).extend([one["taken"], one["not_taken"]])
+    wrong = {number: (sorted(branches.get(number, [])), counts) for number, counts in ways.items()
+             if sorted(branches.get(number, [])) != counts and "switch" not in source_text[number] and number not in others}
+    check(f"{source}: branches went both ways as often", len(ways) > 1 and not wrong, wrong)
+    found = {one["name"]: (one["line"], one["count"]) for one in ours["functions"]}
+    check(f"{source}: functions are gcov's", found and found == functions, found, functions)
+    return trace, ours
+
+
+def without_gcov(program, source, *arguments):
+    build(program, source)
+    trace = record(program, *arguments)
+    return trace, coverage("--image", program, trace)[path(source)]
+
+
+def numbers(ours):
+    return ours["lines_found"], ours["lines_run"], ours["branches_found"], ours["branches_run"], ours["functions_found"], \
+        ours["functions_run"]
+
+
+def as_lcov(trace, ours):
+    got = run(DUMP, "coverage", "--format", "lcov", "--image", "counted", trace)
+    check("lcov is written", got.returncode == 0 and got.stdout.startswith("SF:"), got)
+    write("counted.info", got.stdout)
+    if not shutil.which("lcov") or not shutil.which("genhtml"):
+        skip("lcov reads it", "lcov is not installed")
+        return
+    got = run("lcov", "--rc", "lcov_branch_coverage=1", "--summary", "counted.info")
+    found = [(int(of), int(some)) for some, of in re.findall(r"\((\d+) of (\d+)", got.stdout + got.stderr)]
+    lines, lines_run, branches, branches_run, functions, functions_run = numbers(ours)
+    check("lcov counts the same", found == [(lines, lines_run), (functions, functions_run), (branches, branches_run)], got, ours)
+    got = run("genhtml", "--branch-coverage", "-o", "html", "counted.info")
+    pages = [os.path.join(folder, name) for folder, _, names in os.walk(path("html")) for name in names]
+    page = "".join(read(name).decode() for name in pages if name.endswith("counted.c.gcov.html"))
+    check("genhtml shows the source with its counts",
+          got.returncode == 0 and "number % 3 == 0" in page and re.search(r"\b1000\b", page), got, pages)
+
+
+def as_cobertura(trace, ours):
+    got = run(DUMP, "coverage", "--format", "cobertura", "--image", "counted", trace)
+    root = xml.etree.ElementTree.fromstring(got.stdout)
+    lines, lines_run, branches, branches_run, functions, _ = numbers(ours)
+    check("Cobertura has the sums", [int(root.get(key)) for key in ("lines-valid", "lines-covered", "branches-valid",
+                                                                     "branches-covered")] ==
+          [lines, lines_run, branches, branches_run], root.attrib)
+    own = [one for one in root.iter("class") if "/" + one.get("filename") == path("counted.c")]
+    hits = {int(line.get("number")): int(line.get("hits")) for line in own[0].find("lines")}
+    check("Cobertura has the lines", hits == {one["line"]: one["count"] for one in ours["lines"]}, hits)
+    check("Cobertura has the functions", len(list(own[0].iter("method"))) == functions, got.stdout[:2000])
+    both = [line.get("condition-coverage") for line in own[0].find("lines") if line.get("branch") == "true"]
+    check("Cobertura has the branches", "100% (2/2)" in both and "50% (1/2)" in both, both)
+
+
+def merged(trace, ours):
+    other = record("counted", "7", "5", name="other.ptl")
+    one = coverage("--image", "counted", other)[path("counted.c")]
+    both = coverage("--image", "counted", trace, other)[path("counted.c")]
+    for kind, keys in (("lines", ("count",)), ("branches", ("count", "taken", "not_taken")), ("functions", ("count",))):
+        sums = [tuple(a[key] + b[key] for key in keys) for a, b in zip(ours[kind], one[kind])]
+        check(f"{kind} of two traces are added up", len(ours[kind]) == len(one[kind]) and
+              sums == [tuple(c[key] for key in keys) for c in both[kind]], sums)
+    got = run(DUMP, "coverage", trace, "nowhere.ptl")
+    check("a trace that is not there is a failure", got.returncode == 4 and "nowhere.ptl" in got.stderr, got)
+    got = run(DUMP, "coverage", "--process", "counted", "--source", "counted.c", trace, other)
+    check("--process is of each trace", got.returncode == 0 and got.stdout.splitlines()[-1].endswith("all"), got)
+
+
+def threads_alike(trace):
+    for format_ in ("text", "lcov", "cobertura", "json"):
+        outputs = {run(DUMP, "coverage", "--format", format_, *how, trace).stdout
+                   for how in (("-j1",), ("-j2",), ("--engine", "libipt"))}
+        check(f"{format_}: the same for all threads and engines", len(outputs) == 1 and outputs.pop(), *outputs)
+
+
+def of_a_change(trace, ours):
+    """Line 15 of counted.c ran, line 41 did not in a run of no rounds."""
+    counts = {one["line"]: one["count"] for one in ours["lines"]}
+    source = texts("counted.c")
+    first, second = next(n for n in source if "number % 3" in source[n]), next(n for n in source if "case 1:" in source[n])
+    text = "--- a/counted.c\t2026\n+++ b/counted.c\t2026\n"
+    for line in (first, second):
+        text += f"@@ -{line},2 +{line},2 @@ int x\n-old\n-old\n" + "".join(f"+{source[n]}\n" for n in (line, line + 1))
+    text += "diff --git a/gone.c b/gone.c\n--- a/gone.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+    text += '--- "a/n\\303\\244me.c"\n+++ "b/n\\303\\244me.c"\n@@ -1,0 +2 @@\n+int x;\n'
+    write("change.patch", text)
+    got = run(DUMP, "coverage", "--format", "json", "--diff-base", "change.patch", trace)
+    changed = {one["line"]: one["count"] for one in json.loads(got.stdout)["lines"]}
+    wanted = {n: counts[n] for n in (first, first + 1, second, second + 1) if n in counts}
+    check("a diff selects its lines", changed == wanted and len(wanted) > 2, changed, wanted)
+    check("a changed file that did not run is named", "näme.c is changed, but" in got.stderr and "gone.c" not in got.stderr, got)
+    none = record("counted", "0", name="none.ptl")
+    got = run(DUMP, "coverage", "--diff-base", "change.patch", none)
+    check("changed lines that did not run are listed",
+          re.search(rf"counted\.c: did not run: {first}(-{first + 1})?, {second + 1}$", got.stdout, re.M), got)
+    for bad in ("no such range", "-x", "--", "broken.patch"):
+        write("broken.patch", "--- a\n+++ b\n@@ -1 +1,9999999999 @@\n+x\n")
+        got = run(DUMP, "coverage", "--diff-base=" + bad, trace)
+        check(f"--diff-base {bad!r} is refused", got.returncode in (2, 3) and got.stderr and not got.stdout, got)
+
+
+def of_git(trace):
+    if not shutil.which("git"):
+        skip("--diff-base asks git", "git is not installed")
+        return
+    quiet = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "GIT_AUTHOR_NAME": "x", "GIT_AUTHOR_EMAIL": "x@x",
+             "GIT_COMMITTER_NAME": "x", "GIT_COMMITTER_EMAIL": "x@x", "GIT_CEILING_DIRECTORIES": os.path.dirname(path("")[:-1])}
+    environment = {**os.environ, **quiet}
+    source = read("counted.c").decode()
+    write("counted.c", source.replace("return 1;", "return 2;", 1))
+    for command in (("init", "-q"), ("add", "counted.c"), ("commit", "-qm", "x")):
+        run("git", *command, env=environment)
+    write("counted.c", source)
+    got = run(DUMP, "coverage", "--format", "json", "--diff-base", "HEAD", trace, env=environment)
+    line = next(n for n, text in texts("counted.c").items() if "return 1;" in text)
+    check("git gives a change", got.returncode == 0 and [one["line"] for one in json.loads(got.stdout)["lines"]] == [line], got)
+
+
+def in_text(trace):
+    got = run(DUMP, "coverage", trace)
+    check("text has the file and all", "counted.c" in got.stdout and got.stdout.splitlines()[-1].endswith("all"), got)
+    check("what has no lines is named", "libc.so.6" in got.stderr and "are left out" in got.stderr, got)
+    got = run(DUMP, "coverage", "--source", "nothing*", "-q", trace)
+    check("no such source is nothing", got.returncode == 0 and "counted.c" not in got.stdout, got)
+    os.unlink(path("counted"))
+    build("bare", "counted.c", "-s")
+    got = run(DUMP, "coverage", record("bare"))
+    check("a program without debug information is explained", "compile with -g" in got.stderr, got)
+
+
+if shutil.which("gcov"):
+    RECORDED, COUNTED = as_gcov("counted", "counted.c", "1000")
+    as_gcov("kinds", "call_kinds.c")
+else:
+    skip("gcov counts the same", "gcov is not installed")
+    RECORDED, COUNTED = without_gcov("counted", "counted.c", "1000")
+as_lcov(RECORDED, COUNTED)
+as_cobertura(RECORDED, COUNTED)
+merged(RECORDED, COUNTED)
+threads_alike(RECORDED)
+of_a_change(RECORDED, COUNTED)
+of_git(RECORDED)
+in_text(RECORDED)
+plan()

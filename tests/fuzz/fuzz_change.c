@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Unified diffs, as ptl-dump coverage --diff-base takes them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dump/analysis/change.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* Without a zero behind it: no byte past the end may be read. */
+	char *copy = malloc(size ? size : 1);
+	struct dump_changes changes = {0};
+
+	if (!copy)
+		return 0;
+	if (size)
+		memcpy(copy, data, size);
+	if (dump_changes_parse(&changes, "diff", copy, size) == 0) {
+		for (size_t i = 0; i < changes.file_count; i++) {
+			const struct dump_changed_file *file = &changes.files[i];
+
+			if (file->first + file->count > changes.span_count)
+				abort();
+			if (*file->path && !dump_changes_file(&changes, file->path))
+				abort();
+			for (size_t k = 0; k < file->count; k++)
+				if (*file->path &&
+				    !dump_changes_line(&changes, file->path, changes.spans[file->first + k].last))
+					abort();
+		}
+	}
+	dump_changes_free(&changes);
+	free(copy);
+	return 0;
+}
