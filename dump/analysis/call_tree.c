@@ -13,6 +13,7 @@
 
 #define IN_MEMORY ((size_t)48 << 20)  /* bytes; more goes to a file */
 #define FILE_STEP ((size_t)256 << 20) /* bytes by which a file grows at most */
+#define WINDOW ((size_t)8 << 20)      /* bytes of a file that stay in memory behind the place at hand */
 #define NO_RECORD UINT64_MAX          /* of a frame that is not in the list */
 #define IS_BELOW ((uint64_t)1 << 62)  /* of a frame whose record is among `below` */
 
@@ -29,22 +30,49 @@ static void free_list(struct dump_record_list *list)
 	*list = (struct dump_record_list){0};
 }
 
+/* Pages remain the file's: what is touched again comes back. */
+static void give_back(const struct dump_record_list *list, size_t end, size_t *given)
+{
+	size_t page;
+
+	if (!list->mapped || end < *given + 2 * WINDOW)
+		return;
+	page = (size_t)sysconf(_SC_PAGESIZE);
+	end = (end - WINDOW) & ~(page - 1);
+	(void)madvise((uint8_t *)list->records + *given, end - *given, MADV_DONTNEED);
+	*given = end;
+}
+
+void dump_record_list_pass(const struct dump_record_list *list, size_t index, size_t *passed)
+{
+	give_back(list, index * sizeof(*list->records), passed);
+}
+
+/* What was in memory so far is written, not copied, so that there is never twice as much. */
+static int write_file(struct dump_record_list *list)
+{
+	return common_write_temporary(list->fd, (const uint8_t *)list->records, list->count * sizeof(*list->records),
+				      0);
+}
+
 static int grow_file(struct dump_record_list *list, size_t capacity)
 {
 	const size_t size = capacity * sizeof(*list->records);
 	/* A full disk is reported here, and not by a signal when it is written to. */
 	const int error = posix_fallocate(list->fd, 0, (off_t)size);
+	const int status = error || list->mapped ? 0 : write_file(list);
 	void *map;
 
 	if (error)
 		return common_fail(PTL_SYSTEM, "no room for %zu bytes of calls in a temporary file: %s", size,
 				   strerror(error));
+	if (status < 0)
+		return status;
 	map = list->mapped ? mremap(list->records, list->capacity * sizeof(*list->records), size, MREMAP_MAYMOVE)
 			   : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, list->fd, 0);
 	if (map == MAP_FAILED)
 		return common_fail_memory("calls", size);
 	if (!list->mapped) {
-		memcpy(map, list->records, list->count * sizeof(*list->records));
 		free(list->records);
 		list->mapped = true;
 	}
@@ -86,6 +114,7 @@ static struct dump_call_record *add(struct dump_record_list *list)
 
 	if (list->count == list->capacity && grow(list) < 0)
 		return NULL;
+	give_back(list, list->count * sizeof(*list->records), &list->given_back);
 	record = &list->records[list->count++];
 	*record = (struct dump_call_record){0};
 	return record;

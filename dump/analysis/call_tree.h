@@ -31,13 +31,23 @@ struct dump_call_record {
 	const uint8_t *lines; /* of an event */
 };
 
-/* Records in memory, and from some size on in a temporary file. Zero-initialised is empty. */
+/*
+ * Records in memory, and from some size on in a temporary file, of which only what was touched last stays in memory.
+ * Zero-initialised is empty.
+ */
 struct dump_record_list {
 	struct dump_call_record *records;
 	size_t count, capacity;
-	bool mapped; /* in a file */
+	size_t given_back; /* of the file: bytes from its beginning on that were */
+	bool mapped;       /* in a file */
 	int fd;
 };
+
+/*
+ * To be called while a list is read in order: what lies well before a record is given back to the file. passed is 0 at first, and
+ * remembers what was.
+ */
+void dump_record_list_pass(const struct dump_record_list *list, size_t index, size_t *passed);
 
 struct dump_call_tree {
 	/* Set by the caller. */

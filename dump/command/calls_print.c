@@ -465,6 +465,7 @@ static int print_records(struct pass *pass)
 	const uint64_t tail = pass->print->tail;
 	const size_t first = tail && tail < list->count ? list->count - (size_t)tail : 0;
 	uint32_t stacks = 1; /* whose outermost frames have been shown */
+	size_t passed = 0;
 	int status = take_belows(pass, 0, false);
 
 	for (size_t i = 0; status == 0 && i < list->count && !pass->ended; i++) {
@@ -480,6 +481,7 @@ static int print_records(struct pass *pass)
 		}
 		if (status == 0)
 			status = flush(pass, FLUSH);
+		dump_record_list_pass(list, i, &passed);
 	}
 	return status;
 }

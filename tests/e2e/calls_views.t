@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import sys
 
 from scratch_test import BIN, DUMP, check, path, plan, run, skip
 
@@ -305,6 +306,36 @@ for name, command in {
     marks = collections.Counter(mark for line in lines for mark in line["marks"])
     check(f"{name}: calls balance", marks["lost"] == 0 and marks["new-stack"] == 0 and
           marks["unfinished"] < 50 * len({line["pid"] for line in lines}), marks)
+
+# ---- memory ----------------------------------------------------------------------------------------------------
+
+
+# A small process, since what it had in memory before counts for the command that it becomes.
+RESIDENT = """
+import resource, subprocess, sys
+with subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE) as process:
+    lines = sum(chunk.count(b"\\n") for chunk in iter(lambda: process.stdout.read(1 << 16), b""))
+print(process.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10, lines)
+"""
+
+
+def resident(*arguments):
+    """The most that the command has in memory, in MiB, and its lines."""
+    status, most, lines = map(int, run(sys.executable, "-c", RESIDENT, DUMP, *arguments).stdout.split())
+    if status:
+        raise SystemExit(f"Bail out! {arguments}: {status}")
+    return most, lines
+
+
+if shutil.which("gzip"):
+    with open(path("text"), "w") as file:
+        file.writelines(f"{i * 7919 % 100003} {i * i % 10007} lines of text {i}\n" for i in range(35000))
+    record("long.ptl", "gzip", "-1", "text")
+    (most, lines), (least, _) = resident("calls", "--no-fold", "long.ptl"), resident("report", "long.ptl")
+    # A record takes 112 bytes.
+    check(f"calls wait in a file: {lines} take {most - least} MiB", lines * 112 > 80 << 20 and most - least < 48, least)
+else:
+    skip("calls wait in a file", "there is no gzip")
 
 # ---- real hardware ---------------------------------------------------------------------------------------------
 

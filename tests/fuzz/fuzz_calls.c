@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Transfers of any kind and order, as hostile packets and code make them, through the fold of calls into the call tree and the
+ * report: all frames end, and no instruction is lost or counted twice. Input: u8 options of the tree, then 8 bytes for
+ * each transfer.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <ptl/reader.h>
+#include <ptl/writer.h>
+
+#include "dump/analysis/call_report.h"
+#include "dump/analysis/call_tree.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define TRANSFER_SIZE 8
+#define SIZE_LIMIT 4096
+#define FUNCTIONS 8
+#define PLACES 4 /* in each function; the first is its start */
+#define BASE 0x10000u
+
+static void need(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+/* What all inputs are told of: a trace without flow, and its functions. */
+struct world {
+	struct ptl_trace *trace;
+	struct flow_timeline *timeline;
+	struct flow_symbols *symbols;
+	struct dump_function_table *functions;
+	uint32_t numbers[FUNCTIONS];
+};
+
+static void open_world(struct world *world)
+{
+	const struct ptl_machine machine = {
+		.source = "fuzz", .mode = 64, .clock = PTL_CLOCK_MONOTONIC, .tsc_multiplier = 1};
+	const int fd = memfd_create("trace", MFD_CLOEXEC);
+	struct ptl_writer *writer;
+
+	need(ptl_writer_open(dup(fd), NULL, &writer) == 0 && ptl_writer_machine(writer, &machine) == 0 &&
+	     ptl_writer_close(writer) == 0 && ptl_open_fd(fd, "fuzz", NULL, &world->trace) == 0 &&
+	     flow_timeline_build(world->trace, &world->timeline) == 0 &&
+	     flow_symbols_open(world->trace, world->timeline, true, &world->symbols) == 0 &&
+	     dump_functions_open(world->timeline, world->symbols, &world->functions) == 0);
+	for (uint32_t i = 0; i < FUNCTIONS; i++)
+		need(dump_functions_nameless(world->functions, 0, FLOW_NONE, BASE * (i + 1), &world->numbers[i]) == 0);
+}
+
+static void close_world(struct world *world)
+{
+	dump_functions_close(world->functions);
+	flow_symbols_close(world->symbols);
+	flow_timeline_free(world->timeline);
+	ptl_close(world->trace);
+}
+
+static uint64_t place_of(uint8_t byte)
+{
+	return BASE * (uint64_t)(byte % FUNCTIONS + 1) + 16u * (byte / FUNCTIONS % PLACES);
+}
+
+/* As dump/analysis/transfer.c makes them: a call always has a function, and a start is where one begins. */
+static struct dump_transfer read_transfer(const struct world *world, const uint8_t *data, uint64_t *time)
+{
+	struct dump_transfer transfer = {
+		.kind = (uint8_t)(DUMP_TRANSFER_CALL + data[0] % (DUMP_TRANSFER_GO_ON - DUMP_TRANSFER_CALL + 1)),
+		.flags = data[1] & 0x1e,
+		.to = data[2] ? place_of(data[2]) : 0,
+		.address = data[3] ? place_of(data[3]) : 0,
+		.function = DUMP_NO_FUNCTION,
+		.image = FLOW_NONE,
+		.instructions = data[4],
+		.function_flags = data[6] & 0x7e,
+	};
+
+	*time += data[5] & 0x7f;
+	transfer.time = data[5] & 0x80 ? 0 : *time;
+	if (transfer.kind == DUMP_TRANSFER_CALL || data[7] & 1)
+		transfer.function = world->numbers[data[2] % FUNCTIONS];
+	if (transfer.function != DUMP_NO_FUNCTION && transfer.to % BASE == 0 && transfer.to)
+		transfer.flags |= DUMP_TRANSFER_START;
+	return transfer;
+}
+
+/* ---- observers ----------------------------------------------------------------------------------- */
+
+static int show(void *sum, const struct dump_call_tree *tree, const struct dump_call_thread *thread)
+{
+	uint64_t *instructions = sum;
+
+	(void)thread;
+	for (size_t i = 0; i < tree->list.count; i++) {
+		const struct dump_call_record *record = &tree->list.records[i];
+
+		*instructions += record->self_instructions;
+		need(record->kind != DUMP_RECORD_CALL || (record->end > i && record->end <= tree->list.count));
+		need(record->self_instructions <= record->instructions &&
+		     record->repeats <= record->children + UINT32_MAX);
+		need(record->kind != DUMP_RECORD_CALL || dump_record_level(tree, record) <= tree->list.count * 2);
+	}
+	for (size_t i = 0; i < tree->below.count; i++)
+		*instructions += tree->below.records[i].self_instructions;
+	return 0;
+}
+
+/* What they were told together, and what the thread passed. */
+static uint64_t walk(const struct world *world, const struct dump_call_observer *observer, const uint8_t *data,
+		     size_t size)
+{
+	const struct dump_call_fold fold = {
+		.functions = world->functions, .timeline = world->timeline, .observer = observer};
+	const struct flow_segment segment = {.process = FLOW_NONE, .pid = 1, .tid = 1, .cpu = PTL_NO_CPU};
+	struct dump_call_thread thread;
+	uint64_t time = 1, instructions = 0;
+
+	dump_calls_start(&thread, &segment);
+	need(!observer->begin || observer->begin(observer->context, &thread) == 0);
+	for (size_t at = 0; at + TRANSFER_SIZE <= size; at += TRANSFER_SIZE) {
+		const struct dump_transfer transfer = read_transfer(world, data + at, &time);
+		const bool has_stack = thread.stack;
+
+		need(dump_calls_take(&fold, &thread, &transfer, 1) == 0);
+		instructions += has_stack ? transfer.instructions : 0;
+	}
+	need(dump_calls_end(&fold, &thread) == 0);
+	for (size_t i = 0; i < thread.stack_count; i++)
+		need(!thread.stacks[i]->count);
+	need(!observer->end || observer->end(observer->context, &thread) == 0);
+	dump_calls_free(&thread);
+	return instructions;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct world world;
+	struct dump_call_session calls = {0};
+	struct dump_report report = {.by = DUMP_REPORT_FUNCTION, .calls = &calls};
+	struct dump_call_observer observer = dump_report_observer;
+	uint64_t shown = 0, passed, reported = 0;
+	struct dump_call_tree tree = {.show = show, .context = &shown};
+
+	if (!size || size > SIZE_LIMIT)
+		return 0;
+	open_world(&world);
+	calls.functions = world.functions;
+	calls.timeline = world.timeline;
+	observer.context = &report;
+	passed = walk(&world, &observer, data + 1, size - 1);
+	for (size_t i = 0; i < report.count; i++)
+		reported += report.rows[i].self_instructions;
+	need(reported == report.sum.self_instructions && reported <= passed);
+	dump_report_free(&report);
+
+	tree.no_folding = data[0] & 1;
+	tree.max_depth = data[0] >> 1 & 3;
+	tree.min_instructions = data[0] >> 3 & 0x1f;
+	observer = dump_call_tree_observer;
+	observer.context = &tree;
+	(void)walk(&world, &observer, data + 1, size - 1);
+	need(shown <= reported && (shown == reported || tree.max_depth || tree.min_instructions));
+	dump_call_tree_free(&tree);
+	close_world(&world);
+	return 0;
+}
