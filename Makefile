@@ -163,6 +163,7 @@ support_src := $(wildcard tests/unit/*.c)
 unit     := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(unit_src))
 fuzz     := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(fuzz_src))
 helpers  := $(patsubst tests/tools/%.c,$(O)/tests/%,$(tool_src))
+pmu      := $(O)/tests/pmu.so
 examples := $(patsubst testdata/examples/%.c,$(O)/examples/%,$(wildcard testdata/examples/*.c))
 benches  := $(patsubst bench/%.c,$(O)/bench/%,$(bench_src))
 
@@ -197,8 +198,8 @@ all: lib tools
 lib: $(format) $(shared) $(provider) $(provider_shared) $(flow) $(flow_shared)
 tools: $(tools) $(plugin)
 programs: $(programs)
-helpers: $(helpers) $(benches) $(examples)
-tests: all $(unit) $(fuzz) $(helpers) $(programs) $(examples)
+helpers: $(helpers) $(benches) $(examples) $(pmu)
+tests: all $(unit) $(fuzz) $(helpers) $(programs) $(examples) $(pmu)
 
 help:
 	@echo 'make                the three programs and libptl, in $$(O)/bin and $$(O)/lib'
@@ -328,7 +329,7 @@ $(1): $(2)
 	@mkdir -p $$(@D)
 	$$(Q)$$(link) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $(3)
 endef
-$(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(elf) $(provider) $(format),$(record_libs)))
+$(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(import) $(elf) $(provider) $(format),$(record_libs)))
 $(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(import) $(flow) $(query) $(elf) $(format),$(relog_libs)))
 $(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(flow) $(query) $(elf) $(format),$(dump_libs)))
 
@@ -382,6 +383,12 @@ $(O)/examples/%: testdata/examples/%.c $(shared) $(flow_shared) $(public_headers
 	@mkdir -p $(@D)
 	$(Q)$(CC) -O2 -g -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) -Iformat/include -Iflow/include -o $@ $< \
 		-L$(O)/lib -Wl,--as-needed -lptl-flow -lptl -Wl,-rpath,'$$ORIGIN/../lib'
+
+# What stands in for Intel PT: tests load it into ptl-record.
+$(pmu): $(call objects,$(wildcard tests/pmu/*.c)) $(format)
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(link) -shared -Wl,--exclude-libs,ALL -o $@ $^ -ldl $(format_libs)
 
 # ---- tests -------------------------------------------------------------------------------------------
 
@@ -532,5 +539,5 @@ clean:
 	$(Q)rm -rf $(O)
 
 -include $(patsubst %.o,%.d,$(call objects,$(mains) $(support_src) $(common_src) $(format_src) $(provider_src) $(plugin_src) $(record_src) \
-	$(query_src) $(flow_src) $(import_src) $(elf_src) $(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src)))
+	$(query_src) $(flow_src) $(import_src) $(elf_src) $(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src) $(wildcard tests/pmu/*.c)))
 -include $(patsubst %.c,$(O)/obj/single/%.d,$(provider_needs))

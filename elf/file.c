@@ -181,6 +181,20 @@ bool elf_address(const struct elf_file *elf, uint64_t offset, uint64_t *address)
 	return found;
 }
 
+bool elf_offset(const struct elf_file *elf, uint64_t address, uint64_t *offset)
+{
+	GElf_Phdr segment;
+
+	for (size_t i = 0; i < elf->segments; i++) {
+		if (!gelf_getphdr(elf->elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
+		    address < segment.p_vaddr || address - segment.p_vaddr >= segment.p_filesz)
+			continue;
+		*offset = segment.p_offset + (address - segment.p_vaddr);
+		return true;
+	}
+	return false;
+}
+
 uint64_t elf_first_address(const struct elf_file *elf)
 {
 	uint64_t first = UINT64_MAX;

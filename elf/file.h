@@ -34,6 +34,9 @@ size_t elf_build_id(const struct elf_file *elf, uint8_t id[PTL_BUILD_ID_MAX]);
  */
 bool elf_address(const struct elf_file *elf, uint64_t offset, uint64_t *address);
 
+/* The other way round: where in the file the byte is that is loaded at this address; false where none is. */
+bool elf_offset(const struct elf_file *elf, uint64_t address, uint64_t *offset);
+
 /* The lowest virtual address that is loaded, of the page it begins; 0 where nothing is, as in an object file. */
 uint64_t elf_first_address(const struct elf_file *elf);
 

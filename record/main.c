@@ -19,6 +19,7 @@
 #define RING_MAX (64u << 20)
 #define THREADS_MAX 65536u
 #define LEVEL_MAX 19
+#define OPTION_TABLES_MAX 8
 
 static const char *const source_words[] = {"auto", "qemu", "intel_pt", "none", NULL};
 static const char *const timing_words[] = {"none", "tsc", "mtc", "cyc", NULL}; /* as enum ptl_timing */
@@ -61,7 +62,8 @@ static const struct common_option options[] = {
 	 COMMON_DURATION(struct record_settings, flush_interval, 0)},
 	{"", 0, NULL, "Packets"},
 	{"timing", 0, "MODE", "which packets of time there are; mtc is the default",
-	 COMMON_CHOICE(struct record_settings, timing, timing_words)},
+	 COMMON_CHOICE(struct record_settings, timing, timing_words),
+	 COMMON_GIVEN(struct record_settings, timing_given)},
 	{"clock", 0, "CLOCK", "virtual counts instructions: the same run gives the same packets; real is the default",
 	 COMMON_CHOICE_OF(struct record_settings, clock, clock_words, clocks)},
 	{"psb-period", 0, "BYTES", "from one PSB, where decoding can begin, to the next (16K)",
@@ -80,7 +82,8 @@ static const struct common_option options[] = {
 	 COMMON_FLAG(struct record_settings, wait_for_all)},
 	{"duration", 0, "TIME", "end the recording after this time; COMMAND goes on",
 	 COMMON_DURATION(struct record_settings, duration, 1)},
-	{"buffer", 0, "BYTES", "memory for the packets of each thread (512K)",
+	{"buffer", 0, "BYTES",
+	 "memory for the packets of each thread (512K); with --source intel_pt, for the kernel's records of each CPU",
 	 COMMON_POWER_OF_TWO(struct record_settings, ring_size, RING_MIN, RING_MAX)},
 	{"threads", 0, "N", "most threads at one time (1024)",
 	 COMMON_COUNT(struct record_settings, threads_max, 1, THREADS_MAX)},
@@ -114,7 +117,8 @@ static const struct common_option options[] = {
 	{NULL},
 };
 
-static const struct common_option *const tables[] = {options, NULL};
+/* Its own, and those of the sources. */
+static const struct common_option *tables[OPTION_TABLES_MAX + 1] = {options};
 
 static const struct common_command_line command_line = {
 	.program = "ptl-record",
@@ -141,11 +145,22 @@ static int usage(const char *text, const char *hint)
 /* Looks whether what is asked for makes sense together. Returns an exit status. */
 static int check_settings(struct record_settings *settings)
 {
-	if (!settings->command && !settings->attach)
+	const bool running = settings->pt.pids.count || settings->pt.tids.count || settings->pt.cpus;
+
+	if (!settings->command && !settings->attach && !running)
 		return usage("no command to record", "ptl-record --help");
+	if (running && !strcmp(settings->source, "auto"))
+		settings->source = "intel_pt";
+	if (running && !record_source_needs_no_command(settings->source))
+		return usage("--pid, --tid and --cpus need packets that the CPU makes", "--source intel_pt");
+	if (settings->command && (settings->pt.pids.count || settings->pt.tids.count))
+		return usage("--pid and --tid record what runs already, instead of a command", "--duration ends it");
+	if (settings->pt.cpus && (settings->pt.pids.count || settings->pt.tids.count))
+		return usage("--cpus records whatever runs there, --pid and --tid threads wherever they run",
+			     "one of them");
 	if (!settings->command && !strcmp(settings->source, "auto"))
 		settings->source = "none";
-	if (!settings->command && strcmp(settings->source, "none") != 0)
+	if (!settings->command && !running && strcmp(settings->source, "none") != 0)
 		return usage("packets come from a command that is started here, and there is none", "--source none");
 	if (settings->attach && !settings->rule_count)
 		return usage("--attach-providers needs a --provider", "--provider '*'");
@@ -157,6 +172,10 @@ static int check_settings(struct record_settings *settings)
 		common_message_error("--output and --truth name the same file: %s", settings->output);
 		return COMMON_EXIT_USAGE;
 	}
+	if (!strcmp(settings->source, "intel_pt") && settings->clock == PTL_CLOCK_VIRTUAL)
+		return usage("--source intel_pt has no virtual clock", "--source qemu");
+	if (!strcmp(settings->source, "intel_pt") && settings->truth)
+		return usage("--source intel_pt has no truth", "--source qemu");
 	if (strcmp(settings->source, "none") != 0)
 		return 0;
 	if (settings->clock == PTL_CLOCK_VIRTUAL)
@@ -207,6 +226,7 @@ int main(int argc, char **argv)
 	int first, status;
 
 	common_message_start("ptl-record", false);
+	record_source_options(tables + 1, OPTION_TABLES_MAX);
 	/* As a command to record it needs "--" before it. */
 	if (argc > 1 && !strcmp(argv[1], "check"))
 		return record_check(argc - 1, argv + 1, record_source_check);
@@ -220,5 +240,9 @@ int main(int argc, char **argv)
 		return usage("--json is for --list-providers", "ptl-dump --json for what is recorded");
 	settings.command = first == argc ? NULL : argv + first;
 	status = check_settings(&settings);
-	return status ? status : record_source_run(&settings);
+	status = status ? status : record_source_run(&settings);
+	common_id_set_free(&settings.pt.pids);
+	common_id_set_free(&settings.pt.tids);
+	common_string_list_free(&settings.pt.filters);
+	return status;
 }

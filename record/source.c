@@ -2,42 +2,20 @@
 /* The table of sources. */
 #include "record/source.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/error.h"
 #include "common/message.h"
+#include "record/intel_pt/source.h"
 #include "record/kernel/source.h"
 #include "record/native/source.h"
 #include "record/provider/source.h"
 #include "record/qemu/session.h"
 #include "record/session/session.h"
 
-#define INTEL_PT_DEVICE "/sys/bus/event_source/devices/intel_pt"
-
-/* Says what is missing; where nothing is, that this version does not have the source. */
-static int check_intel_pt(const struct record_settings *settings, char *hint, size_t hint_size)
-{
-	(void)settings;
-	hint[0] = 0;
-	if (access(INTEL_PT_DEVICE, F_OK) < 0) {
-		snprintf(hint, hint_size, "use an Intel CPU with Processor Trace, outside of a virtual machine");
-		return common_fail_errno("this machine has no Intel PT, or its kernel does not show "
-					 "it: " INTEL_PT_DEVICE);
-	}
-	return common_fail(PTL_UNSUPPORTED, "this machine has Intel PT, but this version of ptl-record cannot use it");
-}
-
-static const struct record_source intel_pt_source = {
-	.name = "intel_pt",
-	.summary = "Intel Processor Trace of the CPU",
-	.check = check_intel_pt,
-};
-
 /* Best first. */
 static const struct record_source *const sources[] = {
-	&intel_pt_source,
+	&record_intel_pt_source,
 	&record_qemu_source,
 	&record_native_source,
 	NULL,
@@ -79,6 +57,24 @@ static const struct record_source *choose(const struct record_settings *settings
 	if (source && hint[0])
 		common_message_hint("%s", hint);
 	return NULL;
+}
+
+void record_source_options(const struct common_option **tables, size_t room)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; sources[i] && count + 1 < room; i++)
+		if (sources[i]->options)
+			tables[count++] = sources[i]->options;
+	tables[count] = NULL;
+}
+
+bool record_source_needs_no_command(const char *name)
+{
+	for (size_t i = 0; sources[i]; i++)
+		if (!strcmp(sources[i]->name, name))
+			return sources[i]->needs_no_command;
+	return false;
 }
 
 int record_source_run(const struct record_settings *settings)

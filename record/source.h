@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "common/options.h"
 #include "record/capture/settings.h"
 #include "record/check/list.h"
 
@@ -13,6 +14,12 @@
  * settings ask for. Returns ptl-record's exit status, and has said on stderr what went wrong.
  */
 int record_source_run(const struct record_settings *settings);
+
+/* Puts the tables of the sources' own options into `tables`, at most `room` with the NULL that ends them. */
+void record_source_options(const struct common_option **tables, size_t room);
+
+/* Whether the source of this name can record without a command. */
+bool record_source_needs_no_command(const char *name);
 
 /* Adds an item for each source, as ptl-record check shows them. */
 void record_source_check(struct check_list *list);

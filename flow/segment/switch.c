@@ -217,6 +217,9 @@ static int make_pieces(const struct walk *walk, const struct flow_segment *segme
 				break;
 		}
 		piece.owner = owner;
+		/* What runs from here on does so since the switch, which the packets' own time may only show later. */
+		if (owner < count && switches[owner].time > piece.time && switches[owner].time <= pause->until)
+			piece.time = switches[owner].time;
 		piece.unknown = owner + 1 < count && place.first <= i;
 		if (before && before->owner == piece.owner && before->unknown == piece.unknown)
 			continue;

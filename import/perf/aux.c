@@ -5,14 +5,12 @@
 #include "common/error.h"
 #include "import/perf/import.h"
 #include "import/psb_scan.h"
-
-#include <ptl/pt.h>
+#include "import/psb_time.h"
 
 #define PIECE ((size_t)1 << 20)
 #define STREAMS_MAX 65536u
 #define THREAD_BIT (1ull << 32) /* in a key of import->aux: a thread, no CPU */
 #define AUXTRACE_BODY 40
-#define PSB_PLUS 64    /* bytes behind a PSB in which its TSC stands */
 #define PADDING_MAX 7u /* perf fills a record up to a multiple of 8 bytes */
 
 /* A stream of PT. */
@@ -120,25 +118,12 @@ static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, s
 	return 0;
 }
 
-/* The time of the TSC packet of a PSB+, whose bytes are these; the latest time known where it has none. */
+/* The time of a PSB+ whose bytes are these; the latest time known where it has none. */
 static uint64_t psb_time(const struct perf_import *import, const uint8_t *data, size_t size)
 {
-	const struct ptl_machine *machine = &import->machine;
-	struct ptl_pt_context context = {0};
-	size_t at = 0;
+	uint64_t time;
 
-	while (at < size && at < PSB_PLUS) {
-		struct ptl_pt_packet packet;
-		const int used = ptl_pt_decode(data + at, size - at, &context, &packet);
-
-		if (used <= 0 || packet.kind == PTL_PT_PSBEND)
-			break;
-		if (packet.kind == PTL_PT_TSC && machine->tsc_multiplier)
-			return machine->tsc_zero +
-			       (uint64_t)((__uint128_t)packet.tsc.tsc * machine->tsc_multiplier >> machine->tsc_shift);
-		at += (size_t)used;
-	}
-	return import->now;
+	return import_psb_time(&import->machine, data, size, &time) == IMPORT_PSB_TIMED ? time : import->now;
 }
 
 static int write_psb(void *context, uint64_t offset)

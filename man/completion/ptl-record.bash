@@ -25,7 +25,8 @@ _ptl_record()
 			return
 			;;
 		-o | --output | --embed | --compress | --flush-interval | --timing | --clock | --psb-period | --source | \
-			--qemu | --buffer | --threads | --truth | -p | --provider | --provider-buffer | --duration)
+			--qemu | --buffer | --threads | --truth | -p | --provider | --provider-buffer | --duration | --pid | --tid | \
+			--cpus | --code | --pt | --filter | --aux-buffer)
 			[[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
 			((i++))
 			;;
@@ -47,7 +48,7 @@ _ptl_record()
 	fi
 
 	case $option in
-	--embed | --timing | --clock | --source)
+	--embed | --timing | --clock | --source | --code)
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-record --completion-words="${option#--}")" -- "$current")
 		return
 		;;
@@ -61,7 +62,8 @@ _ptl_record()
 			grep -oE '"name":"[^" ]*","guid"' | sed 's/^"name":"//; s/","guid"$//' | sort -u)" -- "$current")
 		return
 		;;
-	--compress | --flush-interval | --psb-period | --buffer | --threads | --provider-buffer | --duration)
+	--compress | --flush-interval | --psb-period | --buffer | --threads | --provider-buffer | --duration | --pid | --tid | \
+		--cpus | --pt | --filter | --aux-buffer)
 		return
 		;;
 	esac

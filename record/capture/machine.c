@@ -6,28 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CLOCK_READINGS 16
-
-static uint64_t read_clock(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-uint64_t record_now(void)
-{
-	return read_clock(CLOCK_MONOTONIC);
-}
-
-int64_t record_wall_now(void)
-{
-	return (int64_t)read_clock(CLOCK_REALTIME);
-}
 
 /* The brand string of the first CPU. */
 static void read_cpu_name(char *name, size_t size)
@@ -50,7 +31,7 @@ static void read_cpu_name(char *name, size_t size)
 }
 
 /* Reads the two clocks as close to each other as can be. */
-static void relate_clocks(struct ptl_machine *machine)
+void record_machine_relate_clocks(struct ptl_machine *machine)
 {
 	machine->wall_uncertainty = UINT64_MAX;
 	for (int i = 0; i < CLOCK_READINGS; i++) {
@@ -101,5 +82,5 @@ void record_machine_describe(const struct record_settings *settings, struct ptl_
 	read_boot_id(machine->boot_id, sizeof(machine->boot_id));
 	if (stat("/proc/self/ns/pid", &names_of) == 0)
 		machine->pid_namespace = names_of.st_ino;
-	relate_clocks(machine);
+	record_machine_relate_clocks(machine);
 }

@@ -7,16 +7,16 @@
 
 #include <ptl/trace.h>
 
+#include "record/capture/clock.h"
 #include "record/capture/settings.h"
-
-/* CLOCK_MONOTONIC, and the wall clock since 1970, in nanoseconds. */
-uint64_t record_now(void);
-int64_t record_wall_now(void);
 
 /*
  * Describes this machine: names, CPUs, and the wall clock at start_time, which is now. What a
  * source decides (its name, the CPU that makes the packets, clock rates) is left for it to fill in.
  */
 void record_machine_describe(const struct record_settings *settings, struct ptl_machine *machine);
+
+/* Relates the trace's clock and the wall clock as of now, which becomes start_time: for who has changed the clock. */
+void record_machine_relate_clocks(struct ptl_machine *machine);
 
 #endif

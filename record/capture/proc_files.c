@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/capture/clock.h"
+
 #define NAME_SIZE 64
 #define PATH_SIZE 4096
 #define STRINGS_MAX (1u << 20) /* longer command lines are cut */
@@ -88,7 +90,7 @@ uint64_t record_proc_start_time(uint64_t start_ticks)
 	if (ahead > 0 && ahead < (int64_t)NANOSECONDS / 1000)
 		ahead = 0;
 	start = start_ticks / rate * NANOSECONDS + start_ticks % rate * (NANOSECONDS / rate);
-	return (int64_t)start > ahead ? start - (uint64_t)ahead : 1;
+	return record_clock_of_monotonic((int64_t)start > ahead ? start - (uint64_t)ahead : 1);
 }
 
 /* ---- strings --------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@ struct record_proc_stat {
 /* false: there is no such process. */
 bool record_proc_stat(uint32_t pid, struct record_proc_stat *stat);
 
-/* CLOCK_MONOTONIC in nanoseconds of a start time; it is up to a tick (10 ms) too early. */
+/* The trace's time of a start; it is up to a tick (10 ms) too early. */
 uint64_t record_proc_start_time(uint64_t start_ticks);
 
 /*

@@ -8,6 +8,8 @@
 
 #include <ptl/trace.h>
 
+#include "common/selection.h"
+#include "common/string_list.h"
 #include "provider/session_layout.h"
 #include "record/capture/image_store.h"
 
@@ -15,6 +17,24 @@ enum record_progress_wish {
 	RECORD_PROGRESS_ALONE, /* only where no command shares the terminal */
 	RECORD_PROGRESS_ALWAYS,
 	RECORD_PROGRESS_NEVER,
+};
+
+enum record_pt_code {
+	RECORD_PT_USER,
+	RECORD_PT_KERNEL,
+	RECORD_PT_ALL,
+};
+
+/* What only the source intel_pt takes. */
+struct record_pt_settings {
+	const char *terms; /* "cyc,mtc_period=6", over what the other options ask for; NULL: none */
+	enum record_pt_code code;
+	struct common_id_set pids; /* that run already */
+	struct common_id_set tids;
+	const char *cpus; /* "0,2-3", "all": whatever runs there; NULL: not by CPU */
+	struct common_string_list filters;
+	bool snapshot;
+	uint64_t aux_size; /* bytes of packets of each buffer; 0: by what is permitted */
 };
 
 /* All strings belong to the command line. */
@@ -30,15 +50,16 @@ struct record_settings {
 	uint64_t duration; /* nanoseconds after which recording ends; 0: when the command does */
 	bool wait_for_all; /* go on until the last descendant has ended */
 	bool return_compression;
-	uint32_t timing;     /* enum ptl_timing */
+	uint32_t timing; /* enum ptl_timing */
+	bool timing_given;
 	uint32_t clock;      /* PTL_CLOCK_MONOTONIC or PTL_CLOCK_VIRTUAL */
 	uint64_t psb_period; /* bytes */
 	enum elf_embed embed;
 	bool embed_given;
-	int level;                 /* of zstd */
-	uint64_t flush_interval;   /* nanoseconds */
-	uint64_t ring_size;        /* bytes of PT that a thread may be ahead of the recorder */
-	uint32_t threads_max;      /* threads recorded at one time */
+	int level;               /* of zstd */
+	uint64_t flush_interval; /* nanoseconds */
+	uint64_t ring_size;      /* bytes of PT, with intel_pt of records, that a thread may be ahead of the recorder */
+	uint32_t threads_max;    /* threads recorded at one time */
 	char *const *command_line; /* the recorder's own argv, for the trace's provenance */
 	char *const *command;      /* ends with NULL; NULL: none, but what runs already */
 	struct provider_shm_rule rules[PROVIDER_SHM_RULES_MAX]; /* of providers */
@@ -47,6 +68,7 @@ struct record_settings {
 	uint64_t provider_ring; /* bytes of events that a thread may be ahead of the recorder; 0: by the room */
 	bool list_providers;
 	bool json;
+	struct record_pt_settings pt;
 };
 
 #endif

@@ -14,6 +14,12 @@ struct record_launch {
 	char *const *envp;
 	bool fixed_addresses;       /* no address space randomisation */
 	const struct rlimit *files; /* the limit of descriptors that the program shall have */
+	/*
+	 * *Called while the child exists and has not become the program yet: to attach to it. What it returns, if not 0,
+	 * ends the child and is returned.
+	 */
+	int (*attach)(void *context, pid_t pid);
+	void *context;
 };
 
 /*

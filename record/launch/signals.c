@@ -13,7 +13,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD};
+static const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR2, SIGCHLD};
 /* What a write that fails raises, besides failing. */
 static const int ignored[] = {SIGPIPE, SIGXFSZ};
 
@@ -22,6 +22,7 @@ static struct {
 	uint32_t *doorbell;
 	int wake; /* 1 + a descriptor to write to; 0: none */
 	unsigned interrupts;
+	unsigned snapshots;
 	int terminate;
 	struct sigaction before[COUNT(caught)];
 	struct sigaction ignored_before[COUNT(ignored)];
@@ -37,6 +38,8 @@ static void on_signal(int number)
 
 	if (number == SIGINT || number == SIGQUIT)
 		__atomic_add_fetch(&state.interrupts, 1, __ATOMIC_RELAXED);
+	else if (number == SIGUSR2)
+		__atomic_add_fetch(&state.snapshots, 1, __ATOMIC_RELAXED);
 	else if (number != SIGCHLD)
 		__atomic_store_n(&state.terminate, number, __ATOMIC_RELAXED);
 	/* A counter that is full wakes as well. */
@@ -85,6 +88,7 @@ struct record_signals record_signals_take(void)
 {
 	return (struct record_signals){
 		.interrupts = __atomic_exchange_n(&state.interrupts, 0, __ATOMIC_RELAXED),
+		.snapshots = __atomic_exchange_n(&state.snapshots, 0, __ATOMIC_RELAXED),
 		.terminate = __atomic_exchange_n(&state.terminate, 0, __ATOMIC_RELAXED),
 	};
 }

@@ -10,11 +10,12 @@
 struct record_signals {
 	/* how often the user pressed Ctrl-C or Ctrl-\, which the command gets as well */
 	unsigned interrupts;
-	int terminate; /* SIGTERM or SIGHUP that somebody sent to the recorder; 0: none */
+	unsigned snapshots; /* SIGUSR2 */
+	int terminate;      /* SIGTERM or SIGHUP that somebody sent to the recorder; 0: none */
 };
 
 /*
- * Takes over SIGINT, SIGQUIT, SIGTERM, SIGHUP and SIGCHLD, which only wakes, and ignores SIGPIPE and SIGXFSZ. Signals
+ * Takes over SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR2 and SIGCHLD, which only wakes, and ignores SIGPIPE and SIGXFSZ. Signals
  * that were ignored when we were started stay ignored. One at a time in a program.
  */
 void record_signals_start(void);

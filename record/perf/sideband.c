@@ -14,6 +14,7 @@
 
 #include "common/error.h"
 #include "common/vector.h"
+#include "record/capture/clock.h"
 #include "record/perf/sideband_state.h"
 
 #define RING_SIZE ((size_t)256 << 10) /* of each CPU; users without privileges have about 512 KiB */
@@ -62,8 +63,9 @@ static int open_cpu(int cpu)
 		.comm_exec = 1,
 		.task = 1,
 		.sample_id_all = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
+		/* Else the kernel's own clock is the trace's. */
+		.use_clockid = !record_clock_is_tsc(),
+		.clockid = record_clock_is_tsc() ? 0 : CLOCK_MONOTONIC,
 		/* Each record wakes. */
 		.watermark = 1,
 		.wakeup_watermark = 1,
@@ -127,7 +129,7 @@ int record_sideband_open(struct record_sideband **result)
 		free(sideband);
 		return common_fail_memory("the kernel's events", sizeof(*sideband));
 	}
-	sideband->clock_offset = read_clock_offset();
+	sideband->clock_offset = record_clock_is_tsc() ? 0 : read_clock_offset();
 	for (int cpu = 0; status == 0 && cpu < cpus; cpu++)
 		status = open_ring(sideband, cpu);
 	if (status < 0)

@@ -106,7 +106,7 @@ static void note_earlier_losses(const struct record_providers *providers, struct
 	const unsigned slot = providers->session.file.session.slot;
 	struct record_shm_entry entry;
 
-	if (writer->shm.start >= providers->start)
+	if (record_clock_of_monotonic(writer->shm.start) >= providers->start)
 		return;
 	for (uint32_t n = 0; n < writer->shm.provider_count; n++)
 		if (record_shm_process_entry(&writer->shm, n, &entry))

@@ -49,9 +49,20 @@ void record_session_stop(struct record_session *session)
 			session->running[i].source->stop(session->running[i].state);
 }
 
+/* Sources that write everything at once have nothing to keep. */
+static void keep_snapshot(struct record_session *session)
+{
+	for (size_t i = 0; !session->failure && i < session->running_count; i++)
+		if (session->running[i].source->snapshot)
+			session->failure = session->running[i].source->snapshot(session->running[i].state);
+}
+
 void record_session_signals(struct record_session *session)
 {
 	const struct record_signals signals = record_signals_take();
+
+	if (signals.snapshots)
+		keep_snapshot(session);
 
 	if (signals.terminate && session->has_command && !session->ended)
 		kill(session->pid, signals.terminate);

@@ -11,6 +11,7 @@
 #include "record/capture/settings.h"
 #include "record/launch/command.h"
 
+struct common_option;
 struct ptl_machine;
 struct record_session;
 
@@ -25,9 +26,11 @@ struct record_source {
 
 	/* ---- of those that can be main ---- */
 
-	bool only_by_name; /* "auto" does not take it */
-	bool native;       /* the kernel runs the command, which may be any program */
-	bool observes;     /* sets session->observer */
+	const struct common_option *options; /* *of its own: they set members of struct record_settings */
+	bool only_by_name;                   /* "auto" does not take it */
+	bool needs_no_command;               /* it can record what runs already */
+	bool native;                         /* the kernel runs the command, which may be any program */
+	bool observes;                       /* sets session->observer */
 	/*
 	 * 0 if it works on this machine; else a ptl_status, with why it does not as the error chain
 	 * and what the user can do about it in hint (empty: nothing).
@@ -61,6 +64,8 @@ struct record_source {
 	int (*reap)(void *state);
 	/* *When drain wants to be called though nothing has rung: a record_now(). */
 	uint64_t (*due)(void *state, uint64_t now);
+	/* *Keeps what it has in memory that is written over and over: somebody asked for it. */
+	int (*snapshot)(void *state);
 	/* *Recording ends though programs run on. */
 	void (*stop)(void *state);
 	/* Takes all that is left. alone: no process that was recorded lives any more. */

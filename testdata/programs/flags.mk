@@ -3,6 +3,7 @@
 
 flags_static     := -static
 flags_static_pie := -static-pie
+flags_tasks      := -static -no-pie
 flags_bare       := -static -nostdlib -ffreestanding -fno-stack-protector
 libs_static      := -lm
 libs_static_pie  := -lm

@@ -3,8 +3,10 @@
 """import perf_file after putting the folder of the test, and tests/reader, on sys.path."""
 import os
 import struct
+import subprocess
 
 import ptl_reader
+from scratch_test import DUMP, run, scratch, write
 
 PMU = 8                         # the type that a kernel may have given to the PMU intel_pt
 TSC, NORETCOMP, MTC, CYC = 1 << 10, 1 << 11, 1 << 9, 1 << 1
@@ -107,3 +109,23 @@ def streams_of(trace):
 def load(name):
     with open(name, "rb") as file:
         return ptl_reader.Trace(file.read(), False)
+
+
+def stretches(trace, tid):
+    """The packets of a thread without their times, as text, each list up to a TIP.PGD."""
+    lists = [[]]
+    for line in run(DUMP, "packets", "--tid", str(tid), trace).stdout.splitlines():
+        if not line.startswith(" "):
+            continue
+        packet = line.split(None, 1)[1].split("#")[0].strip()
+        if not packet.startswith("tsc"):
+            lists[-1].append(packet)
+        if packet.startswith("tip.pgd"):
+            lists.append([])
+    return [packets for packets in lists if packets]
+
+
+def assemble(lines):
+    write("lines.txt", "\n".join(lines).encode())
+    return subprocess.run([os.path.join(os.environ["PTL_TEST_TOOLS"], "pt_assemble"), "lines.txt"], cwd=scratch,
+                          capture_output=True, timeout=60, check=True).stdout

@@ -16,7 +16,7 @@ from scratch_test import (DUMP as dump, RECORD as record, RELOG as relog, check,
 
 sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
 import perf_file  # noqa: E402
-from perf_file import CYC, EVERYWHERE, MTC, TSC  # noqa: E402
+from perf_file import CYC, EVERYWHERE, MTC, TSC, assemble, stretches  # noqa: E402
 
 programs = os.environ["PTL_PROGRAMS"]
 have_perf = shutil.which("perf") is not None
@@ -251,20 +251,6 @@ def of_hardware(name):
 
 # ---- a CPU on which threads take turns -------------------------------------------------------------------------
 
-def stretches(trace, tid):
-    """The packets of a thread without their times, as text, each list up to a TIP.PGD."""
-    lists = [[]]
-    for line in run(dump, "packets", "--tid", str(tid), trace).stdout.splitlines():
-        if not line.startswith(" "):
-            continue
-        packet = line.split(None, 1)[1].split("#")[0].strip()
-        if not packet.startswith("tsc"):
-            lists[-1].append(packet)
-        if packet.startswith("tip.pgd"):
-            lists.append([])
-    return [packets for packets in lists if packets]
-
-
 def take_turns(file, threads, start):
     """
     Packets and switches of a CPU on which the threads take turns, two stretches each; time is reported twice a stretch, as
@@ -292,12 +278,6 @@ def take_turns(file, threads, start):
                     packets.append(f"tsc {now:#x}")
         del queue[:2]
     return packets
-
-
-def assemble(lines):
-    write("lines.txt", "\n".join(lines).encode())
-    return subprocess.run([os.path.join(os.environ["PTL_TEST_TOOLS"], "pt_assemble"), "lines.txt"], cwd=scratch,
-                          capture_output=True, timeout=60, check=True).stdout
 
 
 def slices(name, trace):

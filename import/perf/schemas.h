@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The provider Linux-Perf: records of the kernel that are kept as events, whose ids are the records' types. */
+#ifndef IMPORT_PERF_SCHEMAS_H
+#define IMPORT_PERF_SCHEMAS_H
+
+#include <ptl/event.h>
+
+#define PERF_EVENT_TRACEPOINT 256 /* a sample of a tracepoint: its bytes */
+
+extern const struct ptl_guid perf_provider;
+extern const struct ptl_schema perf_schemas[];
+extern const size_t perf_schema_count;
+
+#endif

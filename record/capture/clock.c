@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads clocks. */
+#include "record/capture/clock.h"
+
+#include <time.h>
+#include <x86intrin.h>
+
+static struct record_tsc used; /* multiplier 0: none */
+
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t record_tsc_time(const struct record_tsc *tsc, uint64_t count)
+{
+	return tsc->zero + (uint64_t)((__uint128_t)count * tsc->multiplier >> tsc->shift);
+}
+
+void record_clock_use_tsc(const struct record_tsc *tsc)
+{
+	used = tsc ? *tsc : (struct record_tsc){0};
+}
+
+bool record_clock_is_tsc(void)
+{
+	return used.multiplier != 0;
+}
+
+uint64_t record_now(void)
+{
+	return used.multiplier ? record_tsc_time(&used, __rdtsc()) : read_clock(CLOCK_MONOTONIC);
+}
+
+int64_t record_wall_now(void)
+{
+	return (int64_t)read_clock(CLOCK_REALTIME);
+}
+
+/* The two clocks run at nearly the same rate: what they are apart now, they were a moment ago. */
+uint64_t record_clock_of_monotonic(uint64_t time)
+{
+	return used.multiplier ? time + (record_now() - read_clock(CLOCK_MONOTONIC)) : time;
+}

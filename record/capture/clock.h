@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The clock of the trace, which the recorder reads as well as who reports to it. */
+#ifndef RECORD_CAPTURE_CLOCK_H
+#define RECORD_CAPTURE_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The trace's time now, in nanoseconds: CLOCK_MONOTONIC, unless a source has chosen the kernel's clock of events. */
+uint64_t record_now(void);
+/* The wall clock since 1970, in nanoseconds. */
+int64_t record_wall_now(void);
+
+/* time = zero + (tsc * multiplier >> shift): what perf_event_mmap_page says where it has cap_user_time_zero. */
+struct record_tsc {
+	uint64_t zero;
+	uint32_t multiplier;
+	uint8_t shift;
+};
+
+uint64_t record_tsc_time(const struct record_tsc *tsc, uint64_t count);
+
+/*
+ * From now on the trace has PTL_CLOCK_PERF: packets that count the TSC, the kernel's records and the recorder itself
+ * then have the very same time. Called before there are other threads. NULL: CLOCK_MONOTONIC again.
+ */
+void record_clock_use_tsc(const struct record_tsc *tsc);
+bool record_clock_is_tsc(void);
+
+/* A CLOCK_MONOTONIC that somebody else has read, as time of the trace. */
+uint64_t record_clock_of_monotonic(uint64_t time);
+
+#endif

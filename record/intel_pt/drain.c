@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Takes packets out of the AUX area in step with the records that say what they are. The kernel writes a record of a
+ * stretch before it moves aux_head past it, so that what lies before an aux_head that was read first is in records, or
+ * its record was lost.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "record/intel_pt/intel_pt_state.h"
+
+/* Flags that mean that packets are missing behind a stretch. */
+static const struct {
+	uint64_t flag;
+	const char *cause;
+} flaws[] = {
+	{PERF_AUX_FLAG_TRUNCATED, "their buffer was full (--aux-buffer makes it larger)"},
+	{PERF_AUX_FLAG_PARTIAL, "they have gaps: a virtual machine ran, or Intel PT was stopped otherwise"},
+	{PERF_AUX_FLAG_COLLISION, "they collided with others"},
+};
+
+static const char *name_of(const struct intel_pt_buffer *buffer, char name[32])
+{
+	if (buffer->cpu == PTL_NO_CPU)
+		snprintf(name, 32, "thread %u", buffer->stream.tid);
+	else
+		snprintf(name, 32, "CPU %u", buffer->cpu);
+	return name;
+}
+
+/* All up to this position of the AUX area, of which there is no more than the area holds. */
+static int take_until(struct intel_pt_buffer *buffer, uint64_t position)
+{
+	int status = 0;
+
+	while (status == 0 && buffer->taken < position) {
+		const uint8_t *bytes;
+		const size_t size = intel_pt_ring_aux(&buffer->ring, buffer->taken, position - buffer->taken, &bytes);
+
+		status = intel_pt_stream_bytes(&buffer->stream, bytes, size);
+		buffer->taken += size;
+	}
+	return status;
+}
+
+static int report_flaws(struct intel_pt_buffer *buffer, uint64_t flags)
+{
+	char name[32], cause[160];
+	int status = 0;
+
+	name_of(buffer, name);
+	for (size_t i = 0; status == 0 && i < sizeof(flaws) / sizeof(flaws[0]); i++) {
+		if (!(flags & flaws[i].flag))
+			continue;
+		snprintf(cause, sizeof(cause), "packets of %s: %s", name, flaws[i].cause);
+		status = intel_pt_stream_interrupt(&buffer->stream, 0, cause);
+	}
+	return status;
+}
+
+struct aux {
+	uint64_t offset, size, flags;
+};
+
+static bool read_aux(const struct perf_event_header *record, struct aux *aux)
+{
+	struct intel_pt_ids ids;
+
+	if (record->type != PERF_RECORD_AUX || record->size < sizeof(*record) + sizeof(*aux) ||
+	    !intel_pt_record_ids(record, &ids))
+		return false;
+	memcpy(aux, record + 1, sizeof(*aux));
+	return true;
+}
+
+/* Whether the record is of bytes that aux_head has not reached: the kernel is about to move it there. */
+static bool is_ahead(const struct intel_pt_buffer *buffer, const struct aux *aux, uint64_t aux_head)
+{
+	return !buffer->ring.overwrites && aux->size <= buffer->ring.aux_size && aux->offset + aux->size > aux_head &&
+	       aux->offset + aux->size - aux_head <= buffer->ring.aux_size;
+}
+
+static int take_aux(struct intel_pt_buffer *buffer, const struct aux *aux, uint64_t aux_head)
+{
+	int status = 0;
+
+	/* Positions in a snapshot's area say nothing of what is missing. What comes twice was taken without its record. */
+	if (!buffer->ring.overwrites && aux->offset <= aux_head && aux->size <= aux_head - aux->offset)
+		status = take_until(buffer, aux->offset + aux->size);
+	if (status == 0)
+		status = report_flaws(buffer, aux->flags);
+	buffer->stopped |= (aux->flags & PERF_AUX_FLAG_TRUNCATED) != 0;
+	return status;
+}
+
+/* The kernel said that it had written more than there is room for: nothing of it can be believed. */
+static int skip_to(struct intel_pt_buffer *buffer, uint64_t head)
+{
+	const uint64_t skipped = head - buffer->taken;
+
+	buffer->taken = head;
+	if (skipped >> 63)
+		return 0;
+	return intel_pt_stream_interrupt(&buffer->stream, skipped, "the ring for packets made no sense");
+}
+
+static int take_record(struct intel_pt_buffer *buffer, const struct perf_event_header *record, uint64_t aux_head)
+{
+	struct intel_pt_ids ids;
+	struct aux aux;
+	int status = 0;
+
+	if (read_aux(record, &aux)) {
+		if (intel_pt_record_ids(record, &ids) && ids.time > buffer->stream.time)
+			buffer->stream.time = ids.time;
+		status = take_aux(buffer, &aux, aux_head);
+	}
+	return status < 0 ? status : intel_pt_record(buffer, record);
+}
+
+/* aux_head: may become a later one. */
+static int take_records(const struct intel_pt *pt, struct intel_pt_buffer *buffer, uint64_t *aux_head, bool *work)
+{
+	const uint64_t head = intel_pt_ring_data_head(&buffer->ring);
+	const struct perf_event_header *record;
+	struct aux aux;
+	int status = 0, found;
+
+	while (status == 0 && (found = intel_pt_ring_next(&buffer->ring, head, &record)) != 0) {
+		*work = true;
+		if (found < 0)
+			return intel_pt_stream_lose(&buffer->stream, PTL_LOSS_EVENTS, 0, 0, ptl_error_text());
+		if (read_aux(record, &aux) && is_ahead(buffer, &aux, *aux_head)) {
+			const uint64_t later = intel_pt_ring_aux_head(&buffer->ring);
+
+			if (later - buffer->taken <= buffer->ring.aux_size)
+				*aux_head = later;
+			if (is_ahead(buffer, &aux, *aux_head) && !pt->finishing)
+				return 0;
+		}
+		status = take_record(buffer, record, *aux_head);
+		intel_pt_ring_taken(&buffer->ring, record);
+	}
+	return status;
+}
+
+int intel_pt_drain(struct intel_pt *pt, struct intel_pt_buffer *buffer, bool *work)
+{
+	uint64_t aux_head = intel_pt_ring_aux_head(&buffer->ring);
+	int status = 0;
+
+	if (!buffer->ring.overwrites && aux_head - buffer->taken > buffer->ring.aux_size)
+		status = skip_to(buffer, aux_head);
+	if (status == 0)
+		status = take_records(pt, buffer, &aux_head, work);
+	if (status < 0 || buffer->ring.overwrites)
+		return status;
+	*work |= buffer->taken != aux_head;
+	/* What lies beyond the last record is of one that was lost; or of one that has not its turn yet, as is_ahead says. */
+	status = take_until(buffer, aux_head);
+	intel_pt_ring_aux_taken(&buffer->ring, buffer->taken);
+	/* Where it found no room, the kernel has stopped the event. */
+	if (buffer->stopped && pt->enabled)
+		intel_pt_buffer_control(buffer, PERF_EVENT_IOC_ENABLE);
+	buffer->stopped = false;
+	return status;
+}

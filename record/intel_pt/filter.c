@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reads filters as users write them, "filter main @ ./prog", and writes them as the kernel reads them,
+ * "filter 0x1139/0x20@/home/me/prog": an offset in the file, a size, and the file.
+ *
+ * The driver takes ranges only: "filter" records what is in one, "stop" (TraceStop) ends recording in one. It has no
+ * "start", though the kernel's syntax does.
+ */
+#include "record/intel_pt/filter.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/options.h"
+#include "common/text.h"
+#include "elf/file.h"
+#include "elf/symbol_list.h"
+
+#define WORD_MAX 1024
+#define EXPECTED                                                                                                       \
+	"\"filter FUNCTION @ FILE\", \"filter FIRST / LAST-OR-SIZE @ FILE\", \"filter * @ FILE\" or \"stop ...\""
+
+struct filter {
+	char action[8];
+	char first[WORD_MAX];  /* a function, an offset in the file, or "*" */
+	char second[WORD_MAX]; /* the last function, or a size; empty: none */
+	char path[WORD_MAX];
+	uint64_t offset, size;
+};
+
+struct binary {
+	int fd;
+	struct elf_file *elf;
+	struct elf_symbol_list symbols;
+	uint64_t size;
+};
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+/* The text without blanks around it. false: it is too long. */
+static bool copy(char *word, size_t room, const char *text, size_t size)
+{
+	while (size && strchr(" \t", *text)) {
+		text++;
+		size--;
+	}
+	while (size && strchr(" \t", text[size - 1]))
+		size--;
+	if (size >= room)
+		return false;
+	memcpy(word, text, size);
+	word[size] = 0;
+	return true;
+}
+
+static bool split(const char *text, struct filter *filter)
+{
+	const size_t action = strcspn(text, " \t");
+	const char *rest = text + action, *at = strchr(rest, '@'), *slash;
+
+	/* Symbols have versions behind an @: the last one that stands alone begins the file. */
+	for (const char *next = at; next; next = strchr(next + 1, '@'))
+		if (next > rest && strchr(" \t", next[-1]))
+			at = next;
+	if (!at)
+		return false;
+	slash = memchr(rest, '/', (size_t)(at - rest));
+	return copy(filter->action, sizeof(filter->action), text, action) &&
+	       copy(filter->first, sizeof(filter->first), rest, (size_t)((slash ? slash : at) - rest)) &&
+	       (!slash || copy(filter->second, sizeof(filter->second), slash + 1, (size_t)(at - slash - 1))) &&
+	       copy(filter->path, sizeof(filter->path), at + 1, strlen(at + 1)) && filter->first[0] && filter->path[0];
+}
+
+static int parse(const char *text, struct filter *filter)
+{
+	*filter = (struct filter){.action = ""};
+	if (!split(text, filter))
+		return common_fail(PTL_MISUSE, "expected " EXPECTED);
+	if (!strcmp(filter->action, "start"))
+		return common_fail(PTL_UNSUPPORTED,
+				   "Intel PT cannot begin at an address: it has ranges that are recorded "
+				   "(filter) and ranges that end the recording (stop)");
+	if (strcmp(filter->action, "filter") != 0 && strcmp(filter->action, "stop") != 0)
+		return common_fail(PTL_MISUSE, "\"%s\": expected " EXPECTED, filter->action);
+	return 0;
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+static void close_binary(struct binary *binary)
+{
+	elf_symbol_list_free(&binary->symbols);
+	elf_close(binary->elf);
+	close(binary->fd);
+}
+
+static int open_binary(const char *path, struct binary *binary)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	off_t end;
+	int status;
+
+	*binary = (struct binary){.fd = fd};
+	if (fd < 0)
+		return common_fail_errno("%s", path);
+	end = lseek(fd, 0, SEEK_END);
+	status = elf_open(fd, &binary->elf);
+	if (status == 0)
+		status = elf_functions(binary->elf, NULL, &binary->symbols);
+	binary->size = end > 0 ? (uint64_t)end : 0;
+	if (status == 0)
+		return 0;
+	close_binary(binary);
+	return common_fail_in(status, "%s", path);
+}
+
+/* Up to the next symbol where the file does not say. */
+static uint64_t size_of(const struct elf_symbol_list *symbols, const struct ptl_symbol *symbol)
+{
+	uint64_t end = UINT64_MAX;
+
+	if (symbol->size)
+		return symbol->size;
+	for (size_t i = 0; i < symbols->count; i++)
+		if (symbols->list[i].address > symbol->address && symbols->list[i].address < end)
+			end = symbols->list[i].address;
+	return end == UINT64_MAX ? 1 : end - symbol->address;
+}
+
+/* The function's first byte in the file, and the one behind its last. */
+static int find_function(const struct binary *binary, const char *name, uint64_t *first, uint64_t *end)
+{
+	const struct ptl_symbol *found = NULL;
+
+	for (size_t i = 0; i < binary->symbols.count; i++) {
+		const struct ptl_symbol *symbol = &binary->symbols.list[i];
+
+		if (strcmp(symbol->name, name) != 0)
+			continue;
+		if (found && found->address != symbol->address)
+			return common_fail(PTL_NOT_FOUND,
+					   "several functions are called %s: an offset in the file says which", name);
+		found = symbol;
+	}
+	if (!found)
+		return common_fail(PTL_NOT_FOUND, "there is no function %s (of %zu)", name, binary->symbols.count);
+	if (!elf_offset(binary->elf, found->address, first))
+		return common_fail(PTL_NOT_FOUND, "%s is not in the file", name);
+	*end = *first + size_of(&binary->symbols, found);
+	return 0;
+}
+
+static int resolve_first(const struct binary *binary, struct filter *filter, uint64_t *end)
+{
+	if (!strcmp(filter->first, "*")) {
+		filter->offset = 0;
+		*end = binary->size;
+		return 0;
+	}
+	if (common_parse_u64(filter->first, &filter->offset) == 0) {
+		*end = filter->offset;
+		return 0;
+	}
+	return find_function(binary, filter->first, &filter->offset, end);
+}
+
+static int resolve(const struct binary *binary, struct filter *filter)
+{
+	uint64_t end, size, unused;
+	int status = resolve_first(binary, filter, &end);
+
+	if (status == 0 && filter->second[0] && common_parse_u64(filter->second, &size) == 0)
+		end = filter->offset + size;
+	else if (status == 0 && filter->second[0])
+		status = find_function(binary, filter->second, &unused, &end);
+	if (status < 0)
+		return status;
+	if (end <= filter->offset)
+		return common_fail(PTL_MISUSE,
+				   "the range is empty: an offset needs a size, as in \"filter 0x1000 / 0x20\"");
+	if (filter->offset >= binary->size || end > binary->size)
+		return common_fail(PTL_MISUSE, "the range is not in the file, which has %llu bytes",
+				   (unsigned long long)binary->size);
+	filter->size = end - filter->offset;
+	return 0;
+}
+
+/* ---- the kernel's text ----------------------------------------------------------------------- */
+
+static int add(const char *text, struct ptl_bytes *filters)
+{
+	struct filter filter;
+	struct binary binary;
+	char *path;
+	int status = parse(text, &filter);
+
+	if (status < 0)
+		return status;
+	path = realpath(filter.path, NULL);
+	if (!path)
+		return common_fail_errno("%s", filter.path);
+	/* These part filters. */
+	if (strpbrk(path, " ,\n"))
+		status = common_fail(PTL_UNSUPPORTED, "the kernel takes no path with blanks or commas here: %s", path);
+	if (status == 0)
+		status = open_binary(path, &binary);
+	if (status == 0) {
+		status = resolve(&binary, &filter);
+		close_binary(&binary);
+	}
+	if (status == 0)
+		common_text_format(filters, "%s%s 0x%llx/0x%llx@%s", filters->size ? "," : "", filter.action,
+				   (unsigned long long)filter.offset, (unsigned long long)filter.size, path);
+	free(path);
+	return status;
+}
+
+int intel_pt_filter_make(const struct intel_pt_device *device, const struct record_pt_settings *settings, char **filter)
+{
+	const struct common_string_list *texts = &settings->filters;
+	const uint32_t most = device->caps[INTEL_PT_CAP_IP_FILTERING] ? device->filters_max : 0;
+	struct ptl_bytes filters = {0};
+	int status = 0;
+
+	*filter = NULL;
+	if (!texts->count)
+		return 0;
+	if (texts->count > most)
+		return common_fail(PTL_UNSUPPORTED, "%zu address filters: this CPU has %u", texts->count, most);
+	for (size_t i = 0; status == 0 && i < texts->count; i++) {
+		status = add(texts->list[i], &filters);
+		if (status < 0)
+			status = common_fail_in(status, "--filter \"%s\"", texts->list[i]);
+	}
+	if (status == 0) {
+		*filter = strdup(common_text_string(&filters));
+		if (!*filter || filters.failed)
+			status = common_fail_memory("address filters", filters.size);
+	}
+	common_bytes_free(&filters);
+	return status;
+}

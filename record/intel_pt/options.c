@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The source's options. */
+#include "record/intel_pt/options.h"
+
+#include "record/capture/settings.h"
+
+#define FILTERS_MAX 16
+#define AUX_MIN (8u << 10)
+#define AUX_MAX (1u << 30)
+
+static const char *const code_words[] = {"user", "kernel", "all", NULL}; /* as enum record_pt_code */
+
+const struct common_option intel_pt_options[] = {
+	{"", 0, NULL, "Intel PT of the CPU (--source intel_pt)"},
+	{"pid", 0, "PID,...", "record processes that run already, instead of a COMMAND",
+	 COMMON_IDS(struct record_settings, pt.pids)},
+	{"tid", 0, "TID,...", "the same for single threads", COMMON_IDS(struct record_settings, pt.tids)},
+	{"cpus", 0, "LIST", "record whatever runs on these CPUs, \"0,2-3\", or on all: all",
+	 COMMON_STRING(struct record_settings, pt.cpus)},
+	{"code", 0, "CODE", "which code is recorded; user is the default",
+	 COMMON_CHOICE(struct record_settings, pt.code, code_words)},
+	{"pt", 0, "TERM[=VALUE],...",
+	 "terms of the driver, as perf has them: cyc, cyc_thresh, mtc, mtc_period, psb_period, noretcomp, ptw, "
+	 "fup_on_ptw, pwr_evt, event, notnt, branch; what this CPU cannot do is refused",
+	 COMMON_STRING(struct record_settings, pt.terms)},
+	{"filter", 0, "FILTER",
+	 "record only what runs between addresses: \"filter main @ ./prog\", \"start f @ LIB\", \"stop 0x1000 / 16 @ "
+	 "LIB\"; "
+	 "several times, as often as the CPU can",
+	 COMMON_STRINGS(struct record_settings, pt.filters, FILTERS_MAX)},
+	{"snapshot", 0, NULL,
+	 "write packets over and over into the same memory, and keep what is there at the end, on SIGUSR2, and when a "
+	 "process dies of a signal",
+	 COMMON_FLAG(struct record_settings, pt.snapshot)},
+	{"aux-buffer", 0, "BYTES", "memory for the packets of each CPU (4M, less where that is not permitted)",
+	 COMMON_POWER_OF_TWO(struct record_settings, pt.aux_size, AUX_MIN, AUX_MAX)},
+	{NULL},
+};

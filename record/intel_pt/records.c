@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The kernel's records beside the packets: who runs on the CPU, and what was lost. */
+#include <stdio.h>
+#include <string.h>
+
+#include <ptl/kernel.h>
+
+#include "import/perf/schemas.h"
+#include "record/capture/output.h"
+#include "record/intel_pt/intel_pt_state.h"
+
+/* PERF_SAMPLE_TID | TIME | CPU | IDENTIFIER. */
+struct trailer {
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+	uint64_t id;
+};
+
+bool intel_pt_record_ids(const struct perf_event_header *record, struct intel_pt_ids *ids)
+{
+	struct trailer trailer;
+
+	if (record->size < sizeof(*record) + sizeof(trailer))
+		return false;
+	memcpy(&trailer, (const uint8_t *)record + record->size - sizeof(trailer), sizeof(trailer));
+	*ids = (struct intel_pt_ids){trailer.pid, trailer.tid, trailer.time, trailer.cpu};
+	return true;
+}
+
+/* What is between header and trailer; its size. */
+static size_t body_of(const struct perf_event_header *record, const uint8_t **body)
+{
+	*body = (const uint8_t *)(record + 1);
+	return record->size - sizeof(*record) - sizeof(struct trailer);
+}
+
+static uint64_t word_at(const uint8_t *body, size_t size, size_t at)
+{
+	return at + 8 <= size ? common_load64(body + at) : 0;
+}
+
+/* ---- who runs -------------------------------------------------------------------------------- */
+
+static int write_event(struct intel_pt_buffer *buffer, struct ptl_event *event, const struct intel_pt_ids *ids)
+{
+	struct record_output *output = &buffer->stream.capture->output;
+
+	event->time = ids->time;
+	event->cpu = ids->cpu;
+	event->pid = ids->pid;
+	event->tid = ids->tid;
+	return record_output_check(output, ptl_writer_event(output->writer, buffer->events, event));
+}
+
+/* From now on this thread runs on the CPU; 0: none that is recorded. */
+static int set_running(struct intel_pt_buffer *buffer, const struct intel_pt_ids *ids, uint32_t tid)
+{
+	const struct ptl_switch_event data = {.new_thread = tid, .old_thread = buffer->running};
+	struct ptl_bytes storage = {0};
+	struct ptl_event event = {0};
+	int status;
+
+	/* A thread's own buffer has no other. */
+	if (buffer->cpu == PTL_NO_CPU || tid == buffer->running)
+		return 0;
+	status = ptl_switch_encode(&data, &storage, &event);
+	if (status == 0)
+		status = write_event(buffer, &event, ids);
+	common_bytes_free(&storage);
+	buffer->running = tid;
+	buffer->last_switch = ids->time;
+	return status;
+}
+
+static int take_switch(struct intel_pt_buffer *buffer, const struct perf_event_header *record,
+		       const struct intel_pt_ids *ids)
+{
+	const bool out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
+
+	return set_running(buffer, ids, out ? 0 : ids->tid);
+}
+
+/* The event has been started while this thread ran: nothing says so else of the first one. */
+static int take_start(struct intel_pt_buffer *buffer, const struct perf_event_header *record,
+		      const struct intel_pt_ids *ids)
+{
+	const uint8_t *body;
+
+	if (body_of(record, &body) < 8)
+		return 0;
+	return set_running(buffer, ids, common_load32(body + 4));
+}
+
+/* ---- what is lost ---------------------------------------------------------------------------- */
+
+/*
+ * Switches may be among what was lost. From the last one that is known until the next one, the packets are of no
+ * thread, rather than of a wrong one.
+ */
+static int take_lost(struct intel_pt_buffer *buffer, const struct perf_event_header *record,
+		     const struct intel_pt_ids *ids)
+{
+	struct intel_pt_ids since = *ids;
+	const uint8_t *body;
+	const size_t size = body_of(record, &body);
+	const uint64_t count = word_at(body, size, record->type == PERF_RECORD_LOST ? 8 : 0);
+	char cause[128];
+	int status = 0;
+
+	if (record->type == PERF_RECORD_LOST) {
+		since.time = buffer->stream.time ? buffer->stream.time : ids->time;
+		status = set_running(buffer, &since, 0);
+	}
+	snprintf(cause, sizeof(cause), "the kernel had no room for its records of CPU %u%s", ids->cpu,
+		 record->type == PERF_RECORD_LOST ? ": packets until the next context switch are of an unknown thread"
+						  : " (LOST_SAMPLES)");
+	buffer->stream.time = ids->time;
+	return status < 0 ? status : intel_pt_stream_lose(&buffer->stream, PTL_LOSS_EVENTS, count, 0, cause);
+}
+
+static int take_throttle(struct intel_pt_buffer *buffer, const struct perf_event_header *record,
+			 const struct intel_pt_ids *ids)
+{
+	char cause[128];
+
+	(void)record;
+	snprintf(cause, sizeof(cause), "the kernel throttled Intel PT on CPU %u", ids->cpu);
+	return intel_pt_stream_lose(&buffer->stream, PTL_LOSS_BYTES, 1, 0, cause);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+/* Kept as it is, as an event of Linux-Perf whose id is the record's type. */
+static int keep(struct intel_pt_buffer *buffer, const struct perf_event_header *record, const struct intel_pt_ids *ids)
+{
+	struct ptl_event event = {.descriptor = {.provider = perf_provider, .id = (uint16_t)record->type, .level = 4}};
+	const uint8_t *body;
+
+	event.payload_size = body_of(record, &body);
+	event.payload = body;
+	return write_event(buffer, &event, ids);
+}
+
+static const struct {
+	int (*take)(struct intel_pt_buffer *buffer, const struct perf_event_header *record,
+		    const struct intel_pt_ids *ids);
+	bool keep;
+} takers[] = {
+	[PERF_RECORD_AUX] = {NULL, true},
+	[PERF_RECORD_ITRACE_START] = {take_start, true},
+	[PERF_RECORD_SWITCH] = {take_switch, false},
+	[PERF_RECORD_SWITCH_CPU_WIDE] = {take_switch, false},
+	[PERF_RECORD_LOST] = {take_lost, true},
+	[PERF_RECORD_LOST_SAMPLES] = {take_lost, true},
+	[PERF_RECORD_THROTTLE] = {take_throttle, true},
+	[PERF_RECORD_UNTHROTTLE] = {NULL, true},
+	[PERF_RECORD_KSYMBOL] = {NULL, true},
+	[PERF_RECORD_BPF_EVENT] = {NULL, true},
+	[PERF_RECORD_CGROUP] = {NULL, true},
+	[PERF_RECORD_NAMESPACES] = {NULL, true},
+	[PERF_RECORD_TEXT_POKE] = {NULL, true},
+	[PERF_RECORD_AUX_OUTPUT_HW_ID] = {NULL, true},
+};
+
+int intel_pt_record(struct intel_pt_buffer *buffer, const struct perf_event_header *record)
+{
+	struct intel_pt_ids ids;
+	int status = 0;
+
+	if (record->type >= sizeof(takers) / sizeof(takers[0]) || !intel_pt_record_ids(record, &ids))
+		return 0;
+	if (takers[record->type].take)
+		status = takers[record->type].take(buffer, record, &ids);
+	if (status == 0 && takers[record->type].keep)
+		status = keep(buffer, record, &ids);
+	if (ids.time > buffer->stream.time)
+		buffer->stream.time = ids.time;
+	return status;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Snapshots of areas that the CPU writes over and over. The kernel says where in the area the CPU will go on; whether it
+ * has gone round since the last look, only the bytes tell: those between there and where it was last time are still the
+ * same if it has not.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "record/intel_pt/intel_pt_state.h"
+
+#define SURE 4096u /* bytes that are the same by chance: not so many */
+
+/* The first time: the area was zero. */
+static bool is_zero(const uint8_t *bytes, size_t size)
+{
+	return !size || (!bytes[0] && !memcmp(bytes, bytes + 1, size - 1));
+}
+
+/* Bytes from `from` on, round the end of the area; all equal to those of before? */
+static bool is_same(const struct intel_pt_buffer *buffer, size_t from, size_t size)
+{
+	const size_t room = buffer->ring.aux_size - from;
+	const size_t first = size < room ? size : room;
+
+	return !memcmp(buffer->ring.aux + from, buffer->before + from, first) &&
+	       !memcmp(buffer->ring.aux, buffer->before, size - first);
+}
+
+static int take(struct intel_pt_buffer *buffer, uint64_t from, uint64_t size)
+{
+	int status = 0;
+
+	while (status == 0 && size) {
+		const uint8_t *bytes;
+		const size_t piece = intel_pt_ring_aux(&buffer->ring, from, size, &bytes);
+
+		status = intel_pt_stream_bytes(&buffer->stream, bytes, piece);
+		from += piece;
+		size -= piece;
+	}
+	return status;
+}
+
+/* All of the area, whose oldest byte is where the CPU will go on. */
+static int take_first(struct intel_pt_buffer *buffer, size_t head, const char *cause)
+{
+	const size_t size = buffer->ring.aux_size;
+	int status;
+
+	if (is_zero(buffer->ring.aux + head, size - head))
+		return take(buffer, 0, head);
+	status = intel_pt_stream_interrupt(&buffer->stream, 0, cause);
+	return status < 0 ? status : take(buffer, head, size);
+}
+
+static int take_next(struct intel_pt_buffer *buffer, size_t head, const char *cause)
+{
+	const size_t size = buffer->ring.aux_size;
+	const size_t before = (size_t)buffer->before_head & (size - 1);
+	const size_t fresh = (head - before) & (size - 1), old = size - fresh;
+	int status = 0;
+
+	if (!is_same(buffer, head, old)) {
+		status = intel_pt_stream_interrupt(&buffer->stream, 0, cause);
+		return status < 0 ? status : take(buffer, head, size);
+	}
+	/* So few are no proof: the new ones follow each other in any case. */
+	if (old < SURE && fresh)
+		status = intel_pt_stream_interrupt(&buffer->stream, 0, cause);
+	return status < 0 ? status : take(buffer, before, fresh);
+}
+
+static int keep_buffer(struct intel_pt_buffer *buffer)
+{
+	const uint64_t position = intel_pt_ring_aux_head(&buffer->ring);
+	const size_t head = (size_t)position & (buffer->ring.aux_size - 1);
+	char cause[128];
+	int status;
+
+	snprintf(cause, sizeof(cause), "packets of CPU %u were written over before the snapshot", buffer->cpu);
+	status = buffer->before ? take_next(buffer, head, cause) : take_first(buffer, head, cause);
+	if (!buffer->before)
+		buffer->before = malloc(buffer->ring.aux_size);
+	if (!buffer->before)
+		return status < 0 ? status : common_fail_memory("a snapshot", buffer->ring.aux_size);
+	memcpy(buffer->before, buffer->ring.aux, buffer->ring.aux_size);
+	buffer->before_head = position;
+	return status;
+}
+
+int intel_pt_snapshot(struct intel_pt *pt, const char *cause)
+{
+	const bool go_on = pt->enabled;
+	int status = 0;
+
+	for (size_t i = 0; i < pt->count; i++)
+		intel_pt_buffer_control(&pt->buffers[i], PERF_EVENT_IOC_DISABLE);
+	/* What the kernel says of the last packets comes with the stop. */
+	for (size_t i = 0; status == 0 && i < pt->count; i++) {
+		bool work;
+
+		status = intel_pt_drain(pt, &pt->buffers[i], &work);
+		pt->buffers[i].stream.time = record_now();
+		if (status == 0)
+			status = keep_buffer(&pt->buffers[i]);
+	}
+	for (size_t i = 0; go_on && i < pt->count; i++)
+		intel_pt_buffer_control(&pt->buffers[i], PERF_EVENT_IOC_ENABLE);
+	pt->snapshots++;
+	if (!pt->session->settings->quiet)
+		common_message_note("snapshot: %s", cause);
+	return status;
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The source: what the CPU traces of a command and its descendants, of threads, or of CPUs. */
+#include "record/intel_pt/source.h"
+
+#include <cpuid.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "import/perf/schemas.h"
+#include "record/capture/machine.h"
+#include "record/intel_pt/filter.h"
+#include "record/intel_pt/intel_pt_state.h"
+#include "record/intel_pt/options.h"
+#include "record/intel_pt/tsc.h"
+#include "record/kernel/observer.h"
+#include "record/launch/launch.h"
+
+#define FIRST_NUMBER 1 /* of processes */
+#define ROUNDS_MAX 64  /* at the end: drains until nothing more comes */
+
+static int check(const struct record_settings *settings, char *hint, size_t hint_size)
+{
+	struct intel_pt_device device;
+	struct intel_pt_config config;
+	int status;
+
+	hint[0] = 0;
+	if (access(INTEL_PT_DEVICE "/type", F_OK) < 0) {
+		snprintf(hint, hint_size, "use an Intel CPU with Processor Trace, outside of a virtual machine");
+		return common_fail_errno("this machine has no Intel PT, or its kernel does not show "
+					 "it: " INTEL_PT_DEVICE);
+	}
+	status = intel_pt_device_read(INTEL_PT_DEVICE, &device);
+	if (status < 0)
+		return status;
+	return intel_pt_configure(&device, settings, &config);
+}
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+/* Of the CPU that runs this: for its errata. */
+static void describe_processor(struct ptl_machine *machine)
+{
+	unsigned a, b, c, d, family, model;
+	char vendor[13] = "";
+
+	if (!__get_cpuid(0, &a, &b, &c, &d))
+		return;
+	memcpy(vendor, &b, 4);
+	memcpy(vendor + 4, &d, 4);
+	memcpy(vendor + 8, &c, 4);
+	machine->vendor = strcmp(vendor, "GenuineIntel") ? PTL_VENDOR_OTHER : PTL_VENDOR_INTEL;
+	if (!__get_cpuid(1, &a, &b, &c, &d))
+		return;
+	family = a >> 8 & 15;
+	model = a >> 4 & 15;
+	if (family == 6 || family == 15)
+		model |= (a >> 16 & 15) << 4;
+	if (family == 15)
+		family += a >> 20 & 255;
+	machine->family = (uint16_t)family;
+	machine->model = (uint8_t)model;
+	machine->stepping = a & 15;
+}
+
+static void describe(const struct record_settings *settings, struct ptl_machine *machine)
+{
+	struct intel_pt_device device;
+	struct intel_pt_config config;
+	struct record_tsc tsc;
+
+	/* Checked before. */
+	if (intel_pt_device_read(INTEL_PT_DEVICE, &device) < 0 || intel_pt_configure(&device, settings, &config) < 0)
+		return;
+	intel_pt_describe(&device, &config, machine);
+	describe_processor(machine);
+	if (!intel_pt_tsc_read(&tsc)) {
+		common_message_warning(
+			"the kernel does not say how its clock counts the TSC: packets have no time, and "
+			"those of a CPU cannot be told apart by thread");
+		return;
+	}
+	record_clock_use_tsc(&tsc);
+	machine->clock = PTL_CLOCK_PERF;
+	machine->tsc_zero = tsc.zero;
+	machine->tsc_multiplier = tsc.multiplier;
+	machine->tsc_shift = tsc.shift;
+	machine->tsc_frequency = (uint64_t)(((__uint128_t)1000000000 << tsc.shift) / tsc.multiplier);
+	record_machine_relate_clocks(machine);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int write_schemas(struct record_capture *capture)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < perf_schema_count; i++)
+		status = record_capture_schema(capture, &perf_schemas[i]);
+	return status;
+}
+
+static int add_descriptor(void *context, int fd)
+{
+	return record_wait_descriptor(context, fd);
+}
+
+/* Processes and what they map: by the kernel's reports, or by looks at /proc. */
+static int open_observer(struct intel_pt *pt)
+{
+	struct record_session *session = pt->session;
+	int status = record_observer_new(&session->capture, FIRST_NUMBER, &pt->observer);
+
+	if (status < 0 || !session->has_command)
+		return status;
+	status = record_observer_listen(pt->observer);
+	if (status == 0)
+		return record_observer_descriptors(pt->observer, add_descriptor, &session->wait);
+	if (status != PTL_SYSTEM)
+		return status;
+	common_message_note(
+		"code that is mapped for milliseconds only may be missing: the kernel does not report it (%s)",
+		ptl_error_text());
+	return 0;
+}
+
+static int add_all(struct intel_pt *pt)
+{
+	pt->targets = malloc(sizeof(*pt->targets));
+	if (!pt->targets)
+		return common_fail_memory("targets", sizeof(*pt->targets));
+	pt->targets[0] = -1;
+	pt->target_count = pt->target_capacity = 1;
+	return 0;
+}
+
+/* What runs already; a command's events are opened when it is there. */
+static int open_running(struct intel_pt *pt, const struct record_pt_settings *settings)
+{
+	int status = settings->cpus ? add_all(pt) : intel_pt_targets_threads(pt, settings);
+
+	if (status == 0)
+		status = intel_pt_events_open(pt, false);
+	for (size_t i = 0; status == 0 && i < settings->pids.count; i++)
+		status = record_observer_writer(pt->observer, settings->pids.ids[i], record_now());
+	for (size_t i = 0; status == 0 && i < pt->count; i++) {
+		intel_pt_buffer_control(&pt->buffers[i], PERF_EVENT_IOC_ENABLE);
+		for (size_t j = 0; j < pt->buffers[i].count; j++)
+			(void)ioctl(pt->buffers[i].sideband[j], PERF_EVENT_IOC_ENABLE, 0);
+	}
+	pt->enabled = status == 0;
+	return status;
+}
+
+static int prepare(struct intel_pt *pt)
+{
+	const struct record_settings *settings = pt->session->settings;
+	int status = intel_pt_device_read(INTEL_PT_DEVICE, &pt->device);
+
+	if (status == 0)
+		status = intel_pt_configure(&pt->device, settings, &pt->config);
+	if (status == 0)
+		status = intel_pt_filter_make(&pt->device, &settings->pt, &pt->filter);
+	if (status == 0)
+		status = intel_pt_targets_cpus(pt, settings->pt.cpus);
+	if (status == 0)
+		status = write_schemas(&pt->session->capture);
+	if (status == 0)
+		status = open_observer(pt);
+	if (status == 0 && (settings->pt.cpus || !pt->session->has_command))
+		status = open_running(pt, &settings->pt);
+	return status;
+}
+
+static void close_source(void *state)
+{
+	struct intel_pt *pt = state;
+
+	intel_pt_events_close(pt);
+	record_observer_free(pt->observer);
+	free(pt->cpus);
+	free(pt->targets);
+	free(pt->filter);
+	free(pt);
+	record_clock_use_tsc(NULL);
+}
+
+static int open_source(struct record_session *session, void **state)
+{
+	struct intel_pt *pt = calloc(1, sizeof(*pt));
+	int status;
+
+	if (!pt)
+		return common_fail_memory("Intel PT", sizeof(*pt));
+	pt->session = session;
+	pt->snapshot = session->settings->pt.snapshot;
+	status = prepare(pt);
+	if (status < 0) {
+		close_source(pt);
+		return status;
+	}
+	session->observer = pt->observer;
+	*state = pt;
+	return 0;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* The child waits until its events are there; they begin when it becomes the command. */
+static int attach(void *context, pid_t pid)
+{
+	struct intel_pt *pt = context;
+	int status;
+
+	if (pt->count)
+		return 0;
+	status = add_all(pt);
+	if (status < 0)
+		return status;
+	pt->targets[0] = pid;
+	status = intel_pt_events_open(pt, true);
+	pt->enabled = status == 0;
+	return status;
+}
+
+static int start(void *state, struct record_session *session, const struct record_command *command,
+		 const struct rlimit *files)
+{
+	struct intel_pt *pt = state;
+	const struct record_launch launch = {
+		.path = command->path,
+		.argv = command->argv,
+		.envp = environ,
+		.files = files,
+		.attach = attach,
+		.context = pt,
+	};
+	const uint64_t time = record_now();
+	int status = record_launch(&launch, &session->pid);
+
+	return status < 0 ? status : record_observer_command(pt->observer, (uint32_t)session->pid, time, command);
+}
+
+/* ---- while it runs --------------------------------------------------------------------------- */
+
+static int drain(void *state, uint64_t now, bool *work)
+{
+	struct intel_pt *pt = state;
+	int status = record_observer_step(pt->observer, now);
+
+	for (size_t i = 0; status == 0 && i < pt->count; i++)
+		status = intel_pt_drain(pt, &pt->buffers[i], work);
+	return status;
+}
+
+static uint64_t due(void *state, uint64_t now)
+{
+	(void)now;
+	return record_observer_due(((struct intel_pt *)state)->observer);
+}
+
+static int exited(void *state, uint32_t pid, uint32_t wait_status)
+{
+	struct intel_pt *pt = state;
+	int status = record_observer_exited(pt->observer, pid, wait_status, record_now());
+
+	if (status == 0 && pt->snapshot && WIFSIGNALED((int)wait_status))
+		status = intel_pt_snapshot(pt, "a process died of a signal");
+	return status;
+}
+
+static int snapshot(void *state)
+{
+	struct intel_pt *pt = state;
+
+	return pt->snapshot ? intel_pt_snapshot(pt, "SIGUSR2") : 0;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void stop(void *state)
+{
+	struct intel_pt *pt = state;
+
+	pt->enabled = false;
+	for (size_t i = 0; i < pt->count; i++)
+		intel_pt_buffer_control(&pt->buffers[i], PERF_EVENT_IOC_DISABLE);
+}
+
+static int drain_rest(struct intel_pt *pt)
+{
+	bool work = true;
+	int status = 0;
+
+	for (unsigned i = 0; status == 0 && work && i < ROUNDS_MAX; i++) {
+		work = false;
+		pt->finishing = i > 0;
+		for (size_t j = 0; status == 0 && j < pt->count; j++)
+			status = intel_pt_drain(pt, &pt->buffers[j], &work);
+	}
+	return status;
+}
+
+static int finish(void *state, bool alone)
+{
+	struct intel_pt *pt = state;
+	int status;
+
+	(void)alone;
+	stop(pt);
+	status = drain_rest(pt);
+	if (status == 0 && pt->snapshot)
+		status = intel_pt_snapshot(pt, "the end");
+	for (size_t i = 0; status == 0 && i < pt->count; i++)
+		status = intel_pt_stream_finish(&pt->buffers[i].stream);
+	if (status == 0)
+		status = record_observer_finish(pt->observer, record_now());
+	if (status == 0 && !pt->session->capture.pt_bytes)
+		common_message_warning("the CPU has made no packets: nothing of what was to be recorded ran");
+	return status;
+}
+
+const struct record_source record_intel_pt_source = {
+	.name = "intel_pt",
+	.summary = "Intel Processor Trace of the CPU",
+	.options = intel_pt_options,
+	.needs_no_command = true,
+	.native = true,
+	.observes = true,
+	.check = check,
+	.describe = describe,
+	.start = start,
+	.open = open_source,
+	.drain = drain,
+	.exited = exited,
+	.due = due,
+	.snapshot = snapshot,
+	.stop = stop,
+	.finish = finish,
+	.close = close_source,
+};

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Writes packets, and finds their PSBs, whose times may come in a later piece. */
+#include "record/intel_pt/stream.h"
+
+#include <string.h>
+
+#include "record/capture/output.h"
+
+int intel_pt_stream_open(struct intel_pt_stream *stream, struct record_capture *capture, uint32_t cpu, uint32_t pid,
+			 uint32_t tid)
+{
+	struct ptl_stream made = {.kind = PTL_KIND_PT, .cpu = cpu, .pid = pid, .tid = tid};
+	int status = ptl_writer_stream(capture->output.writer, &made);
+
+	*stream = (struct intel_pt_stream){.capture = capture, .id = made.id, .pid = pid, .tid = tid};
+	return record_output_check(&capture->output, status);
+}
+
+static int write_psb(struct intel_pt_stream *stream, uint64_t time)
+{
+	stream->psb.is = false;
+	return record_capture_psb(stream->capture, stream->id, stream->psb.offset, time);
+}
+
+/* Looks at what is behind the PSB, as far as that is there. */
+static int try_psb(struct intel_pt_stream *stream, bool last)
+{
+	uint64_t time = stream->time;
+	enum import_psb_found found;
+
+	if (!stream->psb.is)
+		return 0;
+	found = import_psb_time(&stream->capture->machine, stream->psb.bytes, stream->psb.size, &time);
+	if (found == IMPORT_PSB_UNFINISHED && !last && stream->psb.size < sizeof(stream->psb.bytes))
+		return 0;
+	return write_psb(stream, found == IMPORT_PSB_TIMED ? time : stream->time);
+}
+
+/* Adds to the PSB's bytes those of the piece that follow them. */
+static void add_to_psb(struct intel_pt_stream *stream)
+{
+	const uint64_t next = stream->psb.offset + IMPORT_PSB_SIZE + stream->psb.size;
+	const size_t room = sizeof(stream->psb.bytes) - stream->psb.size;
+	size_t at, size;
+
+	if (!stream->psb.is || next < stream->piece_start || next - stream->piece_start >= stream->piece_size)
+		return;
+	at = (size_t)(next - stream->piece_start);
+	size = stream->piece_size - at < room ? stream->piece_size - at : room;
+	memcpy(stream->psb.bytes + stream->psb.size, stream->piece + at, size);
+	stream->psb.size += size;
+}
+
+static int found_psb(void *context, uint64_t offset)
+{
+	struct intel_pt_stream *stream = context;
+	int status = try_psb(stream, true);
+
+	stream->psb.is = true;
+	stream->psb.offset = offset;
+	stream->psb.size = 0;
+	add_to_psb(stream);
+	return status < 0 ? status : try_psb(stream, false);
+}
+
+int intel_pt_stream_bytes(struct intel_pt_stream *stream, const void *data, size_t size)
+{
+	int status;
+
+	if (!size)
+		return 0;
+	stream->piece = data;
+	stream->piece_start = stream->end;
+	stream->piece_size = size;
+	status = record_capture_pt(stream->capture, stream->id, data, size, stream->time);
+	if (status == 0) {
+		add_to_psb(stream);
+		status = try_psb(stream, false);
+	}
+	if (status == 0)
+		status = import_psb_scan(&stream->scan, data, size, found_psb, stream);
+	stream->end += size;
+	stream->piece_size = 0;
+	return status;
+}
+
+int intel_pt_stream_finish(struct intel_pt_stream *stream)
+{
+	int status = import_psb_scan_end(&stream->scan, found_psb, stream);
+
+	return status < 0 ? status : try_psb(stream, true);
+}
+
+int intel_pt_stream_lose(struct intel_pt_stream *stream, uint32_t kind, uint64_t count, uint64_t bytes,
+			 const char *cause)
+{
+	return record_capture_loss(stream->capture, &(struct ptl_loss){
+							    .kind = kind,
+							    .stream = stream->id,
+							    .pid = stream->pid,
+							    .tid = stream->tid,
+							    .count = count,
+							    .bytes = bytes,
+							    .first_time = stream->time,
+							    .last_time = stream->time,
+							    .cause = cause,
+						    });
+}
+
+int intel_pt_stream_interrupt(struct intel_pt_stream *stream, uint64_t bytes, const char *cause)
+{
+	const uint64_t hole = bytes ? bytes : 1; /* so that nobody takes both sides together */
+	struct record_output *output = &stream->capture->output;
+	int status = intel_pt_stream_finish(stream);
+
+	if (status == 0)
+		status = record_output_check(output, ptl_writer_hole(output->writer, stream->id, hole, stream->time));
+	stream->end += hole;
+	stream->scan = (struct import_psb_scan){.offset = stream->end, .found = stream->scan.found};
+	return status < 0 ? status : intel_pt_stream_lose(stream, PTL_LOSS_BYTES, 1, bytes, cause);
+}

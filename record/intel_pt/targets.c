@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which CPUs, and which threads, are recorded. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/vector.h"
+#include "record/intel_pt/intel_pt_state.h"
+
+#define ONLINE "/sys/devices/system/cpu/online"
+#define CPUS_MAX 65536u
+#define THREADS_MAX 65536u
+#define ROUNDS_MAX 64 /* looks at threads that start others */
+
+/* ---- CPUs ------------------------------------------------------------------------------------ */
+
+static int add_cpu(struct intel_pt *pt, uint32_t cpu)
+{
+	for (size_t i = 0; i < pt->cpu_count; i++)
+		if (pt->cpus[i] == cpu)
+			return 0;
+	if (COMMON_VECTOR_RESERVE(pt->cpus, pt->cpu_capacity, pt->cpu_count + 1, "CPUs"))
+		return PTL_NO_MEMORY;
+	pt->cpus[pt->cpu_count++] = cpu;
+	return 0;
+}
+
+/* "0", "2-5"; moves text behind it. */
+static bool read_range(const char **text, unsigned long *first, unsigned long *last)
+{
+	char *end;
+
+	if (**text < '0' || **text > '9')
+		return false;
+	*first = *last = strtoul(*text, &end, 10);
+	if (*end == '-' && end[1] >= '0' && end[1] <= '9')
+		*last = strtoul(end + 1, &end, 10);
+	*text = end;
+	return *first <= *last && *last < CPUS_MAX;
+}
+
+static int add_cpus(struct intel_pt *pt, const char *list)
+{
+	const char *text = list;
+	unsigned long first, last;
+	int status = 0;
+
+	for (;;) {
+		if (!read_range(&text, &first, &last))
+			return common_fail(PTL_MISUSE, "\"%s\": a list of CPUs was expected, such as 0,2-3, or all",
+					   list);
+		for (unsigned long cpu = first; status == 0 && cpu <= last; cpu++)
+			status = add_cpu(pt, (uint32_t)cpu);
+		if (status < 0 || !*text || *text == '\n')
+			return status;
+		if (*text++ != ',')
+			return common_fail(PTL_MISUSE, "\"%s\": CPUs are parted by commas", list);
+	}
+}
+
+int intel_pt_targets_cpus(struct intel_pt *pt, const char *list)
+{
+	char online[4096];
+	FILE *file;
+	bool read;
+
+	if (list && strcmp(list, "all") != 0)
+		return add_cpus(pt, list);
+	file = fopen(ONLINE, "re");
+	if (!file)
+		return common_fail_errno("%s", ONLINE);
+	read = fgets(online, sizeof(online), file) != NULL;
+	fclose(file);
+	return read ? add_cpus(pt, online) : common_fail(PTL_SYSTEM, "%s says nothing", ONLINE);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static int add_target(struct intel_pt *pt, pid_t tid, bool *is_new)
+{
+	for (size_t i = 0; i < pt->target_count; i++)
+		if (pt->targets[i] == tid)
+			return 0;
+	if (pt->target_count == THREADS_MAX)
+		return common_fail(PTL_UNSUPPORTED, "more than %u threads", THREADS_MAX);
+	if (COMMON_VECTOR_RESERVE(pt->targets, pt->target_capacity, pt->target_count + 1, "threads"))
+		return PTL_NO_MEMORY;
+	pt->targets[pt->target_count++] = tid;
+	*is_new = true;
+	return 0;
+}
+
+static int look_at_threads(struct intel_pt *pt, uint32_t pid, bool *is_new)
+{
+	char path[64];
+	struct dirent *entry;
+	DIR *folder;
+	int status = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	folder = opendir(path);
+	if (!folder && errno == ENOENT)
+		return common_fail(PTL_SYSTEM, "there is no process %u", pid);
+	if (!folder)
+		return common_fail_errno("%s", path);
+	while (status == 0 && (entry = readdir(folder))) {
+		const unsigned long tid = strtoul(entry->d_name, NULL, 10);
+
+		if (tid && tid <= INT32_MAX)
+			status = add_target(pt, (pid_t)tid, is_new);
+	}
+	closedir(folder);
+	return status;
+}
+
+/* Until there are no new ones: those that start later inherit the events of those that start them. */
+static int add_process(struct intel_pt *pt, uint32_t pid)
+{
+	bool is_new = true;
+	int status = 0;
+
+	for (unsigned i = 0; status == 0 && is_new && i < ROUNDS_MAX; i++) {
+		is_new = false;
+		status = look_at_threads(pt, pid, &is_new);
+	}
+	return status;
+}
+
+int intel_pt_targets_threads(struct intel_pt *pt, const struct record_pt_settings *settings)
+{
+	int status = 0;
+	bool is_new;
+
+	for (size_t i = 0; status == 0 && i < settings->pids.count; i++)
+		status = add_process(pt, settings->pids.ids[i]);
+	for (size_t i = 0; status == 0 && i < settings->tids.count; i++)
+		status = settings->tids.ids[i] <= INT32_MAX
+				 ? add_target(pt, (pid_t)settings->tids.ids[i], &is_new)
+				 : common_fail(PTL_MISUSE, "there is no thread %u", settings->tids.ids[i]);
+	return status;
+}

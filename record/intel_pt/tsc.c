@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Asks a page that any perf event has. */
+#include "record/intel_pt/tsc.h"
+
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define ATTEMPTS 1000
+
+/* The kernel changes what the page says while `lock` is odd. */
+static bool read_page(const struct perf_event_mmap_page *page, struct record_tsc *tsc)
+{
+	for (int i = 0; i < ATTEMPTS; i++) {
+		const uint32_t lock = __atomic_load_n(&page->lock, __ATOMIC_ACQUIRE);
+		const bool known = page->cap_user_time_zero;
+
+		*tsc = (struct record_tsc){
+			.zero = page->time_zero, .multiplier = page->time_mult, .shift = (uint8_t)page->time_shift};
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (!(lock & 1) && __atomic_load_n(&page->lock, __ATOMIC_RELAXED) == lock)
+			return known && tsc->multiplier && page->time_shift < 64;
+	}
+	return false;
+}
+
+bool intel_pt_tsc_read(struct record_tsc *tsc)
+{
+	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	const int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	bool known = false;
+	void *page;
+
+	if (fd < 0)
+		return false;
+	page = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	if (page != MAP_FAILED) {
+		known = read_page(page, tsc);
+		munmap(page, size);
+	}
+	close(fd);
+	return known;
+}

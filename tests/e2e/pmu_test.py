@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What the end-to-end tests of Intel PT hardware share: scripts for the library that stands in for it (tests/pmu), and
+# running ptl-record with it.
+"""import pmu_test after putting tests/reader on sys.path."""
+import json
+import os
+import struct
+import subprocess
+import time
+
+import perf_file
+from perf_file import assemble, stretches
+from scratch_test import DUMP, RECORD, path, run, scratch, write
+
+PROGRAMS = os.environ["PTL_PROGRAMS"]
+TASKS = os.path.join(PROGRAMS, "tasks")
+PMU = os.path.join(os.environ["PTL_TEST_TOOLS"], "pmu.so")
+LEAD = 1000  # nanoseconds that the kernel takes before there are packets
+TRUNCATED, PARTIAL, COLLISION = 1, 4, 8
+# What a CPU that has everything shows; a test takes away from it.
+DEVICE = {
+    "type": "9", "nr_addr_filters": "2", "max_nonturbo_ratio": "26", "tsc_art_ratio": "104:1",
+    "caps/psb_cyc": "1", "caps/psb_periods": "3f", "caps/cycle_thresholds": "1fff", "caps/mtc": "1",
+    "caps/mtc_periods": "249", "caps/ip_filtering": "1", "caps/ptwrite": "1", "caps/power_event_trace": "1",
+    "caps/topa_output": "1", "caps/topa_multiple_entries": "1",
+    "format/pt": "config:0", "format/cyc": "config:1", "format/pwr_evt": "config:4", "format/fup_on_ptw": "config:5",
+    "format/mtc": "config:9", "format/tsc": "config:10", "format/noretcomp": "config:11", "format/ptw": "config:12",
+    "format/branch": "config:13", "format/mtc_period": "config:14-17", "format/cyc_thresh": "config:19-22",
+    "format/psb_period": "config:24-27",
+}
+
+
+class Recording:
+    """What a program executed in QEMU, as packets of its threads: the same each time."""
+
+    def __init__(self, name, *command, options=()):
+        self.name = name
+        done = run(RECORD, "-f", "-q", "-o", name, "--clock=virtual", "--timing=tsc", "--psb-period=2K", *options, "--",
+                   *command)
+        assert os.path.exists(path(name)), done.stderr
+        self.trace = perf_file.load(path(name))
+        self.streams = perf_file.streams_of(self.trace)
+        self.stats = stats_of_threads(name)
+        self.start = min(event["time"] for event in self.trace.events())
+        self.end = max(event["time"] for event in self.trace.events())
+
+    def images(self, pid):
+        """What a process had mapped: (base, size, offset, protection, path)."""
+        found = []
+        for event in self.trace.events():
+            if event["pid"] == pid and event["provider"].hex().startswith(perf_file.IMAGE) and event["opcode"] == 10:
+                base, size = struct.unpack_from("<QQ", event["payload"])
+                name = event["payload"][56:].decode("utf-16-le", "replace").split("\0")[0]
+                offset, protection = struct.unpack_from("<QI", event["payload"], 56 + 2 * (len(name) + 1))
+                found.append((base, size, offset, protection, name))
+        return found
+
+
+def stats_of_threads(trace, *options):
+    """Of each thread that executed something: instructions, the hash of their addresses, gaps."""
+    done = run(DUMP, "stats", "--json", "--hash", *options, trace)
+    return {thread["tid"]: (thread["instructions"], thread["ip_sha256"], thread["gaps"])
+            for process in json.loads(done.stdout)["processes"] for thread in process["threads"]
+            if thread["instructions"] or thread["gaps"]}
+
+
+def take_turns(script, threads, cpus=1, each=2):
+    """
+    Packets of each CPU on which threads take turns, some stretches each, and when the last one ends; the switches go into
+    the script. threads: (pid, tid, the thread's stretches, which are used up). Time is reported as a CPU does: when
+    packets are enabled, and at each PSB.
+    """
+    packets, now, turn, begun = [[] for _ in range(cpus)], LEAD, 0, set()
+    while any(queue for _, _, queue in threads):
+        pid, tid, queue = threads[turn % len(threads)]
+        cpu = turn * 5 // 3 % cpus
+        turn += 1
+        if not queue:
+            continue
+        now += 100
+        script.add("start" if cpu not in begun else "in", cpu, pid, tid, now - 50)
+        if cpu not in begun:
+            begun.add(cpu)
+            if "psb" not in queue[0]:
+                packets[cpu] += ["psb", f"tsc {now:#x}", "mode.exec 64", "psbend"]
+        for stretch in queue[:each]:
+            now += 100
+            for packet in stretch:
+                packets[cpu].append(packet)
+                now += 1
+                if packet == "psb" or packet.startswith("tip.pge"):
+                    packets[cpu].append(f"tsc {now:#x}")
+        del queue[:each]
+        now += 100
+        script.add("out", cpu, pid, tid, now)
+    return packets, now
+
+
+class Script:
+    """What the stand-in plays; times are nanoseconds since it begins."""
+
+    def __init__(self, recording):
+        self.recording, self.lines = recording, []
+        self.pids = []
+        for pid, _, _ in recording.streams:
+            if pid not in self.pids:
+                self.pids.append(pid)
+
+    def add(self, *words):
+        self.lines.append(" ".join(str(word) for word in words))
+
+    def processes(self):
+        """The command and its children, with what the command maps."""
+        command = self.pids[0]
+        for number, pid in enumerate(self.pids):
+            self.add("process", pid, number)
+        self.add("exec", command, 1, "tasks")
+        for base, size, offset, protection, name in self.recording.images(command):
+            self.add("map", command, base, size, offset, protection, 2, name)
+        for pid in self.pids[1:]:
+            self.add("fork", pid, command, pid, command, 3)
+
+    def packets(self, data):
+        name = f"packets{len(self.lines)}"
+        write(name, data)
+        self.add("packets", 0, name)
+
+    def turns(self, cpus=1, each=2):
+        """All threads of the recording by turns: packets of each CPU, and the time at the end."""
+        threads = [(pid, tid, stretches(self.recording.name, tid)) for pid, tid, _ in self.recording.streams]
+        lists, end = take_turns(self, threads, cpus, each)
+        return [assemble(packets) for packets in lists], end
+
+    def aux(self, cpu, pid, tid, data, end, piece=5000, flags=0):
+        """Packets of a CPU, which are those loaded last, in pieces."""
+        for first in range(0, len(data), piece):
+            self.add("aux", cpu, first, min(first + piece, len(data)), flags if first + piece >= len(data) else 0, pid, tid,
+                     end)
+
+
+def device(changes=None, online="0-1"):
+    """The folder that stands for the driver; None takes a file away."""
+    for name, text in {**{"intel_pt/" + name: text for name, text in DEVICE.items()}, "online": online,
+                       **(changes or {})}.items():
+        os.makedirs(os.path.dirname(path(name)), exist_ok=True)
+        if text is None:
+            if os.path.exists(path(name)):
+                os.unlink(path(name))
+        else:
+            write(name, (text + "\n").encode())
+    for name in ("log", "done", "script"):
+        if os.path.exists(path(name)):
+            os.unlink(path(name))
+
+
+def environment():
+    return {**os.environ, "LD_PRELOAD": PMU, "PTL_PMU": scratch}
+
+
+def log():
+    """What was asked of the stand-in."""
+    try:
+        with open(path("log"), encoding="utf-8") as file:
+            return file.read().splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def start(*arguments, command=(TASKS, "1")):
+    """Starts ptl-record with the stand-in."""
+    return subprocess.Popen([RECORD, "-f", "-o", "out.ptl", "--source=intel_pt", *arguments, *(["--"] if command else []),
+                             *command], cwd=scratch, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, errors="replace")
+
+
+def play(script, *arguments, command=(TASKS, "1"), changes=None, online="0-1", hold=True):
+    """Records the command while the stand-in plays. The command goes on until all has been played."""
+    device(changes, online)
+    write("script", ("\n".join(script.lines if script else []) + "\n").encode())
+    process = start(*arguments, command=command)
+    until = time.monotonic() + 30
+    while hold and process.poll() is None and not os.path.exists(path("done")) and time.monotonic() < until:
+        time.sleep(0.01)
+    try:
+        out, errors = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, errors = process.communicate()
+        errors += "\nit did not end"
+    return subprocess.CompletedProcess(process.args, process.returncode, out, errors)
+
+
+def losses(name="out.ptl"):
+    return json.loads(run(DUMP, "info", "--json", name).stdout)["losses"]
