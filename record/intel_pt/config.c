@@ -192,8 +192,10 @@ static int take_term(const struct intel_pt_device *device, const char *text, siz
 	for (unsigned i = 0; i < INTEL_PT_TERMS; i++) {
 		const char *name = intel_pt_term_name((enum intel_pt_term)i);
 
-		if (strlen(name) == length && !memcmp(name, text, length))
-			return set(device, config, (enum intel_pt_term)i, value);
+		if (strlen(name) != length || memcmp(name, text, length) != 0)
+			continue;
+		config->given |= 1u << i;
+		return set(device, config, (enum intel_pt_term)i, value);
 	}
 	return unknown_term(text, length);
 }
@@ -219,6 +221,10 @@ static int check_together(const struct intel_pt_device *device, struct intel_pt_
 	/* Else the driver takes BRANCH as it likes. */
 	if (has_term(device, INTEL_PT_PT) && !values[INTEL_PT_PT])
 		return common_fail(PTL_MISUSE, "without pt, branch means nothing; branches are left out with branch=0");
+	if (!values[INTEL_PT_MTC] && values[INTEL_PT_MTC_PERIOD] && config->given >> INTEL_PT_MTC_PERIOD & 1)
+		return common_fail(PTL_MISUSE, "mtc_period is of MTC packets: it needs mtc, or --timing mtc");
+	if (!values[INTEL_PT_CYC] && values[INTEL_PT_CYC_THRESH])
+		return common_fail(PTL_MISUSE, "cyc_thresh is of CYC packets: it needs cyc, or --timing cyc");
 	if (!values[INTEL_PT_MTC])
 		config->values[INTEL_PT_MTC_PERIOD] = 0;
 	else if (!(device->caps[INTEL_PT_CAP_MTC_PERIODS] >> values[INTEL_PT_MTC_PERIOD] & 1))

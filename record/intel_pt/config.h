@@ -12,7 +12,8 @@
 
 struct intel_pt_config {
 	uint64_t values[INTEL_PT_TERMS];
-	uint64_t word; /* perf_event_attr.config */
+	uint32_t given; /* bits of terms that were asked for by name */
+	uint64_t word;  /* perf_event_attr.config */
 };
 
 /*

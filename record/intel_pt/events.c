@@ -127,17 +127,19 @@ static int explain_memory(const struct intel_pt *pt, size_t aux_size)
 	return PTL_SYSTEM;
 }
 
-/* Unless a size was asked for, what is permitted is enough. */
+/* A target has ended; so much memory is not permitted, but less may be. */
+enum { GONE = 1, MEMORY };
+
 static int map_ring(struct intel_pt *pt, struct intel_pt_buffer *buffer)
 {
 	const bool asked = pt->session->settings->pt.aux_size != 0;
-	int status;
+	int status = intel_pt_ring_map(&buffer->ring, buffer->fds[0], pt->data_size, pt->aux_size, pt->snapshot);
 
-	while ((status = intel_pt_ring_map(&buffer->ring, buffer->fds[0], pt->data_size, pt->aux_size, pt->snapshot)) ==
-		       PTL_SYSTEM &&
-	       !asked && (errno == EPERM || errno == ENOMEM) && pt->aux_size > AUX_LEAST)
-		pt->aux_size /= 2;
-	return status == PTL_SYSTEM ? explain_memory(pt, pt->aux_size) : status;
+	if (status != PTL_SYSTEM)
+		return status;
+	if (!asked && (errno == EPERM || errno == ENOMEM) && pt->aux_size > AUX_LEAST)
+		return MEMORY;
+	return explain_memory(pt, pt->aux_size);
 }
 
 /* ---- one buffer ------------------------------------------------------------------------------ */
@@ -155,7 +157,7 @@ static int open_sideband(const struct intel_pt *pt, pid_t pid, uint32_t cpu, boo
 	return fd;
 }
 
-/* The pair of events of one target. 1: the target is gone. */
+/* The pair of events of one target. GONE: it has ended; MEMORY. */
 static int open_target(struct intel_pt *pt, struct intel_pt_buffer *buffer, pid_t pid, bool on_exec)
 {
 	const struct perf_event_attr attr = pt_attr(pt, on_exec);
@@ -163,12 +165,12 @@ static int open_target(struct intel_pt *pt, struct intel_pt_buffer *buffer, pid_
 	int sideband, status = 0;
 
 	if (fd < 0)
-		return errno == ESRCH ? 1 : explain("Intel PT", pid, buffer->cpu);
+		return errno == ESRCH ? GONE : explain("Intel PT", pid, buffer->cpu);
 	if (pt->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, pt->filter) < 0)
 		status = common_fail_errno("the kernel refuses the address filters \"%s\"", pt->filter);
 	sideband = status == 0 ? open_sideband(pt, pid, buffer->cpu, on_exec) : -1;
 	if (status == 0 && sideband < 0)
-		status = errno == ESRCH ? 1 : explain("context switches", pid, buffer->cpu);
+		status = errno == ESRCH ? GONE : explain("context switches", pid, buffer->cpu);
 	if (status != 0) {
 		close(fd);
 		return status;
@@ -195,7 +197,7 @@ static int open_stream(struct intel_pt *pt, struct intel_pt_buffer *buffer)
 	return status < 0 ? status : record_wait_descriptor(&pt->session->wait, buffer->fds[0]);
 }
 
-/* 1: there is nothing to record on this CPU. */
+/* GONE: there is nothing to record on this CPU; MEMORY. */
 static int open_buffer(struct intel_pt *pt, struct intel_pt_buffer *buffer, uint32_t cpu, bool on_exec)
 {
 	int status = 0;
@@ -205,11 +207,11 @@ static int open_buffer(struct intel_pt *pt, struct intel_pt_buffer *buffer, uint
 	buffer->sideband = calloc(pt->target_count, sizeof(*buffer->sideband));
 	if (!buffer->fds || !buffer->sideband)
 		return common_fail_memory("events", pt->target_count * sizeof(*buffer->fds));
-	for (size_t i = 0; status >= 0 && i < pt->target_count; i++)
+	for (size_t i = 0; status >= 0 && status != MEMORY && i < pt->target_count; i++)
 		status = open_target(pt, buffer, pt->targets[i], on_exec);
-	if (status < 0)
+	if (status < 0 || status == MEMORY)
 		return status;
-	return buffer->count ? open_stream(pt, buffer) : 1;
+	return buffer->count ? 0 : GONE;
 }
 
 static void close_buffer(struct intel_pt_buffer *buffer)
@@ -239,13 +241,10 @@ static size_t aux_size_of(const struct record_settings *settings)
 	return settings->pt.aux_size ? (size_t)settings->pt.aux_size : AUX_DEFAULT;
 }
 
-int intel_pt_events_open(struct intel_pt *pt, bool on_exec)
+static int open_buffers(struct intel_pt *pt, bool on_exec)
 {
-	const struct record_settings *settings = pt->session->settings;
 	int status = 0;
 
-	pt->data_size = (size_t)settings->ring_size;
-	pt->aux_size = aux_size_of(settings);
 	pt->buffers = calloc(pt->cpu_count, sizeof(*pt->buffers));
 	if (!pt->buffers)
 		return common_fail_memory("buffers", pt->cpu_count * sizeof(*pt->buffers));
@@ -256,11 +255,28 @@ int intel_pt_events_open(struct intel_pt *pt, bool on_exec)
 		pt->count += status == 0;
 		if (status != 0)
 			close_buffer(buffer);
-		if (status == 1)
+		if (status == GONE)
 			status = 0;
+	}
+	return status;
+}
+
+int intel_pt_events_open(struct intel_pt *pt, bool on_exec)
+{
+	const struct record_settings *settings = pt->session->settings;
+	int status;
+
+	pt->data_size = (size_t)settings->ring_size;
+	pt->aux_size = aux_size_of(settings);
+	/* Unless a size was asked for, what is permitted is enough; but it has to do for all CPUs. */
+	while ((status = open_buffers(pt, on_exec)) == MEMORY) {
+		intel_pt_events_close(pt);
+		pt->aux_size /= 2;
 	}
 	if (status == 0 && !pt->count)
 		status = common_fail(PTL_SYSTEM, "the threads to be recorded have ended");
+	for (size_t i = 0; status == 0 && i < pt->count; i++)
+		status = open_stream(pt, &pt->buffers[i]);
 	return status;
 }
 

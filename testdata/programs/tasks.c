@@ -44,7 +44,7 @@ static int end(unsigned sum)
 
 	while (read(STDIN_FILENO, &byte, 1) > 0)
 		;
-	return (int)(sum & 1) + 3;
+	return (int)(sum & 1) + 40;
 }
 
 int main(int argc, char **argv)

@@ -192,3 +192,7 @@ def play(script, *arguments, command=(TASKS, "1"), changes=None, online="0-1", h
 
 def losses(name="out.ptl"):
     return json.loads(run(DUMP, "info", "--json", name).stdout)["losses"]
+
+
+def streams(name="out.ptl"):
+    return json.loads(run(DUMP, "info", "--json", name).stdout)["streams"]

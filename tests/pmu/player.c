@@ -53,7 +53,6 @@ static struct {
 		uint32_t recorded, real;
 	} processes[PROCESSES_MAX];
 	size_t process_count;
-	uint64_t stops; /* how often Intel PT was stopped by the caller */
 } play = {0};
 static bool begun, played;
 
@@ -480,23 +479,20 @@ static void play_raw(const struct words *w)
 static void play_signal(void)
 {
 	struct pmu_event *event = NULL;
-	bool stopped = false;
+	uint64_t starts;
 
 	for (size_t i = 0; i < PMU_EVENTS_MAX && !event; i++)
 		if (pmu_events[i].used && pmu_events[i].aux)
 			event = &pmu_events[i];
-	play.stops = event ? event->lost : 0;
+	if (!event)
+		pmu_die("nothing is there to be kept");
+	starts = __atomic_load_n(&event->starts, __ATOMIC_ACQUIRE);
 	kill(getpid(), SIGUSR2);
-	for (int i = 0; event && i < PATIENCE * 20; i++) {
-		const bool enabled = __atomic_load_n(&event->enabled, __ATOMIC_ACQUIRE);
-		const struct timespec time = {.tv_nsec = 50000};
-
-		stopped |= !enabled;
-		if (stopped && enabled)
-			return;
-		nanosleep(&time, NULL);
+	for (int i = 0; __atomic_load_n(&event->starts, __ATOMIC_ACQUIRE) == starts; i++) {
+		if (i > PATIENCE * 5)
+			pmu_die("SIGUSR2 does nothing");
+		sleep_a_little();
 	}
-	pmu_log("signal: not seen to stop\n");
 }
 
 static void play_line(const struct words *w)

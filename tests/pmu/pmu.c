@@ -315,6 +315,11 @@ static void *map_data(struct pmu_event *event, size_t size, int protection)
 	const size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 	struct perf_event_mmap_page *page;
 
+	/* Unmapped without an area for packets, and mapped again. */
+	if (event->memory >= 0 && !event->aux) {
+		NEXT(close)(event->memory);
+		event->memory = -1;
+	}
 	if (size < page_size || (size > page_size && !is_power_of_two(size - page_size)) || event->memory >= 0 ||
 	    (event->attr.inherit && event->cpu == -1)) {
 		errno = EINVAL;
@@ -371,9 +376,6 @@ void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t 
 		return NEXT(mmap)(address, size, protection, flags, fd, offset);
 	pthread_mutex_lock(&pmu_lock);
 	result = offset ? map_aux(event, size, protection, offset) : map_data(event, size, protection);
-	/* As the kernel: a page that is all there is of a ring is mapped again and again. */
-	if (result == MAP_FAILED && errno == EPERM && !offset)
-		event->memory = -1;
 	pthread_mutex_unlock(&pmu_lock);
 	return result;
 }
@@ -421,6 +423,7 @@ int ioctl(int fd, unsigned long request, ...)
 	pthread_mutex_lock(&pmu_lock);
 	if (request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE) {
 		event->enabled = request == PERF_EVENT_IOC_ENABLE;
+		event->starts += event->enabled;
 		if (event->attr.type == pmu_type)
 			pmu_log("%s cpu=%d\n", event->enabled ? "enable" : "disable", event->cpu);
 	} else if (request == PERF_EVENT_IOC_SET_OUTPUT) {

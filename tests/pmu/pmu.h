@@ -30,8 +30,9 @@ struct pmu_event {
 	pid_t pid;
 	int cpu;
 	bool enabled;
-	int memory;    /* a memfd with the rings; -1: not mapped */
-	uint8_t *page; /* our own mapping of the first page and the records */
+	uint64_t starts; /* how often it was enabled */
+	int memory;      /* a memfd with the rings; -1: not mapped */
+	uint8_t *page;   /* our own mapping of the first page and the records */
 	size_t data_size;
 	uint8_t *aux;
 	size_t aux_size;

@@ -174,10 +174,12 @@ static void test_refuses_what_the_cpu_cannot_do(void **state)
 		{"branch=0", PTL_UNSUPPORTED, "no branch"},
 		{"mtc_period=4", PTL_UNSUPPORTED, "mtc_period=4: this CPU takes 0, 3, 6, 9"},
 		{"psb_period=6", PTL_UNSUPPORTED, "psb_period=6: this CPU takes 0, 1, 2, 3, 4, 5"},
-		{"cyc_thresh=16", PTL_UNSUPPORTED, "cyc_thresh=16: this CPU takes"},
-		{"cyc_thresh=18446744073709551615", PTL_UNSUPPORTED, "this CPU takes"},
+		{"cyc,cyc_thresh=16", PTL_UNSUPPORTED, "cyc_thresh=16: this CPU takes"},
+		{"cyc,cyc_thresh=18446744073709551615", PTL_UNSUPPORTED, "this CPU takes"},
 		{"cycles", PTL_MISUSE, "\"cycles\" is no term"},
 		{"cyc=x", PTL_MISUSE, "cyc"},
+		{"mtc=0,mtc_period=6", PTL_MISUSE, "needs mtc"},
+		{"cyc_thresh=6", PTL_MISUSE, "needs cyc"},
 		{"", PTL_MISUSE, "\"\" is no term"},
 	};
 	const struct intel_pt_device device = read_device();
