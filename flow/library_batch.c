@@ -73,7 +73,7 @@ uint64_t ptl_flow_batch_instructions(const struct ptl_flow_batch *batch)
 
 uint64_t ptl_flow_batch_blocks(const struct ptl_flow_batch *batch)
 {
-	return batch->batch->block_count;
+	return batch->batch->block_count + batch->batch->counted_blocks;
 }
 
 uint64_t ptl_flow_batch_branches(const struct ptl_flow_batch *batch)

@@ -58,6 +58,17 @@ struct flow_sink {
 	void *context;
 };
 
+/*
+ * Takes how often blocks were executed one after the other, and how often an indirect branch led from one block to
+ * another. The order, and how often it is told of the same blocks, mean nothing. Negative: ends all.
+ */
+struct flow_count_sink {
+	/* taken: of the last block's branch, if it is a conditional one; the others were not. */
+	int (*run)(void *context, const struct flow_block_run *run, uint64_t count, uint64_t taken);
+	int (*edge)(void *context, const struct flow_block *from, const struct flow_block *to, uint64_t count);
+	void *context;
+};
+
 /* Where segments to be counted come from: up to FLOW_ENGINE_PLACES of them at a time. */
 #define FLOW_ENGINE_PLACES 8
 
@@ -70,6 +81,7 @@ struct flow_engine_feed {
 	/* The segment of the place is done. Negative: ends all. */
 	int (*done)(void *context, unsigned place);
 	void *context;
+	const struct flow_count_sink *counts; /* outlives the engine; NULL: sums and events suffice */
 };
 
 struct flow_engine_class {
@@ -84,10 +96,12 @@ struct flow_engine_class {
 	 */
 	int (*decode)(struct flow_engine *engine, const struct flow_engine_input *input, const struct flow_sink *sink);
 	/*
-	 * Optional: the same for several segments at a time, for consumers that look at sums and events alone:
-	 * batches may have no runs and no marks.
+	 * Optional: the same for several segments at a time, for consumers that do without the order of blocks. What is
+	 * counted is in no run of a batch, only in its sums; and batches may have no marks.
 	 */
 	int (*count)(struct flow_engine *engine, const struct flow_engine_feed *feed);
+	/* Gives what was counted and not given yet to the sink of the feed. Behind the last segment. */
+	int (*flush)(struct flow_engine *engine);
 	/*
 	 * Takes the parts of a segment before the one that is asked for, too: `bytes` are as they are in the stream, and
 	 * calls_before means nothing. Else they have been made decodable from the part on: see segment_replay.h.

@@ -29,6 +29,7 @@ static const struct {
 	[FLOW_CBR] = {"cbr", false},
 	[FLOW_POWER_ENTRY] = {"power-entry", false},
 	[FLOW_POWER_EXIT] = {"power-exit", false},
+	[FLOW_COUNTED] = {"counted", true},
 };
 
 static const char *const cause_names[FLOW_GAP_COUNT] = {

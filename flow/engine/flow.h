@@ -68,6 +68,11 @@ enum flow_kind {
 	FLOW_CBR,         /* value: core-to-bus ratio */
 	FLOW_POWER_ENTRY, /* value: state | sub-state << 8 | hardware << 16 */
 	FLOW_POWER_EXIT,  /* value: last | deepest << 8 | wake reason << 16 */
+	/*
+	 * Where counts are wanted (see flow_count_sink): flow went on at `from`, with the struct flow_block at the address
+	 * `value`; that and all that came behind it was counted.
+	 */
+	FLOW_COUNTED,
 };
 
 /* Types of control flow events, and of their data: SDM, "Event Trace". */
@@ -172,7 +177,7 @@ struct flow_block_run {
  * in order. Arrays are valid until consume returns; blocks, and what they point to, until the
  * segment's last batch has been consumed. Marks are in order, and the first stands at block 0 (none
  * in a batch without blocks). Events are in order; events before the same block come in the order
- * of the array.
+ * of the array. Sums are also of what was counted, which is in no run.
  */
 struct flow_batch {
 	/*
@@ -183,6 +188,7 @@ struct flow_batch {
 	const struct flow_block_run *const *runs;
 	size_t run_count;
 	size_t block_count; /* sums over all runs */
+	uint64_t counted_blocks;
 	uint64_t instructions;
 	uint64_t branches;
 	const struct flow_event *events;

@@ -297,10 +297,11 @@ static int segment_done(void *context, unsigned place)
 			 segment->offset + counting->sizes[place], &counting->portion->sinks[at]);
 }
 
-int flow_count(struct flow_source *source, const struct flow_portion *portion, size_t *failed)
+int flow_count(struct flow_source *source, const struct flow_portion *portion, const struct flow_count_sink *counts,
+	       size_t *failed)
 {
 	struct counting counting = {.source = source, .portion = portion};
-	const struct flow_engine_feed feed = {next_segment, segment_done, &counting};
+	const struct flow_engine_feed feed = {next_segment, segment_done, &counting, counts};
 	int status = 0;
 
 	if (source->class->count && ptl_machine_count(source->trace) == 1) {
@@ -313,4 +314,9 @@ int flow_count(struct flow_source *source, const struct flow_portion *portion, s
 		status = flow_produce(source, portion->segments[i], &portion->sinks[i]);
 	}
 	return status;
+}
+
+int flow_count_end(struct flow_source *source)
+{
+	return source->engine && source->class->flush ? source->class->flush(source->engine) : 0;
 }

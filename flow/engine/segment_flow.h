@@ -54,9 +54,12 @@ struct flow_portion {
 };
 
 /*
- * The same for several segments, for sinks that look at sums and events alone: see flow_engine_class. All are done, or
+ * The same for several segments, for sinks that look at sums, events and counts: see flow_engine_class. All are done, or
  * one has failed: it is at *failed.
  */
-int flow_count(struct flow_source *source, const struct flow_portion *portion, size_t *failed);
+int flow_count(struct flow_source *source, const struct flow_portion *portion, const struct flow_count_sink *counts,
+	       size_t *failed);
+/* Gives the last counts to the sink; behind the last portion. */
+int flow_count_end(struct flow_source *source);
 
 #endif

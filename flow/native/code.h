@@ -5,6 +5,7 @@
 
 #include "flow/code/range.h"
 #include "flow/native/arena.h"
+#include "flow/native/counter.h"
 #include "flow/native/invalidation.h"
 #include "flow/native/packet_word.h"
 #include "flow/native/region.h"
@@ -41,6 +42,7 @@ struct native_code {
 	struct native_target_cache targets;
 	struct native_tnt_cache tnt_cache;
 	struct native_tnt16 tnt16;
+	struct native_counters counters;
 	struct native_packet_words packet_words;
 	struct native_invalidation invalidation;
 };

@@ -2,6 +2,7 @@
 /* The packet loop of the native engine: from PSB+ to the next segment, frequent packets inline. */
 #include "flow/native/return_stack.h"
 #include "flow/native/interleaved.h"
+#include "flow/native/count_path.h"
 #include "flow/native/pending_event.h"
 #include "flow/native/packet.h"
 #include "flow/native/fast_path.h"
@@ -147,8 +148,10 @@ static bool read_packet(struct native_decoder *decoder)
 /* Far from the end of the segment: takes frequent packets, then one of any kind; false at the end. */
 static inline bool read_some(struct native_decoder *decoder, const struct native_interleaved *slot, bool *ready)
 {
-	if (!slot || !slot->eager)
+	if (!slot)
 		native_fast_path(decoder);
+	else if (!slot->eager && !native_count_path(decoder, slot))
+		return false;
 	if (decoder->packets.end - decoder->packets.at <= PTL_PT_PACKET_MAX)
 		return true;
 	*ready = slot && native_interleaved_ready(slot);

@@ -215,6 +215,7 @@ static int count_segments(struct flow_engine *base, const struct flow_engine_fee
 	int busy = 0;
 
 	_Static_assert(NATIVE_INTERLEAVED <= FLOW_ENGINE_PLACES, "a place for each slot");
+	engine->decoder.code->counters.sink = feed->counts;
 	if (!engine->interleaved)
 		busy = native_interleaved_open(&engine->interleaved, &engine->decoder);
 	while (busy >= 0) {
@@ -224,11 +225,16 @@ static int count_segments(struct flow_engine *base, const struct flow_engine_fee
 		else if (!busy && count.waiting)
 			busy = start_waiting(&count);
 		else if (!busy && count.no_more)
-			return 0;
+			return engine->decoder.code->counters.status;
 	}
 	for (unsigned i = 0; engine->interleaved && i < NATIVE_INTERLEAVED; i++)
 		engine->interleaved[i].busy = engine->interleaved[i].counting = false;
 	return busy;
+}
+
+static int flush(struct flow_engine *base)
+{
+	return native_counters_flush(&((struct native_engine *)base)->decoder.code->counters);
 }
 
 static void close_engine(struct flow_engine *base)
@@ -248,5 +254,6 @@ const struct flow_engine_class flow_engine_native = {
 	.open = open_engine,
 	.decode = decode,
 	.count = count_segments,
+	.flush = flush,
 	.close = close_engine,
 };

@@ -32,6 +32,8 @@ struct native_interleaved {
 	const uint8_t *refused;  /* the decoder takes all packets before this one */
 };
 
+/* Whether the TNT16 cache may be used: it has sums alone. */
+bool native_interleaved_counts(const struct native_interleaved *slot);
 /* Whether TNT packets follow that the TNT16 cache can take in this state. */
 bool native_interleaved_ready(const struct native_interleaved *slot);
 /* Allocates the slots; `first` is the decoder with the code. PTL_NO_MEMORY. */

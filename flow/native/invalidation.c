@@ -156,6 +156,7 @@ static bool invalidate_dependent(struct native_code *code, const struct native_d
 	if (block ? !meet(block->block.ip, block_last(block), changes, count) : !region_meets(region, changes, count))
 		return false;
 	if (region) {
+		native_counters_leave(&code->counters, region);
 		native_region_invalidate(region);
 		*stubs = true;
 	} else {

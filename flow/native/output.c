@@ -38,6 +38,7 @@ void native_output_start(struct native_output *output, const struct flow_sink *s
 	output->run_count = 0;
 	output->run_limit = 0;
 	output->block_count = 0;
+	output->counted_blocks = 0;
 	output->instructions = 0;
 	output->branches = 0;
 	output->event_count = 0;
@@ -77,6 +78,7 @@ void native_output_flush(struct native_output *output)
 		.instructions = output->instructions,
 		.branches = output->branches,
 		.block_count = output->block_count,
+		.counted_blocks = output->counted_blocks,
 		.events = output->events,
 		.event_count = output->event_count,
 		.marks = output->marks,
@@ -85,11 +87,12 @@ void native_output_flush(struct native_output *output)
 
 	if (output->before_flush && output->run_count)
 		output->before_flush(output->flush_context);
-	if (!output->status && (batch.block_count || batch.event_count))
+	if (!output->status && (batch.block_count || batch.counted_blocks || batch.event_count))
 		output->status = output->sink->take(output->sink->context, &batch);
 	output->run_count = 0;
 	output->run_limit = 0;
 	output->block_count = 0;
+	output->counted_blocks = 0;
 	output->instructions = 0;
 	output->branches = 0;
 	output->event_count = 0;

@@ -21,6 +21,7 @@ struct native_output {
 	size_t block_count; /* of all runs */
 	uint64_t instructions;
 	uint64_t branches;
+	uint64_t counted_blocks; /* that are in no run */
 	size_t event_count;
 	size_t mark_count;
 	uint64_t time; /* of the next block */

@@ -63,6 +63,7 @@ struct native_region {
 	uint64_t stop_ip;
 	uint64_t pages;         /* of tracked code that it is made of: see native_page_bit */
 	uint32_t invalidations; /* how often it became a stub */
+	uint32_t counter;       /* number of its counter; 0: none */
 };
 
 #define NATIVE_LINE 64 /* bytes of a cache line */

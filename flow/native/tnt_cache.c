@@ -76,10 +76,16 @@ static struct native_region *step(struct native_code *code, struct draft *draft,
 	return next;
 }
 
-/* Leaves regions that need no decision. */
+/*
+ * Leaves regions that need no decision, if one that needs one follows soon: how many are left before an endless loop of
+ * them is a gap must not depend on what is cached.
+ */
 static struct native_region *settle(struct native_code *code, struct draft *draft, struct native_region *region,
 				    bool *failed)
 {
+	struct native_region *const first = region;
+	const struct sums before = draft->sums;
+
 	for (unsigned i = 0; i < RUN_REGIONS && region->decision == NATIVE_CONTINUE; i++) {
 		struct native_region *next;
 
@@ -91,7 +97,10 @@ static struct native_region *settle(struct native_code *code, struct draft *draf
 			break;
 		region = next;
 	}
-	return region;
+	if (region->decision != NATIVE_CONTINUE)
+		return region;
+	draft->sums = before;
+	return first;
 }
 
 static const struct native_run *keep(struct native_code *code, const struct draft *draft)

@@ -38,8 +38,15 @@ struct partial {
 	uint64_t gaps;
 };
 
+/* Takes a worker's counts. */
+struct counter {
+	struct profile_view *view;
+	struct flow_profile_table *table;
+};
+
 struct profile_view {
 	bool edges;
+	struct counter *counters;          /* one for each worker */
 	struct flow_profile_table *tables; /* one for each worker */
 	struct flow_profile_runs *runs;    /* likewise */
 	struct common_byte_map by_ends;    /* both ids: index in borders */
@@ -99,13 +106,35 @@ static int add_block(const struct profile_view *view, struct partial *partial, c
 	return status;
 }
 
-static void add_event(struct partial *partial, const struct flow_event *event)
+/* What follows was counted: flow has gone on with this block, and what becomes of its branch is known. */
+static int add_counted(const struct profile_view *view, struct partial *partial, const struct flow_event *event)
+{
+	const struct flow_block *block = (const struct flow_block *)(uintptr_t)event->value;
+	uint32_t index = 0;
+	int status = flow_profile_find(partial->table, block, &index);
+
+	if (status)
+		return status;
+	if (partial->last.valid) {
+		settle(partial, block->ip);
+		if (view->edges && flow_profile_is_edge(partial->last.branch))
+			status = flow_profile_edge(partial->table, partial->last.entry, index, 1);
+	}
+	if (!partial->first.valid)
+		partial->first = (struct landing){true, true, true, block->ip, partial->table->entries[index].id};
+	partial->last.valid = false;
+	return status;
+}
+
+static int add_event(const struct profile_view *view, struct partial *partial, const struct flow_event *event)
 {
 	struct landing landing = {.valid = true};
 
+	if (event->kind == FLOW_COUNTED)
+		return add_counted(view, partial, event);
 	partial->gaps += event->kind == FLOW_GAP;
 	if (!flow_event_splits(event->kind))
-		return;
+		return 0;
 	if (event->kind == FLOW_DISABLED) {
 		landing.known = event->flags & FLOW_EVENT_HAS_TO;
 		landing.ip = event->to;
@@ -118,6 +147,7 @@ static void add_event(struct partial *partial, const struct flow_event *event)
 	if (partial->last.valid && landing.known)
 		settle(partial, landing.ip);
 	partial->last.valid = false;
+	return 0;
 }
 
 /* ---- runs as a whole --------------------------------------------------------------------- */
@@ -147,14 +177,16 @@ static void keep_pending(struct walk *walk)
 }
 
 /* Events before the block of this number. */
-static void take_events(struct walk *walk, size_t block)
+static int take_events(struct walk *walk, size_t block)
 {
 	const struct flow_batch *batch = walk->batch;
+	int status = 0;
 
-	while (walk->event < batch->event_count && batch->events[walk->event].before <= block) {
+	while (!status && walk->event < batch->event_count && batch->events[walk->event].before <= block) {
 		keep_pending(walk);
-		add_event(walk->partial, &batch->events[walk->event++]);
+		status = add_event(walk->view, walk->partial, &batch->events[walk->event++]);
 	}
+	return status;
 }
 
 static int take_blocks(struct walk *walk, const struct flow_block_run *run)
@@ -163,8 +195,9 @@ static int take_blocks(struct walk *walk, const struct flow_block_run *run)
 
 	keep_pending(walk);
 	for (uint32_t i = 0; !status && i < run->count; i++) {
-		take_events(walk, walk->block++);
-		status = add_block(walk->view, walk->partial, run->blocks[i]);
+		status = take_events(walk, walk->block++);
+		if (!status)
+			status = add_block(walk->view, walk->partial, run->blocks[i]);
 	}
 	return status;
 }
@@ -238,10 +271,12 @@ static int take_runs(struct walk *walk)
 	for (size_t i = 0; !status && i < batch->run_count; i++) {
 		if (i + AHEAD < batch->run_count)
 			__builtin_prefetch(flow_profile_run_first(runs, batch->runs[i + AHEAD]), 1);
-		take_events(walk, walk->block);
-		status = take_run(walk, batch->runs[i]);
+		status = take_events(walk, walk->block);
+		if (!status)
+			status = take_run(walk, batch->runs[i]);
 	}
-	take_events(walk, SIZE_MAX);
+	if (!status)
+		status = take_events(walk, SIZE_MAX);
 	keep_pending(walk);
 	return status;
 }
@@ -255,7 +290,7 @@ static int take_all_blocks(const struct profile_view *view, struct partial *part
 		if (cursor.block)
 			status = add_block(view, partial, cursor.block);
 		else
-			add_event(partial, cursor.event);
+			status = add_event(view, partial, cursor.event);
 	}
 	return status;
 }
@@ -279,6 +314,44 @@ static int consume(void *context, void *partial_, const struct flow_segment *seg
 	if (!status && partial->last.valid)
 		partial->last.id = partial->table->entries[partial->last.entry].id;
 	return status;
+}
+
+/* ---- what was counted -------------------------------------------------------------------- */
+
+static int take_count(void *context, const struct flow_block_run *run, uint64_t count, uint64_t taken)
+{
+	struct counter *counter = context;
+	const struct flow_block *last = run->blocks[run->count - 1];
+	uint32_t index = 0;
+	int status = 0;
+
+	for (uint32_t i = 0; !status && i < run->count; i++) {
+		status = flow_profile_find(counter->table, run->blocks[i], &index);
+		if (!status)
+			counter->table->entries[index].count += count;
+	}
+	if (status || last->branch != FLOW_BRANCH_CONDITIONAL)
+		return status;
+	/* What counts is where flow goes on. */
+	if (last->target == last->ip + last->size)
+		taken = 0;
+	counter->table->entries[index].taken += taken;
+	counter->table->entries[index].not_taken += count - taken;
+	return 0;
+}
+
+static int take_edge(void *context, const struct flow_block *from, const struct flow_block *to, uint64_t count)
+{
+	struct counter *counter = context;
+	uint32_t indexes[2] = {0};
+	int status;
+
+	if (!counter->view->edges || !flow_profile_is_edge(from->branch))
+		return 0;
+	status = flow_profile_find(counter->table, from, &indexes[0]);
+	if (!status)
+		status = flow_profile_find(counter->table, to, &indexes[1]);
+	return status ? status : flow_profile_edge(counter->table, indexes[0], indexes[1], count);
 }
 
 /* ---- in order ---------------------------------------------------------------------------- */
@@ -374,6 +447,7 @@ static void clean_up(struct profile_view *view, unsigned threads)
 		flow_profile_runs_free(&view->runs[i]);
 	}
 	free(view->tables);
+	free(view->counters);
 	free(view->runs);
 	free(view->borders);
 	common_byte_map_free(&view->by_ends);
@@ -386,10 +460,14 @@ int flow_profile_run(struct ptl_trace *trace, const struct flow_timeline *timeli
 	struct profile_view context = {
 		.edges = edges,
 		.tables = calloc(threads, sizeof(*context.tables)),
+		.counters = calloc(threads, sizeof(*context.counters)),
 		.runs = calloc(threads, sizeof(*context.runs)),
 	};
+	struct flow_count_sink *sinks = calloc(threads, sizeof(*sinks));
 	const struct flow_view view = {
 		.context = &context,
+		.counts_only = true,
+		.counts = sinks,
 		.begin_on = begin_on,
 		.consume = consume,
 		.merge = merge,
@@ -399,8 +477,12 @@ int flow_profile_run(struct ptl_trace *trace, const struct flow_timeline *timeli
 	int status = 0;
 
 	*profile = (struct flow_profile){0};
-	if (!context.tables || !context.runs)
+	if (!context.tables || !context.runs || !context.counters || !sinks)
 		status = common_fail_memory("counts of blocks", threads * sizeof(*context.tables));
+	for (unsigned i = 0; !status && i < threads; i++) {
+		context.counters[i] = (struct counter){&context, &context.tables[i]};
+		sinks[i] = (struct flow_count_sink){take_count, take_edge, &context.counters[i]};
+	}
 	if (!status)
 		status = flow_view_run(trace, timeline, options, &view);
 	if (!status)
@@ -411,6 +493,7 @@ int flow_profile_run(struct ptl_trace *trace, const struct flow_timeline *timeli
 		status = flow_profile_merge(timeline, context.tables, threads, context.borders, context.border_count,
 					    profile);
 	clean_up(&context, threads);
+	free(sinks);
 	if (status < 0)
 		flow_profile_free(profile);
 	return status;

@@ -95,7 +95,7 @@ static int consume(void *context, void *partial_, const struct flow_segment *seg
 
 	(void)segment;
 	partial->counts.instructions += batch->instructions;
-	partial->counts.blocks += batch->block_count;
+	partial->counts.blocks += batch->block_count + batch->counted_blocks;
 	partial->counts.branches += batch->branches;
 	for (size_t i = 0; !status && i < batch->event_count; i++)
 		status = add_event(view, partial, &batch->events[i]);

@@ -2,6 +2,7 @@
 /* Runs a view: segments are decoded on all workers, and their partial results merged in order. */
 #include "flow/view/view.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "common/error.h"
@@ -48,6 +49,7 @@ struct run {
 	unsigned threads; /* that have jobs */
 	struct flow_source *workers;
 	struct flow_window *windows; /* by worker */
+	atomic_bool counts_failed;   /* the last counts were not given to the view, for lack of memory */
 	void *merged;                /* of the group at hand */
 	uint64_t done;               /* bytes */
 };
@@ -136,7 +138,7 @@ static int count_job(struct run *run, unsigned worker, struct job *job)
 		sinks[i] = (struct flow_sink){take_batch, &consumers[i]};
 	}
 	if (!status) {
-		status = flow_count(source, &portion, &failed);
+		status = flow_count(source, &portion, run->view->counts ? &run->view->counts[worker] : NULL, &failed);
 		if (status < 0)
 			fail_segment(status, portion.segments[failed]);
 	}
@@ -333,6 +335,8 @@ static void close_source(void *context, unsigned worker)
 {
 	struct run *run = context;
 
+	if (run->view->counts && flow_count_end(&run->workers[worker]) < 0)
+		run->counts_failed = true;
 	flow_source_close(&run->workers[worker]);
 }
 
@@ -391,6 +395,8 @@ int flow_view_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
 			status = load_code(&run, timeline);
 		if (!status)
 			status = common_pipeline_run(&pipeline);
+		if (!status && run.counts_failed)
+			status = common_fail_memory("counts of blocks", 0);
 	}
 	clean_up(&run, threads);
 	return status;

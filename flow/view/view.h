@@ -15,8 +15,10 @@
  */
 struct flow_view {
 	void *context; /* handed to all functions; what it points to is shared by all workers */
-	/* consume looks at sums and events alone: batches may have no runs and no marks. */
+	/* consume does without the order of blocks: what is counted is only in the sums of a batch, and there may be no marks. */
 	bool counts_only;
+	/* With counts_only: where each worker puts counts of blocks; NULL: sums suffice. */
+	const struct flow_count_sink *counts; /* by worker */
 
 	/* On a worker: an empty partial result for the segment. */
 	int (*begin)(void *context, const struct flow_segment *segment, void **partial);
