@@ -74,6 +74,7 @@ void native_code_close(struct native_code *code)
 
 void native_code_clear(struct native_code *code)
 {
+	native_tnt16_drain(code);
 	code->generation++;
 	native_arena_move(&code->arena, &code->retired);
 	for (size_t i = 0; i < CACHES; i++)
@@ -92,6 +93,8 @@ bool native_code_change(struct native_code *code, const struct flow_code_span *c
 	for (size_t i = 0; i < count; i++)
 		pages |= native_page_bits_of(changes[i].first, changes[i].last);
 	code->range = (struct flow_code_range){.first = 1};
+	if (code->tnt16.pages & pages)
+		native_tnt16_drain(code);
 	/* Where no region has changed, no entry of the other caches has: they are made of regions. */
 	if (!native_invalidation_change(code, changes, count))
 		return false;

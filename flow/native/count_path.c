@@ -12,7 +12,7 @@
 #define BYTES_MAX (1 << 24)
 #define REGIONS_A_BYTE (6 * (PASSED_MAX + 1))
 
-_Static_assert(BYTES_MAX * REGIONS_A_BYTE <= NATIVE_COUNTER_STEPS, "counts do not overflow");
+_Static_assert(BYTES_MAX *REGIONS_A_BYTE <= NATIVE_COUNTER_STEPS, "counts do not overflow");
 
 /* The state of decoder and output that is changed. */
 struct path {
@@ -294,7 +294,8 @@ static bool take_tip(struct path *path, unsigned first)
 
 	if (!form || size > 8)
 		return false;
-	ip = format_pt_ip_expand(path->last_ip, (uint8_t)form, common_load64(path->at + 1) & (~0ull >> (64 - 8 * size)));
+	ip = format_pt_ip_expand(path->last_ip, (uint8_t)form,
+				 common_load64(path->at + 1) & (~0ull >> (64 - 8 * size)));
 	if (!take_target(path, ip))
 		return false;
 	path->last_ip = ip;
@@ -328,8 +329,7 @@ static bool take_time(struct path *path, uint64_t word)
 static bool is_dense(const struct path *path, const struct native_interleaved *slot, uint64_t word)
 {
 	return native_is_full_tnt(word) && path->at >= slot->refused &&
-	       native_is_full_tnt(common_load64(path->at + FORMAT_PT_SIZE_TNT_64)) &&
-	       native_interleaved_counts(slot);
+	       native_is_full_tnt(common_load64(path->at + FORMAT_PT_SIZE_TNT_64));
 }
 
 /* Packets up to one that is not for this path; returns how many bits are left of a TNT packet, which are in *bits. */
@@ -383,11 +383,7 @@ static void give_last(struct path *path, const struct native_region *first)
 	path->blocks -= run->run.count;
 	path->branches -= run->run.branches;
 	if (path->left > 1)
-		native_output_event(&decoder->out, &(struct flow_event){
-							   .kind = FLOW_COUNTED,
-							   .from = first->here.ip,
-							   .value = (uintptr_t)first->run.run.blocks[0],
-						   });
+		native_output_put_counted(&decoder->out, first);
 	native_output_run(&decoder->out, run);
 }
 
@@ -396,8 +392,7 @@ static void end(struct path *path, const struct native_region *first)
 	struct native_decoder *decoder = path->decoder;
 	uint64_t time;
 
-	native_counters_steps(&decoder->code->counters,
-			      (uint32_t)(path->at - decoder->packets.at) * REGIONS_A_BYTE);
+	native_counters_steps(&decoder->code->counters, (uint32_t)(path->at - decoder->packets.at) * REGIONS_A_BYTE);
 	decoder->packets.at = path->at;
 	decoder->packets.last_ip = path->last_ip;
 	decoder->region = region_of(path, path->here);
@@ -420,9 +415,10 @@ static void end(struct path *path, const struct native_region *first)
 /* Whether counters can follow flow from where it is. */
 static bool is_ready(const struct native_decoder *decoder)
 {
-	return decoder->region && decoder->region->run.run.count && decoder->region->mode == decoder->mode && !decoder->busy &&
-	       !decoder->packets.context.bip_bytes && !decoder->announced.mode && !decoder->announced.paging_due &&
-	       !decoder->announced.vmcs_due && decoder->packets.end - decoder->packets.at > PTL_PT_PACKET_MAX;
+	return decoder->region && decoder->region->run.run.count && decoder->region->mode == decoder->mode &&
+	       !decoder->busy && !decoder->packets.context.bip_bytes && !decoder->announced.mode &&
+	       !decoder->announced.paging_due && !decoder->announced.vmcs_due &&
+	       decoder->packets.end - decoder->packets.at > PTL_PT_PACKET_MAX;
 }
 
 /* The ring of calls is not cleared. */

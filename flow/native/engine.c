@@ -234,7 +234,10 @@ static int count_segments(struct flow_engine *base, const struct flow_engine_fee
 
 static int flush(struct flow_engine *base)
 {
-	return native_counters_flush(&((struct native_engine *)base)->decoder.code->counters);
+	struct native_code *code = ((struct native_engine *)base)->decoder.code;
+
+	native_tnt16_drain(code);
+	return native_counters_flush(&code->counters);
 }
 
 static void close_engine(struct flow_engine *base)

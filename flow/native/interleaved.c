@@ -28,18 +28,13 @@ static bool is_dense(const uint8_t *at, const uint8_t *end)
 	return found == AHEAD;
 }
 
-bool native_interleaved_counts(const struct native_interleaved *slot)
-{
-	return !slot->decoder.code->counters.sink;
-}
-
 bool native_interleaved_ready(const struct native_interleaved *slot)
 {
 	const struct native_decoder *decoder = &slot->decoder;
 	const uint8_t *at = decoder->packets.at;
 
-	if (at < slot->refused || !native_interleaved_counts(slot) || decoder->packets.end - at <= AHEAD * 8 + PTL_PT_PACKET_MAX || !decoder->region ||
-	    decoder->busy || decoder->packets.context.bip_bytes)
+	if (at < slot->refused || decoder->packets.end - at <= AHEAD * 8 + PTL_PT_PACKET_MAX || !decoder->region ||
+	    !decoder->region->run.run.count || decoder->busy || decoder->packets.context.bip_bytes)
 		return false;
 	return slot->eager || (native_is_full_tnt(common_load64(at)) && is_dense(at, decoder->packets.end));
 }

@@ -14,10 +14,19 @@
 /* Bytes that are decoded packet by packet before the TNT16 cache is tried again. */
 #define NATIVE_INTERLEAVED_WAIT 4096
 
+/* A packet with bits that was counted; NULL: there was none. */
+struct native_interleaved_packet {
+	const uint8_t *at;
+	uint64_t context; /* before it */
+};
+
 struct native_interleaved {
 	uint64_t blocks; /* counted, and not in the decoder's sums yet */
 	uint64_t instructions;
 	uint32_t context;
+	/* Where counts are wanted: the first packet with bits, NULL if none was met; the last two that were counted. */
+	const uint8_t *first;
+	struct native_interleaved_packet last, before;
 	bool stopped;         /* at a packet that the TNT16 cache has not */
 	const uint8_t *here;  /* the next packet */
 	const uint8_t *limit; /* a packet that begins before this is far from the segment's end */
@@ -32,8 +41,6 @@ struct native_interleaved {
 	const uint8_t *refused;  /* the decoder takes all packets before this one */
 };
 
-/* Whether the TNT16 cache may be used: it has sums alone. */
-bool native_interleaved_counts(const struct native_interleaved *slot);
 /* Whether TNT packets follow that the TNT16 cache can take in this state. */
 bool native_interleaved_ready(const struct native_interleaved *slot);
 /* Allocates the slots; `first` is the decoder with the code. PTL_NO_MEMORY. */

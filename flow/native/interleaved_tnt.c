@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counts TNT packets by the TNT16 cache, three lookups for a whole TNT-64, in several slots interleaved. */
+/*
+ * Counts TNT packets by the TNT16 cache, three lookups for a whole TNT-64, in several slots interleaved. Either adds sums
+ * up, or counts lookups (counting): which it is never changes.
+ */
 #include "flow/native/interleaved_tnt.h"
 
 #include "common/bytes.h"
@@ -51,19 +54,6 @@ static void give_back(struct native_interleaved *slot)
 	native_interleaved_give_back(slot, slot->here);
 }
 
-void native_interleaved_tnt_end(struct native_interleaved *slot)
-{
-	struct native_decoder *decoder = &slot->decoder;
-	const bool fits = slot->context != NATIVE_CONTEXT_LOST;
-
-	native_tnt16_end(&decoder->code->tnt16, (uint64_t)(slot->here - decoder->packets.at) / sizeof(uint64_t));
-	/* The decoder takes these packets, or the one that the TNT16 cache could not take. */
-	if (!fits || slot->here == decoder->packets.at)
-		slot->refused = slot->here + 1;
-	if (fits)
-		give_back(slot);
-}
-
 /* ---- tnt16 ------------------------------------------------------------------------------------------------- */
 
 /* The state that lookups change, in registers. */
@@ -71,51 +61,102 @@ struct position {
 	const uint8_t *at;
 	uint64_t sums;
 	uint64_t context;
+	struct native_interleaved_packet last, before; /* as of the slot */
 };
 
-/* `shifted`: see native_tnt16_place. */
+/* `shifted`: see native_tnt16_place. times: 0 adds the sums up, else the lookup counts so often. */
 INLINE void take_window(struct native_code *code, struct native_tnt16_entry *table, struct position *position,
-			size_t part, uint64_t shifted)
+			size_t part, uint64_t shifted, uint64_t times)
 {
 	const uint64_t place = native_tnt16_place(position->context, shifted);
 
 	if (__builtin_expect(native_tnt16_at(table + part, place)->tag != position->context, 0))
 		native_tnt16_find(code, part, position->context, place);
 	position->context = native_tnt16_at(table + part, place)->to;
-	position->sums += native_tnt16_at(table + part, place)->sums;
+	if (times)
+		native_tnt16_at(table + part, place)->sums += times;
+	else
+		position->sums += native_tnt16_at(table + part, place)->sums;
 }
 
 INLINE struct position load(const struct native_interleaved *slot)
 {
-	return (struct position){.at = slot->here, .context = slot->context};
+	return (struct position){
+		.at = slot->here, .context = slot->context, .last = slot->last, .before = slot->before};
 }
 
 INLINE void store(struct native_interleaved *slot, const struct position *position)
 {
 	slot->here = position->at;
 	slot->context = (uint32_t)position->context;
+	slot->last = position->last;
+	slot->before = position->before;
 	slot->blocks += NATIVE_TNT16_SUM_BLOCKS(position->sums);
 	slot->instructions += NATIVE_TNT16_SUM_INSTRUCTIONS(position->sums);
 }
 
+/* The packet at hand is about to be counted. */
+INLINE void remember(struct position *position)
+{
+	position->before = position->last;
+	position->last = (struct native_interleaved_packet){position->at, position->context};
+}
+
 /* The bits of any TNT packet. */
-static void take_bits(struct native_code *code, struct position *position, uint64_t bits, unsigned count)
+INLINE void take_bits(struct native_code *code, struct position *position, uint64_t bits, unsigned count,
+		      uint64_t times)
 {
 	struct native_tnt16_entry *table = code->tnt16.table;
 	const unsigned first = count % NATIVE_TNT16_BITS;
 	const uint64_t first_bits = bits >> (count - first);
 
 	if (first == NATIVE_TNT16_FIRST_BITS)
-		take_window(code, table, position, NATIVE_TNT16_FIRST, first_bits << 4);
+		take_window(code, table, position, NATIVE_TNT16_FIRST, first_bits << 4, times);
 	else if (first)
-		take_window(code, table, position, NATIVE_TNT16_SHORT, (first_bits | 1u << first) << 4);
+		take_window(code, table, position, NATIVE_TNT16_SHORT, (first_bits | 1u << first) << 4, times);
 	for (count -= first; count; count -= NATIVE_TNT16_BITS)
-		take_window(code, table, position, 0, (bits >> (count - NATIVE_TNT16_BITS) & 0xffff) << 4);
+		take_window(code, table, position, 0, (bits >> (count - NATIVE_TNT16_BITS) & 0xffff) << 4, times);
+}
+
+/*
+ * Takes the last packet back: it does not fit the code, or what becomes of its last branch may depend on what follows, so
+ * that it is for the decoder.
+ */
+static __attribute__((noinline)) void take_back_to(struct native_interleaved *slot, struct position *position)
+{
+	struct ptl_pt_packet packet;
+
+	position->at = position->last.at;
+	position->context = position->last.context;
+	native_interleaved_packet(slot, position->at, &packet);
+	take_bits(slot->decoder.code, position, packet.tnt.bits, packet.tnt.count, UINT64_MAX);
+	position->context = position->last.context;
+	position->last = position->before;
+	position->before.at = NULL;
+}
+
+static void take_back(struct native_interleaved *slot)
+{
+	struct position position = load(slot);
+
+	take_back_to(slot, &position);
+	store(slot, &position);
+}
+
+/* Where counts are wanted, bits that do not fit end counting at once: a context after them would count what is not there. */
+INLINE bool keeps(struct native_interleaved *slot, struct position *position)
+{
+	if (__builtin_expect(position->context != NATIVE_CONTEXT_LOST, 1))
+		return true;
+	take_back_to(slot, position);
+	slot->limit = position->at;
+	return false;
 }
 
 /* Packets up to the next whole TNT-64, or the slot stops. */
 static void pass(struct native_interleaved *slot)
 {
+	struct native_code *code = slot->decoder.code;
 	struct position position = load(slot);
 
 	slot->stopped = true;
@@ -124,16 +165,41 @@ static void pass(struct native_interleaved *slot)
 		int size;
 
 		slot->stopped = !native_is_full_tnt(common_load64(position.at));
-		if (!slot->stopped)
+		if (!slot->stopped) {
+			slot->first = slot->first ? slot->first : position.at;
 			break;
+		}
 		size = native_interleaved_packet(slot, position.at, &packet);
 		if (!size)
 			break;
-		if (packet.kind == PTL_PT_TNT_8 || packet.kind == PTL_PT_TNT_64)
-			take_bits(slot->decoder.code, &position, packet.tnt.bits, packet.tnt.count);
+		if (packet.kind == PTL_PT_TNT_8 || packet.kind == PTL_PT_TNT_64) {
+			remember(&position);
+			slot->first = slot->first ? slot->first : position.at;
+			take_bits(code, &position, packet.tnt.bits, packet.tnt.count, code->counters.sink ? 1 : 0);
+			if (code->counters.sink && !keeps(slot, &position))
+				break;
+		}
 		position.at += size;
 	}
 	store(slot, &position);
+}
+
+void native_interleaved_tnt_end(struct native_interleaved *slot)
+{
+	struct native_decoder *decoder = &slot->decoder;
+	const bool counting = decoder->code->counters.sink, fits = slot->context != NATIVE_CONTEXT_LOST;
+
+	if (counting && slot->last.at)
+		take_back(slot);
+	native_tnt16_end(&decoder->code->tnt16, (uint64_t)(slot->here - decoder->packets.at) / sizeof(uint64_t));
+	/* The decoder takes these packets, or the one that the TNT16 cache could not take. */
+	if (!fits || counting || slot->here == decoder->packets.at)
+		slot->refused = slot->here + 1;
+	if (!fits)
+		return;
+	if (counting && slot->first && slot->here > slot->first)
+		native_output_put_counted(&decoder->out, decoder->region);
+	give_back(slot);
 }
 
 /* False: the TNT16 cache cannot be used here. */
@@ -143,7 +209,7 @@ static bool enter_context(struct native_interleaved *slot)
 	struct native_tnt16 *tnt16 = &decoder->code->tnt16;
 
 	native_complete_stack(decoder);
-	if (!native_tnt16_begin(tnt16, decoder->calls.count))
+	if (!native_tnt16_begin(decoder->code, decoder->calls.count))
 		return false;
 	slot->context = context_of(decoder);
 	if (!slot->context)
@@ -164,6 +230,7 @@ bool native_interleaved_tnt_begin(struct native_interleaved *slot)
 	slot->here = decoder->packets.at;
 	slot->limit = decoder->packets.end - PTL_PT_PACKET_MAX;
 	slot->blocks = slot->instructions = 0;
+	slot->first = slot->last.at = slot->before.at = NULL;
 	pass(slot);
 	return true;
 }
@@ -173,9 +240,9 @@ static __attribute__((noinline)) void take_mtc(struct native_interleaved *slot, 
 	flow_clock_mtc(&slot->clock, (uint8_t)(word >> 8));
 }
 
-/* A whole TNT-64 packet, and an MTC before it; false: there is another packet. */
+/* A whole TNT-64 packet, and an MTC before it; false: there is another packet, or its bits do not fit. */
 INLINE bool take_packet(struct native_code *code, struct native_interleaved *slot, struct native_tnt16_entry *table,
-			struct position *position)
+			struct position *position, bool counting)
 {
 	uint64_t word = common_load64(position->at);
 
@@ -186,9 +253,14 @@ INLINE bool take_packet(struct native_code *code, struct native_interleaved *slo
 	}
 	if (__builtin_expect(!FORMAT_PT_IS(word, TNT_64), 0) || __builtin_expect((int64_t)word >= 0, 0))
 		return false;
-	take_window(code, table, position, NATIVE_TNT16_FIRST, word >> 44 & 0x7fff0);
-	take_window(code, table, position, 0, word >> 28 & 0xffff0);
-	take_window(code, table, position, 0, word >> 12 & 0xffff0);
+	if (counting) {
+		remember(position);
+	}
+	take_window(code, table, position, NATIVE_TNT16_FIRST, word >> 44 & 0x7fff0, counting);
+	take_window(code, table, position, 0, word >> 28 & 0xffff0, counting);
+	take_window(code, table, position, 0, word >> 12 & 0xffff0, counting);
+	if (counting && !keeps(slot, position))
+		return false;
 	position->at += sizeof(word);
 	return true;
 }
@@ -204,15 +276,15 @@ static size_t turns_of(struct native_interleaved *const *slots, unsigned count)
 	return turns;
 }
 
-static void run_four(struct native_code *code, struct native_interleaved *const *slots)
+INLINE void run_four(struct native_code *code, struct native_interleaved *const *slots, bool counting)
 {
 	struct native_tnt16_entry *table = code->tnt16.table;
 	struct native_interleaved *const a = slots[0], *const b = slots[1], *const c = slots[2], *const d = slots[3];
 	struct position first = load(a), second = load(b), third = load(c), fourth = load(d);
 
 	for (size_t turns = turns_of(slots, 4); turns; turns--)
-		if (!take_packet(code, a, table, &first) || !take_packet(code, b, table, &second) ||
-		    !take_packet(code, c, table, &third) || !take_packet(code, d, table, &fourth))
+		if (!take_packet(code, a, table, &first, counting) || !take_packet(code, b, table, &second, counting) ||
+		    !take_packet(code, c, table, &third, counting) || !take_packet(code, d, table, &fourth, counting))
 			break;
 	store(a, &first);
 	store(b, &second);
@@ -220,38 +292,47 @@ static void run_four(struct native_code *code, struct native_interleaved *const 
 	store(d, &fourth);
 }
 
-static void run_two(struct native_code *code, struct native_interleaved *const *slots)
+INLINE void run_two(struct native_code *code, struct native_interleaved *const *slots, bool counting)
 {
 	struct native_tnt16_entry *table = code->tnt16.table;
 	struct native_interleaved *const a = slots[0], *const b = slots[1];
 	struct position first = load(a), second = load(b);
 
 	for (size_t turns = turns_of(slots, 2); turns; turns--)
-		if (!take_packet(code, a, table, &first) || !take_packet(code, b, table, &second))
+		if (!take_packet(code, a, table, &first, counting) || !take_packet(code, b, table, &second, counting))
 			break;
 	store(a, &first);
 	store(b, &second);
 }
 
-static void run_one(struct native_code *code, struct native_interleaved *slot)
+INLINE void run_one(struct native_code *code, struct native_interleaved *slot, bool counting)
 {
 	struct position position = load(slot);
+	size_t turns = turns_of(&slot, 1);
 
-	for (size_t turns = turns_of(&slot, 1); turns && take_packet(code, slot, code->tnt16.table, &position); turns--)
-		;
+	while (turns && take_packet(code, slot, code->tnt16.table, &position, counting))
+		turns--;
 	store(slot, &position);
 }
 
-void native_interleaved_tnt_run(struct native_code *code, struct native_interleaved *const *slots, unsigned count)
+INLINE void run(struct native_code *code, struct native_interleaved *const *slots, unsigned count, bool counting)
 {
 	unsigned i;
 
 	for (i = 0; i + 3 < count; i += 4)
-		run_four(code, slots + i);
+		run_four(code, slots + i, counting);
 	for (; i + 1 < count; i += 2)
-		run_two(code, slots + i);
+		run_two(code, slots + i, counting);
 	if (i < count)
-		run_one(code, slots[i]);
-	for (i = 0; i < count; i++)
+		run_one(code, slots[i], counting);
+}
+
+void native_interleaved_tnt_run(struct native_code *code, struct native_interleaved *const *slots, unsigned count)
+{
+	if (code->counters.sink)
+		run(code, slots, count, true);
+	else
+		run(code, slots, count, false);
+	for (unsigned i = 0; i < count; i++)
 		pass(slots[i]);
 }

@@ -113,3 +113,12 @@ void native_output_turn(struct native_output *output)
 		};
 	output->run_limit = NATIVE_BATCH_RUNS;
 }
+
+void native_output_put_counted(struct native_output *output, const struct native_region *first)
+{
+	native_output_event(output, &(struct flow_event){
+					    .kind = FLOW_COUNTED,
+					    .from = first->here.ip,
+					    .value = (uintptr_t)first->run.run.blocks[0],
+				    });
+}

@@ -106,6 +106,9 @@ static inline void native_output_event(struct native_output *output, const struc
 	place->time = output->time;
 }
 
+/* What follows was counted from the region on, which has blocks. */
+void native_output_put_counted(struct native_output *output, const struct native_region *first);
+
 /* Another time, which also bounds that of the blocks before. */
 void native_output_tick(struct native_output *output, uint64_t time);
 

@@ -46,8 +46,11 @@ void native_tnt16_close(struct native_tnt16 *tnt16)
 	free(tnt16->contexts);
 }
 
-static void clear_entries(struct native_tnt16 *tnt16)
+static void clear_entries(struct native_code *code)
 {
+	struct native_tnt16 *tnt16 = &code->tnt16;
+
+	native_tnt16_drain(code);
 	if (tnt16->table)
 		memset(tnt16->table, 0, NATIVE_TNT16_ENTRIES * sizeof(*tnt16->table));
 	tnt16->credit -= CLEAR_COST;
@@ -55,36 +58,43 @@ static void clear_entries(struct native_tnt16 *tnt16)
 }
 
 /* Removes all entries and contexts. */
-static void clear_contexts(struct native_tnt16 *tnt16)
+static void clear_contexts(struct native_code *code)
 {
+	struct native_tnt16 *tnt16 = &code->tnt16;
+
 	if (tnt16->context_count)
-		clear_entries(tnt16);
+		clear_entries(code);
 	common_hash_map_free(&tnt16->by_region);
 	tnt16->context_count = 0;
 	tnt16->full = false;
 }
 
 /* Allocates the table at first; clears all where there is no room for contexts. */
-static bool prepare(struct native_tnt16 *tnt16)
+static bool prepare(struct native_code *code)
 {
+	struct native_tnt16 *tnt16 = &code->tnt16;
+
 	if (!tnt16->table) {
 		tnt16->table = native_pages_take(NATIVE_TNT16_ENTRIES * sizeof(*tnt16->table));
 		tnt16->credit = CREDIT;
 	}
 	if (tnt16->full && !tnt16->users)
-		clear_contexts(tnt16);
+		clear_contexts(code);
 	return tnt16->table && !tnt16->full;
 }
 
-bool native_tnt16_begin(struct native_tnt16 *tnt16, unsigned depth)
+bool native_tnt16_begin(struct native_code *code, unsigned depth)
 {
+	struct native_tnt16 *tnt16 = &code->tnt16;
+
 	if (tnt16->pause) {
 		tnt16->pause--;
 		return false;
 	}
-	if (!prepare(tnt16))
+	if (!prepare(code))
 		return false;
 	tnt16->credit -= (int64_t)depth * FRAME_COST;
+	tnt16->counted = true;
 	tnt16->users++;
 	return true;
 }
@@ -146,12 +156,26 @@ struct draft {
 	uint32_t under;
 	uint32_t blocks;
 	uint64_t instructions;
+	uint64_t count; /* to be added to the counters of what is followed */
 };
 
-/* Adds all of the draft's region; false where an entry cannot have it. */
-static bool leave_region(struct native_code *code, struct draft *draft)
+static void count_region(struct native_code *code, const struct draft *draft, unsigned way)
+{
+	const uint32_t number = native_counter_of(code, draft->region);
+
+	if (number)
+		code->counters.counted[number].count[way] += draft->count;
+	else
+		code->counters.status = PTL_NO_MEMORY;
+}
+
+/* Adds all of the draft's region, which is left this way; false where an entry cannot have it. */
+static bool leave_region(struct native_code *code, struct draft *draft, unsigned way)
 {
 	const struct native_run *run = &draft->region->run;
+
+	if (draft->count)
+		count_region(code, draft, way);
 
 	draft->blocks += run->run.count;
 	draft->instructions += run->run.instructions;
@@ -180,7 +204,7 @@ static void step(struct native_code *code, struct draft *draft, unsigned taken)
 	struct native_region *region = draft->region;
 	const bool returns = region->decision == NATIVE_RETURN && taken;
 
-	if ((region->decision != NATIVE_CONDITIONAL && !returns) || !leave_region(code, draft))
+	if ((region->decision != NATIVE_CONDITIONAL && !returns) || !leave_region(code, draft, taken))
 		draft->region = NULL;
 	else if (returns)
 		take_return(code, draft);
@@ -194,30 +218,78 @@ static bool settle(struct native_code *code, struct draft *draft)
 	for (unsigned i = 0; draft->region && draft->region->decision == NATIVE_CONTINUE; i++) {
 		struct native_region *region = draft->region;
 
-		draft->region = i < RUN_REGIONS && leave_region(code, draft) ? native_region_follow(code, region, 0)
-									     : NULL;
+		draft->region = i < RUN_REGIONS && leave_region(code, draft, 0) ? native_region_follow(code, region, 0)
+										: NULL;
 	}
 	return draft->region != NULL;
 }
 
 static const struct native_tnt16_entry lost = {.to = NATIVE_CONTEXT_LOST};
 
-/* The effect of the bits below a stop bit in the context. */
-static struct native_tnt16_entry walk(struct native_code *code, uint32_t context, uint32_t window)
+/* Follows the bits below a stop bit from the context. */
+static void follow(struct native_code *code, struct draft *draft, uint32_t context, uint32_t window)
 {
 	const struct native_context *from = native_context_of(&code->tnt16, context);
-	struct draft draft = {.region = from->region, .under = from->under};
+
+	draft->region = from->region;
+	draft->under = from->under;
+	/* What comes behind the last bit may be interrupted. */
+	for (unsigned left = 31 - (unsigned)__builtin_clz(window); left > 0 && settle(code, draft); left--)
+		step(code, draft, window >> (left - 1) & 1);
+}
+
+/* The effect of the bits below a stop bit in the context. It ends in front of a block, so that flow is sure to go on there. */
+static struct native_tnt16_entry walk(struct native_code *code, uint32_t context, uint32_t window)
+{
+	struct draft draft = {.count = 0};
 	uint32_t to;
 
 	code->tnt16.credit -= WALK_COST;
-	/* What comes behind the last bit may be interrupted. */
-	for (unsigned left = 31 - (unsigned)__builtin_clz(window); left > 0 && settle(code, &draft); left--)
-		step(code, &draft, window >> (left - 1) & 1);
-	if (!draft.region || draft.blocks > NATIVE_TNT16_BLOCKS_MAX ||
+	follow(code, &draft, context, window);
+	if (!draft.region || !draft.region->run.run.count || draft.blocks > NATIVE_TNT16_BLOCKS_MAX ||
 	    draft.instructions > NATIVE_TNT16_INSTRUCTIONS_MAX)
 		return lost;
 	to = native_context_get(&code->tnt16, draft.region, draft.under);
 	return to ? (struct native_tnt16_entry){.to = to, .sums = draft.instructions << 24 | draft.blocks} : lost;
+}
+
+/* ---- counts ------------------------------------------------------------------------------------------------ */
+
+/* The stop bit above the bits of a window of this part of the table; 0: the window has its own. */
+static uint32_t stop_bit(size_t part)
+{
+	if (part == NATIVE_TNT16_SHORT)
+		return 0;
+	return 1u << (part ? NATIVE_TNT16_FIRST_BITS : NATIVE_TNT16_BITS);
+}
+
+/* Adds the count of the entry at a place to counters. */
+static void drain_entry(struct native_code *code, size_t part, uint64_t place)
+{
+	struct native_tnt16_entry *entry = native_tnt16_at(code->tnt16.table + part, place);
+	const uint64_t context = entry->tag & NATIVE_CONTEXT_IDS, index = entry->tag & (PLACES - 1);
+	struct draft draft = {.count = entry->sums};
+
+	if (entry->tag && entry->sums && entry->to != NATIVE_CONTEXT_LOST && context != NATIVE_CONTEXT_LOST)
+		follow(code, &draft, (uint32_t)context,
+		       (uint32_t)((place ^ OTHER(index) ^ context) >> 4) | stop_bit(part));
+	entry->sums = 0;
+}
+
+static void drain_part(struct native_code *code, size_t part, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		drain_entry(code, part, i * sizeof(struct native_tnt16_entry));
+}
+
+void native_tnt16_drain(struct native_code *code)
+{
+	if (!code->counters.sink || !code->tnt16.counted)
+		return;
+	drain_part(code, 0, NATIVE_TNT16_FIRST);
+	drain_part(code, NATIVE_TNT16_FIRST, NATIVE_TNT16_SHORT - NATIVE_TNT16_FIRST);
+	drain_part(code, NATIVE_TNT16_SHORT, NATIVE_TNT16_ENTRIES - NATIVE_TNT16_SHORT);
+	code->tnt16.counted = false;
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------- */
@@ -257,14 +329,16 @@ static struct native_tnt16_entry make(struct native_code *code, size_t part, uin
 }
 
 /* Moves an entry to another of its four places; what is there is dropped. */
-static void move_away(struct native_tnt16_entry *part, uint64_t place, unsigned index)
+static void move_away(struct native_code *code, size_t part, uint64_t place, unsigned index)
 {
-	struct native_tnt16_entry *entry = native_tnt16_at(part, place);
+	struct native_tnt16_entry *entry = native_tnt16_at(code->tnt16.table + part, place);
 
-	if (entry->tag) {
-		entry->tag ^= index;
-		*native_tnt16_at(part, place ^ OTHER(index)) = *entry;
-	}
+	if (!entry->tag)
+		return;
+	if (code->counters.sink)
+		drain_entry(code, part, place ^ OTHER(index));
+	entry->tag ^= index;
+	*native_tnt16_at(code->tnt16.table + part, place ^ OTHER(index)) = *entry;
 }
 
 void native_tnt16_find(struct native_code *code, size_t part, uint64_t context, uint64_t place)
@@ -279,10 +353,12 @@ void native_tnt16_find(struct native_code *code, size_t part, uint64_t context, 
 		*native_tnt16_at(table, place ^ OTHER(index)) = (struct native_tnt16_entry){0};
 	} else {
 		found = make(code, part, (uint32_t)context, (uint32_t)((place ^ context) >> 4));
+		if (code->counters.sink)
+			found.sums = 0;
 		index = 1 + code->tnt16.turn++ % (PLACES - 1);
 	}
 	found.tag = (uint32_t)context;
-	move_away(table, place, index);
+	move_away(code, part, place, index);
 	*native_tnt16_at(table, place) = found;
 }
 
@@ -295,14 +371,14 @@ static void close(struct native_code *code)
 
 static void clear(struct native_code *code)
 {
-	clear_contexts(&code->tnt16);
+	clear_contexts(code);
 }
 
 /* Dependencies are not kept for each entry, as there are too many entries. */
 static void invalidate(struct native_code *code, uint64_t pages)
 {
 	if (code->tnt16.pages & pages)
-		clear_entries(&code->tnt16);
+		clear_entries(code);
 }
 
 const struct native_cache native_cache_tnt16 = {.close = close, .clear = clear, .invalidate = invalidate};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The TNT16 cache: the sums of up to 16 TNT bits, and where they lead, return stack included. It serves views that
- * only count.
+ * The TNT16 cache: what up to 16 TNT bits lead to, return stack included, with their sums or how often they came. It
+ * serves views that only count.
  */
 #ifndef FLOW_NATIVE_TNT16_H
 #define FLOW_NATIVE_TNT16_H
@@ -20,9 +20,10 @@ struct native_context {
 
 /* The effect of a window, up to 16 bits, in a context. */
 struct native_tnt16_entry {
-	uint32_t tag;  /* the context, and how far the entry is from its own place; 0: empty */
-	uint32_t to;   /* context */
-	uint64_t sums; /* of blocks, 24 bits, and of instructions above them */
+	uint32_t tag; /* the context, and how far the entry is from its own place; 0: empty */
+	uint32_t to;  /* context */
+	uint64_t
+		sums; /* of blocks, 24 bits, and of instructions above them. Where counts are wanted: how often it came */
 };
 
 /* For views that only count, where the same windows repeat in few contexts. */
@@ -39,6 +40,7 @@ struct native_tnt16 {
 	uint32_t pauses; /* one after the other */
 	int64_t credit;  /* packets that the cache has saved, but for what it has cost */
 	bool full;       /* no more contexts */
+	bool counted;    /* entries may have counts */
 };
 
 void native_tnt16_close(struct native_tnt16 *tnt16);
@@ -47,7 +49,10 @@ void native_tnt16_close(struct native_tnt16 *tnt16);
  * Whether a slot whose stack has so many calls may begin to count: false while entries are made too often for how
  * often they are found, and without memory. Clears the contexts if they are full and no slot counts.
  */
-bool native_tnt16_begin(struct native_tnt16 *tnt16, unsigned depth);
+bool native_tnt16_begin(struct native_code *code, unsigned depth);
+/* Adds the counts of all entries to counters, and sets them to zero. Before code changes. */
+void native_tnt16_drain(struct native_code *code);
+
 /* A slot that began has counted so many packets. */
 void native_tnt16_end(struct native_tnt16 *tnt16, uint64_t packets);
 
@@ -58,6 +63,7 @@ void native_tnt16_end(struct native_tnt16 *tnt16, uint64_t packets);
 #define NATIVE_CONTEXT_FACTOR 0x66d5u
 #define NATIVE_CONTEXT_INVERSE 0x227du
 #define NATIVE_CONTEXT_LIMIT (1u << 15) /* numbers are below */
+#define NATIVE_CONTEXT_IDS ((NATIVE_CONTEXT_LIMIT - 1) << 4)
 
 static inline uint32_t native_context_id(uint32_t number)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares the sums of interleaved segments with those of segments decoded one by one: random programs, whole and
- * with damage, by the TNT16 cache and where that is suspended again and again.
+ * Compares the sums of interleaved segments, and how often blocks ran and branches were taken, with those of segments
+ * decoded one by one: random programs, whole and with damage, by the TNT16 cache and where that is suspended again and
+ * again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,8 +18,16 @@
 #define STEPS 30000
 #define SEGMENTS 4096
 
+/* By offset in the code: of a block, and of the instruction at its end. */
+struct tally {
+	uint64_t ran[RANDOM_FLOW_CODE], taken[RANDOM_FLOW_CODE], not_taken[RANDOM_FLOW_CODE];
+};
+
 /* The sums of a segment. */
 struct sums {
+	struct tally *tally; /* NULL: of whoever wants sums alone */
+	uint64_t base;
+	const struct flow_block *last; /* whose branch leads to what comes next */
 	uint64_t instructions, blocks, branches;
 	size_t event_count;
 	size_t room;
@@ -31,13 +40,76 @@ struct totals {
 	size_t count;
 	struct sums one_by_one[SEGMENTS];
 	struct sums interleaved[SEGMENTS];
+	struct tally tallies[2];
 };
+
+/* Flow goes on at ip. */
+static void settle(struct sums *sums, uint64_t ip)
+{
+	const struct flow_block *last = sums->last;
+
+	sums->last = NULL;
+	if (!last || last->branch != FLOW_BRANCH_CONDITIONAL)
+		return;
+	if (ip == last->ip + last->size)
+		sums->tally->not_taken[last->last_ip - sums->base]++;
+	else
+		sums->tally->taken[last->last_ip - sums->base]++;
+}
+
+static void walk(struct sums *sums, const struct flow_batch *batch)
+{
+	struct flow_batch_cursor cursor = flow_batch_walk(batch);
+
+	while (flow_batch_next(&cursor)) {
+		const struct flow_block *block = cursor.block;
+
+		if (block) {
+			settle(sums, block->ip);
+			sums->tally->ran[block->ip - sums->base]++;
+			sums->last = block;
+		} else if (cursor.event->kind == FLOW_COUNTED) {
+			settle(sums, cursor.event->from);
+		} else if (flow_event_splits(cursor.event->kind)) {
+			sums->last = NULL;
+		}
+	}
+}
+
+/* What was counted; *context is a segment's sums. */
+static int take_count(void *context, const struct flow_block_run *run, uint64_t count, uint64_t taken)
+{
+	const struct sums *sums = context;
+	const struct flow_block *last = run->blocks[run->count - 1];
+
+	for (uint32_t i = 0; i < run->count; i++)
+		sums->tally->ran[run->blocks[i]->ip - sums->base] += count;
+	if (last->branch != FLOW_BRANCH_CONDITIONAL)
+		return 0;
+	if (last->target == last->ip + last->size)
+		taken = 0;
+	sums->tally->taken[last->last_ip - sums->base] += taken;
+	sums->tally->not_taken[last->last_ip - sums->base] += count - taken;
+	return 0;
+}
+
+static int take_edge(void *context, const struct flow_block *from, const struct flow_block *to, uint64_t count)
+{
+	(void)context;
+	assert_int_not_equal(from->branch, FLOW_BRANCH_CONDITIONAL);
+	assert_true(to->instructions && count);
+	return 0;
+}
 
 static int take(void *context, const struct flow_batch *batch)
 {
 	struct sums *sums = context;
 
+	if (sums->tally)
+		walk(sums, batch);
 	for (size_t i = 0; i < batch->event_count; i++) {
+		if (batch->events[i].kind == FLOW_COUNTED)
+			continue;
 		if (sums->event_count == sums->room) {
 			sums->room = sums->room ? sums->room * 2 : 16;
 			sums->events = realloc(sums->events, sums->room * sizeof(*sums->events));
@@ -145,6 +217,46 @@ static void assert_equal(struct totals *totals)
 	}
 }
 
+/* Segments of either kind tell their blocks, too. */
+static void start_tallies(struct totals *totals, uint64_t base)
+{
+	memset(totals->tallies, 0, sizeof(totals->tallies));
+	for (size_t i = 0; i < totals->count; i++) {
+		totals->one_by_one[i].tally = &totals->tallies[0];
+		totals->interleaved[i].tally = &totals->tallies[1];
+		totals->one_by_one[i].base = totals->interleaved[i].base = base;
+	}
+}
+
+/* The same segments where counts are wanted, too: nothing that was counted is missing or there twice. */
+static void counts_equal(struct native_decoder *decoder, struct native_interleaved *slots, struct totals *totals,
+			 uint64_t base)
+{
+	const struct flow_count_sink sink = {take_count, take_edge, &totals->interleaved[0]};
+
+	start_tallies(totals, base);
+	decode_one_by_one(decoder, totals);
+	/* Its entries have sums so far. */
+	native_code_clear(decoder->code);
+	decoder->code->counters.sink = &sink;
+	for (unsigned i = 0; i < sizeof(credits) / sizeof(credits[0]); i++) {
+		decoder->code->tnt16.pause = 0;
+		decoder->code->tnt16.credit = credits[i];
+		decode_interleaved(slots, totals);
+		native_tnt16_drain(decoder->code);
+		assert_int_equal(native_counters_flush(&decoder->code->counters), 0);
+		assert_memory_equal(&totals->tallies[0], &totals->tallies[1], sizeof(totals->tallies[0]));
+		forget(totals->interleaved, totals->count);
+		memset(&totals->tallies[1], 0, sizeof(totals->tallies[1]));
+		for (size_t k = 0; k < totals->count; k++) {
+			totals->interleaved[k].tally = &totals->tallies[1];
+			totals->interleaved[k].base = base;
+		}
+	}
+	forget(totals->interleaved, totals->count);
+	forget(totals->one_by_one, totals->count);
+}
+
 static void interleaved_equal(struct random_flow *flow, struct totals *totals, bool eager)
 {
 	struct ptl_machine machine = {.mode = 64};
@@ -166,6 +278,7 @@ static void interleaved_equal(struct random_flow *flow, struct totals *totals, b
 		forget(totals->interleaved, totals->count);
 	}
 	forget(totals->one_by_one, totals->count);
+	counts_equal(&decoder, slots, totals, flow->base);
 	native_interleaved_close(slots);
 	native_decoder_close(&decoder);
 }
@@ -290,7 +403,7 @@ static void tnt16_entries_stay_the_same(void **state)
 	assert_non_null(seen);
 	random_flow_make(flow, 1, STEPS);
 	assert_int_equal(native_decoder_open(&decoder, (struct native_source){find_code, flow}, &machine), 0);
-	assert_true(native_tnt16_begin(&decoder.code->tnt16, 0));
+	assert_true(native_tnt16_begin(decoder.code, 0));
 	for (uint64_t ip = flow->base; count < CONTEXTS - 1 && ip < flow->base + flow->code_size; ip++) {
 		struct native_region *region = native_region_get(decoder.code, ip, 64);
 
@@ -322,30 +435,33 @@ static void contexts_are_numbered(void **state)
 /* More contexts than there is room for: none is added until all are cleared. */
 static void contexts_end(void **state)
 {
-	struct native_tnt16 tnt16 = {.table = NULL};
+	struct native_code *code = calloc(1, sizeof(*code));
+	struct native_tnt16 *tnt16 = &code->tnt16;
 	struct native_region *regions = calloc(NATIVE_CONTEXT_LIMIT, sizeof(*regions));
 	uint32_t made = 0;
 
 	(void)state;
+	assert_non_null(code);
 	assert_non_null(regions);
-	assert_true(native_tnt16_begin(&tnt16, 0));
+	assert_true(native_tnt16_begin(code, 0));
 	while (made < NATIVE_CONTEXT_LIMIT) {
-		uint32_t id = native_context_get(&tnt16, &regions[made], 0);
+		uint32_t id = native_context_get(tnt16, &regions[made], 0);
 
 		if (!id)
 			break;
 		assert_int_not_equal(id, NATIVE_CONTEXT_LOST);
-		assert_ptr_equal(native_context_of(&tnt16, id)->region, &regions[made]);
-		assert_int_equal(native_context_get(&tnt16, &regions[made], 0), id);
+		assert_ptr_equal(native_context_of(tnt16, id)->region, &regions[made]);
+		assert_int_equal(native_context_get(tnt16, &regions[made], 0), id);
 		made++;
 	}
 	assert_int_equal(made, NATIVE_CONTEXT_LIMIT - 2);
-	assert_false(native_tnt16_begin(&tnt16, 0));
-	native_tnt16_end(&tnt16, 0);
-	assert_true(native_tnt16_begin(&tnt16, 0));
-	assert_int_not_equal(native_context_get(&tnt16, &regions[made], 0), 0);
-	native_tnt16_close(&tnt16);
+	assert_false(native_tnt16_begin(code, 0));
+	native_tnt16_end(tnt16, 0);
+	assert_true(native_tnt16_begin(code, 0));
+	assert_int_not_equal(native_context_get(tnt16, &regions[made], 0), 0);
+	native_tnt16_close(tnt16);
 	free(regions);
+	free(code);
 }
 
 int main(void)
