@@ -100,9 +100,9 @@ warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wol
 	-Wno-missing-field-initializers
 includes := -I. -Iformat/include -Iprovider/include -Iflow/include
 # Objects serve programs and shared objects alike. Nobody interposes PTL's own functions, so calls within
-# a file may be inlined.
+# a file may be inlined. Nothing that is built says where it was built, so that two builds give equal bytes.
 ptl_cflags := -std=gnu17 -D_GNU_SOURCE $(includes) $(warnings) \
-	-fPIC -fno-semantic-interposition -fstack-protector-strong -pthread
+	-fPIC -fno-semantic-interposition -fstack-protector-strong -pthread "-ffile-prefix-map=$$PWD=."
 ptl_ldflags := -Wl,--as-needed -Wl,-z,relro,-z,now -pthread
 
 ifneq ($(SAN),)
@@ -190,6 +190,7 @@ plugin  := $(if $(plugin_src),$(if $(SAN),,$(O)/lib/ptl/ptl-qemu.so))
 tools   := $(patsubst %/main.c,$(O)/bin/ptl-%,$(wildcard $(mains)))
 
 -include testdata/programs/flags.mk
+include packaging/packaging.mk
 
 # ---- targets -----------------------------------------------------------------------------------------
 
@@ -216,6 +217,9 @@ help:
 	@echo 'make bench          measures speed and size'
 	@echo 'make lint           licence tags, layout and format of the code, scripts, manual pages'
 	@echo 'make install        to $$(DESTDIR)$$(PREFIX), by default $(PREFIX); make uninstall removes it'
+	@echo 'make dist           the sources as $$(O)/dist/ptl-VERSION.tar.gz, of what is committed'
+	@echo 'make static         a ptl-dump that needs no library, for other distributions, in $$(O)/static/bin'
+	@echo 'make check-packaging  that both work, and that two builds in different folders give equal bytes (minutes)'
 	@echo 'make deps           installs the Debian packages that building and testing need'
 	@echo 'make clean          removes $$(O)'
 	@echo
@@ -249,7 +253,7 @@ $(2).list: FORCE
 $(2): $(call objects,$(1)) $(2).list
 	$$(say) AR $$@
 	@rm -f $$@
-	$$(Q)ar qcs $$@ $$(filter %.o,$$^)
+	$$(Q)ar qcsD $$@ $$(filter %.o,$$^)
 endef
 $(eval $(call archive,$(common_src),$(common)))
 $(eval $(call archive,$(format_src) $(common_src),$(format)))
@@ -264,7 +268,7 @@ provider_objects := $(call objects,$(provider_src)) $(patsubst %.c,$(O)/obj/sing
 $(provider): $(provider_objects)
 	$(say) AR $@
 	@mkdir -p $(@D); rm -f $@
-	$(Q)ar qcs $@ $^
+	$(Q)ar qcsD $@ $^
 $(eval $(call archive,$(elf_src),$(elf)))
 $(eval $(call archive,$(query_src),$(query)))
 $(eval $(call archive,$(flow_src),$(flow)))

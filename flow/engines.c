@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-#include "flow/libipt/engine.h"
-
 const struct flow_engine_class *const flow_engines[] = {
 	&flow_engine_native,
+#ifndef FLOW_WITHOUT_LIBIPT /* of `make static` */
 	&flow_engine_libipt,
 	&flow_engine_libipt_insn,
+#endif
 	NULL,
 };
 

@@ -163,14 +163,18 @@ static int run(struct dump_session *session)
 {
 	const struct verify_options *options = (const struct verify_options *)session->options;
 	const struct flow_engine_class *const engines[2] = {
-		options->against ? options->against : &flow_engine_libipt,
+		options->against ? options->against : flow_engine_find("libipt"),
 		session->options->engine ? session->options->engine : &flow_engine_native,
 	};
 	struct flow_view_options view_options;
 	struct flow_timeline *timeline;
 	struct dump_verify verify;
-	int status = dump_session_timeline(session, &timeline);
+	int status;
 
+	if (!engines[0])
+		return common_fail(PTL_UNSUPPORTED,
+				   "this ptl-dump was built without libipt: use that of a full installation");
+	status = dump_session_timeline(session, &timeline);
 	if (status < 0)
 		return status;
 	view_options = dump_session_view_options(session);

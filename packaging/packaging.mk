@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Included by the Makefile: what is made of the sources for other machines.
+
+# ---- the sources -------------------------------------------------------------------------------------
+
+version = $(shell sed -n 's/^.define COMMON_VERSION "\(.*\)"/\1/p' common/version.h)
+tarball = $(O)/dist/ptl-$(version).tar.gz
+
+# The time of its files is that of the commit, and gzip writes none: the same commit gives the same bytes.
+.PHONY: dist
+dist:
+	@[ "$$(git rev-parse --show-toplevel 2>/dev/null)" = "$$(pwd -P)" ] || { echo 'make dist: this is no git repository: the tarball has what is committed' >&2; exit 1; }
+	@[ -z "$$(git status --porcelain)" ] || echo 'make dist: what is not committed is left out' >&2
+	@mkdir -p $(O)/dist
+	$(Q)git -c tar.umask=0022 archive --format=tar --prefix=ptl-$(version)/ HEAD >$(O)/dist/ptl.tar
+	$(Q)gzip -9n <$(O)/dist/ptl.tar >$(tarball); rm $(O)/dist/ptl.tar
+	$(say) DIST $(tarball)
+
+# ---- a ptl-dump without shared libraries --------------------------------------------------------------
+# Debian has static libraries of all that ptl-dump needs but of Zydis, which is built of Debian's sources, and of libipt,
+# which it does without: only `ptl-dump verify` has to have it.
+
+STATIC_PACKAGES := $(BUILD_PACKAGES) zlib1g-dev liblzma-dev libbz2-dev libzycore-dev dpkg-dev
+
+ifeq ($(STATIC),1)
+ptl_cflags  += -DFLOW_WITHOUT_LIBIPT
+ptl_ldflags += -static
+dump_libs   := $(O)/lib/libZydis.a -ldw -lelf -lz -llzma -lbz2 -liberty $(format_libs)
+flow_src    := $(filter-out flow/libipt/%,$(flow_src))
+$(O)/bin/ptl-dump: $(O)/lib/libZydis.a
+endif
+
+$(O)/lib/libZydis.a: packaging/static-zydis
+	$(say) ZYDIS $@
+	$(Q)packaging/static-zydis '$(CC)' $@
+
+.PHONY: static check-packaging
+static: PACKAGES = $(STATIC_PACKAGES)
+static: deps
+	@$(again) $(jobs) O=$(O)/static STATIC=1 $(O)/static/bin/ptl-dump
+	$(say) STATIC $(O)/static/bin/ptl-dump
+
+check-packaging: tests
+	@$(again) static
+	@$(places) PTL_STATIC='$(abspath $(O)/static/bin)' $(PYTHON) packaging/check-static
+	@$(PYTHON) packaging/check-reproducible '$(abspath $(O))'
