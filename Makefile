@@ -219,6 +219,8 @@ help:
 	@echo 'make install        to $$(DESTDIR)$$(PREFIX), by default $(PREFIX); make uninstall removes it'
 	@echo 'make dist           the sources as $$(O)/dist/ptl-VERSION.tar.gz, of what is committed'
 	@echo 'make static         a ptl-dump that needs no library, for other distributions, in $$(O)/static/bin'
+	@echo 'make deb            Debian packages, in $$(O)/deb; make check-deb installs, uses and removes them in a chroot (root)'
+	@echo 'make abi            records what the shared libraries promise, after something was added to them'
 	@echo 'make check-packaging  that both work, and that two builds in different folders give equal bytes (minutes)'
 	@echo 'make deps           installs the Debian packages that building and testing need'
 	@echo 'make clean          removes $$(O)'
@@ -314,10 +316,11 @@ $(O)/lib/libptl-flow.map: $(flow_headers) $(flags) Makefile
 	grep -oE '\bptl_flow_[a-z0-9_]+' | sort -u | sed 's/$$/;/'; echo 'local: *; };'; } >$@
 
 # The public functions with what they use of flow, and of libptl what libptl.so does not export. It takes the libptl.so.0
-# that lies beside it.
+# that lies beside it, unless RPATH= says that it is where all libraries are.
+RPATH ?= -Wl,-rpath,'$$ORIGIN'
 $(flow_shared): $(call objects,$(wildcard flow/*.c)) $(flow) $(format) $(shared) $(O)/lib/libptl-flow.map
 	$(say) LINK $@
-	$(Q)$(link) -shared -Wl,-soname,$(flow_soname) -Wl,-rpath,'$$ORIGIN' -Wl,--version-script=$(O)/lib/libptl-flow.map \
+	$(Q)$(link) -shared -Wl,-soname,$(flow_soname) $(RPATH) -Wl,--version-script=$(O)/lib/libptl-flow.map \
 		-o $@ $(filter %.o,$^) $(flow) $(shared) $(format) $(flow_libs)
 	@ln -sf $(flow_soname) $(O)/lib/libptl-flow.so
 
@@ -473,15 +476,18 @@ lint:
 # ---- installation ------------------------------------------------------------------------------------
 
 bindir := $(DESTDIR)$(PREFIX)/bin
-libdir := $(DESTDIR)$(PREFIX)/lib
+# The plugin is beside the programs: ptl-record looks for it in ../lib/ptl.
+LIBDIR ?= $(PREFIX)/lib
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+libdir := $(DESTDIR)$(LIBDIR)
+plugindir := $(DESTDIR)$(PREFIX)/lib/ptl
 incdir := $(DESTDIR)$(PREFIX)/include/ptl
 mandir := $(DESTDIR)$(PREFIX)/share/man
 # README.md and docs/ beside each other, as their links have it; manual pages call them what they are called here.
 docplace := $(PREFIX)/share/doc/ptl
 docdir := $(DESTDIR)$(docplace)
 bashdir := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-zshdir := $(DESTDIR)$(PREFIX)/share/zsh/site-functions
-version = $(shell sed -n 's/^.define COMMON_VERSION "\(.*\)"/\1/p' common/version.h)
+zshdir := $(DESTDIR)$(ZSHDIR)
 pages  := $(wildcard man/*.[1-8])
 documents := $(wildcard docs/*.md) $(wildcard testdata/examples/*.c)
 bash_completions := $(wildcard man/completion/*.bash)
@@ -490,23 +496,23 @@ zsh_completions  := $(wildcard man/completion/_*)
 .PHONY: install uninstall clean
 install: all
 	$(say) INSTALL '$(DESTDIR)$(PREFIX)'
-	$(Q)install -d '$(bindir)' '$(libdir)/ptl' '$(libdir)/pkgconfig' '$(incdir)' '$(docdir)/docs'
+	$(Q)install -d '$(bindir)' '$(plugindir)' '$(libdir)/pkgconfig' '$(incdir)' '$(docdir)/docs'
 	$(Q)$(if $(tools),install $(tools) '$(bindir)')
-	$(Q)$(if $(plugin),install -m 644 $(plugin) '$(libdir)/ptl')
+	$(Q)$(if $(plugin),install -m 644 $(plugin) '$(plugindir)')
 	$(Q)install -m 644 $(format) $(shared) $(provider) $(provider_shared) $(flow) $(flow_shared) '$(libdir)'
 	$(Q)ln -sf $(soname) '$(libdir)/libptl.so'
 	$(Q)ln -sf $(provider_soname) '$(libdir)/libptl-provider.so'
 	$(Q)ln -sf $(flow_soname) '$(libdir)/libptl-flow.so'
 	$(Q)install -m 644 $(public_headers) $(provider_headers) $(flow_headers) '$(incdir)'
-	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR:$(PREFIX)/%=$${prefix}/%)' 'includedir=$${prefix}/include' '' \
 		'Name: ptl' 'Description: Reads and writes Processor Trace Log files' 'Version: $(version)' \
 		'Requires.private: libzstd libxxhash nettle' 'Libs: -L$${libdir} -lptl' \
 		'Libs.private: -pthread' 'Cflags: -I$${includedir}' >'$(libdir)/pkgconfig/ptl.pc'
-	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR:$(PREFIX)/%=$${prefix}/%)' 'includedir=$${prefix}/include' '' \
 		'Name: ptl-provider' 'Description: Typed events of a program, which PTL records' \
 		'Version: $(version)' 'Libs: -L$${libdir} -lptl-provider' 'Libs.private: -pthread' \
 		'Cflags: -I$${includedir}' >'$(libdir)/pkgconfig/ptl-provider.pc'
-	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR:$(PREFIX)/%=$${prefix}/%)' 'includedir=$${prefix}/include' '' \
 		'Name: ptl-flow' 'Description: Decodes Intel PT into what was executed' 'Version: $(version)' \
 		'Requires: ptl' 'Libs: -L$${libdir} -lptl-flow' 'Libs.private: $(flow_libs) -pthread' \
 		'Cflags: -I$${includedir}' >'$(libdir)/pkgconfig/ptl-flow.pc'
@@ -526,7 +532,8 @@ remove_empty = $(Q)if [ -d '$(1)' ]; then rmdir --ignore-fail-on-non-empty '$(1)
 uninstall:
 	$(say) REMOVE '$(DESTDIR)$(PREFIX)'
 	$(call remove,$(bindir),ptl-record ptl-relog ptl-dump)
-	$(call remove,$(libdir),ptl/ptl-qemu.so libptl.a libptl.so $(soname) pkgconfig/ptl.pc)
+	$(call remove,$(plugindir),ptl-qemu.so)
+	$(call remove,$(libdir),libptl.a libptl.so $(soname) pkgconfig/ptl.pc)
 	$(call remove,$(libdir),libptl-provider.a libptl-provider.so $(provider_soname) pkgconfig/ptl-provider.pc)
 	$(call remove,$(libdir),libptl-flow.a libptl-flow.so $(flow_soname) pkgconfig/ptl-flow.pc)
 	$(call remove,$(incdir),$(notdir $(public_headers) $(provider_headers) $(flow_headers)))
@@ -534,7 +541,7 @@ uninstall:
 	$(Q)for page in $(pages); do rm -f '$(mandir)'/man$${page##*.}/$${page##*/}.gz; done
 	$(call remove,$(bashdir),$(basename $(notdir $(bash_completions))))
 	$(call remove,$(zshdir),$(notdir $(zsh_completions)))
-	$(call remove_empty,$(libdir)/ptl)
+	$(call remove_empty,$(plugindir))
 	$(call remove_empty,$(incdir))
 	$(call remove_empty,$(docdir)/docs)
 	$(call remove_empty,$(docdir))

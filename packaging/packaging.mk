@@ -44,3 +44,31 @@ check-packaging: tests
 	@$(again) static
 	@$(places) PTL_STATIC='$(abspath $(O)/static/bin)' $(PYTHON) packaging/check-static
 	@$(PYTHON) packaging/check-reproducible '$(abspath $(O))'
+
+# ---- what the shared libraries promise ------------------------------------------------------------------
+
+.PHONY: abi
+abi: lib
+	$(Q)CC='$(CC)' packaging/abi --update $(O)/lib
+
+# ---- Debian packages ----------------------------------------------------------------------------------
+
+DEB_PACKAGES := $(BUILD_PACKAGES) debhelper dpkg-dev fakeroot git
+CHECK_DEB_PACKAGES := $(DEB_PACKAGES) lintian debootstrap
+
+# Of what is committed. Its tests are those of `make check`.
+.PHONY: deb check-deb
+deb: PACKAGES = $(DEB_PACKAGES)
+deb: deps dist
+	@rm -rf $(O)/deb; mkdir -p $(O)/deb
+	$(Q)tar -xf $(tarball) -C $(O)/deb
+	$(Q)cd $(O)/deb/ptl-$(version) && DEB_BUILD_OPTIONS="$${DEB_BUILD_OPTIONS-nocheck parallel=$$(nproc)}" \
+		dpkg-buildpackage -us -uc -b -rfakeroot >../build.log 2>&1 || { tail -n 30 ../build.log >&2; exit 1; }
+	$(Q)rm -r $(O)/deb/ptl-$(version)
+	$(say) DEB '$(O)/deb'
+
+check-deb: PACKAGES = $(CHECK_DEB_PACKAGES)
+check-deb: deps
+	@$(again) deb
+	@lintian --no-tag-display-limit --fail-on error $(O)/deb/*.changes
+	@packaging/check-deb $(O)/deb

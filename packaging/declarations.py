@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What the public headers declare, as the compiler sees it: for the check of the ABI, and for the Python module.
+"""declarations(includes, headers, cc) gives a list of C declarations, without inline functions and comments."""
+import re
+import subprocess
+
+MARKER = re.compile(r'# \d+ "([^"]*)"')
+
+
+def own_text(includes, headers, cc):
+    """The preprocessed text of the headers, without what they include of other folders."""
+    text = "".join(f"#include <{header}>\n" for header in headers)
+    command = [*cc.split(), "-E", "-x", "c", *(f"-I{folder}" for folder in includes), "-"]
+    done = subprocess.run(command, input=text, check=True, capture_output=True, text=True).stdout
+    wanted = {f"{folder}/{header}" for folder in includes for header in headers}
+    lines, own = [], False
+    for line in done.splitlines():
+        marker = MARKER.match(line)
+        if marker:
+            own = marker.group(1) in wanted
+        elif own:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def declarations(includes, headers, cc="gcc"):
+    found, start, depth = [], 0, 0
+    text = own_text(includes, headers, cc)
+    for at, character in enumerate(text):
+        depth += (character == "{") - (character == "}")
+        inline = text[start:at].lstrip().startswith("static ")
+        if depth or not (character == ";" or character == "}" and inline):
+            continue
+        if not inline:
+            found.append(" ".join(text[start:at + 1].split()))
+        start = at + 1
+    return [one for one in found if one != ";"]
