@@ -56,10 +56,10 @@ endif
 # docs/dependencies.md gives the reason for each.
 
 BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev nettle-dev libelf-dev libdw-dev \
-	libzydis-dev libipt-dev libiberty-dev
+	libzydis-dev libipt-dev libiberty-dev libncurses-dev
 RUN_PACKAGES   := qemu-user
 TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash luajit nasm jq \
-	gzip xz-utils zstd procps linux-perf lcov
+	gzip xz-utils zstd procps linux-perf lcov tmux
 CI_PACKAGES    := clang clang-format shellcheck mandoc groff-base zsh
 PACKAGES       := $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES)
 
@@ -119,7 +119,9 @@ common_libs := -lnettle
 format_libs := -lzstd -lxxhash $(common_libs)
 record_libs := -lZydis -lelf $(format_libs)
 relog_libs  := -lipt -lZydis -lelf $(format_libs)
-dump_libs   := -lipt -lZydis -ldw -lelf -liberty $(format_libs)
+# ptl-dump browse is left out where there is no ncurses; CURSES= leaves it out, CURSES=1 takes one that lies elsewhere.
+CURSES      ?= $(if $(wildcard /usr/include/curses.h),1)
+dump_libs   := -lipt -lZydis -ldw -lelf -liberty $(if $(CURSES),-lncursesw -ltinfo) $(format_libs)
 flow_libs   := -lipt -lZydis -lnettle
 plugin_libs := -lZydis $(format_libs)
 
@@ -141,7 +143,7 @@ import_src  := $(call tree,import)
 plugin_src  := $(call tree,record/qemu/plugin) $(call tree,record/qemu/shared) $(call tree,record/process)
 record_src  := $(filter-out $(mains) record/qemu/plugin/%,$(call tree,record))
 relog_src   := $(filter-out $(mains),$(call tree,relog))
-dump_src    := $(filter-out $(mains),$(call tree,dump))
+dump_src    := $(filter-out $(mains) $(if $(CURSES),,dump/command/browse.c dump/browse/%),$(call tree,dump))
 unit_src    := $(wildcard tests/unit/*/test_*.c)
 fuzz_src    := $(wildcard tests/fuzz/fuzz_*.c)
 tool_src    := $(wildcard tests/tools/*.c)
@@ -229,6 +231,7 @@ help:
 	@echo 'V=1                 shows each command'
 	@echo 'WERROR=1            warnings are errors'
 	@echo 'SAN=LIST            builds with sanitizers: address,undefined or thread (use an O of its own)'
+	@echo 'CURSES=             without ptl-dump browse, which needs ncurses'
 	@echo 'CC= CFLAGS= LDFLAGS=  compiler and flags (now $(CC), $(CFLAGS))'
 
 # Everything is made again when the compiler or its flags change.
@@ -242,6 +245,8 @@ $(call objects,$(plugin_src)): ptl_cflags += -fvisibility=hidden
 
 # Scripts of pictures are taken in by the assembler, which lists no dependencies.
 $(O)/obj/dump/export/flame_script.o: dump/export/flamegraph.js
+
+$(call objects,dump/main.c): ptl_cflags += $(if $(CURSES),-DDUMP_CURSES)
 
 $(O)/obj/%.o: %.c $(flags) | packages-present
 	$(say) CC $<
@@ -460,7 +465,7 @@ soak: deps
 
 engines := $(patsubst $(O)/tests/fuzz/%,$(O)/engines/%,$(fuzz))
 $(foreach t,$(fuzz),$(eval $(call program,$(O)/engines/$(notdir $(t)),$(O)/obj/tests/fuzz/$(notdir $(t)).o \
-	$(every_lib),-fsanitize=fuzzer $(every_ext))))
+	$(support) $(every_lib),-fsanitize=fuzzer $(every_ext))))
 fuzz-engines: $(engines) $(fuzz)
 fuzz:
 	@$(again) $(jobs) O=$(O)/fuzzing CC=clang SAN=fuzzer-no-link,address,undefined \

@@ -15,6 +15,9 @@ static const struct dump_command *const commands[] = {
 	&dump_command_report,
 	&dump_command_graph,
 	&dump_command_latency,
+#ifdef DUMP_CURSES
+	&dump_command_browse,
+#endif
 	&dump_command_annotate,
 	&dump_command_diff,
 	&dump_command_lint,

@@ -17,9 +17,15 @@
 #define NO_RECORD UINT64_MAX          /* of a frame that is not in the list */
 #define IS_BELOW ((uint64_t)1 << 62)  /* of a frame whose record is among `below` */
 
+const struct dump_call_mark dump_call_marks[DUMP_CALL_MARKS] = {
+	{DUMP_CALL_TAIL, "tail-call"},     {DUMP_CALL_SIGNAL, "signal"},         {DUMP_CALL_KERNEL, "kernel"},
+	{DUMP_CALL_OUTSIDE, "not-traced"}, {DUMP_CALL_STACK, "new-stack"},       {DUMP_CALL_INFERRED, "inferred"},
+	{DUMP_CALL_UNWOUND, "unwound"},    {DUMP_CALL_UNFINISHED, "unfinished"}, {DUMP_CALL_LOST, "lost"},
+};
+
 /* ---- the list ------------------------------------------------------------------------------------ */
 
-static void free_list(struct dump_record_list *list)
+void dump_record_list_free(struct dump_record_list *list)
 {
 	if (list->mapped) {
 		munmap(list->records, list->capacity * sizeof(*list->records));
@@ -79,6 +85,21 @@ static int grow_file(struct dump_record_list *list, size_t capacity)
 	list->records = map;
 	list->capacity = capacity;
 	return 0;
+}
+
+int dump_record_list_settle(struct dump_record_list *list)
+{
+	int status;
+
+	if (list->mapped || !list->count)
+		return 0;
+	status = common_open_temporary(&list->fd);
+	if (status < 0)
+		return status;
+	status = grow_file(list, list->count);
+	if (status < 0)
+		close(list->fd);
+	return status;
 }
 
 static int grow(struct dump_record_list *list)
@@ -344,8 +365,8 @@ static int change_stack(void *context, struct dump_call_thread *thread)
 
 static void clear(struct dump_call_tree *tree)
 {
-	free_list(&tree->list);
-	free_list(&tree->below);
+	dump_record_list_free(&tree->list);
+	dump_record_list_free(&tree->below);
 	free(tree->belows);
 	tree->belows = NULL;
 	tree->belows_count = 0;

@@ -49,6 +49,10 @@ struct dump_record_list {
  */
 void dump_record_list_pass(const struct dump_record_list *list, size_t index, size_t *passed);
 
+/* Puts a list into a file that is in memory, where nothing is added to it any more. PTL_NO_MEMORY, PTL_SYSTEM. */
+int dump_record_list_settle(struct dump_record_list *list);
+void dump_record_list_free(struct dump_record_list *list);
+
 struct dump_call_tree {
 	/* Set by the caller. */
 	uint64_t min_time;         /* calls that took less are left out, and are counted with their callers */
@@ -73,5 +77,13 @@ void dump_call_tree_free(struct dump_call_tree *tree);
 
 /* How deep a record's call is when all frames below it are known. */
 size_t dump_record_level(const struct dump_call_tree *tree, const struct dump_call_record *record);
+
+/* The words for DUMP_CALL_SHOWN. */
+struct dump_call_mark {
+	unsigned flag;
+	const char *word;
+};
+#define DUMP_CALL_MARKS 9
+extern const struct dump_call_mark dump_call_marks[DUMP_CALL_MARKS];
 
 #endif

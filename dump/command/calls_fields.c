@@ -5,12 +5,6 @@
 #include "common/text.h"
 #include "dump/command/calls_print.h"
 
-const struct dump_calls_mark dump_calls_marks[DUMP_CALLS_MARKS] = {
-	{DUMP_CALL_TAIL, "tail-call"},     {DUMP_CALL_SIGNAL, "signal"},         {DUMP_CALL_KERNEL, "kernel"},
-	{DUMP_CALL_OUTSIDE, "not-traced"}, {DUMP_CALL_STACK, "new-stack"},       {DUMP_CALL_INFERRED, "inferred"},
-	{DUMP_CALL_UNWOUND, "unwound"},    {DUMP_CALL_UNFINISHED, "unfinished"}, {DUMP_CALL_LOST, "lost"},
-};
-
 enum field {
 	FUNCTION,
 	IMAGE,
@@ -73,11 +67,11 @@ static void give_text(const char *text, struct query_value *value)
 static const char *marks_of(struct dump_calls_row *row)
 {
 	row->text.size = 0;
-	for (size_t i = 0; i < DUMP_CALLS_MARKS; i++) {
-		if (!(row->record->flags & dump_calls_marks[i].flag))
+	for (size_t i = 0; i < DUMP_CALL_MARKS; i++) {
+		if (!(row->record->flags & dump_call_marks[i].flag))
 			continue;
 		common_text_add(&row->text, row->text.size ? "," : "");
-		common_text_add(&row->text, dump_calls_marks[i].word);
+		common_text_add(&row->text, dump_call_marks[i].word);
 	}
 	return common_text_string(&row->text);
 }

@@ -173,12 +173,12 @@ static void add_marks(const struct dump_session *session, unsigned flags, struct
 {
 	bool any = false;
 
-	for (size_t i = 0; i < DUMP_CALLS_MARKS; i++) {
-		if (!(flags & dump_calls_marks[i].flag))
+	for (size_t i = 0; i < DUMP_CALL_MARKS; i++) {
+		if (!(flags & dump_call_marks[i].flag))
 			continue;
 		common_text_add(text, any ? ", " : dump_dim(session));
 		common_text_add(text, any ? "" : "  [");
-		common_text_add(text, dump_calls_marks[i].word);
+		common_text_add(text, dump_call_marks[i].word);
 		any = true;
 	}
 	if (any) {
@@ -298,9 +298,9 @@ static void json_call(struct pass *pass, const struct dump_call_record *record, 
 	if (record->stack)
 		common_json_u64(json, "stack", record->stack);
 	common_json_array(json, "marks");
-	for (size_t i = 0; i < DUMP_CALLS_MARKS; i++)
-		if (record->flags & dump_calls_marks[i].flag)
-			common_json_string(json, NULL, dump_calls_marks[i].word);
+	for (size_t i = 0; i < DUMP_CALL_MARKS; i++)
+		if (record->flags & dump_call_marks[i].flag)
+			common_json_string(json, NULL, dump_call_marks[i].word);
 	common_json_array_end(json);
 	common_json_object_end(json);
 	common_json_line(json);

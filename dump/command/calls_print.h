@@ -40,13 +40,6 @@ struct dump_calls_row {
 /* context is a struct dump_calls_row. */
 void dump_calls_field(void *context, unsigned field, struct query_value *value);
 
-/* What was inferred, and so on; its flag is one of DUMP_CALL_*. */
-struct dump_calls_mark {
-	unsigned flag;
-	const char *word;
-};
-#define DUMP_CALLS_MARKS 9
-extern const struct dump_calls_mark dump_calls_marks[DUMP_CALLS_MARKS];
 /* The program that a thread ran; "" where it is not known. */
 const char *dump_calls_program(const struct dump_call_session *calls, const struct dump_call_thread *thread);
 

@@ -21,6 +21,7 @@ extern const struct dump_command dump_command_calls;
 extern const struct dump_command dump_command_report;
 extern const struct dump_command dump_command_graph;
 extern const struct dump_command dump_command_latency;
+extern const struct dump_command dump_command_browse; /* where there is ncurses */
 extern const struct dump_command dump_command_flamegraph;
 extern const struct dump_command dump_command_speedscope;
 

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The calls of the selection as a tree, and the slowest call of a function in it. */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/text.h"
+#include "common/vector.h"
+#include "dump/analysis/call_latency.h"
+#include "dump/browse/browser.h"
+
+#define DURATION_WIDTH 11
+#define LEVELS_MAX 60 /* deeper ones are told by their number */
+
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+static bool first(struct dump_browser *browser, uint64_t *row)
+{
+	return dump_browse_calls_first(&browser->calls, row);
+}
+
+static bool next(struct dump_browser *browser, uint64_t *row)
+{
+	return dump_browse_calls_next(&browser->calls, row);
+}
+
+static bool previous(struct dump_browser *browser, uint64_t *row)
+{
+	return dump_browse_calls_previous(&browser->calls, row);
+}
+
+static void columns(struct dump_browser *browser, struct ptl_bytes *text)
+{
+	(void)browser;
+	common_text_add(text, "       time ms    duration        self    instructions  calls  function");
+}
+
+static void add_thread(struct dump_browser *browser, const struct dump_browse_thread *thread, struct ptl_bytes *text)
+{
+	if (thread->cpu != PTL_NO_CPU && thread->tid == PTL_NO_ID)
+		common_text_format(text, "cpu %u  ", thread->cpu);
+	if (thread->pid == PTL_NO_ID)
+		return;
+	common_text_safe(text, thread->program ? common_base_name(thread->program->path)
+			       : thread->process != FLOW_NONE
+				       ? flow_timeline_process(browser->calls_session.timeline, thread->process)->name
+				       : "process");
+	common_text_format(text, " (%u)", thread->pid);
+	if (thread->tid != PTL_NO_ID)
+		common_text_format(text, "  thread %u", thread->tid);
+}
+
+static void add_duration(struct ptl_bytes *text, const struct dump_call_record *record, uint64_t value)
+{
+	struct ptl_bytes words = {0};
+
+	if (record->start)
+		common_text_duration(&words, value);
+	else
+		common_text_add(&words, "-");
+	common_text_pad(text, text->size, words.size < DURATION_WIDTH ? DURATION_WIDTH - words.size : 0);
+	common_text_add(text, common_text_string(&words));
+	common_text_add(text, " ");
+	common_bytes_free(&words);
+}
+
+static void add_marks(const struct dump_call_record *record, struct ptl_bytes *text)
+{
+	const char *before = "  [";
+
+	for (size_t i = 0; i < DUMP_CALL_MARKS; i++) {
+		if (!(record->flags & dump_call_marks[i].flag))
+			continue;
+		common_text_add(text, before);
+		common_text_add(text, dump_call_marks[i].word);
+		before = ", ";
+	}
+	if (*before == ',')
+		common_text_add(text, "]");
+}
+
+static void add_call(struct dump_browser *browser, const struct dump_browse_place *place, struct ptl_bytes *text)
+{
+	const struct dump_call_record *record = place->record;
+	const struct dump_function *function = dump_function(browser->calls_session.functions, record->function);
+
+	add_duration(text, record, record->wall);
+	add_duration(text, record, record->self_time);
+	common_text_decimal_right(text, record->instructions, 15);
+	common_text_decimal_right(text, record->children, 7);
+	common_text_pad(text, text->size, 2 * (place->level < LEVELS_MAX ? place->level : LEVELS_MAX));
+	if (place->level > LEVELS_MAX)
+		common_text_format(text, "[%zu] ", place->level);
+	common_text_add(text, !place->has_children ? "  " : place->open ? "- " : "+ ");
+	dump_function_text(function, text);
+	common_text_add(text, "  (");
+	common_text_safe(text, function->image);
+	common_text_add(text, ")");
+	if (record->repeats > 1)
+		common_text_format(text, "  x %llu", (unsigned long long)record->repeats);
+	add_marks(record, text);
+}
+
+static void show_row(struct dump_browser *browser, uint64_t row, struct ptl_bytes *text, enum dump_browse_style *style)
+{
+	struct dump_browse_place place;
+
+	dump_browse_calls_place(&browser->calls, row, &place);
+	if (!place.record) {
+		*style = DUMP_BROWSE_BOLD;
+		common_text_add(text, place.open ? "- " : "+ ");
+		add_thread(browser, place.thread, text);
+		return;
+	}
+	common_text_time(text, place.record->start, ptl_trace_machine(browser->session->trace)->start_time);
+	common_text_add(text, " ");
+	if (place.record->kind == DUMP_RECORD_CALL) {
+		add_call(browser, &place, text);
+	} else {
+		*style = DUMP_BROWSE_DIM;
+		common_text_format(text, " -- goes on on stack %u", place.record->stack);
+	}
+}
+
+static uint32_t function_of(struct dump_browser *browser, uint64_t row)
+{
+	struct dump_browse_place place;
+
+	dump_browse_calls_place(&browser->calls, row, &place);
+	return place.record && place.record->kind == DUMP_RECORD_CALL ? place.record->function : DUMP_NO_FUNCTION;
+}
+
+/* ---- search -------------------------------------------------------------------------------------- */
+
+/* Functions are asked for once each. */
+struct found {
+	struct dump_browser *browser;
+	uint8_t *known; /* by function: 1 no, 2 yes */
+	size_t count;
+};
+
+static bool is_found(void *context, const struct dump_call_record *record)
+{
+	struct found *found = context;
+	const size_t at = record->function == DUMP_NO_FUNCTION ? 0 : (size_t)record->function + 1;
+
+	if (at >= found->count)
+		return false;
+	if (!found->known[at])
+		found->known[at] = dump_browse_finds(found->browser, record->function) ? 2 : 1;
+	return found->known[at] == 2;
+}
+
+static bool search(struct dump_browser *browser, bool back, uint64_t *row)
+{
+	struct found found = {.browser = browser, .count = dump_functions_count(browser->calls_session.functions) + 1};
+	bool is;
+
+	found.known = calloc(found.count, sizeof(*found.known));
+	is = found.known && dump_browse_calls_search(&browser->calls, row, back, is_found, &found);
+	free(found.known);
+	return is;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------- */
+
+struct taking {
+	struct dump_browser *browser;
+	struct dump_call_tree tree;
+};
+
+static int take_thread(void *context, const struct dump_call_tree *tree, const struct dump_call_thread *thread)
+{
+	struct taking *taking = context;
+
+	if (!tree->list.count && !tree->below.count)
+		return 0;
+	return dump_browse_calls_take(&taking->browser->calls, &taking->tree, thread);
+}
+
+static int read_calls(struct dump_browser *browser)
+{
+	struct taking taking = {.browser = browser, .tree = {.show = take_thread, .context = &taking}};
+	struct dump_call_observer observer = dump_call_tree_observer;
+	int status;
+
+	dump_browse_calls_free(&browser->calls);
+	browser->has_calls = false;
+	observer.context = &taking.tree;
+	status = dump_browse_decode(browser, &observer);
+	dump_call_tree_free(&taking.tree);
+	if (status < 0)
+		return status;
+	browser->has_calls = true;
+	browser->calls_of = browser->selection;
+	browser->positions[DUMP_BROWSE_CALLS] = (struct dump_browse_position){0, 0};
+	if (browser->calls.count == 1)
+		dump_browse_calls_open(&browser->calls, 0);
+	return 0;
+}
+
+int dump_browse_open_calls(struct dump_browser *browser)
+{
+	int status = 0;
+
+	if (browser->view == DUMP_BROWSE_THREADS && browser->choice_count)
+		browser->selection = browser->choices[browser->positions[DUMP_BROWSE_THREADS].cursor];
+	if (!browser->has_calls || !dump_browse_is_selected(browser, &browser->calls_of))
+		status = read_calls(browser);
+	if (status < 0)
+		return status;
+	dump_browse_turn_to(browser, DUMP_BROWSE_CALLS);
+	if (!browser->calls.count)
+		dump_browse_say(browser, " no code was executed here");
+	return 0;
+}
+
+/* ---- the slowest call ---------------------------------------------------------------------------- */
+
+/* A record that is the call, or stands for several that are alike, the call among them. */
+struct wanted {
+	const struct dump_latency_call *call;
+	uint32_t function;
+	bool timed, alike;
+};
+
+static bool is_call(void *context, const struct dump_call_record *record)
+{
+	const struct wanted *wanted = context;
+	const struct dump_latency_call *call = wanted->call;
+
+	if (record->function != wanted->function || (record->repeats > 1) != wanted->alike)
+		return false;
+	if (!wanted->alike)
+		return wanted->timed ? record->start == call->start && record->wall == call->wall
+				     : record->instructions == call->instructions;
+	return wanted->timed ? record->start <= call->start && call->start <= record->start + record->wall
+			     : record->instructions >= call->instructions;
+}
+
+/* From its thread's row on; one call that fits is as good as another. */
+static bool find_call(struct dump_browser *browser, struct wanted *wanted, uint64_t *row)
+{
+	for (unsigned alike = 0; alike < 2; alike++) {
+		wanted->alike = alike;
+		*row = 0;
+		while (dump_browse_calls_search(&browser->calls, row, false, is_call, wanted)) {
+			struct dump_browse_place place;
+
+			dump_browse_calls_place(&browser->calls, *row, &place);
+			if (place.thread->pid == wanted->call->pid && place.thread->tid == wanted->call->tid)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Measures the calls of one function. */
+static int measure(struct dump_browser *browser, uint32_t function, bool timed, struct dump_latency *latency)
+{
+	struct dump_call_observer observer = dump_latency_observer;
+	int status;
+
+	/* No name is empty: the one that is meant is the one that is known. */
+	latency->matches = (struct dump_matches){.calls = &browser->calls_session, .pattern = ""};
+	latency->by_instructions = !timed;
+	latency->slowest_max = 1;
+	status = COMMON_VECTOR_RESERVE(latency->matches.known, latency->matches.capacity,
+				       dump_functions_count(browser->calls_session.functions) + 2, "functions");
+	if (status < 0)
+		return status;
+	for (size_t i = 0; i < latency->matches.capacity; i++)
+		latency->matches.known[i] = 1;
+	latency->matches.known[function == DUMP_NO_FUNCTION ? 0 : (size_t)function + 1] = 2;
+	observer.context = latency;
+	status = dump_browse_decode(browser, &observer);
+	dump_latency_finish(latency);
+	return status;
+}
+
+int dump_browse_go_to_slowest(struct dump_browser *browser, uint32_t function)
+{
+	struct dump_latency latency = {0};
+	struct wanted wanted = {.function = function, .timed = browser->report.timed};
+	int status = dump_browse_open_calls(browser);
+	uint64_t row;
+
+	if (status == 0)
+		status = measure(browser, function, wanted.timed, &latency);
+	if (status == 0 && !latency.slowest_count && wanted.timed) {
+		dump_latency_free(&latency);
+		latency = (struct dump_latency){0};
+		wanted.timed = false;
+		status = measure(browser, function, false, &latency);
+	}
+	if (status == 0 && latency.slowest_count) {
+		wanted.call = &latency.slowest[0];
+		if (find_call(browser, &wanted, &row)) {
+			browser->positions[DUMP_BROWSE_CALLS].cursor = row;
+			browser->message.size = 0;
+			common_text_add(&browser->message,
+					wanted.alike ? " it is one of these: " : " the slowest call: ");
+			if (wanted.timed)
+				common_text_duration(&browser->message, wanted.call->wall);
+			else
+				common_text_count(&browser->message, wanted.call->instructions);
+			common_text_add(&browser->message, wanted.timed ? "" : " instructions");
+		} else {
+			dump_browse_say(browser, " the slowest call is in one of several that are shown as one line");
+		}
+	} else if (status == 0) {
+		dump_browse_say(browser, " no call of it ended: there is no slowest one");
+	}
+	dump_latency_free(&latency);
+	return status;
+}
+
+/* ---- keys ---------------------------------------------------------------------------------------- */
+
+static int key(struct dump_browser *browser, int key)
+{
+	struct dump_browse_position *position = &browser->positions[DUMP_BROWSE_CALLS];
+	struct dump_browse_place place;
+
+	if (!browser->calls.count)
+		return 0;
+	dump_browse_calls_place(&browser->calls, position->cursor, &place);
+	switch (key) {
+	case DUMP_BROWSE_ENTER:
+		if (place.open)
+			dump_browse_calls_close(&browser->calls, position->cursor);
+		else
+			dump_browse_calls_open(&browser->calls, position->cursor);
+		break;
+	case DUMP_BROWSE_RIGHT:
+		dump_browse_calls_open(&browser->calls, position->cursor);
+		break;
+	case DUMP_BROWSE_LEFT:
+		if (place.open && place.has_children && (!place.record || place.level))
+			dump_browse_calls_close(&browser->calls, position->cursor);
+		else
+			(void)dump_browse_calls_parent(&browser->calls, &position->cursor);
+		break;
+	case 'h':
+		if (!dump_browse_calls_costliest(&browser->calls, &position->cursor))
+			dump_browse_say(browser, " it made no calls");
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+const struct dump_browse_view dump_browse_calls_view = {
+	.name = "calls",
+	.keys = "arrows open and close   h costliest   r report   t threads",
+	.first = first,
+	.next = next,
+	.previous = previous,
+	.columns = columns,
+	.row = show_row,
+	.function = function_of,
+	.search = search,
+	.key = key,
+};
