@@ -84,6 +84,7 @@ unsigned dump_fold_flags(const struct dump_fold *fold)
 		{DUMP_FUNCTION_STUB, DUMP_CALL_STUB},       {DUMP_FUNCTION_TWICE, DUMP_CALL_TWICE},
 		{DUMP_FUNCTION_SWITCH, DUMP_CALL_SWITCH},   {DUMP_FUNCTION_THUNK, DUMP_CALL_THUNK},
 		{DUMP_FUNCTION_UNWINDS, DUMP_CALL_UNWINDS}, {DUMP_FUNCTION_FINDER, DUMP_CALL_FINDER},
+		{DUMP_FUNCTION_PARKS, DUMP_CALL_PARKS},
 	};
 	const unsigned function_flags = fold->transfer->function_flags;
 	unsigned flags = 0;
@@ -320,13 +321,23 @@ size_t dump_fold_find_unwound(const struct dump_stack *stack, uint32_t function)
 
 /* ---- several stacks ------------------------------------------------------------------------------ */
 
-/* Where a stack goes on that is left now: behind the call that switches. */
+/*
+ * Where a stack goes on that is left now: behind the call that switches or, where that is another's stack by now, behind the one
+ * that has put this to wait.
+ */
 static size_t switching_frame(const struct dump_stack *stack)
 {
-	for (size_t i = stack->count; i-- > 0 && stack->count - i <= BUDGET_LEAST;)
-		if (stack->frames[i].flags & DUMP_CALL_SWITCH)
+	size_t switching = stack->count - 1;
+	bool found = false;
+
+	for (size_t i = stack->count; i-- > 0 && stack->count - i <= BUDGET_LEAST;) {
+		if (stack->frames[i].flags & DUMP_CALL_PARKS)
 			return i;
-	return stack->count - 1;
+		if (!found && stack->frames[i].flags & DUMP_CALL_SWITCH)
+			switching = i;
+		found |= switching == i;
+	}
+	return switching;
 }
 
 /* The thread's stack waits until something returns to it. */

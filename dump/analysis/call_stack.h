@@ -24,6 +24,7 @@
 #define DUMP_CALL_UNWINDS 0x2000u
 #define DUMP_CALL_FINDER 0x4000u
 #define DUMP_CALL_MIDWAY 0x8000u /* where it was called no symbol begins */
+#define DUMP_CALL_PARKS 0x10000u
 /* What is reported about a call; the rest is for those who follow the flow. */
 #define DUMP_CALL_SHOWN 0x1ffu
 

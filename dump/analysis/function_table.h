@@ -20,6 +20,7 @@
 #define DUMP_FUNCTION_THUNK 0x10u    /* returns to what it was to jump to: against speculation */
 #define DUMP_FUNCTION_UNWINDS 0x20u  /* goes on in the handler of an exception */
 #define DUMP_FUNCTION_FINDER 0x40u   /* what unwinding calls for each frame */
+#define DUMP_FUNCTION_PARKS 0x80u    /* its stack waits, while what it calls looks for another one to go on on */
 
 struct dump_function {
 	const char *name;  /* as people want it; not made safe for a terminal; "" where nameless */

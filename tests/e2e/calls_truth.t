@@ -4,8 +4,9 @@
 import collections
 import json
 import os
+import shutil
 
-from scratch_test import BIN, DUMP, check, path, plan, run
+from scratch_test import BIN, DUMP, check, path, plan, run, skip
 
 PROGRAMS = os.environ["PTL_PROGRAMS"]
 
@@ -80,4 +81,40 @@ for options in ([], ["--timing=tsc", "--psb-period=256"], ["--timing=none"], ["-
                 (line.get("function"), line.get("depth")) for line in map(json.loads, text.splitlines())])
     record("exceptions.ptl", os.path.join(PROGRAMS, "call_exceptions"), "exceptions.log", options=options)
     compare(f"call_exceptions {options}", "exceptions.log", calls("--no-fold", "exceptions.ptl"))
+
+# ---- goroutines --------------------------------------------------------------------------------------------
+
+
+def go_calls(text, names):
+    """(goroutine, depth, function) of those functions: a goroutine is a stack, by the order in which its first call was."""
+    found, stacks, paths = [], {}, collections.defaultdict(list)
+    for line in map(json.loads, text.splitlines()):
+        if line["type"] != "call":
+            continue
+        stack = line["tid"], line.get("stack", 0)
+        above = paths[stack]
+        del above[line["depth"]:]
+        above.extend([False] * (line["depth"] - len(above)))
+        if line["function"] in names:
+            found.append((stacks.setdefault(stack, len(stacks) + 1), sum(above), line["function"]))
+        above.append(line["function"] in names)
+    return found
+
+
+if shutil.which("go"):
+    source = os.path.join(os.environ["PTL_TESTDATA"], "go", "goroutines.go")
+    done = run("go", "build", "-o", "goroutines", source, env={
+        **os.environ, "GOCACHE": path("gocache"), "GO111MODULE": "off", "GOTOOLCHAIN": "local", "GOFLAGS": ""})
+    os.environ.update(GOMAXPROCS="1", GOGC="off", GODEBUG="asyncpreemptoff=1")
+    if done.returncode:
+        raise SystemExit(f"Bail out! {done.stderr}")
+    record("go.ptl", "./goroutines", "go.log")
+    with open(path("go.log")) as file:
+        truth = [(int(line.split()[0]), int(line.split()[1]), line.split()[2]) for line in file]
+    got = go_calls(calls("--no-fold", "go.ptl"), {call[2] for call in truth})
+    at = next((i for i, pair in enumerate(zip(truth, got)) if pair[0] != pair[1]), min(len(truth), len(got)))
+    check(f"goroutines: calls are those that the program logs, {len(truth)} of them", truth == got, len(truth), len(got), at,
+          "logged", *truth[max(at - 3, 0):at + 4], "shown", *got[max(at - 3, 0):at + 4])
+else:
+    skip("goroutines", "there is no go")
 plan()
