@@ -237,21 +237,72 @@ static bool is_call(void *context, const struct dump_call_record *record)
 			     : record->instructions >= call->instructions;
 }
 
-/* From its thread's row on; one call that fits is as good as another. */
+static bool is_in_thread(const struct dump_browser *browser, uint64_t row, const struct dump_latency_call *call)
+{
+	struct dump_browse_place place;
+
+	dump_browse_calls_place(&browser->calls, row, &place);
+	return place.thread->pid == call->pid && place.thread->tid == call->tid;
+}
+
+/* One call that fits is as good as another. */
 static bool find_call(struct dump_browser *browser, struct wanted *wanted, uint64_t *row)
 {
 	for (unsigned alike = 0; alike < 2; alike++) {
 		wanted->alike = alike;
 		*row = 0;
-		while (dump_browse_calls_search(&browser->calls, row, false, is_call, wanted)) {
-			struct dump_browse_place place;
-
-			dump_browse_calls_place(&browser->calls, *row, &place);
-			if (place.thread->pid == wanted->call->pid && place.thread->tid == wanted->call->tid)
+		while (dump_browse_calls_search(&browser->calls, row, false, is_call, wanted))
+			if (is_in_thread(browser, *row, wanted->call))
 				return true;
-		}
 	}
 	return false;
+}
+
+/* Calls that are one line, while which the call was: it is in one of those that are not shown. */
+static bool is_around(void *context, const struct dump_call_record *record)
+{
+	const struct wanted *wanted = context;
+
+	return record->repeats > 1 && record->start && record->start <= wanted->call->start &&
+	       wanted->call->start <= record->start + record->wall;
+}
+
+/* The innermost of them, which is the last. */
+static bool find_around(struct dump_browser *browser, struct wanted *wanted, uint64_t *row)
+{
+	uint64_t next = 0;
+	bool found = false;
+
+	while (wanted->timed && dump_browse_calls_search(&browser->calls, &next, false, is_around, wanted))
+		if (is_in_thread(browser, next, wanted->call)) {
+			*row = next;
+			found = true;
+		}
+	return found;
+}
+
+/* Goes there, and says what it is. */
+static void show_call(struct dump_browser *browser, struct wanted *wanted)
+{
+	struct ptl_bytes *text = &browser->message;
+	const char *what = " the slowest call: ";
+	uint64_t row = 0;
+
+	if (find_call(browser, wanted, &row))
+		what = wanted->alike ? " the slowest call is one of these: " : what;
+	else if (find_around(browser, wanted, &row))
+		what = " the slowest call is in one of these: ";
+	else
+		what = " the slowest call is in one of several that are shown as one line: ";
+	if (row)
+		browser->positions[DUMP_BROWSE_CALLS].cursor = row;
+	text->size = 0;
+	common_text_add(text, what);
+	if (wanted->timed)
+		common_text_duration(text, wanted->call->wall);
+	else
+		common_text_count(text, wanted->call->instructions);
+	common_text_add(text, wanted->timed ? "" : " instructions");
 }
 
 /* Measures the calls of one function. */
@@ -282,7 +333,6 @@ int dump_browse_go_to_slowest(struct dump_browser *browser, uint32_t function)
 	struct dump_latency latency = {0};
 	struct wanted wanted = {.function = function, .timed = browser->report.timed};
 	int status = dump_browse_open_calls(browser);
-	uint64_t row;
 
 	if (status == 0)
 		status = measure(browser, function, wanted.timed, &latency);
@@ -294,19 +344,7 @@ int dump_browse_go_to_slowest(struct dump_browser *browser, uint32_t function)
 	}
 	if (status == 0 && latency.slowest_count) {
 		wanted.call = &latency.slowest[0];
-		if (find_call(browser, &wanted, &row)) {
-			browser->positions[DUMP_BROWSE_CALLS].cursor = row;
-			browser->message.size = 0;
-			common_text_add(&browser->message,
-					wanted.alike ? " it is one of these: " : " the slowest call: ");
-			if (wanted.timed)
-				common_text_duration(&browser->message, wanted.call->wall);
-			else
-				common_text_count(&browser->message, wanted.call->instructions);
-			common_text_add(&browser->message, wanted.timed ? "" : " instructions");
-		} else {
-			dump_browse_say(browser, " the slowest call is in one of several that are shown as one line");
-		}
+		show_call(browser, &wanted);
 	} else if (status == 0) {
 		dump_browse_say(browser, " no call of it ended: there is no slowest one");
 	}

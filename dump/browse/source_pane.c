@@ -75,7 +75,8 @@ void dump_browse_draw_source(struct dump_browser *browser, uint32_t function, in
 
 	browser->text.size = 0;
 	common_text_add(&browser->text, "--- ");
-	dump_function_text(data, &browser->text);
+	if (function != DUMP_NO_FUNCTION)
+		dump_function_text(data, &browser->text);
 	if (found) {
 		common_text_add(&browser->text, "   ");
 		common_text_safe(&browser->text, file);

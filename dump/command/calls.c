@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/message.h"
 #include "common/text.h"
 #include "dump/command/calls_print.h"
 #include "dump/command/commands.h"
@@ -138,6 +139,8 @@ static int show_calls(struct dump_call_session *calls, const struct calls_option
 		status = dump_call_session_run(calls, &observer);
 	if (status == 0 && dump_functions_count(calls->functions))
 		status = check_names(calls, options);
+	if (status == 0 && dump_functions_count(calls->functions) && !run.print.shown)
+		common_message_note("no call is what was asked for");
 	dump_call_tree_free(&tree);
 	dump_calls_print_free(&run.print);
 	dump_flow_events_close(run.events);

@@ -352,6 +352,7 @@ static void put_call(struct pass *pass, const struct dump_call_record *record, c
 	if (pass->print->max_depth && shown >= pass->print->max_depth)
 		return;
 	heading(pass);
+	pass->print->shown = true;
 	if (pass->print->calls->session->options->json)
 		json_call(pass, record, shown);
 	else

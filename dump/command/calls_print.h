@@ -24,7 +24,8 @@ struct dump_calls_print {
 	struct dump_shown_level *levels;
 	size_t level_count;
 	struct ptl_bytes text;
-	bool any; /* a heading was written */
+	bool any;   /* a heading was written */
+	bool shown; /* a call was */
 };
 
 /* What --where may ask of a call. */

@@ -127,7 +127,9 @@ static int show_flow(struct dump_session *session, struct dump_flow_print *print
 	common_progress_end();
 	if (status == 0)
 		report_sources(print->sources);
-	if (status == 0 && !run.shown)
+	if (status == 0 && !run.shown && where->expr)
+		common_message_note("no block is what --where asks for");
+	else if (status == 0 && !run.shown)
 		dump_session_note_no_flow(session);
 	if (print->symbols && flow_symbols_unreadable(print->symbols))
 		common_message_warning("%zu symbol tables could not be read: names are missing",

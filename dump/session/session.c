@@ -270,9 +270,9 @@ void dump_session_note_nothing(const struct dump_session *session, const char *w
 		common_message_note("%s has no %s", session->path, what);
 		return;
 	}
-	common_message_note("%s has %s, but none%s%s", session->path, what,
-			    is_narrowed(filter) ? " of what was asked for" : "",
-			    by_time ? " in the span of --time" : "");
+	common_message_note(
+		"%s has %s, but none%s%s%s", session->path, what, is_narrowed(filter) ? " of what was asked for" : "",
+		by_time ? " in the span of --time" : "", is_narrowed(filter) || by_time ? "" : " that could be shown");
 	if (by_time && machine->end_time > machine->start_time && filter->first_time > machine->end_time)
 		common_message_hint("a span within 0s..%.9fs", (double)(machine->end_time - machine->start_time) / 1e9);
 }

@@ -220,6 +220,10 @@ for expression, said in {
 wrong = run(DUMP, "calls", "--where", "instructions / calls > 1000", "calls.ptl")
 check("what cannot be computed is left out, and reported", wrong.returncode == 0 and "divide" in wrong.stderr and
       "fibonacci" in wrong.stdout, wrong.stderr)
+for command in "calls", "flow":
+    nothing = run(DUMP, command, "--where", "instructions > 1000000000", "calls.ptl")
+    check(f"{command} says that nothing is as --where asks", nothing.returncode == 0 and not nothing.stdout and
+          "asked for" in nothing.stderr or "--where asks for" in nothing.stderr, nothing)
 blocks = [line for line in objects("flow", "--json", "calls.ptl") if line["type"] == "block"]
 for expression, wanted in {
         "function == fibonacci and branch == call": lambda line: line.get("symbol") == "fibonacci" and line.get(
