@@ -26,6 +26,7 @@ static const struct dump_command *const commands[] = {
 	&dump_command_coverage,
 	&dump_command_flamegraph,
 	&dump_command_speedscope,
+	&dump_command_timeline,
 	NULL,
 };
 

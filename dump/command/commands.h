@@ -24,5 +24,6 @@ extern const struct dump_command dump_command_latency;
 extern const struct dump_command dump_command_browse; /* where there is ncurses */
 extern const struct dump_command dump_command_flamegraph;
 extern const struct dump_command dump_command_speedscope;
+extern const struct dump_command dump_command_timeline;
 
 #endif

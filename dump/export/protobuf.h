@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages of protocol buffers: https://protobuf.dev/programming-guides/encoding. A message within one is made beside it first. */
+#ifndef DUMP_EXPORT_PROTOBUF_H
+#define DUMP_EXPORT_PROTOBUF_H
+
+#include <string.h>
+
+#include "common/bytes.h"
+
+enum { DUMP_PROTO_VARINT = 0, DUMP_PROTO_FIXED64 = 1, DUMP_PROTO_BYTES = 2 };
+
+static inline void dump_proto_u64(struct ptl_bytes *message, uint32_t field, uint64_t value)
+{
+	common_write_varint(message, (uint64_t)field << 3 | DUMP_PROTO_VARINT);
+	common_write_varint(message, value);
+}
+
+/* Negative ones take ten bytes. */
+static inline void dump_proto_i64(struct ptl_bytes *message, uint32_t field, int64_t value)
+{
+	dump_proto_u64(message, field, (uint64_t)value);
+}
+
+static inline void dump_proto_fixed64(struct ptl_bytes *message, uint32_t field, uint64_t value)
+{
+	common_write_varint(message, (uint64_t)field << 3 | DUMP_PROTO_FIXED64);
+	common_write_le(message, value, 8);
+}
+
+static inline void dump_proto_bytes(struct ptl_bytes *message, uint32_t field, const void *data, size_t size)
+{
+	common_write_varint(message, (uint64_t)field << 3 | DUMP_PROTO_BYTES);
+	common_write_varint(message, size);
+	common_write_bytes(message, data, size);
+}
+
+/* Has to be UTF-8. */
+static inline void dump_proto_string(struct ptl_bytes *message, uint32_t field, const char *words)
+{
+	dump_proto_bytes(message, field, words, strlen(words));
+}
+
+/* Takes the message out of `inner`. */
+static inline void dump_proto_message(struct ptl_bytes *message, uint32_t field, struct ptl_bytes *inner)
+{
+	dump_proto_bytes(message, field, inner->data, inner->size);
+	message->failed |= inner->failed;
+	inner->size = 0;
+}
+
+#endif
