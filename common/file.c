@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -296,6 +297,16 @@ void common_output_abandon(struct common_output_file *output)
 	if (output->temporary)
 		(void)unlink(output->temporary);
 	release(output);
+}
+
+bool common_file_has_writer(int fd)
+{
+	/* A lease for reading is only given while nobody has; of one that is broken, a signal that is ignored tells. */
+	if (fcntl(fd, F_SETSIG, SIGURG) == 0 && fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {
+		fcntl(fd, F_SETLEASE, F_UNLCK);
+		return false;
+	}
+	return true;
 }
 
 int common_open_temporary(int *fd)

@@ -46,6 +46,12 @@ int common_open_regular(const char *path, struct stat *info);
 /* The whole of a file or pipe in fresh memory (caller frees); past limit bytes: PTL_NO_MEMORY. */
 int common_read_file(const char *path, size_t limit, uint8_t **data, size_t *size);
 
+/*
+ * Whether a process has the file, which is open for reading alone, open for writing; true where the system does not say. Who
+ * opens it at that very moment waits no longer than this takes.
+ */
+bool common_file_has_writer(int fd);
+
 /* An open file that has no name, in $TMPDIR (/tmp). PTL_SYSTEM. */
 int common_open_temporary(int *fd);
 /* Writes all of it there. PTL_SYSTEM. */

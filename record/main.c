@@ -33,9 +33,9 @@ static int take_output(void *target, const char *argument)
 
 	if (!*argument)
 		return common_fail(PTL_MISUSE, "a file name is missing");
-	if (!strcmp(argument, "-"))
-		return common_fail(PTL_MISUSE, "standard output is the command's; write to a pipe with /dev/fd/N: "
-					       "ptl-record -o /dev/fd/3 -- COMMAND 3>&1 >/dev/null | ptl-dump stats -");
+	if (!strcmp(argument, "-") && isatty(STDOUT_FILENO))
+		return common_fail(PTL_MISUSE, "standard output is a terminal; a trace goes to a file or a pipe: "
+					       "ptl-record -o - -- COMMAND | ptl-dump events --follow -");
 	settings->output = argument;
 	return 0;
 }
@@ -51,14 +51,18 @@ static int take_provider(void *target, const char *argument)
 
 static const struct common_option options[] = {
 	{"", 0, NULL, "Output"},
-	{"output", 'o', "FILE", "the trace (COMMAND.ptl in the working directory)", .take = take_output},
+	{"output", 'o', "FILE",
+	 "the trace (COMMAND.ptl in the working directory); -: standard output, and that of COMMAND becomes its "
+	 "standard "
+	 "error",
+	 .take = take_output},
 	{"force", 'f', NULL, "replace FILE if it exists", COMMON_FLAG(struct record_settings, force)},
 	{"embed", 0, "WHAT",
 	 "put into the trace what decoding needs: no code, the code that was mapped, also names of "
 	 "functions (the default where there are packets), also debug information",
 	 COMMON_CHOICE(struct record_settings, embed, embed_words), COMMON_GIVEN(struct record_settings, embed_given)},
 	{"compress", 0, "LEVEL", "zstd level, 1 to 19 (1)", COMMON_NUMBER(struct record_settings, level, 1, LEVEL_MAX)},
-	{"flush-interval", 0, "TIME", "write at least this often (1s)",
+	{"flush-interval", 0, "TIME", "write at least this often (400ms)",
 	 COMMON_DURATION(struct record_settings, flush_interval, 0)},
 	{"", 0, NULL, "Packets"},
 	{"timing", 0, "MODE", "which packets of time there are; mtc is the default",
@@ -130,7 +134,7 @@ static const struct common_command_line command_line = {
 		    "  ptl-record --clock=virtual --embed=debug ./a.out\n"
 		    "  ptl-record --source=none -p 'MyCompany-Server:info' -- ./server\n"
 		    "  ptl-record -o all.ptl -p '*' --attach-providers --duration=10s\n"
-		    "  ptl-record -o /dev/fd/3 -- COMMAND 3>&1 >/dev/null | ptl-dump stats -\n",
+		    "  ptl-record -o - --source=none -- COMMAND | ptl-dump events --follow -\n",
 	.tables = tables,
 	.stop_at_operand = 1,
 };
@@ -218,7 +222,7 @@ int main(int argc, char **argv)
 		.psb_period = 16u << 10,
 		.embed = ELF_EMBED_SYMBOLS,
 		.level = 1,
-		.flush_interval = 1000000000u,
+		.flush_interval = 400000000u,
 		.ring_size = 512u << 10,
 		.threads_max = 1024,
 		.command_line = argv,

@@ -15,6 +15,7 @@
 #include "dump/print/event_csv.h"
 #include "dump/print/event_xml.h"
 #include "common/text.h"
+#include "dump/session/follow.h"
 #include "dump/session/session.h"
 #include "format/reader/trace_end.h"
 
@@ -47,6 +48,8 @@ struct events {
 	struct dump_event_count count;
 	struct dump_activity_tree tree;
 	const struct output *output;
+	struct flow_timeline *followed; /* with --follow: grows with the trace; else NULL */
+	size_t schemas;                 /* that names were loaded of, and maps */
 	uint64_t seen;
 	uint64_t shown;
 };
@@ -139,6 +142,12 @@ static int check(const struct dump_options *shared)
 		return common_fail(PTL_MISUSE, "--csv and --xml show events: they do not go with --count and --tree");
 	if (options->stacks && (options->csv || options->xml || options->count || options->tree))
 		return common_fail(PTL_MISUSE, "--stacks goes with text and --json only");
+	if (shared->follow && (options->stacks || options->tree || options->filter.related))
+		return common_fail(PTL_MISUSE, "--follow does not go with --stacks, --tree and --related, which need "
+					       "all of the trace");
+	if (shared->follow && shared->filter.processes.count)
+		return common_fail(PTL_MISUSE, "--follow does not go with --process: who will run the program is not "
+					       "known yet");
 	return 0;
 }
 
@@ -236,13 +245,32 @@ static const struct output *output_of(const struct events_options *options)
 
 /* ---- the walk ------------------------------------------------------------------------------------ */
 
+/* Names and processes of a trace that grows. */
+static int keep_up(struct events *events, const struct ptl_event *event)
+{
+	const struct ptl_trace *trace = events->session->trace;
+	const size_t schemas = ptl_schema_count(trace) + ptl_map_count(trace);
+	struct dump_names *names = events->printer.values->names;
+
+	if (schemas != events->schemas) {
+		events->schemas = schemas;
+		dump_names_free(names);
+		*names = (struct dump_names){0};
+		if (dump_names_load(names, trace) < 0)
+			return PTL_NO_MEMORY;
+	}
+	return flow_timeline_event(events->followed, event);
+}
+
 static int take(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct events *events = context;
 	const struct dump_filter *shared = &events->options->shared.filter;
 	const struct ptl_schema *schema = ptl_schema_find(trace, &event->descriptor);
-	int status = 0;
+	int status = events->followed ? keep_up(events, event) : 0;
 
+	if (status < 0)
+		return status;
 	if (++events->seen % CHECK_EVERY == 0)
 		status = dump_output_check(events->session);
 	if (status < 0)
@@ -369,6 +397,8 @@ static int show(struct events *events)
 		status = ptl_process(trace, NULL, &joining, events);
 	if (status == 0)
 		status = ptl_process(trace, &times, &callbacks, events);
+	if (events->followed)
+		status = dump_follow_end(events->session, status);
 	if (status == 0 && events->output->end)
 		status = events->output->end(events);
 	if (status == 0)
@@ -424,10 +454,12 @@ static int run(struct dump_session *session)
 		.printer = {.session = session, .values = &values},
 	};
 	struct flow_timeline *timeline;
-	int status = dump_session_timeline(session, &timeline);
+	int status = session->options->follow ? flow_timeline_begin(&timeline)
+					      : dump_session_timeline(session, &timeline);
 
 	if (status < 0)
 		return status;
+	events.followed = session->options->follow ? timeline : NULL;
 	events.printer.timeline = events.options->filter.where.timeline = timeline;
 	events.printer.verbose = events.options->verbose;
 	events.printer.absolute = events.options->absolute;
@@ -456,7 +488,7 @@ const struct dump_command dump_command_events = {
 		    "ptl-dump events --tree app.ptl         what activities did, and how long\n"
 		    "ptl-dump events --csv --absolute app.ptl > events.csv\n"
 		    "ptl-dump events --json build.ptl | jq -r '.fields.FileName // empty'",
-	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_NAMES,
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_NAMES | DUMP_TAKES_FOLLOW,
 	.options = own_options,
 	.options_size = sizeof(struct events_options),
 	.check = check,

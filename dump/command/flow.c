@@ -7,19 +7,10 @@
 #include "common/message.h"
 #include "common/thread_pool.h"
 #include "dump/command/commands.h"
+#include "dump/command/flow.h"
 #include "dump/print/flow_view.h"
 #include "common/text.h"
 #include "dump/session/session.h"
-
-struct flow_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
-	enum dump_flow_level level;
-	bool merge;
-	bool source;
-	bool bounds;
-	bool events;
-	struct common_string_list where;
-};
 
 static const char *const level_names[] = {
 	[DUMP_FLOW_BLOCK] = "block",
@@ -70,7 +61,7 @@ static void report_sources(struct flow_sources *sources)
  * Threads where the user names no number. Lines that are made ahead wait in memory: up to 4 segments for each
  * thread, and thousands of bytes of text for each byte of packets. A few threads are faster than any output.
  */
-static unsigned default_threads(enum dump_flow_level level)
+unsigned dump_flow_threads(enum dump_flow_level level)
 {
 	const unsigned most = level == DUMP_FLOW_INSN ? 4 : 16, cpus = common_cpu_count();
 
@@ -119,7 +110,7 @@ static int show_flow(struct dump_session *session, struct dump_flow_print *print
 		status = flow_sources_open(session->trace, print->timeline, &print->sources);
 	view_options.by_time = options->merge;
 	if (!view_options.threads)
-		view_options.threads = default_threads(options->level);
+		view_options.threads = dump_flow_threads(options->level);
 	if (status == 0 && options->events)
 		status = dump_flow_events_open(session, print, run.format, &run.events);
 	if (status == 0)
@@ -163,6 +154,11 @@ static int run(struct dump_session *session)
 		return common_fail(PTL_MISUSE, "--bounds needs the native engine: %s does not tell how exact times are",
 				   options->shared.engine->name);
 	status = query_row_make(&where, dump_flow_fields, &options->where);
+	if (status == 0 && options->shared.follow) {
+		status = dump_flow_follow(session, &print, &where);
+		query_row_free(&where);
+		return status;
+	}
 	if (status == 0)
 		status = dump_session_timeline(session, &timeline);
 	if (status < 0) {
@@ -185,11 +181,28 @@ static void free_options(struct dump_options *options)
 	common_string_list_free(&((struct flow_options *)options)->where);
 }
 
+static int check(const struct dump_options *shared)
+{
+	const struct flow_options *options = (const struct flow_options *)shared;
+
+	if (!shared->follow)
+		return 0;
+	if (options->events || options->source || options->level == DUMP_FLOW_BRANCH ||
+	    common_time_span_given(&shared->filter.span))
+		return common_fail(PTL_MISUSE,
+				   "--follow does not go with --events, --source, --level branch and --time");
+	if (shared->filter.processes.count || shared->filter.images.count)
+		return common_fail(PTL_MISUSE, "--follow does not go with --process and --image: what will be there is "
+					       "not known yet");
+	return 0;
+}
+
 static const char examples[] = "ptl-dump flow --pid 4711 build.ptl             blocks of one process\n"
 			       "ptl-dump flow -l insn --time 10ms..10.1ms a.ptl\n"
 			       "ptl-dump flow -l branch --image 'libz.so*' a.ptl\n"
 			       "ptl-dump flow --where 'function == main and branch == call' a.ptl\n"
 			       "ptl-dump flow --merge --source a.ptl | less\n"
+			       "ptl-record -o - ./a.out | ptl-dump flow --follow -\n"
 			       "ptl-dump flow --json a.ptl | jq -r 'select(.type==\"gap\")'";
 
 const struct dump_command dump_command_flow = {
@@ -199,8 +212,9 @@ const struct dump_command dump_command_flow = {
 		   "missing are shown in their place with the cause.",
 	.examples = examples,
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE |
-		 DUMP_TAKES_NAMES,
+		 DUMP_TAKES_NAMES | DUMP_TAKES_FOLLOW,
 	.options = own_options,
+	.check = check,
 	.options_size = sizeof(struct flow_options),
 	.run = run,
 	.free_options = free_options,

@@ -6,6 +6,7 @@
 #include "common/message.h"
 #include "common/sha256.h"
 #include "dump/command/commands.h"
+#include "dump/command/stats.h"
 #include "dump/print/table.h"
 #include "common/text.h"
 #include "dump/session/session.h"
@@ -14,16 +15,7 @@
 #include "flow/timeline/query.h"
 #include "flow/view/unmapped.h"
 
-#define GAPS_DEFAULT 10
 #define GAPS_MAX 1000000
-
-struct stats_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
-	bool hash;
-	bool branches;
-	bool gaps_given;
-	uint64_t gaps;
-};
 
 struct stats_run {
 	struct dump_session *session;
@@ -409,20 +401,51 @@ static int count_unmapped(struct stats_run *run, const struct flow_view_options 
 	return 0;
 }
 
+int dump_stats_show(struct dump_session *session, const struct flow_timeline *timeline, const struct flow_stats *stats)
+{
+	struct stats_run run = {
+		.session = session,
+		.timeline = timeline,
+		.options = (const struct stats_options *)session->options,
+	};
+
+	return show(&run, stats);
+}
+
+struct flow_stats_wanted dump_stats_wanted(const struct stats_options *options)
+{
+	return (struct flow_stats_wanted){
+		.hash = options->hash,
+		.taken = options->branches,
+		.gap_limit = options->gaps_given ? options->gaps : STATS_GAPS_DEFAULT,
+	};
+}
+
+static int check(const struct dump_options *shared)
+{
+	const struct stats_options *options = (const struct stats_options *)shared;
+
+	if (shared->follow && (options->hash || options->branches || common_time_span_given(&shared->filter.span)))
+		return common_fail(PTL_MISUSE, "--follow does not go with --hash, --branches and --time");
+	if (shared->follow && shared->filter.processes.count)
+		return common_fail(PTL_MISUSE, "--follow does not go with --process: who will run the program is not "
+					       "known yet");
+	return 0;
+}
+
 static int run(struct dump_session *session)
 {
 	const struct stats_options *options = (const struct stats_options *)session->options;
-	const struct flow_stats_wanted wanted = {
-		.hash = options->hash,
-		.taken = options->branches,
-		.gap_limit = options->gaps_given ? options->gaps : GAPS_DEFAULT,
-	};
+	const struct flow_stats_wanted wanted = dump_stats_wanted(options);
 	struct flow_view_options view_options;
 	struct stats_run stats_run = {.session = session, .options = options};
 	struct flow_timeline *timeline;
 	struct flow_stats stats = {0};
-	int status = dump_session_timeline(session, &timeline);
+	int status;
 
+	if (session->options->follow)
+		return dump_stats_follow(session);
+	status = dump_session_timeline(session, &timeline);
 	if (status < 0)
 		return status;
 	stats_run.timeline = timeline;
@@ -448,9 +471,12 @@ const struct dump_command dump_command_stats = {
 	.details = "Decodes the trace and counts what each thread executed, what is missing and why.",
 	.examples = "ptl-dump stats build.ptl\n"
 		    "ptl-dump stats --hash --json build.ptl | jq '.processes[].threads[].ip_sha256'\n"
+		    "ptl-dump stats --follow build.ptl      while build.ptl is recorded\n"
 		    "ptl-dump stats --gaps 100 build.ptl    where flow is missing",
-	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES,
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES |
+		 DUMP_TAKES_FOLLOW,
 	.options = own_options,
+	.check = check,
 	.options_size = sizeof(struct stats_options),
 	.run = run,
 };

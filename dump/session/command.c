@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/signals.h"
+#include "dump/session/follow.h"
 #include "dump/session/output.h"
 #include "format/reader/damage.h"
 #include "format/reader/trace_end.h"
@@ -103,7 +104,8 @@ int dump_session_open(struct dump_session *session)
 		common_message_error("- reads a trace from standard input, which is a terminal");
 		return PTL_MISUSE;
 	}
-	status = ptl_open(session->path, &options, &session->trace);
+	status = session->options->follow ? dump_follow_open(session, &options)
+					  : ptl_open(session->path, &options, &session->trace);
 	if (status < 0)
 		common_message_failure(status);
 	if (status == PTL_NOT_OURS && !is_stdin)
@@ -118,7 +120,8 @@ static bool report_damage(const struct dump_session *session, bool lists_it)
 	const size_t count = ptl_damage_count(trace);
 	size_t places = 0;
 
-	if (!ptl_trace_complete(trace))
+	/* Who ends following a trace that goes on knows that. */
+	if (!ptl_trace_complete(trace) && (!session->options->follow || ptl_realtime_over(trace)))
 		common_message_warning("%s is incomplete: it is still being written, or its writer "
 				       "did not finish; what follows its last whole buffer is missing",
 				       session->path);
@@ -178,10 +181,11 @@ static int conclude(const struct dump_command *command, struct dump_session *ses
 static int run_open(const struct dump_command *command, struct dump_session *session)
 {
 	struct dump_filter *filter = &session->options->filter;
+	const uint64_t end = session->options->follow ? 0 : format_trace_end(session->trace);
 	int status;
 
 	common_json_start(&session->json_out, session->out);
-	status = dump_filter_resolve(filter, ptl_trace_machine(session->trace), format_trace_end(session->trace));
+	status = dump_filter_resolve(filter, ptl_trace_machine(session->trace), end);
 	if (status == 0)
 		status = command->run(session);
 	return conclude(command, session, status);

@@ -26,6 +26,7 @@ struct dump_options {
 	bool json;
 	bool quiet;
 	bool ignore_index;
+	bool follow;            /* the trace is being written: shows what comes */
 	uint32_t max_expansion; /* 0: the default; as struct ptl_open_options */
 	enum dump_color color;
 	unsigned jobs;                          /* 0: one per CPU */
@@ -40,13 +41,14 @@ struct dump_options {
  * --no-color but for exports.
  */
 enum dump_takes {
-	DUMP_TAKES_PROCESS = 1, /* --pid --process --tid */
-	DUMP_TAKES_CPU = 2,     /* --cpu */
-	DUMP_TAKES_TIME = 4,    /* --time */
-	DUMP_TAKES_IMAGE = 8,   /* --image */
-	DUMP_TAKES_DECODE = 16, /* -j --engine */
-	DUMP_TAKES_NAMES = 32,  /* --demangle --no-demangle */
-	DUMP_TAKES_OUTPUT = 64, /* -o --force: of exports, whose format is another program's */
+	DUMP_TAKES_PROCESS = 1,  /* --pid --process --tid */
+	DUMP_TAKES_CPU = 2,      /* --cpu */
+	DUMP_TAKES_TIME = 4,     /* --time */
+	DUMP_TAKES_IMAGE = 8,    /* --image */
+	DUMP_TAKES_DECODE = 16,  /* -j --engine */
+	DUMP_TAKES_NAMES = 32,   /* --demangle --no-demangle */
+	DUMP_TAKES_OUTPUT = 64,  /* -o --force: of exports, whose format is another program's */
+	DUMP_TAKES_FOLLOW = 128, /* --follow */
 };
 
 /*
@@ -66,6 +68,9 @@ struct dump_session {
 	bool failed;                 /* the command did not do its work: its output is not kept */
 	struct common_json json_out; /* started on out; common_json_line after each record of a list */
 	bool color;                  /* out takes escape sequences; never true together with json */
+	/* With --follow: called again and again, may use the trace, and returns as run does. NULL: nothing to do. */
+	int (*idle)(struct dump_session *session);
+	void *idle_context;
 	bool progress; /* stderr is a terminal and out is not: common_progress() disturbs no other output */
 };
 
@@ -111,7 +116,7 @@ int dump_session_open(struct dump_session *session);
 bool dump_session_close(struct dump_session *session);
 
 /* The tables of shared options that go with takes: for dump_command_main alone. */
-#define DUMP_TABLES_MAX 11
+#define DUMP_TABLES_MAX 12
 struct dump_tables {
 	const struct common_option *tables[DUMP_TABLES_MAX + 1]; /* NULL-ended */
 	const char *engine_names[16];                            /* NULL-ended; what --engine takes */

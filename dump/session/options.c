@@ -61,6 +61,13 @@ static const struct common_option decode_options[] = {
 	{NULL},
 };
 
+static const struct common_option follow_options[] = {
+	{"follow", 0, NULL,
+	 "The trace is being written: shows what comes, until its writer closes it or is gone; Ctrl-C ends it before.",
+	 COMMON_FLAG(struct dump_options, follow)},
+	{NULL},
+};
+
 static const struct common_option name_options[] = {
 	{"demangle", 0, NULL, "Shows names of C++ and Rust as in the source (default).",
 	 COMMON_CONSTANT(struct dump_options, no_demangle, false)},
@@ -135,6 +142,8 @@ void dump_options_tables(const struct dump_command *command, struct dump_tables 
 	*next++ = output_heading;
 	*next++ = command->takes & DUMP_TAKES_OUTPUT ? file_options : text_options;
 	*next++ = output_options;
+	if (command->takes & DUMP_TAKES_FOLLOW)
+		*next++ = follow_options;
 	if (command->takes & DUMP_TAKES_NAMES)
 		*next++ = name_options;
 }

@@ -313,11 +313,17 @@ static int add_stream(struct ptl_trace *trace, const struct owned_stream *owned,
 		.thread = owned->thread,
 		.group = list->groups,
 	};
+	const struct flow_selection *selection = source->selection;
 	size_t count, first = list->count;
-	uint64_t known = stream->first_time;
+	uint64_t known = stream->first_time, from = 0, until = UINT64_MAX;
 	const struct ptl_psb *psbs;
 	int status = ptl_psb_index(trace, stream->id, &psbs, &count);
 
+	/* Of a trace that is being written, a PSB may be known whose bytes are not there yet. */
+	while (!status && count && psbs[count - 1].offset >= stream->bytes)
+		count--;
+	if (selection->range)
+		selection->range(selection->range_context, stream->id, &from, &until);
 	/* A writer gives buffers the time at which it had their bytes; a PSB's own time is before that. */
 	if (!status && count && psbs[0].time && psbs[0].time < known)
 		known = psbs[0].time;
@@ -332,6 +338,8 @@ static int add_stream(struct ptl_trace *trace, const struct owned_stream *owned,
 		known = segment.time > known ? segment.time : known;
 		segment.order_time = known;
 		segment.code_time = time_of_code(stream, segment.time, known);
+		if (segment.offset < from || segment.offset >= until)
+			continue;
 		if (source->switches && segment.has_psb && known)
 			status = add_pieces(trace, source, &segment, list, capacity);
 		else if (is_selected(source->selection, owned->pid, owned->tid, segment.cpu) &&

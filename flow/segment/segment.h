@@ -62,6 +62,9 @@ struct flow_selection {
 	size_t cpu_count;
 	uint64_t first_time; /* trace clock, inclusive */
 	uint64_t last_time;  /* inclusive; 0 means no end */
+	/* Of each stream, only the segments that begin from *first on and before *end. NULL: all. */
+	void (*range)(void *context, uint32_t stream, uint64_t *first, uint64_t *end);
+	void *range_context;
 };
 
 struct flow_segment_list {

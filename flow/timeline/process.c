@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Processes and threads in the timeline. */
 #include "common/error.h"
+#include "common/text.h"
 #include "flow/timeline/timeline_state.h"
 
 static uint64_t thread_key(uint32_t pid, uint32_t tid)
@@ -68,6 +69,8 @@ static int add_program(struct flow_timeline *timeline, struct flow_process_state
 	if (status < 0)
 		return status;
 	state->programs[state->data.program_count++] = program;
+	state->data.programs = state->programs;
+	state->data.name = common_base_name(program.path);
 	return 0;
 }
 

@@ -7,7 +7,6 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
-#include "common/text.h"
 #include "common/vector.h"
 #include "flow/timeline/timeline_state.h"
 
@@ -184,29 +183,39 @@ static int list_members(struct flow_timeline *timeline)
 	return 0;
 }
 
-static void name_processes(struct flow_timeline *timeline)
+/* NULL without memory. */
+static struct flow_timeline *new_timeline(void)
 {
-	for (size_t i = 0; i < timeline->process_count; i++) {
-		struct flow_process_state *state = &timeline->processes[i];
-		const char *path = "";
+	struct flow_timeline *timeline = calloc(1, sizeof(*timeline));
 
-		state->data.programs = state->programs;
-		if (state->data.program_count)
-			path = state->programs[state->data.program_count - 1].path;
-		state->data.name = common_base_name(path);
+	if (!timeline) {
+		common_fail_memory("timeline", sizeof(*timeline));
+		return NULL;
 	}
+	timeline->fold.listener = &listener;
+	timeline->fold.context = timeline;
+	return timeline;
+}
+
+int flow_timeline_begin(struct flow_timeline **timeline)
+{
+	*timeline = new_timeline();
+	return *timeline ? 0 : PTL_NO_MEMORY;
+}
+
+int flow_timeline_event(struct flow_timeline *timeline, const struct ptl_event *event)
+{
+	return format_fold_event(&timeline->fold, event);
 }
 
 int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline)
 {
 	static const struct ptl_callbacks callbacks = {.event = take_event};
-	struct flow_timeline *built = calloc(1, sizeof(*built));
+	struct flow_timeline *built = new_timeline();
 	int status;
 
 	if (!built)
-		return common_fail_memory("timeline", sizeof(*built));
-	built->fold.listener = &listener;
-	built->fold.context = built;
+		return PTL_NO_MEMORY;
 	status = index_blobs(built, trace);
 	if (!status)
 		status = ptl_process(trace, NULL, &callbacks, built);
@@ -225,7 +234,6 @@ int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline
 	end_with_process(built);
 	flow_timeline_settle_switches(built);
 	flow_timeline_settle_versions(built);
-	name_processes(built);
 	*timeline = built;
 	return 0;
 }

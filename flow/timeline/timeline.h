@@ -85,6 +85,12 @@ struct flow_timeline;
  * implied ones. PTL_NO_MEMORY, or what ptl_process returns.
  */
 int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline);
+/*
+ * For a trace that is being written: begins an empty timeline, and adds events to it, in order of time. It has processes with
+ * their programs, and threads, as far as events have reported them; no lists of members, and no code. PTL_NO_MEMORY.
+ */
+int flow_timeline_begin(struct flow_timeline **timeline);
+int flow_timeline_event(struct flow_timeline *timeline, const struct ptl_event *event);
 void flow_timeline_free(struct flow_timeline *timeline);
 
 size_t flow_timeline_process_count(const struct flow_timeline *timeline);

@@ -304,6 +304,65 @@ int flow_stats_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 	return status;
 }
 
+static int compare(uint32_t a, uint32_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int compare_threads(const void *a_, const void *b_)
+{
+	const struct flow_thread_stats *a = a_, *b = b_;
+	int order = compare(a->process, b->process);
+
+	order = order ? order : compare(a->pid, b->pid);
+	order = order ? order : compare(a->thread, b->thread);
+	order = order ? order : compare(a->tid, b->tid);
+	return order ? order : compare(a->cpu, b->cpu);
+}
+
+/* Sorts threads, and makes one of those that are the same. */
+static void join_threads(struct flow_stats *stats)
+{
+	size_t kept = 0;
+
+	qsort(stats->threads, stats->thread_count, sizeof(*stats->threads), compare_threads);
+	for (size_t i = 0; i < stats->thread_count; i++) {
+		if (kept && compare_threads(&stats->threads[kept - 1], &stats->threads[i]) == 0)
+			add_counts(&stats->threads[kept - 1].counts, &stats->threads[i].counts);
+		else
+			stats->threads[kept++] = stats->threads[i];
+	}
+	stats->thread_count = kept;
+}
+
+int flow_stats_add(struct flow_stats *sum, const struct flow_stats *more, size_t gap_limit)
+{
+	const size_t threads = sum->thread_count + more->thread_count;
+	const size_t room = gap_limit > sum->gap_count ? gap_limit - sum->gap_count : 0;
+	const size_t gaps = more->gap_count < room ? more->gap_count : room;
+	struct flow_thread_stats *grown = realloc(sum->threads, (threads + 1) * sizeof(*grown));
+	struct flow_gap *grown_gaps;
+
+	if (!grown)
+		return common_fail_memory("threads", threads * sizeof(*grown));
+	sum->threads = grown;
+	grown_gaps = realloc(sum->gaps, (sum->gap_count + gaps + 1) * sizeof(*grown_gaps));
+	if (!grown_gaps)
+		return common_fail_memory("gaps", gaps * sizeof(*grown_gaps));
+	sum->gaps = grown_gaps;
+	if (gaps)
+		memcpy(sum->gaps + sum->gap_count, more->gaps, gaps * sizeof(*more->gaps));
+	sum->gap_count += gaps;
+	if (more->thread_count)
+		memcpy(sum->threads + sum->thread_count, more->threads, more->thread_count * sizeof(*more->threads));
+	sum->thread_count = threads;
+	add_counts(&sum->total, &more->total);
+	join_threads(sum);
+	free(sum->processes);
+	sum->process_count = 0;
+	return sum_processes(sum);
+}
+
 void flow_stats_free(struct flow_stats *stats)
 {
 	free(stats->processes);

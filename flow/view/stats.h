@@ -72,6 +72,11 @@ struct flow_stats_wanted {
 int flow_stats_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
 		   const struct flow_view_options *options, const struct flow_stats_wanted *wanted,
 		   struct flow_stats *stats);
+/*
+ * Adds what was counted in other segments, without hashes; gaps up to the limit. Numbers of processes and threads are those of
+ * one timeline in both. PTL_NO_MEMORY.
+ */
+int flow_stats_add(struct flow_stats *sum, const struct flow_stats *more, size_t gap_limit);
 void flow_stats_free(struct flow_stats *stats);
 
 #endif

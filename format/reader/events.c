@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "common/heap.h"
 #include "format/event/events.h"
+#include "format/reader/merge.h"
 #include "format/reader/reader_internal.h"
 #include "format/reader/spill.h"
 
@@ -20,6 +21,7 @@
 struct source {
 	struct ptl_trace *trace;
 	const struct format_reader_stream *stream;
+	uint32_t id; /* of the stream */
 	size_t input;
 	uint64_t shift; /* of its times, modulo 2^64 */
 	size_t at;      /* the current buffer, or the next if none is open */
@@ -37,7 +39,7 @@ struct node {
 	struct source *source;
 };
 
-struct merge {
+struct format_merge {
 	const struct format_merge_input *inputs;
 	size_t input_count;
 	struct ptl_event_filter filter;
@@ -45,6 +47,7 @@ struct merge {
 	void *context;
 	struct source *sources; /* of all streams of all inputs */
 	size_t source_count;
+	uint64_t until;    /* no event that is later is given, nor what comes after it */
 	size_t limit;      /* of memory */
 	struct node *heap; /* the lowest (time, stream) first */
 	size_t count;
@@ -61,14 +64,14 @@ static inline bool before(const struct node *a, const struct node *b)
 
 COMMON_HEAP(node, struct node, before)
 
-static bool is_wanted(const struct merge *merge, const struct format_entry *entry)
+static bool is_wanted(const struct format_merge *merge, const struct format_entry *entry)
 {
 	return entry->usable && entry->buffer.records && entry->buffer.last_time >= merge->filter.first_time &&
 	       (!merge->filter.last_time || entry->buffer.first_time <= merge->filter.last_time);
 }
 
 /* Moves to the next buffer that may have wanted events; false at the end of the stream. */
-static bool next_buffer(const struct merge *merge, struct source *source, uint64_t *time)
+static bool next_buffer(const struct format_merge *merge, struct source *source, uint64_t *time)
 {
 	for (; source->at < source->stream->count; source->at++) {
 		const struct format_entry *entry = &source->trace->entries[source->stream->entries[source->at]];
@@ -82,7 +85,7 @@ static bool next_buffer(const struct merge *merge, struct source *source, uint64
 }
 
 /* Gives the memory of a source back. */
-static void free_source(struct merge *merge, struct source *source)
+static void free_source(struct format_merge *merge, struct source *source)
 {
 	format_event_block_free(&source->block);
 	common_bytes_free(&source->raw);
@@ -116,7 +119,7 @@ static int decode_buffer(struct ptl_trace *trace, size_t entry, struct source *s
 }
 
 /* Counts what the buffer will need, unless that would pass the bound. */
-static bool take_memory(struct merge *merge, struct source *source, const struct ptl_buffer *buffer)
+static bool take_memory(struct format_merge *merge, struct source *source, const struct ptl_buffer *buffer)
 {
 	const size_t bound = common_memory_budget_share(
 		merge->limit > SIZE_MAX / MEMORY_FACTOR ? SIZE_MAX : merge->limit * MEMORY_FACTOR);
@@ -133,7 +136,7 @@ static bool take_memory(struct merge *merge, struct source *source, const struct
 }
 
 /* The events of a buffer for which there is no memory go to a file. */
-static int spill_buffer(struct merge *merge, struct source *source, size_t entry)
+static int spill_buffer(struct format_merge *merge, struct source *source, size_t entry)
 {
 	int status = decode_buffer(source->trace, entry, &merge->scratch);
 
@@ -145,7 +148,7 @@ static int spill_buffer(struct merge *merge, struct source *source, size_t entry
 }
 
 /* The time of the next event of a source, which has one. */
-static int next_time(struct merge *merge, struct source *source, uint64_t *time)
+static int next_time(struct format_merge *merge, struct source *source, uint64_t *time)
 {
 	int status = 0;
 
@@ -163,7 +166,7 @@ static bool has_more(const struct source *source)
 }
 
 /* Opens the current buffer. 1: it is damaged and was skipped. */
-static int open_buffer(struct merge *merge, struct source *source)
+static int open_buffer(struct format_merge *merge, struct source *source)
 {
 	const size_t entry = source->stream->entries[source->at];
 	int status;
@@ -181,7 +184,7 @@ static int open_buffer(struct merge *merge, struct source *source)
 }
 
 /* The source at the top of the heap has changed, or ended. */
-static void settle(struct merge *merge, bool more)
+static void settle(struct format_merge *merge, bool more)
 {
 	if (!more) {
 		free_source(merge, merge->heap[0].source);
@@ -190,13 +193,13 @@ static void settle(struct merge *merge, bool more)
 	node_sink(merge->heap, merge->count, 0);
 }
 
-static bool in_filter(const struct merge *merge, uint64_t time)
+static bool in_filter(const struct format_merge *merge, uint64_t time)
 {
 	return time >= merge->filter.first_time && (!merge->filter.last_time || time <= merge->filter.last_time);
 }
 
 /* The node that comes first after the top one; NULL: none. */
-static const struct node *second(const struct merge *merge)
+static const struct node *second(const struct format_merge *merge)
 {
 	const struct node *left = &merge->heap[1];
 
@@ -206,7 +209,7 @@ static const struct node *second(const struct merge *merge)
 }
 
 /* Gives events of the top source as long as it is the lowest. */
-static int give(struct merge *merge, struct ptl_event *event)
+static int give(struct format_merge *merge, struct ptl_event *event)
 {
 	struct node *top = &merge->heap[0];
 	struct source *source = top->source;
@@ -233,17 +236,17 @@ static int give(struct merge *merge, struct ptl_event *event)
 		status = next_time(merge, source, &top->time);
 		if (status)
 			return status;
-	} while (!other || before(top, other));
+	} while (top->time <= merge->until && (!other || before(top, other)));
 	settle(merge, true);
 	return 0;
 }
 
-static int run(struct merge *merge)
+static int run(struct format_merge *merge)
 {
 	struct ptl_event event = {0};
 	int status = 0;
 
-	while (!status && merge->count) {
+	while (!status && merge->count && merge->heap[0].time <= merge->until) {
 		struct source *source = merge->heap[0].source;
 
 		if (source->is_open) {
@@ -262,7 +265,7 @@ static int run(struct merge *merge)
 }
 
 /* Adds the event streams of one input. */
-static void add_sources(struct merge *merge, size_t input)
+static void add_sources(struct format_merge *merge, size_t input)
 {
 	struct ptl_trace *trace = merge->inputs[input].trace;
 
@@ -274,6 +277,7 @@ static void add_sources(struct merge *merge, size_t input)
 		merge->source_count++;
 		source->trace = trace;
 		source->stream = &trace->streams[i];
+		source->id = source->stream->stream.id;
 		source->input = input;
 		source->shift = (uint64_t)merge->inputs[input].time_shift;
 		if (!next_buffer(merge, source, &merge->heap[merge->count].time))
@@ -282,7 +286,7 @@ static void add_sources(struct merge *merge, size_t input)
 	}
 }
 
-static int start(struct merge *merge)
+static int start(struct format_merge *merge)
 {
 	size_t streams = 0;
 
@@ -303,7 +307,7 @@ static int start(struct merge *merge)
 	return 0;
 }
 
-static void stop(struct merge *merge)
+static void stop(struct format_merge *merge)
 {
 	for (size_t i = 0; i < merge->source_count; i++)
 		free_source(merge, &merge->sources[i]);
@@ -318,7 +322,8 @@ int format_merge_events(const struct format_merge_input *inputs, size_t count, c
 				     const struct ptl_event *event),
 			void *context)
 {
-	struct merge merge = {.inputs = inputs, .input_count = count, .event = event, .context = context};
+	struct format_merge merge = {
+		.inputs = inputs, .input_count = count, .event = event, .context = context, .until = UINT64_MAX};
 	int status;
 
 	if (filter)
@@ -329,6 +334,99 @@ int format_merge_events(const struct format_merge_input *inputs, size_t count, c
 	stop(&merge);
 	return status;
 }
+
+/* ---- a trace that grows ---------------------------------------------------------------------------------------------- */
+
+int format_merge_new(const struct format_merge_input *input, const struct ptl_event_filter *filter,
+		     int (*event)(void *context, const struct format_merge_place *place, const struct ptl_event *event),
+		     void *context, struct format_merge **merge)
+{
+	struct format_merge *made = calloc(1, sizeof(*made));
+	int status;
+
+	if (!made)
+		return common_fail_memory("merging", sizeof(*made));
+	*made = (struct format_merge){.inputs = input, .input_count = 1, .event = event, .context = context};
+	if (filter)
+		made->filter = *filter;
+	status = start(made);
+	if (status)
+		format_merge_free(made);
+	else
+		*merge = made;
+	return status;
+}
+
+void format_merge_free(struct format_merge *merge)
+{
+	if (!merge)
+		return;
+	stop(merge);
+	free(merge);
+}
+
+/* The stream of this id goes on where it was. */
+static void take_over(const struct format_merge *before, size_t *next, struct source *source)
+{
+	const struct format_reader_stream *stream = source->stream;
+
+	/* Both are in the order of ids, and streams only come to be. */
+	if (*next == before->source_count || before->sources[*next].id != source->id)
+		return;
+	*source = before->sources[(*next)++];
+	source->stream = stream;
+}
+
+static int requeue(struct format_merge *merge)
+{
+	int status = 0;
+
+	merge->count = 0;
+	for (size_t i = 0; !status && i < merge->source_count; i++) {
+		struct source *source = &merge->sources[i];
+		struct node *node = &merge->heap[merge->count];
+
+		if (source->is_open)
+			status = next_time(merge, source, &node->time);
+		else if (!next_buffer(merge, source, &node->time))
+			continue;
+		node->source = source;
+		merge->count++;
+	}
+	node_order(merge->heap, merge->count);
+	return status;
+}
+
+int format_merge_resume(struct format_merge *merge)
+{
+	struct format_merge before = *merge;
+	size_t next = 0;
+	int status;
+
+	merge->sources = NULL;
+	merge->heap = NULL;
+	merge->source_count = merge->count = 0;
+	status = start(merge);
+	if (status) {
+		free(merge->sources);
+		free(merge->heap);
+		*merge = before;
+		return status;
+	}
+	for (size_t i = 0; i < merge->source_count; i++)
+		take_over(&before, &next, &merge->sources[i]);
+	free(before.sources);
+	free(before.heap);
+	return requeue(merge);
+}
+
+int format_merge_run(struct format_merge *merge, uint64_t until)
+{
+	merge->until = until;
+	return run(merge);
+}
+
+/* ---- one trace ------------------------------------------------------------------------------------------------------- */
 
 /* What ptl_process was called with. */
 struct process {
@@ -352,6 +450,9 @@ int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter, 
 	const struct format_merge_input input = {.trace = trace};
 	int status = 0;
 
+	/* A callback that calls this sees what is there by then. */
+	if (trace->growth && !trace->growth->processing)
+		return format_realtime_process(trace, filter, callbacks, context);
 	if (callbacks->begin)
 		status = callbacks->begin(context, trace);
 	if (!status)

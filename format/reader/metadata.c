@@ -271,14 +271,13 @@ static int load_buffer(struct ptl_trace *trace, size_t i, size_t *total)
 	return take_records(trace, entry, data, size);
 }
 
-int format_metadata_load(struct ptl_trace *trace)
+int format_metadata_load(struct ptl_trace *trace, size_t first, size_t *total)
 {
-	size_t total = 0;
 	int status = 0;
 
-	for (size_t i = 0; i < trace->entry_count && !status; i++)
+	for (size_t i = first; i < trace->entry_count && !status; i++)
 		if (trace->entries[i].buffer.stream.kind == PTL_KIND_METADATA)
-			status = load_buffer(trace, i, &total);
+			status = load_buffer(trace, i, total);
 	for (size_t i = 0; i < trace->map_count && !status; i++)
 		status = format_map_sort(trace->maps[i]);
 	return status;

@@ -42,7 +42,7 @@ static int check_header(struct ptl_trace *trace)
 	return 0;
 }
 
-static int read_header(struct ptl_trace *trace)
+int format_header_read(struct ptl_trace *trace)
 {
 	const size_t size = trace->size < FORMAT_FILE_HEADER_SIZE ? (size_t)trace->size : FORMAT_FILE_HEADER_SIZE;
 	uint8_t data[FORMAT_FILE_HEADER_SIZE];
@@ -82,7 +82,7 @@ static int find_buffers(struct ptl_trace *trace, bool ignore_index)
 		format_damage_add(trace, trace->size - FORMAT_TRAILER_SIZE, 0, PTL_CORRUPT, PTL_NO_ID,
 				  "the index cannot be used: %s", ptl_error_text());
 	}
-	return format_scan(trace);
+	return format_scan(trace, FORMAT_FILE_HEADER_SIZE);
 }
 
 static int by_id(const void *a, const void *b)
@@ -92,7 +92,7 @@ static int by_id(const void *a, const void *b)
 	return (left->stream.id > right->stream.id) - (left->stream.id < right->stream.id);
 }
 
-static int sort_streams(struct ptl_trace *trace)
+int format_streams_sort(struct ptl_trace *trace)
 {
 	int status = 0;
 
@@ -105,16 +105,17 @@ static int sort_streams(struct ptl_trace *trace)
 
 static int open_parts(struct ptl_trace *trace, const struct ptl_open_options *options)
 {
-	int status = read_header(trace);
+	size_t metadata = 0;
+	int status = format_header_read(trace);
 
 	if (!status)
 		status = find_buffers(trace, options && options->ignore_index);
 	if (!status)
-		status = format_metadata_load(trace);
-	return status ? status : sort_streams(trace);
+		status = format_metadata_load(trace, 0, &metadata);
+	return status ? status : format_streams_sort(trace);
 }
 
-static struct ptl_trace *new_trace(int fd, const char *name, const struct ptl_open_options *options)
+struct ptl_trace *format_trace_new(int fd, const char *name, const struct ptl_open_options *options)
 {
 	struct ptl_trace *trace = calloc(1, sizeof(*trace));
 
@@ -133,8 +134,7 @@ static struct ptl_trace *new_trace(int fd, const char *name, const struct ptl_op
 	return trace;
 }
 
-/* Everything but the file itself. */
-static void free_trace(struct ptl_trace *trace)
+void format_trace_free(struct ptl_trace *trace)
 {
 	for (size_t i = 0; i < trace->stream_count; i++) {
 		free(trace->streams[i].entries);
@@ -146,6 +146,7 @@ static void free_trace(struct ptl_trace *trace)
 	free(trace->entries);
 	common_hash_map_free(&trace->stream_map);
 	common_row_index_free(&trace->blob_index);
+	format_growth_free(trace->growth);
 	format_metadata_free(trace);
 	format_damage_free(trace);
 	format_loaders_free(trace);
@@ -163,7 +164,7 @@ static void free_trace(struct ptl_trace *trace)
 
 int ptl_open_fd(int fd, const char *name, const struct ptl_open_options *options, struct ptl_trace **trace)
 {
-	struct ptl_trace *result = new_trace(fd, name, options);
+	struct ptl_trace *result = format_trace_new(fd, name, options);
 	int status;
 
 	if (!result)
@@ -179,7 +180,7 @@ int ptl_open_fd(int fd, const char *name, const struct ptl_open_options *options
 	}
 	if (result->fd != fd)
 		close(result->fd);
-	free_trace(result);
+	format_trace_free(result);
 	return common_fail_in(status, "%s", name);
 }
 
@@ -202,7 +203,7 @@ void ptl_close(struct ptl_trace *trace)
 	if (!trace)
 		return;
 	close(trace->fd);
-	free_trace(trace);
+	format_trace_free(trace);
 }
 
 void ptl_trace_version(const struct ptl_trace *trace, uint16_t *major, uint16_t *minor)

@@ -72,6 +72,31 @@ struct format_loader {
 	struct ptl_bytes stored;
 };
 
+/* By the reader's own clock, which need not be that of the trace. */
+struct format_moment {
+	uint64_t at;
+	uint64_t reached; /* the latest time of anything that was there by then */
+};
+
+#define FORMAT_MOMENTS 32
+
+/* Of a trace that is read while it is written. */
+struct format_growth {
+	struct ptl_realtime_options options;
+	int pipe;        /* where more of it comes from, copied to the trace's fd; -1: the file itself grows */
+	uint64_t next;   /* offset of the first byte that is of no buffer that is known */
+	size_t loaded;   /* buffers whose metadata has been read */
+	size_t metadata; /* bytes of these */
+	bool started;    /* the file header has been read */
+	bool over;       /* nothing more is to come */
+	bool processing; /* within ptl_process, or a callback */
+	size_t timed;    /* buffers that `reached` counts */
+	uint64_t reached;
+	struct format_moment moments[FORMAT_MOMENTS]; /* of which it is kept how far the trace went by then: a ring */
+	size_t first_moment, moment_count;
+	uint64_t horizon; /* what has a time up to this one has waited long enough */
+};
+
 struct ptl_trace {
 	int fd;
 	char *name;
@@ -123,6 +148,7 @@ struct ptl_trace {
 	struct format_loader *loaders; /* that nobody uses now */
 	size_t loader_count;           /* of all */
 	struct format_cache cache;
+	struct format_growth *growth; /* NULL: nothing is waited for */
 };
 
 /* ---- damage --------------------------------------------------------------------------------------- */
@@ -155,11 +181,37 @@ bool format_find_trailer(struct ptl_trace *trace, struct format_trailer *trailer
  * PTL_SYSTEM.
  */
 int format_index_load(struct ptl_trace *trace, const struct format_trailer *trailer);
-/* Registers all buffers by going through the file. */
-int format_scan(struct ptl_trace *trace);
-/* Reads all METADATA buffers. PTL_NO_MEMORY, PTL_SYSTEM. */
-int format_metadata_load(struct ptl_trace *trace);
+/* Registers all buffers by going through the file from this offset on. */
+int format_scan(struct ptl_trace *trace, uint64_t from);
+/*
+ * Registers what is whole in a file that grows, from *at on, which moves behind it; trace->complete is set where the trailer
+ * follows.
+ */
+int format_scan_grown(struct ptl_trace *trace, uint64_t *at);
+/*
+ * Reads the METADATA buffers from this one on; *total is how many bytes those before it had, and all have. PTL_NO_MEMORY,
+ * PTL_SYSTEM.
+ */
+int format_metadata_load(struct ptl_trace *trace, size_t first, size_t *total);
 void format_metadata_free(struct ptl_trace *trace);
+
+/* ---- steps of opening, for a trace that grows ------------------------------------------------------ */
+
+/* A trace without content, which takes fd over when it is opened. NULL without memory. */
+struct ptl_trace *format_trace_new(int fd, const char *name, const struct ptl_open_options *options);
+/* Frees everything but the descriptor. */
+void format_trace_free(struct ptl_trace *trace);
+/* Reads the file header. PTL_NOT_OURS, PTL_UNSUPPORTED, PTL_TRUNCATED, PTL_CORRUPT, PTL_SYSTEM. */
+int format_header_read(struct ptl_trace *trace);
+/* Puts streams into the order of their ids. PTL_NO_MEMORY. */
+int format_streams_sort(struct ptl_trace *trace);
+
+/* ---- growing -------------------------------------------------------------------------------------- */
+
+/* Gives events of a growing trace until it is over; as ptl_process. */
+int format_realtime_process(struct ptl_trace *trace, const struct ptl_event_filter *filter,
+			    const struct ptl_callbacks *callbacks, void *context);
+void format_growth_free(struct format_growth *growth);
 
 /* ---- payloads ------------------------------------------------------------------------------------- */
 

@@ -166,10 +166,9 @@ static uint64_t step(struct scan *scan, uint64_t at, int *status)
 	return doubtful(scan, at, &header, status);
 }
 
-static int run(struct scan *scan)
+static int run(struct scan *scan, uint64_t at)
 {
 	struct ptl_trace *trace = scan->trace;
-	uint64_t at = FORMAT_FILE_HEADER_SIZE;
 	int status = 0;
 
 	while (!status && !scan->status && at < trace->size && at != scan->trailer)
@@ -182,19 +181,93 @@ static int run(struct scan *scan)
 	return 0;
 }
 
-int format_scan(struct ptl_trace *trace)
+static bool trailer_at(struct scan *scan, uint64_t offset)
 {
-	struct scan scan = {.trace = trace, .trailer = UINT64_MAX};
-	int status;
+	struct format_trailer trailer;
+	size_t got;
+	const uint8_t *data = look(scan, &scan->jump, offset, FORMAT_TRAILER_SIZE, &got);
 
+	return data && format_trailer_decode(data, &trailer) && trailer.file_id == scan->trace->file_id;
+}
+
+/* Bytes of no buffer, as far as they certainly are; false: more has to come first. */
+static bool skip(struct scan *scan, uint64_t *at)
+{
+	uint64_t next;
+
+	if (scan->trace->size - *at < FORMAT_BUFFER_HEADER_SIZE)
+		return false;
+	next = next_at(scan, *at + 1);
+	/* A header may begin in what is there and end in what is not. */
+	if (next == scan->trace->size)
+		next -= FORMAT_BUFFER_HEADER_SIZE - 1;
+	damage(scan, *at, next, "bytes that belong to no buffer");
+	*at = next;
+	return true;
+}
+
+/* Whole buffers, until there are no more; the writer is at what follows. */
+static int run_grown(struct scan *scan, uint64_t *at)
+{
+	struct format_buffer_header header;
+	int status = 0;
+
+	while (!status && !scan->status && *at < scan->trace->size) {
+		if (header_at(scan, *at, &header)) {
+			const uint64_t extent = format_buffer_header_extent(&header);
+
+			if (extent > scan->trace->size - *at)
+				break;
+			status = register_at(scan, *at, &header);
+			*at += extent;
+			continue;
+		}
+		if (trailer_at(scan, *at)) {
+			scan->trace->complete = true;
+			break;
+		}
+		if (!skip(scan, at))
+			break;
+	}
+	return status ? status : scan->status;
+}
+
+static int prepare(struct scan *scan, struct ptl_trace *trace)
+{
+	*scan = (struct scan){.trace = trace, .trailer = UINT64_MAX};
 	if (trace->complete)
-		scan.trailer = trace->size - FORMAT_TRAILER_SIZE;
-	scan.wide = (struct window){.data = malloc(WIDE_SIZE), .room = WIDE_SIZE};
-	scan.jump = (struct window){.data = malloc(JUMP_SIZE), .room = JUMP_SIZE};
-	scan.side = malloc(FORMAT_SIDE_MAX);
-	status = scan.wide.data && scan.jump.data && scan.side ? run(&scan) : common_fail_memory("scanning", WIDE_SIZE);
-	free(scan.wide.data);
-	free(scan.jump.data);
-	free(scan.side);
+		scan->trailer = trace->size - FORMAT_TRAILER_SIZE;
+	scan->wide = (struct window){.data = malloc(WIDE_SIZE), .room = WIDE_SIZE};
+	scan->jump = (struct window){.data = malloc(JUMP_SIZE), .room = JUMP_SIZE};
+	scan->side = malloc(FORMAT_SIDE_MAX);
+	return scan->wide.data && scan->jump.data && scan->side ? 0 : common_fail_memory("scanning", WIDE_SIZE);
+}
+
+static void release(struct scan *scan)
+{
+	free(scan->wide.data);
+	free(scan->jump.data);
+	free(scan->side);
+}
+
+int format_scan(struct ptl_trace *trace, uint64_t from)
+{
+	struct scan scan;
+	int status = prepare(&scan, trace);
+
+	if (!status)
+		status = run(&scan, from);
+	release(&scan);
+	return status;
+}
+
+int format_scan_grown(struct ptl_trace *trace, uint64_t *at)
+{
+	struct scan scan;
+	int status = prepare(&scan, trace);
+
+	if (!status)
+		status = run_grown(&scan, at);
+	release(&scan);
 	return status;
 }

@@ -183,7 +183,7 @@ int record_capture_open(struct record_capture *capture, const struct record_sett
 	const struct ptl_writer_options options = {
 		.level = settings->level,
 		.flush_interval = settings->flush_interval,
-		.name = path,
+		.name = strcmp(path, "-") == 0 ? "standard output" : path,
 		/* On one CPU a worker would only be in the way. */
 		.threads = common_cpu_count() > 1 ? 1 : 0,
 	};

@@ -66,6 +66,15 @@ int record_output_create(const char *path, bool force, int *fd)
 	return common_fail_errno("cannot create %s", path);
 }
 
+/* What else is written to standard output would be in the midst of the trace. */
+static int open_standard_output(int *fd)
+{
+	*fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (*fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		return common_fail_errno("cannot write to standard output");
+	return 0;
+}
+
 int record_output_open(struct record_output *output, const char *path, bool force,
 		       const struct ptl_writer_options *options)
 {
@@ -76,7 +85,7 @@ int record_output_open(struct record_output *output, const char *path, bool forc
 	output->path = strdup(path);
 	if (!output->path)
 		return common_fail_memory("file name", strlen(path));
-	status = record_output_create(path, force, &fd);
+	status = strcmp(path, "-") == 0 ? open_standard_output(&fd) : record_output_create(path, force, &fd);
 	if (status == 0) {
 		output->is_stream = fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));
 		if (!output->is_stream && S_ISREG(info.st_mode))

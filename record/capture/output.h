@@ -36,6 +36,10 @@ struct record_output {
 	uint64_t stored; /* bytes of the closed file */
 };
 
+/*
+ * Opens the trace as record_output_create does; "-" is standard output, which from then on is standard error for this
+ * process and what it starts.
+ */
 int record_output_open(struct record_output *output, const char *path, bool force,
 		       const struct ptl_writer_options *options);
 /* Closes the file; 0 or the first failure of writing. */

@@ -283,7 +283,7 @@ def other_qemu():
 
 def wrong_options():
     """a wrong command line is explained"""
-    for arguments, text in (([], "no command to record"), (["-o", "-", "true"], "standard output is the command's"),
+    for arguments, text in (([], "no command to record"),
                             (["--buffer=100K", "true"], "a power of two"),
                             (["--psb-period=1", "true"], "from 128 to 1G"), (["--bogus", "true"], "no option --bogus"),
                             (["--timing=fast", "true"], "none, tsc, mtc or cyc"), (["-o", "", "true"], "missing"),

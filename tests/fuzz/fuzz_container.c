@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A whole trace file: opened with and without its index, then everything in it is read. Checksums
+ * A whole trace file: opened with and without its index, and as it comes through a pipe, then everything in it is read. Checksums
  * are made right first, so that the fuzzer gets behind them; files with wrong ones are what the
  * replay's damage is for.
  */
@@ -14,6 +14,7 @@
 
 #include "tests/fuzz/mend.h"
 
+#define PIPE_SIZE 65536u /* takes this much without a reader */
 #define SIZE_LIMIT (1u << 20)
 #define READS_MAX 2000 /* of each stream: holes may make it much longer than the file */
 
@@ -93,6 +94,28 @@ static void open_and_read(int fd, bool ignore_index)
 	ptl_close(trace);
 }
 
+/* All of it is there, so that nothing is waited for. */
+static void read_in_real_time(const uint8_t *data, size_t size)
+{
+	const struct ptl_realtime_options options = {.open = {.memory_limit = 1 << 20}};
+	struct ptl_trace *trace;
+	int ends[2];
+
+	if (size > PIPE_SIZE)
+		return;
+	if (pipe(ends) < 0 || (size && write(ends[1], data, size) != (ssize_t)size))
+		abort();
+	close(ends[1]);
+	if (ptl_open_realtime_fd(ends[0], "fuzz", &options, &trace)) {
+		close(ends[0]);
+		return;
+	}
+	read_everything(trace);
+	if (!ptl_realtime_over(trace))
+		abort();
+	ptl_close(trace);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *copy;
@@ -111,6 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		open_and_read(fd, false);
 		open_and_read(fd, true);
 	}
+	read_in_real_time(copy, size);
 	close(fd);
 	free(copy);
 	return 0;

@@ -105,6 +105,51 @@ struct ptl_event_filter {
 int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter, const struct ptl_callbacks *callbacks,
 		void *context);
 
+/* --- real time ---------------------------------------------------------------------------------- */
+
+struct ptl_realtime_options {
+	struct ptl_open_options open; /* ignore_index means nothing here */
+	/*
+	 * Nanoseconds that an event waits, once it has been read, for earlier ones of other streams; 0 means the default
+	 * (450 ms, a little more than ptl-record leaves events in a partial buffer). An event that comes later still is given
+	 * late.
+	 */
+	uint64_t delay;
+	/*
+	 * Called many times a second while a function waits for more; a result other than 0 ends that function, which returns
+	 * it. May be NULL.
+	 */
+	int (*idle)(void *context, struct ptl_trace *trace);
+	void *context;
+};
+
+/*
+ * Opens a trace that is being written, as OpenTrace does with PROCESS_TRACE_MODE_REAL_TIME: a file that grows, or a pipe
+ * ("-" is standard input). Waits until the trace's machine is known. ptl_process then gives events as they come, and returns
+ * when the trace is over: its writer has closed it, or is gone. What is given, and what the functions above return, may
+ * change whenever a function waits: pointers to streams do not outlive that. Only one thread may use the trace. The end of a
+ * file that grows is not damage; what is missing once its writer is gone is. A call of ptl_process from within a callback
+ * gives the events that are there by then.
+ *
+ * options may be NULL. As ptl_open; a file that is empty so far is waited for.
+ */
+int ptl_open_realtime(const char *path, const struct ptl_realtime_options *options, struct ptl_trace **trace);
+/* Takes over fd on success. */
+int ptl_open_realtime_fd(int fd, const char *name, const struct ptl_realtime_options *options,
+			 struct ptl_trace **trace);
+/*
+ * For who reads streams and not events: waits, at most this many nanoseconds, for something to be added to the trace. *more:
+ * that is so, or the trace is over now. 0; what idle returned; PTL_MISUSE (no trace opened so), PTL_NO_MEMORY, PTL_SYSTEM.
+ */
+int ptl_realtime_wait(struct ptl_trace *trace, uint64_t timeout, bool *more);
+/*
+ * Up to which time of its clock the trace is there, as far as the delay is enough; 0: that is not known yet, UINT64_MAX: it is
+ * over.
+ */
+uint64_t ptl_realtime_horizon(const struct ptl_trace *trace);
+/* Nothing more is to come. */
+bool ptl_realtime_over(const struct ptl_trace *trace);
+
 /* --- bytes of PT and TRUTH streams -------------------------------------------------------------- */
 
 /*

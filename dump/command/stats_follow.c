@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ptl-dump stats --follow: counts segments once, when the next PSB of their stream has come, and what lies behind the last
+ * PSB of a stream anew each time.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "common/error.h"
+#include "common/hash_map.h"
+#include "common/text.h"
+#include "dump/command/stats.h"
+#include "dump/session/follow.h"
+#include "dump/session/session.h"
+
+#define SECOND 1000000000u
+#define PERIOD (SECOND / 2)
+/* Decoding takes no more than a third of the time. */
+#define PAUSE_FACTOR 2
+
+struct follow {
+	struct dump_session *session;
+	struct flow_stats_wanted wanted;
+	struct flow_timeline *timeline; /* that `done` has its numbers of; NULL: none yet */
+	struct flow_stats done;         /* of whole segments */
+	struct common_hash_map counted; /* by stream: the offset up to which it is in `done` */
+	bool whole;                     /* segments that are whole are wanted, else the others */
+	size_t buffers;                 /* that were there the last time */
+	uint64_t due;
+};
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+}
+
+/* ---- which segments -------------------------------------------------------------------------------------------------- */
+
+/* Where the last segment of a stream begins; all are whole once the trace is over. */
+static uint64_t last_begin(struct ptl_trace *trace, uint32_t stream)
+{
+	const struct ptl_stream *info = ptl_stream_find(trace, stream);
+	const struct ptl_psb *psbs;
+	size_t count;
+
+	if (ptl_realtime_over(trace))
+		return UINT64_MAX;
+	if (!info || ptl_psb_index(trace, stream, &psbs, &count) < 0)
+		return 0;
+	while (count && psbs[count - 1].offset >= info->bytes)
+		count--;
+	return count ? psbs[count - 1].offset : 0;
+}
+
+static void range(void *context, uint32_t stream, uint64_t *first, uint64_t *end)
+{
+	struct follow *follow = context;
+	const uint64_t *counted = common_hash_map_get(&follow->counted, stream);
+	const uint64_t last = last_begin(follow->session->trace, stream);
+
+	*first = follow->whole ? (counted ? *counted : 0) : last;
+	*end = follow->whole ? last : UINT64_MAX;
+}
+
+static int note_counted(struct follow *follow)
+{
+	const struct ptl_trace *trace = follow->session->trace;
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < ptl_stream_count(trace); i++) {
+		const struct ptl_stream *stream = ptl_stream_at(trace, i);
+
+		if (stream->kind == PTL_KIND_PT)
+			status = common_hash_map_put(&follow->counted, stream->id,
+						     last_begin(follow->session->trace, stream->id));
+	}
+	return status;
+}
+
+/* ---- numbers of processes -------------------------------------------------------------------------------------------- */
+
+static uint64_t start_of(const struct flow_timeline *timeline, uint32_t process)
+{
+	return process == FLOW_NONE ? 0 : flow_timeline_process(timeline, process)->start;
+}
+
+static uint64_t start_of_thread(const struct flow_timeline *timeline, uint32_t thread)
+{
+	return thread == FLOW_NONE ? 0 : flow_timeline_thread(timeline, thread)->start;
+}
+
+/* Events that came late may have put others before a process: its number in the new timeline is another one. */
+static void renumber(struct follow *follow, struct flow_timeline *timeline)
+{
+	for (size_t i = 0; i < follow->done.thread_count; i++) {
+		struct flow_thread_stats *thread = &follow->done.threads[i];
+
+		if (thread->thread != FLOW_NONE)
+			thread->thread = flow_timeline_thread_at(timeline, thread->pid, thread->tid,
+								 start_of_thread(follow->timeline, thread->thread));
+		if (thread->process != FLOW_NONE)
+			thread->process = flow_timeline_process_at(timeline, thread->pid,
+								   start_of(follow->timeline, thread->process));
+	}
+	for (size_t i = 0; i < follow->done.gap_count; i++) {
+		struct flow_gap *gap = &follow->done.gaps[i];
+
+		if (gap->process != FLOW_NONE)
+			gap->process = flow_timeline_process_at(timeline, gap->pid,
+								start_of(follow->timeline, gap->process));
+	}
+	flow_timeline_free(follow->timeline);
+	follow->timeline = timeline;
+}
+
+/* ---- counting -------------------------------------------------------------------------------------------------------- */
+
+/* Adds the segments that are wanted now to sum. */
+static int count(struct follow *follow, bool whole, struct flow_stats *sum)
+{
+	struct flow_view_options options = dump_session_view_options(follow->session);
+	struct flow_stats stats;
+	int status;
+
+	follow->whole = whole;
+	options.selection.range = range;
+	options.selection.range_context = follow;
+	options.progress = NULL;
+	status = flow_stats_run(follow->session->trace, follow->timeline, &options, &follow->wanted, &stats);
+	if (status < 0)
+		return status;
+	status = flow_stats_add(sum, &stats, follow->wanted.gap_limit);
+	flow_stats_free(&stats);
+	return status;
+}
+
+/* A packet may be cut where the file ends so far: that is no gap. */
+static void forget_gaps(struct flow_stats *stats)
+{
+	struct flow_counts *counts = &stats->total;
+
+	for (size_t i = 0; i <= stats->thread_count; i++) {
+		counts->gaps = counts->overflows = 0;
+		for (size_t cause = 0; cause < FLOW_GAP_COUNT; cause++)
+			counts->gap_causes[cause] = counts->gap_bytes[cause] = 0;
+		if (i < stats->thread_count)
+			counts = &stats->threads[i].counts;
+	}
+	stats->gap_count = 0;
+}
+
+static void show_time(const struct dump_session *session)
+{
+	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
+	struct ptl_bytes text = {0};
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < ptl_stream_count(session->trace); i++) {
+		const struct ptl_stream *stream = ptl_stream_at(session->trace, i);
+
+		end = stream->last_time > end ? stream->last_time : end;
+	}
+	common_text_time(&text, end, machine->start_time);
+	fprintf(session->out, "%s%s ms%s\n", dump_bold(session), common_text_string(&text), dump_plain(session));
+	common_bytes_free(&text);
+}
+
+static int show(struct follow *follow)
+{
+	struct dump_session *session = follow->session;
+	struct flow_stats all = {0};
+	int status = count(follow, false, &all);
+
+	forget_gaps(&all);
+	if (status == 0)
+		status = flow_stats_add(&all, &follow->done, follow->wanted.gap_limit);
+	if (status == 0 && !session->options->json)
+		show_time(session);
+	if (status == 0)
+		status = dump_stats_show(session, follow->timeline, &all);
+	if (status == 0 && !session->options->json)
+		fputc('\n', session->out);
+	flow_stats_free(&all);
+	return status;
+}
+
+static int update(struct follow *follow)
+{
+	struct flow_timeline *timeline;
+	int status = flow_timeline_build(follow->session->trace, &timeline);
+
+	if (status < 0)
+		return status;
+	renumber(follow, timeline);
+	status = count(follow, true, &follow->done);
+	if (status == 0)
+		status = note_counted(follow);
+	return status == 0 ? show(follow) : status;
+}
+
+static int idle(struct dump_session *session)
+{
+	struct follow *follow = session->idle_context;
+	const uint64_t start = now();
+	const size_t buffers = ptl_buffer_count(session->trace);
+	int status;
+
+	if (!ptl_realtime_over(session->trace) && (start < follow->due || buffers == follow->buffers))
+		return 0;
+	follow->buffers = buffers;
+	status = update(follow);
+	follow->due = now() + PAUSE_FACTOR * (now() - start);
+	follow->due = follow->due > start + PERIOD ? follow->due : start + PERIOD;
+	return status;
+}
+
+int dump_stats_follow(struct dump_session *session)
+{
+	struct follow follow = {
+		.session = session,
+		.wanted = dump_stats_wanted((const struct stats_options *)session->options),
+	};
+	int status;
+
+	session->idle = idle;
+	session->idle_context = &follow;
+	status = dump_follow_wait(session);
+	flow_stats_free(&follow.done);
+	flow_timeline_free(follow.timeline);
+	common_hash_map_free(&follow.counted);
+	return status;
+}

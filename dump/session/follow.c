@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Waits for a trace that is being written, and notices when the user has seen enough. */
+#include "dump/session/follow.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/signals.h"
+#include "dump/session/output.h"
+
+#define SECOND 1000000000u
+
+static volatile sig_atomic_t signals;
+
+static void note(int number)
+{
+	(void)number;
+	signals = signals + 1;
+}
+
+static bool is_interrupted(const struct dump_session *session)
+{
+	return signals > (strcmp(session->path, "-") == 0);
+}
+
+static int idle(void *context, struct ptl_trace *trace)
+{
+	struct dump_session *session = context;
+	int status = 0;
+
+	/* While the trace is opened there is nothing to show. */
+	if (session->idle && session->trace == trace)
+		status = session->idle(session);
+	if (session->out)
+		fflush(session->out);
+	if (status == 0 && session->out)
+		status = dump_output_check(session);
+	if (status == 0 && is_interrupted(session))
+		status = common_fail(PTL_CANCELLED, "interrupted");
+	return status;
+}
+
+int dump_follow_open(struct dump_session *session, const struct ptl_open_options *options)
+{
+	static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+	const struct ptl_realtime_options realtime = {.open = *options, .idle = idle, .context = session};
+
+	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+		common_signal_catch_unignored(ending[i], note, 0, NULL);
+	return ptl_open_realtime(session->path, &realtime, &session->trace);
+}
+
+int dump_follow_end(const struct dump_session *session, int status)
+{
+	return status == PTL_CANCELLED && !(session->output && session->output->error) && is_interrupted(session)
+		       ? 0
+		       : status;
+}
+
+int dump_follow_wait(struct dump_session *session)
+{
+	bool more;
+	int status;
+
+	do
+		status = ptl_realtime_wait(session->trace, SECOND, &more);
+	while (status == 0 && !ptl_realtime_over(session->trace));
+	return dump_follow_end(session, status);
+}
