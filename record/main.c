@@ -11,6 +11,8 @@
 #include "record/provider/rules.h"
 #include "record/capture/settings.h"
 #include "record/check/check.h"
+#include "record/control/control.h"
+#include "record/control/folder.h"
 #include "record/source.h"
 
 #define PSB_PERIOD_MIN 128u
@@ -126,7 +128,9 @@ static const struct common_option *tables[OPTION_TABLES_MAX + 1] = {options};
 
 static const struct common_command_line command_line = {
 	.program = "ptl-record",
-	.usage = "[options] [--] COMMAND [ARGUMENT]...\n       ptl-record check [options]",
+	.usage = "[options] [--] COMMAND [ARGUMENT]...\n       ptl-record check [options]"
+		 "\n       ptl-record start NAME [options] [--] [COMMAND [ARGUMENT]...]"
+		 "\n       ptl-record list | query | update | flush | stop [options] [NAME]",
 	.summary = "Runs COMMAND and records the control flow of it and all its descendants as "
 		   "Intel PT packets, and the events that they write, in a "
 		   ".ptl file. The exit status is that of COMMAND.",
@@ -134,6 +138,7 @@ static const struct common_command_line command_line = {
 		    "  ptl-record --clock=virtual --embed=debug ./a.out\n"
 		    "  ptl-record --source=none -p 'MyCompany-Server:info' -- ./server\n"
 		    "  ptl-record -o all.ptl -p '*' --attach-providers --duration=10s\n"
+		    "  ptl-record start web -p 'MyCompany-Server'; ptl-record query web; ptl-record stop web\n"
 		    "  ptl-record -o - --source=none -- COMMAND | ptl-dump events --follow -\n",
 	.tables = tables,
 	.stop_at_operand = 1,
@@ -146,10 +151,16 @@ static int usage(const char *text, const char *hint)
 	return COMMON_EXIT_USAGE;
 }
 
+/* Whether what runs already is to be recorded. */
+static bool names_running(const struct record_settings *settings)
+{
+	return settings->pt.pids.count || settings->pt.tids.count || settings->pt.cpus;
+}
+
 /* Looks whether what is asked for makes sense together. Returns an exit status. */
 static int check_settings(struct record_settings *settings)
 {
-	const bool running = settings->pt.pids.count || settings->pt.tids.count || settings->pt.cpus;
+	const bool running = names_running(settings);
 
 	if (!settings->command && !settings->attach && !running)
 		return usage("no command to record", "ptl-record --help");
@@ -166,7 +177,7 @@ static int check_settings(struct record_settings *settings)
 		settings->source = "none";
 	if (!settings->command && !running && strcmp(settings->source, "none") != 0)
 		return usage("packets come from a command that is started here, and there is none", "--source none");
-	if (settings->attach && !settings->rule_count)
+	if (settings->attach && !settings->rule_count && !settings->session_name)
 		return usage("--attach-providers needs a --provider", "--provider '*'");
 	if (settings->rule_count && settings->clock == PTL_CLOCK_VIRTUAL)
 		return usage("providers' events are in real time, which has no place on the "
@@ -212,6 +223,40 @@ static int list(const struct record_settings *settings, const char *operand)
 	return fflush(stdout) ? COMMON_EXIT_SYSTEM : COMMON_EXIT_OK;
 }
 
+/* argv[0] is the program's name, or the session's. */
+static int record(struct record_settings *settings, int argc, char **argv)
+{
+	int first, status = common_options_parse(&command_line, settings, argc, argv, &first);
+
+	if (status)
+		return status > 0 ? COMMON_EXIT_OK : common_exit_of(status);
+	common_message_start("ptl-record", settings->quiet);
+	if (settings->list_sources || settings->list_providers)
+		return list(settings, argv[first]);
+	if (settings->json)
+		return usage("--json is for --list-providers", "ptl-dump --json for what is recorded");
+	settings->command = first == argc ? NULL : argv + first;
+	/* A session without a command is of all programs of the user. */
+	settings->attach |= settings->session_name && !settings->command && !names_running(settings);
+	status = check_settings(settings);
+	if (status)
+		return status;
+	return settings->session_name ? record_control_start(settings, record_source_run) : record_source_run(settings);
+}
+
+/* "start NAME ...". */
+static int start(struct record_settings *settings, int argc, char **argv)
+{
+	if (argc < 2 || argv[1][0] == '-') {
+		if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+			return record(settings, argc, argv);
+		return usage("a session needs a name: ptl-record start NAME ...", "ptl-record start --help");
+	}
+	if (record_control_name(argv[1], &settings->session_name) < 0)
+		return usage(ptl_error_text(), "ptl-record start web -p 'MyCompany-Server'");
+	return record(settings, argc - 1, argv + 1);
+}
+
 int main(int argc, char **argv)
 {
 	struct record_settings settings = {
@@ -226,25 +271,21 @@ int main(int argc, char **argv)
 		.ring_size = 512u << 10,
 		.threads_max = 1024,
 		.command_line = argv,
+		.control = {-1, -1, -1},
 	};
-	int first, status;
+	int status;
 
 	common_message_start("ptl-record", false);
 	record_source_options(tables + 1, OPTION_TABLES_MAX);
-	/* As a command to record it needs "--" before it. */
+	/* As a command to record each of them needs "--" before it. */
 	if (argc > 1 && !strcmp(argv[1], "check"))
 		return record_check(argc - 1, argv + 1, record_source_check);
-	status = common_options_parse(&command_line, &settings, argc, argv, &first);
-	if (status)
-		return status > 0 ? COMMON_EXIT_OK : common_exit_of(status);
-	common_message_start("ptl-record", settings.quiet);
-	if (settings.list_sources || settings.list_providers)
-		return list(&settings, argv[first]);
-	if (settings.json)
-		return usage("--json is for --list-providers", "ptl-dump --json for what is recorded");
-	settings.command = first == argc ? NULL : argv + first;
-	status = check_settings(&settings);
-	status = status ? status : record_source_run(&settings);
+	if (argc > 1 && record_control_is_command(argv[1]))
+		return record_control_command(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "start"))
+		status = start(&settings, argc - 1, argv + 1);
+	else
+		status = record(&settings, argc, argv);
 	common_id_set_free(&settings.pt.pids);
 	common_id_set_free(&settings.pt.tids);
 	common_string_list_free(&settings.pt.filters);

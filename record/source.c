@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "record/control/server.h"
 #include "record/intel_pt/source.h"
 #include "record/kernel/source.h"
 #include "record/native/source.h"
@@ -86,8 +87,10 @@ int record_source_run(const struct record_settings *settings)
 		return COMMON_EXIT_SYSTEM;
 	if (settings->attach && !chosen[0]->observes)
 		chosen[count++] = &record_kernel_source;
-	if (settings->rule_count)
+	if (settings->rule_count || (settings->session_name && settings->attach))
 		chosen[count++] = &record_provider_source;
+	if (settings->session_name)
+		chosen[count++] = &record_control_source;
 	return record_session(chosen, settings);
 }
 

@@ -252,10 +252,16 @@ int ptl_writer_poll(struct ptl_writer *writer)
 void ptl_writer_counts(const struct ptl_writer *writer, struct ptl_writer_counts *counts)
 {
 	struct format_queue *queue = (struct format_queue *)&writer->queue;
+	size_t used;
 
 	pthread_mutex_lock(&queue->lock);
 	*counts = queue->counts;
+	used = queue->memory + writer->partial_bytes;
 	pthread_mutex_unlock(&queue->lock);
+	counts->buffer_size = writer->buffer_size;
+	counts->buffers_all = queue->memory_limit / writer->buffer_size;
+	used = (used + writer->buffer_size - 1) / writer->buffer_size;
+	counts->buffers_free = counts->buffers_all > used ? counts->buffers_all - used : 0;
 	counts->raw_bytes = writer->raw_bytes;
 	counts->events = writer->events;
 }

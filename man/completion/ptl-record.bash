@@ -3,7 +3,7 @@
 
 _ptl_record()
 {
-	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} option= i
+	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} option= i first=1
 	COMPREPLY=()
 
 	if [[ ${COMP_WORDS[1]-} == check ]] && ((COMP_CWORD > 1)); then
@@ -17,8 +17,21 @@ _ptl_record()
 		return
 	fi
 
+	case ${COMP_WORDS[1]-} in
+	list | query | update | flush | stop)
+		if ((COMP_CWORD > 1)); then
+			_ptl_record_session "${COMP_WORDS[1]}" "$current"
+			return
+		fi
+		;;
+	start)
+		((COMP_CWORD == 2)) && return
+		((COMP_CWORD > 2)) && first=3
+		;;
+	esac
+
 	# Behind the command everything is the command's own.
-	for ((i = 1; i < COMP_CWORD; i++)); do
+	for ((i = first; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
 		--)
 			_ptl_record_command $((i + 1))
@@ -73,7 +86,19 @@ _ptl_record()
 		return
 	fi
 	_ptl_record_command "$COMP_CWORD"
-	((COMP_CWORD == 1)) && [[ check == "$current"* ]] && COMPREPLY+=(check)
+	((COMP_CWORD == 1)) && mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(
+		compgen -W 'check start list query update flush stop' -- "$current")
+}
+
+# Completes options and the name of a session.
+_ptl_record_session()
+{
+	if [[ $2 == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(ptl-record "$1" --completion-words)" -- "$2")
+		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+	elif [[ $1 != list ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(ptl-record list 2>/dev/null | sed '1d; s/ .*//')" -- "$2")
+	fi
 }
 
 # Completes the command that begins at word $1, as bash-completion would by itself, or by names alone.

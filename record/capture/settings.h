@@ -67,6 +67,11 @@ struct record_settings {
 	bool attach;            /* also to programs that are no descendants of the command */
 	uint64_t provider_ring; /* bytes of events that a thread may be ahead of the recorder; 0: by the room */
 	bool list_providers;
+	const char *session_name; /* NULL: a session without a name */
+	/* Of a named session: the folder of its socket, the socket, and who waits for it to begin (-1: nobody). */
+	struct {
+		int folder, listener, ready;
+	} control;
 	bool json;
 	struct record_pt_settings pt;
 };

@@ -30,6 +30,25 @@ void record_providers_heed(struct record_providers *providers, struct record_shm
 	}
 }
 
+/* The rule's name, or its GUID, into text. */
+static const char *name_of(const struct provider_shm_rule *rule, char guid[PTL_GUID_TEXT_SIZE])
+{
+	common_guid_format(&rule->guid, guid);
+	return rule->match == PROVIDER_SHM_MATCH_ALL ? "*" : rule->name[0] ? rule->name : guid;
+}
+
+void record_providers_say_absent(const struct record_providers *providers)
+{
+	const struct provider_shm_session_file *file = &providers->session.file;
+	char guid[PTL_GUID_TEXT_SIZE];
+
+	for (uint32_t i = 0; i < file->session.rule_count; i++)
+		if (!file->rules[i].answered)
+			common_message_note("no program has a provider '%s' so far; programs that start later are "
+					    "recorded",
+					    name_of(&file->rules[i], guid));
+}
+
 static void say(const struct provider_shm_rule *rule)
 {
 	char guid[PTL_GUID_TEXT_SIZE];
@@ -38,9 +57,8 @@ static void say(const struct provider_shm_rule *rule)
 		common_message_warning("nothing answered to --provider '*': no program had a provider");
 		return;
 	}
-	common_guid_format(&rule->guid, guid);
 	common_message_warning("nothing answered to --provider '%s': no program had such a provider",
-			       rule->name[0] ? rule->name : guid);
+			       name_of(rule, guid));
 }
 
 void record_providers_say_unanswered(struct record_providers *providers)

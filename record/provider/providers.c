@@ -176,6 +176,8 @@ static int open_session(struct record_providers *providers)
 	status = record_writers_list(providers);
 	if (status == 0)
 		request_captures(providers);
+	if (status == 0 && providers->everyone)
+		record_providers_say_absent(providers);
 	return status;
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "record/capture/capture.h"
 #include "record/kernel/observer.h"
@@ -21,6 +22,14 @@ int record_providers_open(struct record_capture *capture, struct record_observer
 			  struct record_providers **providers);
 /* Gives back everything; what was not finished is left to the next recorder. */
 void record_providers_close(struct record_providers *providers);
+
+/*
+ * Turns a provider on, or gives it another level and keywords, or off, by the text of a rule; what there is to say goes to
+ * notes. PTL_MISUSE, PTL_NOT_FOUND, PTL_SYSTEM.
+ */
+int record_providers_turn(struct record_providers *providers, const char *text, bool on, FILE *notes);
+/* The i-th rule that is on; NULL: there are no more. */
+const struct provider_shm_rule *record_providers_rule(const struct record_providers *providers, size_t i);
 
 /* Takes what programs have written. */
 int record_providers_step(struct record_providers *providers, uint64_t now);

@@ -80,6 +80,8 @@ struct record_providers {
 
 /* Notes which rules are about the providers of a program that is followed. */
 void record_providers_heed(struct record_providers *providers, struct record_shm_process *process);
+/* Notes which rules nothing answers to so far. */
+void record_providers_say_absent(const struct record_providers *providers);
 /* Says which rules nothing answered to. */
 void record_providers_say_unanswered(struct record_providers *providers);
 

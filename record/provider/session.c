@@ -127,6 +127,28 @@ int record_provider_session_make(int folder, struct record_provider_session *ses
 			  : common_fail(PTL_SYSTEM, "all %d sessions of providers are in use", PTL_SESSIONS_MAX);
 }
 
+int record_provider_session_replace(int folder, struct record_provider_session *session)
+{
+	char name[PROVIDER_SHM_NAME_SIZE], new[PROVIDER_SHM_NAME_SIZE];
+	const unsigned slot = session->file.session.slot;
+	const int before = session->lock;
+	int status;
+
+	provider_name_session(name, slot);
+	provider_name_new(new, session->file.session.id);
+	status = write_new(folder, new, session, slot);
+	if (status == 0 && renameat(folder, new, folder, name) < 0) {
+		status = common_fail_errno("cannot change %s", name);
+		(void)unlinkat(folder, new, 0);
+		close(session->lock);
+	}
+	if (status < 0)
+		session->lock = before;
+	else
+		close(before);
+	return status;
+}
+
 void record_provider_session_remove(int folder, struct record_provider_session *session)
 {
 	char name[PROVIDER_SHM_NAME_SIZE];

@@ -15,6 +15,8 @@ struct record_provider_session {
  * 32 are in use, or the folder takes no file.
  */
 int record_provider_session_make(int folder, struct record_provider_session *session);
+/* The rules are others now: programs that come to read them see all of them. PTL_SYSTEM. */
+int record_provider_session_replace(int folder, struct record_provider_session *session);
 /* Gives the slot back: from now on no program turns anything on for it. */
 void record_provider_session_remove(int folder, struct record_provider_session *session);
 

@@ -2,7 +2,10 @@
 /* Events that programs write, as a source beside the main one. */
 #include "record/provider/source.h"
 
+#include "common/guid.h"
 #include "record/provider/providers.h"
+#include "record/provider/rules.h"
+#include "record/session/answer.h"
 #include "record/session/session.h"
 
 #define MILLISECOND 1000000u
@@ -35,6 +38,29 @@ static uint64_t due(void *state, uint64_t now)
 	return now + (uint64_t)record_providers_patience(state) * MILLISECOND;
 }
 
+static int turn(void *state, const char *rule, bool on, FILE *notes)
+{
+	return record_providers_turn(state, rule, on, notes);
+}
+
+static void answer(void *state, struct record_answer *answer)
+{
+	const struct provider_shm_rule *rule;
+	char text[PROVIDER_SHM_PROVIDER_NAME_SIZE + 80], guid[PTL_GUID_TEXT_SIZE];
+
+	record_answer_list(answer, "Providers", "providers");
+	for (size_t i = 0; (rule = record_providers_rule(state, i)); i++) {
+		common_guid_format(&rule->guid, guid);
+		snprintf(text, sizeof(text), "%s:%u:0x%llx",
+			 rule->match == PROVIDER_SHM_MATCH_ALL ? "*"
+			 : rule->name[0]                       ? rule->name
+							       : guid,
+			 rule->level, (unsigned long long)rule->keywords);
+		record_answer_item(answer, text);
+	}
+	record_answer_list_end(answer);
+}
+
 static int finish(void *state, bool alone)
 {
 	(void)alone;
@@ -52,6 +78,8 @@ const struct record_source record_provider_source = {
 	.open = open_source,
 	.drain = drain,
 	.due = due,
+	.turn = turn,
+	.answer = answer,
 	.finish = finish,
 	.close = close_source,
 };

@@ -58,9 +58,9 @@ static bool turn_entry(const struct record_providers *providers, struct record_w
 					     &turn.keywords);
 	if (turn.on)
 		return record_shm_process_turn(&writer->shm, n, &turn);
-	/* Left behind by a recorder that had the slot before, and is dead. */
+	/* Left behind by a recorder that had the slot before, and is dead; or ours, and not wanted any more. */
 	turn.any_session = words->session != session->id;
-	return turn.any_session && entry.enabled.sessions & 1u << session->slot &&
+	return (turn.any_session || providers->everyone) && entry.enabled.sessions & 1u << session->slot &&
 	       record_shm_process_turn(&writer->shm, n, &turn);
 }
 

@@ -313,6 +313,11 @@ static char *default_path(const struct record_settings *settings)
 {
 	char *path;
 
+	if (settings->session_name) {
+		if (asprintf(&path, "%s.ptl", settings->session_name) < 0)
+			return NULL;
+		return path;
+	}
 	if (!settings->command)
 		return strdup("providers.ptl");
 	if (asprintf(&path, "%s.ptl", common_base_name(settings->command[0])) < 0)
@@ -327,6 +332,7 @@ static int record_to(const struct record_source *const *sources, const struct re
 	char *path = settings->output ? strdup(settings->output) : default_path(settings);
 	int status;
 
+	session.path = path;
 	if (path)
 		status = record(&session, sources, command, path);
 	else

@@ -14,7 +14,7 @@
 #include "record/session/source.h"
 #include "record/session/wait.h"
 
-#define RECORD_SOURCES_MAX 4 /* in one session */
+#define RECORD_SOURCES_MAX 6 /* in one session */
 
 struct record_observer;
 
@@ -28,6 +28,7 @@ struct record_session {
 	const struct record_settings *settings;
 	struct record_running running[RECORD_SOURCES_MAX]; /* open sources, the main one first */
 	size_t running_count;
+	const char *path; /* of the trace, as the user gave it */
 	bool has_command;
 	struct record_capture capture;
 	struct record_wait wait;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/resource.h>
 
 #include "record/capture/settings.h"
@@ -13,6 +14,7 @@
 
 struct common_option;
 struct ptl_machine;
+struct record_answer;
 struct record_session;
 
 /*
@@ -66,6 +68,13 @@ struct record_source {
 	uint64_t (*due)(void *state, uint64_t now);
 	/* *Keeps what it has in memory that is written over and over: somebody asked for it. */
 	int (*snapshot)(void *state);
+	/*
+	 * *Turns on, or off, what a rule of --provider names, while recording goes on; what there is to say goes to notes.
+	 * PTL_MISUSE, PTL_NOT_FOUND (it was not on), PTL_SYSTEM, PTL_NO_MEMORY.
+	 */
+	int (*turn)(void *state, const char *rule, bool on, FILE *notes);
+	/* *What the source has turned on, for who asks the session. */
+	void (*answer)(void *state, struct record_answer *answer);
 	/* *Recording ends though programs run on. */
 	void (*stop)(void *state);
 	/* Takes all that is left. alone: no process that was recorded lives any more. */

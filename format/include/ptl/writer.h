@@ -31,6 +31,9 @@ struct ptl_writer_counts {
 	uint64_t buffers;
 	uint64_t events;
 	uint64_t lost_buffers; /* could not be written; recorded as losses where the file still takes them */
+	uint64_t buffer_size;  /* bytes before compression */
+	uint64_t buffers_all;  /* for which there is memory */
+	uint64_t buffers_free; /* that nothing waits in */
 };
 
 /*

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The commands that ask a session. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "common/message.h"
+#include "common/options.h"
+#include "record/control/control.h"
+#include "record/control/folder.h"
+
+struct settings {
+	bool json;
+	struct common_string_list on, off;
+};
+
+struct command {
+	const char *name;
+	const char *usage;
+	const char *summary;
+	const char *examples;
+	const struct common_option *options;
+	int (*run)(const struct settings *settings, int folder, const char *name);
+	bool all; /* of no session in particular */
+};
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+/* A request, to which arguments may be added. */
+static struct ptl_bytes new_request(const char *word)
+{
+	struct ptl_bytes request = {0};
+
+	common_write_bytes(&request, word, strlen(word) + 1);
+	return request;
+}
+
+static int exchange(int connection, const struct ptl_bytes *request, char *answer, size_t *size)
+{
+	ssize_t got;
+
+	if (request->failed)
+		return common_fail_memory("request", request->size);
+	if (send(connection, request->data, request->size, MSG_NOSIGNAL) < 0)
+		return common_fail_errno("cannot ask the session");
+	do
+		got = recv(connection, answer, RECORD_CONTROL_MESSAGE_MAX, 0);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return common_fail_errno("the session does not answer");
+	if (got == 0)
+		return common_fail(PTL_SYSTEM, "the session ended without an answer");
+	*size = (size_t)got - 1;
+	if (answer[0] == '+')
+		return 0;
+	answer[got] = 0;
+	return common_fail(PTL_SYSTEM, "%s", answer + 1);
+}
+
+/* Sends the request, which it frees; the answer without its first byte is *text, at *memory, which the caller frees. */
+static int ask(int folder, const char *name, struct ptl_bytes *request, char **memory, const char **text, size_t *size)
+{
+	char *answer = malloc(RECORD_CONTROL_MESSAGE_MAX + 1);
+	int connection, status = answer ? record_control_connect(folder, name, &connection)
+					: common_fail_memory("answer", RECORD_CONTROL_MESSAGE_MAX);
+
+	if (status == 0) {
+		status = exchange(connection, request, answer, size);
+		close(connection);
+	}
+	common_bytes_free(request);
+	if (status < 0) {
+		free(answer);
+		return status;
+	}
+	answer[*size + 1] = 0;
+	*memory = answer;
+	*text = answer + 1;
+	return 0;
+}
+
+/* Asks, and shows the answer on this stream. */
+static int ask_and_show(int folder, const char *name, struct ptl_bytes *request, FILE *file)
+{
+	const char *text;
+	char *memory;
+	size_t size;
+	const int status = ask(folder, name, request, &memory, &text, &size);
+
+	if (status < 0)
+		return status;
+	fwrite(text, 1, size, file);
+	free(memory);
+	return 0;
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static int run_query(const struct settings *settings, int folder, const char *name)
+{
+	struct ptl_bytes request = new_request("query");
+
+	if (settings->json)
+		common_write_bytes(&request, "json", 5);
+	return ask_and_show(folder, name, &request, stdout);
+}
+
+struct listing {
+	const struct settings *settings;
+	int folder;
+	bool headed;
+};
+
+static int list_session(void *context, const char *name)
+{
+	struct listing *listing = context;
+	struct ptl_bytes request = new_request("list");
+	unsigned long long events, bytes;
+	const char *text;
+	char *memory;
+	size_t size;
+	int status, pid, at = 0;
+
+	if (listing->settings->json) {
+		common_bytes_free(&request);
+		status = run_query(listing->settings, listing->folder, name);
+		/* It may have ended meanwhile. */
+		return status == PTL_NO_MEMORY ? status : 0;
+	}
+	status = ask(listing->folder, name, &request, &memory, &text, &size);
+	if (status < 0)
+		return status == PTL_NO_MEMORY ? status : 0;
+	if (!listing->headed)
+		printf("%-20s %8s %14s %12s  %s\n", "NAME", "PID", "EVENTS", "BYTES", "FILE");
+	listing->headed = true;
+	if (sscanf(text, "%d\t%llu\t%llu\t%n", &pid, &events, &bytes, &at) == 3 && at)
+		printf("%-20s %8d %14llu %12llu  %s\n", name, pid, events, bytes, text + at);
+	free(memory);
+	return 0;
+}
+
+static int run_list(const struct settings *settings, int folder, const char *name)
+{
+	struct listing listing = {.settings = settings, .folder = folder};
+
+	(void)name;
+	return record_control_list(folder, list_session, &listing);
+}
+
+static void add_rules(struct ptl_bytes *request, const struct common_string_list *rules, char sign)
+{
+	for (size_t i = 0; i < rules->count; i++) {
+		common_write_bytes(request, &sign, 1);
+		common_write_bytes(request, rules->list[i], strlen(rules->list[i]) + 1);
+	}
+}
+
+static int run_update(const struct settings *settings, int folder, const char *name)
+{
+	struct ptl_bytes request = new_request("update");
+
+	if (!settings->on.count && !settings->off.count) {
+		common_bytes_free(&request);
+		return common_fail(PTL_MISUSE, "nothing to update: --provider turns on, --disable turns off");
+	}
+	add_rules(&request, &settings->off, '-');
+	add_rules(&request, &settings->on, '+');
+	return ask_and_show(folder, name, &request, stderr);
+}
+
+static int run_flush(const struct settings *settings, int folder, const char *name)
+{
+	struct ptl_bytes request = new_request("flush");
+
+	(void)settings;
+	return ask_and_show(folder, name, &request, stderr);
+}
+
+static int run_stop(const struct settings *settings, int folder, const char *name)
+{
+	struct ptl_bytes request = new_request("stop");
+
+	(void)settings;
+	return ask_and_show(folder, name, &request, stderr);
+}
+
+/* ---- command lines --------------------------------------------------------------------------- */
+
+static const struct common_option json_options[] = {
+	{"json", 0, NULL, "JSON, an object a session", COMMON_FLAG(struct settings, json)},
+	{NULL, 0, NULL, NULL},
+};
+
+static const struct common_option update_options[] = {
+	{"provider", 'p', "NAME|GUID[:LEVEL[:KEYWORDS]]",
+	 "turn a provider on, or change its level and keywords; several times",
+	 COMMON_STRINGS(struct settings, on, UINT64_MAX)},
+	{"disable", 0, "NAME|GUID", "turn a provider off, as it was turned on; several times",
+	 COMMON_STRINGS(struct settings, off, UINT64_MAX)},
+	{NULL, 0, NULL, NULL},
+};
+
+static const struct common_option no_options[] = {{NULL, 0, NULL, NULL}};
+
+static const struct command commands[] = {
+	{"list", "[options]", "Shows the sessions of this user that record.", "  ptl-record list\n", json_options,
+	 run_list, true},
+	{"query", "[options] NAME", "Shows what a session records, and what it has written and lost.",
+	 "  ptl-record query web --json\n", json_options, run_query, false},
+	{"update", "[options] NAME", "Turns providers on and off while a session records.",
+	 "  ptl-record update web -p 'MyCompany-Server:verbose' --disable 'MyCompany-Cache'\n", update_options,
+	 run_update, false},
+	{"flush", "NAME", "Writes what a session has not written yet to its file.", "  ptl-record flush web\n",
+	 no_options, run_flush, false},
+	{"stop", "NAME", "Ends a session, and returns when its file is complete.", "  ptl-record stop web\n",
+	 no_options, run_stop, false},
+};
+
+static const struct command *find(const char *word)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(commands[i].name, word))
+			return &commands[i];
+	return NULL;
+}
+
+bool record_control_is_command(const char *word)
+{
+	return find(word) != NULL;
+}
+
+static int run(const struct command *command, const struct settings *settings, const char *operand)
+{
+	const char *name = NULL;
+	int folder, status = command->all ? 0 : record_control_name(operand, &name);
+
+	if (status == 0)
+		status = record_control_folder(false, &folder);
+	if (status == PTL_NOT_FOUND && command->all)
+		return 0;
+	if (status == PTL_NOT_FOUND)
+		status = common_fail(PTL_NOT_FOUND, "there is no session %s", name);
+	if (status < 0)
+		return status;
+	status = command->run(settings, folder, name);
+	close(folder);
+	return status;
+}
+
+static int check_operands(const struct command *command, int argc, char **argv, int first)
+{
+	const int wanted = command->all ? 0 : 1;
+
+	if (first + wanted == argc)
+		return 0;
+	if (first + wanted > argc)
+		common_message_error("which session? a NAME is missing");
+	else
+		common_message_error("unexpected \"%s\"", argv[first + wanted]);
+	common_message_hint("ptl-record %s --help", command->name);
+	return COMMON_EXIT_USAGE;
+}
+
+static int conclude(int status)
+{
+	if (status == PTL_NOT_FOUND) {
+		common_message_error("%s", ptl_error_text());
+		common_message_hint("ptl-record list");
+		return COMMON_EXIT_SYSTEM;
+	}
+	if (status < 0)
+		return common_message_failure(status);
+	return fflush(stdout) ? COMMON_EXIT_SYSTEM : COMMON_EXIT_OK;
+}
+
+int record_control_command(int argc, char **argv)
+{
+	const struct command *command = find(argv[0]);
+	const struct common_option *const tables[] = {command->options, NULL};
+	char program[64];
+	const struct common_command_line line = {
+		.program = program,
+		.usage = command->usage,
+		.summary = command->summary,
+		.examples = command->examples,
+		.tables = tables,
+	};
+	struct settings settings = {.json = false};
+	int first, status;
+
+	snprintf(program, sizeof(program), "ptl-record %s", command->name);
+	status = common_options_parse(&line, &settings, argc, argv, &first);
+	if (status)
+		return status > 0 ? COMMON_EXIT_OK : common_exit_of(status);
+	status = check_operands(command, argc, argv, first);
+	if (status == 0)
+		status = conclude(run(command, &settings, argv[first]));
+	common_string_list_free(&settings.on);
+	common_string_list_free(&settings.off);
+	return status;
+}

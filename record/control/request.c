@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The requests of a session's socket. */
+#include "record/control/request.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "record/capture/machine.h"
+#include "record/session/answer.h"
+
+#define ARGUMENTS_MAX 300
+
+struct request {
+	struct record_session *session;
+	const char *arguments[ARGUMENTS_MAX];
+	size_t count;
+	FILE *answer;
+	bool *stops;
+};
+
+/* ---- query ----------------------------------------------------------------------------------- */
+
+static void answer_counts(struct record_answer *answer, const struct record_session *session)
+{
+	const struct record_capture *capture = &session->capture;
+	struct ptl_writer_counts written;
+	struct record_model_counts processes;
+
+	ptl_writer_counts(capture->output.writer, &written);
+	record_model_counts(capture->model, &processes);
+	record_answer_number(answer, "Buffer size", "buffer_size", written.buffer_size);
+	record_answer_number(answer, "Buffers", "buffers", written.buffers_all);
+	record_answer_number(answer, "Free buffers", "free_buffers", written.buffers_free);
+	record_answer_number(answer, "Buffers written", "buffers_written", written.buffers);
+	record_answer_number(answer, "Log buffers lost", "log_buffers_lost", written.lost_buffers);
+	/* Who follows the file reads it by itself: nothing is handed to anybody that could be lost. */
+	record_answer_number(answer, "Real-time lost", "realtime_buffers_lost", 0);
+	record_answer_number(answer, "Events", "events", capture->events);
+	record_answer_number(answer, "Events lost", "events_lost", capture->lost[PTL_LOSS_EVENTS].count);
+	record_answer_number(answer, "Losses", "losses", capture->loss_records);
+	record_answer_number(answer, "Bytes of PT", "pt_bytes", capture->pt_bytes);
+	record_answer_number(answer, "Bytes written", "file_size", written.stored_bytes);
+	record_answer_number(answer, "Processes", "processes", processes.processes);
+}
+
+static int query(struct request *request)
+{
+	const struct record_session *session = request->session;
+	const struct record_settings *settings = session->settings;
+	struct record_answer answer = {.file = request->answer,
+				       .is_json = request->count && !strcmp(request->arguments[0], "json")};
+
+	common_json_start(&answer.json, request->answer);
+	if (answer.is_json)
+		common_json_object(&answer.json, NULL);
+	record_answer_text(&answer, "Name", "name", settings->session_name);
+	record_answer_number(&answer, "Process", "pid", (uint64_t)getpid());
+	record_answer_text(&answer, "File", "file", session->path);
+	record_answer_text(&answer, "Mode", "mode", "sequential");
+	record_answer_text(&answer, "Source", "source", session->capture.machine.source);
+	record_answer_text(&answer, "Clock", "clock", settings->clock == PTL_CLOCK_VIRTUAL ? "virtual" : "monotonic");
+	record_answer_number(&answer, "Nanoseconds", "duration", record_now() - session->start);
+	record_answer_number(&answer, "Flush timer (ns)", "flush_interval", settings->flush_interval);
+	answer_counts(&answer, session);
+	for (size_t i = 0; i < session->running_count; i++)
+		if (session->running[i].source->answer)
+			session->running[i].source->answer(session->running[i].state, &answer);
+	if (answer.is_json) {
+		common_json_object_end(&answer.json);
+		common_json_line(&answer.json);
+	}
+	return 0;
+}
+
+static int list(struct request *request)
+{
+	const struct record_session *session = request->session;
+	struct ptl_writer_counts written;
+
+	ptl_writer_counts(session->capture.output.writer, &written);
+	fprintf(request->answer, "%d\t%llu\t%llu\t%s", (int)getpid(), (unsigned long long)session->capture.events,
+		(unsigned long long)written.stored_bytes, session->path);
+	return 0;
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+/* Arguments are "+RULE" and "-RULE". */
+static int update(struct request *request)
+{
+	struct record_session *session = request->session;
+	bool taken = false;
+	int status = 0;
+
+	for (size_t n = 0; status == 0 && n < request->count; n++)
+		for (size_t i = 0; status == 0 && i < session->running_count; i++) {
+			const struct record_running *running = &session->running[i];
+
+			if (!running->source->turn)
+				continue;
+			taken = true;
+			status = running->source->turn(running->state, request->arguments[n] + 1,
+						       request->arguments[n][0] == '+', request->answer);
+		}
+	return status < 0 || taken ? status : common_fail(PTL_MISUSE, "this session has nothing to turn on and off");
+}
+
+static int flush(struct request *request)
+{
+	struct record_capture *capture = &request->session->capture;
+
+	return record_output_check(&capture->output, ptl_writer_flush(capture->output.writer));
+}
+
+static int stop(struct request *request)
+{
+	request->session->leave = true;
+	*request->stops = true;
+	return 0;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *word;
+	int (*run)(struct request *request);
+} requests[] = {
+	{"query", query}, {"list", list}, {"update", update}, {"flush", flush}, {"stop", stop},
+};
+
+int record_control_request(struct record_session *session, const char *text, size_t size, FILE *answer, bool *stops)
+{
+	struct request request = {.session = session, .answer = answer, .stops = stops};
+	const char *at = text, *const end = text + size;
+
+	if (!size || text[size - 1])
+		return common_fail(PTL_MISUSE, "a request is not as it should be");
+	for (at += strlen(at) + 1; at < end && request.count < ARGUMENTS_MAX; at += strlen(at) + 1)
+		request.arguments[request.count++] = at;
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+		if (!strcmp(requests[i].word, text))
+			return requests[i].run(&request);
+	return common_fail(PTL_MISUSE, "this session's recorder does not know the request '%s'", text);
+}

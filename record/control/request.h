@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is asked of a session, and answered: one message each. A request is a word and arguments, each with a zero behind it; an
+ * answer begins with '+' or, where it is why the request failed, '-'.
+ */
+#ifndef RECORD_CONTROL_REQUEST_H
+#define RECORD_CONTROL_REQUEST_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "record/session/session.h"
+
+/* Does what a request asks for, and writes the answer's text. stops: the answer is due when the session has ended. */
+int record_control_request(struct record_session *session, const char *request, size_t size, FILE *answer, bool *stops);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Takes connections of a session's socket, and answers them while the recording goes on. */
+#include "record/control/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "record/capture/machine.h"
+#include "record/control/folder.h"
+#include "record/control/request.h"
+#include "record/session/session.h"
+
+#define CONNECTIONS_MAX 16
+#define MILLISECOND 1000000u
+#define LOOK_TIME (5 * MILLISECOND)
+/* A connection that asks nothing is closed. */
+#define PATIENCE (2000ull * MILLISECOND)
+#define MESSAGES_MAX 4096
+
+struct connection {
+	int fd;
+	uint64_t since;
+};
+
+struct control {
+	struct record_session *session;
+	struct connection connections[CONNECTIONS_MAX]; /* that have not asked yet */
+	size_t count;
+	int stoppers[CONNECTIONS_MAX]; /* that wait for the end */
+	size_t stopper_count;
+	bool ready;
+	int messages; /* where our messages go once the session runs; -1: where they went before */
+	char *request;
+};
+
+static int open_source(struct record_session *session, void **state)
+{
+	struct control *control = calloc(1, sizeof(*control));
+	int status;
+
+	if (!control || !(control->request = malloc(RECORD_CONTROL_MESSAGE_MAX))) {
+		free(control);
+		return common_fail_memory("control of the session", RECORD_CONTROL_MESSAGE_MAX);
+	}
+	control->session = session;
+	control->messages = -1;
+	status = record_wait_descriptor(&session->wait, session->settings->control.listener);
+	if (status < 0) {
+		free(control->request);
+		free(control);
+		return status;
+	}
+	*state = control;
+	return 0;
+}
+
+/* ---- the terminal is left -------------------------------------------------------------------- */
+
+/* Who started the session may go; what there is to say from now on is said to who stops it. */
+static void leave_terminal(struct control *control)
+{
+	const char ready = 1;
+
+	control->ready = true;
+	if (control->session->settings->control.ready < 0)
+		return;
+	control->messages = memfd_create("messages", MFD_CLOEXEC);
+	if (control->messages >= 0) {
+		fcntl(control->messages, F_SETFL, O_APPEND);
+		dup2(control->messages, STDERR_FILENO);
+	}
+	(void)!write(control->session->settings->control.ready, &ready, 1);
+	close(control->session->settings->control.ready);
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
+
+static void take_connections(struct control *control)
+{
+	int fd;
+
+	while (control->count < CONNECTIONS_MAX && (fd = accept4(control->session->settings->control.listener, NULL,
+								 NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+		if (record_control_trusts(fd))
+			control->connections[control->count++] = (struct connection){fd, record_now()};
+		else
+			close(fd);
+	}
+}
+
+static void answer(int fd, int status, const char *text, size_t size)
+{
+	struct iovec parts[] = {{.iov_base = (void *)(status < 0 ? "-" : "+"), .iov_len = 1},
+				{.iov_base = (void *)text, .iov_len = size}};
+	const struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+
+	(void)sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Whoever waits for the end keeps the connection. */
+static void handle(struct control *control, int fd, size_t size)
+{
+	char *text = NULL;
+	size_t text_size = 0;
+	FILE *stream = open_memstream(&text, &text_size);
+	bool stops = false;
+	int status;
+
+	if (!stream) {
+		close(fd);
+		return;
+	}
+	status = record_control_request(control->session, control->request, size, stream, &stops);
+	if (status < 0) {
+		fclose(stream);
+		answer(fd, status, ptl_error_text(), strlen(ptl_error_text()));
+	} else {
+		fclose(stream);
+		if (!stops)
+			answer(fd, status, text, text_size);
+	}
+	free(text);
+	if (stops && control->stopper_count < CONNECTIONS_MAX)
+		control->stoppers[control->stopper_count++] = fd;
+	else
+		close(fd);
+}
+
+/* Whether the connection is done with. */
+static bool look(struct control *control, const struct connection *connection, uint64_t now)
+{
+	const ssize_t size = recv(connection->fd, control->request, RECORD_CONTROL_MESSAGE_MAX, MSG_DONTWAIT);
+
+	if (size > 0) {
+		handle(control, connection->fd, (size_t)size);
+		return true;
+	}
+	if (size < 0 && (errno == EAGAIN || errno == EINTR) && now < connection->since + PATIENCE)
+		return false;
+	close(connection->fd);
+	return true;
+}
+
+static int drain(void *state, uint64_t now, bool *work)
+{
+	struct control *control = state;
+
+	(void)work;
+	if (!control->ready)
+		leave_terminal(control);
+	take_connections(control);
+	for (size_t i = control->count; i-- > 0;)
+		if (look(control, &control->connections[i], now))
+			control->connections[i] = control->connections[--control->count];
+	return 0;
+}
+
+static uint64_t due(void *state, uint64_t now)
+{
+	const struct control *control = state;
+
+	return control->count ? now + LOOK_TIME : UINT64_MAX;
+}
+
+static int finish(void *state, bool alone)
+{
+	(void)state;
+	(void)alone;
+	return 0;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/* What was said since the terminal was left. */
+static void answer_stoppers(const struct control *control)
+{
+	char text[MESSAGES_MAX];
+	const ssize_t size = control->messages < 0 ? 0 : pread(control->messages, text, sizeof(text), 0);
+
+	for (size_t i = 0; i < control->stopper_count; i++) {
+		answer(control->stoppers[i], 0, text, size > 0 ? (size_t)size : 0);
+		close(control->stoppers[i]);
+	}
+}
+
+/* The file is complete by now. */
+static void close_source(void *state)
+{
+	struct control *control = state;
+
+	record_control_unlink(control->session->settings->control.folder, control->session->settings->session_name);
+	answer_stoppers(control);
+	for (size_t i = 0; i < control->count; i++)
+		close(control->connections[i].fd);
+	if (control->messages >= 0)
+		close(control->messages);
+	free(control->request);
+	free(control);
+}
+
+const struct record_source record_control_source = {
+	.name = "control",
+	.summary = "requests of who controls a named session",
+	.open = open_source,
+	.drain = drain,
+	.due = due,
+	.finish = finish,
+	.close = close_source,
+};

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-record start: a recorder that outlives its terminal. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "record/control/control.h"
+#include "record/control/folder.h"
+
+/* The recorder: a session of the system's own, so that no terminal's end reaches it. */
+static int record(struct record_settings *settings, int (*run)(const struct record_settings *settings))
+{
+	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	setsid();
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		if (!settings->command)
+			dup2(null, STDOUT_FILENO);
+		close(null);
+	}
+	settings->progress = RECORD_PROGRESS_NEVER;
+	return run(settings);
+}
+
+/* Waits until the recorder says that it records; a recorder that ends before has said why. */
+static int wait_until_ready(const struct record_settings *settings, pid_t child, int ready)
+{
+	char byte;
+	ssize_t size;
+	int status;
+
+	do
+		size = read(ready, &byte, 1);
+	while (size < 0 && errno == EINTR);
+	if (size == 1) {
+		common_message_note("session %s records; ptl-record stop %s ends it", settings->session_name,
+				    settings->session_name);
+		return COMMON_EXIT_OK;
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : COMMON_EXIT_SYSTEM;
+}
+
+static int start(struct record_settings *settings, int (*run)(const struct record_settings *settings))
+{
+	int ends[2], status;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return common_message_failure(common_fail_errno("cannot start a session"));
+	child = fork();
+	if (child == 0) {
+		close(ends[0]);
+		settings->control.ready = ends[1];
+		status = record(settings, run);
+		/* Where recording failed before it began, the socket is still there. */
+		record_control_unlink(settings->control.folder, settings->session_name);
+		_exit(status);
+	}
+	close(ends[1]);
+	status = child < 0 ? common_message_failure(common_fail_errno("cannot start a session"))
+			   : wait_until_ready(settings, child, ends[0]);
+	if (child < 0)
+		record_control_unlink(settings->control.folder, settings->session_name);
+	close(ends[0]);
+	return status;
+}
+
+int record_control_start(struct record_settings *settings, int (*run)(const struct record_settings *settings))
+{
+	int status = record_control_folder(true, &settings->control.folder);
+
+	if (status == 0)
+		status = record_control_listen(settings->control.folder, settings->session_name,
+					       &settings->control.listener);
+	return status < 0 ? common_message_failure(status) : start(settings, run);
+}

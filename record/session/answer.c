@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Writes the rows of an answer. */
+#include "record/session/answer.h"
+
+#include <inttypes.h>
+
+#include "common/bytes.h"
+#include "common/text.h"
+
+#define LABEL_WIDTH 20
+
+static void put_label(const struct record_answer *answer, const char *label)
+{
+	fprintf(answer->file, "%-*s", LABEL_WIDTH, label);
+}
+
+static void put_safe(const struct record_answer *answer, const char *text)
+{
+	struct ptl_bytes safe = {0};
+
+	common_text_safe(&safe, text);
+	fprintf(answer->file, "%s\n", common_text_string(&safe));
+	common_bytes_free(&safe);
+}
+
+void record_answer_text(struct record_answer *answer, const char *label, const char *key, const char *text)
+{
+	if (answer->is_json) {
+		common_json_string(&answer->json, key, text);
+		return;
+	}
+	put_label(answer, label);
+	put_safe(answer, text ? text : "-");
+}
+
+void record_answer_number(struct record_answer *answer, const char *label, const char *key, uint64_t number)
+{
+	if (answer->is_json) {
+		common_json_u64(&answer->json, key, number);
+		return;
+	}
+	put_label(answer, label);
+	fprintf(answer->file, "%" PRIu64 "\n", number);
+}
+
+void record_answer_list(struct record_answer *answer, const char *label, const char *key)
+{
+	if (answer->is_json)
+		common_json_array(&answer->json, key);
+	else
+		fprintf(answer->file, "%s\n", label);
+}
+
+void record_answer_item(struct record_answer *answer, const char *text)
+{
+	if (answer->is_json) {
+		common_json_string(&answer->json, NULL, text);
+		return;
+	}
+	fputs("  ", answer->file);
+	put_safe(answer, text);
+}
+
+void record_answer_list_end(struct record_answer *answer)
+{
+	if (answer->is_json)
+		common_json_array_end(&answer->json);
+}

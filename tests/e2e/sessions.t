@@ -1,0 +1,213 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Named sessions: started, asked, changed, flushed and stopped from other processes; nobody else gets at them.
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+from record_test import PROGRAMS, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, run
+
+WRITER = os.path.join(PROGRAMS, "provider_writer")
+NAME = "PTL-Test-Writer"
+# Folders of our own, so that other tests' recorders have nothing to do with ours.
+FOLDER = os.path.join("/dev/shm", "ptl-sessions-%d" % os.getpid())
+RUNTIME = SCRATCH + ".run"
+os.environ["PTL_SESSION_DIR"] = FOLDER
+os.environ["XDG_RUNTIME_DIR"] = RUNTIME
+os.mkdir(RUNTIME, 0o700)
+
+
+def ask(*words, status=0):
+    done = record(*words)
+    expect_equal(done.returncode, status, words, done.stderr)
+    return done
+
+
+def query(name):
+    return json.loads(ask("query", name, "--json").stdout)
+
+
+def names():
+    return [json.loads(line)["name"] for line in ask("list", "--json").stdout.splitlines()]
+
+
+def sockets():
+    place = os.path.join(RUNTIME, "ptl-record")
+    return sorted(name for name in os.listdir(place) if not name.startswith(".")) if os.path.isdir(place) else []
+
+
+def wait_for(condition, what, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        expect(time.monotonic() < end, "waited in vain for", what)
+        time.sleep(0.01)
+
+
+def write_events(*words):
+    done = run(WRITER, *words)
+    expect_equal(done.returncode, 0, done.stderr)
+
+
+def from_start_to_stop():
+    """a session is started, listed, asked, changed, flushed and stopped"""
+    done = ask("start", "web", "-p", NAME + ":warning")
+    expect("session web records" in done.stderr, done.stderr)
+    expect("no program has a provider '%s' so far" % NAME in done.stderr, done.stderr)
+    expect_equal(names(), ["web"])
+    expect("web.ptl" in ask("list").stdout)
+    found = query("web")
+    expect_equal((found["file"], found["mode"], found["events"], found["events_lost"]), ("web.ptl", "sequential", 0, 0))
+    expect_equal(found["providers"], [NAME + ":3:0xffffffffffffffff"])
+    expect(0 < found["free_buffers"] <= found["buffers"] and found["buffer_size"], found)
+    expect_equal(os.readlink("/proc/%d/fd/0" % found["pid"]), "/dev/null")
+    with open("/proc/%d/stat" % found["pid"], encoding="ascii") as file:
+        sid = int(file.read().rsplit(")", 1)[1].split()[3])
+    expect_equal(sid, found["pid"], "it is not a session leader: it would end with its terminal")
+    write_events("levels")
+    ask("update", "web", "-p", NAME + ":verbose")
+    write_events("levels")
+    ask("update", "web", "--disable", NAME, "-p", "PTL-Test-Other")
+    write_events("levels")
+    wait_for(lambda: query("web")["events"] == 2 + 4 + 1, "seven events")
+    ask("flush", "web")
+    expect_equal(len(lines("events", "-p", "PTL-Test-*", "web.ptl")), 7)
+    done = ask("update", "web", "-p", "PTL-Test-Nobody:info:0x3")
+    expect("no program has a provider 'PTL-Test-Nobody:info:0x3' so far" in done.stderr, done.stderr)
+    expect_equal(query("web")["providers"], ["PTL-Test-Other:255:0xffffffffffffffff", "PTL-Test-Nobody:4:0x3"])
+    done = ask("stop", "web")
+    expect("web.ptl: " in done.stderr and "7 events" in done.stderr, done.stderr)
+    expect("nothing answered to --provider 'PTL-Test-Nobody'" in done.stderr, done.stderr)
+    expect_equal((names(), sockets()), ([], []))
+    expect(lines("info", "web.ptl")[0]["complete"])
+    expect_equal([event["event"] for event in lines("events", "-p", "PTL-Test-*", "web.ptl")],
+                 ["Critical", "Warning", "Critical", "Warning", "Number", "Verbose", "Hello"])
+
+
+def running_programs():
+    """a program that runs already has its providers turned on and off"""
+    ask("start", "run")
+    program = subprocess.Popen([WRITER, "say=ready", "line", "count=3", "say=first", "line", "count=4", "say=second", "line",
+                                "count=5"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=SCRATCH)
+
+    def go_on(said):
+        expect_equal(program.stdout.readline(), said + "\n")
+        return program.stdin
+
+    go_on("ready")
+    ask("update", "run", "-p", NAME)
+    for said in ("first", "second"):
+        program.stdin.write("\n")
+        program.stdin.flush()
+        go_on(said)
+    ask("update", "run", "--disable", NAME)
+    program.communicate("\n")
+    wait_for(lambda: query("run")["events"] >= 7, "seven events")
+    ask("stop", "run")
+    expect_equal(len(lines("events", "-p", NAME, "-e", "Number", "run.ptl")), 7)
+    expect_equal(os.listdir(FOLDER) if os.path.isdir(FOLDER) else [], [])
+
+
+def a_command():
+    """a session of a command ends with it"""
+    os.mkfifo(path("go"))
+    # Its output is that of who started it, who must not wait for its end.
+    with open(path("said"), "w", encoding="ascii") as said:
+        done = subprocess.run([RECORD, "start", "command", "-o", "c.ptl", "--source=none", "--", "sh", "-c",
+                               "read line < go; echo $line; exit 3"], cwd=SCRATCH, stdout=said, check=False, timeout=60,
+                              stderr=subprocess.DEVNULL)
+    expect_equal(done.returncode, 0)
+    expect_equal(query("command")["processes"], 1)
+    expect("has nothing to turn on" in ask("update", "command", "-p", NAME, status=4).stderr)
+    with open(path("go"), "w", encoding="ascii") as go:
+        go.write("gone\n")
+    wait_for(lambda: names() == [], "the end of the session")
+    expect(lines("info", "c.ptl")[0]["complete"])
+    with open(path("said"), encoding="ascii") as said:
+        expect_equal(said.read(), "gone\n")
+
+
+def killed():
+    """a recorder that was killed leaves nothing that is in the way"""
+    ask("start", "dead", "-p", NAME)
+    write_events("count=3")
+    os.kill(query("dead")["pid"], signal.SIGKILL)
+    wait_for(lambda: names() == [], "the end of the session")
+    expect("there is no session dead" in ask("query", "dead", status=4).stderr)
+    expect_equal(sockets(), [])
+    ask("start", "dead", "-f", "-p", NAME)
+    write_events("count=3")
+    wait_for(lambda: query("dead")["events"] == 3, "three events")
+    ask("stop", "dead")
+    expect_equal(os.listdir(FOLDER), [])
+
+
+def refused():
+    """names, doubles, what is not there, and too many"""
+    for words, text in ((("start", "a/b"), "is no name of a session"), (("start", ".a"), "is no name of a session"),
+                        (("start", "x" * 65), "has 1 to 64 letters"), (("start",), "needs a name"),
+                        (("query",), "a NAME is missing"), (("stop", "a", "b"), "unexpected"),
+                        (("update", "a", "-p", "b"), "there is no session a")):
+        done = record(*words)
+        expect(done.returncode in (2, 4) and text in done.stderr, words, done.returncode, done.stderr)
+    ask("start", "NT Kernel Logger", "-o", "k.ptl")
+    expect_equal(names(), ["kernel"])
+    expect("a session kernel runs" in ask("start", "{9e814aad-3204-11d2-9a82-006008a86939}", "-o", "l.ptl", status=4).stderr)
+    expect("nothing to update" in ask("update", "kernel", status=2).stderr)
+    expect("is no level" in ask("update", "kernel", "-p", "A:b", status=4).stderr)
+    expect("is not turned on" in ask("update", "kernel", "--disable", "A", status=4).stderr)
+    others = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(63)]
+    folder = os.open(os.path.join(RUNTIME, "ptl-record"), os.O_RDONLY)
+    for number, other in enumerate(others):
+        other.bind("/proc/self/fd/%d/other%d.socket" % (folder, number))
+        other.listen(1)
+    expect("there are 64 sessions" in ask("start", "more", status=4).stderr)
+    for other in others:
+        other.close()
+    os.close(folder)
+    ask("start", "more")
+    ask("stop", "more")
+    ask("stop", "kernel")
+    expect_equal(sockets(), [])
+    exists = record("start", "web", "-o", "k.ptl")
+    expect_equal(exists.returncode, 4)
+    expect("k.ptl exists" in exists.stderr and names() == [], exists.stderr)
+
+
+def other_users():
+    """another user gets nothing, and a folder that others may write to is not used"""
+    if os.geteuid():
+        raise Skip("needs root")
+    ask("start", "mine")
+    place = os.path.join(RUNTIME, "ptl-record")
+    expect_equal(os.stat(place).st_mode & 0o777, 0o700)
+    os.chmod(RUNTIME, 0o711)
+    os.chmod(SCRATCH, 0o755)
+    done = run(sys.executable, "-c", "import socket\ns = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+               "s.connect('%s/mine.socket')" % place, user=65534, group=65534, extra_groups=[])
+    expect(done.returncode == 1 and "PermissionError" in done.stderr, done.stderr)
+    os.chmod(place, 0o777)
+    expect("is not this user's alone" in ask("query", "mine", status=4).stderr)
+    # Even who gets at the socket is not answered.
+    os.chmod(os.path.join(place, "mine.socket"), 0o777)
+    done = run(sys.executable, "-c", "import socket\ns = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+               "s.connect('%s/mine.socket')\nprint(s.recv(100))" % place, user=65534, group=65534, extra_groups=[])
+    expect(done.stdout.strip() in ("b''", "") and "there" not in done.stdout, done.stdout, done.stderr)
+    os.chmod(place, 0o700)
+    ask("stop", "mine")
+
+
+try:
+    failed = main([from_start_to_stop, running_programs, a_command, killed, refused, other_users])
+finally:
+    for left in names():
+        record("stop", left)
+    shutil.rmtree(RUNTIME, ignore_errors=True)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+sys.exit(failed)
