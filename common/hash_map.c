@@ -214,6 +214,20 @@ bool common_hash_map_next(const struct common_hash_map *map, size_t *at, uint64_
 
 /* ---- byte strings as keys -------------------------------------------------------------------- */
 
+bool common_byte_map_next(const struct common_byte_map *map, size_t *at, const void **key, size_t *size)
+{
+	while (*at < map->capacity) {
+		const struct common_byte_slot *slot = &map->slots[(*at)++];
+
+		if (!slot->key)
+			continue;
+		*key = slot->key;
+		*size = slot->size;
+		return true;
+	}
+	return false;
+}
+
 void common_byte_map_free(struct common_byte_map *map)
 {
 	for (size_t i = 0; i < map->capacity; i++)

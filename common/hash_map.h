@@ -39,6 +39,9 @@ void common_byte_map_free(struct common_byte_map *map);
 uint64_t *common_byte_map_get(const struct common_byte_map *map, const void *key, size_t size);
 int common_byte_map_put(struct common_byte_map *map, const void *key, size_t size, uint64_t value);
 
+/* Walks all keys in no order: start with *at = 0; false at the end. */
+bool common_byte_map_next(const struct common_byte_map *map, size_t *at, const void **key, size_t *size);
+
 /* The hash that byte strings have in this process. */
 uint64_t common_hash_bytes(const void *key, size_t size);
 

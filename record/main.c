@@ -24,7 +24,11 @@
 #define OPTION_TABLES_MAX 8
 
 static const char *const source_words[] = {"auto", "qemu", "intel_pt", "none", NULL};
-static const char *const timing_words[] = {"none", "tsc", "mtc", "cyc", NULL}; /* as enum ptl_timing */
+#define MAX_SIZE_MIN (64u << 10)
+#define KEEP_MAX 100000u
+
+static const char *const mode_words[] = {"sequential", "newfile", "circular", NULL}; /* as enum record_mode */
+static const char *const timing_words[] = {"none", "tsc", "mtc", "cyc", NULL};       /* as enum ptl_timing */
 static const char *const clock_words[] = {"real", "virtual", NULL};
 static const uint32_t clocks[] = {PTL_CLOCK_MONOTONIC, PTL_CLOCK_VIRTUAL};
 static const char *const embed_words[] = {"none", "code", "symbols", "debug", NULL}; /* as enum elf_embed */
@@ -66,6 +70,21 @@ static const struct common_option options[] = {
 	{"compress", 0, "LEVEL", "zstd level, 1 to 19 (1)", COMMON_NUMBER(struct record_settings, level, 1, LEVEL_MAX)},
 	{"flush-interval", 0, "TIME", "write at least this often (400ms)",
 	 COMMON_DURATION(struct record_settings, flush_interval, 0)},
+	{"mode", 0, "MODE",
+	 "what becomes of a file of --max-size or --part-time: sequential ends the recording, newfile goes on in the "
+	 "next "
+	 "one, circular, too, and all together have --max-size. Without packets only",
+	 COMMON_CHOICE(struct record_settings, mode, mode_words)},
+	{"max-size", 0, "BYTES", "of a file, about (any)",
+	 COMMON_SIZE(struct record_settings, max_size, MAX_SIZE_MIN, UINT64_MAX)},
+	{"part-time", 0, "TIME", "with --mode newfile: a new file after this time",
+	 COMMON_DURATION(struct record_settings, part_time, 1)},
+	{"keep", 0, "N", "with --mode newfile: the last N files alone",
+	 COMMON_COUNT(struct record_settings, keep, 2, KEEP_MAX)},
+	{"write-buffer", 0, "BYTES", "size of the buffers of the file, before compression (512K)",
+	 COMMON_SIZE(struct record_settings, write_buffer, 4u << 10, 8u << 20)},
+	{"write-buffers", 0, "N", "memory for so many of them (128)",
+	 COMMON_COUNT(struct record_settings, write_buffers, 8, 65536)},
 	{"", 0, NULL, "Packets"},
 	{"timing", 0, "MODE", "which packets of time there are; mtc is the default",
 	 COMMON_CHOICE(struct record_settings, timing, timing_words),
@@ -130,7 +149,7 @@ static const struct common_command_line command_line = {
 	.program = "ptl-record",
 	.usage = "[options] [--] COMMAND [ARGUMENT]...\n       ptl-record check [options]"
 		 "\n       ptl-record start NAME [options] [--] [COMMAND [ARGUMENT]...]"
-		 "\n       ptl-record list | query | update | flush | stop [options] [NAME]",
+		 "\n       ptl-record list | query | update | flush | snapshot | stop [options] [NAME]",
 	.summary = "Runs COMMAND and records the control flow of it and all its descendants as "
 		   "Intel PT packets, and the events that they write, in a "
 		   ".ptl file. The exit status is that of COMMAND.",
@@ -149,6 +168,25 @@ static int usage(const char *text, const char *hint)
 	common_message_error("%s", text);
 	common_message_hint("%s", hint);
 	return COMMON_EXIT_USAGE;
+}
+
+/* How many files there are, and of which size. */
+static int check_mode(const struct record_settings *settings)
+{
+	if (settings->mode == RECORD_MODE_SEQUENTIAL && (settings->part_time || settings->keep))
+		return usage("--part-time and --keep are for several files", "--mode newfile");
+	if (settings->mode == RECORD_MODE_SEQUENTIAL)
+		return 0;
+	if (settings->mode == RECORD_MODE_NEWFILE && !settings->max_size && !settings->part_time)
+		return usage("--mode newfile needs to know when a file is full", "--max-size 100M, or --part-time 60s");
+	if (settings->mode == RECORD_MODE_CIRCULAR && (!settings->max_size || settings->part_time || settings->keep))
+		return usage("--mode circular has a --max-size, and neither --part-time nor --keep", "--max-size 100M");
+	if (strcmp(settings->source, "none") != 0 || (settings->embed_given && settings->embed != ELF_EMBED_NONE))
+		return usage("several files are for recordings without packets and code",
+			     "--source none, and no --embed");
+	if (settings->output && (!strcmp(settings->output, "-") || !strncmp(settings->output, "/dev/", 5)))
+		return usage("several files need names, and a pipe has none", "-o FILE");
+	return 0;
 }
 
 /* Whether what runs already is to be recorded. */
@@ -191,6 +229,8 @@ static int check_settings(struct record_settings *settings)
 		return usage("--source intel_pt has no virtual clock", "--source qemu");
 	if (!strcmp(settings->source, "intel_pt") && settings->truth)
 		return usage("--source intel_pt has no truth", "--source qemu");
+	if (check_mode(settings))
+		return COMMON_EXIT_USAGE;
 	if (strcmp(settings->source, "none") != 0)
 		return 0;
 	if (settings->clock == PTL_CLOCK_VIRTUAL)

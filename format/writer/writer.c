@@ -9,6 +9,7 @@
 #include "common/sha256.h"
 #include "format/metadata/metadata.h"
 #include "common/vector.h"
+#include "format/writer/repeat.h"
 #include "format/writer/writer_internal.h"
 #include "format/writer/stream.h"
 
@@ -427,6 +428,24 @@ int ptl_writer_map(struct ptl_writer *writer, const struct ptl_map *map)
 				   FORMAT_RECORD_ITEMS_MAX);
 	format_map_encode(map, &body);
 	return write_once(writer, FORMAT_RECORD_MAP, &body);
+}
+
+int format_writer_repeat(struct ptl_writer *writer, const struct ptl_writer *before)
+{
+	const void *key;
+	size_t size, at = 0;
+	int status = 0;
+
+	while (status == 0 && common_byte_map_next(&before->once, &at, &key, &size)) {
+		struct common_cursor in = common_cursor(key, size);
+		const uint64_t type = common_read_varint(&in);
+		struct ptl_bytes body = {0};
+
+		common_write_bytes(&body, common_read_bytes(&in, common_cursor_left(&in)),
+				   size - common_varint_size(type));
+		status = write_once(writer, (uint32_t)type, &body);
+	}
+	return status;
 }
 
 int ptl_writer_record(struct ptl_writer *writer, uint64_t type, const void *data, size_t size)

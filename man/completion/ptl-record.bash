@@ -18,7 +18,7 @@ _ptl_record()
 	fi
 
 	case ${COMP_WORDS[1]-} in
-	list | query | update | flush | stop)
+	list | query | update | flush | snapshot | stop)
 		if ((COMP_CWORD > 1)); then
 			_ptl_record_session "${COMP_WORDS[1]}" "$current"
 			return
@@ -37,7 +37,7 @@ _ptl_record()
 			_ptl_record_command $((i + 1))
 			return
 			;;
-		-o | --output | --embed | --compress | --flush-interval | --timing | --clock | --psb-period | --source | \
+		-o | --output | --embed | --compress | --flush-interval | --mode | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --timing | --clock | --psb-period | --source | \
 			--qemu | --buffer | --threads | --truth | -p | --provider | --provider-buffer | --duration | --pid | --tid | \
 			--cpus | --code | --pt | --filter | --aux-buffer)
 			[[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
@@ -61,7 +61,7 @@ _ptl_record()
 	fi
 
 	case $option in
-	--embed | --timing | --clock | --source | --code)
+	--embed | --mode | --timing | --clock | --source | --code)
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-record --completion-words="${option#--}")" -- "$current")
 		return
 		;;
@@ -75,7 +75,7 @@ _ptl_record()
 			grep -oE '"name":"[^" ]*","guid"' | sed 's/^"name":"//; s/","guid"$//' | sort -u)" -- "$current")
 		return
 		;;
-	--compress | --flush-interval | --psb-period | --buffer | --threads | --provider-buffer | --duration | --pid | --tid | \
+	--compress | --flush-interval | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --psb-period | --buffer | --threads | --provider-buffer | --duration | --pid | --tid | \
 		--cpus | --pt | --filter | --aux-buffer)
 		return
 		;;
@@ -87,7 +87,7 @@ _ptl_record()
 	fi
 	_ptl_record_command "$COMP_CWORD"
 	((COMP_CWORD == 1)) && mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(
-		compgen -W 'check start list query update flush stop' -- "$current")
+		compgen -W 'check start list query update flush snapshot stop' -- "$current")
 }
 
 # Completes options and the name of a session.

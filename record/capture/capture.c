@@ -13,9 +13,11 @@
 #include "common/thread_pool.h"
 #include "common/vector.h"
 #include "common/version.h"
+#include "format/writer/repeat.h"
 #include "record/capture/machine.h"
 
-#define TICK 100000000u /* nanoseconds between looks at what has become old */
+#define WRITE_BUFFER (512u << 10) /* the writer's own size */
+#define TICK 100000000u           /* nanoseconds between looks at what has become old */
 
 /* ---- what the model gives -------------------------------------------------------------------- */
 
@@ -25,6 +27,7 @@ int record_capture_event_stream(struct record_capture *capture, uint32_t *id)
 	int status = record_output_check(&capture->output, ptl_writer_stream(capture->output.writer, &stream));
 
 	*id = stream.id;
+	capture->streams++;
 	return status;
 }
 
@@ -49,6 +52,8 @@ static int take_event(void *context, uint32_t stream_pair, enum record_part part
 
 	while (status == 0 && stream_pair >= capture->stream_pair_count)
 		status = add_stream_pair(capture);
+	if (status == 0 && capture->series)
+		status = record_series_event(capture->series, event);
 	if (status < 0)
 		return status;
 	return record_output_check(&capture->output, ptl_writer_event(capture->output.writer,
@@ -172,25 +177,50 @@ static void free_parts(struct record_capture *capture)
 	record_model_free(capture->model);
 	record_image_store_free(capture->images);
 	free(capture->stream_pairs);
+	record_series_free(capture->series);
+	capture->series = NULL;
 	capture->model = NULL;
 	capture->images = NULL;
 	capture->stream_pairs = NULL;
 }
 
-int record_capture_open(struct record_capture *capture, const struct record_settings *settings, const char *path,
-			const struct ptl_machine *machine)
+struct ptl_writer_options record_writer_options(const struct record_settings *settings, const char *path)
 {
-	const struct ptl_writer_options options = {
+	return (struct ptl_writer_options){
 		.level = settings->level,
 		.flush_interval = settings->flush_interval,
+		.buffer_size = settings->write_buffer,
+		.memory_limit = settings->write_buffers *
+				(settings->write_buffer ? settings->write_buffer : WRITE_BUFFER),
 		.name = strcmp(path, "-") == 0 ? "standard output" : path,
 		/* On one CPU a worker would only be in the way. */
 		.threads = common_cpu_count() > 1 ? 1 : 0,
 	};
+}
+
+static int open_first(struct record_capture *capture, const char *path, const struct ptl_writer_options *options)
+{
+	const struct record_settings *settings = capture->settings;
+	int status;
+
+	if (settings->mode == RECORD_MODE_SEQUENTIAL)
+		return record_output_open(&capture->output, path, settings->force, options);
+	status = record_series_new(settings, path, &capture->series);
+	if (status == 0)
+		status = record_series_open_next(capture->series, &capture->output);
+	if (status < 0)
+		record_series_free(capture->series);
+	return status;
+}
+
+int record_capture_open(struct record_capture *capture, const struct record_settings *settings, const char *path,
+			const struct ptl_machine *machine)
+{
+	const struct ptl_writer_options options = record_writer_options(settings, path);
 	int status;
 
 	*capture = (struct record_capture){.settings = settings, .machine = *machine};
-	status = record_output_open(&capture->output, path, settings->force, &options);
+	status = open_first(capture, path, &options);
 	if (status < 0)
 		return status;
 	status = make_parts(capture);
@@ -313,7 +343,83 @@ int record_capture_truth_words(struct record_capture *capture, uint32_t stream, 
 	return check_truth(record_truth_words(capture->truth, stream, words, count));
 }
 
-/* ---- time ------------------------------------------------------------------------------------ */
+int record_capture_flush(struct record_capture *capture)
+{
+	return record_output_check(&capture->output, ptl_writer_flush(capture->output.writer));
+}
+
+/* ---- files of a series ----------------------------------------------------------------------------------------------- */
+
+/* An event of the rundown, which each file but the first begins with. */
+static int take_rundown(void *context, const struct ptl_event *event)
+{
+	struct record_capture *capture = context;
+
+	return ptl_writer_event(capture->output.writer, capture->stream_pairs[0][0], event);
+}
+
+/* What came before goes on in this file: its schemas, its streams, and who lives. */
+static int carry_over(struct record_capture *capture, struct ptl_writer *before, uint64_t now)
+{
+	struct ptl_stream stream = {.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	struct ptl_writer *writer = capture->output.writer;
+	int status = ptl_writer_machine(writer, &capture->machine);
+
+	if (status == 0)
+		status = write_provenance(capture);
+	if (status == 0)
+		status = format_writer_repeat(writer, before);
+	for (uint32_t i = 0; status == 0 && i < capture->streams; i++)
+		status = ptl_writer_stream(writer, &stream);
+	if (status == 0 && capture->stream_pair_count)
+		status = record_series_rundown(capture->series, now, take_rundown, capture);
+	return record_output_check(&capture->output, status == 0 ? ptl_writer_flush(writer) : status);
+}
+
+static int end_file(struct record_capture *capture, struct record_output *output, uint64_t now)
+{
+	capture->machine.end_time = now;
+	(void)record_output_check(output, ptl_writer_machine(output->writer, &capture->machine));
+	capture->machine.end_time = 0;
+	/* A failure has been said, and is counted. */
+	(void)record_output_close(output);
+	capture->series_failed |= output->failed;
+	return 0;
+}
+
+/* The next file is there before the one before it is closed. */
+static int go_on_in_next(struct record_capture *capture, uint64_t now)
+{
+	struct record_output before = capture->output;
+	int status = record_series_open_next(capture->series, &capture->output);
+
+	if (status < 0) {
+		capture->output = before;
+		record_series_say_failure(capture->series);
+		return status == PTL_NO_MEMORY ? status : 0;
+	}
+	status = carry_over(capture, before.writer, now);
+	(void)end_file(capture, &before, now);
+	return status;
+}
+
+static int look_at_size(struct record_capture *capture, uint64_t now)
+{
+	const struct record_settings *settings = capture->settings;
+	struct ptl_writer_counts counts;
+
+	if (!settings->max_size && !settings->part_time)
+		return 0;
+	ptl_writer_counts(capture->output.writer, &counts);
+	if (capture->series)
+		return record_series_is_due(capture->series, &counts, capture->output.failed, now)
+			       ? go_on_in_next(capture, now)
+			       : 0;
+	capture->full |= counts.stored_bytes >= settings->max_size;
+	return 0;
+}
+
+/* ---- time ------------------------------------------------------------------------------------------------------------ */
 
 int record_capture_advance(struct record_capture *capture, uint64_t now)
 {
@@ -323,5 +429,7 @@ int record_capture_advance(struct record_capture *capture, uint64_t now)
 		capture->ticked = now;
 		status = record_model_tick(capture->model, now);
 	}
-	return status < 0 ? status : record_output_check(&capture->output, ptl_writer_poll(capture->output.writer));
+	if (status == 0)
+		status = record_output_check(&capture->output, ptl_writer_poll(capture->output.writer));
+	return status == 0 ? look_at_size(capture, now) : status;
 }

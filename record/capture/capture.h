@@ -13,6 +13,7 @@
 #include "record/capture/image_store.h"
 #include "record/capture/model.h"
 #include "record/capture/output.h"
+#include "record/capture/series.h"
 #include "record/capture/settings.h"
 #include "record/capture/truth.h"
 
@@ -34,13 +35,20 @@ struct record_capture {
 	size_t stream_pair_capacity;
 	uint64_t ticked;
 	uint64_t pt_bytes;
-	uint64_t events; /* of providers */
-	bool has_notes;  /* record/capture/notes.c */
+	uint64_t events;              /* of providers */
+	uint32_t streams;             /* of events: their ids are the same in each file of a series */
+	struct record_series *series; /* NULL: one file */
+	bool series_failed;           /* a file of it could not be written completely */
+	bool full;                    /* the file has its largest size */
+	bool has_notes;               /* record/capture/notes.c */
 	uint32_t note_stream;
 	uint64_t loss_records;
 	struct record_lost lost[PTL_LOSS_END + 1]; /* by kind */
 	char first_loss[256];                      /* its cause, for the summary */
 };
+
+/* How files are written. */
+struct ptl_writer_options record_writer_options(const struct record_settings *settings, const char *path);
 
 /*
  * Creates the trace at path and writes what is known before the start. machine is complete but for
@@ -86,6 +94,9 @@ int record_capture_truth_inherit(struct record_capture *capture, uint32_t defini
 int record_capture_truth_thread(struct record_capture *capture, uint32_t definitions, uint32_t pid, uint32_t tid,
 				uint32_t *stream);
 int record_capture_truth_words(struct record_capture *capture, uint32_t stream, const uint32_t *words, size_t count);
+
+/* Writes all that was taken so far. */
+int record_capture_flush(struct record_capture *capture);
 
 /* Does what is due: ends of processes that nobody explains any more, buffers that are old. */
 int record_capture_advance(struct record_capture *capture, uint64_t now);

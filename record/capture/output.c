@@ -93,6 +93,11 @@ int record_output_open(struct record_output *output, const char *path, bool forc
 		status = ptl_writer_open(fd, options, &output->writer);
 		if (status < 0)
 			close(fd);
+		/* It was made here, and has nothing in it. */
+		if (status < 0 && output->fd >= 0)
+			(void)unlink(path);
+		if (status < 0 && output->fd >= 0)
+			close(output->fd);
 	}
 	if (status < 0) {
 		free(output->path);

@@ -37,6 +37,13 @@ struct record_pt_settings {
 	uint64_t aux_size; /* bytes of packets of each buffer; 0: by what is permitted */
 };
 
+/* What becomes of the file when it has its size or has had its time. */
+enum record_mode {
+	RECORD_MODE_SEQUENTIAL, /* one file; recording ends there */
+	RECORD_MODE_NEWFILE,    /* the next file */
+	RECORD_MODE_CIRCULAR,   /* the next file, and the oldest goes */
+};
+
 /* All strings belong to the command line. */
 struct record_settings {
 	const char *output; /* NULL: named after the command */
@@ -44,6 +51,12 @@ struct record_settings {
 	const char *source; /* "auto" or a source's name */
 	const char *qemu;   /* path of qemu-x86_64; NULL: searched in $PATH */
 	bool force;
+	enum record_mode mode;
+	uint64_t max_size;      /* bytes of a file, of all files with RECORD_MODE_CIRCULAR; 0: any */
+	uint64_t part_time;     /* nanoseconds of a file; 0: any */
+	uint32_t keep;          /* files, the last ones; 0: all */
+	uint64_t write_buffer;  /* bytes of a buffer before compression; 0: the writer's own */
+	uint32_t write_buffers; /* for which there is memory; 0: the writer's own */
 	bool list_sources;
 	bool quiet;
 	enum record_progress_wish progress;

@@ -181,6 +181,14 @@ static int run_flush(const struct settings *settings, int folder, const char *na
 	return ask_and_show(folder, name, &request, stderr);
 }
 
+static int run_snapshot(const struct settings *settings, int folder, const char *name)
+{
+	struct ptl_bytes request = new_request("snapshot");
+
+	(void)settings;
+	return ask_and_show(folder, name, &request, stderr);
+}
+
 static int run_stop(const struct settings *settings, int folder, const char *name)
 {
 	struct ptl_bytes request = new_request("stop");
@@ -217,6 +225,8 @@ static const struct command commands[] = {
 	 run_update, false},
 	{"flush", "NAME", "Writes what a session has not written yet to its file.", "  ptl-record flush web\n",
 	 no_options, run_flush, false},
+	{"snapshot", "NAME", "Keeps what a session has in memory that is written over and over.",
+	 "  ptl-record snapshot crash\n", no_options, run_snapshot, false},
 	{"stop", "NAME", "Ends a session, and returns when its file is complete.", "  ptl-record stop web\n",
 	 no_options, run_stop, false},
 };

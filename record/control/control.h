@@ -5,7 +5,7 @@
 
 #include "record/capture/settings.h"
 
-/* Whether ptl-record has a command of this name that asks a session: list, query, update, flush, stop. */
+/* Whether ptl-record has a command of this name that asks a session: list, query, update, flush, snapshot, stop. */
 bool record_control_is_command(const char *word);
 /* Runs it; argv[0] is its name. Returns ptl-record's exit status. */
 int record_control_command(int argc, char **argv);

@@ -46,6 +46,7 @@ static void answer_counts(struct record_answer *answer, const struct record_sess
 
 static int query(struct request *request)
 {
+	static const char *const modes[] = {"sequential", "newfile", "circular"}; /* as enum record_mode */
 	const struct record_session *session = request->session;
 	const struct record_settings *settings = session->settings;
 	struct record_answer answer = {.file = request->answer,
@@ -56,8 +57,9 @@ static int query(struct request *request)
 		common_json_object(&answer.json, NULL);
 	record_answer_text(&answer, "Name", "name", settings->session_name);
 	record_answer_number(&answer, "Process", "pid", (uint64_t)getpid());
-	record_answer_text(&answer, "File", "file", session->path);
-	record_answer_text(&answer, "Mode", "mode", "sequential");
+	record_answer_text(&answer, "File", "file", session->capture.output.path);
+	record_answer_text(&answer, "Mode", "mode", modes[settings->mode]);
+	record_answer_number(&answer, "Largest size", "max_size", settings->max_size);
 	record_answer_text(&answer, "Source", "source", session->capture.machine.source);
 	record_answer_text(&answer, "Clock", "clock", settings->clock == PTL_CLOCK_VIRTUAL ? "virtual" : "monotonic");
 	record_answer_number(&answer, "Nanoseconds", "duration", record_now() - session->start);
@@ -80,7 +82,7 @@ static int list(struct request *request)
 
 	ptl_writer_counts(session->capture.output.writer, &written);
 	fprintf(request->answer, "%d\t%llu\t%llu\t%s", (int)getpid(), (unsigned long long)session->capture.events,
-		(unsigned long long)written.stored_bytes, session->path);
+		(unsigned long long)written.stored_bytes, session->capture.output.path);
 	return 0;
 }
 
@@ -110,7 +112,23 @@ static int flush(struct request *request)
 {
 	struct record_capture *capture = &request->session->capture;
 
-	return record_output_check(&capture->output, ptl_writer_flush(capture->output.writer));
+	return record_capture_flush(capture);
+}
+
+static int snapshot(struct request *request)
+{
+	struct record_session *session = request->session;
+	bool taken = false;
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < session->running_count; i++) {
+		const struct record_running *running = &session->running[i];
+
+		taken |= running->source->snapshot != NULL;
+		status = running->source->snapshot ? running->source->snapshot(running->state) : 0;
+	}
+	return status < 0 || taken ? status
+				   : common_fail(PTL_MISUSE, "this session keeps nothing in memory that could be kept");
 }
 
 static int stop(struct request *request)
@@ -126,7 +144,7 @@ static const struct {
 	const char *word;
 	int (*run)(struct request *request);
 } requests[] = {
-	{"query", query}, {"list", list}, {"update", update}, {"flush", flush}, {"stop", stop},
+	{"query", query}, {"list", list}, {"update", update}, {"flush", flush}, {"snapshot", snapshot}, {"stop", stop},
 };
 
 int record_control_request(struct record_session *session, const char *text, size_t size, FILE *answer, bool *stops)

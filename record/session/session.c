@@ -92,6 +92,8 @@ static bool is_over(const struct record_session *session, uint64_t now)
 		return true;
 	if (session->settings->duration && now - session->start >= session->settings->duration)
 		return true;
+	if (session->capture.full)
+		return true;
 	if (!session->has_command)
 		return session->failure || session->capture.output.broken;
 	if (session->alone)
@@ -138,6 +140,10 @@ static void run(struct record_session *session)
 	}
 	session->timed_out = !session->leave && session->settings->duration &&
 			     record_now() - session->start >= session->settings->duration;
+	if (session->capture.full) {
+		session->timed_out = true;
+		common_message_note("the file has the size of --max-size: the recording ends");
+	}
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -204,6 +210,7 @@ static int finish(struct record_session *session, const char *path)
 	const uint64_t end = record_now();
 	struct record_model_counts counts;
 	struct ptl_writer_counts written;
+	char last[4096];
 	int verdict, status = session->failure ? session->failure : finish_sources(session);
 
 	if (status < 0)
@@ -215,13 +222,17 @@ static int finish(struct record_session *session, const char *path)
 	}
 	record_model_counts(session->capture.model, &counts);
 	ptl_writer_counts(session->capture.output.writer, &written);
+	if (session->capture.series) {
+		snprintf(last, sizeof(last), "%s", record_series_path(session->capture.series));
+		path = last;
+	}
 	if (record_capture_close(&session->capture, end) < 0 && status == 0) {
 		status = PTL_SYSTEM;
 		common_message_error("%s", ptl_error_text());
 	}
 	record_session_say_signal(session);
 	record_progress_summary(&session->capture, path, &counts, written.lost_buffers);
-	if (session->capture.output.failed || session->capture.output.vanished)
+	if (session->capture.output.failed || session->capture.output.vanished || session->capture.series_failed)
 		status = PTL_SYSTEM;
 	/* The command's own failure says more than ours. */
 	if (status < 0 && record_session_exit_status(session) == 0)

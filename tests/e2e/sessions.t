@@ -159,6 +159,7 @@ def refused():
     ask("start", "NT Kernel Logger", "-o", "k.ptl")
     expect_equal(names(), ["kernel"])
     expect("a session kernel runs" in ask("start", "{9e814aad-3204-11d2-9a82-006008a86939}", "-o", "l.ptl", status=4).stderr)
+    expect("keeps nothing in memory" in ask("snapshot", "kernel", status=4).stderr)
     expect("nothing to update" in ask("update", "kernel", status=2).stderr)
     expect("is no level" in ask("update", "kernel", "-p", "A:b", status=4).stderr)
     expect("is not turned on" in ask("update", "kernel", "--disable", "A", status=4).stderr)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Files one after the other, each of which can be read alone. */
+#ifndef RECORD_CAPTURE_SERIES_H
+#define RECORD_CAPTURE_SERIES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ptl/event.h>
+#include <ptl/writer.h>
+
+#include "record/capture/output.h"
+#include "record/capture/settings.h"
+
+struct record_series;
+
+/* Of files that are called after this path: "a.ptl" gives "a.000001.ptl" and so on. PTL_NO_MEMORY. */
+int record_series_new(const struct record_settings *settings, const char *path, struct record_series **series);
+void record_series_free(struct record_series *series);
+
+/* Opens the next file, and removes the oldest one, if there are to be no more. As record_output_open. */
+int record_series_open_next(struct record_series *series, struct record_output *output);
+/* Of the file at hand, until the next one is opened. */
+const char *record_series_path(const struct record_series *series);
+/* The next file could not be opened: says so once, and that the one at hand goes on. */
+void record_series_say_failure(struct record_series *series);
+/* Whether the file at hand is full, has had its time, or cannot be written while there is one that can be removed. */
+bool record_series_is_due(struct record_series *series, const struct ptl_writer_counts *counts, bool failed,
+			  uint64_t now);
+
+/* An event of the kernel's classes was written. PTL_NO_MEMORY, PTL_SYSTEM. */
+int record_series_event(struct record_series *series, const struct ptl_event *event);
+/* Gives the events that say who lives, for the beginning of a file. What take returns, PTL_NO_MEMORY. */
+int record_series_rundown(struct record_series *series, uint64_t now,
+			  int (*take)(void *context, const struct ptl_event *event), void *context);
+
+#endif

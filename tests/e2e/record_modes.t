@@ -1,0 +1,115 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# ptl-record --mode: files of a series hold every event once, and each can be read alone.
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+from record_test import PROGRAMS, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record
+
+WRITER = os.path.join(PROGRAMS, "provider_writer")
+NAME = "PTL-Test-Writer"
+NONE = "--source=none"
+os.environ["PTL_SESSION_DIR"] = os.path.join("/dev/shm", "ptl-modes-%d" % os.getpid())
+COUNT = 8000
+# Rounds far enough apart that the recorder sees the size of the file between them.
+ROUNDS = "for i in 1 2 3 4 5 6; do \"$0\" count=%d; sleep 0.1; done" % COUNT
+
+
+def series(stem):
+    return sorted(name for name in os.listdir(SCRATCH) if re.fullmatch(re.escape(stem) + r"\.\d{6}\.ptl", name))
+
+
+def numbers(name):
+    return [(event["pid"], event["fields"]["index"]) for event in lines("events", "-p", NAME, "-e", "Number", name)]
+
+
+def is_readable_alone(name):
+    expect(lines("info", name)[0]["complete"], name)
+    programs = {process["pid"]: process for process in lines("processes", name)}
+    for event in lines("events", name):
+        if event["pid"] is not None:
+            expect(event["pid"] in programs and event.get("process"), name, event)
+
+
+def new_files():
+    """newfile: all events are in one of the files, in order, and each file knows its processes"""
+    done = record("-o", "n.ptl", NONE, "-p", NAME, "--mode=newfile", "--max-size=64K", "--part-time=120ms", "--write-buffer=8K", "--write-buffers=32",
+                  "--compress=1", "--flush-interval=50ms", "--", "sh", "-c", ROUNDS, WRITER)
+    expect_equal(done.returncode, 0, done.stderr)
+    found = series("n")
+    expect(len(found) > 2 and found[0] == "n.000001.ptl", found)
+    expect(not os.path.exists(path("n.ptl")))
+    every = [number for name in found for number in numbers(name)]
+    expect_equal(len(every), 6 * COUNT, done.stderr)
+    expect_equal(len(set(every)), 6 * COUNT)
+    for name in found:
+        is_readable_alone(name)
+    shells = [process for process in lines("processes", found[1]) if process["command_line"].startswith("sh -c")]
+    expect_equal(len(shells), 1, found[1])
+    expect("%s: " % found[-1] in done.stderr and "no losses" in done.stderr, done.stderr)
+
+
+def keep_some():
+    """newfile --keep and circular: the last files are there, and the oldest are gone"""
+    done = record("-o", "k.ptl", NONE, "-p", NAME, "--mode=newfile", "--part-time=80ms", "--keep=2", "--", "sh", "-c", ROUNDS,
+                  WRITER)
+    expect_equal(done.returncode, 0, done.stderr)
+    found = series("k")
+    expect_equal(len(found), 2, found)
+    expect(found[-1] >= "k.000003.ptl", found)
+    done = record("-o", "c.dat", NONE, "-p", NAME, "--mode=circular", "--max-size=96K", "--write-buffer=4K", "--write-buffers=8",
+                  "--flush-interval=50ms", "--", "sh", "-c", ROUNDS, WRITER)
+    expect_equal(done.returncode, 0, done.stderr)
+    found = sorted(name for name in os.listdir(SCRATCH) if name.startswith("c."))
+    expect(1 < len(found) <= 8 and found[0] != "c.000001.dat", found)
+    for name in found:
+        is_readable_alone(name)
+
+
+def largest_size():
+    """sequential: recording ends where the file has its size, which is said"""
+    done = record("-o", "s.ptl", NONE, "-p", NAME, "--max-size=64K", "--write-buffer=16K", "--flush-interval=50ms", "--", "sh", "-c",
+                  ROUNDS + "; touch ended", WRITER)
+    expect_equal(done.returncode, 0, done.stderr)
+    expect("has the size of --max-size: the recording ends" in done.stderr, done.stderr)
+    info = lines("info", "s.ptl")[0]
+    expect(info["complete"] and os.path.getsize(path("s.ptl")) >= 64 << 10, info)
+
+
+def full_disk():
+    """a series on a full file system goes on where its oldest file was"""
+    if os.geteuid():
+        raise Skip("needs root")
+    script = "mount -t tmpfs -o size=120k,mode=0777 none disk && cd disk && \"$@\"; ls; cp -- *.ptl .."
+    os.mkdir(path("disk"))
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", RECORD, "-o", "f.ptl", NONE, "-p", NAME, "--mode=newfile",
+                           "--max-size=10M", "--keep=2", "--write-buffer=16K", "--flush-interval=50ms", "--", "sh", "-c",
+                           ROUNDS.replace("1 2 3 4 5 6", "1 2 3 4 5 6 7 8 9 10 11 12 13 14").replace("0.1", "0.15"), WRITER],
+                          cwd=SCRATCH, capture_output=True, text=True, check=False, timeout=120)
+    if "mount:" in done.stderr or "unshare" in done.stderr:
+        raise Skip("cannot mount: " + done.stderr.splitlines()[0])
+    expect_equal(done.stderr.count("No space left"), done.stderr.count("cannot write"), done.stderr)
+    expect("No space left" in done.stderr, done.stderr)
+    for name in series("f"):
+        expect(numbers(name) or lines("info", name), name)
+    expect(len(series("f")) >= 1, done.stdout, done.stderr)
+
+
+def refused():
+    """modes that do not go with what else is asked for"""
+    for words, text in ((["--mode=newfile"], "needs to know when a file is full"),
+                        (["--mode=circular"], "has a --max-size"), (["--keep=2"], "are for several files"),
+                        (["--mode=newfile", "--max-size=1M", "--embed=code"], "without packets and code"),
+                        (["--mode=newfile", "--max-size=1M", "-o", "/dev/fd/2"], "a pipe has none")):
+        done = record(NONE, *words, "--", "true")
+        expect_equal(done.returncode, 2, words, done.stderr)
+        expect(text in done.stderr, words, done.stderr)
+    done = record("--source=qemu", "--mode=newfile", "--max-size=1M", "--", "true")
+    expect("without packets" in done.stderr and done.returncode == 2, done.stderr)
+
+
+sys.exit(main([new_files, keep_some, largest_size, full_disk, refused]))
