@@ -215,6 +215,7 @@ help:
 	@echo 'make e2e            end-to-end tests only                 T=TEXT picks those whose name has it'
 	@echo 'make cheap          unit tests, and those end-to-end tests that take some seconds'
 	@echo 'make soak           truth tests of every program in every configuration (long)'
+	@echo 'make check-hardware records programs with this machine'"'"'s Intel PT, and judges what is decoded; says why if there is none'
 	@echo 'make fuzz           fuzzes every reader with libFuzzer (clang), FUZZ_SECONDS=$(FUZZ_SECONDS) each'
 	@echo 'make bench          measures speed and size'
 	@echo 'make lint           licence tags, layout and format of the code, scripts, manual pages'
@@ -449,6 +450,11 @@ attack:
 	@$(again) $(jobs) O=$(asan) SAN=address,undefined tools $(attack_tools)
 	@PTL_BIN=$(abspath $(asan)/bin) PTL_TEST_TOOLS=$(abspath $(asan)/tests) PTL_TESTS=$(abspath tests) \
 		PTL_ATTACK_SECONDS=$(SECONDS) $(PYTHON) tests/attack/attack.py
+
+# For machines with Intel PT: docs/hardware.md.
+.PHONY: check-hardware
+check-hardware: all helpers programs
+	@$(places) PTL_TEST_TOOLS='$(abspath $(O)/tests)' $(PYTHON) tests/hardware/check_hardware.py
 
 e2e: tests
 	@$(run_tests) $(call pick,$(e2e_tests))
