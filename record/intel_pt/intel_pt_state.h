@@ -49,6 +49,7 @@ struct intel_pt {
 	bool enabled;
 	bool finishing; /* nothing more comes */
 	uint64_t snapshots;
+	uint64_t looked; /* when it was last looked whether the targets live */
 };
 
 /* ---- events.c: opening */
@@ -63,6 +64,12 @@ void intel_pt_buffer_control(const struct intel_pt_buffer *buffer, unsigned long
 
 int intel_pt_targets_cpus(struct intel_pt *pt, const char *list);
 int intel_pt_targets_threads(struct intel_pt *pt, const struct record_pt_settings *settings);
+/* Whether one of them lives; all that runs on a CPU does. */
+bool intel_pt_targets_live(const struct intel_pt *pt);
+/* The process of a thread; 0: it has ended. */
+uint32_t intel_pt_targets_process_of(pid_t thread);
+/* Calls visit with each process of the machine, until it returns a value other than 0, which is returned. */
+int intel_pt_targets_processes(int (*visit)(void *context, uint32_t pid), void *context);
 
 /* ---- drain.c: from rings into the trace */
 

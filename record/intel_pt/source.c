@@ -22,8 +22,9 @@
 #include "record/kernel/observer.h"
 #include "record/launch/launch.h"
 
-#define FIRST_NUMBER 1 /* of processes */
-#define ROUNDS_MAX 64  /* at the end: drains until nothing more comes */
+#define FIRST_NUMBER 1        /* of processes */
+#define LOOK_EVERY 100000000u /* nanoseconds */
+#define ROUNDS_MAX 64         /* at the end: drains until nothing more comes */
 
 static int check(const struct record_settings *settings, char *hint, size_t hint_size)
 {
@@ -112,17 +113,13 @@ static int add_descriptor(void *context, int fd)
 	return record_wait_descriptor(context, fd);
 }
 
-/* Processes and what they map: by the kernel's reports, or by looks at /proc. */
-static int open_observer(struct intel_pt *pt)
+/* Processes and what they map: by the kernel's reports, or by looks at /proc. targets: NULL for a command. */
+static int listen(struct intel_pt *pt, const struct record_sideband_targets *targets)
 {
-	struct record_session *session = pt->session;
-	int status = record_observer_new(&session->capture, FIRST_NUMBER, &pt->observer);
+	int status = record_observer_listen(pt->observer, targets);
 
-	if (status < 0 || !session->has_command)
-		return status;
-	status = record_observer_listen(pt->observer);
 	if (status == 0)
-		return record_observer_descriptors(pt->observer, add_descriptor, &session->wait);
+		return record_observer_descriptors(pt->observer, add_descriptor, &pt->session->wait);
 	if (status != PTL_SYSTEM)
 		return status;
 	common_message_note(
@@ -141,15 +138,32 @@ static int add_all(struct intel_pt *pt)
 	return 0;
 }
 
-/* What runs already; a command's events are opened when it is there. */
-static int open_running(struct intel_pt *pt, const struct record_pt_settings *settings)
+static int see_process(void *context, uint32_t pid)
 {
-	int status = settings->cpus ? add_all(pt) : intel_pt_targets_threads(pt, settings);
+	struct intel_pt *pt = context;
+
+	return record_observer_running(pt->observer, pid, record_now());
+}
+
+/* Processes that run already, and whose threads are recorded. */
+static int see_processes(struct intel_pt *pt)
+{
+	int status = 0;
+
+	if (pt->targets[0] == -1)
+		return intel_pt_targets_processes(see_process, pt);
+	for (size_t i = 0; status == 0 && i < pt->target_count; i++)
+		status = see_process(pt, intel_pt_targets_process_of(pt->targets[i]));
+	return status;
+}
+
+/* What runs already; a command's events are opened when it is there. */
+static int open_running(struct intel_pt *pt)
+{
+	int status = intel_pt_events_open(pt, false);
 
 	if (status == 0)
-		status = intel_pt_events_open(pt, false);
-	for (size_t i = 0; status == 0 && i < settings->pids.count; i++)
-		status = record_observer_writer(pt->observer, settings->pids.ids[i], record_now());
+		status = see_processes(pt);
 	for (size_t i = 0; status == 0 && i < pt->count; i++) {
 		intel_pt_buffer_control(&pt->buffers[i], PERF_EVENT_IOC_ENABLE);
 		for (size_t j = 0; j < pt->buffers[i].count; j++)
@@ -157,6 +171,24 @@ static int open_running(struct intel_pt *pt, const struct record_pt_settings *se
 	}
 	pt->enabled = status == 0;
 	return status;
+}
+
+/* Processes are reported before Intel PT begins. */
+static int open_targets(struct intel_pt *pt)
+{
+	const struct record_settings *settings = pt->session->settings;
+	struct record_sideband_targets targets;
+	int status = record_observer_new(&pt->session->capture, FIRST_NUMBER, &pt->observer);
+
+	if (status < 0)
+		return status;
+	if (!settings->pt.cpus && pt->session->has_command)
+		return listen(pt, NULL);
+	status = settings->pt.cpus ? add_all(pt) : intel_pt_targets_threads(pt, &settings->pt);
+	targets = (struct record_sideband_targets){pt->targets, pt->target_count};
+	if (status == 0)
+		status = listen(pt, &targets);
+	return status == 0 ? open_running(pt) : status;
 }
 
 static int prepare(struct intel_pt *pt)
@@ -172,11 +204,7 @@ static int prepare(struct intel_pt *pt)
 		status = intel_pt_targets_cpus(pt, settings->pt.cpus);
 	if (status == 0)
 		status = write_schemas(&pt->session->capture);
-	if (status == 0)
-		status = open_observer(pt);
-	if (status == 0 && (settings->pt.cpus || !pt->session->has_command))
-		status = open_running(pt, &settings->pt);
-	return status;
+	return status == 0 ? open_targets(pt) : status;
 }
 
 static void close_source(void *state)
@@ -257,6 +285,11 @@ static int drain(void *state, uint64_t now, bool *work)
 
 	for (size_t i = 0; status == 0 && i < pt->count; i++)
 		status = intel_pt_drain(pt, &pt->buffers[i], work);
+	/* Threads that were to be recorded have ended. */
+	if (!pt->session->has_command && now - pt->looked >= LOOK_EVERY) {
+		pt->looked = now;
+		pt->session->leave |= !intel_pt_targets_live(pt);
+	}
 	return status;
 }
 

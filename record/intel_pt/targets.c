@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "common/vector.h"
+#include "record/capture/proc_files.h"
 #include "record/intel_pt/intel_pt_state.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
@@ -140,5 +141,49 @@ int intel_pt_targets_threads(struct intel_pt *pt, const struct record_pt_setting
 		status = settings->tids.ids[i] <= INT32_MAX
 				 ? add_target(pt, (pid_t)settings->tids.ids[i], &is_new)
 				 : common_fail(PTL_MISUSE, "there is no thread %u", settings->tids.ids[i]);
+	return status;
+}
+
+bool intel_pt_targets_live(const struct intel_pt *pt)
+{
+	struct record_proc_stat stat;
+
+	for (size_t i = 0; i < pt->target_count; i++)
+		if (pt->targets[i] == -1 || (record_proc_stat((uint32_t)pt->targets[i], &stat) && stat.state != 'Z'))
+			return true;
+	return false;
+}
+
+uint32_t intel_pt_targets_process_of(pid_t thread)
+{
+	char path[64], line[256];
+	unsigned pid = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", thread);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Tgid: %u", &pid) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return pid;
+}
+
+int intel_pt_targets_processes(int (*visit)(void *context, uint32_t pid), void *context)
+{
+	DIR *folder = opendir("/proc");
+	struct dirent *entry;
+	int status = 0;
+
+	if (!folder)
+		return common_fail_errno("/proc");
+	while (status == 0 && (entry = readdir(folder))) {
+		const unsigned long pid = strtoul(entry->d_name, NULL, 10);
+
+		if (pid && pid <= INT32_MAX)
+			status = visit(context, (uint32_t)pid);
+	}
+	closedir(folder);
 	return status;
 }

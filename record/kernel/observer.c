@@ -281,6 +281,21 @@ int record_observer_writer(struct record_observer *observer, uint32_t pid, uint6
 	return status;
 }
 
+int record_observer_running(struct record_observer *observer, uint32_t pid, uint64_t now)
+{
+	struct record_observed *process;
+	int status = record_observer_writer(observer, pid, now);
+
+	process = record_observer_find(observer, pid);
+	if (status < 0 || !process || !observer->sideband || process->reported)
+		return status;
+	/* Its threads are found by one close look; from then on the kernel reports what it does. */
+	process->reported = true;
+	process->has_code = true;
+	observer->looks_closely = true;
+	return 0;
+}
+
 /* ---- ends ------------------------------------------------------------------------------------ */
 
 bool record_observer_is_dead(const struct record_observed *process)

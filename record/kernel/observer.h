@@ -18,6 +18,7 @@
 
 #include "record/capture/capture.h"
 #include "record/launch/command.h"
+#include "record/perf/sideband.h"
 
 struct record_observer;
 
@@ -31,10 +32,13 @@ void record_observer_free(struct record_observer *observer);
 
 /*
  * Has the kernel report what this process starts next, so that no descendant is missed however short
- * it lives: called before the command is started. PTL_SYSTEM where that is not permitted, with the
+ * it lives: called before the command is started. targets (NULL: none) are reported instead, from now on; then who runs
+ * already is to be named with record_observer_running. PTL_SYSTEM where that is not permitted, with the
  * cause; looks at /proc are all there is then.
  */
-int record_observer_listen(struct record_observer *observer);
+int record_observer_listen(struct record_observer *observer, const struct record_sideband_targets *targets);
+/* A process that ran before is one that is to be reported. */
+int record_observer_running(struct record_observer *observer, uint32_t pid, uint64_t now);
 /* Calls add with each descriptor that becomes readable when the kernel has reported something; until it fails. */
 int record_observer_descriptors(const struct record_observer *observer, int (*add)(void *context, int fd),
 				void *context);

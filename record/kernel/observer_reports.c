@@ -12,9 +12,9 @@
 #include "record/capture/proc_files.h"
 #include "record/kernel/observer_state.h"
 
-int record_observer_listen(struct record_observer *observer)
+int record_observer_listen(struct record_observer *observer, const struct record_sideband_targets *targets)
 {
-	return record_sideband_open(&observer->sideband);
+	return record_sideband_open(targets, &observer->sideband);
 }
 
 int record_observer_descriptors(const struct record_observer *observer, int (*add)(void *context, int fd),

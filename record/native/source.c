@@ -40,7 +40,7 @@ static int add_descriptor(void *context, int fd)
 /* Looks at /proc are all there is where the kernel does not report. */
 static int listen(struct record_observer *observer, struct record_wait *wait)
 {
-	int status = record_observer_listen(observer);
+	int status = record_observer_listen(observer, NULL);
 
 	if (status != PTL_SYSTEM)
 		return status < 0 ? status : record_observer_descriptors(observer, add_descriptor, wait);

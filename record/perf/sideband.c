@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -34,6 +35,8 @@ struct waiting {
 
 struct record_sideband {
 	struct record_ring *rings; /* one for each CPU */
+	int *more;                 /* events that write into rings of others */
+	size_t more_count, more_capacity;
 	size_t ring_count;
 	int64_t clock_offset;    /* what this process's clock is ahead of the kernel's, in nanoseconds */
 	struct waiting *waiting; /* from `first` on */
@@ -45,16 +48,17 @@ struct record_sideband {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int open_cpu(int cpu)
+/* targets: NULL as for record_sideband_open. */
+static int open_event(const struct record_sideband_targets *targets, pid_t thread, int cpu)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
-		.disabled = 1,
-		.enable_on_exec = 1,
-		.inherit = 1,
+		.disabled = !targets,
+		.enable_on_exec = !targets,
+		.inherit = thread != -1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.mmap = 1,
@@ -71,28 +75,61 @@ static int open_cpu(int cpu)
 		.wakeup_watermark = 1,
 	};
 
-	return (int)syscall(SYS_perf_event_open, &attr, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return (int)syscall(SYS_perf_event_open, &attr, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static int open_ring(struct record_sideband *sideband, int cpu)
+static int map_ring(struct record_sideband *sideband, int fd)
 {
 	struct record_ring *ring = &sideband->rings[sideband->ring_count];
-	void *page;
+	void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) + RING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-	ring->fd = open_cpu(cpu);
-	if (ring->fd < 0)
-		/* A CPU that is switched off has no events. */
-		return errno == ENODEV ? 0 : common_fail_errno("perf_event_open");
-	page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) + RING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
 	if (page == MAP_FAILED) {
 		const int status = common_fail_errno("memory for the kernel's events");
 
-		close(ring->fd);
+		close(fd);
 		return status;
 	}
-	ring->page = page;
+	*ring = (struct record_ring){fd, page};
 	sideband->ring_count++;
 	return 0;
+}
+
+/* The event writes into the ring that was mapped last. */
+static int share_ring(struct record_sideband *sideband, int fd)
+{
+	int status = 0;
+
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, sideband->rings[sideband->ring_count - 1].fd) < 0)
+		status = common_fail_errno("the kernel's events of several threads");
+	else if (COMMON_VECTOR_RESERVE(sideband->more, sideband->more_capacity, sideband->more_count + 1, "events"))
+		status = PTL_NO_MEMORY;
+	if (status == 0)
+		sideband->more[sideband->more_count++] = fd;
+	else
+		close(fd);
+	return status;
+}
+
+/* The first event is mapped, and the others share its ring. */
+static int open_cpu(struct record_sideband *sideband, const struct record_sideband_targets *targets, int cpu)
+{
+	const size_t count = targets ? targets->count : 1;
+	bool mapped = false;
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		const int fd = open_event(targets, targets ? targets->threads[i] : 0, cpu);
+
+		/* A thread has ended. */
+		if (fd < 0 && errno == ESRCH)
+			continue;
+		/* A CPU that is switched off has no events. */
+		if (fd < 0)
+			return errno == ENODEV ? 0 : common_fail_errno("perf_event_open");
+		status = mapped ? share_ring(sideband, fd) : map_ring(sideband, fd);
+		mapped = true;
+	}
+	return status;
 }
 
 struct record_sideband *record_sideband_new(void)
@@ -117,7 +154,7 @@ static int64_t read_clock_offset(void)
 	return seconds * 1000000000 + nanoseconds;
 }
 
-int record_sideband_open(struct record_sideband **result)
+int record_sideband_open(const struct record_sideband_targets *targets, struct record_sideband **result)
 {
 	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	struct record_sideband *sideband = record_sideband_new();
@@ -131,7 +168,7 @@ int record_sideband_open(struct record_sideband **result)
 	}
 	sideband->clock_offset = record_clock_is_tsc() ? 0 : read_clock_offset();
 	for (int cpu = 0; status == 0 && cpu < cpus; cpu++)
-		status = open_ring(sideband, cpu);
+		status = open_cpu(sideband, targets, cpu);
 	if (status < 0)
 		record_sideband_close(sideband);
 	else
@@ -154,11 +191,14 @@ void record_sideband_close(struct record_sideband *sideband)
 		munmap(sideband->rings[i].page, (size_t)sysconf(_SC_PAGESIZE) + RING_SIZE);
 		close(sideband->rings[i].fd);
 	}
+	for (size_t i = 0; i < sideband->more_count; i++)
+		close(sideband->more[i]);
 	for (size_t i = sideband->first; i < sideband->count; i++)
 		free_waiting(&sideband->waiting[i]);
 	free_waiting(&sideband->given);
 	free(sideband->waiting);
 	free(sideband->rings);
+	free(sideband->more);
 	free(sideband);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel's own events (perf_event_open(2)) report of a command and its descendants: every process and thread,
- * however short it lives, with its programs, its names and the code that it maps.
+ * What the kernel's own events (perf_event_open(2)) report of a command and its descendants, or of others that run already:
+ * every process and thread, however short it lives, with its programs, its names and the code that it maps.
  *
  * No packets and no samples are asked for: a dummy event that all descendants inherit carries the kernel's records of
  * fork, exec, comm, mmap and exit, with the trace's own clock.
@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "common/bytes.h"
 
@@ -46,12 +47,18 @@ struct record_sideband_record {
 	struct ptl_bytes note;
 };
 
+/* Whom the kernel's events are of: threads and what they start, or all that runs if the only one is -1. */
+struct record_sideband_targets {
+	const pid_t *threads;
+	size_t count;
+};
+
 /*
- * Opens the kernel's events for what this process starts next: they begin with the execve of its
- * child. PTL_SYSTEM, with what refused it in the chain, where the kernel does not permit it;
- * PTL_NO_MEMORY.
+ * Opens the kernel's events. Without targets (NULL) they are of what this process starts next, and begin with the
+ * execve of its child; of targets they begin at once. PTL_SYSTEM, with what refused it in the chain, where the kernel
+ * does not permit it; PTL_NO_MEMORY.
  */
-int record_sideband_open(struct record_sideband **sideband);
+int record_sideband_open(const struct record_sideband_targets *targets, struct record_sideband **sideband);
 void record_sideband_close(struct record_sideband *sideband);
 
 /* Calls add with each descriptor that becomes readable when there are records; until it fails. */

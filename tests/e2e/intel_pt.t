@@ -212,10 +212,55 @@ def settings(recording):
     check("settings: the area is as large as is permitted", "aux cpu=1 size=131072 overwrite=0" in pmu_test.log(), *pmu_test.log(), done.stderr)
 
 
+def running(single, several):
+    """Processes that run already: by pid, by thread, and all on some CPUs."""
+    for name, recording, options in (("--pid", single, ["--pid=%"]), ("--tid", single, ["--tid=%"]),
+                                     ("--cpus", several, ["--cpus=0-1", "--no-retcomp", "--embed=code"])):
+        process, pids = pmu_test.family("1", *(["3"] if recording is several else []))
+        script = Script(recording)
+        for recorded, pid in zip(script.pids, pids):
+            script.add("real", recorded, pid)
+        lists, end = script.turns(cpus=2 if recording is several else 1)
+        for cpu, data in enumerate(lists):
+            script.packets(data)
+            script.aux(cpu, script.pids[0], script.pids[0], data, end)
+        done = pmu_test.play_running(script, "--timing=tsc", *[option.replace("%", str(pids[0])) for option in options])
+        alive = process.poll() is None
+        process.stdin.close()
+        process.wait()
+        stats = {tid: values_ for tid, values_ in stats_of_threads("out.ptl").items() if tid in pids}
+        check(f"{name}: executes what it did", values(stats) == values(recording.stats) and len(stats) == len(pids), stats,
+              recording.stats, done.stderr)
+        check(f"{name}: ends without it", alive and done.returncode == 0, done.returncode, done.stderr)
+        asked = [line for line in pmu_test.log() if "type=intel_pt" in line]
+        check(f"{name}: the kernel was asked for that", len(asked) == 2 and all(
+            f"pid={pids[0] if 'id' in name else -1} " in line and f"inherit={int('id' in name)} on_exec=0" in line
+            for line in asked), *asked)
+
+
+def ends_with_the_process():
+    """Without a command, a recording ends when what it records does."""
+    process, pids = pmu_test.family("1")
+    pmu_test.device()
+    recorder = pmu_test.start(f"--pid={pids[0]}", command=())
+    pmu_test.wait_for(lambda: "enable cpu=1" in pmu_test.log())
+    process.stdin.close()
+    process.wait()
+    try:
+        recorder.communicate(timeout=30)
+    except pmu_test.subprocess.TimeoutExpired:
+        recorder.kill()
+        recorder.communicate()
+    check("--pid: ends when the process does", recorder.returncode == 0, recorder.returncode)
+
+
 def main():
     recording = Recording("tasks.ptl", TASKS, "20000")
     one_process(recording)
-    several_cpus(Recording("family.ptl", TASKS, "2000", "3", options=["--no-retcomp"]))
+    family = Recording("family.ptl", TASKS, "2000", "3", options=["--no-retcomp"])
+    several_cpus(family)
+    running(recording, family)
+    ends_with_the_process()
     flaws(recording)
     lost_records(recording)
     bursts(recording)

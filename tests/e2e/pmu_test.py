@@ -4,6 +4,7 @@
 """import pmu_test after putting tests/reader on sys.path."""
 import json
 import os
+import signal
 import struct
 import subprocess
 import time
@@ -171,6 +172,48 @@ def start(*arguments, command=(TASKS, "1")):
     return subprocess.Popen([RECORD, "-f", "-o", "out.ptl", "--source=intel_pt", *arguments, *(["--"] if command else []),
                              *command], cwd=scratch, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, errors="replace")
+
+
+def wait_for(condition):
+    until = time.monotonic() + 30
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.01)
+
+
+def family(*arguments):
+    """The program, running natively until its standard input ends, with its children: (process, pids)."""
+    process = subprocess.Popen([TASKS, *arguments], stdin=subprocess.PIPE)
+    wanted = int(arguments[1]) if len(arguments) > 1 else 0
+    pids, until = [], time.monotonic() + 30
+    while len(pids) < wanted and time.monotonic() < until:
+        pids = []
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
+                    if int(file.read().rsplit(")", 1)[1].split()[1]) == process.pid:
+                        pids.append(int(entry))
+            except (OSError, IndexError):
+                pass
+    return process, [process.pid, *sorted(pids)]
+
+
+def play_running(script, *arguments, online="0-1"):
+    """Records what runs already until all has been played, and ends with Ctrl-C."""
+    device(None, online)
+    write("script", ("\n".join(script.lines) + "\n").encode())
+    process = start(*arguments, command=())
+    until = time.monotonic() + 60
+    while process.poll() is None and not os.path.exists(path("done")) and time.monotonic() < until:
+        time.sleep(0.01)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    try:
+        out, errors = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, errors = process.communicate()
+        errors += "\nit did not end"
+    return subprocess.CompletedProcess(process.args, process.returncode, out, errors)
 
 
 def play(script, *arguments, command=(TASKS, "1"), changes=None, online="0-1", hold=True):

@@ -4,6 +4,7 @@
  * nanoseconds since the script began, and P and H are numbers of processes and threads as they were recorded.
  *
  *   process P H              the number-th process that is really there now: 0 the command, then its children in order
+ *   real P PID               the process that runs as this one
  *   packets BASE FILE        where packets come from; their TSC packets count nanoseconds, BASE is when the script begins
  *   map P BASE SIZE OFFSET PROTECTION T PATH
  *   exec P T NAME            fork P PARENT H PARENT_H T       end P PARENT H T
@@ -122,6 +123,14 @@ static uint32_t real(uint32_t recorded)
 	return recorded;
 }
 
+static void add_process(uint32_t recorded, uint32_t number)
+{
+	if (play.process_count == PROCESSES_MAX)
+		pmu_die("too many processes");
+	play.processes[play.process_count].recorded = recorded;
+	play.processes[play.process_count++].real = number;
+}
+
 static void take_process(uint32_t recorded, unsigned n)
 {
 	pid_t found = n ? 0 : play.child;
@@ -131,10 +140,9 @@ static void take_process(uint32_t recorded, unsigned n)
 		if (!found)
 			sleep_a_little();
 	}
-	if (!found || play.process_count == PROCESSES_MAX)
+	if (!found)
 		pmu_die("there is no child %u of %d", n, play.child);
-	play.processes[play.process_count].recorded = recorded;
-	play.processes[play.process_count++].real = (uint32_t)found;
+	add_process(recorded, (uint32_t)found);
 }
 
 /* ---- packets --------------------------------------------------------------------------------- */
@@ -503,6 +511,8 @@ static void play_line(const struct words *w)
 
 	if (!strcmp(w->name, "process"))
 		take_process((uint32_t)w->n[0], (unsigned)w->n[1]);
+	else if (!strcmp(w->name, "real"))
+		add_process((uint32_t)w->n[0], (uint32_t)w->n[1]);
 	else if (!strcmp(w->name, "packets"))
 		load_packets(w->n[0], w->rest);
 	else if (!strcmp(w->name, "map"))
@@ -542,9 +552,9 @@ static const struct {
 	const char *name;
 	int numbers;
 } shapes[] = {
-	{"process", 2}, {"packets", 1},  {"map", 6},    {"exec", 2},  {"fork", 5},  {"end", 4},
-	{"start", 4},   {"in", 4},       {"out", 4},    {"aux", 7},   {"burst", 6}, {"record", 6},
-	{"raw", 1},     {"aux_head", 2}, {"signal", 0}, {"pause", 1},
+	{"process", 2}, {"real", 2},  {"packets", 1},  {"map", 6},    {"exec", 2},  {"fork", 5},
+	{"end", 4},     {"start", 4}, {"in", 4},       {"out", 4},    {"aux", 7},   {"burst", 6},
+	{"record", 6},  {"raw", 1},   {"aux_head", 2}, {"signal", 0}, {"pause", 1},
 };
 
 static void read_line(const char *line, struct words *w)
