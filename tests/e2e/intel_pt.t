@@ -6,9 +6,10 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
+import perf_file  # noqa: E402
 import pmu_test  # noqa: E402
 from pmu_test import COLLISION, PARTIAL, TASKS, TRUNCATED, Recording, Script, losses, play, stats_of_threads  # noqa: E402
-from scratch_test import DUMP, check, path, plan, run  # noqa: E402
+from scratch_test import DUMP, check, path, plan, run, skip, write  # noqa: E402
 
 
 def values(stats):
@@ -212,6 +213,31 @@ def settings(recording):
     check("settings: the area is as large as is permitted", "aux cpu=1 size=131072 overwrite=0" in pmu_test.log(), *pmu_test.log(), done.stderr)
 
 
+def hardware_traces(recording):
+    """What real CPUs wrote, through areas that are gone round many times: byte by byte."""
+    pid, tid, _ = recording.streams[0]
+    folder = os.environ.get("PTL_SHARED_TRACES", "")
+    names = [name for name in ("foo", "mruby") if os.path.exists(os.path.join(folder, name, "trace.pt"))]
+    if not names:
+        skip("packets of hardware", f"no traces in {folder}")
+        return
+    script, data = Script(recording), []
+    script.add("process", pid, 0)
+    for cpu, name in enumerate(names):
+        with open(os.path.join(folder, name, "trace.pt"), "rb") as file:
+            data.append(file.read())
+        write(name, data[-1])
+        script.add("bytes", name)
+        script.aux(cpu, pid, tid, data[-1], 100, piece=30011)
+    done = play(script, "--aux-buffer=16K", "--embed=none")
+    streams = perf_file.streams_of(perf_file.load(path("out.ptl")))
+    check("packets of hardware: are as they were", sorted(bytes_ for _, _, bytes_ in streams) == sorted(data),
+          [len(bytes_) for _, _, bytes_ in streams], [len(bytes_) for bytes_ in data], done.stderr)
+    stats = json.loads(run(DUMP, "stats", "--json", "out.ptl").stdout)
+    check("packets of hardware: each PSB is in the index", stats["segments"] == sum(
+        bytes_.count(b"\x02\x82" * 8) for bytes_ in data), stats["segments"], [bytes_.count(b"\x02\x82" * 8) for bytes_ in data])
+
+
 def running(single, several):
     """Processes that run already: by pid, by thread, and all on some CPUs."""
     for name, recording, options in (("--pid", single, ["--pid=%"]), ("--tid", single, ["--tid=%"]),
@@ -259,6 +285,7 @@ def main():
     one_process(recording)
     family = Recording("family.ptl", TASKS, "2000", "3", options=["--no-retcomp"])
     several_cpus(family)
+    hardware_traces(recording)
     running(recording, family)
     ends_with_the_process()
     flaws(recording)

@@ -6,6 +6,7 @@
  *   process P H              the number-th process that is really there now: 0 the command, then its children in order
  *   real P PID               the process that runs as this one
  *   packets BASE FILE        where packets come from; their TSC packets count nanoseconds, BASE is when the script begins
+ *   bytes FILE                 the same, as they are
  *   map P BASE SIZE OFFSET PROTECTION T PATH
  *   exec P T NAME            fork P PARENT H PARENT_H T       end P PARENT H T
  *   start CPU P H T          in CPU P H T          out CPU P H T
@@ -195,6 +196,11 @@ static void load_packets(uint64_t base, const char *name)
 	if (!play.packets || read(fd, play.packets, play.size) != info.st_size)
 		pmu_die("%s cannot be read", path);
 	close(fd);
+}
+
+static void load_timed(uint64_t base, const char *name)
+{
+	load_packets(base, name);
 	set_times();
 }
 
@@ -514,7 +520,9 @@ static void play_line(const struct words *w)
 	else if (!strcmp(w->name, "real"))
 		add_process((uint32_t)w->n[0], (uint32_t)w->n[1]);
 	else if (!strcmp(w->name, "packets"))
-		load_packets(w->n[0], w->rest);
+		load_timed(w->n[0], w->rest);
+	else if (!strcmp(w->name, "bytes"))
+		load_packets(0, w->rest);
 	else if (!strcmp(w->name, "map"))
 		play_map(w);
 	else if (!strcmp(w->name, "exec"))
@@ -552,9 +560,9 @@ static const struct {
 	const char *name;
 	int numbers;
 } shapes[] = {
-	{"process", 2}, {"real", 2},  {"packets", 1},  {"map", 6},    {"exec", 2},  {"fork", 5},
-	{"end", 4},     {"start", 4}, {"in", 4},       {"out", 4},    {"aux", 7},   {"burst", 6},
-	{"record", 6},  {"raw", 1},   {"aux_head", 2}, {"signal", 0}, {"pause", 1},
+	{"process", 2}, {"real", 2},   {"packets", 1}, {"bytes", 0},    {"map", 6},    {"exec", 2},
+	{"fork", 5},    {"end", 4},    {"start", 4},   {"in", 4},       {"out", 4},    {"aux", 7},
+	{"burst", 6},   {"record", 6}, {"raw", 1},     {"aux_head", 2}, {"signal", 0}, {"pause", 1},
 };
 
 static void read_line(const char *line, struct words *w)
