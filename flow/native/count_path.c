@@ -3,6 +3,7 @@
 #include "flow/native/count_path.h"
 
 #include "common/bytes.h"
+#include "flow/native/fast_path.h"
 #include "flow/native/interleaved_tnt.h"
 #include "format/pt/last_ip.h"
 
@@ -390,9 +391,12 @@ static void give_last(struct path *path, const struct native_region *first)
 static void end(struct path *path, const struct native_region *first)
 {
 	struct native_decoder *decoder = path->decoder;
+	struct native_packet_words *words = &decoder->code->packet_words;
 	uint64_t time;
 
 	native_counters_steps(&decoder->code->counters, (uint32_t)(path->at - decoder->packets.at) * REGIONS_A_BYTE);
+	if (words->rest > 0)
+		words->rest -= path->at - decoder->packets.at;
 	decoder->packets.at = path->at;
 	decoder->packets.last_ip = path->last_ip;
 	decoder->region = region_of(path, path->here);
@@ -412,13 +416,27 @@ static void end(struct path *path, const struct native_region *first)
 	decoder->out.branches += path->branches;
 }
 
+/* Whether the packet may be one for this path: else what is prepared for it is in vain. */
+static bool is_frequent(uint64_t word)
+{
+	switch (word & FORMAT_PT_MASK_ADDRESS) {
+	case FORMAT_PT_MATCH_TIP_PGE:
+	case FORMAT_PT_MATCH_TIP_PGD:
+	case FORMAT_PT_MATCH_FUP:
+		return false;
+	default:
+		return (word & 0xff) != FORMAT_PT_EXTENDED || FORMAT_PT_IS(word, TNT_64);
+	}
+}
+
 /* Whether counters can follow flow from where it is. */
 static bool is_ready(const struct native_decoder *decoder)
 {
-	return decoder->region && decoder->region->run.run.count && decoder->region->mode == decoder->mode &&
-	       !decoder->busy && !decoder->packets.context.bip_bytes && !decoder->announced.mode &&
-	       !decoder->announced.paging_due && !decoder->announced.vmcs_due &&
-	       decoder->packets.end - decoder->packets.at > PTL_PT_PACKET_MAX;
+	const struct native_region *region = decoder->region;
+
+	return region && region->run.run.count && region->mode == decoder->mode &&
+	       native_fast_path_may_begin(decoder) && decoder->packets.end - decoder->packets.at > PTL_PT_PACKET_MAX &&
+	       is_frequent(common_load64(decoder->packets.at));
 }
 
 /* The ring of calls is not cleared. */

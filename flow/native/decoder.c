@@ -150,7 +150,9 @@ static inline bool read_some(struct native_decoder *decoder, const struct native
 {
 	if (!slot)
 		native_fast_path(decoder);
-	else if (!slot->eager && !native_count_path(decoder, slot))
+	else if (!slot->eager)
+		native_fast_path_known(decoder);
+	if (slot && !slot->eager && !native_count_path(decoder, slot))
 		return false;
 	if (decoder->packets.end - decoder->packets.at <= PTL_PT_PACKET_MAX)
 		return true;

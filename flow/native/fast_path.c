@@ -75,19 +75,35 @@ static __attribute__((noinline)) void take_words(struct native_decoder *decoder,
 	end(decoder, &fast);
 }
 
+static bool is_ready(const struct native_decoder *decoder)
+{
+	return native_fast_path_may_begin(decoder) &&
+	       (decoder->out.run_limit || decoder->out.mark_count < NATIVE_BATCH_EVENTS);
+}
+
+static struct native_fast_path_ends ends_of(const struct native_output *out)
+{
+	return (struct native_fast_path_ends){out->runs + NATIVE_BATCH_RUNS, out->events + NATIVE_BATCH_EVENTS};
+}
+
+void native_fast_path_known(struct native_decoder *decoder)
+{
+	const struct native_fast_path_ends ends = ends_of(&decoder->out);
+
+	if (decoder->code->packet_words.rest <= 0 && (decoder->region || decoder->place == NATIVE_PLACE_KNOWN) &&
+	    is_ready(decoder))
+		take_words(decoder, &ends);
+}
+
 void native_fast_path(struct native_decoder *decoder)
 {
-	const struct native_output *out = &decoder->out;
-	const struct native_fast_path_ends ends = {out->runs + NATIVE_BATCH_RUNS, out->events + NATIVE_BATCH_EVENTS};
+	const struct native_fast_path_ends ends = ends_of(&decoder->out);
 	struct native_packet_words *words = &decoder->code->packet_words;
 	struct native_fast_path fast;
 
-	if (decoder->busy || decoder->packets.context.bip_bytes || decoder->announced.mode ||
-	    decoder->announced.paging_due || decoder->announced.vmcs_due ||
-	    (!out->run_limit && out->mark_count == NATIVE_BATCH_EVENTS))
+	native_fast_path_known(decoder);
+	if (!is_ready(decoder))
 		return;
-	if (words->rest <= 0 && (decoder->region || decoder->place == NATIVE_PLACE_KNOWN))
-		take_words(decoder, &ends);
 	fast = begin(decoder);
 	take_packets(decoder, &fast, &ends);
 	if (words->rest > 0)
