@@ -425,6 +425,9 @@ static int take_other(struct pass *pass, const struct dump_call_record *record)
 
 	if (!pass->started || pass->ended || (print->function && (!pass->inside || level < pass->inside)))
 		return 0;
+	/* Of calls that were picked one by one the stack is a field. */
+	if (print->where && record->kind == DUMP_RECORD_STACK)
+		return 0;
 	heading(pass);
 	if (record->kind == DUMP_RECORD_STACK)
 		(json ? json_stack : text_stack)(pass, record);

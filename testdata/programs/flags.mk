@@ -46,4 +46,6 @@ flags_calls := -finstrument-functions -fno-inline -rdynamic
 libs_calls := -ldl
 flags_call_exceptions := -finstrument-functions -finstrument-functions-exclude-file-list=/usr/ -fno-inline
 libs_call_exceptions := -ldl
+flags_call_jit := -finstrument-functions -fno-inline
+libs_call_jit := -ldl
 flags_libcalls := -finstrument-functions -fno-inline

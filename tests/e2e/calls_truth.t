@@ -81,6 +81,8 @@ for options in ([], ["--timing=tsc", "--psb-period=256"], ["--timing=none"], ["-
                 (line.get("function"), line.get("depth")) for line in map(json.loads, text.splitlines())])
     record("exceptions.ptl", os.path.join(PROGRAMS, "call_exceptions"), "exceptions.log", options=options)
     compare(f"call_exceptions {options}", "exceptions.log", calls("--no-fold", "exceptions.ptl"))
+record("jit.ptl", os.path.join(PROGRAMS, "call_jit"), "jit.log")
+compare("call_jit", "jit.log", calls("--no-fold", "jit.ptl"))
 
 # ---- goroutines --------------------------------------------------------------------------------------------
 
