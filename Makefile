@@ -246,6 +246,7 @@ $(call objects,$(plugin_src)): ptl_cflags += -fvisibility=hidden
 
 # Scripts of pictures are taken in by the assembler, which lists no dependencies.
 $(O)/obj/dump/export/flame_script.o: dump/export/flamegraph.js
+$(O)/obj/dump/export/html/files.o: $(wildcard dump/export/html/*.html dump/export/html/*.css dump/export/html/*.js)
 
 $(call objects,dump/main.c): ptl_cflags += $(if $(CURSES),-DDUMP_CURSES)
 

@@ -22,6 +22,8 @@ extern const struct dump_command dump_command_report;
 extern const struct dump_command dump_command_graph;
 extern const struct dump_command dump_command_latency;
 extern const struct dump_command dump_command_browse; /* where there is ncurses */
+extern const struct dump_command dump_command_html;
+extern const struct dump_command dump_command_open;
 extern const struct dump_command dump_command_flamegraph;
 extern const struct dump_command dump_command_speedscope;
 extern const struct dump_command dump_command_timeline;

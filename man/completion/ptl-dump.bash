@@ -40,7 +40,8 @@ _ptl_dump()
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-dump "$command" --completion-words="${option#--}")" -- "$current")
 		return
 		;;
-	--slowest | --slower | -d | --depth | --function | --from | --until | -n | --tail | --min-time | --min-instructions | --max-slices)
+	--slowest | --slower | -d | --depth | --function | --from | --until | -n | --tail | --min-time | --min-instructions | --max-functions | \
+		--max-paths | --max-events | --max-sources | --max-slices)
 		return
 		;;
 	--pid | --process | -t | --tid | -c | --cpu | --time | --last | -i | --image | -j | --jobs | -g | --gaps | --max-expansion | -p | --provider | \

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The events of a page: the first ones, in order of time. */
+#include "common/error.h"
+#include "common/hash_map.h"
+#include "common/text.h"
+#include "dump/export/html/html.h"
+#include "dump/print/event.h"
+
+#define CHECK_EVERY 4096
+
+struct events {
+	struct dump_session *session;
+	struct dump_event_printer printer;
+	struct common_byte_map names; /* number of each, in the order in which the output has them */
+	uint32_t name_count;
+	uint64_t limit, seen;
+	struct ptl_bytes name, text;
+};
+
+static int put_name(struct events *events)
+{
+	struct common_json *json = &events->session->json_out;
+	const uint64_t *known = common_byte_map_get(&events->names, events->name.data, events->name.size);
+
+	if (known) {
+		common_json_u64(json, NULL, *known);
+		return 0;
+	}
+	common_json_string(json, NULL, common_text_string(&events->name));
+	return common_byte_map_put(&events->names, events->name.data, events->name.size, events->name_count++);
+}
+
+static void put_id(struct common_json *json, uint32_t id)
+{
+	if (id == PTL_NO_ID)
+		common_json_null(json, NULL);
+	else
+		common_json_u64(json, NULL, id);
+}
+
+/* [time, name, process, thread, what it says] */
+static int put_event(struct events *events, const struct ptl_event *event, const struct ptl_schema *schema)
+{
+	struct common_json *json = &events->session->json_out;
+	size_t skip;
+	int status;
+
+	events->name.size = events->text.size = 0;
+	dump_text_full_name(&events->name, events->printer.values->names, &event->descriptor, schema);
+	status = dump_event_brief(&events->printer, event, schema, &events->text);
+	if (status < 0)
+		return status;
+	/* The line begins with the name, and ends with a newline. */
+	skip = events->name.size < events->text.size ? events->name.size : 0;
+	while (skip < events->text.size && events->text.data[skip] == ' ')
+		skip++;
+	common_json_array(json, NULL);
+	dump_json_time(events->session, NULL, event->time);
+	status = put_name(events);
+	put_id(json, event->pid);
+	put_id(json, event->tid);
+	common_json_string_n(json, NULL, (const char *)events->text.data + skip, events->text.size - skip - 1);
+	common_json_array_end(json);
+	return status;
+}
+
+static int take(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+{
+	struct events *events = context;
+	const struct dump_filter *filter = &events->session->options->filter;
+
+	if (!dump_filter_wants_thread(filter, event->pid, event->tid) || !common_id_set_has(&filter->cpus, event->cpu))
+		return 0;
+	if (++events->seen > events->limit)
+		return 0;
+	if (events->seen % CHECK_EVERY == 0) {
+		const int status = dump_output_check(events->session);
+
+		if (status < 0)
+			return status;
+	}
+	return put_event(events, event, ptl_schema_find(trace, &event->descriptor));
+}
+
+int dump_html_events(struct dump_session *session, const struct flow_timeline *timeline, uint64_t limit,
+		     struct dump_left_out *left_out)
+{
+	const struct dump_filter *filter = &session->options->filter;
+	const struct ptl_event_filter times = {
+		.first_time = filter->first_time,
+		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
+	};
+	const struct ptl_callbacks callbacks = {.event = take};
+	struct dump_names names = {0};
+	struct dump_values values = {.start_time = ptl_trace_machine(session->trace)->start_time, .names = &names};
+	struct events events = {
+		.session = session,
+		.printer = {.session = session, .values = &values, .timeline = timeline},
+		.limit = limit,
+	};
+	int status = dump_names_load(&names, session->trace);
+
+	common_json_array(&session->json_out, NULL);
+	if (status == 0)
+		status = ptl_process(session->trace, &times, &callbacks, &events);
+	common_json_array_end(&session->json_out);
+	if (events.seen > limit)
+		dump_left_out_add(left_out, events.seen - limit, "event after the first ones",
+				  "events after the first ones");
+	dump_event_printer_free(&events.printer);
+	common_bytes_free(&values.scratch);
+	common_bytes_free(&events.name);
+	common_bytes_free(&events.text);
+	common_byte_map_free(&events.names);
+	dump_names_free(&names);
+	return status;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The files that the page is made of: the scripts follow each other as one. */
+#include "dump/export/html/html.h"
+
+#define FILE_BEGIN(name) ".globl " name "\n" name ":\n"
+#define FILE_PART(name) ".incbin \"dump/export/html/" name "\"\n"
+#define FILE_END ".byte 0\n"
+
+__asm__(".pushsection .rodata\n"                                             /**/
+	FILE_BEGIN("dump_html_template") FILE_PART("page.html") FILE_END     /**/
+		FILE_BEGIN("dump_html_style") FILE_PART("page.css") FILE_END /**/
+			FILE_BEGIN("dump_html_script") FILE_PART("data.js") FILE_PART("tables.js")
+				FILE_PART("timeline_data.js") FILE_PART("timeline.js") FILE_PART("flame.js")
+					FILE_PART("source.js") FILE_PART("summary.js") FILE_PART("page.js") FILE_END
+	".popsection\n");

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The functions of a page, and the tree of paths by which they were called. */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/text.h"
+#include "dump/export/html/html.h"
+#include "dump/export/html/sources.h"
+
+/* ---- functions ----------------------------------------------------------------------------------- */
+
+/* As columns, which are half as large as objects. */
+static void put_row(struct common_json *json, const struct dump_html_trace *trace, const struct dump_report_row *row,
+		    struct ptl_bytes *text)
+{
+	const struct dump_function *function = dump_function(trace->run.calls.functions, row->function);
+
+	text->size = 0;
+	dump_path_function_text(&trace->run.paths, row->function, text);
+	common_json_array(json, NULL);
+	common_json_string(json, NULL, common_text_string(text));
+	common_json_string(json, NULL, function->path);
+	common_json_hex(json, NULL, function->address);
+	common_json_u64(json, NULL, row->calls);
+	common_json_u64(json, NULL, row->total_instructions);
+	common_json_u64(json, NULL, row->self_instructions);
+	common_json_u64(json, NULL, row->total_time);
+	common_json_u64(json, NULL, row->self_time);
+	common_json_array_end(json);
+}
+
+void dump_html_functions(struct dump_session *session, const struct dump_html_trace *trace, uint64_t limit,
+			 struct dump_left_out *left_out)
+{
+	static const char *const columns[] = {
+		"name",       "image",    "address", "calls", "total_instructions", "self_instructions",
+		"total_time", "self_time"};
+	const struct dump_report *report = &trace->report;
+	const size_t count = report->count < limit ? report->count : (size_t)limit;
+	struct common_json *json = &session->json_out;
+	struct ptl_bytes text = {0};
+
+	common_json_object(json, NULL);
+	common_json_bool(json, "timed", report->timed);
+	common_json_array(json, "columns");
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+		common_json_string(json, NULL, columns[i]);
+	common_json_array_end(json);
+	common_json_array(json, "rows");
+	for (size_t i = 0; i < count; i++)
+		put_row(json, trace, &report->rows[i], &text);
+	common_json_array_end(json);
+	common_json_object_end(json);
+	common_bytes_free(&text);
+	dump_left_out_add(left_out, report->count - count, "function that ran least", "functions that ran least");
+}
+
+/* Those that have a name, and a file in which it is looked for. */
+int dump_html_sources(struct dump_session *session, const struct dump_html_trace *trace, uint64_t limit,
+		      struct dump_left_out *left_out)
+{
+	const struct dump_report *report = &trace->report;
+	struct dump_html_source *sources = calloc(limit + 1, sizeof(*sources));
+	size_t count = 0;
+	int status;
+
+	if (!sources)
+		return common_fail_memory("functions", limit * sizeof(*sources));
+	for (size_t i = 0; i < report->count && count < limit; i++) {
+		const struct dump_function *function = dump_function(trace->run.calls.functions,
+								     report->rows[i].function);
+
+		if (*function->name && *function->path && report->rows[i].self_instructions)
+			sources[count++] = (struct dump_html_source){function->name, function->path};
+	}
+	status = dump_html_annotations(session, trace->run.calls.timeline, sources, count, left_out);
+	free(sources);
+	return status;
+}
+
+/* ---- paths --------------------------------------------------------------------------------------- */
+
+/* What is known of a node beside what it took itself. */
+struct sums {
+	uint64_t time, instructions; /* with all below it */
+	uint64_t weight;             /* the larger share of both, as a part of all */
+	uint32_t place;              /* in the page, from 1; 0: left out */
+};
+
+#define WHOLE ((double)((uint64_t)1 << 53))
+
+static int compare_down(const void *a_, const void *b_)
+{
+	const uint64_t a = *(const uint64_t *)a_, b = *(const uint64_t *)b_;
+
+	return a > b ? -1 : a < b;
+}
+
+/* A node is after its parent, and takes no more than that. */
+static void weigh(const struct dump_path_tree *tree, struct sums *sums)
+{
+	double time, instructions;
+
+	for (size_t i = tree->count; i-- > 1;) {
+		sums[i].time += tree->nodes[i].self_time;
+		sums[i].instructions += tree->nodes[i].self_instructions;
+		sums[tree->nodes[i].parent].time += sums[i].time;
+		sums[tree->nodes[i].parent].instructions += sums[i].instructions;
+	}
+	time = sums[0].time ? (double)sums[0].time : 1;
+	instructions = sums[0].instructions ? (double)sums[0].instructions : 1;
+	for (size_t i = 1; i < tree->count; i++) {
+		const double of_time = (double)sums[i].time / time;
+		const double of_instructions = (double)sums[i].instructions / instructions;
+
+		sums[i].weight = (uint64_t)((of_time > of_instructions ? of_time : of_instructions) * WHOLE);
+	}
+}
+
+/* The least weight of which all nodes fit. */
+static int find_least(const struct sums *sums, size_t count, uint64_t limit, uint64_t *least)
+{
+	uint64_t *weights;
+
+	*least = 0;
+	if (count - 1 <= limit)
+		return 0;
+	weights = malloc(count * sizeof(*weights));
+	if (!weights)
+		return common_fail_memory("paths of calls", count * sizeof(*weights));
+	for (size_t i = 1; i < count; i++)
+		weights[i - 1] = sums[i].weight;
+	qsort(weights, count - 1, sizeof(*weights), compare_down);
+	*least = weights[limit - 1];
+	if (weights[limit] == *least)
+		(*least)++;
+	free(weights);
+	return 0;
+}
+
+/* What is left out goes to what it was called by. */
+static size_t place_nodes(struct dump_path_tree *tree, struct sums *sums, uint64_t least)
+{
+	size_t count = 0;
+
+	for (size_t i = 1; i < tree->count; i++)
+		if (sums[i].weight >= least)
+			sums[i].place = (uint32_t)++count;
+	for (size_t i = tree->count; i-- > 1;) {
+		struct dump_path_node *node = &tree->nodes[i], *parent = &tree->nodes[node->parent];
+
+		if (sums[i].place)
+			continue;
+		parent->self_time += node->self_time;
+		parent->self_instructions += node->self_instructions;
+	}
+	return count;
+}
+
+static void put_name(const struct dump_html_trace *trace, const struct dump_path_node *node, struct ptl_bytes *text)
+{
+	text->size = 0;
+	if (node->parent)
+		dump_path_function_text(&trace->run.paths, node->function, text);
+	else
+		dump_path_root_text(&trace->run.paths, node->function, text);
+}
+
+static int put_nodes(struct common_json *json, const struct dump_html_trace *trace, const struct sums *sums)
+{
+	const struct dump_path_tree *tree = &trace->run.paths.tree;
+	struct common_byte_map known = {0};
+	struct ptl_bytes text = {0};
+	uint32_t names = 0;
+	int status = 0;
+
+	for (size_t i = 1; status == 0 && i < tree->count; i++) {
+		const struct dump_path_node *node = &tree->nodes[i];
+		const uint64_t *number;
+
+		if (!sums[i].place)
+			continue;
+		put_name(trace, node, &text);
+		number = common_byte_map_get(&known, text.data, text.size);
+		common_json_array(json, NULL);
+		common_json_u64(json, NULL, node->parent ? sums[node->parent].place : 0);
+		/* A name that is new; or the number of one that was there. */
+		if (number)
+			common_json_u64(json, NULL, *number);
+		else
+			common_json_string(json, NULL, common_text_string(&text));
+		common_json_u64(json, NULL, node->calls);
+		common_json_u64(json, NULL, node->self_instructions);
+		common_json_u64(json, NULL, node->self_time);
+		common_json_array_end(json);
+		if (!number)
+			status = common_byte_map_put(&known, text.data, text.size, names++);
+	}
+	common_bytes_free(&text);
+	common_byte_map_free(&known);
+	return status;
+}
+
+int dump_html_paths(struct dump_session *session, struct dump_html_trace *trace, uint64_t limit,
+		    struct dump_left_out *left_out)
+{
+	struct dump_path_tree *tree = &trace->run.paths.tree;
+	struct common_json *json = &session->json_out;
+	struct sums *sums = calloc(tree->count + 1, sizeof(*sums));
+	uint64_t least;
+	size_t count = 0;
+	int status = sums ? 0 : common_fail_memory("paths of calls", tree->count * sizeof(*sums));
+
+	common_json_array(json, NULL);
+	if (status == 0 && tree->count) {
+		weigh(tree, sums);
+		status = find_least(sums, tree->count, limit, &least);
+		count = status == 0 ? place_nodes(tree, sums, least) : 0;
+		if (status == 0)
+			status = put_nodes(json, trace, sums);
+		dump_left_out_add(left_out, tree->count - 1 - count, "path that took least, shown as its caller",
+				  "paths that took least, shown as their callers");
+	}
+	common_json_array_end(json);
+	free(sums);
+	return status;
+}

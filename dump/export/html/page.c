@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Puts the page together: a template in which names in braces stand for what is written in their place. */
+#include <string.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "common/sha256.h"
+#include "common/text.h"
+#include "dump/export/html/html.h"
+#include "dump/print/markup.h"
+
+struct page {
+	struct dump_session *session;
+	struct dump_html html;
+};
+
+/* ---- elements of data ---------------------------------------------------------------------------- */
+
+struct element {
+	const char *id;
+	/* Writes one value for a trace to json_out of the session. */
+	int (*write)(struct page *page, struct dump_session *session, struct dump_html_trace *trace);
+	bool of_second;
+};
+
+static int write_summary(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
+{
+	(void)page;
+	dump_html_summary(session, trace);
+	return 0;
+}
+
+static int write_processes(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
+{
+	(void)page;
+	dump_html_processes(session, trace);
+	return 0;
+}
+
+static int write_losses(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
+{
+	(void)page;
+	(void)trace;
+	dump_html_losses(session);
+	return 0;
+}
+
+static int write_functions(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
+{
+	dump_html_functions(session, trace, page->html.limits->functions, &page->html.left_out);
+	return 0;
+}
+
+static int write_paths(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
+{
+	return dump_html_paths(session, trace, page->html.limits->paths, &page->html.left_out);
+}
+
+static int write_timeline(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
+{
+	return dump_html_timeline(session, trace, page->html.limits->functions, &page->html.left_out);
+}
+
+static int write_events(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
+{
+	return dump_html_events(session, trace->run.calls.timeline, page->html.limits->events, &page->html.left_out);
+}
+
+static int write_sources(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
+{
+	return dump_html_sources(session, trace, page->html.limits->sources, &page->html.left_out);
+}
+
+static int write_left_out(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
+{
+	(void)trace;
+	common_json_string(&session->json_out, NULL, dump_left_out_text(&page->html.left_out));
+	return 0;
+}
+
+/* What is left out is known at the end. */
+static const struct element elements[] = {
+	{"summary", write_summary, true},    {"processes", write_processes, false},
+	{"losses", write_losses, false},     {"functions", write_functions, true},
+	{"paths", write_paths, true},        {"timeline", write_timeline, false},
+	{"events", write_events, false},     {"sources", write_sources, false},
+	{"left-out", write_left_out, false},
+};
+
+/* The trace's session, with another output. */
+static int write_element(struct page *page, const struct element *element, size_t which)
+{
+	FILE *out = page->session->out;
+	struct dump_html_trace *trace = &page->html.trace[which];
+	struct dump_session session = trace->run.session;
+	int status;
+
+	fprintf(out, "<script type=\"application/json\" id=\"data-%s%s\">", element->id, which ? "-2" : "");
+	session.out = dump_html_stream(out);
+	if (!session.out)
+		return common_fail_memory("output", BUFSIZ);
+	session.output = page->session->output;
+	session.color = false;
+	common_json_start(&session.json_out, session.out);
+	status = element->write(page, &session, trace);
+	fclose(session.out);
+	fputs("</script>\n", out);
+	return status < 0 ? status : dump_output_check(page->session);
+}
+
+static int write_data(struct page *page)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < sizeof(elements) / sizeof(elements[0]); i++)
+		for (size_t k = 0; status == 0 && k < (elements[i].of_second ? page->html.count : 1); k++)
+			status = write_element(page, &elements[i], k);
+	return status;
+}
+
+/* ---- the template -------------------------------------------------------------------------------- */
+
+/* 'sha256-...' of what is between the tags. */
+static void write_hash(FILE *out, const char *content)
+{
+	uint8_t digest[COMMON_SHA256_SIZE];
+	struct ptl_bytes text = {0};
+
+	common_sha256_of(content, strlen(content), digest);
+	dump_html_base64(&text, digest, sizeof(digest));
+	fprintf(out, "'sha256-%s'", common_text_string(&text));
+	common_bytes_free(&text);
+}
+
+static int write_policy(struct page *page)
+{
+	FILE *out = page->session->out;
+
+	fputs("default-src 'none'; script-src ", out);
+	write_hash(out, dump_html_script);
+	fputs("; style-src ", out);
+	write_hash(out, dump_html_style);
+	fputs("; base-uri 'none'; form-action 'none'", out);
+	return 0;
+}
+
+static int write_title(struct page *page)
+{
+	const char *name = common_base_name(page->session->path);
+	struct ptl_bytes text = {0};
+
+	dump_text_xml(&text, name, strlen(name));
+	common_text_write(&text, page->session->out);
+	common_bytes_free(&text);
+	return 0;
+}
+
+static int write_style(struct page *page)
+{
+	fputs(dump_html_style, page->session->out);
+	return 0;
+}
+
+static int write_script(struct page *page)
+{
+	fputs(dump_html_script, page->session->out);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*write)(struct page *page);
+} places[] = {
+	{"{{policy}}", write_policy}, {"{{title}}", write_title},   {"{{style}}", write_style},
+	{"{{data}}", write_data},     {"{{script}}", write_script},
+};
+
+/* Each place occurs once, in this order. */
+static int write_page(struct page *page)
+{
+	const char *rest = dump_html_template;
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < sizeof(places) / sizeof(places[0]); i++) {
+		const char *found = strstr(rest, places[i].name);
+
+		fwrite(rest, 1, (size_t)(found - rest), page->session->out);
+		rest = found + strlen(places[i].name);
+		status = places[i].write(page);
+	}
+	fputs(rest, page->session->out);
+	return status;
+}
+
+static int run(struct page *page, const char *second)
+{
+	struct dump_html *html = &page->html;
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < html->count; i++)
+		status = dump_path_session_open(&html->trace[i].run, page->session, i ? second : NULL);
+	for (size_t i = 0; status == 0 && i < html->count; i++)
+		status = dump_html_trace_run(&html->trace[i], html->limits);
+	if (status == 0)
+		status = write_page(page);
+	dump_left_out_report(&html->left_out);
+	dump_left_out_free(&html->left_out);
+	for (size_t i = 0; i < html->count; i++)
+		dump_html_trace_free(&html->trace[i]);
+	return status == 0 && html->trace[1].run.damaged ? COMMON_EXIT_INPUT : status;
+}
+
+int dump_html(struct dump_session *session, const struct dump_html_limits *asked)
+{
+	const struct dump_html_limits limits = {
+		.slices = asked->slices ? asked->slices : 1000000,
+		.functions = asked->functions ? asked->functions : 20000,
+		.paths = asked->paths ? asked->paths : 50000,
+		.events = asked->events ? asked->events : 10000,
+		.sources = asked->sources ? asked->sources : 30,
+	};
+	struct page page = {.session = session, .html = {.limits = &limits, .count = 1 + session->more_count}};
+
+	if (session->more_count > 1)
+		return common_fail(PTL_MISUSE, "two traces can be compared, not %zu", 1 + session->more_count);
+	return run(&page, session->more_count ? session->more[0] : NULL);
+}

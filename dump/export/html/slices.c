@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Collects calls as slices of time, and of too many keeps the longest. */
+#include "dump/export/html/slices.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/vector.h"
+
+/* ---- tracks -------------------------------------------------------------------------------------- */
+
+void dump_slices_begin(struct dump_slices *slices)
+{
+	if (slices->stack_capacity)
+		memset(slices->stacks, 0, slices->stack_capacity * sizeof(*slices->stacks));
+	slices->first = slices->count;
+	slices->gap_open = false;
+}
+
+static int find_track(struct dump_slices *slices, const struct dump_call_thread *thread, uint32_t *number)
+{
+	const uint32_t stack = thread->stack->number;
+	const size_t before = slices->stack_capacity;
+	int status = COMMON_VECTOR_RESERVE(slices->stacks, slices->stack_capacity, (size_t)stack + 1, "stacks");
+
+	if (status < 0)
+		return status;
+	if (slices->stack_capacity > before)
+		memset(slices->stacks + before, 0, (slices->stack_capacity - before) * sizeof(*slices->stacks));
+	if (!slices->stacks[stack]) {
+		status = COMMON_VECTOR_RESERVE(slices->tracks, slices->track_capacity, slices->track_count + 1,
+					       "stacks");
+		if (status < 0)
+			return status;
+		slices->tracks[slices->track_count++] = (struct dump_slice_track){
+			.process = thread->process,
+			.thread = thread->thread,
+			.pid = thread->pid,
+			.tid = thread->tid,
+			.cpu = thread->cpu,
+			.stack = stack,
+		};
+		slices->stacks[stack] = (uint32_t)slices->track_count;
+	}
+	*number = slices->stacks[stack] - 1;
+	return 0;
+}
+
+/* ---- too many ------------------------------------------------------------------------------------ */
+
+static int compare_u64(const void *a_, const void *b_)
+{
+	const uint64_t a = *(const uint64_t *)a_, b = *(const uint64_t *)b_;
+
+	return a < b ? -1 : a > b;
+}
+
+/* The longest `limit` slices stay; of those that are as long as the shortest of them the first ones. */
+static int keep_longest(struct dump_slices *slices)
+{
+	const size_t drop = slices->count - slices->limit, before = slices->first;
+	uint64_t *durations = malloc(slices->count * sizeof(*durations));
+	size_t equal = 0, kept = 0;
+
+	if (!durations)
+		return common_fail_memory("calls", slices->count * sizeof(*durations));
+	for (size_t i = 0; i < slices->count; i++)
+		durations[i] = slices->list[i].duration;
+	qsort(durations, slices->count, sizeof(*durations), compare_u64);
+	slices->floor = durations[drop];
+	/* How many of that length stay. */
+	while (drop + equal < slices->count && durations[drop + equal] == slices->floor)
+		equal++;
+	free(durations);
+	for (size_t i = 0; i < slices->count; i++) {
+		const struct dump_slice slice = slices->list[i];
+
+		if (i == before)
+			slices->first = kept;
+		if (slice.duration > slices->floor || (slice.duration == slices->floor && equal && equal--))
+			slices->list[kept++] = slice;
+	}
+	if (before >= slices->count)
+		slices->first = kept;
+	slices->cut += slices->count - kept;
+	slices->count = kept;
+	return 0;
+}
+
+/* Half as many again as fit, so that it is not done for each call. */
+static int make_room(struct dump_slices *slices)
+{
+	const int status = slices->count >= slices->limit + slices->limit / 2 + 1000 ? keep_longest(slices) : 0;
+
+	return status < 0 ? status : COMMON_VECTOR_RESERVE(slices->list, slices->capacity, slices->count + 1, "calls");
+}
+
+/* ---- calls and gaps ------------------------------------------------------------------------------ */
+
+/* The last gap has ended if the thread's clock went on. */
+static void follow_gap(struct dump_slices *slices, const struct dump_call_thread *thread)
+{
+	struct dump_slice_gap *gap;
+
+	if (!slices->gap_open)
+		return;
+	gap = &slices->gaps[slices->gap_count - 1];
+	if (thread->time == gap->time)
+		return;
+	gap->duration = thread->absence.gap - gap->before;
+	slices->gap_open = false;
+}
+
+int dump_slices_leave(struct dump_slices *slices, const struct dump_call_thread *thread, const struct dump_frame *frame)
+{
+	const uint64_t start = frame->start ? frame->start : thread->time;
+	uint32_t track;
+	int status;
+
+	follow_gap(slices, thread);
+	slices->calls++;
+	if (!start) {
+		slices->untimed++;
+		return 0;
+	}
+	if (frame->wall < slices->floor) {
+		slices->cut++;
+		return 0;
+	}
+	status = find_track(slices, thread, &track);
+	if (status == 0)
+		status = make_room(slices);
+	if (status < 0)
+		return status;
+	slices->list[slices->count++] = (struct dump_slice){
+		.start = start,
+		.duration = frame->wall,
+		.instructions = frame->instructions,
+		.function = frame->function,
+		.track = track,
+		.level = (int32_t)((int64_t)dump_frame_depth(thread, frame) - slices->tracks[track].below),
+		.flags = (uint16_t)(frame->flags & DUMP_CALL_SHOWN),
+	};
+	return 0;
+}
+
+int dump_slices_below(struct dump_slices *slices, const struct dump_call_thread *thread)
+{
+	uint32_t track;
+	const int status = find_track(slices, thread, &track);
+
+	if (status == 0)
+		slices->tracks[track].below++;
+	return status;
+}
+
+int dump_slices_gap(struct dump_slices *slices, const struct dump_call_thread *thread)
+{
+	int status;
+
+	follow_gap(slices, thread);
+	slices->gap_open = false;
+	if (slices->gap_count >= slices->gap_limit) {
+		slices->cut_gaps++;
+		return 0;
+	}
+	status = COMMON_VECTOR_RESERVE(slices->gaps, slices->gap_capacity, slices->gap_count + 1, "gaps");
+	if (status < 0)
+		return status;
+	slices->gaps[slices->gap_count++] = (struct dump_slice_gap){
+		.time = thread->time,
+		.before = thread->absence.gap,
+		.pid = thread->pid,
+		.tid = thread->tid,
+		.cpu = thread->cpu,
+	};
+	slices->gap_open = true;
+	return 0;
+}
+
+int dump_slices_end(struct dump_slices *slices, const struct dump_call_thread *thread)
+{
+	follow_gap(slices, thread);
+	for (size_t i = slices->first; i < slices->count; i++)
+		slices->list[i].level += slices->tracks[slices->list[i].track].below;
+	slices->first = slices->count;
+	for (size_t i = 0; i < slices->stack_capacity; i++)
+		if (slices->stacks[i])
+			slices->tracks[slices->stacks[i] - 1].below = 0;
+	return slices->count > slices->limit ? keep_longest(slices) : 0;
+}
+
+/* ---- order --------------------------------------------------------------------------------------- */
+
+static int compare_slices(const void *a_, const void *b_)
+{
+	const struct dump_slice *a = a_, *b = b_;
+
+	if (a->track != b->track)
+		return a->track < b->track ? -1 : 1;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->level != b->level)
+		return a->level < b->level ? -1 : 1;
+	return a->duration < b->duration ? -1 : a->duration > b->duration;
+}
+
+void dump_slices_sort(struct dump_slices *slices)
+{
+	if (slices->count)
+		qsort(slices->list, slices->count, sizeof(*slices->list), compare_slices);
+}
+
+void dump_slices_free(struct dump_slices *slices)
+{
+	free(slices->list);
+	free(slices->tracks);
+	free(slices->gaps);
+	free(slices->stacks);
+}

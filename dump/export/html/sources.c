@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The source and the instructions of functions in a page. */
+#include "dump/export/html/sources.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "common/text.h"
+#include "dump/analysis/annotate.h"
+#include "dump/print/source_text.h"
+#include "dump/session/session.h"
+#include "flow/code/disassembly.h"
+
+#define INSTRUCTIONS_MAX 4000 /* of a function */
+#define LINES_MAX 1000        /* of a file that are shown for a function */
+#define AROUND 2              /* lines before the first one that ran, and behind the last one */
+
+struct writing {
+	struct dump_session *session;
+	const struct dump_annotator *annotator;
+	struct dump_source_texts texts;
+	struct ptl_bytes text;
+	uint64_t cut_instructions, cut_lines;
+};
+
+static void put_text(struct writing *writing, const char *file, uint32_t line)
+{
+	struct common_json *json = &writing->session->json_out;
+	const char *words;
+	size_t size;
+
+	if (dump_source_line(&writing->texts, file, line, &words, &size))
+		common_json_string_n(json, NULL, words, size);
+	else
+		common_json_null(json, NULL);
+}
+
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+/* [number, how often, instructions, words]: a line without code has nulls. */
+static void put_line(struct writing *writing, const char *file, uint32_t number, const struct dump_annotated_line *line)
+{
+	struct common_json *json = &writing->session->json_out;
+
+	common_json_array(json, NULL);
+	common_json_u64(json, NULL, number);
+	if (line) {
+		common_json_u64(json, NULL, line->count);
+		common_json_u64(json, NULL, line->instructions);
+	} else {
+		common_json_null(json, NULL);
+		common_json_null(json, NULL);
+	}
+	put_text(writing, file, number);
+	common_json_array_end(json);
+}
+
+/* The lines of one file: those between them, too, where they are not far apart. */
+static void put_file(struct writing *writing, const struct dump_annotated_line *lines, size_t count)
+{
+	struct common_json *json = &writing->session->json_out;
+	const uint32_t first = lines[0].line > AROUND ? lines[0].line - AROUND : 1;
+	const uint32_t last = lines[count - 1].line;
+	const char *words;
+	size_t size;
+	const bool whole = last - first < LINES_MAX &&
+			   dump_source_line(&writing->texts, lines[0].file, lines[0].line, &words, &size);
+
+	common_json_object(json, NULL);
+	common_json_string(json, "file", lines[0].file);
+	common_json_array(json, "lines");
+	if (whole) {
+		for (uint32_t number = first, i = 0; number <= last + AROUND; number++) {
+			const bool has = i < count && lines[i].line == number;
+
+			put_line(writing, lines[0].file, number, has ? &lines[i] : NULL);
+			while (i < count && lines[i].line == number)
+				i++;
+		}
+	} else {
+		for (size_t i = 0; i < count && i < LINES_MAX; i++)
+			put_line(writing, lines[i].file, lines[i].line, &lines[i]);
+		writing->cut_lines += count > LINES_MAX ? count - LINES_MAX : 0;
+	}
+	common_json_array_end(json);
+	common_json_object_end(json);
+}
+
+static void put_lines(struct writing *writing, const struct dump_annotation *annotation)
+{
+	struct common_json *json = &writing->session->json_out;
+
+	common_json_array(json, "files");
+	for (size_t i = 0; i < annotation->line_count;) {
+		const struct dump_annotated_line *first = &annotation->lines[i];
+		size_t count = 1;
+
+		while (i + count < annotation->line_count && strcmp(first[count].file, first->file) == 0)
+			count++;
+		if (first[count - 1].line)
+			put_file(writing, first, count);
+		i += count;
+	}
+	common_json_array_end(json);
+}
+
+/* ---- instructions -------------------------------------------------------------------------------- */
+
+/* [address, words, how often, line, taken, not taken] */
+static void put_instruction(struct writing *writing, const struct dump_annotated_instruction *one)
+{
+	struct common_json *json = &writing->session->json_out;
+
+	writing->text.size = 0;
+	flow_disassemble(one->bytes, one->length, one->mode, one->address, &writing->text);
+	common_json_array(json, NULL);
+	common_json_hex(json, NULL, one->address);
+	common_json_string(json, NULL, common_text_string(&writing->text));
+	common_json_u64(json, NULL, one->count);
+	common_json_u64(json, NULL, one->file ? one->line : 0);
+	if (one->branch == FLOW_BRANCH_CONDITIONAL && one->count) {
+		common_json_u64(json, NULL, one->taken);
+		common_json_u64(json, NULL, one->not_taken);
+	}
+	common_json_array_end(json);
+}
+
+static int put_function(struct writing *writing, const struct dump_html_source *source,
+			const struct dump_function *function)
+{
+	struct common_json *json = &writing->session->json_out;
+	struct dump_annotation annotation;
+	const int status = dump_annotate(writing->annotator, function, &annotation);
+	const size_t count = annotation.count < INSTRUCTIONS_MAX ? annotation.count : INSTRUCTIONS_MAX;
+
+	if (status == 0) {
+		common_json_object(json, NULL);
+		writing->text.size = 0;
+		common_text_safe(&writing->text, source->name);
+		common_json_string(json, "name", common_text_string(&writing->text));
+		common_json_string(json, "image", source->path);
+		common_json_hex(json, "address", function->first);
+		common_json_u64(json, "executed", annotation.executed);
+		put_lines(writing, &annotation);
+		common_json_array(json, "instructions");
+		for (size_t i = 0; i < count; i++)
+			put_instruction(writing, &annotation.instructions[i]);
+		common_json_array_end(json);
+		common_json_object_end(json);
+		writing->cut_instructions += annotation.count - count;
+	}
+	dump_annotation_free(&annotation);
+	return status;
+}
+
+/* Functions of that name in that file: static ones of several sources may be called the same. */
+static int put_source(struct writing *writing, const struct dump_html_source *source)
+{
+	const struct flow_profile *profile = writing->annotator->profile;
+	struct dump_function *functions = NULL;
+	size_t count = 0;
+	int status = dump_functions_find(writing->annotator, source->name, NULL, &functions, &count);
+
+	for (size_t i = 0; status == 0 && i < count; i++)
+		if (functions[i].content != FLOW_NONE &&
+		    strcmp(profile->contents[functions[i].content].path, source->path) == 0)
+			status = put_function(writing, source, &functions[i]);
+	free(functions);
+	return status == 0 ? dump_output_check(writing->session) : status;
+}
+
+static int put_all(struct dump_session *session, const struct dump_annotator *annotator,
+		   const struct dump_html_source *sources, size_t count, struct dump_left_out *left_out)
+{
+	struct writing writing = {.session = session, .annotator = annotator};
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < count; i++)
+		status = put_source(&writing, &sources[i]);
+	dump_left_out_add(left_out, writing.cut_instructions, "instruction of a large function",
+			  "instructions of large functions");
+	dump_left_out_add(left_out, writing.cut_lines, "line of a large function", "lines of large functions");
+	dump_source_texts_free(&writing.texts);
+	common_bytes_free(&writing.text);
+	return status;
+}
+
+static int annotate(struct dump_session *session, const struct flow_timeline *timeline,
+		    const struct dump_html_source *sources, size_t count, struct dump_left_out *left_out)
+{
+	const struct flow_view_options view_options = dump_session_view_options(session);
+	struct dump_annotator annotator = {.timeline = timeline};
+	struct flow_profile profile;
+	struct flow_code *code = NULL;
+	int status = flow_profile_run(session->trace, timeline, &view_options, false, &profile);
+
+	common_progress_end();
+	if (status < 0)
+		return status;
+	annotator.profile = &profile;
+	status = flow_symbols_open(session->trace, timeline, !session->options->no_demangle, &annotator.symbols);
+	if (status == 0)
+		status = flow_sources_open(session->trace, timeline, &annotator.sources);
+	if (status == 0)
+		status = flow_code_open(session->trace, timeline, view_options.threads, NULL, &code);
+	annotator.code = code;
+	if (status == 0)
+		status = put_all(session, &annotator, sources, count, left_out);
+	flow_code_close(code);
+	flow_sources_close(annotator.sources);
+	flow_symbols_close(annotator.symbols);
+	flow_profile_free(&profile);
+	return status;
+}
+
+int dump_html_annotations(struct dump_session *session, const struct flow_timeline *timeline,
+			  const struct dump_html_source *sources, size_t count, struct dump_left_out *left_out)
+{
+	int status = 0;
+
+	common_json_array(&session->json_out, NULL);
+	if (count)
+		status = annotate(session, timeline, sources, count, left_out);
+	common_json_array_end(&session->json_out);
+	return status;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* JSON within a page, and bytes within JSON. */
+#include <string.h>
+
+#include "dump/export/html/html.h"
+
+/* Structure of JSON has no "<": it only is in strings, where the escape means the same. 0 reports a failure. */
+static ssize_t write_escaped(void *cookie, const char *data, size_t size)
+{
+	FILE *out = cookie;
+	size_t at = 0;
+
+	while (at < size) {
+		const char *found = memchr(data + at, '<', size - at);
+		const size_t part = found ? (size_t)(found - data) - at : size - at;
+
+		if (fwrite(data + at, 1, part, out) != part || (found && fputs("\\u003c", out) < 0))
+			return 0;
+		at += part + (found != NULL);
+	}
+	return (ssize_t)size;
+}
+
+FILE *dump_html_stream(FILE *out)
+{
+	return fopencookie(out, "w", (cookie_io_functions_t){.write = write_escaped});
+}
+
+void dump_html_base64(struct ptl_bytes *text, const uint8_t *data, size_t size)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < size; i += 3) {
+		const size_t left = size - i;
+		const uint32_t bits = (uint32_t)data[i] << 16 | (left > 1 ? (uint32_t)data[i + 1] << 8 : 0) |
+				      (left > 2 ? data[i + 2] : 0);
+
+		const char four[] = {digits[bits >> 18], digits[bits >> 12 & 63],
+				     left > 1 ? digits[bits >> 6 & 63] : '=', left > 2 ? digits[bits & 63] : '='};
+
+		common_write_bytes(text, four, sizeof(four));
+	}
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls over time, as numbers that a page reads fast: differences, in bytes of seven bits each, in base64. */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "dump/export/html/html.h"
+
+/* The row of each function in the list of functions, counted from 1; 0: it is not there. */
+static uint32_t *rows_of(const struct dump_html_trace *trace, uint64_t limit, size_t *count)
+{
+	const struct dump_report *report = &trace->report;
+	uint32_t *rows;
+
+	*count = dump_functions_count(trace->run.calls.functions) + 1;
+	rows = calloc(*count, sizeof(*rows));
+	for (size_t i = 0; rows && i < report->count && i < limit; i++)
+		/* DUMP_NO_FUNCTION comes first. */
+		rows[(uint32_t)(report->rows[i].function + 1)] = (uint32_t)i + 1;
+	return rows;
+}
+
+static void pack_track(const struct dump_slice *list, size_t count, uint64_t start_time, const uint32_t *rows,
+		       struct ptl_bytes *packed)
+{
+	uint64_t time = start_time;
+
+	packed->size = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct dump_slice *slice = &list[i];
+		const uint64_t start = slice->start > time ? slice->start : time;
+		const uint64_t numbers[] = {
+			start - time,
+			slice->duration,
+			(uint64_t)(slice->level > 0 ? slice->level : 0),
+			rows[(uint32_t)(slice->function + 1)],
+			slice->flags,
+			slice->instructions,
+		};
+
+		for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
+			common_write_varint(packed, numbers[k]);
+		time = start;
+	}
+}
+
+static void put_id(struct common_json *json, const char *key, uint32_t id)
+{
+	if (id != PTL_NO_ID)
+		common_json_u64(json, key, id);
+}
+
+static void put_track(struct dump_session *session, const struct dump_html_trace *trace,
+		      const struct dump_slice_track *track, size_t count, const struct ptl_bytes *text)
+{
+	const struct flow_timeline *timeline = trace->run.calls.timeline;
+	struct common_json *json = &session->json_out;
+
+	common_json_object(json, NULL);
+	put_id(json, "pid", track->pid);
+	put_id(json, "tid", track->tid);
+	if (track->tid == PTL_NO_ID && track->cpu != PTL_NO_CPU)
+		common_json_u64(json, "cpu", track->cpu);
+	if (track->process != FLOW_NONE)
+		common_json_string(json, "process", flow_timeline_process(timeline, track->process)->name);
+	if (track->thread != FLOW_NONE)
+		common_json_string(json, "thread", flow_timeline_thread(timeline, track->thread)->name);
+	common_json_u64(json, "stack", track->stack);
+	common_json_u64(json, "count", count);
+	common_json_string_n(json, "data", (const char *)text->data, text->size);
+	common_json_object_end(json);
+}
+
+static int put_tracks(struct dump_session *session, const struct dump_html_trace *trace, const uint32_t *rows)
+{
+	const struct dump_slices *slices = &trace->slices;
+	const uint64_t start_time = ptl_trace_machine(session->trace)->start_time;
+	struct ptl_bytes packed = {0}, text = {0};
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < slices->count;) {
+		const struct dump_slice *first = &slices->list[i];
+		size_t count = 1;
+
+		while (i + count < slices->count && first[count].track == first->track)
+			count++;
+		pack_track(first, count, start_time, rows, &packed);
+		text.size = 0;
+		dump_html_base64(&text, packed.data, packed.size);
+		if (packed.failed || text.failed)
+			status = common_fail_memory("calls", text.size);
+		else
+			put_track(session, trace, &slices->tracks[first->track], count, &text);
+		i += count;
+		if (status == 0)
+			status = dump_output_check(session);
+	}
+	common_bytes_free(&packed);
+	common_bytes_free(&text);
+	return status;
+}
+
+static void put_gaps(struct dump_session *session, const struct dump_slices *slices)
+{
+	struct common_json *json = &session->json_out;
+
+	common_json_array(json, "gaps");
+	for (size_t i = 0; i < slices->gap_count; i++) {
+		const struct dump_slice_gap *gap = &slices->gaps[i];
+
+		common_json_object(json, NULL);
+		dump_json_time(session, "time", gap->time);
+		common_json_u64(json, "duration", gap->duration);
+		put_id(json, "pid", gap->pid);
+		put_id(json, "tid", gap->tid);
+		if (gap->tid == PTL_NO_ID && gap->cpu != PTL_NO_CPU)
+			common_json_u64(json, "cpu", gap->cpu);
+		common_json_object_end(json);
+	}
+	common_json_array_end(json);
+}
+
+int dump_html_timeline(struct dump_session *session, struct dump_html_trace *trace, uint64_t functions,
+		       struct dump_left_out *left_out)
+{
+	struct common_json *json = &session->json_out;
+	struct dump_slices *slices = &trace->slices;
+	size_t count;
+	uint32_t *rows = rows_of(trace, functions, &count);
+	int status = rows ? 0 : common_fail_memory("functions", count * sizeof(*rows));
+
+	common_json_object(json, NULL);
+	common_json_array(json, "tracks");
+	if (status == 0)
+		status = put_tracks(session, trace, rows);
+	common_json_array_end(json);
+	put_gaps(session, slices);
+	common_json_object_end(json);
+	dump_left_out_add(left_out, slices->cut, "call of the timeline that was shorter than others",
+			  "calls of the timeline that were shorter than others");
+	dump_left_out_add(left_out, slices->untimed, "call of the timeline, without a time",
+			  "calls of the timeline, without a time");
+	dump_left_out_add(left_out, slices->cut_gaps, "gap of the list", "gaps of the list");
+	free(rows);
+	return status;
+}

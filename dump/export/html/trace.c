@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the file is, who ran, and what was lost. */
+#include "common/text.h"
+#include "common/version.h"
+#include "dump/export/html/html.h"
+#include "dump/print/status.h"
+
+/* ---- the run ------------------------------------------------------------------------------------- */
+
+static int begin(void *context, struct dump_call_thread *thread)
+{
+	struct dump_html_trace *trace = context;
+
+	dump_slices_begin(&trace->slices);
+	return dump_report_observer.begin(&trace->report, thread);
+}
+
+static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+{
+	return dump_report_observer.enter(&((struct dump_html_trace *)context)->report, thread, frame);
+}
+
+static int rename_call(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+{
+	return dump_report_observer.rename(&((struct dump_html_trace *)context)->report, thread, frame);
+}
+
+static int leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+{
+	struct dump_html_trace *trace = context;
+	const int status = dump_report_observer.leave(&trace->report, thread, frame);
+
+	return status == 0 ? dump_slices_leave(&trace->slices, thread, frame) : status;
+}
+
+static int below(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+{
+	struct dump_html_trace *trace = context;
+	const int status = dump_report_observer.below(&trace->report, thread, frame);
+
+	return status == 0 ? dump_slices_below(&trace->slices, thread) : status;
+}
+
+static int lose(void *context, struct dump_call_thread *thread)
+{
+	return dump_slices_gap(&((struct dump_html_trace *)context)->slices, thread);
+}
+
+static int end(void *context, struct dump_call_thread *thread)
+{
+	return dump_slices_end(&((struct dump_html_trace *)context)->slices, thread);
+}
+
+int dump_html_trace_run(struct dump_html_trace *trace, const struct dump_html_limits *limits)
+{
+	const struct dump_path_options paths = {.group = DUMP_PATH_PROGRAM};
+	const struct dump_call_observer observer = {
+		.context = trace,
+		.begin = begin,
+		.end = end,
+		.enter = enter,
+		.rename = rename_call,
+		.leave = leave,
+		.below = below,
+		.exec = end,
+		.gap = lose,
+	};
+	int status = dump_path_session_run(&trace->run, &paths);
+
+	trace->report.calls = &trace->run.calls;
+	trace->slices.limit = limits->slices;
+	trace->slices.gap_limit = limits->events;
+	if (status == 0)
+		status = dump_call_session_run(&trace->run.calls, &observer);
+	dump_report_sort(&trace->report, 0);
+	dump_slices_sort(&trace->slices);
+	return status;
+}
+
+void dump_html_trace_free(struct dump_html_trace *trace)
+{
+	dump_report_free(&trace->report);
+	dump_slices_free(&trace->slices);
+	dump_path_session_close(&trace->run);
+}
+
+/* ---- summary ------------------------------------------------------------------------------------- */
+
+static void put_wall_time(struct common_json *json, const struct ptl_machine *machine)
+{
+	struct ptl_bytes text = {0};
+
+	if (machine->wall_start)
+		common_text_wall_time(&text, machine->wall_start);
+	common_json_string(json, "started", machine->wall_start ? common_text_string(&text) : NULL);
+	common_bytes_free(&text);
+}
+
+static void put_commands(struct common_json *json, const struct ptl_trace *trace)
+{
+	common_json_array(json, "provenance");
+	for (size_t i = 0; i < ptl_provenance_count(trace); i++) {
+		const struct ptl_provenance *step = ptl_provenance_at(trace, i);
+
+		common_json_object(json, NULL);
+		common_json_string(json, "tool", step->tool);
+		common_json_string(json, "version", step->version);
+		common_json_string(json, "command", step->command);
+		common_json_object_end(json);
+	}
+	common_json_array_end(json);
+}
+
+void dump_html_summary(struct dump_session *session, const struct dump_html_trace *trace)
+{
+	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
+	const struct flow_timeline *timeline = trace->run.calls.timeline;
+	struct common_json *json = &session->json_out;
+
+	common_json_object(json, NULL);
+	common_json_string(json, "file", session->path);
+	common_json_u64(json, "size", ptl_trace_size(session->trace));
+	common_json_bool(json, "complete", ptl_trace_complete(session->trace));
+	common_json_string(json, "made_by", "ptl-dump " COMMON_VERSION);
+	common_json_string(json, "source", machine->source);
+	common_json_string(json, "hostname", machine->hostname);
+	common_json_string(json, "kernel", machine->kernel);
+	common_json_string(json, "cpu_name", machine->cpu_name);
+	common_json_u64(json, "cpus", machine->cpus);
+	put_wall_time(json, machine);
+	common_json_u64(json, "duration",
+			machine->end_time > machine->start_time ? machine->end_time - machine->start_time : 0);
+	common_json_u64(json, "processes", flow_timeline_process_count(timeline));
+	common_json_u64(json, "threads", flow_timeline_thread_count(timeline));
+	common_json_u64(json, "instructions", trace->report.sum.self_instructions);
+	common_json_u64(json, "time", trace->report.sum.self_time);
+	common_json_u64(json, "functions", trace->report.count);
+	common_json_u64(json, "calls", trace->slices.calls);
+	common_json_u64(json, "gaps", trace->slices.gap_count + trace->slices.cut_gaps);
+	common_json_u64(json, "losses", ptl_loss_count(session->trace));
+	common_json_u64(json, "damage", ptl_damage_count(session->trace));
+	put_commands(json, session->trace);
+	common_json_object_end(json);
+}
+
+/* ---- processes ----------------------------------------------------------------------------------- */
+
+static void put_status(struct common_json *json, const struct flow_timeline_process *process)
+{
+	struct ptl_bytes text = {0};
+
+	if (process->has_exit_status)
+		dump_text_exit_status(&text, process->exit_status);
+	common_json_string(json, "status", process->has_exit_status ? common_text_string(&text) : NULL);
+	common_json_bool(json, "failed", process->has_exit_status && process->exit_status);
+	common_bytes_free(&text);
+}
+
+static void put_threads(struct dump_session *session, const struct flow_timeline *timeline,
+			const struct flow_timeline_process *process)
+{
+	struct common_json *json = &session->json_out;
+
+	common_json_array(json, "threads");
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct flow_timeline_thread *thread = flow_timeline_thread(timeline, process->threads[i]);
+
+		common_json_object(json, NULL);
+		common_json_u64(json, "tid", thread->tid);
+		common_json_string(json, "name", thread->name);
+		dump_json_time(session, "start", thread->start);
+		dump_json_time(session, "end", thread->end == FLOW_TIME_END ? 0 : thread->end);
+		common_json_object_end(json);
+	}
+	common_json_array_end(json);
+}
+
+void dump_html_processes(struct dump_session *session, const struct dump_html_trace *trace)
+{
+	const struct flow_timeline *timeline = trace->run.calls.timeline;
+	const struct dump_filter *filter = &session->options->filter;
+	struct common_json *json = &session->json_out;
+
+	common_json_array(json, NULL);
+	for (size_t i = 0; i < flow_timeline_process_count(timeline); i++) {
+		const struct flow_timeline_process *process = flow_timeline_process(timeline, i);
+		const struct flow_program *program = process->program_count
+							     ? &process->programs[process->program_count - 1]
+							     : NULL;
+
+		if (!common_id_set_has(&filter->pids, process->pid))
+			continue;
+		common_json_object(json, NULL);
+		common_json_u64(json, "index", i);
+		if (process->parent != FLOW_NONE)
+			common_json_u64(json, "parent", process->parent);
+		common_json_u64(json, "pid", process->pid);
+		common_json_string(json, "name", process->name);
+		dump_json_time(session, "start", process->start);
+		dump_json_time(session, "end", process->end == FLOW_TIME_END ? 0 : process->end);
+		put_status(json, process);
+		common_json_string(json, "command", program ? program->command_line : NULL);
+		common_json_string(json, "path", program ? program->path : NULL);
+		put_threads(session, timeline, process);
+		common_json_object_end(json);
+	}
+	common_json_array_end(json);
+}
+
+/* ---- losses -------------------------------------------------------------------------------------- */
+
+static void put_id(struct common_json *json, const char *key, uint32_t id)
+{
+	if (id != PTL_NO_ID)
+		common_json_u64(json, key, id);
+}
+
+static void put_losses(struct dump_session *session)
+{
+	struct common_json *json = &session->json_out;
+
+	common_json_array(json, "losses");
+	for (size_t i = 0; i < ptl_loss_count(session->trace); i++) {
+		const struct ptl_loss *loss = ptl_loss_at(session->trace, i);
+
+		common_json_object(json, NULL);
+		common_json_string(json, "kind", dump_loss_name(loss->kind));
+		put_id(json, "pid", loss->pid);
+		put_id(json, "tid", loss->tid);
+		common_json_u64(json, "count", loss->count);
+		common_json_u64(json, "bytes", loss->bytes);
+		dump_json_time(session, "first_time", loss->first_time);
+		dump_json_time(session, "last_time", loss->last_time);
+		common_json_string(json, "cause", loss->cause);
+		common_json_object_end(json);
+	}
+	common_json_array_end(json);
+}
+
+void dump_html_losses(struct dump_session *session)
+{
+	struct common_json *json = &session->json_out;
+
+	common_json_object(json, NULL);
+	put_losses(session);
+	common_json_array(json, "damage");
+	for (size_t i = 0; i < ptl_damage_count(session->trace); i++) {
+		const struct ptl_damage *damage = ptl_damage_at(session->trace, i);
+
+		common_json_object(json, NULL);
+		common_json_u64(json, "offset", damage->offset);
+		common_json_u64(json, "size", damage->size);
+		common_json_string(json, "text", damage->text);
+		common_json_object_end(json);
+	}
+	common_json_array_end(json);
+	common_json_object_end(json);
+}
