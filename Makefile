@@ -61,6 +61,8 @@ RUN_PACKAGES   := qemu-user
 TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash luajit nasm jq \
 	gzip xz-utils zstd procps linux-perf lcov tmux
 CI_PACKAGES    := clang clang-format shellcheck mandoc groff-base zsh
+# Large: only for what a page looks like in a browser.
+BROWSER_PACKAGES := chromium fonts-dejavu-core
 PACKAGES       := $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES)
 
 # Sets the shell variable `missing` to those of the packages $(1) that are not installed.
@@ -68,7 +70,9 @@ find_missing = missing=$$(dpkg-query -W -f '$${db:Status-Status} $${Package}\n' 
 	awk 'BEGIN { n = split("$(strip $(1))", want, " ") } $$1 == "installed" { have[$$2] = 1 } \
 	END { for (i = 1; i <= n; i++) if (!(want[i] in have)) printf "%s ", want[i] }')
 
-.PHONY: deps ci-deps
+.PHONY: deps ci-deps browser-deps
+browser-deps: PACKAGES += $(BROWSER_PACKAGES)
+browser-deps: deps
 ci-deps: PACKAGES += $(CI_PACKAGES)
 ci-deps: deps
 deps:
@@ -213,6 +217,8 @@ help:
 	@echo 'make random         random programs against every engine  RANDOM_SECONDS=N for each test, PTL_RANDOM_FIRST=SEED'
 	@echo 'make attack         damaged and hostile files against ptl-dump and ptl-relog, with sanitizers   SECONDS=$(SECONDS)'
 	@echo 'make e2e            end-to-end tests only                 T=TEXT picks those whose name has it'
+	@echo 'make check-browser  installs Chromium, and tests the pages of ptl-dump html in it'
+	@echo 'make pictures       makes docs/pictures again, in Chromium, from a program that is recorded'
 	@echo 'make cheap          unit tests, and those end-to-end tests that take some seconds'
 	@echo 'make soak           truth tests of every program in every configuration (long)'
 	@echo 'make check-hardware records programs with this machine'"'"'s Intel PT, and judges what is decoded; says why if there is none'
@@ -459,6 +465,15 @@ check-hardware: all helpers programs
 
 e2e: tests
 	@$(run_tests) $(call pick,$(e2e_tests))
+
+# Where there is no browser, make e2e skips what these test.
+.PHONY: check-browser pictures
+check-browser: browser-deps
+	@$(again) $(jobs) tests
+	@PTL_BROWSER=1 $(run_tests) $(filter tests/e2e/browser_%,$(e2e_tests))
+pictures: browser-deps
+	@$(again) $(jobs) all
+	@$(run_tests:tests/run=) $(PYTHON) testdata/pictures docs/pictures
 
 # Unit tests, and the end-to-end tests that take no more than some seconds: programs in every configuration are left out.
 costly := relog_laws relog_memory relog_perf_pt relog_rules parallel hardware

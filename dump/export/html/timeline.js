@@ -311,7 +311,7 @@ function longestCall(row) {
 /* The call that is searched for next to the chosen one, in time. */
 function nextMatch(forward) {
 	const chosen = timeline.chosen;
-	const now = chosen ? tracks()[chosen.track].levels[chosen.level].start[chosen.at] : forward ? -Infinity : Infinity;
+	const now = chosen ? tracks()[chosen.track].levels[chosen.level].start[chosen.at] : forward ? timeline.first - 1 : timeline.last + 1;
 	let best = null, nearest = Infinity;
 	for (const track of tracks())
 		track.levels.forEach((list, level) => {
