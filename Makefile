@@ -517,13 +517,14 @@ bashdir := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 zshdir := $(DESTDIR)$(ZSHDIR)
 pages  := $(wildcard man/*.[1-8])
 documents := $(wildcard docs/*.md) $(wildcard testdata/examples/*.c)
+pictures := $(wildcard docs/pictures/*.png)
 bash_completions := $(wildcard man/completion/*.bash)
 zsh_completions  := $(wildcard man/completion/_*)
 
 .PHONY: install uninstall clean
 install: all
 	$(say) INSTALL '$(DESTDIR)$(PREFIX)'
-	$(Q)install -d '$(bindir)' '$(plugindir)' '$(libdir)/pkgconfig' '$(incdir)' '$(docdir)/docs'
+	$(Q)install -d '$(bindir)' '$(plugindir)' '$(libdir)/pkgconfig' '$(incdir)' '$(docdir)/docs/pictures'
 	$(Q)$(if $(tools),install $(tools) '$(bindir)')
 	$(Q)$(if $(plugin),install -m 644 $(plugin) '$(plugindir)')
 	$(Q)install -m 644 $(format) $(shared) $(provider) $(provider_shared) $(flow) $(flow_shared) '$(libdir)'
@@ -547,6 +548,7 @@ install: all
 		sed 's|^\.Pa docs/|.Pa $(docplace)/docs/|' $$page | gzip -9n >"$$dir/$${page##*/}.gz"; done
 	$(Q)install -m 644 README.md LICENSE '$(docdir)'
 	$(Q)install -m 644 $(documents) '$(docdir)/docs'
+	$(Q)install -m 644 $(pictures) '$(docdir)/docs/pictures'
 	$(Q)set -e; for file in $(bash_completions); do install -d '$(bashdir)'; \
 		install -m 644 $$file '$(bashdir)'/$$(basename $$file .bash); done
 	$(Q)set -e; for file in $(zsh_completions); do install -d '$(zshdir)'; \
@@ -564,12 +566,13 @@ uninstall:
 	$(call remove,$(libdir),libptl-provider.a libptl-provider.so $(provider_soname) pkgconfig/ptl-provider.pc)
 	$(call remove,$(libdir),libptl-flow.a libptl-flow.so $(flow_soname) pkgconfig/ptl-flow.pc)
 	$(call remove,$(incdir),$(notdir $(public_headers) $(provider_headers) $(flow_headers)))
-	$(call remove,$(docdir),README.md LICENSE $(addprefix docs/,$(notdir $(documents))))
+	$(call remove,$(docdir),README.md LICENSE $(addprefix docs/,$(notdir $(documents))) $(pictures))
 	$(Q)for page in $(pages); do rm -f '$(mandir)'/man$${page##*.}/$${page##*/}.gz; done
 	$(call remove,$(bashdir),$(basename $(notdir $(bash_completions))))
 	$(call remove,$(zshdir),$(notdir $(zsh_completions)))
 	$(call remove_empty,$(plugindir))
 	$(call remove_empty,$(incdir))
+	$(call remove_empty,$(docdir)/docs/pictures)
 	$(call remove_empty,$(docdir)/docs)
 	$(call remove_empty,$(docdir))
 

@@ -14,7 +14,7 @@
 #include "flow/code/disassembly.h"
 
 #define INSTRUCTIONS_MAX 4000 /* of a function */
-#define LINES_MAX 1000        /* of a file that are shown for a function */
+#define LINES_MAX 2000        /* of a file that are shown for a function */
 #define AROUND 2              /* lines before the first one that ran, and behind the last one */
 
 struct writing {
