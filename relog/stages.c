@@ -5,10 +5,11 @@
 #include "relog/cut/cut.h"
 #include "relog/redact/redact.h"
 #include "relog/rules/stage.h"
+#include "relog/store/store.h"
 
 /* In the order in which events pass them; NULL ends it. */
 static const struct relog_stage *const table[RELOG_STAGES_MAX + 1] = {&relog_stage_rules, &relog_stage_cut,
-								      &relog_stage_redact, NULL};
+								      &relog_stage_redact, &relog_stage_store, NULL};
 
 int relog_stages_add(struct relog_stages *stages, const struct relog_settings *settings, struct ptl_relogger *relogger)
 {

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -92,6 +93,21 @@ static void explain_format(const char *path)
 	}
 }
 
+/* A folder that is not there is a mistake if it was asked for here; the environment may be another machine's. */
+static int use_code_store(const struct dump_session *session)
+{
+	const char *folder = session->options->code_store;
+	struct stat info;
+
+	if (!folder) {
+		folder = getenv("PTL_CODE_STORE");
+		return folder && *folder ? ptl_code_store(session->trace, folder) : 0;
+	}
+	if (stat(folder, &info) || !S_ISDIR(info.st_mode))
+		return common_fail(PTL_MISUSE, "--code-store: there is no folder %s", folder);
+	return ptl_code_store(session->trace, folder);
+}
+
 int dump_session_open(struct dump_session *session)
 {
 	const struct ptl_open_options options = {.ignore_index = session->options->ignore_index,
@@ -106,6 +122,8 @@ int dump_session_open(struct dump_session *session)
 	}
 	status = session->options->follow ? dump_follow_open(session, &options)
 					  : ptl_open(session->path, &options, &session->trace);
+	if (!status)
+		status = use_code_store(session);
 	if (status < 0)
 		common_message_failure(status);
 	if (status == PTL_NOT_OURS && !is_stdin)

@@ -101,6 +101,10 @@ static const struct common_option output_options[] = {
 	{"quiet", 'q', NULL, "No progress and no notes.", COMMON_FLAG(struct dump_options, quiet)},
 	{"ignore-index", 0, NULL, "Reads the file as if its index were not there.",
 	 COMMON_FLAG(struct dump_options, ignore_index)},
+	{"code-store", 0, "FOLDER",
+	 "Takes code and symbols that ptl-relog --detach-code has left out from this folder (default: "
+	 "$PTL_CODE_STORE).",
+	 COMMON_PATH(struct dump_options, code_store)},
 	{"max-expansion", 0, "N",
 	 "Takes compressed events that are up to N times as large as in the file (default: 256; 0: any).",
 	 COMMON_LIMIT(struct dump_options, max_expansion)},

@@ -103,6 +103,20 @@ struct loading {
 	atomic_size_t left;                      /* blobs that are not yet loaded */
 };
 
+/* From a code store, or the file that was mapped. */
+static void load_outside(const struct loading *loading, struct code_blob *blob, const struct flow_outside_blob *outside)
+{
+	uint8_t *data = loading->code->files[blob->file].data + blob->offset;
+	size_t size;
+
+	if (!ptl_blob_read_into(loading->trace, outside->hash, data, blob->size, &size)) {
+		blob->size = size;
+		blob->data = data;
+	} else if (*outside->path && flow_code_from_file(outside, data, &blob->size)) {
+		blob->data = data;
+	}
+}
+
 static int load_blob(struct loading *loading, size_t i)
 {
 	struct code_blob *blob = &loading->code->blobs[i];
@@ -114,9 +128,7 @@ static int load_blob(struct loading *loading, size_t i)
 	if (!blob->wanted)
 		return 0;
 	if (i >= inside) {
-		data = loading->code->files[blob->file].data + blob->offset;
-		if (flow_code_from_file(&loading->outside[i - inside], data, &blob->size))
-			blob->data = data;
+		load_outside(loading, blob, &loading->outside[i - inside]);
 		return 0;
 	}
 	data = loading->code->files[blob->file].data + blob->offset;

@@ -73,20 +73,24 @@ static uint32_t use_blob(struct flow_timeline *timeline, const uint8_t hash[PTL_
 	return (uint32_t)*index;
 }
 
-/* An image's bytes that are not in the trace may be in its file: *blob is a number for them. */
-static int use_outside(struct flow_timeline *timeline, const struct ptl_image_event *data, uint32_t *blob)
+/* Bytes that are not in the trace may be in a code store, or in the file that was mapped: *blob is a number for them. */
+static int use_outside(struct flow_timeline *timeline, const uint8_t hash[PTL_HASH_SIZE], const char *path,
+		       uint64_t file_offset, uint64_t size, uint32_t *blob)
 {
 	const size_t index = timeline->blob_count + timeline->outside_count;
-	struct flow_outside_blob outside = {.file_offset = data->file_offset, .size = data->size};
+	/* No file has such a name: "//anon". */
+	const bool names_file = path[0] == '/' && path[1] != '/';
+	struct flow_outside_blob outside = {.file_offset = file_offset, .size = size};
+	uint64_t stored;
 	int status;
 
-	/* No file has such a name: "//anon". */
-	if (data->file_name[0] != '/' || data->file_name[1] == '/' || index >= FLOW_NONE)
+	if (index >= FLOW_NONE ||
+	    (!names_file && !(timeline->trace && ptl_code_store_has(timeline->trace, hash, &stored))))
 		return 0;
-	outside.path = flow_timeline_text(timeline, data->file_name);
+	outside.path = flow_timeline_text(timeline, names_file ? path : "");
 	if (!outside.path)
 		return common_fail_memory("name of an image", 0);
-	memcpy(outside.hash, data->code, PTL_HASH_SIZE);
+	memcpy(outside.hash, hash, PTL_HASH_SIZE);
 	status = flow_timeline_grow((void **)&timeline->outside, timeline->outside_count, &timeline->outside_capacity,
 				    sizeof(outside));
 	if (!status)
@@ -195,7 +199,8 @@ static int loads(void *context, struct format_fold_process *process, const struc
 	if (data->has_code)
 		piece->blob = use_blob(timeline, data->code);
 	if (data->has_code && piece->blob == FLOW_NONE)
-		status = use_outside(timeline, data, &piece->blob);
+		status = use_outside(timeline, data->code, data->file_name, data->file_offset, data->size,
+				     &piece->blob);
 	if (!status)
 		status = add_image(timeline, &image, &piece->image);
 	if (status < 0)
@@ -219,9 +224,14 @@ static int writes(void *context, struct format_fold_process *process, const stru
 {
 	struct flow_timeline *timeline = context;
 	struct format_pieces *pieces = &timeline->fold.pieces;
+	int status = 0;
 
 	timeline->has_unnamed_code |= !format_pieces_any(pieces, process->root, data->base, data->base);
 	piece->blob = use_blob(timeline, data->code);
+	if (piece->blob == FLOW_NONE)
+		status = use_outside(timeline, data->code, "", 0, data->size, &piece->blob);
+	if (status)
+		return status;
 	format_pieces_remove(pieces, &flow_timeline_state_of(process)->files, data->base,
 			     data->base + (data->size - 1));
 	return 0;

@@ -33,10 +33,13 @@ bool flow_timeline_uses_blob(const struct flow_timeline *timeline, uint32_t blob
 /* Whether there ever was code in memory that no image gives a name to. */
 bool flow_timeline_has_unnamed_code(const struct flow_timeline *timeline);
 
-/* Code that is not in the trace, but that a file may have: ptl-record --embed=none, ptl-relog --drop-code. */
+/*
+ * Code that is not in the trace, but that a file or a code store may have: ptl-record --embed=none, ptl-relog --drop-code and
+ * --detach-code.
+ */
 struct flow_outside_blob {
 	uint8_t hash[PTL_HASH_SIZE]; /* of its bytes */
-	const char *path;
+	const char *path;            /* "": no file has it */
 	uint64_t file_offset;
 	uint64_t size; /* the file may end before */
 };

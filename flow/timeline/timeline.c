@@ -216,6 +216,7 @@ int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline
 
 	if (!built)
 		return PTL_NO_MEMORY;
+	built->trace = trace;
 	status = index_blobs(built, trace);
 	if (!status)
 		status = ptl_process(trace, NULL, &callbacks, built);
@@ -234,6 +235,7 @@ int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline
 	end_with_process(built);
 	flow_timeline_settle_switches(built);
 	flow_timeline_settle_versions(built);
+	built->trace = NULL;
 	*timeline = built;
 	return 0;
 }

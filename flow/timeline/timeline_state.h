@@ -68,6 +68,7 @@ struct flow_timeline {
 	uint64_t *blob_sizes;                /* by that index */
 	bool *blobs_used;                    /* by that index: some piece of some version has it */
 	size_t blob_count;
+	const struct ptl_trace *trace;     /* while the timeline is built */
 	struct flow_outside_blob *outside; /* those whose bytes are not in the trace: indexes from blob_count on */
 	size_t outside_count, outside_capacity;
 	struct common_byte_map texts; /* a string: the copy that all share */

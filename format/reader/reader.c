@@ -142,6 +142,7 @@ void format_trace_free(struct ptl_trace *trace)
 	}
 	free(trace->streams);
 	free(trace->blobs);
+	free(trace->code_store);
 	free(trace->blob_parts);
 	free(trace->entries);
 	common_hash_map_free(&trace->stream_map);

@@ -69,6 +69,16 @@ static const struct common_option rule_options[] = {
 	{NULL},
 };
 
+static const struct common_option store_options[] = {
+	{"", 0, NULL, "Code that many traces have in common:"},
+	{"detach-code", 0, "FOLDER",
+	 "Leaves code, symbols and debug information out, and puts them into this folder, each piece once.",
+	 COMMON_PATH(struct relog_settings, detach_code)},
+	{"attach-code", 0, "FOLDER", "Brings back what was left out, from such a folder.",
+	 COMMON_PATH(struct relog_settings, attach_code)},
+	{NULL},
+};
+
 static const char *const embed_words[] = {"none", "code", "symbols", "debug", NULL}; /* as enum elf_embed */
 static const char *const modes[] = {"64", "32", NULL};
 
@@ -161,8 +171,8 @@ static const struct common_option perf_options[] = {
 	{NULL},
 };
 
-static const struct common_option *const tables[] = {
-	common_options, rule_options, relog_cut_options, redact_options, raw_options, perf_options, NULL};
+static const struct common_option *const tables[] = {common_options, rule_options, relog_cut_options, redact_options,
+						     store_options,  raw_options,  perf_options,      NULL};
 
 static const struct common_command_line line = {
 	.program = "ptl-relog",
@@ -250,6 +260,9 @@ static int check(struct relog_settings *settings, int operands)
 			"--check reads one output again that is whole, from inputs that are",
 			"leave out --split and --follow, and give -o OUTPUT.ptl; or check the parts with ptl-dump "
 			"info --check");
+	if (settings->detach_code && (settings->attach_code || relog_redact_wanted(&settings->redact)))
+		return misuse("--detach-code goes neither with --attach-code nor with redaction",
+			      "redact or attach first, and detach the output in a second run");
 	if (raw)
 		return take_shown(settings);
 	if (relog_cut_check(&settings->cut))

@@ -39,6 +39,9 @@ struct relog_settings {
 	const char *rules; /* a rule file, or NULL */
 	bool replace;      /* images of rules may overlap others */
 
+	const char *detach_code; /* the folder of a code store, or NULL */
+	const char *attach_code;
+
 	struct import_raw raw;
 	struct relog_cut_settings cut;
 	struct relog_redact_rules redact;

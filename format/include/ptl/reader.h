@@ -205,6 +205,16 @@ int ptl_blob_read(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], si
 int ptl_blob_read_into(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], uint8_t *out, size_t room,
 		       size_t *size);
 
+/*
+ * Blobs that the trace refers to and does not hold (ptl-relog --detach-code) are read from this folder, by ptl_blob_read and
+ * ptl_blob_read_into, each in a file that is named by its hash: ab/cdef... in lower-case hexadecimal. They are not among
+ * those of ptl_blob_at. The name is copied; NULL: no folder. PTL_NO_MEMORY. To be called before the trace is used by several
+ * threads.
+ */
+int ptl_code_store(struct ptl_trace *trace, const char *folder);
+/* Whether that folder has a blob, and its size. What its bytes are is checked when it is read. */
+bool ptl_code_store_has(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], uint64_t *size);
+
 /* --- buffers as they lie in the file, for copying ------------------------------------------------- */
 
 struct ptl_buffer {

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The stage that puts blobs into a code store instead of the output, and the one that gets them back from there. */
+#include "relog/store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/content_store.h"
+#include "common/error.h"
+#include "common/hash_map.h"
+#include "common/message.h"
+#include "common/sha256.h"
+#include "relog/cut/select.h"
+
+struct store {
+	const struct relog_settings *settings;
+	struct ptl_relogger *relogger;
+	struct ptl_bytes storage;        /* of the event at hand */
+	struct common_byte_map attached; /* hashes that were looked for */
+	uint64_t moved, bytes;           /* blobs, and their sizes */
+	uint64_t there;                  /* of those: the store had them */
+	uint64_t left, missing;
+};
+
+/* ---- into the store ---------------------------------------------------------------------------------- */
+
+static bool is_of_images(uint32_t type)
+{
+	return type == PTL_BLOB_CODE || type == PTL_BLOB_SYMBOLS || type == PTL_BLOB_DEBUG;
+}
+
+static int detach(struct store *store, struct ptl_trace *trace, const struct ptl_blob_info *blob, bool *keep)
+{
+	uint8_t *data = NULL;
+	bool added;
+	size_t size;
+	int status = ptl_blob_read(trace, blob->hash, blob->size, &data, &size);
+
+	/* A damaged one stays: the copy says what is wrong with it. */
+	if (status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_NOT_FOUND)
+		return 0;
+	if (!status)
+		status = common_content_add(store->settings->detach_code, blob->hash, data, size, &added);
+	free(data);
+	if (status)
+		return common_fail_in(status, "--detach-code");
+	store->moved++;
+	store->bytes += size;
+	store->there += !added;
+	*keep = false;
+	return 0;
+}
+
+static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+		     const struct ptl_blob_info *blob, bool *keep)
+{
+	struct store *store = context;
+
+	(void)relogger;
+	if (!*keep || !is_of_images(blob->type))
+		return 0;
+	if (blob->size > store->settings->memory_limit / 2) {
+		store->left++;
+		return 0;
+	}
+	return detach(store, ptl_relogger_input_trace(input), blob, keep);
+}
+
+/* ---- back from the store ------------------------------------------------------------------------------- */
+
+static bool is_in_inputs(const struct store *store, const uint8_t hash[PTL_HASH_SIZE])
+{
+	for (size_t i = 0; i < ptl_relogger_input_count(store->relogger); i++)
+		if (ptl_blob_find(ptl_relogger_input_trace(ptl_relogger_input_at(store->relogger, i)), hash))
+			return true;
+	return false;
+}
+
+static int add_blob(struct store *store, uint32_t type, const uint8_t hash[PTL_HASH_SIZE])
+{
+	uint8_t found[PTL_HASH_SIZE];
+	uint64_t size;
+	int fd = common_content_open(store->settings->attach_code, hash, &size);
+	int status;
+
+	if (fd < 0) {
+		store->missing++;
+		return 0;
+	}
+	status = ptl_relogger_blob_file(store->relogger, type, fd, 0, size, found);
+	close(fd);
+	if (!status && memcmp(found, hash, PTL_HASH_SIZE) != 0) {
+		char text[COMMON_SHA256_TEXT_SIZE];
+
+		common_sha256_format(hash, text);
+		status = common_fail(PTL_CORRUPT, "the content of %.2s/%s in %s is not what its name says", text,
+				     text + 2, store->settings->attach_code);
+	}
+	if (status)
+		return common_fail_in(status, "--attach-code");
+	store->moved++;
+	store->bytes += size;
+	return 0;
+}
+
+static int attach(struct store *store, bool has, uint32_t type, const uint8_t hash[PTL_HASH_SIZE])
+{
+	int status;
+
+	if (!has || common_byte_map_get(&store->attached, hash, PTL_HASH_SIZE))
+		return 0;
+	status = common_byte_map_put(&store->attached, hash, PTL_HASH_SIZE, type);
+	if (!status && !is_in_inputs(store, hash))
+		status = add_blob(store, type, hash);
+	return status;
+}
+
+/* What an event refers to. */
+static int attach_all(struct store *store, const struct ptl_event *event)
+{
+	struct relog_subject subject;
+	const struct ptl_image_event *image = &subject.event.image;
+	int status;
+
+	store->storage.size = 0;
+	relog_subject_of(event, &store->storage, &subject);
+	if (!subject.understood)
+		return 0;
+	if (subject.event.class == FORMAT_CLASS_CODE)
+		return attach(store, true, PTL_BLOB_CODE, subject.event.code.code);
+	if (subject.event.class != FORMAT_CLASS_IMAGE)
+		return 0;
+	status = attach(store, image->has_code, PTL_BLOB_CODE, image->code);
+	if (!status)
+		status = attach(store, image->has_symbols, PTL_BLOB_SYMBOLS, image->symbols);
+	if (!status)
+		status = attach(store, image->has_debug, PTL_BLOB_DEBUG, image->debug);
+	return status;
+}
+
+static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
+{
+	const int status = attach_all(context, ptl_event_record(event));
+
+	return status ? status : ptl_relogger_inject(relogger, event);
+}
+
+/* ---- the stage ------------------------------------------------------------------------------------------- */
+
+static int begin(void *context, struct ptl_relogger *relogger)
+{
+	struct store *store = context;
+
+	store->relogger = relogger;
+	return 0;
+}
+
+static int end(void *context, struct ptl_relogger *relogger)
+{
+	const struct store *store = context;
+
+	(void)relogger;
+	if (store->missing)
+		common_message_warning(
+			"%llu pieces of code, symbols or debug information are not in %s, nor in the input",
+			(unsigned long long)store->missing, store->settings->attach_code);
+	return 0;
+}
+
+static void free_store(void *state)
+{
+	struct store *store = state;
+
+	if (store->left)
+		common_message_warning(
+			"%llu pieces of code or debug information are too large for --memory-limit, and stay in "
+			"the output",
+			(unsigned long long)store->left);
+	if (store->settings->detach_code && !store->settings->quiet)
+		common_message_note("%llu pieces of code and symbols (%.1f MB) are in %s; it had %llu of them before",
+				    (unsigned long long)store->moved, (double)store->bytes / 1e6,
+				    store->settings->detach_code, (unsigned long long)store->there);
+	common_bytes_free(&store->storage);
+	common_byte_map_free(&store->attached);
+	free(store);
+}
+
+static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
+{
+	static const struct ptl_relogger_callbacks detaching = {.begin = begin, .end = end, .blob = take_blob};
+	static const struct ptl_relogger_callbacks attaching = {.begin = begin, .event = take_event, .end = end};
+	struct store *store;
+
+	if (!settings->detach_code && !settings->attach_code)
+		return 0;
+	store = calloc(1, sizeof(*store));
+	if (!store)
+		return common_fail_memory("a code store", sizeof(*store));
+	store->settings = settings;
+	*state = store;
+	return ptl_relogger_callbacks(relogger, settings->detach_code ? &detaching : &attaching, store);
+}
+
+const struct relog_stage relog_stage_store = {"code store", add, free_store, NULL};
