@@ -56,7 +56,7 @@ endif
 # docs/dependencies.md gives the reason for each.
 
 BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev nettle-dev libelf-dev libdw-dev \
-	libzydis-dev libipt-dev libiberty-dev libncurses-dev
+	libzydis-dev libipt-dev libiberty-dev libncurses-dev zlib1g-dev
 RUN_PACKAGES   := qemu-user
 TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash luajit nasm jq \
 	gzip xz-utils zstd procps linux-perf lcov tmux
@@ -125,7 +125,7 @@ record_libs := -lZydis -lelf $(format_libs)
 relog_libs  := -lipt -lZydis -lelf $(format_libs)
 # ptl-dump browse is left out where there is no ncurses; CURSES= leaves it out, CURSES=1 takes one that lies elsewhere.
 CURSES      ?= $(if $(wildcard /usr/include/curses.h),1)
-dump_libs   := -lipt -lZydis -ldw -lelf -liberty $(if $(CURSES),-lncursesw -ltinfo) $(format_libs)
+dump_libs   := -lipt -lZydis -ldw -lelf -liberty -lz $(if $(CURSES),-lncursesw -ltinfo) $(format_libs)
 flow_libs   := -lipt -lZydis -lnettle
 plugin_libs := -lZydis $(format_libs)
 

@@ -29,6 +29,8 @@ static const struct dump_command *const commands[] = {
 	&dump_command_flamegraph,
 	&dump_command_speedscope,
 	&dump_command_timeline,
+	&dump_command_pprof,
+	&dump_command_callgrind,
 	NULL,
 };
 

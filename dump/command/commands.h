@@ -27,5 +27,7 @@ extern const struct dump_command dump_command_open;
 extern const struct dump_command dump_command_flamegraph;
 extern const struct dump_command dump_command_speedscope;
 extern const struct dump_command dump_command_timeline;
+extern const struct dump_command dump_command_pprof;
+extern const struct dump_command dump_command_callgrind;
 
 #endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-dump callgrind: functions and their calls, for callgrind_annotate and kcachegrind. */
+#include "dump/command/commands.h"
+#include "dump/export/callgrind.h"
+#include "dump/export/path_session.h"
+
+static int run(struct dump_session *session)
+{
+	/* Paths of any depth: only pairs of them are written. */
+	const struct dump_path_options options = {.group = DUMP_PATH_ALL, .depth = UINT32_MAX};
+	struct dump_path_session run = {0};
+	struct dump_left_out left_out = {0};
+	int status = dump_path_session_open(&run, session, NULL);
+
+	if (status == 0)
+		status = dump_path_session_run(&run, &options);
+	dump_path_session_left_out(&run, &left_out);
+	if (status == 0)
+		status = dump_callgrind(session, &run.paths, &left_out);
+	dump_left_out_report(&left_out);
+	dump_left_out_free(&left_out);
+	dump_path_session_close(&run);
+	return status;
+}
+
+static const char examples[] = "ptl-dump callgrind -o callgrind.out.a a.ptl && callgrind_annotate callgrind.out.a\n"
+			       "ptl-dump callgrind --process gzip -o callgrind.out.gzip build.ptl && kcachegrind "
+			       "callgrind.out.gzip";
+
+const struct dump_command dump_command_callgrind = {
+	.name = "callgrind",
+	.summary = "functions and their calls for kcachegrind",
+	.details = "Writes instructions and time of functions and of their calls of each other as callgrind does, for "
+		   "callgrind_annotate and kcachegrind.",
+	.examples = examples,
+	.takes = DUMP_EXPORT_TAKES,
+	.options_size = sizeof(struct dump_options),
+	.run = run,
+};

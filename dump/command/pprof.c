@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-dump pprof: paths of calls as a profile for pprof. */
+#include "dump/command/commands.h"
+#include "dump/export/path_session.h"
+#include "dump/export/pprof.h"
+
+struct pprof_options {
+	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_path_options paths;
+};
+
+static const struct common_option own_options[] = {
+	{"", 0, NULL, "What is written:"},
+	{"by", 'b', "WHAT", "What pprof shows unless asked for another (default: instructions).",
+	 COMMON_CHOICE(struct pprof_options, paths.by_time, dump_path_values)},
+	{"depth", 'd', "N", "Calls up to N deep; deeper ones are part of their callers (default: 512).",
+	 COMMON_NUMBER(struct pprof_options, paths.depth, 1, UINT32_MAX)},
+	{NULL},
+};
+
+static int run(struct dump_session *session)
+{
+	struct pprof_options *options = (struct pprof_options *)session->options;
+	struct dump_path_session run = {0};
+	struct dump_left_out left_out = {0};
+	int status = dump_export_binary(session);
+
+	if (status < 0)
+		return status;
+	options->paths.group = DUMP_PATH_THREAD;
+	status = dump_path_session_open(&run, session, NULL);
+	if (status == 0)
+		status = dump_path_session_run(&run, &options->paths);
+	dump_path_session_left_out(&run, &left_out);
+	if (status == 0)
+		status = dump_pprof(session, &run.paths, options->paths.by_time, &left_out);
+	dump_left_out_report(&left_out);
+	dump_left_out_free(&left_out);
+	dump_path_session_close(&run);
+	return status;
+}
+
+static const char examples[] = "ptl-dump pprof -o a.pb.gz a.ptl && go tool pprof -top a.pb.gz\n"
+			       "go tool pprof -sample_index=time -tagfocus=process=gzip -http=: a.pb.gz\n"
+			       "go tool pprof -tags a.pb.gz          processes and threads";
+
+const struct dump_command dump_command_pprof = {
+	.name = "pprof",
+	.summary = "paths of calls as a profile for pprof",
+	.details = "Writes calls, instructions and time of each path of calls as a gzip'd profile for pprof, with "
+		   "process and thread as tags.",
+	.examples = examples,
+	.takes = DUMP_EXPORT_TAKES,
+	.options = own_options,
+	.options_size = sizeof(struct pprof_options),
+	.run = run,
+};

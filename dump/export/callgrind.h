@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls as callgrind writes them, for callgrind_annotate and kcachegrind. */
+#ifndef DUMP_EXPORT_CALLGRIND_H
+#define DUMP_EXPORT_CALLGRIND_H
+
+#include "dump/analysis/call_path.h"
+#include "dump/export/export.h"
+
+/* Functions with what they took themselves, and in calls of each other one. */
+int dump_callgrind(struct dump_session *session, const struct dump_paths *paths, struct dump_left_out *left_out);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Paths of calls as a profile that pprof reads. */
+#ifndef DUMP_EXPORT_PPROF_H
+#define DUMP_EXPORT_PPROF_H
+
+#include "dump/analysis/call_path.h"
+#include "dump/export/export.h"
+
+/* A sample for each path, with calls, instructions and time, and its process and thread as labels. */
+int dump_pprof(struct dump_session *session, const struct dump_paths *paths, bool by_time,
+	       struct dump_left_out *left_out);
+
+#endif

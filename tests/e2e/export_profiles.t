@@ -1,0 +1,142 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# ptl-dump pprof and callgrind: go tool pprof and callgrind_annotate read them, and show what report says.
+import collections
+import gzip
+import json
+import os
+import re
+import shutil
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+import perfetto_file
+from export_test import by_name, hostile, record, report, stats
+from scratch_test import DUMP, check, output, path, plan, read, run, skip, write
+
+PROGRAMS = os.environ["PTL_PROGRAMS"]
+
+
+def total_by_name(rows, member):
+    """Totals of functions whose name is that of one alone"""
+    named = collections.Counter(row["function"] for row in rows)
+    return {row["function"]: row[member] for row in rows if row["function"] and named[row["function"]] == 1 and row[member]}
+
+
+# ---- pprof -----------------------------------------------------------------------------------------------
+
+def pprof(*arguments):
+    """Of Debian's Go; its folders are the test's."""
+    environment = {**os.environ, "HOME": path(""), "PPROF_TMPDIR": path("pprof"), "GOCACHE": path("gocache"), "LC_ALL": "C.UTF-8"}
+    got = run("go", "tool", "pprof", *arguments, env=environment)
+    check("go tool pprof %s" % " ".join(arguments), got.returncode == 0, got)
+    return got.stdout
+
+
+def top(*arguments):
+    """{function: (flat, cumulative)}"""
+    text = pprof("-top", "-nodecount=100000", "-nodefraction=0", "-unit=ns" if "-sample_index=time" in arguments else "-unit=count",
+                 *arguments)
+    found = {}
+    for line in text.split("cum%\n", 1)[1].splitlines():
+        numbers = line.split(None, 5)
+        found[numbers[5]] = tuple(int(re.match(r"\d+", number).group(0)) for number in (numbers[0], numbers[3]))
+    return found
+
+
+def with_go():
+    rows = report("a.ptl")
+    for index, member in (("instructions", "instructions"), ("time", "time")):
+        shown = top(f"-sample_index={index}", "a.pb.gz")
+        own = {name: flat for name, (flat, _) in shown.items() if flat}
+        check(f"pprof: {index} of functions are those of report", own == by_name(rows, "self_" + member),
+              collections.Counter(own) - collections.Counter(by_name(rows, "self_" + member)))
+        expected = total_by_name(rows, "total_" + member)
+        wrong = {name: (shown.get(name), value) for name, value in expected.items()
+                 if name not in shown or shown[name][1] != value}
+        check(f"pprof: {index} with what they called, too", not wrong, wrong)
+    calls = {name: flat for name, (flat, _) in top("-sample_index=calls", "a.pb.gz").items() if flat}
+    check("pprof: so are calls", calls == by_name(rows, "calls"), calls)
+    tags = pprof("-tags", "threads.pb.gz")
+    expected = report("--by", "thread", "threads.ptl")
+    check("pprof: threads are tags", all(re.search(r"^ *%d\.0 .*: %d$" % (row["self_instructions"], row["tid"]), tags, re.M)
+                                         for row in expected) and "process: Total" in tags, tags, expected)
+    pprof("-top", "hostile.pb.gz")
+
+
+def messages():
+    """Without Go: the message as its public schema says."""
+    for name in ("a", "threads", "hostile"):
+        output(DUMP, "pprof", "-o", name + ".pb.gz", name + ".ptl")
+    profile = perfetto_file.fields(gzip.decompress(read("a.pb.gz")))
+    texts = [value.decode("utf-8") for value in perfetto_file.every(profile, 6)]
+    sums = [0, 0, 0]
+    for sample in perfetto_file.every(profile, 2):
+        packed, at = perfetto_file.one(perfetto_file.fields(sample), 2), 0
+        for i in range(3):
+            value, at = perfetto_file.varint(packed, at)
+            sums[i] += value
+    check("pprof: samples add up to all", texts[0] == "" and sums[1] == stats("a.ptl")["instructions"] and
+          sums[0] == sum(row["calls"] for row in report("a.ptl")), sums)
+    check("pprof: a hostile name is text", any("alert('x')" in value.decode("utf-8") for value in perfetto_file.every(
+        perfetto_file.fields(gzip.decompress(read("hostile.pb.gz"))), 6)))
+    same = {run(DUMP, "pprof", "-j", jobs, "a.ptl", text=False).stdout for jobs in "123"}
+    check("pprof: any number of threads gives the same", len(same) == 1)
+
+
+# ---- callgrind -------------------------------------------------------------------------------------------
+
+def annotated(*arguments):
+    """{function: (instructions, nanoseconds)}, and the sums"""
+    got = run("callgrind_annotate", "--threshold=100", *arguments)
+    check("callgrind_annotate %s" % " ".join(arguments), got.returncode == 0 and not got.stderr, got)
+    number = r"([\d,]+|\.)(?: \([^)]*\))?"
+    found, sums = {}, None
+    for line in got.stdout.splitlines():
+        match = re.match(rf" *{number} +{number} +(.*)", line)
+        if not match:
+            continue
+        values = tuple(int(value.replace(",", "").replace(".", "0")) for value in match.group(1, 2))
+        if match.group(3) == "PROGRAM TOTALS":
+            sums = values
+        else:
+            name = re.match(r"\?\?\?:(.*?)(?: \[[^]]*\])?$", match.group(3)).group(1)
+            found[name] = tuple(map(sum, zip(found.get(name, (0, 0)), values)))
+    return found, sums
+
+
+def callgrind():
+    for name in ("a", "hostile"):
+        output(DUMP, "callgrind", "-o", "callgrind.out." + name, name + ".ptl")
+    same = {run(DUMP, "callgrind", "-j", jobs, "a.ptl").stdout for jobs in "123"}
+    check("callgrind: any number of threads gives the same", len(same) == 1)
+    if not shutil.which("callgrind_annotate"):
+        skip("callgrind_annotate shows what report says", "there is no callgrind_annotate (Debian's valgrind)")
+        return
+    rows = report("a.ptl")
+    found, sums = annotated("callgrind.out.a")
+    check("callgrind: the sums are those of report", sums == (sum(row["self_instructions"] for row in rows),
+                                                             sum(row["self_time"] for row in rows)), sums)
+    own = {name: values[0] for name, values in found.items() if values[0]}
+    check("callgrind: functions have what report says", own == by_name(rows, "self_instructions"),
+          collections.Counter(own) - collections.Counter(by_name(rows, "self_instructions")))
+    found, _ = annotated("--inclusive=yes", "callgrind.out.a")
+    expected = total_by_name(rows, "total_instructions")
+    wrong = {name: (found.get(name), value) for name, value in expected.items() if found.get(name, (0,))[0] != value}
+    check("callgrind: and so with what they called, but for recursion", len(wrong) < 5, wrong)
+    found, _ = annotated("callgrind.out.hostile")
+    check("callgrind: a hostile name is text", any("alert('x')" in name for name in found), found)
+
+
+write("text", "".join("line %d of a text that is packed\n" % i for i in range(300)))
+record("a.ptl", "gzip", "-kc", path("text"))
+record("threads.ptl", os.path.join(PROGRAMS, "thread_names"))
+hostile("hostile.ptl")
+messages()
+if shutil.which("go"):
+    with_go()
+else:
+    skip("go tool pprof shows what report says", "there is no go (Debian's golang-go)")
+callgrind()
+plan()
