@@ -31,6 +31,7 @@ static const struct dump_command *const commands[] = {
 	&dump_command_timeline,
 	&dump_command_pprof,
 	&dump_command_callgrind,
+	&dump_command_autofdo,
 	NULL,
 };
 

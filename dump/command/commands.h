@@ -29,5 +29,6 @@ extern const struct dump_command dump_command_speedscope;
 extern const struct dump_command dump_command_timeline;
 extern const struct dump_command dump_command_pprof;
 extern const struct dump_command dump_command_callgrind;
+extern const struct dump_command dump_command_autofdo;
 
 #endif

@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# ptl-dump autofdo: counts are those of the program's own counters, and clang optimises by them.
+import os
+import re
+import shutil
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+from export_test import record
+from scratch_test import DUMP, check, output, path, plan, read, run, skip, write
+
+SOURCE = """\
+#include <stdio.h>
+
+static volatile int rounds_of_each = 640;
+
+__attribute__((noinline)) static int rare(int n)
+{
+	return n * 3 + 1;
+}
+
+static inline int often(int n)
+{
+	if (n % 64 == 63)
+		return rare(n);
+	return n / 2;
+}
+
+__attribute__((noinline)) int work(int rounds)
+{
+	int sum = 0;
+	for (int i = 0; i < rounds; i++) {
+		sum += often(i);
+		if (sum < 0)
+			sum = 0;
+	}
+	return sum;
+}
+
+__attribute__((noinline)) int never(int n)
+{
+	return n + 7;
+}
+
+int main(int argc, char **argv)
+{
+	int sum = 0;
+	for (int i = 0; i < 100; i++)
+		sum ^= work(rounds_of_each);
+	if (argc > 50)
+		sum += never(sum);
+	printf("%d\\n", sum);
+	return argv[0] == NULL;
+}
+"""
+
+
+def profile(name):
+    """{function: (total, head, {offset: count})}"""
+    functions = {}
+    for line in read(name).decode().splitlines():
+        head = re.fullmatch(r"(\S+):(\d+):(\d+)", line)
+        if head:
+            body = {}
+            functions[head.group(1)] = (int(head.group(2)), int(head.group(3)), body)
+        else:
+            offset, count = re.fullmatch(r" (\d+): (\d+)", line).groups()
+            body[int(offset)] = int(count)
+    return functions
+
+
+def counts(options):
+    found = profile("work.prof")
+    label = " ".join(options)
+    check(f"{label}: functions that ran are there", set(found) == {"main", "work", "often", "rare"}, found)
+    check(f"{label}: entries are counted", (found["work"][1], found["rare"][1], found["main"][1]) == (100, 1000, 1), found)
+    # Lines of often: 2 asks, 3 calls rare, 4 returns.
+    check(f"{label}: lines are counted", found["often"][2][2] == 64000 and found["often"][2][3] == 1000 and
+          found["rare"][2][2] == 1000, found)
+    check(f"{label}: totals are sums", all(total == sum(body.values()) for total, _, body in found.values()), found)
+
+
+def with_clang():
+    if not shutil.which("clang"):
+        skip("clang takes the profile", "there is no clang")
+        return
+    got = run("clang", "-O2", "-gline-tables-only", "-fprofile-sample-use=" + path("work.prof"), "-S", "-emit-llvm", "-o",
+              path("work.ll"), path("work.c"))
+    check("clang takes the profile", got.returncode == 0 and not got.stderr, got)
+    code = read("work.ll").decode()
+    numbers = {key: value for key, value in re.findall(r"^(!\d+) = !\{(.*)\}$", code, re.M)}
+    entries = {}
+    for name, reference in re.findall(r"^define .*@(\w+)\(.*!prof (!\d+) \{", code, re.M):
+        entries[name] = int(re.search(r"function_entry_count\", i64 (-?\d+)", numbers[reference]).group(1))
+    # One more than the profile says, so that nothing is impossible.
+    check("it knows how often functions are entered", entries["work"] == 101 and entries["rare"] == 1001 and
+          entries["never"] in (0, 1, -1), entries)
+    weights = [tuple(map(int, re.findall(r"i32 (\d+)", value))) for value in numbers.values() if "branch_weights" in value]
+    check("and which way branches go", any(sorted(pair) == [1001, 64001] for pair in weights), weights)
+    plain = run("clang", "-O2", "-gline-tables-only", "-S", "-o", "-", path("work.c")).stdout
+    guided = run("clang", "-O2", "-gline-tables-only", "-fprofile-sample-use=" + path("work.prof"), "-S", "-o", "-",
+                 path("work.c")).stdout
+    check("and makes other code of it", plain and guided and
+          [line for line in plain.splitlines() if "\t." not in line] != [line for line in guided.splitlines() if "\t." not in line])
+    check("without the profile there are no weights", "!prof" not in run(
+        "clang", "-O2", "-gline-tables-only", "-S", "-emit-llvm", "-o", "-", path("work.c")).stdout)
+
+
+write("work.c", SOURCE)
+for options in (["-O0"], ["-O2"]):
+    output("gcc", "-g", *options, "-o", path("work"), path("work.c"))
+    record("work.ptl", path("work"), options=("-f",))
+    output(DUMP, "autofdo", "-f", "--image", "work", "-o", "work.prof", "work.ptl")
+    counts(options)
+    os.rename(path("work"), path("work" + options[0]))
+with_clang()
+same = {run(DUMP, "autofdo", "-j", jobs, "--image", "work", "work.ptl").stdout for jobs in "123"}
+check("any number of threads gives the same", len(same) == 1)
+output("gcc", "-g0", "-s", "-o", path("bare"), path("work.c"))
+record("bare.ptl", path("bare"))
+got = run(DUMP, "autofdo", "--image", "bare", "bare.ptl")
+check("without debug information the profile is empty, which is told", got.returncode == 0 and not got.stdout and
+      "debug information" in got.stderr, got)
+plan()
