@@ -191,6 +191,22 @@ static int open_targets(struct intel_pt *pt)
 	return status == 0 ? open_running(pt) : status;
 }
 
+/* What the kernel's code is, nobody says here. */
+static int lose_kernel(struct intel_pt *pt)
+{
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_CODE,
+		.stream = PTL_NO_ID,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+		.count = 1,
+		.first_time = record_now(),
+		.cause = "code of the kernel is not read: what it executed is a gap",
+	};
+
+	return pt->session->settings->pt.code == RECORD_PT_USER ? 0 : record_capture_loss(&pt->session->capture, &loss);
+}
+
 static int prepare(struct intel_pt *pt)
 {
 	const struct record_settings *settings = pt->session->settings;
@@ -204,6 +220,8 @@ static int prepare(struct intel_pt *pt)
 		status = intel_pt_targets_cpus(pt, settings->pt.cpus);
 	if (status == 0)
 		status = write_schemas(&pt->session->capture);
+	if (status == 0)
+		status = lose_kernel(pt);
 	return status == 0 ? open_targets(pt) : status;
 }
 

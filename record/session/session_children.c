@@ -49,9 +49,11 @@ void record_session_stop(struct record_session *session)
 			session->running[i].source->stop(session->running[i].state);
 }
 
-/* Sources that write everything at once have nothing to keep. */
 static void keep_snapshot(struct record_session *session)
 {
+	if (!session->settings->pt.snapshot)
+		common_message_note(
+			"SIGUSR2: everything is written as it comes; --snapshot keeps it in memory until then");
 	for (size_t i = 0; !session->failure && i < session->running_count; i++)
 		if (session->running[i].source->snapshot)
 			session->failure = session->running[i].source->snapshot(session->running[i].state);

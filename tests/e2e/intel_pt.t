@@ -207,6 +207,10 @@ def settings(recording):
     info = json.loads(run(DUMP, "info", "--json", "out.ptl").stdout)
     check("settings: the trace says what there is", info["clock"]["name"] == "perf" and info["source"] == "intel_pt" and
           info["pt"]["timing"] == "cyc" and not info["pt"]["return_compression"] and info["pt"]["mtc_frequency"] == 6, info)
+    program(recording, "--code=all")
+    asked = [line for line in pmu_test.log() if "pid=0" not in line and line.startswith("open")]
+    check("settings: the kernel, whose code is a loss", all("user=1 kernel=1" in line for line in asked) and
+          any("code of the kernel" in loss["cause"] for loss in losses()), *asked, losses())
     # What is permitted: 256K for processes, 512K for records, and 128K for packets, of each CPU.
     _, _, _, done = program(recording, changes={"mlock": str(2 * (256 + 512 + 128 << 10))})
     os.unlink(path("mlock"))
@@ -264,6 +268,18 @@ def running(single, several):
             for line in asked), *asked)
 
 
+def events_of_programs():
+    """Events that programs write have the times of the kernel's clock, which began elsewhere."""
+    writer = os.path.join(pmu_test.PROGRAMS, "provider_writer")
+    done = play(None, "--provider=*", "--embed=none", command=(writer, "count=3", "threads=2,2"), hold=False)
+    events = [json.loads(line) for line in run(DUMP, "events", "--json", "out.ptl").stdout.splitlines()]
+    written = [event["time"] for event in events if event["provider"] not in ("Kernel", "Linux-Perf")]
+    begin = [event["time"] for event in events if event["event"] == "Process/Start"]
+    end = [event["time"] for event in events if event["event"] == "Process/End"]
+    check("events of programs: are between start and end of their process", len(written) == 7 and len(begin) == len(end) == 1
+          and begin[0] < min(written) <= max(written) <= end[0], begin, written, end, done.stderr)
+
+
 def ends_with_the_process():
     """Without a command, a recording ends when what it records does."""
     process, pids = pmu_test.family("1")
@@ -288,6 +304,7 @@ def main():
     hardware_traces(recording)
     running(recording, family)
     ends_with_the_process()
+    events_of_programs()
     flaws(recording)
     lost_records(recording)
     bursts(recording)
