@@ -13,8 +13,12 @@ struct merging {
 	struct flow_profile *profile;
 	uint32_t *contents;             /* of each image + 1; 0: not asked yet */
 	struct common_byte_map by_file; /* build id, or path: index of a content */
-	struct common_byte_map by_id;   /* flow_block_id as processes have it: index of a block */
-	struct common_byte_map by_key;  /* as files have it: index of a block */
+	const struct flow_profile_table *tables;
+	size_t table_count;
+	size_t **indexes;           /* for each table: of each entry, that of its block */
+	struct flow_block_id *keys; /* of each block, as files have it */
+	size_t key_capacity;
+	struct common_row_index by_key; /* of keys */
 	struct common_hash_map edges;   /* index in profile->edges */
 };
 
@@ -81,16 +85,21 @@ static int add_block(struct merging *merging, const struct flow_profile_table *t
 				    .code = entry->id.code,
 				    .size = entry->id.size};
 	struct flow_profile *profile = merging->profile;
-	const uint64_t *known;
+	struct common_rows rows = {merging->keys, sizeof(key), sizeof(key)};
 	int status = content_of(merging, entry->id.image, &key.image);
+	uint32_t known;
 
 	if (status)
 		return status;
-	known = common_byte_map_get(&merging->by_key, &key, sizeof(key));
-	if (known) {
-		*index = *known;
+	known = common_row_index_find(&merging->by_key, &rows, &key);
+	if (known != COMMON_NO_ROW) {
+		*index = known;
 		return 0;
 	}
+	if (profile->block_count == COMMON_NO_ROW - 1 ||
+	    !COMMON_VECTOR_GROW(merging->keys, merging->key_capacity, profile->block_count + 1))
+		return common_fail_memory("blocks", profile->block_count * sizeof(key));
+	rows.rows = merging->keys;
 	if (!common_vector_room(&profile->blocks, profile->block_count, sizeof(*profile->blocks)))
 		return common_fail_memory("blocks", profile->block_count * sizeof(*profile->blocks));
 	*index = profile->block_count++;
@@ -109,7 +118,8 @@ static int add_block(struct merging *merging, const struct flow_profile_table *t
 		.code = table->bytes.data + entry->bytes,
 		.lengths = table->bytes.data + entry->bytes + entry->id.size,
 	};
-	return common_byte_map_put(&merging->by_key, &key, sizeof(key), *index);
+	merging->keys[*index] = key;
+	return common_row_index_add(&merging->by_key, &rows, (uint32_t)*index);
 }
 
 static int add_entry(struct merging *merging, const struct flow_profile_table *table,
@@ -127,7 +137,7 @@ static int add_entry(struct merging *merging, const struct flow_profile_table *t
 	/* Which process's image it is must not depend on who counted first. */
 	if (entry->id.image < block->image)
 		block->image = entry->id.image;
-	return common_byte_map_put(&merging->by_id, &entry->id, sizeof(entry->id), *index);
+	return 0;
 }
 
 /* ---- edges ------------------------------------------------------------------------------- */
@@ -148,31 +158,44 @@ static int add_edge(struct merging *merging, size_t from, size_t to, uint64_t co
 	return common_hash_map_put(&merging->edges, key, profile->edge_count++);
 }
 
-static int add_table(struct merging *merging, struct flow_profile_table *table)
+static int add_table(struct merging *merging, size_t number)
 {
+	const struct flow_profile_table *table = &merging->tables[number];
 	size_t *indexes = calloc(table->count + 1, sizeof(*indexes)), at = 0;
 	uint64_t key, count;
 	int status = indexes ? 0 : common_fail_memory("blocks", table->count * sizeof(*indexes));
 
+	merging->indexes[number] = indexes;
 	for (size_t i = 0; !status && i < table->count; i++)
 		status = add_entry(merging, table, &table->entries[i], &indexes[i]);
 	while (!status && common_hash_map_next(&table->edges, &at, &key, &count))
 		status = add_edge(merging, indexes[key >> 32], indexes[key & UINT32_MAX], count);
-	free(indexes);
 	return status;
+}
+
+/* The block of a process's block, whoever has met it; SIZE_MAX: nobody has. */
+static size_t find_block(const struct merging *merging, const struct flow_block_id *id)
+{
+	for (size_t i = 0; i < merging->table_count; i++) {
+		const struct common_rows rows = flow_profile_rows(&merging->tables[i]);
+		const uint32_t row = common_row_index_find(&merging->tables[i].places, &rows, id);
+
+		if (row != COMMON_NO_ROW)
+			return merging->indexes[i][row];
+	}
+	return SIZE_MAX;
 }
 
 static int add_border(struct merging *merging, const struct flow_border *border)
 {
-	const uint64_t *from = common_byte_map_get(&merging->by_id, &border->from, sizeof(border->from));
-	const uint64_t *to = border->count ? common_byte_map_get(&merging->by_id, &border->to, sizeof(border->to))
-					   : NULL;
+	const size_t from = find_block(merging, &border->from),
+		     to = border->count ? find_block(merging, &border->to) : SIZE_MAX;
 
-	if (!from)
+	if (from == SIZE_MAX)
 		return 0;
-	merging->profile->blocks[*from].taken += border->taken;
-	merging->profile->blocks[*from].not_taken += border->not_taken;
-	return to ? add_edge(merging, *from, *to, border->count) : 0;
+	merging->profile->blocks[from].taken += border->taken;
+	merging->profile->blocks[from].not_taken += border->not_taken;
+	return to == SIZE_MAX ? 0 : add_edge(merging, from, to, border->count);
 }
 
 /* ---- order ------------------------------------------------------------------------------- */
@@ -298,11 +321,18 @@ int flow_profile_merge(const struct flow_timeline *timeline, struct flow_profile
 		       const struct flow_border *borders, size_t border_count, struct flow_profile *profile)
 {
 	const size_t images = flow_timeline_image_count(timeline);
-	struct merging merging = {.timeline = timeline, .profile = profile, .contents = calloc(images + 1, 4)};
-	int status = merging.contents ? 0 : common_fail_memory("images", images * 4);
+	struct merging merging = {
+		.timeline = timeline,
+		.profile = profile,
+		.tables = tables,
+		.table_count = table_count,
+		.contents = calloc(images + 1, 4),
+		.indexes = calloc(table_count, sizeof(*merging.indexes)),
+	};
+	int status = merging.contents && merging.indexes ? 0 : common_fail_memory("images", images * 4);
 
 	for (size_t i = 0; !status && i < table_count; i++)
-		status = add_table(&merging, &tables[i]);
+		status = add_table(&merging, i);
 	for (size_t i = 0; !status && i < border_count; i++)
 		status = add_border(&merging, &borders[i]);
 	if (!status)
@@ -312,8 +342,11 @@ int flow_profile_merge(const struct flow_timeline *timeline, struct flow_profile
 	if (!status)
 		status = take_bytes(profile, tables, table_count);
 	common_byte_map_free(&merging.by_file);
-	common_byte_map_free(&merging.by_id);
-	common_byte_map_free(&merging.by_key);
+	for (size_t i = 0; merging.indexes && i < table_count; i++)
+		free(merging.indexes[i]);
+	free(merging.indexes);
+	free(merging.keys);
+	common_row_index_free(&merging.by_key);
 	common_hash_map_free(&merging.edges);
 	free(merging.contents);
 	return status;

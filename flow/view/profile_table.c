@@ -10,7 +10,7 @@
 
 void flow_profile_table_free(struct flow_profile_table *table)
 {
-	common_byte_map_free(&table->places);
+	common_row_index_free(&table->places);
 	common_hash_map_free(&table->edges);
 	common_bytes_free(&table->bytes);
 	free(table->entries);
@@ -30,6 +30,7 @@ static struct flow_block_id id_of(const struct flow_block *block)
 static int add(struct flow_profile_table *table, const struct flow_block *block, const struct flow_block_id *id)
 {
 	struct flow_profile_entry *entry;
+	struct common_rows rows;
 
 	if (table->count == UINT32_MAX - 1 || !common_vector_room(&table->entries, table->count, sizeof(*entry)))
 		return common_fail_memory("counts of blocks", table->count * sizeof(*entry));
@@ -47,7 +48,8 @@ static int add(struct flow_profile_table *table, const struct flow_block *block,
 	common_write_bytes(&table->bytes, block->lengths, block->instructions);
 	if (table->bytes.failed)
 		return common_fail_memory("code of blocks", table->bytes.size);
-	return common_byte_map_put(&table->places, id, sizeof(*id), table->count++);
+	rows = flow_profile_rows(table);
+	return common_row_index_add(&table->places, &rows, (uint32_t)table->count++);
 }
 
 /* The engine may have put another block where one was. */
@@ -62,8 +64,8 @@ static bool is_entry(const struct flow_profile_table *table, const struct flow_p
 int flow_profile_find(struct flow_profile_table *table, const struct flow_block *block, uint32_t *index)
 {
 	const size_t at = common_hash_mix((uintptr_t)block >> 4) >> 51 & (FLOW_PROFILE_CACHE - 1);
+	const struct common_rows rows = flow_profile_rows(table);
 	struct flow_block_id id;
-	const uint64_t *place;
 	int status;
 
 	if (table->cache[at].block == block && is_entry(table, &table->entries[table->cache[at].entry], block)) {
@@ -71,10 +73,8 @@ int flow_profile_find(struct flow_profile_table *table, const struct flow_block 
 		return 0;
 	}
 	id = id_of(block);
-	place = common_byte_map_get(&table->places, &id, sizeof(id));
-	if (place) {
-		*index = (uint32_t)*place;
-	} else {
+	*index = common_row_index_find(&table->places, &rows, &id);
+	if (*index == COMMON_NO_ROW) {
 		*index = (uint32_t)table->count;
 		status = add(table, block, &id);
 		if (status)
