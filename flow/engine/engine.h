@@ -97,7 +97,7 @@ struct flow_engine_class {
 	int (*decode)(struct flow_engine *engine, const struct flow_engine_input *input, const struct flow_sink *sink);
 	/*
 	 * Optional: the same for several segments at a time, for consumers that do without the order of blocks. What is
-	 * counted is in no run of a batch, only in its sums; and batches may have no marks.
+	 * counted is in no run of a batch; without a sink for counts it is in its sums. Batches may have no marks.
 	 */
 	int (*count)(struct flow_engine *engine, const struct flow_engine_feed *feed);
 	/* Gives what was counted and not given yet to the sink of the feed. Behind the last segment. */

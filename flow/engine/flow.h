@@ -177,7 +177,7 @@ struct flow_block_run {
  * in order. Arrays are valid until consume returns; blocks, and what they point to, until the
  * segment's last batch has been consumed. Marks are in order, and the first stands at block 0 (none
  * in a batch without blocks). Events are in order; events before the same block come in the order
- * of the array. Sums are also of what was counted, which is in no run.
+ * of the array. Sums may also be of what was counted, which is in no run.
  */
 struct flow_batch {
 	/*

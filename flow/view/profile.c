@@ -34,7 +34,6 @@ struct partial {
 	struct flow_profile_runs *runs;
 	struct landing first;
 	struct pending last;
-	uint64_t instructions;
 	uint64_t gaps;
 };
 
@@ -52,7 +51,6 @@ struct profile_view {
 	struct common_byte_map by_ends;    /* both ids: index in borders */
 	struct flow_border *borders;       /* what was settled between segments */
 	size_t border_count;
-	uint64_t instructions;
 	uint64_t gaps;
 };
 
@@ -309,7 +307,6 @@ static int consume(void *context, void *partial_, const struct flow_segment *seg
 	}
 	if (!status)
 		status = batch->generation ? take_runs(&walk) : take_all_blocks(view, partial, batch);
-	partial->instructions += batch->instructions;
 	/* The table may be another's by the time that segments are merged. */
 	if (!status && partial->last.valid)
 		partial->last.id = partial->table->entries[partial->last.entry].id;
@@ -411,7 +408,6 @@ static int merge(void *context, void *left_, void *right_)
 			left->first = right->first;
 		left->last = right->last;
 	}
-	left->instructions += right->instructions;
 	left->gaps += right->gaps;
 	drop(context, right);
 	return status;
@@ -423,7 +419,6 @@ static int finish(void *context, const struct flow_segment *last, void *result)
 	const struct partial *partial = result;
 
 	(void)last;
-	view->instructions += partial->instructions;
 	view->gaps += partial->gaps;
 	drop(context, result);
 	return 0;
@@ -487,7 +482,6 @@ int flow_profile_run(struct ptl_trace *trace, const struct flow_timeline *timeli
 		status = flow_view_run(trace, timeline, options, &view);
 	if (!status)
 		status = flush_workers(&context, threads);
-	profile->instructions = context.instructions;
 	profile->gaps = context.gaps;
 	if (!status)
 		status = flow_profile_merge(timeline, context.tables, threads, context.borders, context.border_count,

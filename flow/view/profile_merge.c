@@ -132,6 +132,7 @@ static int add_entry(struct merging *merging, const struct flow_profile_table *t
 		return status;
 	block = &merging->profile->blocks[*index];
 	block->count += entry->count;
+	merging->profile->instructions += entry->count * entry->instructions;
 	block->taken += entry->taken;
 	block->not_taken += entry->not_taken;
 	/* Which process's image it is must not depend on who counted first. */

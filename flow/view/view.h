@@ -15,9 +15,9 @@
  */
 struct flow_view {
 	void *context; /* handed to all functions; what it points to is shared by all workers */
-	/* consume does without the order of blocks: what is counted is only in the sums of a batch, and there may be no marks. */
+	/* consume does without the order of blocks: what is counted is in no run of a batch, and there may be no marks. */
 	bool counts_only;
-	/* With counts_only: where each worker puts counts of blocks; NULL: sums suffice. */
+	/* With counts_only: where each worker puts counts of blocks, which then need not be in sums; NULL: sums suffice. */
 	const struct flow_count_sink *counts; /* by worker */
 
 	/* On a worker: an empty partial result for the segment. */
