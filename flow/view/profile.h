@@ -16,7 +16,7 @@ struct flow_content {
 	uint32_t image; /* the first one that ran, in the order of the timeline */
 };
 
-/* Blocks of the same bytes at the same address of the same content, in whatever process. */
+/* Blocks of the same bytes at the same address of the same content in the same mode, in whatever process. */
 struct flow_profile_block {
 	uint64_t address; /* in the file's own address space; without a content as it ran */
 	uint64_t target;  /* of a direct branch, likewise; 0 */
@@ -44,7 +44,7 @@ struct flow_profile_edge {
 struct flow_profile {
 	struct flow_content *contents; /* in order of path and build id */
 	size_t content_count;
-	struct flow_profile_block *blocks; /* in order of content, address and size */
+	struct flow_profile_block *blocks; /* in order of content, address, size, bytes and mode */
 	size_t block_count;
 	uint32_t largest;                /* size of a block */
 	struct flow_profile_edge *edges; /* in order of their blocks */

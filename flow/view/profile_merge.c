@@ -232,7 +232,9 @@ static int by_block(const void *a_, const void *b_, void *blocks)
 		order = compare(a->address, b->address);
 	if (!order)
 		order = compare(a->size, b->size);
-	return order ? order : memcmp(a->code, b->code, a->size);
+	if (!order)
+		order = memcmp(a->code, b->code, a->size);
+	return order ? order : compare(a->mode, b->mode);
 }
 
 static int by_edge(const void *a_, const void *b_)

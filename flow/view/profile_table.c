@@ -21,7 +21,7 @@ static struct flow_block_id id_of(const struct flow_block *block)
 {
 	return (struct flow_block_id){
 		.ip = block->ip,
-		.code = block->code_event ? common_hash_bytes(block->code, block->size) : 0,
+		.code = (block->code_event ? common_hash_bytes(block->code, block->size) : 0) ^ block->mode,
 		.image = block->image,
 		.size = block->size,
 	};
@@ -57,7 +57,7 @@ static bool is_entry(const struct flow_profile_table *table, const struct flow_p
 		     const struct flow_block *block)
 {
 	return entry->id.ip == block->ip && entry->id.image == block->image && entry->id.size == block->size &&
-	       entry->code_event == block->code_event &&
+	       entry->code_event == block->code_event && entry->mode == block->mode &&
 	       (!block->code_event || memcmp(table->bytes.data + entry->bytes, block->code, block->size) == 0);
 }
 

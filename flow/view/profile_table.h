@@ -11,7 +11,7 @@
 /* What makes a block the same again: the bytes of an image's file are known by their place, others by a hash. */
 struct flow_block_id {
 	uint64_t ip;
-	uint64_t code; /* hash of its bytes where a code event gave them; 0 */
+	uint64_t code; /* hash of its bytes where a code event gave them, or 0; with the mode that they ran in */
 	uint32_t image;
 	uint32_t size;
 };
