@@ -58,7 +58,7 @@ endif
 BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev nettle-dev libelf-dev libdw-dev \
 	libzydis-dev libipt-dev libiberty-dev libncurses-dev zlib1g-dev
 RUN_PACKAGES   := qemu-user
-TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash luajit nasm jq \
+TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash python3-cffi python3-numpy luajit nasm jq \
 	gzip xz-utils zstd procps linux-perf lcov tmux
 CI_PACKAGES    := clang clang-format shellcheck mandoc groff-base zsh
 # Large: only for what a page looks like in a browser.
@@ -206,7 +206,7 @@ lib: $(format) $(shared) $(provider) $(provider_shared) $(flow) $(flow_shared)
 tools: $(tools) $(plugin)
 programs: $(programs)
 helpers: $(helpers) $(benches) $(examples) $(pmu)
-tests: all $(unit) $(fuzz) $(helpers) $(programs) $(examples) $(pmu)
+tests: all python $(unit) $(fuzz) $(helpers) $(programs) $(examples) $(pmu)
 
 help:
 	@echo 'make                the three programs and libptl, in $$(O)/bin and $$(O)/lib'
@@ -228,6 +228,7 @@ help:
 	@echo 'make install        to $$(DESTDIR)$$(PREFIX), by default $(PREFIX); make uninstall removes it'
 	@echo 'make dist           the sources as $$(O)/dist/ptl-VERSION.tar.gz, of what is committed'
 	@echo 'make static         a ptl-dump that needs no library, for other distributions, in $$(O)/static/bin'
+	@echo 'make python         import ptl: the Python module, in $$(O)/python'
 	@echo 'make deb            Debian packages, in $$(O)/deb; make check-deb installs, uses and removes them in a chroot (root)'
 	@echo 'make abi            records what the shared libraries promise, after something was added to them'
 	@echo 'make check-packaging  that both work, and that two builds in different folders give equal bytes (minutes)'
@@ -579,6 +580,6 @@ uninstall:
 clean:
 	$(Q)rm -rf $(O)
 
--include $(patsubst %.o,%.d,$(call objects,$(mains) $(support_src) $(common_src) $(format_src) $(provider_src) $(plugin_src) $(record_src) \
+-include $(patsubst %.o,%.d,$(call objects,$(mains) $(python_src) $(support_src) $(common_src) $(format_src) $(provider_src) $(plugin_src) $(record_src) \
 	$(query_src) $(flow_src) $(import_src) $(elf_src) $(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src) $(wildcard tests/pmu/*.c)))
 -include $(patsubst %.c,$(O)/obj/single/%.d,$(provider_needs))

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What the public headers declare, as the compiler sees it: for the check of the ABI, and for the Python module.
-"""declarations(includes, headers, cc) gives a list of C declarations, without inline functions and comments."""
+"""declarations(top, includes, headers, cc) gives a list of C declarations, without inline functions and comments."""
 import re
 import subprocess
 
 MARKER = re.compile(r'# \d+ "([^"]*)"')
 
 
-def own_text(includes, headers, cc):
-    """The preprocessed text of the headers, without what they include of other folders."""
+def own_text(top, includes, headers, cc):
+    """The preprocessed text of the headers in folders of top, without what they include of others."""
     text = "".join(f"#include <{header}>\n" for header in headers)
     command = [*cc.split(), "-E", "-x", "c", *(f"-I{folder}" for folder in includes), "-"]
-    done = subprocess.run(command, input=text, check=True, capture_output=True, text=True).stdout
+    done = subprocess.run(command, input=text, check=True, capture_output=True, encoding="utf-8", cwd=top).stdout
     wanted = {f"{folder}/{header}" for folder in includes for header in headers}
     lines, own = [], False
     for line in done.splitlines():
@@ -23,9 +23,9 @@ def own_text(includes, headers, cc):
     return "\n".join(lines)
 
 
-def declarations(includes, headers, cc="gcc"):
+def declarations(top, includes, headers, cc="gcc"):
     found, start, depth = [], 0, 0
-    text = own_text(includes, headers, cc)
+    text = own_text(top, includes, headers, cc)
     for at, character in enumerate(text):
         depth += (character == "{") - (character == "}")
         inline = text[start:at].lstrip().startswith("static ")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Included by the Makefile: what is made of the sources for other machines.
 
+, := ,
+
 # ---- the sources -------------------------------------------------------------------------------------
 
 version = $(shell sed -n 's/^.define COMMON_VERSION "\(.*\)"/\1/p' common/version.h)
@@ -45,6 +47,39 @@ check-packaging: tests
 	@$(places) PTL_STATIC='$(abspath $(O)/static/bin)' $(PYTHON) packaging/check-static
 	@$(PYTHON) packaging/check-reproducible '$(abspath $(O))'
 
+# ---- the Python module ----------------------------------------------------------------------------------
+# Python sources, what cffi makes of the public headers, and the loops in C. It finds the libraries beside it in the
+# output folder, unless RPATH= says that they are where all libraries are. When it is
+# installed, they are three folders up.
+
+python_src := $(wildcard bindings/python/*.c)
+python_modules := $(wildcard bindings/python/ptl/*)
+python_made := $(O)/python/ptl/_declarations.py $(O)/python/ptl/_loops.so $(python_modules:bindings/python/%=$(O)/python/%)
+
+.PHONY: python
+python: $(python_made)
+
+$(O)/python/ptl/_loops.so: $(call objects,$(python_src)) $(shared) $(flow_shared)
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(filter-out -Wl$(,)--as-needed,$(ptl_ldflags)) $(LDFLAGS) -shared -Wl,--no-as-needed \
+		$(if $(RPATH),-Wl$(,)-rpath$(,)'$$ORIGIN/../../lib:$$ORIGIN/../../..') -o $@ $(filter %.o %.so.0,$^)
+
+$(O)/python/ptl/_declarations.py: bindings/python/build.py bindings/python/loops.h packaging/declarations.py $(public_headers) $(flow_headers)
+	$(say) CFFI $@
+	@mkdir -p $(@D)
+	$(Q)CC='$(CC)' PYTHONDONTWRITEBYTECODE=1 $(PYTHON) bindings/python/build.py $(O)/python
+
+PYTHONDIR ?= $(PREFIX)/lib/python3/dist-packages
+.PHONY: install-python
+install-python: python
+	$(say) INSTALL '$(DESTDIR)$(PYTHONDIR)'
+	$(Q)install -d '$(DESTDIR)$(PYTHONDIR)/ptl'
+	$(Q)install -m 644 $(python_made) '$(DESTDIR)$(PYTHONDIR)/ptl'
+
+$(O)/python/ptl/%: bindings/python/ptl/%
+	@mkdir -p $(@D); cp $< $@
+
 # ---- what the shared libraries promise ------------------------------------------------------------------
 
 .PHONY: abi
@@ -53,7 +88,7 @@ abi: lib
 
 # ---- Debian packages ----------------------------------------------------------------------------------
 
-DEB_PACKAGES := $(BUILD_PACKAGES) debhelper dpkg-dev fakeroot git
+DEB_PACKAGES := $(BUILD_PACKAGES) python3-cffi dh-python debhelper dpkg-dev fakeroot git
 CHECK_DEB_PACKAGES := $(DEB_PACKAGES) lintian debootstrap
 
 # Of what is committed. Its tests are those of `make check`.

@@ -20,7 +20,7 @@ def text(name):
 
 # As debian/rules calls it.
 got = run("make", "-s", "O=" + os.path.relpath(BUILD, ROOT), "NO_PACKAGE_CHECK=1", "DESTDIR=" + path("tmp"), "PREFIX=/usr",
-          f"LIBDIR=/usr/lib/{MULTIARCH}", "ZSHDIR=/usr/share/zsh/vendor-completions", "install", cwd=ROOT,
+          f"LIBDIR=/usr/lib/{MULTIARCH}", "ZSHDIR=/usr/share/zsh/vendor-completions", "install", "install-python", cwd=ROOT,
           env={name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))})
 check("what packages are made of is installed", got.returncode == 0, got.stderr)
 os.remove(path("tmp/usr/share/doc/ptl/LICENSE"))  # debian/copyright has it

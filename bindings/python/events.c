@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events of a trace, a chunk at a time: ptl_process calls back, and Python wants to ask. A thread lies in between. */
+#include "bindings/python/loops.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_EVENTS 4096
+#define CHUNK_BYTES ((size_t)1 << 20) /* of payloads, but for one that is larger */
+
+struct chunk {
+	struct python_event_row rows[CHUNK_EVENTS];
+	size_t count;
+	uint8_t *bytes;
+	size_t size;
+	size_t capacity;
+};
+
+struct python_events {
+	struct ptl_trace *trace;
+	struct ptl_event_filter filter;
+	uint8_t provider[sizeof(struct ptl_guid)];
+	bool one_provider;
+
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct chunk chunks[3]; /* one is being filled, one waits, one is with the caller */
+	unsigned filled;        /* chunks that were handed over, ever */
+	unsigned taken;         /* chunks that the caller was given, ever */
+	bool ended;             /* the thread will hand over no more */
+	bool stop;              /* the caller wants no more */
+	int status;
+	char error[1024];
+};
+
+/* Hands the chunk that is being filled over, and waits until there is room for the next one. */
+static int hand_over(struct python_events *events)
+{
+	bool stop;
+
+	pthread_mutex_lock(&events->lock);
+	events->filled++;
+	pthread_cond_broadcast(&events->changed);
+	/* The caller has one, one waits: the third is free. */
+	while (!events->stop && events->filled - events->taken > 1)
+		pthread_cond_wait(&events->changed, &events->lock);
+	stop = events->stop;
+	pthread_mutex_unlock(&events->lock);
+	events->chunks[events->filled % 3].count = 0;
+	events->chunks[events->filled % 3].size = 0;
+	return stop ? PTL_CANCELLED : 0;
+}
+
+static int make_room(struct chunk *chunk, size_t size)
+{
+	size_t capacity = chunk->capacity;
+	uint8_t *grown;
+
+	if (size <= chunk->capacity - chunk->size)
+		return 0;
+	while (capacity - chunk->size < size)
+		capacity = capacity ? capacity * 2 : 65536;
+	grown = realloc(chunk->bytes, capacity);
+	if (!grown)
+		return PTL_NO_MEMORY;
+	chunk->bytes = grown;
+	chunk->capacity = capacity;
+	return 0;
+}
+
+static void fill_row(struct python_event_row *row, const struct ptl_trace *trace, const struct ptl_event *event)
+{
+	*row = (struct python_event_row){
+		.time = event->time,
+		.keyword = event->descriptor.keyword,
+		.schema = (uintptr_t)ptl_schema_find(trace, &event->descriptor),
+		.payload_size = (uint32_t)event->payload_size,
+		.cpu = event->cpu,
+		.pid = event->pid,
+		.tid = event->tid,
+		.flags = event->flags,
+		.id = event->descriptor.id,
+		.task = event->descriptor.task,
+		.version = event->descriptor.version,
+		.channel = event->descriptor.channel,
+		.level = event->descriptor.level,
+		.opcode = event->descriptor.opcode,
+	};
+	memcpy(row->guids, event->descriptor.provider.bytes, 16);
+	memcpy(row->guids + 16, event->activity.bytes, 16);
+	memcpy(row->guids + 32, event->related.bytes, 16);
+}
+
+static int take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+{
+	struct python_events *events = context;
+	struct chunk *chunk = &events->chunks[events->filled % 3];
+	int status;
+
+	if (events->one_provider &&
+	    memcmp(events->provider, event->descriptor.provider.bytes, sizeof(events->provider)))
+		return 0;
+	if (chunk->count == CHUNK_EVENTS || (chunk->count && chunk->size + event->payload_size > CHUNK_BYTES)) {
+		status = hand_over(events);
+		if (status)
+			return status;
+		chunk = &events->chunks[events->filled % 3];
+	}
+	status = make_room(chunk, event->payload_size);
+	if (status)
+		return status;
+	fill_row(&chunk->rows[chunk->count], trace, event);
+	chunk->rows[chunk->count++].payload = chunk->size;
+	if (event->payload_size)
+		memcpy(chunk->bytes + chunk->size, event->payload, event->payload_size);
+	chunk->size += event->payload_size;
+	return 0;
+}
+
+static void *work(void *context)
+{
+	const struct ptl_callbacks callbacks = {.event = take_event};
+	struct python_events *events = context;
+	int status = ptl_process(events->trace, &events->filter, &callbacks, events);
+
+	if (!status && events->chunks[events->filled % 3].count)
+		status = hand_over(events);
+	pthread_mutex_lock(&events->lock);
+	events->status = events->stop ? 0 : status;
+	snprintf(events->error, sizeof(events->error), "%s", ptl_error_text());
+	events->ended = true;
+	pthread_cond_broadcast(&events->changed);
+	pthread_mutex_unlock(&events->lock);
+	return NULL;
+}
+
+/* The thread gets no signals: they are Python's. */
+static int start(struct python_events *events)
+{
+	sigset_t all;
+	sigset_t before;
+	int failed;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	failed = pthread_create(&events->thread, NULL, work, events);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return failed ? PTL_SYSTEM : 0;
+}
+
+int python_events_open(struct ptl_trace *trace, uint64_t first_time, uint64_t last_time, const uint8_t *provider,
+		       struct python_events **events)
+{
+	struct python_events *new = calloc(1, sizeof(*new));
+	int status;
+
+	if (!new)
+		return PTL_NO_MEMORY;
+	new->trace = trace;
+	new->filter = (struct ptl_event_filter){.first_time = first_time, .last_time = last_time};
+	new->one_provider = provider != NULL;
+	if (provider)
+		memcpy(new->provider, provider, sizeof(new->provider));
+	pthread_mutex_init(&new->lock, NULL);
+	pthread_cond_init(&new->changed, NULL);
+	status = start(new);
+	if (status) {
+		free(new);
+		return status;
+	}
+	*events = new;
+	return 0;
+}
+
+int python_events_next(struct python_events *events, struct python_chunk *out)
+{
+	const struct chunk *chunk = NULL;
+	int status;
+
+	pthread_mutex_lock(&events->lock);
+	while (events->filled == events->taken && !events->ended)
+		pthread_cond_wait(&events->changed, &events->lock);
+	if (events->filled != events->taken) {
+		chunk = &events->chunks[events->taken++ % 3];
+		pthread_cond_broadcast(&events->changed);
+	}
+	status = chunk ? 1 : events->status;
+	pthread_mutex_unlock(&events->lock);
+	if (chunk) {
+		*out = (struct python_chunk){
+			.rows = chunk->rows, .count = chunk->count, .bytes = chunk->bytes, .size = chunk->size};
+	}
+	return status;
+}
+
+const char *python_events_error(const struct python_events *events)
+{
+	return events->error;
+}
+
+void python_events_close(struct python_events *events)
+{
+	if (!events)
+		return;
+	pthread_mutex_lock(&events->lock);
+	events->stop = true;
+	pthread_cond_broadcast(&events->changed);
+	pthread_mutex_unlock(&events->lock);
+	pthread_join(events->thread, NULL);
+	for (size_t i = 0; i < 3; i++)
+		free(events->chunks[i].bytes);
+	pthread_cond_destroy(&events->changed);
+	pthread_mutex_destroy(&events->lock);
+	free(events);
+}
+
+/* ---- payloads ---------------------------------------------------------------------------------------- */
+
+struct values {
+	const struct ptl_schema *schema;
+	const uint8_t *payload;
+	struct python_value *values;
+	size_t room;
+	size_t count;
+};
+
+static int take_value(void *context, enum ptl_step step, const struct ptl_value *value)
+{
+	struct values *values = context;
+
+	if (values->count < values->room) {
+		struct python_value *out = &values->values[values->count];
+
+		*out = (struct python_value){.step = step, .field = (uint32_t)(value->field - values->schema->fields)};
+		if (step == PTL_STEP_VALUE || step == PTL_STEP_ARRAY)
+			out->number = value->u;
+		if (step == PTL_STEP_VALUE && value->bytes) {
+			out->offset = (uint32_t)(value->bytes - values->payload);
+			out->size = (uint32_t)value->size;
+		}
+	}
+	values->count++;
+	return 0;
+}
+
+int python_payload(const struct ptl_schema *schema, const uint8_t *payload, size_t size, struct python_value *values,
+		   size_t room, size_t *count)
+{
+	struct values context = {.schema = schema, .payload = payload, .values = values, .room = room};
+	int status = ptl_payload_walk(schema, payload, size, take_value, &context, NULL);
+
+	*count = context.count;
+	return status;
+}

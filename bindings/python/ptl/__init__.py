@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Processor trace logs: what programs executed, and the events that they wrote.
+
+    import ptl
+
+    with ptl.Trace("build.ptl") as trace:
+        for process in trace.processes():
+            print(process.pid, process.command_line)
+        for event in trace.events():
+            print(event.time, event.name, event.fields)
+        for block in trace.flow().blocks():
+            print(hex(block.ip), block.instructions)
+        for part in trace.flow().arrays("ip", "instructions"):
+            print(part["instructions"].sum())            # NumPy
+
+Times are nanoseconds of the trace's clock. What fails raises ptl.Error, with libptl's chain of causes. Everything that a
+trace gives out keeps the trace open; close() ends that, and using such a thing afterwards raises ValueError.
+"""
+from ._library import Error
+from .flow import Block, Call, Flow, FlowEvent
+from .relog import RelogEvent, Relogger
+from .trace import Event, Field, Machine, Process, Schema, Stream, Trace
+from .writer import Writer
+
+__all__ = ["Block", "Call", "Error", "Event", "Field", "Flow", "FlowEvent", "Machine", "Process", "RelogEvent", "Relogger",
+           "Schema", "Stream", "Trace", "Writer"]
