@@ -59,7 +59,7 @@ BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev nettle-dev libelf-dev 
 	libzydis-dev libipt-dev libiberty-dev libncurses-dev zlib1g-dev
 RUN_PACKAGES   := qemu-user
 TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash python3-cffi python3-numpy luajit nasm jq \
-	gzip xz-utils zstd procps linux-perf lcov tmux
+	gzip xz-utils zstd procps linux-perf lcov tmux libsqlite3-dev
 CI_PACKAGES    := clang clang-format shellcheck mandoc groff-base zsh
 # Large: only for what a page looks like in a browser.
 BROWSER_PACKAGES := chromium fonts-dejavu-core
@@ -125,7 +125,9 @@ record_libs := -lZydis -lelf $(format_libs)
 relog_libs  := -lipt -lZydis -lelf $(format_libs)
 # ptl-dump browse is left out where there is no ncurses; CURSES= leaves it out, CURSES=1 takes one that lies elsewhere.
 CURSES      ?= $(if $(wildcard /usr/include/curses.h),1)
-dump_libs   := -lipt -lZydis -ldw -lelf -liberty -lz $(if $(CURSES),-lncursesw -ltinfo) $(format_libs)
+# The same of ptl-dump sqlite, which then only says so.
+SQLITE      ?= $(if $(STATIC),,$(if $(wildcard /usr/include/sqlite3.h),1))
+dump_libs   := -lipt -lZydis -ldw -lelf -liberty -lz $(if $(CURSES),-lncursesw -ltinfo) $(if $(SQLITE),-lsqlite3) $(format_libs)
 flow_libs   := -lipt -lZydis -lnettle
 plugin_libs := -lZydis $(format_libs)
 
@@ -239,6 +241,7 @@ help:
 	@echo 'V=1                 shows each command'
 	@echo 'WERROR=1            warnings are errors'
 	@echo 'SAN=LIST            builds with sanitizers: address,undefined or thread (use an O of its own)'
+	@echo 'SQLITE=             without ptl-dump sqlite, which needs libsqlite3'
 	@echo 'CURSES=             without ptl-dump browse, which needs ncurses'
 	@echo 'CC= CFLAGS= LDFLAGS=  compiler and flags (now $(CC), $(CFLAGS))'
 
@@ -256,6 +259,7 @@ $(O)/obj/dump/export/flame_script.o: dump/export/flamegraph.js
 $(O)/obj/dump/export/html/files.o: $(wildcard dump/export/html/*.html dump/export/html/*.css dump/export/html/*.js)
 
 $(call objects,dump/main.c): ptl_cflags += $(if $(CURSES),-DDUMP_CURSES)
+$(call objects,dump/export/sqlite.c): ptl_cflags += $(if $(SQLITE),-DDUMP_SQLITE)
 
 $(O)/obj/%.o: %.c $(flags) | packages-present
 	$(say) CC $<

@@ -123,6 +123,12 @@ void common_json_string(struct common_json *json, const char *key, const char *t
 		common_json_null(json, key);
 }
 
+void common_json_raw(struct common_json *json, const char *key, const char *text, size_t size)
+{
+	before_value(json, key);
+	fwrite_unlocked(text, 1, size, json->file);
+}
+
 void common_json_u64(struct common_json *json, const char *key, uint64_t value)
 {
 	before_value(json, key);

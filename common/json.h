@@ -26,6 +26,8 @@ void common_json_array_end(struct common_json *json);
 /* Bytes that are not UTF-8 are written as U+FFFD: the output is always JSON. NULL is null. */
 void common_json_string(struct common_json *json, const char *key, const char *text);
 void common_json_string_n(struct common_json *json, const char *key, const char *text, size_t size);
+/* What is JSON already. */
+void common_json_raw(struct common_json *json, const char *key, const char *text, size_t size);
 void common_json_u64(struct common_json *json, const char *key, uint64_t value);
 void common_json_i64(struct common_json *json, const char *key, int64_t value);
 /* NaN and infinities, which JSON lacks, are null. */

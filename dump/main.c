@@ -26,6 +26,8 @@ static const struct dump_command *const commands[] = {
 	&dump_command_coverage,
 	&dump_command_html,
 	&dump_command_open,
+	&dump_command_table,
+	&dump_command_sqlite,
 	&dump_command_flamegraph,
 	&dump_command_speedscope,
 	&dump_command_timeline,

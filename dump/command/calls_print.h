@@ -3,6 +3,7 @@
 #ifndef DUMP_COMMAND_CALLS_PRINT_H
 #define DUMP_COMMAND_CALLS_PRINT_H
 
+#include "dump/analysis/call_mark.h"
 #include "dump/analysis/call_session.h"
 #include "dump/analysis/call_tree.h"
 #include "query/row.h"

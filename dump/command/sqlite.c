@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-dump sqlite: a database of traces. */
+#include "common/error.h"
+#include "dump/command/commands.h"
+#include "dump/export/export.h"
+#include "dump/export/sqlite.h"
+#include "dump/session/output.h"
+#include "dump/session/traces.h"
+
+struct sqlite_options {
+	struct dump_options shared; /* first: see dump/session/command.h */
+	bool no_calls;
+};
+
+static const struct common_option own_options[] = {
+	{"", 0, NULL, "What is written:"},
+	{"no-calls", 0, NULL, "Without calls and their functions: nothing but gaps is looked for in the flow.",
+	 COMMON_FLAG(struct sqlite_options, no_calls)},
+	{NULL},
+};
+
+static const struct dump_row_table *const tables[] = {
+	&dump_row_traces, &dump_row_processes, &dump_row_threads, &dump_row_images,  &dump_row_events,
+	&dump_row_gaps,   &dump_row_losses,    &dump_row_calls,   &dump_row_symbols, NULL,
+};
+#define TABLES (sizeof(tables) / sizeof(tables[0]) - 1)
+#define TABLES_OF_CALLS 2 /* the last ones */
+
+struct run {
+	struct dump_sqlite *database;
+	size_t table_count;
+	uint64_t traces;
+};
+
+static int check(const struct dump_options *options)
+{
+	if (!options->output)
+		return common_fail(PTL_MISUSE, "a database is no stream: -o FILE says where it goes");
+	return 0;
+}
+
+static int add_trace(void *context, struct dump_session *session)
+{
+	struct run *run = context;
+
+	return dump_row_run(session, tables, run->table_count, dump_sqlite_trace(run->database, ++run->traces));
+}
+
+static int run(struct dump_session *session)
+{
+	const struct sqlite_options *options = (const struct sqlite_options *)session->options;
+	struct run run = {.table_count = TABLES - (options->no_calls ? TABLES_OF_CALLS : 0)};
+	const char *path = dump_output_file(session);
+	int status, finding = 0;
+
+	if (!path)
+		return common_fail(PTL_MISUSE, "%s is no file: a database needs one", session->options->output);
+	status = dump_sqlite_open(&run.database, path, tables);
+	if (status == 0)
+		status = finding = dump_session_traces(session, add_trace, &run);
+	if (status >= 0)
+		status = dump_sqlite_finish(run.database);
+	dump_sqlite_close(run.database);
+	return status ? status : finding;
+}
+
+const struct dump_command dump_command_sqlite = {
+	.name = "sqlite",
+	.many = true,
+	.summary = "a database of processes, images, events, calls and gaps",
+	.details = "Makes a database of SQLite of one or several traces: tables of traces, processes, threads, images, "
+		   "events, calls, "
+		   "the functions they are of, gaps and losses, and views that join them.",
+	.examples = "ptl-dump sqlite -o build.db build.ptl\n"
+		    "ptl-dump sqlite -o all.db *.ptl && sqlite3 all.db 'SELECT * FROM function_list ORDER BY self_time "
+		    "DESC LIMIT 10'",
+	.takes = DUMP_EXPORT_TAKES | DUMP_TAKES_IMAGE,
+	.options = own_options,
+	.options_size = sizeof(struct sqlite_options),
+	.check = check,
+	.run = run,
+};
