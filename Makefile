@@ -59,8 +59,6 @@ BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev nettle-dev libelf-dev 
 	libzydis-dev libipt-dev libiberty-dev libncurses-dev zlib1g-dev
 RUN_PACKAGES   := qemu-user
 TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash python3-cffi python3-numpy luajit nasm jq \
-	gzip xz-utils zstd procps linux-perf lcov tmux libsqlite3-dev
-TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash luajit nasm jq \
 	gzip xz-utils zstd procps linux-perf lcov tmux libsqlite3-dev babeltrace2
 CI_PACKAGES    := clang clang-format shellcheck mandoc groff-base zsh
 # Large: only for what a page looks like in a browser.
