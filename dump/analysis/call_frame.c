@@ -9,6 +9,7 @@
 #define STACKS_MAX ((size_t)1 << 16)
 #define BUDGET_EACH 8   /* frames that a search may look at for each frame that was made */
 #define BUDGET_LEAST 64 /* a search may always look at so many */
+#define AHEAD_RETURNS 4 /* returns, and transfers, that tell stacks apart that wait at the same address */
 #define AGAIN_MAX 256   /* places of setjmp that one stack remembers */
 
 /* setjmp returned here, in the frame of this depth. */
@@ -362,16 +363,83 @@ static int suspend(const struct dump_fold *fold)
 	return 0;
 }
 
-/* The stack that has waited longest for a return to the address; NULL: none does. */
-static struct dump_stack *take_waiting(struct dump_call_thread *thread, uint64_t address)
+/* Where the flow returns to next, out of what it goes on in; as far as that is known already. */
+static size_t look_ahead(const struct dump_fold *fold, uint64_t returns[AHEAD_RETURNS])
 {
+	const struct dump_transfer *transfer = fold->transfer + 1;
+	size_t count = 0, depth = 0;
+
+	for (unsigned i = 0; i < DUMP_CALLS_AHEAD && transfer < fold->end && count < AHEAD_RETURNS; i++, transfer++) {
+		if (transfer->kind == DUMP_TRANSFER_GAP ||
+		    transfer->function_flags & (DUMP_FUNCTION_PARKS | DUMP_FUNCTION_SWITCH))
+			break;
+		if (transfer->kind == DUMP_TRANSFER_CALL)
+			depth++;
+		else if (transfer->kind == DUMP_TRANSFER_RETURN && depth)
+			depth--;
+		else if (transfer->kind == DUMP_TRANSFER_RETURN)
+			returns[count++] = transfer->to;
+	}
+	return count;
+}
+
+/* How many of the returns lead out of the stack's own frames. */
+static size_t count_fitting(const struct dump_stack *stack, const uint64_t *returns, size_t count)
+{
+	const size_t waiting = switching_frame(stack);
+	size_t fitting = 0;
+
+	while (fitting < count && fitting < waiting &&
+	       stack->frames[waiting - 1 - fitting].return_address == returns[fitting])
+		fitting++;
+	return fitting;
+}
+
+/*
+ * Of stacks that wait at the same address the one that fits what comes next; of several that do, the one that has waited
+ * longest. *before is the one before it in the list; NULL: it is the first.
+ */
+static struct dump_stack *choose(const struct dump_fold *fold, struct dump_stack *first, struct dump_stack **before)
+{
+	uint64_t returns[AHEAD_RETURNS];
+	const size_t count = first->next ? look_ahead(fold, returns) : 0;
+	struct dump_stack *chosen = first, *last = first;
+	size_t best = 0, looked = 0;
+
+	*before = NULL;
+	if (!count)
+		return first;
+	best = count_fitting(first, returns, count);
+	for (struct dump_stack *stack = first->next; stack && looked < BUDGET_LEAST; stack = stack->next, looked++) {
+		const size_t fitting = count_fitting(stack, returns, count);
+
+		if (fitting > best) {
+			best = fitting;
+			chosen = stack;
+			*before = last;
+		}
+		last = stack;
+	}
+	return chosen;
+}
+
+/* A stack that waits for a return to where the flow is now; NULL: none does. */
+static struct dump_stack *take_waiting(const struct dump_fold *fold)
+{
+	struct dump_call_thread *thread = fold->thread;
+	const uint64_t address = fold->transfer->to;
 	uint64_t *known = common_hash_map_get(&thread->waiting, address);
-	struct dump_stack *stack;
+	struct dump_stack *first, *stack, *before;
 
 	if (!known || !address)
 		return NULL;
-	stack = (struct dump_stack *)(uintptr_t)*known;
-	if (stack->next) {
+	first = (struct dump_stack *)(uintptr_t)*known;
+	stack = choose(fold, first, &before);
+	if (before) {
+		before->next = stack->next;
+		if (first->last == stack)
+			first->last = before;
+	} else if (stack->next) {
 		stack->next->last = stack->last;
 		*known = (uint64_t)(uintptr_t)stack->next;
 	} else {
@@ -391,7 +459,7 @@ static int report_change(const struct dump_fold *fold)
 int dump_fold_resume_stack(const struct dump_fold *fold, bool *found)
 {
 	struct dump_call_thread *thread = fold->thread;
-	struct dump_stack *stack = take_waiting(thread, fold->transfer->to);
+	struct dump_stack *stack = take_waiting(fold);
 	int status;
 
 	*found = stack != NULL;

@@ -10,6 +10,7 @@ struct dump_fold {
 	const struct dump_call_observer *observer;
 	struct dump_call_thread *thread;
 	const struct dump_transfer *transfer; /* the one at hand */
+	const struct dump_transfer *end;      /* behind those that are known so far */
 };
 
 /* The innermost frame; NULL where there is none. */

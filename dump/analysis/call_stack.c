@@ -467,9 +467,9 @@ static int take_other(const struct dump_fold *fold)
 }
 
 int dump_calls_take(const struct dump_call_fold *calls, struct dump_call_thread *thread,
-		    const struct dump_transfer *transfers, size_t count)
+		    const struct dump_transfer *transfers, size_t count, size_t ahead)
 {
-	struct dump_fold fold = {calls, calls->observer, thread, NULL};
+	struct dump_fold fold = {calls, calls->observer, thread, NULL, transfers + count + ahead};
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < count; i++) {
@@ -490,7 +490,7 @@ int dump_calls_take(const struct dump_call_fold *calls, struct dump_call_thread 
 
 int dump_calls_end(const struct dump_call_fold *calls, struct dump_call_thread *thread)
 {
-	const struct dump_fold fold = {calls, calls->observer, thread, NULL};
+	const struct dump_fold fold = {calls, calls->observer, thread, NULL, NULL};
 	struct dump_stack *current = thread->stack;
 	int status = current ? dump_fold_pop_to(&fold, 0, DUMP_CALL_UNFINISHED) : 0;
 

@@ -116,8 +116,13 @@ struct dump_call_fold {
 void dump_calls_start(struct dump_call_thread *thread, const struct flow_segment *segment);
 void dump_calls_free(struct dump_call_thread *thread);
 
+/*
+ * Takes transfers. Behind them `ahead` more are known, which are not taken yet: what is found does not depend on how they are
+ * parted as long as that is DUMP_CALLS_AHEAD or all that there are.
+ */
+#define DUMP_CALLS_AHEAD 200
 int dump_calls_take(const struct dump_call_fold *fold, struct dump_call_thread *thread,
-		    const struct dump_transfer *transfers, size_t count);
+		    const struct dump_transfer *transfers, size_t count, size_t ahead);
 /* Instructions that were executed behind the last transfer; time is that of the last of them, 0 unknown. */
 void dump_calls_pass(struct dump_call_thread *thread, uint64_t instructions, uint64_t time);
 /* From the end of the flow so far to `time` the thread did not run. */

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/error.h"
 
@@ -135,10 +136,12 @@ static int turn_to(struct view *view, const struct flow_segment *segment)
 	return status;
 }
 
-/* Takes what the segment has so far. Only while it is the segment's turn. */
-static int take_part(struct view *view, const struct flow_segment *segment, struct part *part)
+/* Takes what the segment has so far, but for the last `kept`. Only while it is the segment's turn. */
+static int take_part(struct view *view, const struct flow_segment *segment, struct part *part, size_t kept)
 {
+	struct dump_transfers *transfers = &part->transfers;
 	struct idle *idle;
+	size_t count;
 	int status = 0;
 
 	if (!part->opened && part->tracker.first.valid) {
@@ -150,12 +153,16 @@ static int take_part(struct view *view, const struct flow_segment *segment, stru
 		status = dump_transfers_join(&view->joint, &view->before, &part->tracker.first, idle->cache, segment);
 		return_cache(view, idle);
 		if (status == 0)
-			status = dump_calls_take(&view->fold, &view->thread, view->joint.list, view->joint.count);
+			status = dump_calls_take(&view->fold, &view->thread, view->joint.list, view->joint.count, 0);
 		part->opened = true;
 	}
+	kept = kept < transfers->count ? kept : transfers->count;
+	count = transfers->count - kept;
 	if (status == 0)
-		status = dump_calls_take(&view->fold, &view->thread, part->transfers.list, part->transfers.count);
-	part->transfers.count = 0;
+		status = dump_calls_take(&view->fold, &view->thread, transfers->list, count, kept);
+	if (kept)
+		memmove(transfers->list, transfers->list + count, kept * sizeof(*transfers->list));
+	transfers->count = kept;
 	return status;
 }
 
@@ -194,7 +201,7 @@ static int consume(void *context, void *partial, const struct flow_segment *segm
 	/* All segments before this one have been emitted, and none is while this one is decoded. */
 	if (status == 0 && part->transfers.count >= TRANSFERS_MAX &&
 	    atomic_load_explicit(&view->turn, memory_order_acquire) == segment->index)
-		status = take_part(view, segment, part);
+		status = take_part(view, segment, part, DUMP_CALLS_AHEAD);
 	return status;
 }
 
@@ -202,7 +209,7 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 {
 	struct view *view = context;
 	struct part *part = partial;
-	int status = take_part(view, segment, part);
+	int status = take_part(view, segment, part, 0);
 
 	(void)horizon;
 	if (part->opened) {

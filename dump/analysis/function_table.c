@@ -127,6 +127,8 @@ static const struct kind kinds[] = {
 	{"co_switch*", DUMP_FUNCTION_SWITCH},
 	{"runtime.mcall", DUMP_FUNCTION_PARKS},
 	{"runtime.mcall.abi0", DUMP_FUNCTION_PARKS},
+	{"runtime.morestack", DUMP_FUNCTION_PARKS},
+	{"runtime.morestack.abi0", DUMP_FUNCTION_PARKS},
 	{"runtime.gogo", DUMP_FUNCTION_SWITCH},
 	{"runtime.gogo.abi0", DUMP_FUNCTION_SWITCH},
 	{"gogo", DUMP_FUNCTION_SWITCH},

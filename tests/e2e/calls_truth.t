@@ -84,6 +84,59 @@ for options in ([], ["--timing=tsc", "--psb-period=256"], ["--timing=none"], ["-
 record("jit.ptl", os.path.join(PROGRAMS, "call_jit"), "jit.log")
 compare("call_jit", "jit.log", calls("--no-fold", "jit.ptl"))
 
+# ---- backtraces --------------------------------------------------------------------------------------------
+
+# The frames of calls that have not returned, and were not left by a jump, the outermost first.
+BACKTRACE = """
+import gdb
+frame, names = gdb.newest_frame(), []
+while frame:
+    if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
+        names.append(frame.name() or "?")
+    frame = frame.older()
+print("frames", *reversed(names))
+"""
+
+
+def backtrace(function, *command):
+    """Where gdb is when the function is first called; None: it cannot tell."""
+    with open(path("backtrace.py"), "w") as file:
+        file.write(BACKTRACE)
+    done = run("gdb", "-batch", "-nx", "-ex", "set startup-with-shell off", "-ex", "set breakpoint pending on", "-ex",
+               f"break {function}", "-ex", "run", "-x", "backtrace.py", "--args", *command)
+    found = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("frames ")]
+    return found[0] if found else None
+
+
+def open_calls(text, function):
+    """What the first call of the function lies in, and itself."""
+    stack = []
+    for line in map(json.loads, text.splitlines()):
+        if line["type"] != "call":
+            continue
+        del stack[line["depth"]:]
+        stack.append(line["function"] or "?")
+        if line["function"] and line["function"].endswith(function):
+            return stack
+    return []
+
+
+write_input = ["gzip", "-c", "jit.log"]
+for function, command in (("compare", [os.path.join(PROGRAMS, "calls"), "gdb.log", PLUGIN]), ("write", write_input)):
+    name = os.path.basename(command[0])
+    program = shutil.which(command[0])
+    truth = backtrace(function, program, *command[1:]) if program and shutil.which("gdb") else None
+    if not truth:
+        skip(f"{name}: what {function} lies in", "there is no gdb that runs it")
+        continue
+    record("gdb.ptl", program, *command[1:])
+    got = open_calls(calls("--no-fold", "gdb.ptl"), function)
+    # gdb goes no further than main, where it knows that; and both know functions by one of several names.
+    got = got[got.index("main"):] if truth[0] == "main" and "main" in got else got
+    own = {"main", "everything", "sort", "compare"}
+    check(f"{name}: {function} lies in {len(truth)} frames, as gdb says", len(got) == len(truth) and
+          [one in own for one in got] == [one in own for one in truth], truth, got)
+
 # ---- goroutines --------------------------------------------------------------------------------------------
 
 

@@ -118,17 +118,20 @@ static uint64_t walk(const struct world *world, const struct dump_call_observer 
 	const struct dump_call_fold fold = {
 		.functions = world->functions, .timeline = world->timeline, .observer = observer};
 	const struct flow_segment segment = {.process = FLOW_NONE, .pid = 1, .tid = 1, .cpu = PTL_NO_CPU};
+	struct dump_transfer transfers[SIZE_LIMIT / TRANSFER_SIZE];
 	struct dump_call_thread thread;
 	uint64_t time = 1, instructions = 0;
+	size_t count = 0;
 
 	dump_calls_start(&thread, &segment);
 	need(!observer->begin || observer->begin(observer->context, &thread) == 0);
-	for (size_t at = 0; at + TRANSFER_SIZE <= size; at += TRANSFER_SIZE) {
-		const struct dump_transfer transfer = read_transfer(world, data + at, &time);
+	for (size_t at = 0; at + TRANSFER_SIZE <= size; at += TRANSFER_SIZE)
+		transfers[count++] = read_transfer(world, data + at, &time);
+	for (size_t i = 0; i < count; i++) {
 		const bool has_stack = thread.stack;
 
-		need(dump_calls_take(&fold, &thread, &transfer, 1) == 0);
-		instructions += has_stack ? transfer.instructions : 0;
+		need(dump_calls_take(&fold, &thread, &transfers[i], 1, count - i - 1) == 0);
+		instructions += has_stack ? transfers[i].instructions : 0;
 	}
 	need(dump_calls_end(&fold, &thread) == 0);
 	for (size_t i = 0; i < thread.stack_count; i++)
