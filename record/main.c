@@ -14,6 +14,7 @@
 #include "record/control/control.h"
 #include "record/control/folder.h"
 #include "record/source.h"
+#include "record/tracepoint/flags.h"
 
 #define PSB_PERIOD_MIN 128u
 #define PSB_PERIOD_MAX (1u << 30)
@@ -53,6 +54,16 @@ static int take_provider(void *target, const char *argument)
 	if (settings->rule_count == PROVIDER_SHM_RULES_MAX)
 		return common_fail(PTL_MISUSE, "at most %u are possible", PROVIDER_SHM_RULES_MAX);
 	return record_provider_rule_parse(argument, &settings->rules[settings->rule_count++]);
+}
+
+static int take_flags(void *target, const char *argument)
+{
+	return record_flags_parse(argument, &((struct record_settings *)target)->tracepoints);
+}
+
+static int take_tracepoint(void *target, const char *argument)
+{
+	return common_string_list_add(&((struct record_settings *)target)->tracepoints, argument);
 }
 
 static const struct common_option options[] = {
@@ -131,6 +142,17 @@ static const struct common_option options[] = {
 	 COMMON_FLAG(struct record_settings, json)},
 	{"provider-buffer", 0, "BYTES", "memory for the events of each thread (2M, and 512M a program for bursts)",
 	 COMMON_POWER_OF_TWO(struct record_settings, provider_ring, PROVIDER_SHM_RING_MIN, PROVIDER_SHM_RING_MAX)},
+	{"", 0, NULL, "Events of the kernel"},
+	{"flags", 0, "FLAG,...",
+	 "events of the whole system, or of COMMAND: process, cswitch, syscall, disk-io, page-fault, net-tcpip, ..., "
+	 "or the "
+	 "number of EnableFlags",
+	 .take = take_flags},
+	{"event", 'e', "SYSTEM:EVENT",
+	 "record a tracepoint; 'SYSTEM:EVENT if FILTER' only where FILTER holds; several times",
+	 .take = take_tracepoint},
+	{"list-flags", 0, NULL, "show the flags, which tracepoints they are, and whether they work here",
+	 COMMON_FLAG(struct record_settings, list_flags)},
 	{"", 0, NULL, "Messages"},
 	{"quiet", 'q', NULL, "only warnings and errors", COMMON_FLAG(struct record_settings, quiet)},
 	{"progress", 0, NULL,
@@ -200,7 +222,7 @@ static int check_settings(struct record_settings *settings)
 {
 	const bool running = names_running(settings);
 
-	if (!settings->command && !settings->attach && !running)
+	if (!settings->command && !settings->attach && !running && !settings->tracepoints.count)
 		return usage("no command to record", "ptl-record --help");
 	if (running && !strcmp(settings->source, "auto"))
 		settings->source = "intel_pt";
@@ -217,7 +239,7 @@ static int check_settings(struct record_settings *settings)
 		return usage("packets come from a command that is started here, and there is none", "--source none");
 	if (settings->attach && !settings->rule_count && !settings->session_name)
 		return usage("--attach-providers needs a --provider", "--provider '*'");
-	if (settings->rule_count && settings->clock == PTL_CLOCK_VIRTUAL)
+	if ((settings->rule_count || settings->tracepoints.count) && settings->clock == PTL_CLOCK_VIRTUAL)
 		return usage("providers' events are in real time, which has no place on the "
 			     "virtual clock",
 			     "--clock real, or no --provider");
@@ -271,6 +293,10 @@ static int record(struct record_settings *settings, int argc, char **argv)
 	if (status)
 		return status > 0 ? COMMON_EXIT_OK : common_exit_of(status);
 	common_message_start("ptl-record", settings->quiet);
+	if (settings->list_flags && !argv[first]) {
+		record_flags_list(stdout);
+		return fflush(stdout) ? COMMON_EXIT_SYSTEM : COMMON_EXIT_OK;
+	}
 	if (settings->list_sources || settings->list_providers)
 		return list(settings, argv[first]);
 	if (settings->json)
@@ -329,5 +355,6 @@ int main(int argc, char **argv)
 	common_id_set_free(&settings.pt.pids);
 	common_id_set_free(&settings.pt.tids);
 	common_string_list_free(&settings.pt.filters);
+	common_string_list_free(&settings.tracepoints);
 	return status;
 }

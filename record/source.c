@@ -13,6 +13,7 @@
 #include "record/provider/source.h"
 #include "record/qemu/session.h"
 #include "record/session/session.h"
+#include "record/tracepoint/source.h"
 
 /* Best first. */
 static const struct record_source *const sources[] = {
@@ -89,6 +90,8 @@ int record_source_run(const struct record_settings *settings)
 		chosen[count++] = &record_kernel_source;
 	if (settings->rule_count || (settings->session_name && settings->attach))
 		chosen[count++] = &record_provider_source;
+	if (settings->tracepoints.count)
+		chosen[count++] = &record_tracepoint_source;
 	if (settings->session_name)
 		chosen[count++] = &record_control_source;
 	return record_session(chosen, settings);

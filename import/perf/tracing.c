@@ -77,7 +77,7 @@ static bool find_number(const char *text, size_t size, uint64_t *number)
 	return *number && *number <= UINT16_MAX;
 }
 
-static int add_event(struct perf_tracing *tracing, const char *system, const uint8_t *text, size_t size)
+int perf_tracing_add_format(struct perf_tracing *tracing, const char *system, const uint8_t *text, size_t size)
 {
 	struct perf_tracing_event *event;
 	uint64_t number;
@@ -111,7 +111,7 @@ static int read_formats(struct perf_tracing *tracing, struct common_cursor *curs
 		const uint8_t *text = read_counted(cursor, 8, &size);
 
 		if (text)
-			status = add_event(tracing, system, text, size);
+			status = perf_tracing_add_format(tracing, system, text, size);
 	}
 	return status;
 }

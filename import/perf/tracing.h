@@ -26,6 +26,8 @@ struct perf_tracing {
  * damaged ends it, and what was there before counts. PTL_NO_MEMORY.
  */
 int perf_tracing_add(struct perf_tracing *tracing, const uint8_t *data, size_t size);
+/* Takes one format, as tracefs has it in events/SYSTEM/NAME/format; one that is there already is left. PTL_NO_MEMORY. */
+int perf_tracing_add_format(struct perf_tracing *tracing, const char *system, const uint8_t *text, size_t size);
 void perf_tracing_free(struct perf_tracing *tracing);
 
 /* What an event of a tracepoint needs in the file before it. */

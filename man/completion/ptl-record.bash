@@ -37,7 +37,7 @@ _ptl_record()
 			_ptl_record_command $((i + 1))
 			return
 			;;
-		-o | --output | --embed | --compress | --flush-interval | --mode | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --timing | --clock | --psb-period | --source | \
+		-o | --output | --embed | --compress | --flush-interval | --flags | -e | --event | --mode | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --timing | --clock | --psb-period | --source | \
 			--qemu | --buffer | --threads | --truth | -p | --provider | --provider-buffer | --duration | --pid | --tid | \
 			--cpus | --code | --pt | --filter | --aux-buffer)
 			[[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
@@ -75,7 +75,11 @@ _ptl_record()
 			grep -oE '"name":"[^" ]*","guid"' | sed 's/^"name":"//; s/","guid"$//' | sort -u)" -- "$current")
 		return
 		;;
-	--compress | --flush-interval | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --psb-period | --buffer | --threads | --provider-buffer | --duration | --pid | --tid | \
+	--flags)
+		mapfile -t COMPREPLY < <(compgen -W "$(ptl-record --list-flags 2>/dev/null | cut -d ' ' -f 1)" -- "$current")
+		return
+		;;
+	--compress | --flush-interval | -e | --event | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --psb-period | --buffer | --threads | --provider-buffer | --duration | --pid | --tid | \
 		--cpus | --pt | --filter | --aux-buffer)
 		return
 		;;

@@ -79,6 +79,8 @@ struct record_settings {
 	uint32_t rule_count;
 	bool attach;            /* also to programs that are no descendants of the command */
 	uint64_t provider_ring; /* bytes of events that a thread may be ahead of the recorder; 0: by the room */
+	struct common_string_list tracepoints; /* "SYSTEM:EVENT", also with " if FILTER" */
+	bool list_flags;
 	bool list_providers;
 	const char *session_name; /* NULL: a session without a name */
 	/* Of a named session: the folder of its socket, the socket, and who waits for it to begin (-1: nobody). */

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of EnableFlags (evntrace.h), and what it is good for. */
+#include "record/tracepoint/flags.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/error.h"
+#include "common/options.h"
+#include "record/tracepoint/tracefs.h"
+
+#define TRACEPOINTS_MAX 6
+
+static const struct flag {
+	const char *name;
+	uint32_t value;
+	const char *tracepoints[TRACEPOINTS_MAX]; /* ends with NULL */
+	const char *reason;                       /* of there being none */
+} flags[] = {
+	{"process", 0x1, {"sched:sched_process_fork", "sched:sched_process_exec", "sched:sched_process_exit"}, NULL},
+	{"thread", 0x2, {"task:task_newtask", "sched:sched_process_exit"}, NULL},
+	{"image-load", 0x4, {NULL}, "a command's mapped code is always reported; there is no tracepoint of all"},
+	{"process-counters", 0x8, {NULL}, "the kernel does not report them"},
+	{"cswitch", 0x10, {"sched:sched_switch"}, NULL},
+	{"dpc", 0x20, {"irq:softirq_entry", "irq:softirq_exit"}, NULL},
+	{"interrupt", 0x40, {"irq:irq_handler_entry", "irq:irq_handler_exit"}, NULL},
+	{"syscall", 0x80, {"raw_syscalls:sys_enter", "raw_syscalls:sys_exit"}, NULL},
+	{"disk-io", 0x100, {"block:block_rq_complete"}, NULL},
+	{"disk-file-io", 0x200, {NULL}, "requests do not say which file they are of"},
+	{"disk-io-init", 0x400, {"block:block_rq_issue"}, NULL},
+	{"dispatcher", 0x800, {"sched:sched_wakeup", "sched:sched_wakeup_new"}, NULL},
+	{"page-fault", 0x1000, {"exceptions:page_fault_user", "exceptions:page_fault_kernel"}, NULL},
+	{"hard-fault", 0x2000, {"filemap:mm_filemap_add_to_page_cache"}, NULL},
+	{"virtual-alloc",
+	 0x4000,
+	 {"syscalls:sys_enter_mmap", "syscalls:sys_enter_munmap", "syscalls:sys_enter_brk"},
+	 NULL},
+	{"vamap", 0x8000, {"syscalls:sys_enter_mmap", "syscalls:sys_enter_munmap"}, NULL},
+	{"net-tcpip",
+	 0x10000,
+	 {"sock:inet_sock_set_state", "net:net_dev_queue", "net:netif_receive_skb", "tcp:tcp_retransmit_skb"},
+	 NULL},
+	{"registry", 0x20000, {NULL}, "Linux has no registry"},
+	{"debug-print", 0x40000, {"printk:console"}, NULL},
+	{"job", 0x80000, {"cgroup:cgroup_attach_task", "cgroup:cgroup_mkdir", "cgroup:cgroup_rmdir"}, NULL},
+	{"alpc", 0x100000, {NULL}, "Linux has no ALPC"},
+	{"split-io", 0x200000, {"block:block_split"}, NULL},
+	{"driver", 0x800000, {"workqueue:workqueue_execute_start", "workqueue:workqueue_execute_end"}, NULL},
+	{"profile", 0x1000000, {NULL}, "samples are not recorded"},
+	{"file-io",
+	 0x2000000,
+	 {"syscalls:sys_exit_openat", "syscalls:sys_exit_read", "syscalls:sys_exit_write", "syscalls:sys_exit_close"},
+	 NULL},
+	{"file-io-init",
+	 0x4000000,
+	 {"syscalls:sys_enter_openat", "syscalls:sys_enter_read", "syscalls:sys_enter_write",
+	  "syscalls:sys_enter_close"},
+	 NULL},
+};
+
+#define COUNT (sizeof(flags) / sizeof(flags[0]))
+
+static bool has(const struct common_string_list *list, const char *text)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (!strcmp(list->list[i], text))
+			return true;
+	return false;
+}
+
+static int add(const struct flag *flag, struct common_string_list *tracepoints)
+{
+	int status = 0;
+
+	if (!flag->tracepoints[0])
+		return common_fail(PTL_MISUSE, "nothing here is what %s stands for: %s", flag->name, flag->reason);
+	for (size_t i = 0; status == 0 && i < TRACEPOINTS_MAX && flag->tracepoints[i]; i++)
+		if (!has(tracepoints, flag->tracepoints[i]))
+			status = common_string_list_add(tracepoints, flag->tracepoints[i]);
+	return status;
+}
+
+static int add_number(uint64_t number, struct common_string_list *tracepoints)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < COUNT; i++) {
+		if (number & flags[i].value)
+			status = add(&flags[i], tracepoints);
+		number &= ~(uint64_t)flags[i].value;
+	}
+	return status == 0 && number ? common_fail(PTL_MISUSE, "0x%llx is no flag; --list-flags shows all",
+						   (unsigned long long)number)
+				     : status;
+}
+
+static int add_word(const char *word, size_t size, struct common_string_list *tracepoints)
+{
+	char text[32];
+	uint64_t number;
+
+	for (size_t i = 0; i < COUNT; i++)
+		if (strlen(flags[i].name) == size && !strncasecmp(flags[i].name, word, size))
+			return add(&flags[i], tracepoints);
+	snprintf(text, sizeof(text), "%.*s", size < sizeof(text) ? (int)size : 0, word);
+	if (*text && common_parse_u64(text, &number) == 0)
+		return add_number(number, tracepoints);
+	return common_fail(PTL_MISUSE, "'%.*s' is no flag; --list-flags shows all", (int)size, word);
+}
+
+int record_flags_parse(const char *text, struct common_string_list *tracepoints)
+{
+	int status;
+
+	do {
+		const size_t size = strcspn(text, ",");
+
+		status = add_word(text, size, tracepoints);
+		text += size + (text[size] == ',');
+	} while (status == 0 && *text);
+	return status;
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+static const char *state_of(const struct flag *flag)
+{
+	uint8_t *format;
+	size_t size;
+
+	if (!flag->tracepoints[0])
+		return "no";
+	for (size_t i = 0; i < TRACEPOINTS_MAX && flag->tracepoints[i]; i++) {
+		if (record_tracefs_format(flag->tracepoints[i], &format, &size) < 0)
+			return "no";
+		free(format);
+	}
+	return "works";
+}
+
+void record_flags_list(FILE *file)
+{
+	for (size_t i = 0; i < COUNT; i++) {
+		const struct flag *flag = &flags[i];
+
+		fprintf(file, "%-17s 0x%08x %-6s", flag->name, flag->value, state_of(flag));
+		for (size_t n = 0; n < TRACEPOINTS_MAX && flag->tracepoints[n]; n++)
+			fprintf(file, " %s", flag->tracepoints[n]);
+		fprintf(file, "%s%s\n", flag->reason ? " " : "", flag->reason ? flag->reason : "");
+	}
+}

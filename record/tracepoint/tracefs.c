@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads formats out of tracefs. */
+#include "record/tracepoint/tracefs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "import/perf/trace_format.h"
+
+static const char *const folders[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+
+static bool is_name(const char *text, size_t size)
+{
+	return size && text[0] != '.' && !memchr(text, '/', size);
+}
+
+int record_tracefs_format(const char *tracepoint, uint8_t **text, size_t *size)
+{
+	const char *colon = strchr(tracepoint, ':');
+	char path[512];
+
+	if (!colon || !is_name(tracepoint, (size_t)(colon - tracepoint)) || !is_name(colon + 1, strlen(colon + 1)))
+		return common_fail(PTL_MISUSE, "'%s' is no tracepoint: SYSTEM:EVENT, as sched:sched_switch",
+				   tracepoint);
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(path, sizeof(path), "%s/events/%.*s/%s/format", folders[i], (int)(colon - tracepoint),
+			 tracepoint, colon + 1);
+		if (access(path, R_OK) == 0)
+			return common_read_file(path, PERF_TRACE_TEXT_MAX, text, size);
+		if (errno != ENOENT)
+			return common_fail_errno("cannot read what the kernel says of tracepoints: %s", path);
+	}
+	return common_fail(PTL_NOT_FOUND, "the kernel has no tracepoint %s, or tracefs is not mounted", tracepoint);
+}

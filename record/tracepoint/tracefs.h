@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where the kernel describes its tracepoints. */
+#ifndef RECORD_TRACEPOINT_TRACEFS_H
+#define RECORD_TRACEPOINT_TRACEFS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The format of a tracepoint, "SYSTEM:EVENT", in fresh memory. PTL_MISUSE (no such name), PTL_NOT_FOUND (the kernel has it not),
+ * PTL_SYSTEM (it may not be read), PTL_NO_MEMORY.
+ */
+int record_tracefs_format(const char *tracepoint, uint8_t **text, size_t *size);
+
+#endif

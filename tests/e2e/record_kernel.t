@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# ptl-record --flags and -e: tracepoints of a command and of the whole system, as many as perf counts at the same time.
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+from record_test import RECORD, SCRATCH, Skip, expect, expect_equal, lines, main, path, record
+
+NONE = "--source=none"
+GETPPID = "syscalls:sys_enter_getppid"
+RUNTIME = SCRATCH + ".run"
+os.environ["XDG_RUNTIME_DIR"] = RUNTIME
+os.environ["PTL_SESSION_DIR"] = os.path.join("/dev/shm", "ptl-kernel-%d" % os.getpid())
+os.mkdir(RUNTIME, 0o700)
+# Calls getppid so often, and kill with signal 0 twice and 10 with one that is blocked.
+CALLS = "import os, signal\nsignal.signal(10, signal.SIG_IGN)\nfor _ in range(%d): os.getppid()\n" \
+        "for s in (0, 0, 10): os.kill(os.getpid(), s)\n"
+
+
+def works():
+    done = record("-f", "-o", "works.ptl", NONE, "-e", GETPPID, "--", "true")
+    if done.returncode:
+        raise Skip("tracepoints cannot be recorded here: " + done.stderr.splitlines()[0])
+
+
+def named(name, event):
+    return [found for found in lines("events", name) if found["event"] == event]
+
+
+def of_a_command():
+    """tracepoints of a command: as many as perf counts, with their fields, and none of others"""
+    works()
+    judge = ["perf", "stat", "-x,", "-e", GETPPID, "-o", "perf.txt", "--"] if shutil.which("perf") else []
+    other = subprocess.Popen([sys.executable, "-c", CALLS % 100], cwd=SCRATCH)
+    done = record("-o", "c.ptl", NONE, "-e", GETPPID, "-e", "syscalls:sys_enter_kill if sig == 10", "--flags=process", "--",
+                  *judge, sys.executable, "-c", CALLS % 1234)
+    other.wait()
+    expect_equal(done.returncode, 0, done.stderr)
+    expect("no losses" in done.stderr, done.stderr)
+    programs = {event["pid"] for event in named("c.ptl", "sys_enter_kill")}
+    expect_equal(len(programs), 1, programs)
+    calls = [event for event in named("c.ptl", "sys_enter_getppid") if event["pid"] in programs]
+    expect_equal(len(calls), 1234)
+    if judge:
+        with open(path("perf.txt"), encoding="utf-8") as file:
+            counted = int(re.search(r"^(\d+),", file.read(), re.M).group(1))
+        expect_equal(len(calls), counted)
+    kills = named("c.ptl", "sys_enter_kill")
+    expect_equal([int(str(event["fields"]["sig"]), 0) for event in kills], [10])
+    expect_equal(kills[0]["provider"], "syscalls")
+    expect(other.pid not in {event["pid"] for event in lines("events", "c.ptl")})
+    ends = [event["pid"] for event in named("c.ptl", "sched_process_exit")]
+    expect_equal(sorted(set(ends)), sorted(event["pid"] for event in named("c.ptl", "Process/End")))
+    times = {event["pid"]: event["time"] for event in named("c.ptl", "Process/End")}
+    for event in calls:
+        expect(event["time"] <= times[event["pid"]], event, times)
+
+
+def of_the_system():
+    """without a command: all processes, by a session that is called as the NT Kernel Logger"""
+    works()
+    done = record("start", "NT Kernel Logger", "-o", "s.ptl", "-e", GETPPID, "--flags", "0x1")
+    if done.returncode:
+        raise Skip("the whole system cannot be recorded here: " + done.stderr.splitlines()[0])
+    try:
+        program = subprocess.Popen([sys.executable, "-c", CALLS % 321], cwd=SCRATCH)
+        program.wait()
+        query = json.loads(record("query", "kernel", "--json").stdout)
+        expect_equal(query["tracepoints"], [GETPPID, "sched:sched_process_fork", "sched:sched_process_exec",
+                                            "sched:sched_process_exit"])
+    finally:
+        done = record("stop", "kernel")
+    expect_equal(done.returncode, 0, done.stderr)
+    expect_equal(len([event for event in named("s.ptl", "sys_enter_getppid") if event["pid"] == program.pid]), 321)
+    for event in ("sched_process_exec", "sched_process_exit"):
+        expect(program.pid in {found["pid"] for found in named("s.ptl", event)}, event)
+
+
+def refused():
+    """flags that are nothing here, tracepoints that are not there, and filters that are wrong"""
+    works()
+    for words, text in ((["--flags=registry"], "Linux has no registry"), (["--flags=bogus"], "is no flag"),
+                        (["--flags=0x80000000"], "is no flag"), (["--flags=alpc,cswitch"], "Linux has no ALPC"),
+                        (["-e", "bogus"], "is no tracepoint"), (["-e", "sched:bogus"], "has no tracepoint sched:bogus"),
+                        (["-e", "sched:sched_switch if bogus == 1"], "does not take the filter 'bogus == 1'"),
+                        (["-e", "../events:sched"], "is no tracepoint")):
+        done = record("-f", "-o", "r.ptl", NONE, *words, "--", "true")
+        expect(done.returncode in (2, 4), words, done.returncode, done.stderr)
+        expect(text in done.stderr, words, done.stderr)
+        expect(not os.path.exists(path("r.ptl")))
+    listed = record("--list-flags").stdout
+    expect(re.search(r"^cswitch +0x00000010 works +sched:sched_switch$", listed, re.M), listed)
+    expect(re.search(r"^registry +0x00020000 no +Linux has no registry$", listed, re.M), listed)
+
+
+try:
+    failed = main([of_a_command, of_the_system, refused])
+finally:
+    record("stop", "kernel")
+    shutil.rmtree(RUNTIME, ignore_errors=True)
+    shutil.rmtree(os.environ["PTL_SESSION_DIR"], ignore_errors=True)
+sys.exit(failed)
