@@ -24,9 +24,9 @@ const struct common_option intel_pt_options[] = {
 	 "fup_on_ptw, pwr_evt, event, notnt, branch; what this CPU cannot do is refused",
 	 COMMON_STRING(struct record_settings, pt.terms)},
 	{"filter", 0, "FILTER",
-	 "record only what runs between addresses: \"filter main @ ./prog\", \"start f @ LIB\", \"stop 0x1000 / 16 @ "
-	 "LIB\"; "
-	 "several times, as often as the CPU can",
+	 "record only what runs in a range: \"filter main @ ./prog\", \"filter FIRST / LAST @ LIB\", or until a thread "
+	 "comes to "
+	 "one: \"stop exit @ LIB\"; several times, as often as the CPU can",
 	 COMMON_STRINGS(struct record_settings, pt.filters, FILTERS_MAX)},
 	{"snapshot", 0, NULL,
 	 "write packets over and over into the same memory, and keep what is there at the end, on SIGUSR2, and when a "
