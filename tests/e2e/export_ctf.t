@@ -62,7 +62,8 @@ class Line:
 
 def events_of(folder):
     """(time, name, context, fields) of each event, as babeltrace2 shows them."""
-    got = run("babeltrace2", "--clock-cycles", folder)
+    # Numbers with a comma would be two.
+    got = run("babeltrace2", "--clock-cycles", folder, env={**os.environ, "LC_ALL": "C"})
     check("babeltrace2 reads it", got.returncode == 0 and not got.stderr, got)
     found = []
     for line in got.stdout.splitlines():

@@ -110,7 +110,7 @@ def same_in_all_formats(name, *traces):
 
 
 def json_lines(*command):
-    return [json.loads(line) for line in output(DUMP, *command).splitlines()]
+    return [json.loads(line) for line in output(DUMP, *command, text=False).splitlines()]
 
 
 def number(text):
