@@ -56,8 +56,9 @@ struct flow_profile {
 };
 
 /*
- * Counts the selection; with `edges` also indirect jumps and calls. Memory goes by the code that ran, not by how long it
- * did. Free with flow_profile_free, before the timeline.
+ * Counts the selection; with `edges` also indirect jumps and calls. It is the fold for all that does without the order of
+ * flow: the native engine counts on the way, about as fast as sums (see docs/engine.md), unless there is a window of time;
+ * results are the same as of a walk over all blocks. Memory goes by the code that ran, not by how long it did. Free with flow_profile_free, before the timeline.
  */
 int flow_profile_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
 		     const struct flow_view_options *options, bool edges, struct flow_profile *profile);
