@@ -27,7 +27,8 @@ STATIC_PACKAGES := $(BUILD_PACKAGES) zlib1g-dev liblzma-dev libbz2-dev libzycore
 ifeq ($(STATIC),1)
 ptl_cflags  += -DFLOW_WITHOUT_LIBIPT
 ptl_ldflags += -static
-dump_libs   := $(O)/lib/libZydis.a -ldw -lelf -lz -llzma -lbz2 -liberty $(format_libs)
+dump_libs   := $(O)/lib/libZydis.a -ldw -lelf -lz -llzma -lbz2 -liberty $(if $(CURSES),-lncursesw -ltinfo) $(if $(SQLITE),-lsqlite3 -lm) \
+	$(format_libs)
 flow_src    := $(filter-out flow/libipt/%,$(flow_src))
 $(O)/bin/ptl-dump: $(O)/lib/libZydis.a
 endif
