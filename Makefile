@@ -523,6 +523,7 @@ zshdir := $(DESTDIR)$(ZSHDIR)
 pages  := $(wildcard man/*.[1-8])
 documents := $(wildcard docs/*.md) $(wildcard testdata/examples/*.c)
 pictures := $(wildcard docs/pictures/*.png)
+ci_files := $(wildcard docs/ci/*)
 bash_completions := $(wildcard man/completion/*.bash)
 zsh_completions  := $(wildcard man/completion/_*)
 
@@ -550,10 +551,12 @@ install: all
 		'Requires: ptl' 'Libs: -L$${libdir} -lptl-flow' 'Libs.private: $(flow_libs) -pthread' \
 		'Cflags: -I$${includedir}' >'$(libdir)/pkgconfig/ptl-flow.pc'
 	$(Q)set -e; for page in $(pages); do dir='$(mandir)'/man$${page##*.}; install -d "$$dir"; \
-		sed 's|^\.Pa docs/|.Pa $(docplace)/docs/|' $$page | gzip -9n >"$$dir/$${page##*/}.gz"; done
+		sed 's|^\.\(It \)\{0,1\}Pa docs/|.\1Pa $(docplace)/docs/|' $$page | gzip -9n >"$$dir/$${page##*/}.gz"; done
 	$(Q)install -m 644 README.md LICENSE '$(docdir)'
 	$(Q)install -m 644 $(documents) '$(docdir)/docs'
 	$(Q)install -m 644 $(pictures) '$(docdir)/docs/pictures'
+	$(Q)install -d '$(docdir)/docs/ci'
+	$(Q)install $(ci_files) '$(docdir)/docs/ci'; chmod 644 '$(docdir)'/docs/ci/*.yml
 	$(Q)set -e; for file in $(bash_completions); do install -d '$(bashdir)'; \
 		install -m 644 $$file '$(bashdir)'/$$(basename $$file .bash); done
 	$(Q)set -e; for file in $(zsh_completions); do install -d '$(zshdir)'; \
@@ -571,13 +574,14 @@ uninstall:
 	$(call remove,$(libdir),libptl-provider.a libptl-provider.so $(provider_soname) pkgconfig/ptl-provider.pc)
 	$(call remove,$(libdir),libptl-flow.a libptl-flow.so $(flow_soname) pkgconfig/ptl-flow.pc)
 	$(call remove,$(incdir),$(notdir $(public_headers) $(provider_headers) $(flow_headers)))
-	$(call remove,$(docdir),README.md LICENSE $(addprefix docs/,$(notdir $(documents))) $(pictures))
+	$(call remove,$(docdir),README.md LICENSE $(addprefix docs/,$(notdir $(documents))) $(pictures) $(ci_files))
 	$(Q)for page in $(pages); do rm -f '$(mandir)'/man$${page##*.}/$${page##*/}.gz; done
 	$(call remove,$(bashdir),$(basename $(notdir $(bash_completions))))
 	$(call remove,$(zshdir),$(notdir $(zsh_completions)))
 	$(call remove_empty,$(plugindir))
 	$(call remove_empty,$(incdir))
 	$(call remove_empty,$(docdir)/docs/pictures)
+	$(call remove_empty,$(docdir)/docs/ci)
 	$(call remove_empty,$(docdir)/docs)
 	$(call remove_empty,$(docdir))
 

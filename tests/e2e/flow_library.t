@@ -122,6 +122,28 @@ def hardware():
                   counts)
 
 
+def edges():
+    """The example of a fuzzer: a loop of DEC, JNE and RET, whose branch is taken three times, and not the fourth time."""
+    example = os.path.join(os.path.dirname(EXAMPLE), "edges")
+    write("loop.txt", "psb\nmode.exec 64\npsbend\ntip.pge 0x1000\ntnt tttn\ntip.pgd -\n")
+    write("loop.code", bytes.fromhex("48ffc9 75fb c3"))
+    got = run(os.path.join(os.environ["PTL_TEST_TOOLS"], "pt_assemble"), "-o", "loop.pt", "loop.txt")
+    check("packets of a loop are made", got.returncode == 0, got.stderr)
+    for engine in ENGINES:
+        got = run(example, "--engine", engine, "--rounds", "3", "loop.pt", "0x1000", "loop.code")
+        check(f"edges of a loop, {engine}", sorted(got.stdout.splitlines()) == ["1000 1000 3", "1000 1005 1"] and
+              "2 edges" in got.stderr and "new" not in got.stderr, got)
+    got = run(example, "loop.pt", "0x1000", "none.code")
+    check("edges: code that is not there is a failure", got.returncode == 1 and got.stderr, got)
+    for expected in sorted(glob.glob(os.environ.get("PTL_SHARED_TRACES", "") + "/mruby/expected.txt")):
+        folder = os.path.dirname(expected)
+        with open(folder + "/memory.map", encoding="ascii") as file:
+            address = next(line.split()[0] for line in file if line.strip() and line[0] != "#")
+        found = [sorted(run(example, "--engine", engine, folder + "/trace.pt", address, folder + "/memory.raw").stdout.splitlines())
+                 for engine in ENGINES[:2]]
+        check("edges of a real CPU: as with libipt", len(found[0]) > 1000 and found[0] == found[1], len(found[0]), len(found[1]))
+
+
 def failures():
     got = run(EXAMPLE, "none.ptl")
     check("a file that is not there", got.returncode == 1 and "none.ptl" in got.stderr, got)
@@ -149,6 +171,7 @@ def manual():
 symbols()
 recorded()
 hardware()
+edges()
 failures()
 manual()
 plan()
