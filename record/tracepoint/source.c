@@ -372,7 +372,7 @@ static int lose(const struct tracepoints *state, uint64_t count, const char *cau
 static int finish(void *state_, bool alone)
 {
 	struct tracepoints *state = state_;
-	bool work;
+	bool work = false;
 	int status;
 
 	(void)alone;

@@ -190,14 +190,14 @@ def other_users():
     expect_equal(os.stat(place).st_mode & 0o777, 0o700)
     os.chmod(RUNTIME, 0o711)
     os.chmod(SCRATCH, 0o755)
-    done = run(sys.executable, "-c", "import socket\ns = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+    done = run("/usr/bin/python3", "-c", "import socket\ns = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
                "s.connect('%s/mine.socket')" % place, user=65534, group=65534, extra_groups=[])
     expect(done.returncode == 1 and "PermissionError" in done.stderr, done.stderr)
     os.chmod(place, 0o777)
     expect("is not this user's alone" in ask("query", "mine", status=4).stderr)
     # Even who gets at the socket is not answered.
     os.chmod(os.path.join(place, "mine.socket"), 0o777)
-    done = run(sys.executable, "-c", "import socket\ns = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+    done = run("/usr/bin/python3", "-c", "import socket\ns = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
                "s.connect('%s/mine.socket')\nprint(s.recv(100))" % place, user=65534, group=65534, extra_groups=[])
     expect(done.stdout.strip() in ("b''", "") and "there" not in done.stdout, done.stdout, done.stderr)
     os.chmod(place, 0o700)
