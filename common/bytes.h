@@ -149,6 +149,8 @@ size_t common_varint_size(uint64_t value);
 
 /* Makes room for size more bytes and returns where they go; NULL (and `failed`) without memory. */
 uint8_t *common_bytes_grow(struct ptl_bytes *bytes, size_t size);
+/* As ptl_bytes_free, which is libptl's. */
+void common_bytes_free(struct ptl_bytes *bytes);
 void common_write_bytes(struct ptl_bytes *bytes, const void *data, size_t size);
 /* size is 1 to 8. */
 void common_write_le(struct ptl_bytes *bytes, uint64_t value, size_t size);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Payloads to typed fields, as their schema says: docs/format.md, section 6.2. */
+#include <ptl/bytes.h>
 #include <ptl/event.h>
 
 #include <string.h>
@@ -249,4 +250,9 @@ int ptl_payload_decode(const struct ptl_schema *schema, const uint8_t *payload, 
 	struct values_only only = {visit, context};
 
 	return ptl_payload_walk(schema, payload, size, pass_value, &only, rest);
+}
+
+void ptl_bytes_free(struct ptl_bytes *bytes)
+{
+	common_bytes_free(bytes);
 }

@@ -24,7 +24,7 @@ struct ptl_bytes {
 };
 
 /* Frees data, and leaves the structure empty and usable. */
-void common_bytes_free(struct ptl_bytes *bytes);
+void ptl_bytes_free(struct ptl_bytes *bytes);
 
 #ifdef __cplusplus
 }
