@@ -34,7 +34,7 @@ def losses(name):
     return info.get("losses", [])
 
 
-def reported(got, name):
+def is_reported(got, name):
     """Exit status 3 and loss records if parts are damaged, 0 if at most the index is missing; and always a word."""
     kinds = [loss.get("kind") for loss in losses(name)]
     return got.returncode == (3 if set(kinds) - {"recording ended early"} else 0) and \
@@ -93,7 +93,7 @@ for cut in cuts:
         wrong += [(cut, got)] if os.path.exists(path("out.ptl")) else []
         continue
     again = run(RELOG, "out.ptl", "-o", "again.ptl", "--force")
-    if not reported(got, "out.ptl") or again.returncode != 0 or not hashed("out.ptl", first[:cut]):
+    if not is_reported(got, "out.ptl") or again.returncode != 0 or not hashed("out.ptl", first[:cut]):
         wrong.append((cut, got, again, losses("out.ptl")))
 check(f"truncated in {len(cuts)} places: a complete trace that says what is missing", not wrong, wrong[:2])
 
@@ -105,7 +105,7 @@ for i in range(60):
     got = run(RELOG, "flipped.ptl", "-o", "out.ptl", "--force")
     again = run(RELOG, "out.ptl", "-o", "again.ptl", "--force")
     reported += got.returncode == 3
-    if not reported(got, "out.ptl") or again.returncode != 0 or not hashed("out.ptl", read("flipped.ptl")):
+    if not is_reported(got, "out.ptl") or again.returncode != 0 or not hashed("out.ptl", read("flipped.ptl")):
         wrong.append((at, got, again, losses("out.ptl")))
 check("a flipped bit in 60 places: reported, and the rest is kept", not wrong and reported > 30, reported, wrong[:2])
 
