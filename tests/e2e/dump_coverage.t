@@ -17,7 +17,7 @@ PROGRAMS = os.path.join(os.environ["PTL_TESTDATA"], "programs")
 
 def build(program, source, *options):
     """A copy of the source in a folder of its own, so that the test knows all names."""
-    shutil.copy(os.path.join(PROGRAMS, source), path(source))
+    shutil.copyfile(os.path.join(PROGRAMS, source), path(source))
     compiler = "g++" if source.endswith("cpp") else "gcc"
     got = run(compiler, "-g", "-O0", "-D_GNU_SOURCE", "-I", PROGRAMS, "-o", program, *options, path(source))
     check(f"{program} is built", got.returncode == 0, got.stderr)
