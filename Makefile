@@ -429,11 +429,11 @@ run_tests = $(places) PTL_LIB='$(abspath $(O)/lib)' PTL_TEST_TOOLS='$(abspath $(
 pick   = $(if $(T),$(foreach t,$(1),$(if $(findstring $(T),$(notdir $(t))),$(t))),$(1))
 
 .PHONY: check demo demo-plugin unit unit-programs random attack e2e cheap soak fuzz fuzz-engines bench lint
-# Two steps, so that everything is looked for after it has been installed.
+# Two steps, so that everything is looked for after it has been installed. The inputs of the fuzz targets are for the sanitizers.
 check: deps
 	@$(again) $(jobs) tests
 	@$(again) $(jobs) O=$(asan) SAN=address,undefined unit-programs
-	@$(run_tests) $(unit) $(fuzz) $(unit:$(O)/%=$(asan)/%) $(fuzz:$(O)/%=$(asan)/%) $(e2e_tests)
+	@$(run_tests) $(unit) $(unit:$(O)/%=$(asan)/%) $(fuzz:$(O)/%=$(asan)/%) $(e2e_tests)
 
 demo: deps
 	@$(again) $(jobs) all programs
