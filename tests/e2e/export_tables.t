@@ -117,6 +117,11 @@ def number(text):
     return None if text is None else int(text)
 
 
+def named(one):
+    """What stands for a function without a name: where it is in its image, or its address."""
+    return one["function"] or ("+" if one["image"] else "") + one["address"]
+
+
 def rows_are_right(trace):
     """What rows say is what the other commands say."""
     events = same_in_all_formats("events", trace)
@@ -128,7 +133,7 @@ def rows_are_right(trace):
     want = [one for one in json_lines("calls", "--json", "--no-fold", trace) if one["type"] == "call"]
     check("calls are those of `calls`", [(int(row["tid"]), int(row["depth"]), row["function"], row["image"], number(row["time"]),
                                           number(row["duration"]), int(row["instructions"]), row["marks"]) for row in calls] ==
-          [(one["tid"], one["depth"], one["function"] or "", one["image"] or "", one["time"], one.get("duration"), one["instructions"],
+          [(one["tid"], one["depth"], named(one), one["image"] or "", one["time"], one.get("duration"), one["instructions"],
             ",".join(one["marks"])) for one in want] and len(calls) > 100, calls[:1], want[:1])
     images = same_in_all_formats("images", trace)
     ids = {row["path"]: row["build_id"] for row in images}
@@ -136,7 +141,7 @@ def rows_are_right(trace):
     profile = same_in_all_formats("profile", trace)
     want = json_lines("report", "--json", trace)
     check("the profile is that of `report`", sorted((row["function"], int(row["calls"]), int(row["self_instructions"]))
-                                                    for row in profile if not row["function"].startswith("0x")) ==
+                                                    for row in profile if not row["function"].startswith(("0x", "+"))) ==
           sorted((one["function"], one["calls"], one["self_instructions"]) for one in want if one["function"]), profile[:2])
     for name in ("traces", "processes", "threads", "losses", "coverage"):
         same_in_all_formats(name, trace)

@@ -16,7 +16,9 @@ PLACES = {os.path.realpath(ROOT), os.path.abspath(ROOT), os.path.realpath(os.pat
 def mentions(name):
     with open(name, "rb") as file:
         data = file.read()
-    return [place for place in PLACES if os.fsencode(place) + b"/" in data or os.fsencode(place) + b"\0" in data]
+    # A folder of a short name, such as /src, may stand in a text: what is in it may not.
+    return [place for place in PLACES for name in ("build", "common", "dump", "flow", "format", "ptl-dump")
+            if os.fsencode(os.path.join(place, name)) in data]
 
 
 built = [name for pattern in (os.environ["PTL_BIN"] + "/*", os.environ["PTL_LIB"] + "/*.so.*", os.environ["PTL_LIB"] + "/libptl*.a",
