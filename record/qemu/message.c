@@ -111,12 +111,17 @@ static int truth_block(struct record_qemu *qemu, struct record_qemu_slot *state,
 	return status;
 }
 
-static int truth_fork(struct record_qemu *qemu, struct record_qemu_slot *state, struct record_qemu_process *process,
-		      const struct qemu_message_process_start *message)
+/* A child of fork waits for the answer, so that none of its threads is met before its definitions are there. */
+static int truth_fork(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot,
+		      struct record_qemu_process *process, const struct qemu_message_process_start *message)
 {
-	if (message->how != QEMU_PROCESS_FORK || process->definitions)
-		return 0;
-	return begin_program(qemu, state, process, &message->header, message->parent_process);
+	int status = 0;
+
+	if (message->how == QEMU_PROCESS_FORK && !process->definitions)
+		status = begin_program(qemu, state, process, &message->header, message->parent_process);
+	if (message->header.request)
+		qemu_channel_reply(slot, message->header.request, 1);
+	return status;
 }
 
 static int take_truth(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot,
@@ -129,7 +134,7 @@ static int take_truth(struct record_qemu *qemu, struct record_qemu_slot *state, 
 	if (message->type == QEMU_MSG_BLOCK)
 		status = truth_block(qemu, state, slot, process, (const void *)message);
 	else if (message->type == QEMU_MSG_PROCESS_START)
-		status = truth_fork(qemu, state, process, (const void *)message);
+		status = truth_fork(qemu, state, slot, process, (const void *)message);
 	return status == PTL_SYSTEM ? 0 : status;
 }
 

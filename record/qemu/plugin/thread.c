@@ -257,7 +257,14 @@ static void after_fork_in_child(void)
 		return;
 	start_slot(slot, plugin_encoder_now(old, &plugin.config));
 	plugin_thread_slot = slot;
-	plugin_send(slot, &message.header, sizeof(message), NULL, 0);
+	/*
+	 * The recorder must know whose definitions the child's truth begins with before it meets
+	 * another thread of the child, whose slot it may look at first.
+	 */
+	if (plugin.config.truth)
+		plugin_request(slot, &message.header, sizeof(message), NULL, 0);
+	else
+		plugin_send(slot, &message.header, sizeof(message), NULL, 0);
 }
 
 int plugin_thread_watch_fork(void)

@@ -291,8 +291,10 @@ enum qemu_process_how {
 	QEMU_PROCESS_FORK = 1,    /* fork, vfork, clone without CLONE_VM: a copy of the parent's address space */
 };
 
-/* A process begins; its first message. A QEMU_MSG_EXEC follows at once if how is
- * QEMU_PROCESS_INITIAL. */
+/*
+ * A process begins; its first message. A QEMU_MSG_EXEC follows at once if how is QEMU_PROCESS_INITIAL. With truth, a
+ * child of fork waits for the answer.
+ */
 struct qemu_message_process_start {
 	struct qemu_message header; /* header.process is a new number */
 	uint32_t how;               /* enum qemu_process_how */

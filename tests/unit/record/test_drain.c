@@ -28,18 +28,21 @@ struct fixture {
 	struct record_qemu qemu;
 	char folder[64];
 	char path[96];
+	char truth[96];
 	uint64_t sequence;
 };
 
 static char *const words[] = {(char *)"test", NULL};
 
-static int set_up(void **state)
+static int set_up_as(void **state, bool truth)
 {
 	const struct qemu_channel_config config = {.slot_count = 4,
 						   .psb_period = 4096,
 						   .clock = PTL_CLOCK_MONOTONIC,
+						   .truth = truth,
 						   .pt_ring_size = RING,
-						   .message_ring_size = RING};
+						   .message_ring_size = RING,
+						   .truth_ring_size = truth ? RING : 0};
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 	struct ptl_machine machine;
 
@@ -53,10 +56,22 @@ static int set_up(void **state)
 	if (!mkdtemp(fixture->folder))
 		return -1;
 	snprintf(fixture->path, sizeof(fixture->path), "%s/a.ptl", fixture->folder);
+	snprintf(fixture->truth, sizeof(fixture->truth), "%s/truth", fixture->folder);
+	fixture->settings.truth = truth ? fixture->truth : NULL;
 	record_machine_describe(&fixture->settings, &machine);
 	if (record_capture_open(&fixture->capture, &fixture->settings, fixture->path, &machine) < 0)
 		return -1;
 	return record_qemu_open(&fixture->qemu, &fixture->capture, &config);
+}
+
+static int set_up(void **state)
+{
+	return set_up_as(state, false);
+}
+
+static int set_up_truth(void **state)
+{
+	return set_up_as(state, true);
 }
 
 static int tear_down(void **state)
@@ -64,6 +79,7 @@ static int tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	unlink(fixture->path);
+	unlink(fixture->truth);
 	rmdir(fixture->folder);
 	free(fixture);
 	return 0;
@@ -91,7 +107,8 @@ static void put_message(struct fixture *fixture, struct qemu_slot *slot, void *m
 					.type = (uint16_t)type,
 					.time = time,
 					.sequence = ++fixture->sequence,
-					.pt_offset = pt_offset};
+					.pt_offset = pt_offset,
+					.request = header->request};
 	memcpy((uint8_t *)slot + qemu_slot_message_ring() + slot->message_head % RING, message, size);
 	slot->message_head += (size + 7) / 8 * 8;
 }
@@ -307,6 +324,32 @@ static void uses_a_slot_again(void **state)
 	ptl_close(trace);
 }
 
+/* Else a thread of the child could be drained before the child's definitions are known, and lose its truth. */
+static void answers_a_child_of_fork_when_its_truth_has_begun(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t pid = (uint32_t)getpid();
+	struct qemu_slot *parent = claim(fixture, 2, 1, pid), *child = claim(fixture, 3, 2, pid), *thread;
+	struct qemu_message_process_start start = {
+		.header.request = 5, .how = QEMU_PROCESS_FORK, .parent_pid = pid, .parent_process = 1};
+	struct qemu_message_block block = {.header.request = 3, .number = 1};
+
+	put_start(fixture, parent);
+	put_message(fixture, parent, &block, sizeof(block), QEMU_MSG_BLOCK, 100, 0);
+	put_message(fixture, child, &start, sizeof(start), QEMU_MSG_PROCESS_START, 200, 0);
+	drain(fixture);
+	assert_int_equal(parent->reply, 3);
+	assert_int_equal(child->reply, 5);
+	/* It may have a thread now, which takes a slot that comes first. */
+	thread = claim(fixture, 0, 2, pid);
+	thread->tid = pid + 1;
+	*(uint32_t *)(void *)((uint8_t *)thread + qemu_slot_truth_ring(&fixture->qemu.channel.config)) = 1;
+	thread->truth_head = 1;
+	drain(fixture);
+	assert_int_equal(thread->truth_tail, 1);
+	ptl_close(finish(fixture));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -316,6 +359,8 @@ int main(void)
 		TEST(gives_a_damaged_slot_up),
 		TEST(drops_messages_that_make_no_sense),
 		TEST(uses_a_slot_again),
+		cmocka_unit_test_setup_teardown(answers_a_child_of_fork_when_its_truth_has_begun, set_up_truth,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
