@@ -7,6 +7,7 @@
 #include "common/text.h"
 #include "dump/analysis/diff_first.h"
 #include "dump/command/diff.h"
+#include "dump/print/trace_json.h"
 
 struct showing {
 	struct dump_session *session;
@@ -136,14 +137,6 @@ static void show_text(struct showing *showing, const struct dump_diff_pair *pair
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-static void json_id(struct common_json *json, const char *key, uint32_t id)
-{
-	if (id == PTL_NO_ID)
-		common_json_null(json, key);
-	else
-		common_json_u64(json, key, id);
-}
-
 static void json_unit(struct showing *showing, const char *key, const struct dump_diff_run *run,
 		      const struct dump_diff_unit *unit, bool last)
 {
@@ -183,8 +176,8 @@ static void json_thread(struct showing *showing, const char *key, const struct d
 		return;
 	}
 	common_json_object(json, key);
-	json_id(json, "pid", thread->pid);
-	json_id(json, "tid", thread->tid);
+	dump_json_id_or_null(json, "pid", thread->pid);
+	dump_json_id_or_null(json, "tid", thread->tid);
 	common_json_u64(json, "branches", thread->units);
 	common_json_object_end(json);
 }

@@ -2,7 +2,7 @@
 /* ptl-dump info --json: one object. */
 #include "common/sha256.h"
 #include "dump/command/info.h"
-#include "dump/print/status.h"
+#include "dump/print/trace_json.h"
 #include "dump/session/session.h"
 #include "format/metadata/input_hash.h"
 
@@ -57,12 +57,6 @@ static void put_pt(struct common_json *json, const struct ptl_machine *machine)
 	common_json_object_end(json);
 }
 
-static void put_id(struct common_json *json, const char *key, uint32_t id)
-{
-	if (id != UINT32_MAX)
-		common_json_u64(json, key, id);
-}
-
 static void put_streams(struct dump_session *session)
 {
 	struct common_json *json = &session->json_out;
@@ -76,9 +70,9 @@ static void put_streams(struct dump_session *session)
 		common_json_object(json, NULL);
 		common_json_u64(json, "id", stream->id);
 		common_json_string(json, "kind", dump_kind_name(stream->kind, room));
-		put_id(json, "cpu", stream->cpu);
-		put_id(json, "pid", stream->pid);
-		put_id(json, "tid", stream->tid);
+		dump_json_id(json, "cpu", stream->cpu);
+		dump_json_id(json, "pid", stream->pid);
+		dump_json_id(json, "tid", stream->tid);
 		common_json_u64(json, "bytes", stream->bytes);
 		common_json_u64(json, "buffers", stream->buffers);
 		common_json_u64(json, "lost", stream->lost);
@@ -105,50 +99,6 @@ static void put_blobs(struct dump_session *session)
 		common_json_u64(json, "type", info->type);
 		common_json_u64(json, "size", info->size);
 		common_json_u64(json, "stored", info->stored);
-		common_json_object_end(json);
-	}
-	common_json_array_end(json);
-}
-
-static void put_losses(struct dump_session *session)
-{
-	struct common_json *json = &session->json_out;
-	const size_t count = ptl_loss_count(session->trace);
-
-	common_json_array(json, "losses");
-	for (size_t i = 0; i < count; i++) {
-		const struct ptl_loss *loss = ptl_loss_at(session->trace, i);
-
-		common_json_object(json, NULL);
-		common_json_string(json, "kind", dump_loss_name(loss->kind));
-		put_id(json, "stream", loss->stream);
-		put_id(json, "pid", loss->pid);
-		put_id(json, "tid", loss->tid);
-		common_json_u64(json, "count", loss->count);
-		common_json_u64(json, "bytes", loss->bytes);
-		dump_json_time(session, "first_time", loss->first_time);
-		dump_json_time(session, "last_time", loss->last_time);
-		common_json_string(json, "cause", loss->cause);
-		common_json_object_end(json);
-	}
-	common_json_array_end(json);
-}
-
-static void put_damage(struct dump_session *session)
-{
-	struct common_json *json = &session->json_out;
-	const size_t count = ptl_damage_count(session->trace);
-
-	common_json_array(json, "damage");
-	for (size_t i = 0; i < count; i++) {
-		const struct ptl_damage *damage = ptl_damage_at(session->trace, i);
-
-		common_json_object(json, NULL);
-		common_json_u64(json, "offset", damage->offset);
-		common_json_u64(json, "size", damage->size);
-		common_json_string(json, "kind", ptl_status_name(damage->status));
-		put_id(json, "stream", damage->stream);
-		common_json_string(json, "text", damage->text);
 		common_json_object_end(json);
 	}
 	common_json_array_end(json);
@@ -241,8 +191,8 @@ int dump_info_json(struct dump_session *session, size_t broken_blobs)
 	put_pt(json, machine);
 	put_streams(session);
 	put_blobs(session);
-	put_losses(session);
-	put_damage(session);
+	dump_json_losses(session);
+	dump_json_damage(session);
 	if (((const struct dump_info_options *)session->options)->check)
 		common_json_u64(&session->json_out, "broken_blobs", broken_blobs);
 	put_provenance(session);

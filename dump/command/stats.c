@@ -8,6 +8,7 @@
 #include "dump/command/commands.h"
 #include "dump/command/stats.h"
 #include "dump/print/table.h"
+#include "dump/print/trace_json.h"
 #include "common/text.h"
 #include "dump/session/session.h"
 #include "flow/view/stats.h"
@@ -289,20 +290,12 @@ static void json_more_counts(struct common_json *json, const struct flow_counts 
 	common_json_array_end(json);
 }
 
-static void json_id(struct common_json *json, const char *key, uint32_t id)
-{
-	if (id == PTL_NO_ID)
-		common_json_null(json, key);
-	else
-		common_json_u64(json, key, id);
-}
-
 static void json_thread(const struct stats_run *run, const struct flow_thread_stats *thread)
 {
 	struct common_json *json = &run->session->json_out;
 
 	common_json_object(json, NULL);
-	json_id(json, "tid", thread->tid);
+	dump_json_id_or_null(json, "tid", thread->tid);
 	if (thread->cpu != PTL_NO_CPU)
 		common_json_u64(json, "cpu", thread->cpu);
 	json_counts(run, &thread->counts);
@@ -321,7 +314,7 @@ static void json_process(const struct stats_run *run, const struct flow_process_
 	struct common_json *json = &run->session->json_out;
 
 	common_json_object(json, NULL);
-	json_id(json, "pid", process->pid);
+	dump_json_id_or_null(json, "pid", process->pid);
 	common_json_string(json, "name", process_name(run, process->process));
 	json_counts(run, &process->counts);
 	common_json_array(json, "threads");
@@ -337,8 +330,8 @@ static void json_gap(const struct stats_run *run, const struct flow_gap *gap)
 
 	common_json_object(json, NULL);
 	dump_json_time(run->session, "time", gap->event.time);
-	json_id(json, "pid", gap->pid);
-	json_id(json, "tid", gap->tid);
+	dump_json_id_or_null(json, "pid", gap->pid);
+	dump_json_id_or_null(json, "tid", gap->tid);
 	common_json_u64(json, "stream", gap->stream);
 	common_json_u64(json, "offset", gap->event.offset);
 	common_json_u64(json, "bytes", gap->event.size);

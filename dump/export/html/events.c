@@ -5,6 +5,7 @@
 #include "common/text.h"
 #include "dump/export/html/html.h"
 #include "dump/print/event.h"
+#include "dump/print/trace_json.h"
 
 #define CHECK_EVERY 4096
 
@@ -30,14 +31,6 @@ static int put_name(struct events *events)
 	return common_byte_map_put(&events->names, events->name.data, events->name.size, events->name_count++);
 }
 
-static void put_id(struct common_json *json, uint32_t id)
-{
-	if (id == PTL_NO_ID)
-		common_json_null(json, NULL);
-	else
-		common_json_u64(json, NULL, id);
-}
-
 /* [time, name, process, thread, what it says] */
 static int put_event(struct events *events, const struct ptl_event *event, const struct ptl_schema *schema)
 {
@@ -57,8 +50,8 @@ static int put_event(struct events *events, const struct ptl_event *event, const
 	common_json_array(json, NULL);
 	dump_json_time(events->session, NULL, event->time);
 	status = put_name(events);
-	put_id(json, event->pid);
-	put_id(json, event->tid);
+	dump_json_id_or_null(json, NULL, event->pid);
+	dump_json_id_or_null(json, NULL, event->tid);
 	common_json_string_n(json, NULL, (const char *)events->text.data + skip, events->text.size - skip - 1);
 	common_json_array_end(json);
 	return status;

@@ -4,6 +4,7 @@
 
 #include "common/error.h"
 #include "dump/export/html/html.h"
+#include "dump/print/trace_json.h"
 
 /* The row of each function in the list of functions, counted from 1; 0: it is not there. */
 static uint32_t *rows_of(const struct dump_html_trace *trace, uint64_t limit, size_t *count)
@@ -43,12 +44,6 @@ static void pack_track(const struct dump_slice *list, size_t count, uint64_t sta
 	}
 }
 
-static void put_id(struct common_json *json, const char *key, uint32_t id)
-{
-	if (id != PTL_NO_ID)
-		common_json_u64(json, key, id);
-}
-
 static void put_track(struct dump_session *session, const struct dump_html_trace *trace,
 		      const struct dump_slice_track *track, size_t count, const struct ptl_bytes *text)
 {
@@ -56,8 +51,8 @@ static void put_track(struct dump_session *session, const struct dump_html_trace
 	struct common_json *json = &session->json_out;
 
 	common_json_object(json, NULL);
-	put_id(json, "pid", track->pid);
-	put_id(json, "tid", track->tid);
+	dump_json_id(json, "pid", track->pid);
+	dump_json_id(json, "tid", track->tid);
 	if (track->tid == PTL_NO_ID && track->cpu != PTL_NO_CPU)
 		common_json_u64(json, "cpu", track->cpu);
 	if (track->process != FLOW_NONE)
@@ -110,8 +105,8 @@ static void put_gaps(struct dump_session *session, const struct dump_slices *sli
 		common_json_object(json, NULL);
 		dump_json_time(session, "time", gap->time);
 		common_json_u64(json, "duration", gap->duration);
-		put_id(json, "pid", gap->pid);
-		put_id(json, "tid", gap->tid);
+		dump_json_id(json, "pid", gap->pid);
+		dump_json_id(json, "tid", gap->tid);
 		if (gap->tid == PTL_NO_ID && gap->cpu != PTL_NO_CPU)
 			common_json_u64(json, "cpu", gap->cpu);
 		common_json_object_end(json);

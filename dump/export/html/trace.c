@@ -4,6 +4,7 @@
 #include "common/version.h"
 #include "dump/export/html/html.h"
 #include "dump/print/status.h"
+#include "dump/print/trace_json.h"
 
 /* ---- the run ------------------------------------------------------------------------------------- */
 
@@ -209,50 +210,10 @@ void dump_html_processes(struct dump_session *session, const struct dump_html_tr
 
 /* ---- losses -------------------------------------------------------------------------------------- */
 
-static void put_id(struct common_json *json, const char *key, uint32_t id)
-{
-	if (id != PTL_NO_ID)
-		common_json_u64(json, key, id);
-}
-
-static void put_losses(struct dump_session *session)
-{
-	struct common_json *json = &session->json_out;
-
-	common_json_array(json, "losses");
-	for (size_t i = 0; i < ptl_loss_count(session->trace); i++) {
-		const struct ptl_loss *loss = ptl_loss_at(session->trace, i);
-
-		common_json_object(json, NULL);
-		common_json_string(json, "kind", dump_loss_name(loss->kind));
-		put_id(json, "pid", loss->pid);
-		put_id(json, "tid", loss->tid);
-		common_json_u64(json, "count", loss->count);
-		common_json_u64(json, "bytes", loss->bytes);
-		dump_json_time(session, "first_time", loss->first_time);
-		dump_json_time(session, "last_time", loss->last_time);
-		common_json_string(json, "cause", loss->cause);
-		common_json_object_end(json);
-	}
-	common_json_array_end(json);
-}
-
 void dump_html_losses(struct dump_session *session)
 {
-	struct common_json *json = &session->json_out;
-
-	common_json_object(json, NULL);
-	put_losses(session);
-	common_json_array(json, "damage");
-	for (size_t i = 0; i < ptl_damage_count(session->trace); i++) {
-		const struct ptl_damage *damage = ptl_damage_at(session->trace, i);
-
-		common_json_object(json, NULL);
-		common_json_u64(json, "offset", damage->offset);
-		common_json_u64(json, "size", damage->size);
-		common_json_string(json, "text", damage->text);
-		common_json_object_end(json);
-	}
-	common_json_array_end(json);
-	common_json_object_end(json);
+	common_json_object(&session->json_out, NULL);
+	dump_json_losses(session);
+	dump_json_damage(session);
+	common_json_object_end(&session->json_out);
 }

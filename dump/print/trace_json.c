@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "dump/print/trace_json.h"
+
+#include "dump/print/status.h"
+#include "dump/session/session.h"
+
+void dump_json_id(struct common_json *json, const char *key, uint32_t id)
+{
+	if (id != PTL_NO_ID)
+		common_json_u64(json, key, id);
+}
+
+void dump_json_id_or_null(struct common_json *json, const char *key, uint32_t id)
+{
+	if (id == PTL_NO_ID)
+		common_json_null(json, key);
+	else
+		common_json_u64(json, key, id);
+}
+
+void dump_json_losses(struct dump_session *session)
+{
+	struct common_json *json = &session->json_out;
+	const size_t count = ptl_loss_count(session->trace);
+
+	common_json_array(json, "losses");
+	for (size_t i = 0; i < count; i++) {
+		const struct ptl_loss *loss = ptl_loss_at(session->trace, i);
+
+		common_json_object(json, NULL);
+		common_json_string(json, "kind", dump_loss_name(loss->kind));
+		dump_json_id(json, "stream", loss->stream);
+		dump_json_id(json, "pid", loss->pid);
+		dump_json_id(json, "tid", loss->tid);
+		common_json_u64(json, "count", loss->count);
+		common_json_u64(json, "bytes", loss->bytes);
+		dump_json_time(session, "first_time", loss->first_time);
+		dump_json_time(session, "last_time", loss->last_time);
+		common_json_string(json, "cause", loss->cause);
+		common_json_object_end(json);
+	}
+	common_json_array_end(json);
+}
+
+void dump_json_damage(struct dump_session *session)
+{
+	struct common_json *json = &session->json_out;
+	const size_t count = ptl_damage_count(session->trace);
+
+	common_json_array(json, "damage");
+	for (size_t i = 0; i < count; i++) {
+		const struct ptl_damage *damage = ptl_damage_at(session->trace, i);
+
+		common_json_object(json, NULL);
+		common_json_u64(json, "offset", damage->offset);
+		common_json_u64(json, "size", damage->size);
+		common_json_string(json, "kind", ptl_status_name(damage->status));
+		dump_json_id(json, "stream", damage->stream);
+		common_json_string(json, "text", damage->text);
+		common_json_object_end(json);
+	}
+	common_json_array_end(json);
+}

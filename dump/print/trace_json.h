@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a trace lacks, and the ids of its processes and threads, as JSON. */
+#ifndef DUMP_PRINT_TRACE_JSON_H
+#define DUMP_PRINT_TRACE_JSON_H
+
+#include "dump/session/command.h"
+
+/* A process, thread, CPU or stream; the member is left out where it is PTL_NO_ID. */
+void dump_json_id(struct common_json *json, const char *key, uint32_t id);
+/* The same, null where it is PTL_NO_ID: for elements of an array, and members that are always there. */
+void dump_json_id_or_null(struct common_json *json, const char *key, uint32_t id);
+
+/* Arrays "losses" and "damage" of the session's trace, to json_out. */
+void dump_json_losses(struct dump_session *session);
+void dump_json_damage(struct dump_session *session);
+
+#endif
