@@ -46,7 +46,7 @@ static int by_count(const void *a_, const void *b_)
 /* The targets of the block's indirect branch; edges are in order of their blocks. */
 static int add_targets(struct annotating *annotating, size_t block, struct dump_annotated_instruction *instruction)
 {
-	const struct flow_profile *profile = annotating->annotator->profile;
+	const struct flow_profile *profile = &annotating->annotator->profile;
 	struct dump_annotation *result = annotating->result;
 	size_t low = 0, high = profile->edge_count;
 
@@ -74,7 +74,7 @@ static int add_targets(struct annotating *annotating, size_t block, struct dump_
 
 static int add_block(struct annotating *annotating, size_t number)
 {
-	const struct flow_profile_block *block = &annotating->annotator->profile->blocks[number];
+	const struct flow_profile_block *block = &annotating->annotator->profile.blocks[number];
 	const uint8_t *code = block->code;
 	uint64_t address = block->address;
 	int status = 0;
@@ -157,7 +157,7 @@ static size_t first_block(const struct flow_profile *profile, uint32_t content, 
 static int take_blocks(struct annotating *annotating)
 {
 	const struct dump_function *function = annotating->function;
-	const struct flow_profile *profile = annotating->annotator->profile;
+	const struct flow_profile *profile = &annotating->annotator->profile;
 	const uint64_t first = function->first > profile->largest ? function->first - profile->largest : 0;
 	int status = 0;
 
@@ -296,7 +296,7 @@ static uint64_t falls(const struct dump_annotated_instruction *instruction)
 static void follow(const struct annotating *annotating, struct dump_annotated_instruction *from)
 {
 	struct dump_annotation *result = annotating->result;
-	const struct flow_profile_block *blocks = annotating->annotator->profile->blocks;
+	const struct flow_profile_block *blocks = annotating->annotator->profile.blocks;
 
 	come_from(from, find_instruction(result, from->address + from->length), falls(from));
 	if (from->branch == FLOW_BRANCH_CONDITIONAL)

@@ -3,6 +3,7 @@
 #ifndef DUMP_ANALYSIS_ANNOTATE_H
 #define DUMP_ANALYSIS_ANNOTATE_H
 
+#include "dump/session/session.h"
 #include "flow/code/code.h"
 #include "flow/code/instruction.h"
 #include "flow/symbol/source_line.h"
@@ -61,12 +62,20 @@ struct dump_annotation {
 /* What annotations are made of. */
 struct dump_annotator {
 	const struct flow_timeline *timeline;
-	const struct flow_profile *profile;
+	struct flow_profile profile;
 	struct flow_symbols *symbols;
 	struct flow_sources *sources;
-	const struct flow_code *code;
+	struct flow_code *code;
 	bool executed; /* leave out what did not run */
 };
+
+/*
+ * Counts what the session's options select of its trace, and opens the rest; `edges` counts where indirect branches led, too.
+ * The timeline is the caller's, and lives longer. Close in any case. What flow_profile_run and flow_symbols_open return.
+ */
+int dump_annotator_open(struct dump_annotator *annotator, const struct dump_session *session,
+			const struct flow_timeline *timeline, bool edges);
+void dump_annotator_close(struct dump_annotator *annotator);
 
 /*
  * The functions that ran and are called so: by the linker, in the source (with or without parameters), or matching a glob

@@ -85,7 +85,7 @@ static int take_block(struct finding *finding, const struct flow_profile_block *
 
 static int find_names(struct finding *finding)
 {
-	const struct flow_profile *profile = finding->annotator->profile;
+	const struct flow_profile *profile = &finding->annotator->profile;
 	int status = 0;
 
 	for (size_t i = 0; !status && i < profile->block_count; i++) {
@@ -119,7 +119,7 @@ static int parse_range(const char *text, uint64_t *first, uint64_t *last)
 /* One for each content that ran there. */
 static int find_range(struct finding *finding, uint64_t first, uint64_t last)
 {
-	const struct flow_profile *profile = finding->annotator->profile;
+	const struct flow_profile *profile = &finding->annotator->profile;
 	int status = 0;
 
 	for (size_t i = 0; !status && i < profile->block_count; i++) {

@@ -224,9 +224,9 @@ static bool is_library(const char *path)
 
 static int add_content(struct dump_coverage *coverage, const struct dump_annotator *annotator, uint32_t content)
 {
-	const struct flow_content *own = &annotator->profile->contents[content];
+	const struct flow_content *own = &annotator->profile.contents[content];
 	const struct ptl_image_event *data = &flow_timeline_image(annotator->timeline, own->image)->data;
-	const uint64_t instructions = instructions_of(annotator->profile, content);
+	const uint64_t instructions = instructions_of(&annotator->profile, content);
 	struct adding adding = {.coverage = coverage,
 				.annotator = annotator,
 				.content = content,
@@ -253,7 +253,7 @@ static int add_content(struct dump_coverage *coverage, const struct dump_annotat
 
 static int add_contents(struct dump_coverage *coverage, const struct dump_annotator *annotator, const bool *wanted)
 {
-	const struct flow_profile *profile = annotator->profile;
+	const struct flow_profile *profile = &annotator->profile;
 	int status = 0;
 
 	coverage->gaps += profile->gaps;
@@ -268,32 +268,16 @@ static int add_contents(struct dump_coverage *coverage, const struct dump_annota
 static int add_flow(struct dump_coverage *coverage, struct dump_session *session, const struct flow_timeline *timeline,
 		    const bool *wanted)
 {
-	const struct flow_view_options view_options = dump_session_view_options(session);
-	struct dump_annotator annotator = {.timeline = timeline};
-	struct flow_profile profile;
-	struct flow_code *code = NULL;
-	int status = flow_profile_run(session->trace, timeline, &view_options, false, &profile);
+	struct dump_annotator annotator;
+	int status = dump_annotator_open(&annotator, session, timeline, false);
 
-	common_progress_end();
-	if (status < 0)
-		return status;
-	annotator.profile = &profile;
-	status = flow_symbols_open(session->trace, timeline, false, &annotator.symbols);
-	if (!status)
-		status = flow_sources_open(session->trace, timeline, &annotator.sources);
-	if (!status)
+	if (!status) {
 		flow_sources_want_scopes(annotator.sources);
-	if (!status)
-		status = flow_code_open(session->trace, timeline, view_options.threads, NULL, &code);
-	annotator.code = code;
-	if (!status)
 		status = add_contents(coverage, &annotator, wanted);
-	if (!status && !profile.instructions)
+	}
+	if (!status && !annotator.profile.instructions)
 		dump_session_note_no_flow(session);
-	flow_code_close(code);
-	flow_sources_close(annotator.sources);
-	flow_symbols_close(annotator.symbols);
-	flow_profile_free(&profile);
+	dump_annotator_close(&annotator);
 	return status;
 }
 

@@ -38,7 +38,7 @@ struct annotate_run {
 
 static void add_place(const struct annotate_run *run, size_t block, struct ptl_bytes *text)
 {
-	const struct flow_profile_block *target = &run->annotator->profile->blocks[block];
+	const struct flow_profile_block *target = &run->annotator->profile.blocks[block];
 
 	flow_symbols_text(run->annotator->symbols, target->image,
 			  dump_address_in_process(run->annotator->timeline, target->image, target->address), text);
@@ -186,7 +186,7 @@ static void json_targets(struct annotate_run *run, const struct dump_annotation 
 	common_json_array(json, "targets");
 	for (size_t i = 0; i < one->target_count; i++) {
 		const struct dump_branch_target *target = &annotation->targets[one->first_target + i];
-		const struct flow_profile_block *block = &run->annotator->profile->blocks[target->block];
+		const struct flow_profile_block *block = &run->annotator->profile.blocks[target->block];
 
 		run->line.size = 0;
 		flow_symbols_symbol(run->annotator->symbols, block->image,
@@ -196,7 +196,7 @@ static void json_targets(struct annotate_run *run, const struct dump_annotation 
 		common_json_hex(json, "address", block->address);
 		common_json_string(json, "symbol", common_text_string(&run->line));
 		if (block->content != FLOW_NONE)
-			common_json_string(json, "image", run->annotator->profile->contents[block->content].path);
+			common_json_string(json, "image", run->annotator->profile.contents[block->content].path);
 		common_json_u64(json, "count", target->count);
 		common_json_object_end(json);
 	}
@@ -253,7 +253,7 @@ static void json_function(struct annotate_run *run, const struct dump_function *
 		flow_symbols_name(run->annotator->symbols, function->name, text);
 	common_json_string(json, "function", function->name ? common_text_string(text) : NULL);
 	if (function->content != FLOW_NONE) {
-		const struct flow_content *content = &run->annotator->profile->contents[function->content];
+		const struct flow_content *content = &run->annotator->profile.contents[function->content];
 
 		text->size = 0;
 		common_text_hex_bytes(text, content->build_id, content->build_id_size);
@@ -323,29 +323,13 @@ static int show(struct dump_session *session, const struct dump_annotator *annot
 
 static int annotate(struct dump_session *session, const struct flow_timeline *timeline, const bool *wanted)
 {
-	const struct flow_view_options view_options = dump_session_view_options(session);
-	struct dump_annotator annotator = {.timeline = timeline,
-					   .executed = ((const struct annotate_options *)session->options)->executed};
-	struct flow_profile profile;
-	struct flow_code *code = NULL;
-	int status = flow_profile_run(session->trace, timeline, &view_options, true, &profile);
+	struct dump_annotator annotator;
+	int status = dump_annotator_open(&annotator, session, timeline, true);
 
-	common_progress_end();
-	if (status < 0)
-		return status;
-	annotator.profile = &profile;
-	status = flow_symbols_open(session->trace, timeline, !session->options->no_demangle, &annotator.symbols);
-	if (!status)
-		status = flow_sources_open(session->trace, timeline, &annotator.sources);
-	if (!status)
-		status = flow_code_open(session->trace, timeline, view_options.threads, NULL, &code);
-	annotator.code = code;
-	if (!status)
+	annotator.executed = ((const struct annotate_options *)session->options)->executed;
+	if (status == 0)
 		status = show(session, &annotator, wanted);
-	flow_code_close(code);
-	flow_sources_close(annotator.sources);
-	flow_symbols_close(annotator.symbols);
-	flow_profile_free(&profile);
+	dump_annotator_close(&annotator);
 	return status;
 }
 

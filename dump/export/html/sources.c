@@ -158,7 +158,7 @@ static int put_function(struct writing *writing, const struct dump_html_source *
 /* Functions of that name in that file: static ones of several sources may be called the same. */
 static int put_source(struct writing *writing, const struct dump_html_source *source)
 {
-	const struct flow_profile *profile = writing->annotator->profile;
+	const struct flow_profile *profile = &writing->annotator->profile;
 	struct dump_function *functions = NULL;
 	size_t count = 0;
 	int status = dump_functions_find(writing->annotator, source->name, NULL, &functions, &count);
@@ -190,28 +190,12 @@ static int put_all(struct dump_session *session, const struct dump_annotator *an
 static int annotate(struct dump_session *session, const struct flow_timeline *timeline,
 		    const struct dump_html_source *sources, size_t count, struct dump_left_out *left_out)
 {
-	const struct flow_view_options view_options = dump_session_view_options(session);
-	struct dump_annotator annotator = {.timeline = timeline};
-	struct flow_profile profile;
-	struct flow_code *code = NULL;
-	int status = flow_profile_run(session->trace, timeline, &view_options, false, &profile);
+	struct dump_annotator annotator;
+	int status = dump_annotator_open(&annotator, session, timeline, false);
 
-	common_progress_end();
-	if (status < 0)
-		return status;
-	annotator.profile = &profile;
-	status = flow_symbols_open(session->trace, timeline, !session->options->no_demangle, &annotator.symbols);
-	if (status == 0)
-		status = flow_sources_open(session->trace, timeline, &annotator.sources);
-	if (status == 0)
-		status = flow_code_open(session->trace, timeline, view_options.threads, NULL, &code);
-	annotator.code = code;
 	if (status == 0)
 		status = put_all(session, &annotator, sources, count, left_out);
-	flow_code_close(code);
-	flow_sources_close(annotator.sources);
-	flow_symbols_close(annotator.symbols);
-	flow_profile_free(&profile);
+	dump_annotator_close(&annotator);
 	return status;
 }
 
