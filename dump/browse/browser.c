@@ -58,14 +58,56 @@ void dump_browse_say_now(struct dump_browser *browser, const char *words)
 	dump_browse_screen_show();
 }
 
-void dump_browse_turn_to(struct dump_browser *browser, enum dump_browse_screenful view)
+static bool has_selection(const struct dump_browser *browser, enum dump_browse_screenful view)
 {
-	browser->view = view;
+	const struct dump_browse_contents *contents = &browser->contents[view];
+
+	return contents->present && contents->selection.process == browser->selection.process &&
+	       contents->selection.thread == browser->selection.thread;
 }
 
-bool dump_browse_is_selected(const struct dump_browser *browser, const struct dump_browse_selection *selection)
+static int read_view(struct dump_browser *browser, enum dump_browse_screenful view)
 {
-	return selection->process == browser->selection.process && selection->thread == browser->selection.thread;
+	int status;
+
+	browser->contents[view].present = false;
+	browser->positions[view] = (struct dump_browse_position){0, 0};
+	status = views[view]->read(browser);
+	if (status == 0)
+		browser->contents[view] = (struct dump_browse_contents){true, browser->selection};
+	return status;
+}
+
+int dump_browse_open(struct dump_browser *browser, enum dump_browse_screenful view)
+{
+	int status = 0;
+
+	if (browser->view == DUMP_BROWSE_THREADS && browser->choice_count)
+		browser->selection = browser->choices[browser->positions[DUMP_BROWSE_THREADS].cursor];
+	if (!has_selection(browser, view))
+		status = read_view(browser, view);
+	if (status < 0)
+		return status;
+	browser->view = view;
+	if (!views[view]->first(browser, &(uint64_t){0}))
+		dump_browse_say(browser, " no code was executed here");
+	return 0;
+}
+
+bool dump_browse_next_number(uint64_t count, uint64_t *row)
+{
+	if (*row + 1 >= count)
+		return false;
+	++*row;
+	return true;
+}
+
+bool dump_browse_previous_number(uint64_t *row)
+{
+	if (!*row)
+		return false;
+	--*row;
+	return true;
 }
 
 void dump_browse_selection_text(struct dump_browser *browser, struct ptl_bytes *text)
@@ -375,9 +417,9 @@ static int take_key(struct dump_browser *browser, int key)
 		browser->view = DUMP_BROWSE_THREADS;
 		return 0;
 	case 'r':
-		return dump_browse_open_report(browser);
+		return dump_browse_open(browser, DUMP_BROWSE_REPORT);
 	case 'c':
-		return dump_browse_open_calls(browser);
+		return dump_browse_open(browser, DUMP_BROWSE_CALLS);
 	case 's':
 		browser->source = !browser->source;
 		return 0;

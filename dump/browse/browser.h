@@ -21,6 +21,12 @@ struct dump_browse_position {
 	uint64_t top, cursor;
 };
 
+/* What a view has read. */
+struct dump_browse_contents {
+	bool present;
+	struct dump_browse_selection selection; /* that it is of */
+};
+
 struct dump_browser {
 	struct dump_session *session;
 	struct dump_call_session calls_session;
@@ -33,8 +39,7 @@ struct dump_browser {
 	size_t choice_count;
 	struct dump_browse_selection selection;
 
-	bool has_report, has_calls; /* of these selections: */
-	struct dump_browse_selection report_of, calls_of;
+	struct dump_browse_contents contents[DUMP_BROWSE_VIEWS];
 	struct dump_report report;
 	unsigned order; /* of the report, in dump_report_orders */
 	struct dump_browse_calls calls;
@@ -48,10 +53,12 @@ struct dump_browser {
 	struct ptl_bytes text;
 };
 
-/* What a view shows. Rows are told one from the other. */
+/* What a view shows. */
 struct dump_browse_view {
 	const char *name;
 	const char *keys; /* what they do here, for the last line */
+	/* Reads what the view shows of the selection. A negative ptl_status. */
+	int (*read)(struct dump_browser *browser);
 	bool (*first)(struct dump_browser *browser, uint64_t *row);
 	bool (*next)(struct dump_browser *browser, uint64_t *row);
 	bool (*previous)(struct dump_browser *browser, uint64_t *row);
@@ -75,19 +82,21 @@ int dump_browse_run(struct dump_session *session);
 /* Says what is being done, or what was found. */
 void dump_browse_say(struct dump_browser *browser, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void dump_browse_say_now(struct dump_browser *browser, const char *words);
-/* Goes over to a view, at its cursor. */
-void dump_browse_turn_to(struct dump_browser *browser, enum dump_browse_screenful view);
+/*
+ * Shows a view at its cursor, and reads what it needs of the selection if it has not. In the view of threads the
+ * selection becomes what the cursor is at. A negative ptl_status: what the view's read returned.
+ */
+int dump_browse_open(struct dump_browser *browser, enum dump_browse_screenful view);
+/* The row after this one, and before it, where rows are numbered from 0 on. */
+bool dump_browse_next_number(uint64_t count, uint64_t *row);
+bool dump_browse_previous_number(uint64_t *row);
 /* Has what the selection selects decoded by an observer. What dump_call_session_run returns. */
 int dump_browse_decode(struct dump_browser *browser, const struct dump_call_observer *observer);
 /* Appends what the selection is of: "gzip (4711)". */
 void dump_browse_selection_text(struct dump_browser *browser, struct ptl_bytes *text);
-bool dump_browse_is_selected(const struct dump_browser *browser, const struct dump_browse_selection *selection);
 /* Whether the function is one that the search is for: the words are a part of its name, or a pattern for it. */
 bool dump_browse_finds(struct dump_browser *browser, uint32_t function);
 
-/* Reads what the view needs for the selection, if it has not, and shows it. */
-int dump_browse_open_report(struct dump_browser *browser);
-int dump_browse_open_calls(struct dump_browser *browser);
 /* The slowest call of a function in the calls of the selection. */
 int dump_browse_go_to_slowest(struct dump_browser *browser, uint32_t function);
 

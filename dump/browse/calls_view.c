@@ -9,7 +9,7 @@
 #include "dump/browse/browser.h"
 
 #define DURATION_WIDTH 11
-#define LEVELS_MAX 60 /* deeper ones are told by their number */
+#define LEVELS_MAX 60 /* of deeper ones the number is shown */
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
@@ -184,34 +184,12 @@ static int read_calls(struct dump_browser *browser)
 	int status;
 
 	dump_browse_calls_free(&browser->calls);
-	browser->has_calls = false;
 	observer.context = &taking.tree;
 	status = dump_browse_decode(browser, &observer);
 	dump_call_tree_free(&taking.tree);
-	if (status < 0)
-		return status;
-	browser->has_calls = true;
-	browser->calls_of = browser->selection;
-	browser->positions[DUMP_BROWSE_CALLS] = (struct dump_browse_position){0, 0};
-	if (browser->calls.count == 1)
+	if (status == 0 && browser->calls.count == 1)
 		dump_browse_calls_open(&browser->calls, 0);
-	return 0;
-}
-
-int dump_browse_open_calls(struct dump_browser *browser)
-{
-	int status = 0;
-
-	if (browser->view == DUMP_BROWSE_THREADS && browser->choice_count)
-		browser->selection = browser->choices[browser->positions[DUMP_BROWSE_THREADS].cursor];
-	if (!browser->has_calls || !dump_browse_is_selected(browser, &browser->calls_of))
-		status = read_calls(browser);
-	if (status < 0)
-		return status;
-	dump_browse_turn_to(browser, DUMP_BROWSE_CALLS);
-	if (!browser->calls.count)
-		dump_browse_say(browser, " no code was executed here");
-	return 0;
+	return status;
 }
 
 /* ---- the slowest call ---------------------------------------------------------------------------- */
@@ -332,7 +310,7 @@ int dump_browse_go_to_slowest(struct dump_browser *browser, uint32_t function)
 {
 	struct dump_latency latency = {0};
 	struct wanted wanted = {.function = function, .timed = browser->report.timed};
-	int status = dump_browse_open_calls(browser);
+	int status = dump_browse_open(browser, DUMP_BROWSE_CALLS);
 
 	if (status == 0)
 		status = measure(browser, function, wanted.timed, &latency);
@@ -391,6 +369,7 @@ static int key(struct dump_browser *browser, int key)
 const struct dump_browse_view dump_browse_calls_view = {
 	.name = "calls",
 	.keys = "arrows open and close   h costliest   r report   t threads",
+	.read = read_calls,
 	.first = first,
 	.next = next,
 	.previous = previous,

@@ -18,19 +18,13 @@ static bool first(struct dump_browser *browser, uint64_t *row)
 
 static bool next(struct dump_browser *browser, uint64_t *row)
 {
-	if (*row + 1 >= browser->report.count)
-		return false;
-	++*row;
-	return true;
+	return dump_browse_next_number(browser->report.count, row);
 }
 
 static bool previous(struct dump_browser *browser, uint64_t *row)
 {
 	(void)browser;
-	if (!*row)
-		return false;
-	--*row;
-	return true;
+	return dump_browse_previous_number(row);
 }
 
 static void columns(struct dump_browser *browser, struct ptl_bytes *text)
@@ -120,33 +114,11 @@ static int read_report(struct dump_browser *browser)
 
 	dump_report_free(&browser->report);
 	browser->report = (struct dump_report){.by = DUMP_REPORT_FUNCTION, .calls = &browser->calls_session};
-	browser->has_report = false;
 	observer.context = &browser->report;
 	status = dump_browse_decode(browser, &observer);
-	if (status < 0)
-		return status;
-	browser->has_report = true;
-	browser->report_of = browser->selection;
-	dump_report_sort(&browser->report, browser->order);
-	browser->positions[DUMP_BROWSE_REPORT] = (struct dump_browse_position){0, 0};
-	return 0;
-}
-
-/* In the view of threads it is of what the cursor is at. */
-int dump_browse_open_report(struct dump_browser *browser)
-{
-	int status = 0;
-
-	if (browser->view == DUMP_BROWSE_THREADS && browser->choice_count)
-		browser->selection = browser->choices[browser->positions[DUMP_BROWSE_THREADS].cursor];
-	if (!browser->has_report || !dump_browse_is_selected(browser, &browser->report_of))
-		status = read_report(browser);
-	if (status < 0)
-		return status;
-	dump_browse_turn_to(browser, DUMP_BROWSE_REPORT);
-	if (!browser->report.count)
-		dump_browse_say(browser, " no code was executed here");
-	return 0;
+	if (status == 0)
+		dump_report_sort(&browser->report, browser->order);
+	return status;
 }
 
 static void change_order(struct dump_browser *browser)
@@ -170,6 +142,7 @@ static int key(struct dump_browser *browser, int key)
 const struct dump_browse_view dump_browse_report_view = {
 	.name = "report",
 	.keys = "Enter slowest call   o order   c calls   t threads",
+	.read = read_report,
 	.first = first,
 	.next = next,
 	.previous = previous,

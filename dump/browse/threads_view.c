@@ -50,19 +50,13 @@ static bool first(struct dump_browser *browser, uint64_t *row)
 
 static bool next(struct dump_browser *browser, uint64_t *row)
 {
-	if (*row + 1 >= browser->choice_count)
-		return false;
-	++*row;
-	return true;
+	return dump_browse_next_number(browser->choice_count, row);
 }
 
 static bool previous(struct dump_browser *browser, uint64_t *row)
 {
 	(void)browser;
-	if (!*row)
-		return false;
-	--*row;
-	return true;
+	return dump_browse_previous_number(row);
 }
 
 static void columns(struct dump_browser *browser, struct ptl_bytes *text)
@@ -121,7 +115,7 @@ static bool search(struct dump_browser *browser, bool back, uint64_t *row)
 static int key(struct dump_browser *browser, int key)
 {
 	if (key == DUMP_BROWSE_ENTER || key == DUMP_BROWSE_RIGHT)
-		return dump_browse_open_calls(browser);
+		return dump_browse_open(browser, DUMP_BROWSE_CALLS);
 	return 0;
 }
 
