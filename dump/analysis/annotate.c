@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition.h"
 #include "common/vector.h"
 
 /* Of what did not run, so many bytes in a row: a symbol may say that it is of any size. */
@@ -48,16 +49,8 @@ static int add_targets(struct annotating *annotating, size_t block, struct dump_
 {
 	const struct flow_profile *profile = &annotating->annotator->profile;
 	struct dump_annotation *result = annotating->result;
-	size_t low = 0, high = profile->edge_count;
+	size_t low = COMMON_PARTITION(profile->edge_count, at, profile->edges[at].from < block);
 
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (profile->edges[middle].from < block)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	instruction->first_target = result->target_count;
 	for (; low < profile->edge_count && profile->edges[low].from == block; low++) {
 		if (!common_vector_room(&result->targets, result->target_count, sizeof(*result->targets)))
@@ -140,18 +133,11 @@ static void join(struct annotating *annotating)
 /* The first block of a content at or behind an address. */
 static size_t first_block(const struct flow_profile *profile, uint32_t content, uint64_t address)
 {
-	size_t low = 0, high = profile->block_count;
+	const struct flow_profile_block *blocks = profile->blocks;
 
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		const struct flow_profile_block *block = &profile->blocks[middle];
-
-		if (block->content < content || (block->content == content && block->address < address))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return COMMON_PARTITION(profile->block_count, at,
+				blocks[at].content < content ||
+					(blocks[at].content == content && blocks[at].address < address));
 }
 
 static int take_blocks(struct annotating *annotating)
@@ -257,16 +243,8 @@ static bool same_line(const struct dump_annotated_instruction *a, const struct d
 
 static struct dump_annotated_instruction *find_instruction(struct dump_annotation *result, uint64_t address)
 {
-	size_t low = 0, high = result->count;
+	const size_t low = COMMON_PARTITION(result->count, at, result->instructions[at].address < address);
 
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (result->instructions[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < result->count && result->instructions[low].address == address ? &result->instructions[low] : NULL;
 }
 

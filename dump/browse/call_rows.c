@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition.h"
 #include "common/vector.h"
 
 #define INDEX_BITS 40
@@ -133,16 +134,8 @@ static const struct siblings *siblings_of(struct dump_browse_calls *calls, size_
 /* The last mark at or before a record. */
 static size_t mark_before(const struct siblings *siblings, size_t index)
 {
-	size_t low = 0, high = siblings->count;
+	const size_t low = COMMON_PARTITION(siblings->count, at, siblings->marks[at] <= index);
 
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (siblings->marks[middle] <= index)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return siblings->marks[low ? low - 1 : 0];
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition.h"
 #include "common/text.h"
 #include "common/vector.h"
 #include "dump/export/timeline_state.h"
@@ -254,17 +255,7 @@ static int begin_slice(struct dump_timeline *timeline, const struct dump_call_th
 /* The frames whose slices have begun are the outer ones. */
 static size_t count_begun(const struct dump_stack *stack)
 {
-	size_t low = 0, high = stack->count;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (stack->frames[middle].user & BEGUN)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return COMMON_PARTITION(stack->count, at, stack->frames[at].user & BEGUN);
 }
 
 /*

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/partition.h"
 #include "common/vector.h"
 
 #define SPANS_MAX 4096
@@ -12,17 +13,7 @@
 /* The first span that does not end before `first`. */
 static size_t place_of(const struct native_spans *set, uint64_t first)
 {
-	size_t low = 0, high = set->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (set->spans[middle].last < first)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return COMMON_PARTITION(set->count, at, set->spans[at].last < first);
 }
 
 bool native_spans_meet(const struct native_spans *set, uint64_t first, uint64_t last)

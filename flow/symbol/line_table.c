@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/hash_map.h"
+#include "common/partition.h"
 #include "common/vector.h"
 
 #define ROWS_MAX ((size_t)1 << 27)
@@ -175,18 +176,9 @@ struct flow_line_table *flow_lines_make(Dwarf *dwarf)
 
 bool flow_lines_find(const struct flow_line_table *table, uint64_t address, const char **file, uint32_t *line)
 {
-	size_t low = 0, high = table->row_count;
+	/* Rows at or before address. */
+	const size_t low = COMMON_PARTITION(table->row_count, at, table->rows[at].address <= address);
 	const struct row *row;
-
-	/* The last row at or before address. */
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (table->rows[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	row = low ? &table->rows[low - 1] : NULL;
 	if (!row || row->file == NO_FILE)
 		return false;

@@ -8,6 +8,7 @@
 
 #include "common/arena.h"
 #include "common/hash_map.h"
+#include "common/partition.h"
 #include "common/vector.h"
 
 #define RANGES_MAX ((size_t)1 << 24)
@@ -309,16 +310,7 @@ struct flow_scope_table *flow_scopes_make(Dwarf *dwarf)
 
 const struct flow_scope *flow_scopes_find(const struct flow_scope_table *table, uint64_t address)
 {
-	size_t low = 0, high = table->row_count;
-
-	/* The last row at or before address. */
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (table->rows[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	/* Rows at or before address. */
+	const size_t low = COMMON_PARTITION(table->row_count, at, table->rows[at].address <= address);
 	return low ? table->rows[low - 1].scope : NULL;
 }

@@ -12,6 +12,7 @@
 
 #include "common/error.h"
 #include "common/hash_map.h"
+#include "common/partition.h"
 #include "common/text.h"
 #include "common/vector.h"
 #include "flow/symbol/demangle.h"
@@ -163,17 +164,7 @@ bool flow_symbols_find(struct flow_symbols *symbols, uint32_t image, uint64_t ad
 /* Symbols at or below an address of the file: the index behind the last of them. */
 static size_t behind(const struct ptl_symbol_table *table, uint64_t own)
 {
-	size_t low = 0, high = ptl_symbols_count(table);
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (ptl_symbols_get(table, middle).address <= own)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return COMMON_PARTITION(ptl_symbols_count(table), at, ptl_symbols_get(table, at).address <= own);
 }
 
 /* Narrows the span, which is in the file's own addresses here, to where the answer is the same. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Looking things up in a timeline that has been built. */
 #include "flow/timeline/query.h"
+
+#include "common/partition.h"
 #include "flow/timeline/timeline_state.h"
 
 size_t flow_timeline_process_count(const struct flow_timeline *timeline)
@@ -75,21 +77,13 @@ void flow_timeline_version(const struct flow_timeline *timeline, uint32_t proces
 			   struct flow_version *version)
 {
 	const struct flow_process_state *state;
-	size_t low = 0, high;
+	size_t low;
 
 	*version = (struct flow_version){.until = FLOW_TIME_END, .until_injected = FLOW_TIME_END};
 	if (process >= timeline->process_count)
 		return;
 	state = &timeline->processes[process];
-	high = state->version_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (state->versions[middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = COMMON_PARTITION(state->version_count, at, state->versions[at].time <= time);
 	if (low < state->version_count) {
 		version->until = state->versions[low].time;
 		version->until_injected = state->versions[low].next_injected;

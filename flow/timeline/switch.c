@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/partition.h"
 #include "flow/timeline/timeline_state.h"
 
 static int need_cpu(struct flow_timeline *timeline, uint32_t number, struct flow_cpu_switches **cpu)
@@ -98,16 +99,8 @@ const struct flow_switch *flow_timeline_switches(const struct flow_timeline *tim
 
 size_t flow_switch_at(const struct flow_switch *switches, size_t count, uint64_t time)
 {
-	size_t low = 0, high = count;
+	const size_t low = COMMON_PARTITION(count, at, switches[at].time <= time);
 
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (switches[middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? low - 1 : 0;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition.h"
 #include "format/metadata/fields.h"
 #include "format/container/layout.h"
 #include "format/metadata/metadata.h"
@@ -174,17 +175,8 @@ int format_map_sort(struct ptl_map *map)
 
 const char *ptl_map_name(const struct ptl_map *map, uint64_t value)
 {
-	size_t low = 0, high = map ? map->count : 0;
+	const size_t count = map ? map->count : 0;
+	const size_t low = COMMON_PARTITION(count, at, map->entries[at].value < value);
 
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (map->entries[middle].value == value)
-			return map->entries[middle].name;
-		if (map->entries[middle].value < value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return low < count && map->entries[low].value == value ? map->entries[low].name : NULL;
 }

@@ -8,6 +8,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "common/partition.h"
 #include "format/metadata/symbols.h"
 
 struct entry {
@@ -144,17 +145,7 @@ struct ptl_symbol ptl_symbols_get(const struct ptl_symbol_table *table, size_t i
 /* Symbols at or below address: the index behind the last of them. */
 static size_t upper_bound(const struct ptl_symbol_table *table, uint64_t address)
 {
-	size_t low = 0, high = table->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->entries[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return COMMON_PARTITION(table->count, at, table->entries[at].address <= address);
 }
 
 /* Among names of one place, the one that people know: global, then weak, then the rest. */

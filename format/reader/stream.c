@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition.h"
 #include "format/reader/reader_internal.h"
 #include "common/vector.h"
 
@@ -18,18 +19,11 @@ static struct format_reader_stream *find(struct ptl_trace *trace, uint32_t id)
 /* The first buffer of the stream that ends behind offset; stream->count if there is none. */
 static size_t first_behind(const struct ptl_trace *trace, const struct format_reader_stream *stream, uint64_t offset)
 {
-	size_t low = 0, high = stream->count;
+	const uint32_t *entries = stream->entries;
 
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		const struct ptl_buffer *buffer = &trace->entries[stream->entries[middle]].buffer;
-
-		if (buffer->position + buffer->raw_size > offset)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return COMMON_PARTITION(stream->count, at,
+				trace->entries[entries[at]].buffer.position + trace->entries[entries[at]].buffer.raw_size <=
+					offset);
 }
 
 /*

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition.h"
 #include "format/reader/parts.h"
 #include "format/relogger/relogger_internal.h"
 #include "format/writer/copy.h"
@@ -17,16 +18,8 @@ static const struct ptl_psb *find_psbs(const struct ptl_trace *trace, size_t str
 {
 	size_t psb_count;
 	const struct ptl_psb *psbs = format_stream_psbs(trace, stream, &psb_count);
-	size_t low = 0, high = psb_count;
+	const size_t low = COMMON_PARTITION(psb_count, at, psbs[at].offset < first);
 
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (psbs[middle].offset < first)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (*count = 0; low + *count < psb_count; (*count)++)
 		if (psbs[low + *count].offset >= end)
 			break;

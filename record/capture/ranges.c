@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition.h"
 #include "common/vector.h"
 
 void record_ranges_free(struct record_ranges *set)
@@ -17,17 +18,7 @@ void record_ranges_free(struct record_ranges *set)
 /* The first range that ends at or behind address. */
 static size_t find(const struct record_ranges *set, uint64_t address)
 {
-	size_t low = 0, high = set->count;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (set->ranges[middle].last < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return COMMON_PARTITION(set->count, at, set->ranges[at].last < address);
 }
 
 int record_ranges_add(struct record_ranges *set, uint64_t first, uint64_t last)

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "common/error.h"
+#include "common/partition.h"
 #include "common/vector.h"
 #include "record/kernel/observer_state.h"
 #include "record/process/maps.h"
@@ -21,16 +22,8 @@ static bool is_same(const struct record_observed_map *a, const struct record_obs
 /* maps are in order of their bases, as the kernel shows them. */
 static const struct record_observed_map *find_at(const struct record_observed_map *maps, size_t count, uint64_t base)
 {
-	size_t low = 0, high = count;
+	const size_t low = COMMON_PARTITION(count, at, maps[at].base + maps[at].size <= base);
 
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (maps[middle].base + maps[middle].size <= base)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < count ? &maps[low] : NULL;
 }
 

@@ -7,23 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/hash.h"
+#include "common/partition.h"
 #include "common/vector.h"
 
 #define FIRST_CHAIN_COUNT 256u
 
 size_t plugin_space_index(const struct plugin_address_space *space, uint64_t address)
 {
-	size_t low = 0, high = space->count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (space->images[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return COMMON_PARTITION(space->count, at, space->images[at].end <= address);
 }
 
 struct plugin_image *plugin_space_find(const struct plugin_address_space *space, uint64_t address)
