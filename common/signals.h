@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The one place where handlers of signals are set, and where threads are started, which get none: signals belong to the
- * thread that the program, or whoever calls us, has for them.
+ * thread that the program, or a caller of ours, has for them.
  */
 #ifndef COMMON_SIGNALS_H
 #define COMMON_SIGNALS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ptl-dump stats --follow: counts segments once, when the next PSB of their stream has come, and what lies behind the last
- * PSB of a stream anew each time.
+ * PSB of a stream again each time.
  */
 #include <stdlib.h>
 #include <time.h>

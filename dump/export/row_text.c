@@ -15,7 +15,7 @@ static const struct dump_row_column *column_of(const struct dump_row_table *tabl
 	return i < DUMP_ROW_IDENTITY ? &dump_row_identity[i] : &table->columns[i - DUMP_ROW_IDENTITY];
 }
 
-/* "2026-11-21 08:30:00.123456789", which every database reads as UTC if it is told so. */
+/* "2026-11-21 08:30:00.123456789", which every database reads as UTC if it is set so. */
 static void add_wall(struct ptl_bytes *text, int64_t wall)
 {
 	const size_t start = text->size;

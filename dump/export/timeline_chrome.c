@@ -93,7 +93,7 @@ static void row(struct dump_timeline_output *output, uint32_t track, uint32_t pa
 	put_metadata(output, track, "thread_name", name);
 }
 
-/* A counter is its process's, and is told from others by its name. */
+/* A counter is its process's, and its name distinguishes it from others. */
 static void counter(struct dump_timeline_output *output, uint32_t track, uint32_t parent, const char *name)
 {
 	(void)name;

@@ -116,7 +116,7 @@ static void put_clock(struct dump_timeline_output *output, uint32_t id, uint64_t
 	dump_proto_message(&output->message, SNAPSHOT_CLOCKS, &output->inner);
 }
 
-/* From here on names are given anew, and times are differences from the last one, which this is the first of. */
+/* From here on names are given again, and times are differences from the last one, which this is the first of. */
 static void sequence(struct dump_timeline_output *output, uint32_t track, uint64_t time)
 {
 	output->sequence = (output->sequence ? output->sequence : FIRST_SEQUENCE) + 1;

@@ -60,7 +60,7 @@ struct flow_sink {
 
 /*
  * Takes how often blocks were executed one after the other, and how often an indirect branch led from one block to
- * another. The order, and how often it is told of the same blocks, mean nothing. Negative: ends all.
+ * another. The order, and how often it gets the same blocks, mean nothing. Negative: ends all.
  */
 struct flow_count_sink {
 	/* taken: of the last block's branch, if it is a conditional one; the others were not. */

@@ -174,7 +174,7 @@ static int add_table(struct merging *merging, size_t number)
 	return status;
 }
 
-/* The block of a process's block, whoever has met it; SIZE_MAX: nobody has. */
+/* The block that a block of any process stands for; SIZE_MAX: there is none. */
 static size_t find_block(const struct merging *merging, const struct flow_block_id *id)
 {
 	for (size_t i = 0; i < merging->table_count; i++) {

@@ -83,6 +83,9 @@ int format_damage_check(struct ptl_trace *trace);
 
 /* ---- where the bytes come from ----------------------------------------------------------------------- */
 
+/* Opens a file, or standard input for "-". Returns the descriptor, the caller's, or PTL_SYSTEM; *name is for messages. */
+int format_source_open(const char *path, const char **name);
+
 /*
  * Finds the file's size; a pipe is copied to a temporary file, which replaces *fd. PTL_CANCELLED once *cancelled
  * (which may be NULL) is set and a read has returned.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A trace that is read while it is written: waits for its buffers, and gives events as they come. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,13 +315,13 @@ int ptl_open_realtime_fd(int fd, const char *name, const struct ptl_realtime_opt
 
 int ptl_open_realtime(const char *path, const struct ptl_realtime_options *options, struct ptl_trace **trace)
 {
-	const bool standard = strcmp(path, "-") == 0;
-	const int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
+	const char *name;
+	const int fd = format_source_open(path, &name);
 	int status;
 
 	if (fd < 0)
-		return common_fail_errno("%s", standard ? "standard input" : path);
-	status = ptl_open_realtime_fd(fd, standard ? "standard input" : path, options, trace);
+		return fd;
+	status = ptl_open_realtime_fd(fd, name, options, trace);
 	if (status)
 		close(fd);
 	return status;

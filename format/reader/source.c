@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,6 +38,15 @@ static int copy_all(int from, int to, const atomic_bool *cancelled, uint64_t *si
 	}
 	free(data);
 	return status;
+}
+
+int format_source_open(const char *path, const char **name)
+{
+	const bool standard = strcmp(path, "-") == 0;
+	const int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
+
+	*name = standard ? "standard input" : path;
+	return fd < 0 ? common_fail_errno("%s", *name) : fd;
 }
 
 int format_source_prepare(int *fd, const atomic_bool *cancelled, uint64_t *size)

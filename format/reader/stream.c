@@ -21,9 +21,9 @@ static size_t first_behind(const struct ptl_trace *trace, const struct format_re
 {
 	const uint32_t *entries = stream->entries;
 
-	return COMMON_PARTITION(stream->count, at,
-				trace->entries[entries[at]].buffer.position + trace->entries[entries[at]].buffer.raw_size <=
-					offset);
+	return COMMON_PARTITION(
+		stream->count, at,
+		trace->entries[entries[at]].buffer.position + trace->entries[entries[at]].buffer.raw_size <= offset);
 }
 
 /*

@@ -111,7 +111,7 @@ static bool check_device(struct check_list *list, const struct processor *proces
 		item.remedy = "a kernel with CONFIG_PERF_EVENTS and CONFIG_CPU_SUP_INTEL; not from within a container "
 			      "without /sys";
 	} else {
-		item.why = "the processor, or whoever virtualises it, does not offer it";
+		item.why = "the processor, or what virtualises it, does not offer it";
 		item.remedy = "an Intel processor of the fifth generation (Broadwell) or later, outside of a virtual "
 			      "machine; or --source qemu";
 	}

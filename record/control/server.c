@@ -20,7 +20,7 @@
 #define MILLISECOND 1000000u
 #define LOOK_TIME (5 * MILLISECOND)
 /* A connection that asks nothing is closed. */
-#define PATIENCE (2000ull * MILLISECOND)
+#define REQUEST_TIME (2000ull * MILLISECOND)
 #define MESSAGES_MAX 4096
 
 struct connection {
@@ -141,7 +141,7 @@ static bool look(struct control *control, const struct connection *connection, u
 		handle(control, connection->fd, (size_t)size);
 		return true;
 	}
-	if (size < 0 && (errno == EAGAIN || errno == EINTR) && now < connection->since + PATIENCE)
+	if (size < 0 && (errno == EAGAIN || errno == EINTR) && now < connection->since + REQUEST_TIME)
 		return false;
 	close(connection->fd);
 	return true;

@@ -85,7 +85,7 @@ static void describe(const struct record_settings *settings, struct ptl_machine 
 	if (!intel_pt_tsc_read(&tsc)) {
 		common_message_warning(
 			"the kernel does not say how its clock counts the TSC: packets have no time, and "
-			"those of a CPU cannot be told apart by thread");
+			"those of a CPU cannot be assigned to threads");
 		return;
 	}
 	record_clock_use_tsc(&tsc);

@@ -71,7 +71,7 @@ int record_sideband_collect(struct record_sideband *sideband);
 /*
  * The next record in order of time, if it is not later than `until`; NULL: there is none yet. Good until the next call.
  * A record has its time a little before it can be collected: what happened less than RECORD_SIDEBAND_DELAY ago may still
- * be preceded by others, unless whoever caused it is known to have gone on since.
+ * be preceded by others, unless the thread that caused it is known to have gone on since.
  */
 #define RECORD_SIDEBAND_DELAY 1000000u /* nanoseconds */
 const struct record_sideband_record *record_sideband_next(struct record_sideband *sideband, uint64_t until);

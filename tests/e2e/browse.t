@@ -50,7 +50,7 @@ def last(words):
 
 
 done = run(DUMP, "browse", "none.ptl")
-check("a file that is not there is told", done.returncode == 3 or "none.ptl" in done.stderr, done)
+check("a missing file is reported", done.returncode == 3 or "none.ptl" in done.stderr, done)
 output(RECORD, "-q", "-f", "--clock=virtual", "-o", "calls.ptl", "--", PROGRAM, "calls.log", os.path.join(os.environ["PTL_PROGRAMS"], "libcalls.so"))
 if "browse" not in output(DUMP, "--list-commands").split():
     skip("browse", "ptl-dump was built without ncurses")
@@ -104,7 +104,7 @@ try:
     lines = press("/", *"sort", "Enter", until=lambda lines: cursor_line(lines, "sort"))
     check("a search opens what the function lies in", cursor_line(lines, "sort"), tree[:1], *lines)
     lines = press("/", *"nothing_like_it", "Enter", until=last("no further"))
-    check("what is not there is told", "nothing_like_it" in lines[-1], lines[-1])
+    check("a function that is not there is reported", "nothing_like_it" in lines[-1], lines[-1])
     lines = press("s", until=lambda lines: any(line.startswith("--- ") for line in lines))
     pane = next((line for line in lines if line.startswith("--- ")), "")
     check("source lines stand beside it", "sort" in pane and ("calls.c:" not in pane or any(

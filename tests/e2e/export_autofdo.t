@@ -121,6 +121,6 @@ check("any number of threads gives the same", len(same) == 1)
 output("gcc", "-g0", "-s", "-o", path("bare"), path("work.c"))
 record("bare.ptl", path("bare"))
 got = run(DUMP, "autofdo", "--image", "bare", "bare.ptl")
-check("without debug information the profile is empty, which is told", got.returncode == 0 and not got.stdout and
+check("without debug information the profile is empty, and a message says so", got.returncode == 0 and not got.stdout and
       "debug information" in got.stderr, got)
 plan()

@@ -134,7 +134,7 @@ def picture():
             if sum(value for other, value in stacks.items() if other[:i] == names[:i]) * 11800 > whole * 1.001}
     check("all that is wide enough is there", wide <= set(totals), wide - set(totals))
     left = re.search("left out: ([0-9,]+) frames", text)
-    check("what is left out is in the picture and told", bool(left) == ("left out" in got.stderr) and
+    check("the picture and a message say what is left out", bool(left) == ("left out" in got.stderr) and
           (not left or left.group(0) in got.stderr), got.stderr, left)
     check("nothing is loaded from elsewhere", not re.search(r"(href|src)\s*=|url\(|@import", text))
     output(DUMP, "flamegraph", "-o", "two.svg", "a.ptl", "b.ptl")

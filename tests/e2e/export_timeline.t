@@ -146,7 +146,7 @@ def limits():
     left = len(all_slices) - len(expected)
     said = "%s calls shorter than --min-time" % f"{left:,}"
     inside = [name for track in tracks.values() if track.name == "left out" for _, name, _ in track.instants]
-    check("what is left out is told, and in the file", said in errors and any(said in name for name in inside), errors, inside)
+    check("a message and the file say what is left out", said in errors and any(said in name for name in inside), errors, inside)
     tracks, errors = timeline("gzip.ptl", "--max-slices", "100")
     shown = [slice_ for track in threads(tracks).values() for slice_ in track.slices]
     check("--max-slices", len(shown) == 100 and "calls beyond --max-slices" in errors, len(shown), errors)

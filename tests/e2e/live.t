@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 from record_test import DUMP, RECORD, SCRATCH, dump, expect, expect_equal, lines, main, path, record, run
 
-# Does nothing until it is told to; what it is told is a program to run.
+# Waits for a line, which is a program to run.
 OBEDIENT = ["sh", "-c", "while read word; do \"$word\"; done"]
 
 

@@ -29,11 +29,11 @@ def plain(line):
     return re.sub(r"(?:N ?)+", "N", " ".join(line.split()))
 
 
-def as_told(told, printed):
+def as_written(written, printed):
     """Whether the lines are there in this order, with others only where there is a "..."."""
     printed = [plain(line) for line in printed if line.strip()]
     at, free = 0, False
-    for line in map(plain, told):
+    for line in map(plain, written):
         if line == "...":
             free = True
             continue
@@ -49,10 +49,10 @@ with open(os.path.join(ROOT, "docs", "tour.md"), encoding="utf-8") as file:
 check("the tour has commands", len(tour) > 10)
 os.mkdir(path("tour"))
 environment = {**os.environ, "PATH": BIN + ":/usr/bin:/bin", "LC_ALL": "C.UTF-8", "COLUMNS": "120"}
-for command, told in tour:
+for command, written in tour:
     got = run("/bin/sh", "-c", command, cwd=path("tour"), env=environment)
     wanted = next((status for part, status in FAILS.items() if part in command), 0)
     title = command.splitlines()[0]
-    check(f"$ {title}", got.returncode == wanted and as_told(told, (got.stdout + got.stderr).splitlines()), got.returncode,
-          *told, "printed:", got.stdout[-1500:], got.stderr[-500:])
+    check(f"$ {title}", got.returncode == wanted and as_written(written, (got.stdout + got.stderr).splitlines()), got.returncode,
+          *written, "printed:", got.stdout[-1500:], got.stderr[-500:])
 plan()

@@ -29,7 +29,7 @@ static void need(bool holds)
 		abort();
 }
 
-/* What all inputs are told of: a trace without flow, and its functions. */
+/* The same for all inputs: a trace without flow, and its functions. */
 struct world {
 	struct ptl_trace *trace;
 	struct flow_timeline *timeline;
@@ -111,7 +111,7 @@ static int show(void *sum, const struct dump_call_tree *tree, const struct dump_
 	return 0;
 }
 
-/* What they were told together, and what the thread passed. */
+/* What all observers counted, and what the thread passed. */
 static uint64_t walk(const struct world *world, const struct dump_call_observer *observer, const uint8_t *data,
 		     size_t size)
 {

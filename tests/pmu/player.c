@@ -34,7 +34,7 @@
 
 #include <ptl/pt.h>
 
-#define PATIENCE 20000 /* milliseconds that the reader may take for something */
+#define READER_TIME 20000 /* milliseconds that the reader may take for something */
 #define PROCESSES_MAX 64
 #define BODY_MAX 8192
 #define WAKE_EVERY 16 /* records */
@@ -136,7 +136,7 @@ static void take_process(uint32_t recorded, unsigned n)
 {
 	pid_t found = n ? 0 : play.child;
 
-	for (int i = 0; !found && i < PATIENCE * 5; i++) {
+	for (int i = 0; !found && i < READER_TIME * 5; i++) {
 		found = nth_child(play.child, n);
 		if (!found)
 			sleep_a_little();
@@ -335,7 +335,7 @@ static void end_aux(struct pmu_event *event, size_t size, uint64_t flags, const 
 static void wait_until_enabled(const struct pmu_event *event)
 {
 	for (int i = 0; !__atomic_load_n(&event->enabled, __ATOMIC_ACQUIRE); i++) {
-		if (i > PATIENCE * 5)
+		if (i > READER_TIME * 5)
 			pmu_die("Intel PT of CPU %d is not enabled again", event->cpu);
 		sleep_a_little();
 	}
@@ -352,7 +352,7 @@ static void play_aux(int cpu, size_t first, size_t end, uint64_t flags, const st
 		const size_t size = end - first < room ? end - first : (size_t)room;
 
 		wait_until_enabled(event);
-		if (i > PATIENCE * 5)
+		if (i > READER_TIME * 5)
 			pmu_die("nobody takes the packets of CPU %d", cpu);
 		if (!size) {
 			wake(event);
@@ -503,7 +503,7 @@ static void play_signal(void)
 	starts = __atomic_load_n(&event->starts, __ATOMIC_ACQUIRE);
 	kill(getpid(), SIGUSR2);
 	for (int i = 0; __atomic_load_n(&event->starts, __ATOMIC_ACQUIRE) == starts; i++) {
-		if (i > PATIENCE * 5)
+		if (i > READER_TIME * 5)
 			pmu_die("SIGUSR2 does nothing");
 		sleep_a_little();
 	}
@@ -591,7 +591,7 @@ static void wait_for_exec(pid_t child)
 	struct stat ours, its;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", child);
-	for (int i = 0; child && i < PATIENCE * 5; i++) {
+	for (int i = 0; child && i < READER_TIME * 5; i++) {
 		if (stat("/proc/self/exe", &ours) == 0 && stat(path, &its) == 0 &&
 		    (ours.st_ino != its.st_ino || ours.st_dev != its.st_dev))
 			break;

@@ -17,7 +17,7 @@ KIND_EVENTS = 2
 
 
 class WriterSchema:
-    """A kind of event that a Writer has been told."""
+    """A kind of event that was described to a Writer."""
 
     def __init__(self, schema: Any, keep: List[Any], fields: Sequence[Tuple[str, str]]) -> None:
         self._schema, self._keep, self.fields = schema, keep, list(fields)

@@ -12,7 +12,7 @@ struct growing {
 	struct ptl_bytes file;
 	size_t written, piece;
 	int fd;    /* is written to */
-	bool ends; /* by closing it; else the reader is told to stop */
+	bool ends; /* by closing it; else the reader is asked to stop */
 };
 
 static int add_piece(void *context, struct ptl_trace *trace)
