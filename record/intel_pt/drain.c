@@ -124,12 +124,12 @@ static int take_record(struct intel_pt_buffer *buffer, const struct perf_event_h
 /* aux_head: may become a later one. */
 static int take_records(const struct intel_pt *pt, struct intel_pt_buffer *buffer, uint64_t *aux_head, bool *work)
 {
-	const uint64_t head = intel_pt_ring_data_head(&buffer->ring);
+	const uint64_t head = record_data_ring_head(&buffer->ring.data);
 	const struct perf_event_header *record;
 	struct aux aux;
 	int status = 0, found;
 
-	while (status == 0 && (found = intel_pt_ring_next(&buffer->ring, head, &record)) != 0) {
+	while (status == 0 && (found = record_data_ring_next(&buffer->ring.data, head, &record)) != 0) {
 		*work = true;
 		if (found < 0)
 			return intel_pt_stream_lose(&buffer->stream, PTL_LOSS_EVENTS, 0, 0, ptl_error_text());
@@ -142,7 +142,7 @@ static int take_records(const struct intel_pt *pt, struct intel_pt_buffer *buffe
 				return 0;
 		}
 		status = take_record(buffer, record, *aux_head);
-		intel_pt_ring_taken(&buffer->ring, record);
+		record_data_ring_taken(&buffer->ring.data, record);
 	}
 	return status;
 }

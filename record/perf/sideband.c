@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "common/error.h"
 #include "common/vector.h"
 #include "record/capture/clock.h"
+#include "record/perf/data_ring.h"
 #include "record/perf/sideband_state.h"
 
 #define RING_SIZE ((size_t)256 << 10) /* of each CPU; users without privileges have about 512 KiB */
@@ -23,7 +23,7 @@
 
 struct record_ring {
 	int fd;
-	struct perf_event_mmap_page *page;
+	struct record_data_ring data;
 };
 
 /* A record, copied out of its ring. */
@@ -81,15 +81,13 @@ static int open_event(const struct record_sideband_targets *targets, pid_t threa
 static int map_ring(struct record_sideband *sideband, int fd)
 {
 	struct record_ring *ring = &sideband->rings[sideband->ring_count];
-	void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) + RING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	const int status = record_data_ring_map(&ring->data, fd, RING_SIZE);
 
-	if (page == MAP_FAILED) {
-		const int status = common_fail_errno("memory for the kernel's events");
-
+	if (status < 0) {
 		close(fd);
 		return status;
 	}
-	*ring = (struct record_ring){fd, page};
+	ring->fd = fd;
 	sideband->ring_count++;
 	return 0;
 }
@@ -188,7 +186,7 @@ void record_sideband_close(struct record_sideband *sideband)
 	if (!sideband)
 		return;
 	for (size_t i = 0; i < sideband->ring_count; i++) {
-		munmap(sideband->rings[i].page, (size_t)sysconf(_SC_PAGESIZE) + RING_SIZE);
+		record_data_ring_unmap(&sideband->rings[i].data);
 		close(sideband->rings[i].fd);
 	}
 	for (size_t i = 0; i < sideband->more_count; i++)
@@ -216,6 +214,8 @@ int record_sideband_descriptors(const struct record_sideband *sideband, int (*ad
 
 static struct waiting *add_waiting(struct record_sideband *sideband)
 {
+	struct waiting *waiting;
+
 	if (sideband->first && sideband->count == sideband->capacity) {
 		sideband->count -= sideband->first;
 		memmove(sideband->waiting, sideband->waiting + sideband->first,
@@ -224,70 +224,55 @@ static struct waiting *add_waiting(struct record_sideband *sideband)
 	}
 	if (COMMON_VECTOR_RESERVE(sideband->waiting, sideband->capacity, sideband->count + 1, "the kernel's events"))
 		return NULL;
-	return &sideband->waiting[sideband->count];
-}
-
-/* Takes over data, in failure too. */
-static int add(struct record_sideband *sideband, void *data, size_t size)
-{
-	struct waiting *waiting;
-
-	if (!data)
-		return common_fail_memory("the kernel's events", size);
-	waiting = add_waiting(sideband);
-	if (!waiting) {
-		free(data);
-		return PTL_NO_MEMORY;
-	}
-	*waiting = (struct waiting){.arrival = sideband->arrivals++, .data = data};
-	record_sideband_decode(data, size, &waiting->record);
-	waiting->record.time += (uint64_t)sideband->clock_offset;
-	sideband->count++;
+	waiting = &sideband->waiting[sideband->count++];
+	*waiting = (struct waiting){.arrival = sideband->arrivals++};
 	sideband->sorted = false;
-	return 0;
+	return waiting;
 }
 
 int record_sideband_put(struct record_sideband *sideband, const void *data, size_t size)
 {
 	void *copy = malloc(size);
+	struct waiting *waiting;
 
-	if (copy)
-		memcpy(copy, data, size);
-	return add(sideband, copy, size);
+	if (!copy)
+		return common_fail_memory("the kernel's events", size);
+	memcpy(copy, data, size);
+	waiting = add_waiting(sideband);
+	if (!waiting) {
+		free(copy);
+		return PTL_NO_MEMORY;
+	}
+	waiting->data = copy;
+	record_sideband_decode(copy, size, &waiting->record);
+	waiting->record.time += (uint64_t)sideband->clock_offset;
+	return 0;
 }
 
-/* Copies one record, which may pass the ring's end. */
-static int copy_record(struct record_sideband *sideband, const uint8_t *ring, uint64_t at, size_t size)
+/* The ring made no sense: how many records were skipped is not known. */
+static int put_lost(struct record_sideband *sideband)
 {
-	const size_t from = at & (RING_SIZE - 1);
-	const size_t first = size < RING_SIZE - from ? size : RING_SIZE - from;
-	uint8_t *copy = malloc(size);
+	struct waiting *waiting = add_waiting(sideband);
 
-	if (copy) {
-		memcpy(copy, ring + from, first);
-		memcpy(copy + first, ring, size - first);
-	}
-	return add(sideband, copy, size);
+	if (!waiting)
+		return PTL_NO_MEMORY;
+	waiting->record = (struct record_sideband_record){
+		.kind = RECORD_SIDEBAND_LOST, .time = record_now(), .lost = 1, .name = ""};
+	return 0;
 }
 
-static int empty_ring(struct record_sideband *sideband, const struct record_ring *ring)
+static int empty_ring(struct record_sideband *sideband, struct record_data_ring *ring)
 {
-	const uint8_t *bytes = (const uint8_t *)ring->page + sysconf(_SC_PAGESIZE);
-	const uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = ring->page->data_tail;
-	int status = 0;
+	const uint64_t head = record_data_ring_head(ring);
+	const struct perf_event_header *record;
+	int status = 0, found;
 
-	while (status == 0 && head - tail >= sizeof(struct perf_event_header)) {
-		struct perf_event_header header;
-
-		/* Records are aligned to 8, so that a header never passes the ring's end. */
-		memcpy(&header, bytes + (tail & (RING_SIZE - 1)), sizeof(header));
-		if (header.size < sizeof(header) || header.size > head - tail)
-			break;
-		status = copy_record(sideband, bytes, tail, header.size);
-		tail += header.size;
+	while (status == 0 && (found = record_data_ring_next(ring, head, &record)) != 0) {
+		if (found < 0)
+			return put_lost(sideband);
+		status = record_sideband_put(sideband, record, record->size);
+		record_data_ring_taken(ring, record);
 	}
-	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
 	return status;
 }
 
@@ -300,7 +285,7 @@ int record_sideband_collect(struct record_sideband *sideband)
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < 2 * sideband->ring_count; i++)
-		status = empty_ring(sideband, &sideband->rings[i % sideband->ring_count]);
+		status = empty_ring(sideband, &sideband->rings[i % sideband->ring_count].data);
 	return status;
 }
 

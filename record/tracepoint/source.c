@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "common/error.h"
 #include "import/perf/tracing.h"
 #include "record/capture/machine.h"
+#include "record/perf/data_ring.h"
 #include "record/session/answer.h"
 #include "record/session/session.h"
 #include "record/tracepoint/tracefs.h"
@@ -27,7 +27,7 @@
 #define FILTER " if "
 
 struct ring {
-	struct perf_event_mmap_page *page; /* NULL: the CPU is switched off */
+	struct record_data_ring data; /* not mapped: the CPU is switched off */
 	uint32_t stream;
 };
 
@@ -48,8 +48,7 @@ struct tracepoints {
 	int *fds; /* of each tracepoint on each CPU */
 	size_t fd_count;
 	int64_t clock_offset; /* what this process's clock is ahead of the kernel's */
-	uint64_t lost, unread;
-	uint8_t *record; /* 64 KiB */
+	uint64_t lost, unread, corrupt;
 	struct ptl_bytes storage;
 };
 
@@ -149,7 +148,7 @@ static int open_on(const struct tracepoints *state, const struct tracepoint *tra
 static int open_cpu(struct tracepoints *state, int cpu)
 {
 	struct ring *ring = &state->rings[cpu];
-	int first = -1;
+	int first = -1, status;
 
 	for (size_t i = 0; i < state->count; i++) {
 		const int fd = open_on(state, &state->list[i], cpu);
@@ -164,12 +163,9 @@ static int open_cpu(struct tracepoints *state, int cpu)
 		if (first >= 0)
 			continue;
 		first = fd;
-		ring->page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) + RING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
-				  fd, 0);
-		if (ring->page == MAP_FAILED) {
-			ring->page = NULL;
-			return common_fail_errno("memory for tracepoints");
-		}
+		status = record_data_ring_map(&ring->data, fd, RING_SIZE);
+		if (status < 0)
+			return status;
 	}
 	return record_wait_descriptor(&state->session->wait, first);
 }
@@ -187,8 +183,7 @@ static void close_source(void *state_)
 	struct tracepoints *state = state_;
 
 	for (size_t i = 0; i < state->cpus; i++)
-		if (state->rings[i].page)
-			munmap(state->rings[i].page, (size_t)sysconf(_SC_PAGESIZE) + RING_SIZE);
+		record_data_ring_unmap(&state->rings[i].data);
 	for (size_t i = 0; i < state->fd_count; i++)
 		close(state->fds[i]);
 	for (size_t i = 0; i < state->count; i++)
@@ -198,7 +193,6 @@ static void close_source(void *state_)
 	free(state->list);
 	free(state->rings);
 	free(state->fds);
-	free(state->record);
 	free(state);
 }
 
@@ -211,8 +205,7 @@ static int prepare(struct tracepoints *state)
 	state->list = calloc(wanted->count, sizeof(*state->list));
 	state->rings = calloc((size_t)cpus, sizeof(*state->rings));
 	state->fds = calloc((size_t)cpus * wanted->count, sizeof(*state->fds));
-	state->record = malloc(UINT16_MAX + 1);
-	if (!state->list || !state->rings || !state->fds || !state->record)
+	if (!state->list || !state->rings || !state->fds)
 		return common_fail_memory("tracepoints", (size_t)cpus * wanted->count);
 	state->cpus = (size_t)cpus;
 	state->clock_offset = read_clock_offset();
@@ -220,7 +213,7 @@ static int prepare(struct tracepoints *state)
 		status = add_tracepoint(state, wanted->list[i]);
 	for (int cpu = 0; status == 0 && cpu < cpus; cpu++) {
 		status = open_cpu(state, cpu);
-		if (status == 0 && state->rings[cpu].page)
+		if (status == 0 && state->rings[cpu].data.page)
 			status = record_capture_event_stream(&state->session->capture, &state->rings[cpu].stream);
 	}
 	return status == 0 ? enable(state) : status;
@@ -271,56 +264,41 @@ static int put_event(struct tracepoints *state, const struct ring *ring, const s
 	return status < 0 ? status : record_capture_event(capture, ring->stream, &event);
 }
 
-static int take(struct tracepoints *state, const struct ring *ring, size_t size)
+static int take(struct tracepoints *state, const struct ring *ring, const struct perf_event_header *record)
 {
-	struct perf_event_header header;
+	const uint8_t *bytes = (const uint8_t *)record;
 	struct sample sample;
 	uint64_t lost;
 
-	memcpy(&header, state->record, sizeof(header));
-	if (header.type == PERF_RECORD_LOST && size >= sizeof(header) + 16) {
-		memcpy(&lost, state->record + sizeof(header) + 8, sizeof(lost));
+	if (record->type == PERF_RECORD_LOST && record->size >= sizeof(*record) + 16) {
+		memcpy(&lost, bytes + sizeof(*record) + 8, sizeof(lost));
 		state->lost += lost;
 		return 0;
 	}
-	if (header.type != PERF_RECORD_SAMPLE || size < SAMPLE_HEAD + sizeof(uint16_t))
+	if (record->type != PERF_RECORD_SAMPLE || record->size < SAMPLE_HEAD + sizeof(uint16_t))
 		return 0;
-	memcpy(&sample, state->record, SAMPLE_HEAD);
-	if (sample.size < sizeof(uint16_t) || sample.size > size - SAMPLE_HEAD) {
+	memcpy(&sample, bytes, SAMPLE_HEAD);
+	if (sample.size < sizeof(uint16_t) || sample.size > record->size - SAMPLE_HEAD) {
 		state->unread++;
 		return 0;
 	}
-	return put_event(state, ring, &sample, state->record + SAMPLE_HEAD);
+	return put_event(state, ring, &sample, bytes + SAMPLE_HEAD);
 }
 
-/* Copies one record, which may pass the ring's end, out of what the kernel may write to. */
-static void copy(struct tracepoints *state, const uint8_t *ring, uint64_t at, size_t size)
+static int empty(struct tracepoints *state, struct ring *ring, bool *work)
 {
-	const size_t from = at & (RING_SIZE - 1), first = size < RING_SIZE - from ? size : RING_SIZE - from;
+	const uint64_t head = record_data_ring_head(&ring->data);
+	const struct perf_event_header *record;
+	int status = 0, found;
 
-	memcpy(state->record, ring + from, first);
-	memcpy(state->record + first, ring, size - first);
-}
-
-static int empty(struct tracepoints *state, const struct ring *ring, bool *work)
-{
-	const uint8_t *bytes = (const uint8_t *)ring->page + sysconf(_SC_PAGESIZE);
-	const uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = ring->page->data_tail;
-	int status = 0;
-
-	*work |= head != tail;
-	while (status == 0 && head - tail >= sizeof(struct perf_event_header)) {
-		struct perf_event_header header;
-
-		/* Records are aligned to 8, so that a header never passes the ring's end. */
-		memcpy(&header, bytes + (tail & (RING_SIZE - 1)), sizeof(header));
-		if (header.size < sizeof(header) || header.size > head - tail)
+	while (status == 0 && (found = record_data_ring_next(&ring->data, head, &record)) != 0) {
+		*work = true;
+		if (found < 0) {
+			state->corrupt++;
 			break;
-		copy(state, bytes, tail, header.size);
-		status = take(state, ring, header.size);
-		tail += header.size;
-		__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
+		}
+		status = take(state, ring, record);
+		record_data_ring_taken(&ring->data, record);
 	}
 	return status;
 }
@@ -332,7 +310,7 @@ static int drain(void *state_, uint64_t now, bool *work)
 
 	(void)now;
 	for (size_t i = 0; status == 0 && i < state->cpus; i++)
-		if (state->rings[i].page)
+		if (state->rings[i].data.page)
 			status = empty(state, &state->rings[i], work);
 	return status;
 }
@@ -381,6 +359,8 @@ static int finish(void *state_, bool alone)
 	status = drain(state, 0, &work);
 	if (status == 0)
 		status = lose(state, state->lost, "the kernel wrote tracepoints faster than they could be taken");
+	if (status == 0)
+		status = lose(state, state->corrupt, "a ring of the kernel made no sense: what was in it is skipped");
 	return status == 0 ? lose(state, state->unread, "samples of tracepoints that are not as their format says")
 			   : status;
 }

@@ -57,9 +57,11 @@ static void run(struct record_session *session, struct common_cursor *input)
 	page->data_head = head;
 	page->aux_head = aux;
 	buffer.ring = (struct intel_pt_ring){
-		.page = page, .data_size = DATA, .aux = area, .aux_size = AUX, .overwrites = flags & FLAG_OVERWRITES};
-	buffer.ring.record = malloc(INTEL_PT_RECORD_MAX);
-	if (!buffer.ring.record ||
+		.data = {.page = page, .size = DATA, .record = malloc(RECORD_DATA_RING_RECORD_MAX)},
+		.aux = area,
+		.aux_size = AUX,
+		.overwrites = flags & FLAG_OVERWRITES};
+	if (!buffer.ring.data.record ||
 	    intel_pt_stream_open(&buffer.stream, &session->capture, 1, PTL_NO_ID, PTL_NO_ID) < 0 ||
 	    record_capture_event_stream(&session->capture, &buffer.events) < 0)
 		abort();
@@ -71,7 +73,7 @@ static void run(struct record_session *session, struct common_cursor *input)
 	}
 	if (intel_pt_stream_finish(&buffer.stream) < 0)
 		abort();
-	free(buffer.ring.record);
+	free(buffer.ring.data.record);
 	free(memory);
 	free(area);
 }
