@@ -30,4 +30,10 @@ bool record_clock_is_tsc(void);
 /* A CLOCK_MONOTONIC that somebody else has read, as time of the trace. */
 uint64_t record_clock_of_monotonic(uint64_t time);
 
+/*
+ * What the trace's clock is ahead of the kernel's records, in nanoseconds: these have the host's time for all readers, and in a
+ * time namespace CLOCK_MONOTONIC is another.
+ */
+int64_t record_clock_offset(void);
+
 #endif

@@ -38,7 +38,7 @@ struct record_sideband {
 	int *more;                 /* events that write into rings of others */
 	size_t more_count, more_capacity;
 	size_t ring_count;
-	int64_t clock_offset;    /* what this process's clock is ahead of the kernel's, in nanoseconds */
+	int64_t clock_offset;    /* record_clock_offset() */
 	struct waiting *waiting; /* from `first` on */
 	size_t first, count, capacity;
 	bool sorted;
@@ -135,23 +135,6 @@ struct record_sideband *record_sideband_new(void)
 	return calloc(1, sizeof(struct record_sideband));
 }
 
-/*
- * The kernel's records have the host's time for all readers; in a time namespace CLOCK_MONOTONIC is another. Where the
- * file is not there, neither are such namespaces.
- */
-static int64_t read_clock_offset(void)
-{
-	FILE *file = fopen("/proc/self/timens_offsets", "re");
-	long long seconds = 0, nanoseconds = 0;
-
-	if (!file)
-		return 0;
-	if (fscanf(file, "monotonic %lld %lld", &seconds, &nanoseconds) != 2)
-		seconds = nanoseconds = 0;
-	fclose(file);
-	return seconds * 1000000000 + nanoseconds;
-}
-
 int record_sideband_open(const struct record_sideband_targets *targets, struct record_sideband **result)
 {
 	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -164,7 +147,7 @@ int record_sideband_open(const struct record_sideband_targets *targets, struct r
 		free(sideband);
 		return common_fail_memory("the kernel's events", sizeof(*sideband));
 	}
-	sideband->clock_offset = record_clock_is_tsc() ? 0 : read_clock_offset();
+	sideband->clock_offset = record_clock_offset();
 	for (int cpu = 0; status == 0 && cpu < cpus; cpu++)
 		status = open_cpu(sideband, targets, cpu);
 	if (status < 0)

@@ -14,6 +14,7 @@
 
 #include "common/error.h"
 #include "import/perf/tracing.h"
+#include "record/capture/clock.h"
 #include "record/capture/machine.h"
 #include "record/perf/data_ring.h"
 #include "record/session/answer.h"
@@ -47,7 +48,7 @@ struct tracepoints {
 	size_t cpus;
 	int *fds; /* of each tracepoint on each CPU */
 	size_t fd_count;
-	int64_t clock_offset; /* what this process's clock is ahead of the kernel's */
+	int64_t clock_offset; /* record_clock_offset() */
 	uint64_t lost, unread, corrupt;
 	struct ptl_bytes storage;
 };
@@ -64,19 +65,6 @@ struct sample {
 #define SAMPLE_HEAD (offsetof(struct sample, size) + sizeof(uint32_t))
 
 /* ---- opening --------------------------------------------------------------------------------- */
-
-static int64_t read_clock_offset(void)
-{
-	FILE *file = fopen("/proc/self/timens_offsets", "re");
-	long long seconds = 0, nanoseconds = 0;
-
-	if (!file)
-		return 0;
-	if (fscanf(file, "monotonic %lld %lld", &seconds, &nanoseconds) != 2)
-		seconds = nanoseconds = 0;
-	fclose(file);
-	return seconds * 1000000000 + nanoseconds;
-}
 
 /* "ID: 372" of a format. */
 static uint64_t find_id(const char *text)
@@ -127,8 +115,9 @@ static int open_on(const struct tracepoints *state, const struct tracepoint *tra
 		.disabled = 1,
 		.enable_on_exec = !all,
 		.inherit = !all,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
+		/* Else the kernel's own clock is the trace's. */
+		.use_clockid = !record_clock_is_tsc(),
+		.clockid = record_clock_is_tsc() ? 0 : CLOCK_MONOTONIC,
 		.watermark = 1,
 		.wakeup_watermark = RING_SIZE / WAKE_SHARE,
 	};
@@ -208,7 +197,7 @@ static int prepare(struct tracepoints *state)
 	if (!state->list || !state->rings || !state->fds)
 		return common_fail_memory("tracepoints", (size_t)cpus * wanted->count);
 	state->cpus = (size_t)cpus;
-	state->clock_offset = read_clock_offset();
+	state->clock_offset = record_clock_offset();
 	for (size_t i = 0; status == 0 && i < wanted->count; i++)
 		status = add_tracepoint(state, wanted->list[i]);
 	for (int cpu = 0; status == 0 && cpu < cpus; cpu++) {
