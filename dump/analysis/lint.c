@@ -287,6 +287,27 @@ static int measure_damage(struct measuring *measuring)
 	return status;
 }
 
+/* A line of provenance for each. */
+static int measure_rules(struct measuring *measuring)
+{
+	const struct ptl_trace *trace = measuring->session->trace;
+	struct dump_lint_value *value = &measuring->lint->values[DUMP_LINT_UNMATCHED_RULES];
+	int status = 0;
+
+	for (size_t i = 0; !status && i < ptl_provenance_count(trace); i++) {
+		const char *line = ptl_provenance_at(trace, i)->unmatched;
+
+		for (size_t size; !status && *line; line += size + (line[size] == '\n')) {
+			size = strcspn(line, "\n");
+			if (!size || ++value->number > DUMP_LINT_SHOWN)
+				continue;
+			common_text_safe_n(&measuring->text, line, size);
+			status = add_finding(measuring, DUMP_LINT_UNMATCHED_RULES);
+		}
+	}
+	return status;
+}
+
 /* By check, with the order in each kept; there are few. */
 static void sort_findings(struct dump_lint *lint)
 {
@@ -320,6 +341,8 @@ int dump_lint_measure(struct dump_session *session, const struct flow_timeline *
 		status = measure_losses(&measuring);
 	if (!status)
 		status = measure_damage(&measuring);
+	if (!status)
+		status = measure_rules(&measuring);
 	common_bytes_free(&measuring.text);
 	sort_findings(lint);
 	if (status < 0)

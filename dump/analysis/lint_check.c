@@ -34,6 +34,8 @@ static const struct check {
 	[DUMP_LINT_INCOMPLETE] = {"incomplete", false, false, 0, "1 where the writer did not finish"},
 	[DUMP_LINT_SKIPPED_EVENTS] = {"skipped-events", false, false, 0,
 				      "events of processes and images that could not be understood"},
+	[DUMP_LINT_UNMATCHED_RULES] = {"unmatched-rules", false, false, 0,
+				       "rules of ptl-relog that matched nothing when the trace was rewritten"},
 };
 
 static bool is_cause(unsigned check)

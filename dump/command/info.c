@@ -382,6 +382,8 @@ static void put_provenance(struct page *page)
 		put_words(page, "  command", step->command);
 		if (*step->rules)
 			put_words(page, "  rules", step->rules);
+		if (*step->unmatched)
+			put_words(page, "  unmatched", step->unmatched);
 		for (size_t k = 0; k < step->inputs; k++) {
 			const char *kind = format_input_hash_format(&step->input[k], hash);
 

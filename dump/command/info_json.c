@@ -137,6 +137,8 @@ static void put_provenance(struct dump_session *session)
 		common_json_string(json, "command", step->command);
 		common_json_i64(json, "wall_time", step->wall_time);
 		common_json_string(json, "rules", step->rules);
+		if (*step->unmatched)
+			common_json_string(json, "unmatched", step->unmatched);
 		put_inputs(json, step);
 		common_json_object_end(json);
 	}

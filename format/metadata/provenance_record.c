@@ -9,7 +9,7 @@
 #include "format/metadata/metadata.h"
 #include "common/vector.h"
 
-enum tag { TAG_TOOL = 1, TAG_VERSION, TAG_COMMAND, TAG_WALL_TIME, TAG_RULES, TAG_INPUT };
+enum tag { TAG_TOOL = 1, TAG_VERSION, TAG_COMMAND, TAG_WALL_TIME, TAG_RULES, TAG_INPUT, TAG_UNMATCHED };
 enum input_tag { TAG_NAME = 1, TAG_SIZE, TAG_SHA256, TAG_XXH128 };
 
 void format_provenance_encode(const struct ptl_provenance *provenance, struct ptl_bytes *out)
@@ -32,6 +32,7 @@ void format_provenance_encode(const struct ptl_provenance *provenance, struct pt
 		format_field_bytes(out, TAG_INPUT, body.data, body.size);
 		common_bytes_free(&body);
 	}
+	format_field_text(out, TAG_UNMATCHED, provenance->unmatched);
 }
 
 static void take_hash(const struct format_tagged *field, enum ptl_hash_kind kind, struct ptl_provenance_input *input,
@@ -108,6 +109,9 @@ static void decode_field(const struct format_tagged *field, struct ptl_provenanc
 		*failed = *failed || decode_input(common_cursor(field->data, field->size), &input) < 0;
 		if (!*failed)
 			inputs[provenance->inputs++] = input;
+		break;
+	case TAG_UNMATCHED:
+		format_take_text(field, &provenance->unmatched, failed);
 	}
 }
 
@@ -131,7 +135,7 @@ int format_provenance_decode(struct common_cursor body, struct ptl_provenance **
 
 	if (!result)
 		return common_fail_memory("a provenance record", sizeof(*result));
-	result->tool = result->version = result->command = result->rules = FORMAT_NO_TEXT;
+	result->tool = result->version = result->command = result->rules = result->unmatched = FORMAT_NO_TEXT;
 	while ((status = format_next_field(&body, &field)) > 0) {
 		decode_field(&field, result, &failed);
 		if (failed) {
@@ -160,5 +164,6 @@ void format_provenance_free(struct ptl_provenance *provenance)
 	format_text_free(provenance->version);
 	format_text_free(provenance->command);
 	format_text_free(provenance->rules);
+	format_text_free(provenance->unmatched);
 	free(provenance);
 }

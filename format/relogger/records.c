@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/sha256.h"
+#include "common/text.h"
 #include "common/version.h"
 #include "format/metadata/fields.h"
 #include "format/metadata/metadata.h"
@@ -379,6 +380,7 @@ int format_relogger_finish_records(struct ptl_relogger *relogger)
 		.version = relogger->version ? relogger->version : COMMON_VERSION,
 		.command = relogger->command ? relogger->command : "",
 		.rules = relogger->rules ? relogger->rules : "",
+		.unmatched = common_text_string(&relogger->unmatched),
 	};
 	struct timespec now;
 	int status = add_inputs(relogger, &step);

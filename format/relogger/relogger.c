@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/text.h"
 #include "format/relogger/relogger_internal.h"
 #include "common/vector.h"
 
 #define DEFAULT_MEMORY ((size_t)160 << 20)
 #define DEFAULT_WINDOW_EVENTS 65536
+#define UNMATCHED_MAX ((size_t)64 << 10) /* bytes of text */
 #define DEFAULT_WINDOW_BYTES ((size_t)32 << 20)
 
 /* --- life --------------------------------------------------------------------------------------------- */
@@ -91,6 +93,7 @@ void ptl_relogger_free(struct ptl_relogger *relogger)
 	free(relogger->version);
 	free(relogger->command);
 	free(relogger->rules);
+	common_bytes_free(&relogger->unmatched);
 	free(relogger);
 }
 
@@ -200,6 +203,16 @@ int ptl_relogger_provenance(struct ptl_relogger *relogger, const struct ptl_prov
 	if (!status)
 		status = keep_text(&relogger->rules, step->rules);
 	return status;
+}
+
+int ptl_relogger_unmatched(struct ptl_relogger *relogger, const char *rule)
+{
+	const size_t size = strlen(rule);
+
+	if (size >= UNMATCHED_MAX - relogger->unmatched.size)
+		return 0;
+	common_text_format(&relogger->unmatched, "%s\n", rule);
+	return relogger->unmatched.failed ? common_fail_memory("provenance", size) : 0;
 }
 
 int ptl_relogger_callbacks(struct ptl_relogger *relogger, const struct ptl_relogger_callbacks *callbacks, void *context)

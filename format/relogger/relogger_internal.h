@@ -150,6 +150,7 @@ struct ptl_relogger {
 	struct ptl_writer *writer;
 	/* Provenance: texts are owned. */
 	char *tool, *version, *command, *rules;
+	struct ptl_bytes unmatched;   /* rules that matched nothing, a line each */
 	struct ptl_machine *machines; /* of the output, by index */
 	size_t machine_count;
 	size_t recordings; /* of the inputs that were numbered */

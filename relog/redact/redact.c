@@ -226,8 +226,9 @@ static int write_provenance(struct redact *redact, const struct ptl_provenance *
 	struct ptl_provenance changed = *step;
 	struct ptl_provenance_input *inputs = calloc(step->inputs + 1, sizeof(*inputs));
 	char *command = redacted(redact, RELOG_COMMAND, step->command),
-	     *rules = redacted(redact, RELOG_TEXT, step->rules);
-	bool made = inputs && command && rules;
+	     *rules = redacted(redact, RELOG_TEXT, step->rules),
+	     *unmatched = redacted(redact, RELOG_TEXT, step->unmatched);
+	bool made = inputs && command && rules && unmatched;
 	int status;
 
 	for (size_t i = 0; i < step->inputs && made; i++) {
@@ -237,6 +238,7 @@ static int write_provenance(struct redact *redact, const struct ptl_provenance *
 	}
 	changed.command = command;
 	changed.rules = rules;
+	changed.unmatched = unmatched;
 	changed.input = inputs;
 	status = made ? ptl_relogger_add_provenance(redact->relogger, &changed) : common_fail_memory("provenance", 0);
 	for (size_t i = 0; inputs && i < step->inputs; i++)
@@ -244,6 +246,7 @@ static int write_provenance(struct redact *redact, const struct ptl_provenance *
 	free(inputs);
 	free(command);
 	free(rules);
+	free(unmatched);
 	return status;
 }
 

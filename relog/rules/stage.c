@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "common/text.h"
 #include "relog/rules/parse.h"
 #include "relog/rules/run.h"
 
@@ -146,14 +147,28 @@ static int event(void *context, struct ptl_relogger *relogger, struct ptl_trace_
 	return rules_run_event(stage->run, ptl_relogger_input_trace(ptl_event_input(event)), ptl_event_record(event));
 }
 
-static void warn_of_unloaded(const struct stage *stage)
+/* Says it, and keeps it in the trace. */
+static int report_unmatched(struct stage *stage, const struct query_place *at, const char *what)
+{
+	struct ptl_bytes text = {0};
+	int status;
+
+	common_text_format(&text, "%s:%u:%u: %s", stage->rules.name, at->line, at->column, what);
+	common_message_warning("%s", common_text_string(&text));
+	status = ptl_relogger_unmatched(stage->relogger, common_text_string(&text));
+	common_bytes_free(&text);
+	return status;
+}
+
+static int report_unloaded(struct stage *stage)
 {
 	const struct rules_image *image = stage->rules.images;
+	int status = 0;
 
-	for (size_t i = 0; image; i++, image = image->next)
+	for (size_t i = 0; !status && image; i++, image = image->next)
 		if (!rules_run_loaded(stage->run, i))
-			common_message_warning("%s:%u:%u: this image was loaded in no process", stage->rules.name,
-					       image->at.line, image->at.column);
+			status = report_unmatched(stage, &image->at, "this image was loaded in no process");
+	return status;
 }
 
 static bool has_field(const struct ptl_trace *trace, const char *name)
@@ -191,13 +206,10 @@ static int end(void *context, struct ptl_relogger *relogger)
 	(void)relogger;
 	for (const struct rules_rule *rule = stage->rules.rules; !status && rule; rule = rule->next)
 		if (!rules_run_matches(stage->run, rule->index)) {
-			common_message_warning("%s:%u:%u: this rule matched no event", stage->rules.name, rule->at.line,
-					       rule->at.column);
+			status = report_unmatched(stage, &rule->at, "this rule matched no event");
 			report_unknown_fields(stage, rule);
 		}
-	if (!status)
-		warn_of_unloaded(stage);
-	return status;
+	return status ? status : report_unloaded(stage);
 }
 
 /* ---- the stage --------------------------------------------------------------------------- */

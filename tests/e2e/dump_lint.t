@@ -118,6 +118,24 @@ def reports():
     check("a report that cannot be written is trouble", got.returncode == 4 and "/nowhere" in got.stderr, got)
 
 
+def rules():
+    """Rules that matched nothing stay in the trace, through further runs and redaction."""
+    write("two.rules", 'on any id 60000 { drop; }\nimage process "nowhere" { path = "x"; base = 4096; size = 16; }\n'
+          'on any id 1 { keep; }\n')
+    got = run(RELOG, "--rules", "two.rules", "-o", "ruled.ptl", "sound.ptl")
+    again = run(RELOG, "-q", "--redact", "regex:two.rules", "-o", "again.ptl", "ruled.ptl")
+    status, found, lint_got = lint("ruled.ptl")
+    lines = [line for line in got.stderr.splitlines() if ".rules:" in line]
+    check("rules that matched nothing are a finding", got.returncode == 0 and status == 1 and
+          found["unmatched-rules"]["value"] == len(lines) > 1 and
+          all(any(one in line for line in lines) for one in found["unmatched-rules"]["findings"]), got, lint_got)
+    status, found, lint_got = lint("again.ptl")
+    check("and are after a redaction, which takes names out of them", again.returncode == 0 and
+          found["unmatched-rules"]["value"] == len(lines) and
+          not any("two.rules" in one for one in found["unmatched-rules"]["findings"]), again, lint_got)
+    check("they can be allowed", lint("-l", f"unmatched-rules={len(lines)}", "ruled.ptl")[0] == 0, lines)
+
+
 def hardware():
     for folder in sorted(glob.glob(TRACES + "/*/trace.pt")) if TRACES else []:
         folder, name = os.path.dirname(folder), os.path.basename(os.path.dirname(folder)) + ".ptl"
@@ -138,5 +156,6 @@ missing_code()
 limits()
 damage()
 reports()
+rules()
 hardware()
 plan()

@@ -160,6 +160,11 @@ int ptl_relogger_recompress(struct ptl_relogger *relogger, int level);
  * inputs are filled in. Without this call the tool is "libptl". PTL_NO_MEMORY.
  */
 int ptl_relogger_provenance(struct ptl_relogger *relogger, const struct ptl_provenance *step);
+/*
+ * Adds a line to what that step says of rules that matched nothing; for the callback `end`. Of more than 64 KiB the rest
+ * is left out. PTL_NO_MEMORY.
+ */
+int ptl_relogger_unmatched(struct ptl_relogger *relogger, const char *rule);
 
 /* --- callbacks ------------------------------------------------------------------------------------ */
 

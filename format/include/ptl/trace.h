@@ -178,6 +178,8 @@ struct ptl_provenance {
 	/* Inputs: names and hashes of the files that were read. */
 	size_t inputs;
 	const struct ptl_provenance_input *input;
+	/* Rules that matched nothing, a line each: "private.rules:3:1: this rule matched no event"; or "". */
+	const char *unmatched;
 };
 
 #ifdef __cplusplus
