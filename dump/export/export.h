@@ -31,4 +31,10 @@ const char *dump_left_out_text(struct dump_left_out *left_out);
 void dump_left_out_report(struct dump_left_out *left_out);
 void dump_left_out_free(struct dump_left_out *left_out);
 
+/* The largest number of formats whose numbers are signed stands for all beyond it, which would be negative there. */
+static inline uint64_t dump_export_signed(uint64_t number)
+{
+	return number < INT64_MAX ? number : INT64_MAX;
+}
+
 #endif

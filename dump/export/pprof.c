@@ -207,9 +207,9 @@ static void put_sample(struct pprof *pprof, size_t at)
 	for (; nodes[at].parent; at = nodes[at].parent)
 		common_write_varint(&pprof->inner, pprof->ids[at]);
 	dump_proto_message(&pprof->message, SAMPLE_LOCATION, &pprof->inner);
-	common_write_varint(&pprof->inner, node->calls);
-	common_write_varint(&pprof->inner, node->self_instructions);
-	common_write_varint(&pprof->inner, node->self_time);
+	common_write_varint(&pprof->inner, dump_export_signed(node->calls));
+	common_write_varint(&pprof->inner, dump_export_signed(node->self_instructions));
+	common_write_varint(&pprof->inner, dump_export_signed(node->self_time));
 	dump_proto_message(&pprof->message, SAMPLE_VALUE, &pprof->inner);
 	put_labels(pprof, nodes[at].function);
 	dump_proto_message(&pprof->bytes, PROFILE_SAMPLE, &pprof->message);
@@ -255,7 +255,8 @@ static void put_head(struct pprof *pprof, bool by_time, struct dump_left_out *le
 	if (machine->wall_start > 0)
 		dump_proto_i64(&pprof->bytes, PROFILE_TIME, machine->wall_start);
 	if (machine->end_time > machine->start_time)
-		dump_proto_u64(&pprof->bytes, PROFILE_DURATION, machine->end_time - machine->start_time);
+		dump_proto_u64(&pprof->bytes, PROFILE_DURATION,
+			       dump_export_signed(machine->end_time - machine->start_time));
 }
 
 int dump_pprof(struct dump_session *session, const struct dump_paths *paths, bool by_time,

@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/text.h"
 #include "common/utf8.h"
+#include "dump/export/export.h"
 
 #ifdef DUMP_SQLITE
 
@@ -149,7 +150,9 @@ static int bind(struct dump_sqlite *database, sqlite3_stmt *statement, int at, e
 		return sqlite3_bind_null(statement, at);
 	if (type == DUMP_ROW_TEXT || type == DUMP_ROW_JSON)
 		return bind_text(database, statement, at, value);
-	return sqlite3_bind_int64(statement, at, (sqlite3_int64)value->number);
+	return sqlite3_bind_int64(
+		statement, at,
+		(sqlite3_int64)(type == DUMP_ROW_UNSIGNED ? dump_export_signed(value->number) : value->number));
 }
 
 static int write_row(struct dump_row_sink *sink, const struct dump_row_table *table,

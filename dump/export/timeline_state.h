@@ -51,7 +51,7 @@ int dump_timeline_packets(struct dump_timeline *timeline);
 
 static inline uint64_t dump_timeline_time(const struct dump_timeline *timeline, uint64_t time)
 {
-	return time > timeline->start_time ? time - timeline->start_time : 0;
+	return time > timeline->start_time ? dump_export_signed(time - timeline->start_time) : 0;
 }
 
 #endif

@@ -12,6 +12,7 @@ law that a case is held against:
   - what ptl-relog writes with exit status 0 is sound, or its input was damaged inside of a buffer whose checksums are right,
     which ptl-relog copies and --check finds; that is so for inputs of other formats, too
   - a file ends as well by standard input, by a pipe, and with --follow when nobody writes it any more
+  - what an export writes is of its format, which exports.py reads
   - nothing crashes, hangs, leaks, or takes more time and memory than law.py states for the size of the file
 
 A case that breaks it is reported with what repeats it, and its files are kept. In the environment:
@@ -38,6 +39,7 @@ sys.path.insert(0, os.path.join(TESTS, "reader"))
 sys.path.insert(0, os.path.join(TESTS, "e2e"))
 import bombs  # noqa: E402
 import damage  # noqa: E402
+import exports  # noqa: E402
 import foreign  # noqa: E402
 import judge  # noqa: E402
 import law  # noqa: E402
@@ -67,12 +69,17 @@ DUMP = {
     "lint": ["--json|--github", "--limit decoded=50", "--limit damage=any", "--jobs 1", "--ignore-index"],
     "annotate": ["--json", "--executed", "--jobs 1", "--ignore-index"],
     "diff": ["--json", "--first", "--ignore a*", "--jobs 1", "--ignore-index"],
+    "calls": ["--json", "--min-time 10ns", "--depth 3", "--time ..500us", "--jobs 1", "--ignore-index"],
+    "report": ["--by thread|--by image|--by line|--by inline", "--json", "--time 1us..", "--jobs 1", "--ignore-index"],
+    "latency": ["--json", "--time ..500us", "--jobs 1", "--ignore-index"],
+    "graph": ["--json", "--depth 3", "--jobs 1", "--ignore-index"],
+    **exports.DUMP,
 }
-# What stands before the trace: some code, and the same trace again, to which it is equal.
-OPERANDS = {"annotate": ["0x0..0xffffffffffff"], "diff": ["in.ptl"]}
-# Statuses that some commands may have besides.
-MORE = {"verify": (1,), "lint": (1,), "annotate": (2,)}
-SELECTIONS = {"--pid", "--tid", "--where", "--image", "--provider", "--event", "--time"}
+# What stands before the trace, one of each list: some code, and the same trace again, to which it is equal.
+OPERANDS = {"annotate": [["0x0..0xffffffffffff"]], "diff": [["in.ptl"]], "latency": [["*"]], "graph": [["*"]], **exports.OPERANDS}
+# Statuses that some commands may have besides: what is asked for did not run, or the flow has no times.
+MORE = {"verify": (1,), "lint": (1,), "annotate": (2,), "latency": (2,), "graph": (2,), "timeline": (2,)}
+SELECTIONS = {"--pid", "--tid", "--where", "--image", "--provider", "--event", "--time", "--last", "--source"}
 RELOG = ["", "--recompress 3", "--recompress 0", "--time ..500us", "--time 1us..2us", "--pid 101", "--tid 102", "--process a",
          "--process a --tree", "--drop-pt", "--drop-code", "--redact all", "--redact paths --redact regex:[a-z]+[0-9]*",
          "--redact field:*", "--rules RULES", "--rules RULES --replace", "OTHER", "OTHER --redact users", "INPUT", "--hash none",
@@ -182,14 +189,29 @@ class Case:
         # Selections may name what is not in the trace, and engines may differ about it.
         statuses = (0, 2, 3) if SELECTIONS & set(options) else (0, 3)
         statuses = (3,) if verdict == judge.REFUSED else statuses + MORE.get(name, ())
-        operands = OPERANDS.get(name, [])
-        done = self.run(statuses, law.DUMP, name, *options, *operands, "in.ptl")
+        operands = self.random.choice(OPERANDS.get(name, [[]]))
+        # A second trace, which is the same again, stands behind the others.
+        more = ["in.ptl"] if "in.ptl" in options else []
+        options = [word for word in options if word != "in.ptl"]
+        done = self.run(statuses, law.DUMP, name, *options, *operands, "in.ptl", *more)
         if done and done.status == 3 and checked.status == 0 and "--ignore-index" not in options:
             self.say("damaged for one command, and sound for info --check", checked, done)
         if done and name == "lint" and done.status == 0 and checked.status == 3 and not {"damage=any", "--ignore-index"} & set(options):
             self.say("damage that lint passes over", checked, done)
-        if done and not self.bomb and self.random.random() < 0.15:
+        self.judge_export(name, done)
+        if done and not self.bomb and not more and self.random.random() < 0.15:
             self.again("in.ptl", done, law.DUMP, name, *options, *operands, "-")
+
+    def judge_export(self, name, done):
+        """An output that is there is of its format, damaged as the trace may be. Of a bomb it may be long."""
+        if not done or done.status not in (0, 3) or not (name in exports.READERS or name in exports.FOLDER_READERS):
+            return
+        if done.status == 3 and (not done.output or name in exports.FOLDER_READERS):
+            return
+        if len(done.output) < law.OUTPUT_MAX:
+            what = exports.wrong(name, self.folder, done.output, done.command)
+            if what:
+                self.say(f"an output that is not of its format: {what}", done)
 
     def again(self, source, done, *command):
         """The same by standard input ends as by the name of the file."""
@@ -305,8 +327,8 @@ class Case:
         if sound and sound.status and done.status == 0:
             self.say("an output of exit status 0 is damaged", done, sound)
         name = self.random.choice(list(DUMP))
-        operands = ["out.ptl"] if name == "diff" else OPERANDS.get(name, [])
-        self.run((0, 3) + MORE.get(name, ()), law.DUMP, name, *operands, "out.ptl")
+        operands = ["out.ptl"] if name == "diff" else self.random.choice(OPERANDS.get(name, [[]]))
+        self.judge_export(name, self.run((0, 3) + MORE.get(name, ()), law.DUMP, name, *operands, "out.ptl"))
         return done
 
 

@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 import threading
 
+import exports
+
 BIN = os.environ["PTL_BIN"]
 DUMP, RELOG = (os.path.join(BIN, name) for name in ("ptl-dump", "ptl-relog"))
 SANITIZER = 99  # the exit status of a program in which a sanitizer found something
@@ -17,7 +19,7 @@ HANG = 120      # seconds that a run may last by the clock, whatever else the ma
 # that take no bytes beside those that do.
 SECONDS, SECONDS_FOR_MB, SECONDS_FOR_EVENT = 5, 8.0, 100e-6
 MEMORY, MEMORY_FOR_MB = 320, 16.0
-STDERR_MAX, OUTPUT_MAX = 1 << 16, 1 << 20
+STDERR_MAX, OUTPUT_MAX = 1 << 16, 8 << 20
 FINDING = 1     # verify found a difference, --check found an output wrong
 OPTIONS = f"exitcode={SANITIZER}:detect_leaks=1:allocator_may_return_null=0:quarantine_size_mb=8:abort_on_error=0"
 
@@ -41,6 +43,11 @@ def feed(name, to):
             pass
 
 
+def is_read(command):
+    """Whether the output is looked at: what compares says so there, and exports are read again."""
+    return bool({"verify", "lint", *exports.READERS} & set(command))
+
+
 def standard_input(source, way, folder):
     """What the command reads from: a file or a pipe with its content, or nothing."""
     if not source:
@@ -59,14 +66,14 @@ def run(command, folder, megabytes=0.0, events=0, source=None, way=None):
     seconds = SECONDS + SECONDS_FOR_MB * megabytes + SECONDS_FOR_EVENT * events
     memory = MEMORY + MEMORY_FOR_MB * megabytes
     env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": folder, "TMPDIR": folder,
+           "BROWSER": "true",
            "ASAN_OPTIONS": f"{OPTIONS}:hard_rss_limit_mb={int(memory * 1.5)}", "UBSAN_OPTIONS": f"print_stacktrace=1:{OPTIONS}"}
 
     def bound():
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds * 1.5) + 1, int(seconds * 1.5) + 2))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    # Of what compares the output is looked at, which is short.
-    kept = open(os.path.join(folder, "stdout"), "wb+") if {"verify", "lint"} & set(command) else open(os.devnull, "rb+")
+    kept = open(os.path.join(folder, "stdout"), "wb+") if is_read(command) else open(os.devnull, "rb+")
     with tempfile.TemporaryFile(dir=folder) as stderr, kept as stdout:
         stdin = standard_input(source, way, folder)
         child = subprocess.Popen(command, cwd=folder, env=env, stdin=stdin, stdout=stdout, stderr=stderr, preexec_fn=bound)
@@ -85,7 +92,7 @@ def run(command, folder, megabytes=0.0, events=0, source=None, way=None):
         stderr.seek(0)
         text = stderr.read(STDERR_MAX).decode("utf-8", "backslashreplace")
         stdout.seek(0)
-        output = stdout.read(OUTPUT_MAX).decode("utf-8", "backslashreplace")
+        output = stdout.read(OUTPUT_MAX)
     done = Done(command, child.returncode, output, text, usage, hung.is_set())
     done.bounds, done.source, done.way = (seconds, memory), source, way
     return done
@@ -117,7 +124,7 @@ def broken(done, statuses):
 
 def broken_verify(done):
     """Its exit status is 1 where it shows a difference, and that is the message; damage comes first."""
-    shows = "they differ" in done.output or '"equal":false' in done.output
+    shows = b"they differ" in done.output or b'"equal":false' in done.output
     if done.status == FINDING and not shows:
         return "exit status 1 without a difference"
     if done.status == 0 and shows:

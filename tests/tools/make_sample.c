@@ -670,7 +670,7 @@ static void start(struct maker *maker, const char *path)
 int main(int argc, char **argv)
 {
 	static struct maker maker;
-	char line[16384];
+	char line[1 << 18]; /* names of 60,000 bytes are in one */
 	FILE *file;
 
 	if (argc != 3 || !(file = fopen(argv[1], "r"))) {
