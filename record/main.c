@@ -211,10 +211,35 @@ static int check_mode(const struct record_settings *settings)
 	return 0;
 }
 
+/* Processes and threads, wherever they run. */
+static bool names_threads(const struct record_settings *settings)
+{
+	return settings->pt.pids.count || settings->pt.tids.count || settings->pt.processes.count;
+}
+
 /* Whether what runs already is to be recorded. */
 static bool names_running(const struct record_settings *settings)
 {
-	return settings->pt.pids.count || settings->pt.tids.count || settings->pt.cpus;
+	return names_threads(settings) || settings->pt.cpus;
+}
+
+/* What the CPU is to trace. Returns an exit status. */
+static int check_pt(const struct record_settings *settings)
+{
+	const struct record_pt_settings *pt = &settings->pt;
+
+	if (settings->command && names_threads(settings))
+		return usage("--pid, --tid and --process record what was started elsewhere, instead of a command",
+			     "--duration ends it");
+	if (pt->cpus && names_threads(settings))
+		return usage("--cpus records whatever runs there, --pid, --tid and --process threads wherever they run",
+			     "one of them");
+	if (pt->max_cpus && !settings->command && !pt->cpus)
+		return usage("--max-cpus is for a command, or for --cpus: what runs already stays on its CPUs",
+			     "taskset -p binds a process");
+	if (pt->per_thread && pt->cpus)
+		return usage("--per-thread is for threads, and --cpus for CPUs", "one of them");
+	return 0;
 }
 
 /* Looks whether what is asked for makes sense together. Returns an exit status. */
@@ -227,12 +252,9 @@ static int check_settings(struct record_settings *settings)
 	if (running && !strcmp(settings->source, "auto"))
 		settings->source = "intel_pt";
 	if (running && !record_source_needs_no_command(settings->source))
-		return usage("--pid, --tid and --cpus need packets that the CPU makes", "--source intel_pt");
-	if (settings->command && (settings->pt.pids.count || settings->pt.tids.count))
-		return usage("--pid and --tid record what runs already, instead of a command", "--duration ends it");
-	if (settings->pt.cpus && (settings->pt.pids.count || settings->pt.tids.count))
-		return usage("--cpus records whatever runs there, --pid and --tid threads wherever they run",
-			     "one of them");
+		return usage("--pid, --tid, --process and --cpus need packets that the CPU makes", "--source intel_pt");
+	if (check_pt(settings))
+		return COMMON_EXIT_USAGE;
 	if (!settings->command && !strcmp(settings->source, "auto"))
 		settings->source = "none";
 	if (!settings->command && !running && strcmp(settings->source, "none") != 0)
@@ -355,6 +377,7 @@ int main(int argc, char **argv)
 	common_id_set_free(&settings.pt.pids);
 	common_id_set_free(&settings.pt.tids);
 	common_string_list_free(&settings.pt.filters);
+	common_string_list_free(&settings.pt.processes);
 	common_string_list_free(&settings.tracepoints);
 	return status;
 }

@@ -38,7 +38,7 @@ _ptl_record()
 			return
 			;;
 		-o | --output | --embed | --compress | --flush-interval | --flags | -e | --event | --mode | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --timing | --clock | --psb-period | --source | \
-			--qemu | --buffer | --threads | --truth | -p | --provider | --provider-buffer | --duration | --pid | --tid | \
+			--qemu | --buffer | --threads | --truth | -p | --provider | --provider-buffer | --duration | --pid | --tid | --process | --max-cpus | \
 			--cpus | --code | --pt | --filter | --aux-buffer)
 			[[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
 			((i++))
@@ -79,7 +79,7 @@ _ptl_record()
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-record --list-flags 2>/dev/null | cut -d ' ' -f 1)" -- "$current")
 		return
 		;;
-	--compress | --flush-interval | -e | --event | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --psb-period | --buffer | --threads | --provider-buffer | --duration | --pid | --tid | \
+	--compress | --flush-interval | -e | --event | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --psb-period | --buffer | --threads | --provider-buffer | --duration | --pid | --tid | --process | --max-cpus | \
 		--cpus | --pt | --filter | --aux-buffer)
 		return
 		;;

@@ -31,7 +31,10 @@ struct record_pt_settings {
 	enum record_pt_code code;
 	struct common_id_set pids; /* that run already */
 	struct common_id_set tids;
-	const char *cpus; /* "0,2-3", "all": whatever runs there; NULL: not by CPU */
+	const char *cpus;                    /* "0,2-3", "all": whatever runs there; NULL: not by CPU */
+	struct common_string_list processes; /* patterns of names, also of processes that start later */
+	uint32_t max_cpus;                   /* on which the command runs, or whatever runs is recorded; 0: any */
+	bool per_thread;
 	struct common_string_list filters;
 	bool snapshot;
 	uint64_t aux_size; /* bytes of packets of each buffer; 0: by what is permitted */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opens perf events. Each CPU has one pair of rings, whatever is recorded there: the first event of Intel PT is mapped, and
- * all others write into its rings. Beside each stands an event that only reports context switches, which goes on while
+ * Opens perf events. Each CPU, or each thread where that is asked for, has one pair of rings, whatever is recorded there:
+ * the first event of Intel PT is mapped, and all others write into its rings. Beside each stands an event that only reports context switches, which goes on while
  * Intel PT is stopped.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +35,8 @@ static struct perf_event_attr common_attr(const struct intel_pt *pt, bool on_exe
 		.sample_type = SAMPLE_TYPE,
 		.sample_id_all = 1,
 		.disabled = 1,
-		/* What a thread starts is recorded, too; a CPU's event has no thread. */
-		.inherit = pt->targets[0] != -1,
+		/* What a thread starts is recorded, too; a CPU's event has no thread, and that of a thread alone cannot. */
+		.inherit = pt->targets[0] != -1 && !pt->per_thread,
 		.enable_on_exec = on_exec,
 		.exclude_user = code == RECORD_PT_KERNEL,
 		.exclude_kernel = code == RECORD_PT_USER,
@@ -104,6 +105,8 @@ static int explain(const char *what, pid_t pid, uint32_t cpu)
 			status = common_fail_in(PTL_SYSTEM, "%s", causes[i].cause);
 	if (pid == -1)
 		snprintf(where, sizeof(where), "CPU %u", cpu);
+	else if (cpu == PTL_NO_CPU)
+		snprintf(where, sizeof(where), "thread %d", pid);
 	else
 		snprintf(where, sizeof(where), "CPU %u, thread %d", cpu, pid);
 	return common_fail_in(status, "%s, %s", what, where);
@@ -120,20 +123,21 @@ static int explain_memory(const struct intel_pt *pt, size_t aux_size)
 	if (error != EPERM && error != ENOMEM)
 		return PTL_SYSTEM;
 	common_message_hint(
-		"%zu CPUs with %s for records and %s for packets each are more than may be locked "
+		"%zu %s with %s for records and %s for packets each are more than may be locked "
 		"(perf_event_mlock_kb for each CPU, and ulimit -l): --buffer and --aux-buffer make them smaller, "
 		"sudo sysctl kernel.perf_event_mlock_kb=8192 permits more",
-		pt->cpu_count, record_size_text(pt->data_size, data), record_size_text(aux_size, aux));
+		pt->per_thread ? pt->target_count : pt->cpu_count, pt->per_thread ? "threads" : "CPUs",
+		record_size_text(pt->data_size, data), record_size_text(aux_size, aux));
 	return PTL_SYSTEM;
 }
 
 /* A target has ended; so much memory is not permitted, but less may be. */
 enum { GONE = 1, MEMORY };
 
-static int map_ring(struct intel_pt *pt, struct intel_pt_buffer *buffer)
+static int map_ring(struct intel_pt *pt, struct intel_pt_buffer *buffer, int fd)
 {
 	const bool asked = pt->session->settings->pt.aux_size != 0;
-	int status = intel_pt_ring_map(&buffer->ring, buffer->fds[0], pt->data_size, pt->aux_size, pt->snapshot);
+	int status = intel_pt_ring_map(&buffer->ring, fd, pt->data_size, pt->aux_size, pt->snapshot);
 
 	if (status != PTL_SYSTEM)
 		return status;
@@ -157,81 +161,151 @@ static int open_sideband(const struct intel_pt *pt, pid_t pid, uint32_t cpu, boo
 	return fd;
 }
 
+/* Closes what is not in the buffer yet, and passes the status on. */
+static int give_up(const struct intel_pt_event *event, int status)
+{
+	if (event->sideband >= 0)
+		close(event->sideband);
+	if (event->fd >= 0)
+		close(event->fd);
+	return status;
+}
+
+/* The first event's rings are mapped, and the others write into them. */
+static int join_ring(struct intel_pt *pt, struct intel_pt_buffer *buffer, const struct intel_pt_event *event)
+{
+	int status = 0;
+
+	if (!buffer->ring.data.page)
+		status = map_ring(pt, buffer, event->fd);
+	else if (ioctl(event->fd, PERF_EVENT_IOC_SET_OUTPUT, buffer->list[0].fd) < 0)
+		status = common_fail_errno("packets of several threads in one buffer");
+	if (status == 0 &&
+	    ioctl(event->sideband, PERF_EVENT_IOC_SET_OUTPUT, buffer->count ? buffer->list[0].fd : event->fd) < 0)
+		status = common_fail_errno("context switches in the same buffer");
+	return status;
+}
+
 /* The pair of events of one target. GONE: it has ended; MEMORY. */
 static int open_target(struct intel_pt *pt, struct intel_pt_buffer *buffer, pid_t pid, bool on_exec)
 {
 	const struct perf_event_attr attr = pt_attr(pt, on_exec);
-	const int fd = open_event(&attr, pid, (int)buffer->cpu);
-	int sideband, status = 0;
+	struct intel_pt_event event = {pid, open_event(&attr, pid, (int)buffer->cpu), -1};
+	int status;
 
-	if (fd < 0)
+	if (event.fd < 0)
 		return errno == ESRCH ? GONE : explain("Intel PT", pid, buffer->cpu);
-	if (pt->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, pt->filter) < 0)
-		status = common_fail_errno("the kernel refuses the address filters \"%s\"", pt->filter);
-	sideband = status == 0 ? open_sideband(pt, pid, buffer->cpu, on_exec) : -1;
-	if (status == 0 && sideband < 0)
-		status = errno == ESRCH ? GONE : explain("context switches", pid, buffer->cpu);
-	if (status != 0) {
-		close(fd);
-		return status;
-	}
-	buffer->fds[buffer->count] = fd;
-	buffer->sideband[buffer->count++] = sideband;
-	if (buffer->count == 1)
-		status = map_ring(pt, buffer);
-	else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, buffer->fds[0]) < 0)
-		status = common_fail_errno("packets of several threads in one buffer");
-	if (status == 0 && ioctl(sideband, PERF_EVENT_IOC_SET_OUTPUT, buffer->fds[0]) < 0)
-		status = common_fail_errno("context switches in the buffer of CPU %u", buffer->cpu);
-	return status;
+	if (pt->filter && ioctl(event.fd, PERF_EVENT_IOC_SET_FILTER, pt->filter) < 0)
+		return give_up(&event, common_fail_errno("the kernel refuses the address filters \"%s\"", pt->filter));
+	event.sideband = open_sideband(pt, pid, buffer->cpu, on_exec);
+	if (event.sideband < 0)
+		return give_up(&event, errno == ESRCH ? GONE : explain("context switches", pid, buffer->cpu));
+	if (COMMON_VECTOR_RESERVE(buffer->list, buffer->capacity, buffer->count + 1, "events"))
+		return give_up(&event, PTL_NO_MEMORY);
+	status = join_ring(pt, buffer, &event);
+	if (status != 0)
+		return give_up(&event, status);
+	buffer->list[buffer->count++] = event;
+	return 0;
 }
 
 static int open_stream(struct intel_pt *pt, struct intel_pt_buffer *buffer)
 {
 	struct record_capture *capture = &pt->session->capture;
-	int status = intel_pt_stream_open(&buffer->stream, capture, buffer->cpu, PTL_NO_ID, PTL_NO_ID);
+	uint32_t pid = PTL_NO_ID, tid = PTL_NO_ID;
+	int status;
 
+	if (buffer->cpu == PTL_NO_CPU) {
+		tid = (uint32_t)buffer->list[0].thread;
+		pid = intel_pt_targets_process_of(buffer->list[0].thread);
+	}
+	status = intel_pt_stream_open(&buffer->stream, capture, buffer->cpu, pid, tid);
 	if (status == 0)
 		status = record_capture_event_stream(capture, &buffer->events);
+	buffer->opened = status == 0;
 	/* The epoll keeps what it watches from being closed before it. */
-	return status < 0 ? status : record_wait_descriptor(&pt->session->wait, buffer->fds[0]);
+	return status < 0 ? status : record_wait_descriptor(&pt->session->wait, buffer->list[0].fd);
 }
 
-/* GONE: there is nothing to record on this CPU; MEMORY. */
-static int open_buffer(struct intel_pt *pt, struct intel_pt_buffer *buffer, uint32_t cpu, bool on_exec)
+static void close_event(const struct intel_pt_event *event)
 {
-	int status = 0;
-
-	buffer->cpu = cpu;
-	buffer->fds = calloc(pt->target_count, sizeof(*buffer->fds));
-	buffer->sideband = calloc(pt->target_count, sizeof(*buffer->sideband));
-	if (!buffer->fds || !buffer->sideband)
-		return common_fail_memory("events", pt->target_count * sizeof(*buffer->fds));
-	for (size_t i = 0; status >= 0 && status != MEMORY && i < pt->target_count; i++)
-		status = open_target(pt, buffer, pt->targets[i], on_exec);
-	if (status < 0 || status == MEMORY)
-		return status;
-	return buffer->count ? 0 : GONE;
+	close(event->sideband);
+	close(event->fd);
 }
 
 static void close_buffer(struct intel_pt_buffer *buffer)
 {
 	intel_pt_ring_unmap(&buffer->ring);
-	for (size_t i = buffer->count; i-- > 0;) {
-		close(buffer->sideband[i]);
-		close(buffer->fds[i]);
-	}
-	free(buffer->fds);
-	free(buffer->sideband);
+	for (size_t i = buffer->count; i-- > 0;)
+		close_event(&buffer->list[i]);
+	free(buffer->list);
 	free(buffer->before);
-	*buffer = (struct intel_pt_buffer){.cpu = PTL_NO_CPU};
+	free(buffer);
+}
+
+static struct intel_pt_buffer *find_buffer(const struct intel_pt *pt, uint32_t cpu)
+{
+	for (size_t i = 0; cpu != PTL_NO_CPU && i < pt->count; i++)
+		if (pt->buffers[i]->cpu == cpu)
+			return pt->buffers[i];
+	return NULL;
+}
+
+static struct intel_pt_buffer *new_buffer(struct intel_pt *pt, uint32_t cpu)
+{
+	struct intel_pt_buffer *buffer;
+
+	if (COMMON_VECTOR_RESERVE(pt->buffers, pt->capacity, pt->count + 1, "buffers"))
+		return NULL;
+	buffer = calloc(1, sizeof(*buffer));
+	if (!buffer) {
+		common_fail_memory("a buffer", sizeof(*buffer));
+		return NULL;
+	}
+	buffer->cpu = cpu;
+	return buffer;
+}
+
+/* The events of targets of [first, end) on a CPU, or of a thread wherever it runs; MEMORY. */
+static int open_buffer(struct intel_pt *pt, uint32_t cpu, size_t first, size_t end, bool on_exec)
+{
+	struct intel_pt_buffer *found = find_buffer(pt, cpu), *buffer = found ? found : new_buffer(pt, cpu);
+	int status = buffer ? 0 : PTL_NO_MEMORY;
+
+	for (size_t i = first; status == 0 && i < end; i++) {
+		status = open_target(pt, buffer, pt->targets[i], on_exec);
+		if (status == GONE)
+			status = 0;
+	}
+	if (buffer && !found && (status != 0 || !buffer->count))
+		close_buffer(buffer);
+	else if (buffer && !found)
+		pt->buffers[pt->count++] = buffer;
+	return status;
 }
 
 void intel_pt_buffer_control(const struct intel_pt_buffer *buffer, unsigned long request)
 {
-	/* A thread that has ended has nothing to be stopped or started. */
+	/* A thread that has ended has nothing to be stopped or started; what only holds the rings stays off. */
 	for (size_t i = 0; i < buffer->count; i++)
-		(void)ioctl(buffer->fds[i], request, 0);
+		if (buffer->list[i].thread)
+			(void)ioctl(buffer->list[i].fd, request, 0);
+}
+
+static void enable(struct intel_pt_event *event)
+{
+	if (event->on || !event->thread)
+		return;
+	event->on = true;
+	(void)ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0);
+	(void)ioctl(event->sideband, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+void intel_pt_events_enable(struct intel_pt *pt)
+{
+	for (size_t i = 0; i < pt->count; i++)
+		for (size_t j = 0; j < pt->buffers[i]->count; j++)
+			enable(&pt->buffers[i]->list[j]);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -241,23 +315,25 @@ static size_t aux_size_of(const struct record_settings *settings)
 	return settings->pt.aux_size ? (size_t)settings->pt.aux_size : AUX_DEFAULT;
 }
 
-static int open_buffers(struct intel_pt *pt, bool on_exec)
+/* The events of targets from `first` on. */
+static int open_buffers(struct intel_pt *pt, size_t first, bool on_exec)
 {
 	int status = 0;
 
-	pt->buffers = calloc(pt->cpu_count, sizeof(*pt->buffers));
-	if (!pt->buffers)
-		return common_fail_memory("buffers", pt->cpu_count * sizeof(*pt->buffers));
-	for (size_t i = 0; status == 0 && i < pt->cpu_count; i++) {
-		struct intel_pt_buffer *buffer = &pt->buffers[pt->count];
+	for (size_t i = first; pt->per_thread && status == 0 && i < pt->target_count; i++)
+		status = open_buffer(pt, PTL_NO_CPU, i, i + 1, on_exec);
+	for (size_t i = 0; !pt->per_thread && status == 0 && i < pt->cpu_count; i++)
+		status = open_buffer(pt, pt->cpus[i], first, pt->target_count, on_exec);
+	return status;
+}
 
-		status = open_buffer(pt, buffer, pt->cpus[i], on_exec);
-		pt->count += status == 0;
-		if (status != 0)
-			close_buffer(buffer);
-		if (status == GONE)
-			status = 0;
-	}
+static int open_streams(struct intel_pt *pt)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < pt->count; i++)
+		if (!pt->buffers[i]->opened)
+			status = open_stream(pt, pt->buffers[i]);
 	return status;
 }
 
@@ -269,22 +345,111 @@ int intel_pt_events_open(struct intel_pt *pt, bool on_exec)
 	pt->data_size = (size_t)settings->ring_size;
 	pt->aux_size = aux_size_of(settings);
 	/* Unless a size was asked for, what is permitted is enough; but it has to do for all CPUs. */
-	while ((status = open_buffers(pt, on_exec)) == MEMORY) {
+	while ((status = open_buffers(pt, 0, on_exec)) == MEMORY) {
 		intel_pt_events_close(pt);
 		pt->aux_size /= 2;
 	}
-	if (status == 0 && !pt->count)
+	if (status == 0 && !pt->count && !pt->names)
 		status = common_fail(PTL_SYSTEM, "the threads to be recorded have ended");
-	for (size_t i = 0; status == 0 && i < pt->count; i++)
-		status = open_stream(pt, &pt->buffers[i]);
+	return status == 0 ? open_streams(pt) : status;
+}
+
+/* No more memory is permitted for the rings of threads: these are not recorded. */
+static int lose_threads(struct intel_pt *pt)
+{
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_BYTES,
+		.stream = PTL_NO_ID,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+		.count = 1,
+		.first_time = record_now(),
+		.cause = "no more memory may be locked: threads that began later have no buffers (--aux-buffer makes "
+			 "them smaller)",
+	};
+
+	return record_capture_loss(&pt->session->capture, &loss);
+}
+
+int intel_pt_events_add(struct intel_pt *pt, size_t first)
+{
+	int status = open_buffers(pt, first, false);
+
+	if (status == MEMORY)
+		status = lose_threads(pt);
+	if (status == 0)
+		status = open_streams(pt);
+	if (status == 0)
+		intel_pt_events_enable(pt);
+	return status;
+}
+
+static bool has_ended(const struct intel_pt_event *event)
+{
+	struct pollfd ready = {.fd = event->fd};
+
+	/* It hangs up when all that inherited it have ended, too. */
+	return event->thread > 0 && poll(&ready, 1, 0) > 0 && ready.revents & POLLHUP;
+}
+
+static void drop_target(struct intel_pt *pt, pid_t thread)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < pt->target_count; i++)
+		if (pt->targets[i] != thread)
+			pt->targets[left++] = pt->targets[i];
+	pt->target_count = left;
+}
+
+/* All but the first, which holds the rings. */
+static void drop_events(struct intel_pt *pt, struct intel_pt_buffer *buffer)
+{
+	size_t left = 1;
+
+	for (size_t i = 1; i < buffer->count; i++) {
+		if (has_ended(&buffer->list[i])) {
+			drop_target(pt, buffer->list[i].thread);
+			close_event(&buffer->list[i]);
+		} else {
+			buffer->list[left++] = buffer->list[i];
+		}
+	}
+	buffer->count = left;
+}
+
+static int drop_buffer(struct intel_pt *pt, size_t n)
+{
+	struct intel_pt_buffer *buffer = pt->buffers[n];
+	bool work;
+	int status = intel_pt_drain(pt, buffer, &work);
+
+	if (status == 0)
+		status = intel_pt_stream_finish(&buffer->stream);
+	drop_target(pt, buffer->list[0].thread);
+	close_buffer(buffer);
+	memmove(&pt->buffers[n], &pt->buffers[n + 1], (--pt->count - n) * sizeof(*pt->buffers));
+	return status;
+}
+
+int intel_pt_events_drop_ended(struct intel_pt *pt)
+{
+	int status = 0;
+
+	for (size_t i = pt->count; status == 0 && i-- > 0;) {
+		drop_events(pt, pt->buffers[i]);
+		/* A snapshot is kept at the end. */
+		if (pt->per_thread && !pt->snapshot && has_ended(&pt->buffers[i]->list[0]))
+			status = drop_buffer(pt, i);
+	}
 	return status;
 }
 
 void intel_pt_events_close(struct intel_pt *pt)
 {
 	for (size_t i = 0; i < pt->count; i++)
-		close_buffer(&pt->buffers[i]);
+		close_buffer(pt->buffers[i]);
 	free(pt->buffers);
 	pt->buffers = NULL;
-	pt->count = 0;
+	pt->count = pt->capacity = 0;
 }

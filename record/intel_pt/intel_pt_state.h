@@ -6,6 +6,7 @@
 #include <linux/perf_event.h>
 #include <sys/types.h>
 
+#include "common/selection.h"
 #include "record/capture/clock.h"
 #include "record/intel_pt/config.h"
 #include "record/intel_pt/device.h"
@@ -13,14 +14,22 @@
 #include "record/intel_pt/stream.h"
 #include "record/session/session.h"
 
+/* An event of Intel PT, and beside it one that reports switches, into the same ring. */
+struct intel_pt_event {
+	pid_t thread; /* -1: all that runs on the CPU; 0: none, it only holds the rings */
+	int fd;
+	int sideband;
+	bool on;
+};
+
 /* One CPU's, or one thread's: events that share rings. */
 struct intel_pt_buffer {
 	struct intel_pt_ring ring;
 	struct intel_pt_stream stream;
-	uint32_t cpu;         /* PTL_NO_CPU: of a thread */
-	int *fds;             /* of Intel PT; the first one's rings are mapped */
-	int *sideband;        /* of events that report switches, into the same ring */
-	size_t count;         /* of each */
+	uint32_t cpu;                /* PTL_NO_CPU: of a thread */
+	struct intel_pt_event *list; /* the first one's rings are mapped */
+	size_t count, capacity;
+	bool opened;          /* its stream of packets is there */
 	uint64_t taken;       /* position in the AUX area */
 	uint32_t events;      /* stream of events */
 	uint32_t running;     /* thread on the CPU; 0: none that is recorded */
@@ -37,39 +46,68 @@ struct intel_pt {
 	struct record_observer *observer;
 	struct intel_pt_device device;
 	struct intel_pt_config config;
-	struct intel_pt_buffer *buffers;
+	struct intel_pt_buffer **buffers;
 	size_t count, capacity;
 	uint32_t *cpus; /* to record on */
 	size_t cpu_count, cpu_capacity;
 	pid_t *targets; /* threads, or -1 for all that runs on a CPU */
 	size_t target_count, target_capacity;
-	char *filter; /* as PERF_EVENT_IOC_SET_FILTER takes it; NULL: none */
+	struct common_id_set pids;    /* processes whose threads are targets */
+	struct intel_pt_names *names; /* NULL: targets are not looked for by name */
+	char *filter;                 /* as PERF_EVENT_IOC_SET_FILTER takes it; NULL: none */
 	size_t data_size, aux_size;
 	bool snapshot;
+	bool per_thread; /* each has rings of its own */
 	bool enabled;
 	bool finishing; /* nothing more comes */
 	uint64_t snapshots;
 	uint64_t looked; /* when it was last looked whether the targets live */
+	uint64_t looked_for_threads;
 };
 
 /* ---- events.c: opening */
 
 /* Opens and maps the events of all targets on all CPUs; those of a command begin with its execve. */
 int intel_pt_events_open(struct intel_pt *pt, bool on_exec);
+/* Opens and enables those of targets from this one on, while recording goes on; what has ended meanwhile is left out. */
+int intel_pt_events_add(struct intel_pt *pt, size_t first);
+/*
+ * Closes those of threads that have ended, with all that they started, takes what their buffers hold, and drops them from
+ * the targets.
+ */
+int intel_pt_events_drop_ended(struct intel_pt *pt);
 void intel_pt_events_close(struct intel_pt *pt);
+/* Begins with those that are not on yet. */
+void intel_pt_events_enable(struct intel_pt *pt);
 /* ioctl(2) on all events of Intel PT of a buffer. */
 void intel_pt_buffer_control(const struct intel_pt_buffer *buffer, unsigned long request);
 
 /* ---- targets.c: what is recorded */
 
-int intel_pt_targets_cpus(struct intel_pt *pt, const char *list);
+int intel_pt_targets_cpus(struct intel_pt *pt, const struct record_pt_settings *settings);
+/* The command runs on no other CPUs than those that are recorded. */
+int intel_pt_targets_bind(const struct intel_pt *pt, pid_t pid);
 int intel_pt_targets_threads(struct intel_pt *pt, const struct record_pt_settings *settings);
+/* All threads that the process has now. PTL_SYSTEM: there is no such process. */
+int intel_pt_targets_add_process(struct intel_pt *pt, uint32_t pid);
+bool intel_pt_targets_has(const struct intel_pt *pt, pid_t thread);
+/* Threads that the processes have now and that are no targets yet become ones; processes that have ended are dropped. */
+int intel_pt_targets_look(struct intel_pt *pt);
 /* Whether one of them lives; all that runs on a CPU does. */
 bool intel_pt_targets_live(const struct intel_pt *pt);
 /* The process of a thread; 0: it has ended. */
 uint32_t intel_pt_targets_process_of(pid_t thread);
 /* Calls visit with each process of the machine, until it returns a value other than 0, which is returned. */
 int intel_pt_targets_processes(int (*visit)(void *context, uint32_t pid), void *context);
+
+/* ---- names.c: processes by name, those that start later, too */
+
+int intel_pt_names_open(struct intel_pt *pt);
+void intel_pt_names_close(struct intel_pt_names *names);
+/* Adds processes that have got such a name since the last look. */
+int intel_pt_names_step(struct intel_pt *pt, uint64_t now);
+/* When the next look is due. */
+uint64_t intel_pt_names_due(const struct intel_pt_names *names);
 
 /* ---- drain.c: from rings into the trace */
 

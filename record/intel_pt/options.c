@@ -5,6 +5,8 @@
 #include "record/capture/settings.h"
 
 #define FILTERS_MAX 16
+#define PROCESSES_MAX 64
+#define CPUS_MAX 65536
 #define AUX_MIN (8u << 10)
 #define AUX_MAX (1u << 30)
 
@@ -15,8 +17,18 @@ const struct common_option intel_pt_options[] = {
 	{"pid", 0, "PID,...", "record processes that run already, instead of a COMMAND",
 	 COMMON_IDS(struct record_settings, pt.pids)},
 	{"tid", 0, "TID,...", "the same for single threads", COMMON_IDS(struct record_settings, pt.tids)},
+	{"process", 0, "NAME",
+	 "the same for every process of this name, \"web*\", that runs or begins later, and what it starts, until the "
+	 "recording ends; several times. With a slash it is held against the path of the program",
+	 COMMON_STRINGS(struct record_settings, pt.processes, PROCESSES_MAX)},
 	{"cpus", 0, "LIST", "record whatever runs on these CPUs, \"0,2-3\", or on all: all",
 	 COMMON_STRING(struct record_settings, pt.cpus)},
+	{"max-cpus", 0, "N", "COMMAND runs on N CPUs at most, which need buffers; of --cpus the first N",
+	 COMMON_NUMBER(struct record_settings, pt.max_cpus, 1, CPUS_MAX)},
+	{"per-thread", 0, NULL,
+	 "a buffer for each thread, instead of each CPU; what they start is not recorded, but for threads, which "
+	 "are found some milliseconds late",
+	 COMMON_FLAG(struct record_settings, pt.per_thread)},
 	{"code", 0, "CODE", "which code is recorded; user is the default",
 	 COMMON_CHOICE(struct record_settings, pt.code, code_words)},
 	{"pt", 0, "TERM[=VALUE],...",

@@ -99,18 +99,18 @@ int intel_pt_snapshot(struct intel_pt *pt, const char *cause)
 	int status = 0;
 
 	for (size_t i = 0; i < pt->count; i++)
-		intel_pt_buffer_control(&pt->buffers[i], PERF_EVENT_IOC_DISABLE);
+		intel_pt_buffer_control(pt->buffers[i], PERF_EVENT_IOC_DISABLE);
 	/* What the kernel says of the last packets comes with the stop. */
 	for (size_t i = 0; status == 0 && i < pt->count; i++) {
 		bool work;
 
-		status = intel_pt_drain(pt, &pt->buffers[i], &work);
-		pt->buffers[i].stream.time = record_now();
+		status = intel_pt_drain(pt, pt->buffers[i], &work);
+		pt->buffers[i]->stream.time = record_now();
 		if (status == 0)
-			status = keep_buffer(&pt->buffers[i]);
+			status = keep_buffer(pt->buffers[i]);
 	}
 	for (size_t i = 0; go_on && i < pt->count; i++)
-		intel_pt_buffer_control(&pt->buffers[i], PERF_EVENT_IOC_ENABLE);
+		intel_pt_buffer_control(pt->buffers[i], PERF_EVENT_IOC_ENABLE);
 	pt->snapshots++;
 	if (!pt->session->settings->quiet)
 		common_message_note("snapshot: %s", cause);

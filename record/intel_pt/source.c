@@ -24,7 +24,8 @@
 
 #define FIRST_NUMBER 1        /* of processes */
 #define LOOK_EVERY 100000000u /* nanoseconds */
-#define ROUNDS_MAX 64         /* at the end: drains until nothing more comes */
+#define LOOK_FOR_THREADS_EVERY 10000000u
+#define ROUNDS_MAX 64 /* at the end: drains until nothing more comes */
 
 static int check(const struct record_settings *settings, char *hint, size_t hint_size)
 {
@@ -128,12 +129,13 @@ static int listen(struct intel_pt *pt, const struct record_sideband_targets *tar
 	return 0;
 }
 
-static int add_all(struct intel_pt *pt)
+/* Every process's, or none's. */
+static int add_first(struct intel_pt *pt, pid_t target)
 {
 	pt->targets = malloc(sizeof(*pt->targets));
 	if (!pt->targets)
 		return common_fail_memory("targets", sizeof(*pt->targets));
-	pt->targets[0] = -1;
+	pt->targets[0] = target;
 	pt->target_count = pt->target_capacity = 1;
 	return 0;
 }
@@ -150,10 +152,11 @@ static int see_processes(struct intel_pt *pt)
 {
 	int status = 0;
 
-	if (pt->targets[0] == -1)
+	if (pt->target_count && pt->targets[0] == -1)
 		return intel_pt_targets_processes(see_process, pt);
 	for (size_t i = 0; status == 0 && i < pt->target_count; i++)
-		status = see_process(pt, intel_pt_targets_process_of(pt->targets[i]));
+		if (pt->targets[i])
+			status = see_process(pt, intel_pt_targets_process_of(pt->targets[i]));
 	return status;
 }
 
@@ -164,13 +167,40 @@ static int open_running(struct intel_pt *pt)
 
 	if (status == 0)
 		status = see_processes(pt);
-	for (size_t i = 0; status == 0 && i < pt->count; i++) {
-		intel_pt_buffer_control(&pt->buffers[i], PERF_EVENT_IOC_ENABLE);
-		for (size_t j = 0; j < pt->buffers[i].count; j++)
-			(void)ioctl(pt->buffers[i].sideband[j], PERF_EVENT_IOC_ENABLE, 0);
-	}
+	if (status == 0)
+		intel_pt_events_enable(pt);
 	pt->enabled = status == 0;
 	return status;
+}
+
+/* Those of --pid and --tid, beside those that are looked for by name. */
+static int add_listed(struct intel_pt *pt)
+{
+	const size_t first = pt->target_count;
+	int status = intel_pt_targets_threads(pt, &pt->session->settings->pt);
+
+	if (status == 0)
+		status = record_observer_listen_to(pt->observer, pt->targets + first, pt->target_count - first);
+	if (status == 0)
+		status = intel_pt_events_add(pt, first);
+	return status == 0 ? see_processes(pt) : status;
+}
+
+/* By names: they come while recording goes on, and the rings are there before. */
+static int open_named(struct intel_pt *pt)
+{
+	const struct record_sideband_targets none = {.count = 0};
+	int status = pt->per_thread ? 0 : add_first(pt, 0);
+
+	if (status == 0)
+		status = listen(pt, &none);
+	if (status == 0)
+		status = intel_pt_names_open(pt);
+	if (status == 0)
+		status = open_running(pt);
+	if (status == 0)
+		status = add_listed(pt);
+	return status == 0 ? intel_pt_names_step(pt, record_now()) : status;
 }
 
 /* Processes are reported before Intel PT begins. */
@@ -184,8 +214,10 @@ static int open_targets(struct intel_pt *pt)
 		return status;
 	if (!settings->pt.cpus && pt->session->has_command)
 		return listen(pt, NULL);
-	status = settings->pt.cpus ? add_all(pt) : intel_pt_targets_threads(pt, &settings->pt);
-	targets = (struct record_sideband_targets){pt->targets, pt->target_count};
+	if (settings->pt.processes.count)
+		return open_named(pt);
+	status = settings->pt.cpus ? add_first(pt, -1) : intel_pt_targets_threads(pt, &settings->pt);
+	targets = (struct record_sideband_targets){.threads = pt->targets, .count = pt->target_count};
 	if (status == 0)
 		status = listen(pt, &targets);
 	return status == 0 ? open_running(pt) : status;
@@ -217,7 +249,7 @@ static int prepare(struct intel_pt *pt)
 	if (status == 0)
 		status = intel_pt_filter_make(&pt->device, &settings->pt, &pt->filter);
 	if (status == 0)
-		status = intel_pt_targets_cpus(pt, settings->pt.cpus);
+		status = intel_pt_targets_cpus(pt, &settings->pt);
 	if (status == 0)
 		status = write_schemas(&pt->session->capture);
 	if (status == 0)
@@ -230,9 +262,11 @@ static void close_source(void *state)
 	struct intel_pt *pt = state;
 
 	intel_pt_events_close(pt);
+	intel_pt_names_close(pt->names);
 	record_observer_free(pt->observer);
 	free(pt->cpus);
 	free(pt->targets);
+	common_id_set_free(&pt->pids);
 	free(pt->filter);
 	free(pt);
 	record_clock_use_tsc(NULL);
@@ -247,6 +281,7 @@ static int open_source(struct record_session *session, void **state)
 		return common_fail_memory("Intel PT", sizeof(*pt));
 	pt->session = session;
 	pt->snapshot = session->settings->pt.snapshot;
+	pt->per_thread = session->settings->pt.per_thread;
 	status = prepare(pt);
 	if (status < 0) {
 		close_source(pt);
@@ -265,13 +300,16 @@ static int attach(void *context, pid_t pid)
 	struct intel_pt *pt = context;
 	int status;
 
+	/* Whatever runs on some CPUs is recorded. */
 	if (pt->count)
 		return 0;
-	status = add_all(pt);
-	if (status < 0)
-		return status;
-	pt->targets[0] = pid;
-	status = intel_pt_events_open(pt, true);
+	status = add_first(pt, pid);
+	if (status == 0)
+		status = common_id_set_add(&pt->pids, (uint32_t)pid);
+	if (status == 0 && pt->session->settings->pt.max_cpus)
+		status = intel_pt_targets_bind(pt, pid);
+	if (status == 0)
+		status = intel_pt_events_open(pt, true);
 	pt->enabled = status == 0;
 	return status;
 }
@@ -296,15 +334,51 @@ static int start(void *state, struct record_session *session, const struct recor
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
+static int lose_beginning(struct intel_pt *pt, pid_t thread)
+{
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_BYTES,
+		.stream = PTL_NO_ID,
+		.pid = intel_pt_targets_process_of(thread),
+		.tid = (uint32_t)thread,
+		.count = 1,
+		.first_time = record_now(),
+		.last_time = record_now(),
+		.cause = "the thread ran before it had a buffer of its own (--per-thread)",
+	};
+
+	return record_capture_loss(&pt->session->capture, &loss);
+}
+
+/* A thread that another one starts does not inherit events of a thread alone: it is found by a look. */
+static int look_for_threads(struct intel_pt *pt, uint64_t now)
+{
+	int status = pt->names ? 0 : intel_pt_events_drop_ended(pt);
+	size_t first = pt->target_count;
+
+	if (status == 0)
+		status = intel_pt_targets_look(pt);
+	if (status == 0 && pt->target_count > first && pt->enabled)
+		status = intel_pt_events_add(pt, first);
+	for (size_t i = first; status == 0 && i < pt->target_count; i++)
+		status = lose_beginning(pt, pt->targets[i]);
+	pt->looked_for_threads = now;
+	return status;
+}
+
 static int drain(void *state, uint64_t now, bool *work)
 {
 	struct intel_pt *pt = state;
 	int status = record_observer_step(pt->observer, now);
 
 	for (size_t i = 0; status == 0 && i < pt->count; i++)
-		status = intel_pt_drain(pt, &pt->buffers[i], work);
+		status = intel_pt_drain(pt, pt->buffers[i], work);
+	if (status == 0 && pt->names)
+		status = intel_pt_names_step(pt, now);
+	if (status == 0 && pt->per_thread && now - pt->looked_for_threads >= LOOK_FOR_THREADS_EVERY)
+		status = look_for_threads(pt, now);
 	/* Threads that were to be recorded have ended. */
-	if (!pt->session->has_command && now - pt->looked >= LOOK_EVERY) {
+	if (!pt->session->has_command && !pt->names && now - pt->looked >= LOOK_EVERY) {
 		pt->looked = now;
 		pt->session->leave |= !intel_pt_targets_live(pt);
 	}
@@ -313,8 +387,15 @@ static int drain(void *state, uint64_t now, bool *work)
 
 static uint64_t due(void *state, uint64_t now)
 {
+	const struct intel_pt *pt = state;
+	uint64_t first = record_observer_due(pt->observer);
+
 	(void)now;
-	return record_observer_due(((struct intel_pt *)state)->observer);
+	if (pt->names && intel_pt_names_due(pt->names) < first)
+		first = intel_pt_names_due(pt->names);
+	if (pt->per_thread && pt->looked_for_threads + LOOK_FOR_THREADS_EVERY < first)
+		first = pt->looked_for_threads + LOOK_FOR_THREADS_EVERY;
+	return first;
 }
 
 static int exited(void *state, uint32_t pid, uint32_t wait_status)
@@ -342,7 +423,7 @@ static void stop(void *state)
 
 	pt->enabled = false;
 	for (size_t i = 0; i < pt->count; i++)
-		intel_pt_buffer_control(&pt->buffers[i], PERF_EVENT_IOC_DISABLE);
+		intel_pt_buffer_control(pt->buffers[i], PERF_EVENT_IOC_DISABLE);
 }
 
 static int drain_rest(struct intel_pt *pt)
@@ -354,7 +435,7 @@ static int drain_rest(struct intel_pt *pt)
 		work = false;
 		pt->finishing = i > 0;
 		for (size_t j = 0; status == 0 && j < pt->count; j++)
-			status = intel_pt_drain(pt, &pt->buffers[j], &work);
+			status = intel_pt_drain(pt, pt->buffers[j], &work);
 	}
 	return status;
 }
@@ -370,7 +451,7 @@ static int finish(void *state, bool alone)
 	if (status == 0 && pt->snapshot)
 		status = intel_pt_snapshot(pt, "the end");
 	for (size_t i = 0; status == 0 && i < pt->count; i++)
-		status = intel_pt_stream_finish(&pt->buffers[i].stream);
+		status = intel_pt_stream_finish(&pt->buffers[i]->stream);
 	if (status == 0)
 		status = record_observer_finish(pt->observer, record_now());
 	if (status == 0 && !pt->session->capture.pt_bytes)

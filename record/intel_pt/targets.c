@@ -2,6 +2,7 @@
 /* Which CPUs, and which threads, are recorded. */
 #include <dirent.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,20 +63,69 @@ static int add_cpus(struct intel_pt *pt, const char *list)
 	}
 }
 
-int intel_pt_targets_cpus(struct intel_pt *pt, const char *list)
+static int add_online(struct intel_pt *pt)
 {
 	char online[4096];
 	FILE *file;
 	bool read;
 
-	if (list && strcmp(list, "all") != 0)
-		return add_cpus(pt, list);
 	file = fopen(ONLINE, "re");
 	if (!file)
 		return common_fail_errno("%s", ONLINE);
 	read = fgets(online, sizeof(online), file) != NULL;
 	fclose(file);
 	return read ? add_cpus(pt, online) : common_fail(PTL_SYSTEM, "%s says nothing", ONLINE);
+}
+
+/* Where a command may run. false: that cannot be said, and anywhere will do. */
+static bool read_affinity(pid_t pid, cpu_set_t *set)
+{
+	return sched_getaffinity(pid, CPU_ALLOC_SIZE(CPUS_MAX), set) == 0;
+}
+
+/* The first ones, of those on which the command may run. */
+static int keep_cpus(struct intel_pt *pt, uint32_t most, bool for_command)
+{
+	const size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
+	cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
+	size_t left = 0;
+	bool limited;
+
+	if (!set)
+		return common_fail_memory("CPUs", size);
+	limited = for_command && read_affinity(0, set);
+	for (size_t i = 0; i < pt->cpu_count && left < most; i++)
+		if (!limited || CPU_ISSET_S(pt->cpus[i], size, set))
+			pt->cpus[left++] = pt->cpus[i];
+	CPU_FREE(set);
+	pt->cpu_count = left;
+	return left ? 0 : common_fail(PTL_SYSTEM, "there is no CPU on which the command may run");
+}
+
+int intel_pt_targets_cpus(struct intel_pt *pt, const struct record_pt_settings *settings)
+{
+	const bool listed = settings->cpus && strcmp(settings->cpus, "all") != 0;
+	int status = listed ? add_cpus(pt, settings->cpus) : add_online(pt);
+
+	return status < 0 || !settings->max_cpus ? status : keep_cpus(pt, settings->max_cpus, !settings->cpus);
+}
+
+int intel_pt_targets_bind(const struct intel_pt *pt, pid_t pid)
+{
+	const size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
+	cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
+	int status;
+
+	if (!set)
+		return common_fail_memory("CPUs", size);
+	CPU_ZERO_S(size, set);
+	for (size_t i = 0; i < pt->cpu_count; i++)
+		CPU_SET_S(pt->cpus[i], size, set);
+	status = sched_setaffinity(pid, size, set) < 0
+			 ? common_fail_errno("the command cannot be bound to %zu CPUs", pt->cpu_count)
+			 : 0;
+	CPU_FREE(set);
+	return status;
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -118,10 +168,10 @@ static int look_at_threads(struct intel_pt *pt, uint32_t pid, bool *is_new)
 }
 
 /* Until there are no new ones: those that start later inherit the events of those that start them. */
-static int add_process(struct intel_pt *pt, uint32_t pid)
+int intel_pt_targets_add_process(struct intel_pt *pt, uint32_t pid)
 {
 	bool is_new = true;
-	int status = 0;
+	int status = common_id_set_add(&pt->pids, pid);
 
 	for (unsigned i = 0; status == 0 && is_new && i < ROUNDS_MAX; i++) {
 		is_new = false;
@@ -136,11 +186,40 @@ int intel_pt_targets_threads(struct intel_pt *pt, const struct record_pt_setting
 	bool is_new;
 
 	for (size_t i = 0; status == 0 && i < settings->pids.count; i++)
-		status = add_process(pt, settings->pids.ids[i]);
+		status = intel_pt_targets_add_process(pt, settings->pids.ids[i]);
 	for (size_t i = 0; status == 0 && i < settings->tids.count; i++)
 		status = settings->tids.ids[i] <= INT32_MAX
 				 ? add_target(pt, (pid_t)settings->tids.ids[i], &is_new)
 				 : common_fail(PTL_MISUSE, "there is no thread %u", settings->tids.ids[i]);
+	return status;
+}
+
+bool intel_pt_targets_has(const struct intel_pt *pt, pid_t thread)
+{
+	for (size_t i = 0; i < pt->target_count; i++)
+		if (pt->targets[i] == thread)
+			return true;
+	return false;
+}
+
+int intel_pt_targets_look(struct intel_pt *pt)
+{
+	size_t left = 0;
+	bool is_new;
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < pt->pids.count; i++) {
+		const uint32_t pid = pt->pids.ids[i];
+
+		status = look_at_threads(pt, pid, &is_new);
+		if (status == 0)
+			pt->pids.ids[left++] = pid;
+		/* It has ended. */
+		if (status == PTL_SYSTEM)
+			status = 0;
+	}
+	if (status == 0)
+		pt->pids.count = left;
 	return status;
 }
 
@@ -149,7 +228,7 @@ bool intel_pt_targets_live(const struct intel_pt *pt)
 	struct record_proc_stat stat;
 
 	for (size_t i = 0; i < pt->target_count; i++)
-		if (pt->targets[i] == -1 || (record_proc_stat((uint32_t)pt->targets[i], &stat) && stat.state != 'Z'))
+		if (pt->targets[i] <= 0 || (record_proc_stat((uint32_t)pt->targets[i], &stat) && stat.state != 'Z'))
 			return true;
 	return false;
 }

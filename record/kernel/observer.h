@@ -37,6 +37,10 @@ void record_observer_free(struct record_observer *observer);
  * cause; looks at /proc are all there is then.
  */
 int record_observer_listen(struct record_observer *observer, const struct record_sideband_targets *targets);
+/* After record_observer_listen without any target: these threads, too, and what they start. PTL_SYSTEM, PTL_NO_MEMORY. */
+int record_observer_listen_to(struct record_observer *observer, const pid_t *threads, size_t count);
+/* Whether the kernel reports what the process does now. */
+bool record_observer_has(struct record_observer *observer, uint32_t pid);
 /* A process that ran before is one that is to be reported. */
 int record_observer_running(struct record_observer *observer, uint32_t pid, uint64_t now);
 /* Calls add with each descriptor that becomes readable when the kernel has reported something; until it fails. */

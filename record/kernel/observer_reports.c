@@ -17,6 +17,21 @@ int record_observer_listen(struct record_observer *observer, const struct record
 	return record_sideband_open(targets, &observer->sideband);
 }
 
+int record_observer_listen_to(struct record_observer *observer, const pid_t *threads, size_t count)
+{
+	if (!observer->sideband)
+		return 0;
+	record_sideband_drop_ended(observer->sideband);
+	return record_sideband_add(observer->sideband, threads, count);
+}
+
+bool record_observer_has(struct record_observer *observer, uint32_t pid)
+{
+	const struct record_observed *process = record_observer_find(observer, pid);
+
+	return process && !process->ended && !record_observer_is_dead(process);
+}
+
 int record_observer_descriptors(const struct record_observer *observer, int (*add)(void *context, int fd),
 				void *context)
 {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 
 struct record_ring {
 	int fd;
+	int cpu;
 	struct record_data_ring data;
 };
 
@@ -51,21 +53,23 @@ struct record_sideband {
 /* targets: NULL as for record_sideband_open. */
 static int open_event(const struct record_sideband_targets *targets, pid_t thread, int cpu)
 {
+	const bool all_records = !targets || !targets->programs_only;
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
-		.disabled = !targets,
+		/* One that holds a ring for others is of ourselves, and stays so. */
+		.disabled = !targets || !targets->count,
 		.enable_on_exec = !targets,
 		.inherit = thread != -1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
-		.mmap = 1,
-		.mmap2 = 1,
+		.mmap = all_records,
+		.mmap2 = all_records,
 		.comm = 1,
 		.comm_exec = 1,
-		.task = 1,
+		.task = all_records,
 		.sample_id_all = 1,
 		/* Else the kernel's own clock is the trace's. */
 		.use_clockid = !record_clock_is_tsc(),
@@ -78,7 +82,7 @@ static int open_event(const struct record_sideband_targets *targets, pid_t threa
 	return (int)syscall(SYS_perf_event_open, &attr, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static int map_ring(struct record_sideband *sideband, int fd)
+static int map_ring(struct record_sideband *sideband, int fd, int cpu)
 {
 	struct record_ring *ring = &sideband->rings[sideband->ring_count];
 	const int status = record_data_ring_map(&ring->data, fd, RING_SIZE);
@@ -88,16 +92,17 @@ static int map_ring(struct record_sideband *sideband, int fd)
 		return status;
 	}
 	ring->fd = fd;
+	ring->cpu = cpu;
 	sideband->ring_count++;
 	return 0;
 }
 
-/* The event writes into the ring that was mapped last. */
-static int share_ring(struct record_sideband *sideband, int fd)
+/* The event writes into the ring of another. */
+static int share_ring(struct record_sideband *sideband, int fd, const struct record_ring *ring)
 {
 	int status = 0;
 
-	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, sideband->rings[sideband->ring_count - 1].fd) < 0)
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0)
 		status = common_fail_errno("the kernel's events of several threads");
 	else if (COMMON_VECTOR_RESERVE(sideband->more, sideband->more_capacity, sideband->more_count + 1, "events"))
 		status = PTL_NO_MEMORY;
@@ -111,12 +116,12 @@ static int share_ring(struct record_sideband *sideband, int fd)
 /* The first event is mapped, and the others share its ring. */
 static int open_cpu(struct record_sideband *sideband, const struct record_sideband_targets *targets, int cpu)
 {
-	const size_t count = targets ? targets->count : 1;
+	const size_t count = targets && targets->count ? targets->count : 1;
 	bool mapped = false;
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < count; i++) {
-		const int fd = open_event(targets, targets ? targets->threads[i] : 0, cpu);
+		const int fd = open_event(targets, targets && targets->count ? targets->threads[i] : 0, cpu);
 
 		/* A thread has ended. */
 		if (fd < 0 && errno == ESRCH)
@@ -124,10 +129,53 @@ static int open_cpu(struct record_sideband *sideband, const struct record_sideba
 		/* A CPU that is switched off has no events. */
 		if (fd < 0)
 			return errno == ENODEV ? 0 : common_fail_errno("perf_event_open");
-		status = mapped ? share_ring(sideband, fd) : map_ring(sideband, fd);
+		status = mapped ? share_ring(sideband, fd, &sideband->rings[sideband->ring_count - 1])
+				: map_ring(sideband, fd, cpu);
 		mapped = true;
 	}
 	return status;
+}
+
+static int add_to_ring(struct record_sideband *sideband, const struct record_ring *ring, const pid_t *threads,
+		       size_t count)
+{
+	const struct record_sideband_targets targets = {.threads = threads, .count = count};
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		const int fd = open_event(&targets, threads[i], ring->cpu);
+
+		if (fd >= 0)
+			status = share_ring(sideband, fd, ring);
+		else if (errno != ESRCH)
+			status = common_fail_errno("perf_event_open");
+	}
+	return status;
+}
+
+int record_sideband_add(struct record_sideband *sideband, const pid_t *threads, size_t count)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < sideband->ring_count; i++)
+		status = add_to_ring(sideband, &sideband->rings[i], threads, count);
+	return status;
+}
+
+/* An event hangs up when its thread and all that inherited it have ended. */
+void record_sideband_drop_ended(struct record_sideband *sideband)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < sideband->more_count; i++) {
+		struct pollfd ready = {.fd = sideband->more[i]};
+
+		if (poll(&ready, 1, 0) > 0 && ready.revents & POLLHUP)
+			close(sideband->more[i]);
+		else
+			sideband->more[left++] = sideband->more[i];
+	}
+	sideband->more_count = left;
 }
 
 struct record_sideband *record_sideband_new(void)

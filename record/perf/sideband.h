@@ -47,10 +47,14 @@ struct record_sideband_record {
 	struct ptl_bytes note;
 };
 
-/* Whom the kernel's events are of: threads and what they start, or all that runs if the only one is -1. */
+/*
+ * Whom the kernel's events are of: threads and what they start, or all that runs if the only one is -1. Without any
+ * (count is 0) the rings are there, for those that record_sideband_add adds.
+ */
 struct record_sideband_targets {
 	const pid_t *threads;
 	size_t count;
+	bool programs_only; /* no other records than EXEC and NAME */
 };
 
 /*
@@ -60,6 +64,11 @@ struct record_sideband_targets {
  */
 int record_sideband_open(const struct record_sideband_targets *targets, struct record_sideband **sideband);
 void record_sideband_close(struct record_sideband *sideband);
+
+/* The events are also of these threads, from now on; one that has ended is left out. PTL_SYSTEM, PTL_NO_MEMORY. */
+int record_sideband_add(struct record_sideband *sideband, const pid_t *threads, size_t count);
+/* Closes the events of threads that were added, and have ended with all that they started. */
+void record_sideband_drop_ended(struct record_sideband *sideband);
 
 /* Calls add with each descriptor that becomes readable when there are records; until it fails. */
 int record_sideband_descriptors(const struct record_sideband *sideband, int (*add)(void *context, int fd),

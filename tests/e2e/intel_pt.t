@@ -72,7 +72,7 @@ def flaws(recording):
         check(f"flag {flag}: is a gap, and the rest is there", sum(gaps for _, _, gaps in stats.values()) in (1, 2, 3) and
               whole * 0.9 < sum(count for count, _, _ in stats.values()) < whole, stats, recording.stats)
         if flag == TRUNCATED:
-            check("flag 1: the event is started again", "enable cpu=0" in pmu_test.log(), *pmu_test.log())
+            check("flag 1: the event is started again", any(line.startswith("enable cpu=0") for line in pmu_test.log()), *pmu_test.log())
 
 
 def lost_records(recording):
@@ -178,6 +178,8 @@ def refusals(recording):
         (["--filter=filter nobody @ " + TASKS], {}, "there is no function nobody" if FILTERABLE else "no path with blanks"),
         (["--filter=start main @ " + TASKS], {}, "cannot begin"),
         (["--cpus=7-3"], {}, "a list of CPUs"),
+        (["--process=tasks"], {}, "instead of a command"),
+        (["--per-thread", "--cpus=0"], {}, "--cpus for CPUs"),
         ([], {"refuse": "16"}, "somebody else records Intel PT"),
         ([], {"refuse": "13"}, "ptl-record check"),
         (["--aux-buffer=4M"], {"mlock": "1000000"}, "--aux-buffer"),
@@ -268,6 +270,70 @@ def running(single, several):
             for line in asked), *asked)
 
 
+def by_name(recording, *options):
+    """Processes of a name: those that run already, and one that gets it while recording goes on."""
+    last = pmu_test.late()
+    first = [pmu_test.family("1")[0] for _ in recording.streams[1:]]
+    script = Script(recording)
+    for recorded, process in zip(script.pids, first + [last]):
+        script.add("real", recorded, process.pid)
+    script.add("executes", script.pids[-1], 500, "tasks")
+    script.add("enabled", script.pids[-1])
+    per_thread = "--per-thread" in options
+    lists, end = script.turns(cpus=1 if per_thread else 2)
+    if per_thread:
+        # Each thread has packets of its own, in a buffer of its own.
+        script.lines = [line for line in script.lines if line.split()[0] not in ("start", "in", "out")]
+        lists = [pmu_test.assemble(pmu_test.alone(recording, tid)) for _, tid, _ in recording.streams]
+    for number, data in enumerate(lists):
+        tid = recording.streams[number][1]
+        script.packets(data)
+        script.aux(-tid if per_thread else number, script.pids[number], tid, data, end)
+
+    def begun():
+        # The first look has passed it by then.
+        pmu_test.wait_for(lambda: all(any(f"enable cpu={cpu} pid={process.pid}" == line for line in pmu_test.log())
+                                      for process in first for cpu in ([-1] if per_thread else [0, 1])))
+        pmu_test.time.sleep(0.05)
+        last.stdin.write("\n")
+        last.stdin.flush()
+    done = pmu_test.play_running(script, "--timing=tsc", "--process=tas?s", "--process=nobody*", "--no-retcomp", *options,
+                                 begun=begun)
+    for process in first + [last]:
+        process.stdin.close()
+        process.wait()
+    name = " ".join(["--process", *options])
+    check(f"{name}: each executes what it did", values(stats_of_threads("out.ptl")) == values(recording.stats),
+          stats_of_threads("out.ptl"), recording.stats, done.stderr, *pmu_test.log())
+    late = [loss for loss in losses() if "found by its name" in loss["cause"]]
+    check(f"{name}: what the last one did before is said to be missing", len(late) == 1 and late[0]["pid"] == last.pid and
+          late[0]["first_time"], late)
+    opened = [line for line in pmu_test.log() if "type=intel_pt" in line]
+    check(f"{name}: each has its events", all(sum(f"pid={process.pid} " in line for line in opened) == (1 if per_thread else 2)
+                                              for process in first + [last]), *opened)
+    if per_thread:
+        check(f"{name}: no CPU is named", all("cpu=-1 inherit=0" in line for line in opened), *opened)
+        check(f"{name}: streams are of threads", sorted(stream["tid"] for stream in pmu_test.streams() if stream["kind"] == "pt")
+              == sorted(process.pid for process in first + [last]), pmu_test.streams())
+
+
+def fewer_buffers():
+    """A command on one CPU; a buffer for each thread, also of one that begins later."""
+    done = play(None, "--max-cpus=1", "--embed=none", command=("/bin/grep", "Cpus_allowed_list", "/proc/self/status"),
+                hold=False, online="0-1023")
+    cpu = min(os.sched_getaffinity(0))
+    opened = [line for line in pmu_test.log() if "type=intel_pt" in line]
+    check("--max-cpus: the command runs on one CPU, and that is recorded", done.stdout.split()[1:] == [str(cpu)] and
+          len(opened) == 1 and f" cpu={cpu} " in opened[0], done.stdout, done.stderr, *opened)
+    code = "import threading, time; t = threading.Thread(target=time.sleep, args=(0.2,)); t.start(); t.join()"
+    done = play(None, "--per-thread", "--embed=none", command=("/usr/bin/python3", "-c", code), hold=False)
+    opened = [line for line in pmu_test.log() if "type=intel_pt" in line]
+    late = [loss for loss in losses() if "before it had a buffer" in loss["cause"]]
+    check("--per-thread: a thread that begins later is found, and its beginning a loss", done.returncode == 0 and
+          len(opened) == 2 and all("cpu=-1 inherit=0" in line for line in opened) and len(late) == 1 and
+          f"pid={late[0]['tid']} " in opened[1] and f"pid={late[0]['pid']} " in opened[0], done.stderr, *opened, late)
+
+
 def events_of_programs():
     """Events that programs write have the times of the kernel's clock, which began elsewhere."""
     writer = os.path.join(pmu_test.PROGRAMS, "provider_writer")
@@ -285,7 +351,7 @@ def ends_with_the_process():
     process, pids = pmu_test.family("1")
     pmu_test.device()
     recorder = pmu_test.start(f"--pid={pids[0]}", command=())
-    pmu_test.wait_for(lambda: "enable cpu=1" in pmu_test.log())
+    pmu_test.wait_for(lambda: any(line.startswith("enable cpu=1") for line in pmu_test.log()))
     process.stdin.close()
     process.wait()
     try:
@@ -303,7 +369,10 @@ def main():
     several_cpus(family)
     hardware_traces(recording)
     running(recording, family)
+    by_name(family)
+    by_name(family, "--per-thread")
     ends_with_the_process()
+    fewer_buffers()
     events_of_programs()
     flaws(recording)
     lost_records(recording)

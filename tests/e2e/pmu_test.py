@@ -97,6 +97,18 @@ def take_turns(script, threads, cpus=1, each=2):
     return packets, now
 
 
+def alone(recording, tid):
+    """Packets of one thread that has a buffer of its own."""
+    packets, now = [], LEAD
+    for stretch in stretches(recording.name, tid):
+        for packet in stretch:
+            packets.append(packet)
+            now += 1
+            if packet == "psb" or packet.startswith("tip.pge"):
+                packets.append(f"tsc {now:#x}")
+    return packets
+
+
 class Script:
     """What the stand-in plays; times are nanoseconds since it begins."""
 
@@ -198,11 +210,18 @@ def family(*arguments):
     return process, [process.pid, *sorted(pids)]
 
 
-def play_running(script, *arguments, online="0-1"):
-    """Records what runs already until all has been played, and ends with Ctrl-C."""
+def late():
+    """A process that becomes the program when a line is written to it."""
+    return subprocess.Popen(["/bin/sh", "-c", 'read line; exec "$0" 1', TASKS], stdin=subprocess.PIPE, text=True)
+
+
+def play_running(script, *arguments, online="0-1", begun=lambda: None):
+    """Records what runs already until all has been played, and ends with Ctrl-C. begun: called while it is recorded."""
     device(None, online)
     write("script", ("\n".join(script.lines) + "\n").encode())
     process = start(*arguments, command=())
+    wait_for(lambda: any(line.startswith("enable") for line in log()) or process.poll() is not None)
+    begun()
     until = time.monotonic() + 60
     while process.poll() is None and not os.path.exists(path("done")) and time.monotonic() < until:
         time.sleep(0.01)

@@ -15,8 +15,12 @@
  *   record CPU TYPE MISC P H T HEX  a record with this body
  *   raw CPU HEX                     bytes as they are, for a kernel that cannot be trusted
  *   aux_head CPU N                  the same of the page
+ *   executes P T NAME               what the kernel reports to who listens to all programs, when the process has this name
+ *   enabled P                       waits until Intel PT of this process is on
  *   signal                          SIGUSR2 to ptl-record, and waits until it has stopped Intel PT and gone on
  *   pause MILLISECONDS
+ *
+ * Instead of a CPU, -H is the thread that has a buffer of its own.
  */
 #include "tests/pmu/pmu.h"
 
@@ -206,6 +210,11 @@ static void load_timed(uint64_t base, const char *name)
 
 /* ---- rings ----------------------------------------------------------------------------------- */
 
+static bool is_of(const struct pmu_event *event, int cpu)
+{
+	return cpu < 0 ? event->cpu == -1 && event->pid == (pid_t)real((uint32_t)-cpu) : event->cpu == cpu;
+}
+
 /* The event of Intel PT of a CPU whose rings are mapped, or the one whose records are about processes. */
 static struct pmu_event *find_ring(int cpu, bool is_pt)
 {
@@ -213,7 +222,7 @@ static struct pmu_event *find_ring(int cpu, bool is_pt)
 		struct pmu_event *event = &pmu_events[i];
 
 		if (event->used && event->memory >= 0 && event->page && (event->attr.type == pmu_type) == is_pt &&
-		    event->cpu == cpu && (is_pt ? event->aux != NULL : event->attr.mmap || event->attr.mmap2))
+		    is_of(event, cpu) && (is_pt ? event->aux != NULL : event->attr.mmap || event->attr.mmap2))
 			return event;
 	}
 	return NULL;
@@ -332,9 +341,21 @@ static void end_aux(struct pmu_event *event, size_t size, uint64_t flags, const 
 	wake(event);
 }
 
+/* The event, or another one of Intel PT that writes into its rings. */
+static bool is_on(const struct pmu_event *event)
+{
+	bool found = false;
+
+	for (size_t i = 0; !found && i < PMU_EVENTS_MAX; i++)
+		found = pmu_events[i].used && (&pmu_events[i] == event || pmu_events[i].output == event) &&
+			pmu_events[i].attr.type == pmu_type &&
+			__atomic_load_n(&pmu_events[i].enabled, __ATOMIC_ACQUIRE);
+	return found;
+}
+
 static void wait_until_enabled(const struct pmu_event *event)
 {
-	for (int i = 0; !__atomic_load_n(&event->enabled, __ATOMIC_ACQUIRE); i++) {
+	for (int i = 0; !is_on(event); i++) {
 		if (i > READER_TIME * 5)
 			pmu_die("Intel PT of CPU %d is not enabled again", event->cpu);
 		sleep_a_little();
@@ -447,6 +468,61 @@ static void play_exec(const struct words *w)
 	record(ring_of(0, false), PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC, body, sizeof(body), &ids);
 }
 
+static void wait_for_name(pid_t pid, const char *name)
+{
+	char path[64], is[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	for (int i = 0; strcmp(is, name) != 0; i++) {
+		const int fd = open(path, O_RDONLY | O_CLOEXEC);
+		const ssize_t size = fd < 0 ? 0 : read(fd, is, sizeof(is) - 1);
+
+		is[size > 0 ? size - 1 : 0] = 0;
+		close(fd);
+		if (i > READER_TIME * 5)
+			pmu_die("process %d is \"%s\" and not \"%s\"", pid, is, name);
+		sleep_a_little();
+	}
+}
+
+static void play_executes(const struct words *w)
+{
+	const struct ids ids = ids_of(w->n[0], w->n[0], w->n[1], 0);
+	uint32_t body[6] = {real(ids.pid), real(ids.pid)};
+
+	memcpy(body + 2, w->rest, strnlen(w->rest, 15));
+	wait_for_name((pid_t)real(ids.pid), w->rest);
+	for (size_t i = 0; i < PMU_EVENTS_MAX; i++) {
+		struct pmu_event *event = &pmu_events[i];
+
+		if (event->used && event->page && event->attr.comm_exec && !event->attr.mmap && event->cpu == 0)
+			record(event, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC, body, sizeof(body), &ids);
+	}
+}
+
+static bool is_enabled(pid_t pid)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&pmu_lock);
+	for (size_t i = 0; i < PMU_EVENTS_MAX; i++)
+		found |= pmu_events[i].used && pmu_events[i].attr.type == pmu_type && pmu_events[i].pid == pid &&
+			 pmu_events[i].enabled;
+	pthread_mutex_unlock(&pmu_lock);
+	return found;
+}
+
+static void play_enabled(const struct words *w)
+{
+	const pid_t pid = (pid_t)real((uint32_t)w->n[0]);
+
+	for (int i = 0; !is_enabled(pid); i++) {
+		if (i > READER_TIME * 5)
+			pmu_die("Intel PT of process %d is not enabled", pid);
+		sleep_a_little();
+	}
+}
+
 static void play_task(const struct words *w, uint32_t type)
 {
 	const bool fork = type == PERF_RECORD_FORK;
@@ -547,6 +623,10 @@ static void play_line(const struct words *w)
 		play_raw(w);
 	else if (!strcmp(w->name, "aux_head"))
 		__atomic_store_n(&page_of(ring_of((int)w->n[0], true))->aux_head, w->n[1], __ATOMIC_RELEASE);
+	else if (!strcmp(w->name, "executes"))
+		play_executes(w);
+	else if (!strcmp(w->name, "enabled"))
+		play_enabled(w);
 	else if (!strcmp(w->name, "signal"))
 		play_signal();
 	else if (!strcmp(w->name, "pause"))
@@ -560,8 +640,8 @@ static const struct {
 	const char *name;
 	int numbers;
 } shapes[] = {
-	{"process", 2}, {"real", 2},   {"packets", 1}, {"bytes", 0},    {"map", 6},    {"exec", 2},
-	{"fork", 5},    {"end", 4},    {"start", 4},   {"in", 4},       {"out", 4},    {"aux", 7},
+	{"process", 2}, {"real", 2},   {"packets", 1}, {"bytes", 0},    {"map", 6},    {"exec", 2},     {"fork", 5},
+	{"end", 4},     {"start", 4},  {"in", 4},      {"out", 4},      {"aux", 7},    {"executes", 2}, {"enabled", 1},
 	{"burst", 6},   {"record", 6}, {"raw", 1},     {"aux_head", 2}, {"signal", 0}, {"pause", 1},
 };
 

@@ -386,7 +386,8 @@ static int set_output(struct pmu_event *event, int fd)
 {
 	struct pmu_event *to = find(fd);
 
-	if (!to || to->cpu != event->cpu || to->attr.use_clockid != event->attr.use_clockid || event->memory >= 0)
+	if (!to || to->cpu != event->cpu || (to->cpu == -1 && to->pid != event->pid) ||
+	    to->attr.use_clockid != event->attr.use_clockid || event->memory >= 0)
 		return refuse(EINVAL);
 	event->output = to;
 	return 0;
@@ -425,7 +426,7 @@ int ioctl(int fd, unsigned long request, ...)
 		event->enabled = request == PERF_EVENT_IOC_ENABLE;
 		event->starts += event->enabled;
 		if (event->attr.type == pmu_type)
-			pmu_log("%s cpu=%d\n", event->enabled ? "enable" : "disable", event->cpu);
+			pmu_log("%s cpu=%d pid=%d\n", event->enabled ? "enable" : "disable", event->cpu, event->pid);
 	} else if (request == PERF_EVENT_IOC_SET_OUTPUT) {
 		result = set_output(event, (int)(intptr_t)argument);
 	} else if (request == PERF_EVENT_IOC_SET_FILTER) {
