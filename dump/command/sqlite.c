@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump sqlite: a database of traces. */
 #include "common/error.h"
+#include "common/text.h"
 #include "dump/command/commands.h"
 #include "dump/export/export.h"
+#include "dump/export/labels.h"
 #include "dump/export/sqlite.h"
 #include "dump/session/output.h"
 #include "dump/session/traces.h"
@@ -10,12 +12,14 @@
 struct sqlite_options {
 	struct dump_options shared; /* first: see dump/session/command.h */
 	bool no_calls;
+	struct dump_labels labels;
 };
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is written:"},
 	{"no-calls", 0, NULL, "Without calls and their functions: nothing but gaps is looked for in the flow.",
 	 COMMON_FLAG(struct sqlite_options, no_calls)},
+	DUMP_LABEL_OPTIONS(struct sqlite_options, labels),
 	{NULL},
 };
 
@@ -30,7 +34,13 @@ struct run {
 	struct dump_sqlite *database;
 	size_t table_count;
 	uint64_t traces;
+	struct ptl_bytes labels;
 };
+
+static void free_options(struct dump_options *options)
+{
+	common_string_list_free(&((struct sqlite_options *)options)->labels.given);
+}
 
 static int check(const struct dump_options *options)
 {
@@ -43,7 +53,8 @@ static int add_trace(void *context, struct dump_session *session)
 {
 	struct run *run = context;
 
-	return dump_row_run(session, tables, run->table_count, dump_sqlite_trace(run->database, ++run->traces));
+	return dump_row_run(session, tables, run->table_count, common_text_string(&run->labels),
+			    dump_sqlite_trace(run->database, ++run->traces));
 }
 
 static int run(struct dump_session *session)
@@ -55,12 +66,15 @@ static int run(struct dump_session *session)
 
 	if (!path)
 		return common_fail(PTL_MISUSE, "%s is no file: a database needs one", session->options->output);
-	status = dump_sqlite_open(&run.database, path, tables);
+	status = dump_labels_format(&options->labels, &run.labels);
+	if (status == 0)
+		status = dump_sqlite_open(&run.database, path, tables);
 	if (status == 0)
 		status = finding = dump_session_traces(session, add_trace, &run);
 	if (status >= 0)
 		status = dump_sqlite_finish(run.database);
 	dump_sqlite_close(run.database);
+	common_bytes_free(&run.labels);
 	return status ? status : finding;
 }
 
@@ -79,4 +93,5 @@ const struct dump_command dump_command_sqlite = {
 	.options_size = sizeof(struct sqlite_options),
 	.check = check,
 	.run = run,
+	.free_options = free_options,
 };

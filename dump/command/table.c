@@ -6,6 +6,8 @@
 #include "common/text.h"
 #include "dump/command/commands.h"
 #include "dump/export/export.h"
+#include "dump/export/labels.h"
+#include "dump/export/row_schema.h"
 #include "dump/export/row_text.h"
 #include "dump/session/traces.h"
 
@@ -13,22 +15,34 @@ struct table_options {
 	struct dump_options shared; /* first: see dump/session/command.h */
 	enum dump_row_format format;
 	bool no_header;
+	bool has_ddl;
+	enum dump_row_dialect ddl;
+	struct dump_labels labels;
 };
 
 static const char *const format_words[] = {[DUMP_ROW_TSV] = "tsv",
 					   [DUMP_ROW_CSV] = "csv",
 					   [DUMP_ROW_JSON_LINES] = "json",
 					   [DUMP_ROW_BINARY] = "rowbinary",
+					   [DUMP_ROW_BINARY_NAMES] = "rowbinary-names",
+					   [DUMP_ROW_SCRIPT] = "postgresql",
 					   NULL};
+
+static const char *const ddl_words[] = {
+	[DUMP_ROW_CLICKHOUSE] = "clickhouse", [DUMP_ROW_POSTGRESQL] = "postgresql", NULL};
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is written:"},
 	{"format", 0, "FORMAT",
 	 "tsv: tab-separated, as ClickHouse and PostgreSQL read it (default); csv; json: an object a line; rowbinary: "
-	 "ClickHouse's.",
+	 "ClickHouse's; rowbinary-names: its RowBinaryWithNamesAndTypes; postgresql: a script for psql, which replaces "
+	 "what it has of a trace.",
 	 COMMON_CHOICE(struct table_options, format, format_words)},
 	{"no-header", 0, NULL, "Without a first line with the names of the columns.",
 	 COMMON_FLAG(struct table_options, no_header)},
+	DUMP_LABEL_OPTIONS(struct table_options, labels),
+	{"ddl", 0, "DATABASE", "Prints the SQL that makes TABLE, or all tables, and needs no FILE.",
+	 COMMON_CHOICE(struct table_options, ddl, ddl_words), COMMON_GIVEN(struct table_options, has_ddl)},
 	{NULL},
 };
 
@@ -54,13 +68,49 @@ static int find_table(const char *name, const struct dump_row_table **table)
 struct run {
 	struct dump_row_text text;
 	const struct dump_row_table *table;
+	struct ptl_bytes labels;
 };
 
 static int add_trace(void *context, struct dump_session *session)
 {
 	struct run *run = context;
+	int status;
 
-	return dump_row_run(session, &run->table, 1, &run->text.sink);
+	dump_row_text_begin(&run->text, run->table, session);
+	status = dump_row_run(session, &run->table, 1, common_text_string(&run->labels), &run->text.sink);
+	return status ? status : dump_row_text_end(&run->text);
+}
+
+/* The definition of one table or of all. */
+static int print_ddl(struct dump_session *session, enum dump_row_dialect dialect)
+{
+	const struct dump_row_table *one[2] = {NULL};
+	struct ptl_bytes text = {0};
+	int status = session->operand ? find_table(session->operand, &one[0]) : 0;
+
+	if (status == 0) {
+		dump_row_schema(&text, dialect, session->operand ? one : dump_row_tables);
+		common_text_write(&text, session->out);
+		status = text.failed ? common_fail_memory("statements", text.size) : 0;
+	}
+	common_bytes_free(&text);
+	return status;
+}
+
+/* Whether what stands before the rows may be left out. */
+static bool has_header(enum dump_row_format format)
+{
+	return format == DUMP_ROW_TSV || format == DUMP_ROW_CSV;
+}
+
+static bool needs_no_trace(const struct dump_options *options)
+{
+	return ((const struct table_options *)options)->has_ddl;
+}
+
+static void free_options(struct dump_options *options)
+{
+	common_string_list_free(&((struct table_options *)options)->labels.given);
 }
 
 static int run(struct dump_session *session)
@@ -69,15 +119,21 @@ static int run(struct dump_session *session)
 	struct run run = {
 		.text = {.sink = {dump_row_text_write}, .session = session, .format = options->format},
 	};
-	int status = find_table(session->operand, &run.table);
+	int status;
 
-	if (status == 0 && options->format == DUMP_ROW_BINARY)
+	if (options->has_ddl)
+		return print_ddl(session, options->ddl);
+	status = find_table(session->operand, &run.table);
+	if (status == 0 && (options->format == DUMP_ROW_BINARY || options->format == DUMP_ROW_BINARY_NAMES))
 		status = dump_export_binary(session);
-	if (status == 0 && !options->no_header)
+	if (status == 0)
+		status = dump_labels_format(&options->labels, &run.labels);
+	if (status == 0 && !(options->no_header && has_header(options->format)))
 		dump_row_text_head(&run.text, run.table);
 	if (status == 0)
 		status = dump_session_traces(session, add_trace, &run);
 	dump_row_text_free(&run.text);
+	common_bytes_free(&run.labels);
 	return status;
 }
 
@@ -94,10 +150,13 @@ const struct dump_command dump_command_table = {
 	.examples = "ptl-dump table profile *.ptl >profile.tsv\n"
 		    "ptl-dump table calls --format rowbinary *.ptl | clickhouse-client -q 'INSERT INTO calls FORMAT "
 		    "RowBinary'\n"
-		    "ptl-dump table events --no-header *.ptl | psql -c '\\copy events from stdin'\n"
+		    "ptl-dump table --ddl postgresql | psql\n"
+		    "ptl-dump table events --label commit=abc --format postgresql *.ptl | psql -q\n"
 		    "ptl-dump table images --format json a.ptl | jq -r .build_id",
 	.takes = DUMP_EXPORT_TAKES | DUMP_TAKES_IMAGE,
 	.options = own_options,
 	.options_size = sizeof(struct table_options),
+	.needs_no_trace = needs_no_trace,
 	.run = run,
+	.free_options = free_options,
 };

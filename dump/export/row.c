@@ -140,10 +140,27 @@ static void get_started(struct dump_row *row, struct dump_row_value *value)
 	value->number = (uint64_t)machine_of(row)->wall_start;
 }
 
+static void get_labels(struct dump_row *row, struct dump_row_value *value)
+{
+	dump_row_text(value, row->trace->labels);
+}
+
+/* dump_row_write gives it its value. */
+static void get_row_number(struct dump_row *row, struct dump_row_value *value)
+{
+	(void)row;
+	dump_row_number(value, 0);
+}
+
 const struct dump_row_column dump_row_identity[DUMP_ROW_IDENTITY] = {
-	{"trace", DUMP_ROW_TEXT, false, 0, get_trace},       {"file", DUMP_ROW_TEXT, false, 0, get_file},
-	{"host", DUMP_ROW_TEXT, false, 0, get_host},         {"kernel", DUMP_ROW_TEXT, false, 0, get_kernel},
-	{"cpu_name", DUMP_ROW_TEXT, false, 0, get_cpu_name}, {"started", DUMP_ROW_WALL, true, 0, get_started},
+	{"trace", DUMP_ROW_TEXT, false, 0, get_trace},
+	{"file", DUMP_ROW_TEXT, false, 0, get_file},
+	{"host", DUMP_ROW_TEXT, false, 0, get_host},
+	{"kernel", DUMP_ROW_TEXT, false, 0, get_kernel},
+	{"cpu_name", DUMP_ROW_TEXT, false, 0, get_cpu_name},
+	{"started", DUMP_ROW_WALL, true, 0, get_started},
+	{"labels", DUMP_ROW_JSON, false, 0, get_labels},
+	{"row_number", DUMP_ROW_UNSIGNED, false, DUMP_ROW_NOT_DATABASE, get_row_number},
 };
 
 /* ---- writing ------------------------------------------------------------------------------------- */
@@ -162,6 +179,7 @@ int dump_row_write(struct dump_row_writer *writer, const void *item)
 	struct dump_row *row = &writer->row;
 
 	memcpy(values, writer->identity, sizeof(writer->identity));
+	dump_row_number(&own[-1], writer->count);
 	memset(own, 0, table->column_count * sizeof(*own));
 	row->item = item;
 	row->scratch.size = 0;
@@ -216,7 +234,7 @@ static int write_tables(struct dump_row_trace *trace, const struct dump_row_tabl
 }
 
 int dump_row_run(struct dump_session *session, const struct dump_row_table *const *tables, size_t count,
-		 struct dump_row_sink *sink)
+		 const char *labels, struct dump_row_sink *sink)
 {
 	struct dump_names names = {0};
 	struct dump_values values = {.start_time = ptl_trace_machine(session->trace)->start_time, .names = &names};
@@ -232,6 +250,7 @@ int dump_row_run(struct dump_session *session, const struct dump_row_table *cons
 		.json_file = open_memstream(&json_text, &json_size),
 		.json_text = &json_text,
 		.json_size = &json_size,
+		.labels = labels,
 	};
 	int status = dump_call_session_open(&calls, session);
 

@@ -49,7 +49,7 @@ struct dump_row_column {
 #define DUMP_ROW_NOT_DATABASE 2u /* tables beside each other */
 
 #define DUMP_ROW_COLUMNS_MAX 40
-#define DUMP_ROW_IDENTITY 6 /* columns of dump_row_identity */
+#define DUMP_ROW_IDENTITY 8 /* columns of dump_row_identity */
 
 /* The functions of calls, numbered as they come: their own numbers depend on which thread met them first. */
 struct dump_row_symbols {
@@ -69,6 +69,7 @@ struct dump_row_trace {
 	FILE *json_file;                   /* for columns of JSON: what is written there is in json_text */
 	char **json_text;
 	size_t *json_size;
+	const char *labels; /* JSON: what the user says of these traces */
 };
 
 /* Takes rows: a file, a database. Returns 0 or a negative ptl_status. */
@@ -97,13 +98,20 @@ struct dump_row_table {
 	unsigned takes_flow; /* the flow has to be decoded */
 	/* All rows of the trace, which the writer has. */
 	int (*rows)(struct dump_row_writer *writer, struct dump_row_trace *trace);
+	const char *flat_key; /* the key of rows that stand for themselves; NULL: the same */
 };
 
 /* Writes a row of the item. */
 int dump_row_write(struct dump_row_writer *writer, const void *item);
 
-/* What says whose a row is: the trace, its machine. Flat formats have it in each row. */
+/* What says whose a row is: the trace, its machine; the number of the row comes last. Flat formats have it in each row. */
 extern const struct dump_row_column dump_row_identity[DUMP_ROW_IDENTITY];
+
+/* Column i of a row: first those of the identity, then the table's own. */
+static inline const struct dump_row_column *dump_row_column(const struct dump_row_table *table, size_t i)
+{
+	return i < DUMP_ROW_IDENTITY ? &dump_row_identity[i] : &table->columns[i - DUMP_ROW_IDENTITY];
+}
 
 /* NULL-ended. */
 extern const struct dump_row_table *const dump_row_tables[];
@@ -111,9 +119,9 @@ extern const struct dump_row_table dump_row_traces, dump_row_processes, dump_row
 	dump_row_events, dump_row_calls, dump_row_symbols, dump_row_gaps, dump_row_losses, dump_row_profile,
 	dump_row_coverage;
 
-/* Opens what rows of any table need, of the session's trace, and writes the rows of these tables. */
+/* Opens what rows of any table need, of the session's trace, and writes the rows of these tables. labels: a JSON object. */
 int dump_row_run(struct dump_session *session, const struct dump_row_table *const *tables, size_t count,
-		 struct dump_row_sink *sink);
+		 const char *labels, struct dump_row_sink *sink);
 
 /* ---- for getters --------------------------------------------------------------------------------- */
 

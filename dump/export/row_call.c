@@ -238,8 +238,8 @@ static int call_rows(struct dump_row_writer *writer, struct dump_row_trace *trac
 	return status;
 }
 
-const struct dump_row_table dump_row_calls = {"calls",  call_columns, sizeof(call_columns) / sizeof(call_columns[0]),
-					      "symbol", true,         call_rows};
+const struct dump_row_table dump_row_calls = {
+	"calls", call_columns, sizeof(call_columns) / sizeof(call_columns[0]), "symbol", true, call_rows, "function"};
 
 /* ---- symbols: the functions that the calls before are of ----------------------------------------- */
 

@@ -3,17 +3,15 @@
 #include "dump/export/row_text.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "common/error.h"
 #include "common/text.h"
 #include "common/utf8.h"
+#include "dump/export/row_postgresql.h"
+#include "dump/export/row_schema.h"
 #include "dump/print/event_time.h"
 #include "dump/print/markup.h"
-
-static const struct dump_row_column *column_of(const struct dump_row_table *table, size_t i)
-{
-	return i < DUMP_ROW_IDENTITY ? &dump_row_identity[i] : &table->columns[i - DUMP_ROW_IDENTITY];
-}
 
 /* "2026-11-21 08:30:00.123456789", which every database reads as UTC if it is set so. */
 static void add_wall(struct ptl_bytes *text, int64_t wall)
@@ -169,39 +167,103 @@ static void json_row(struct dump_row_text *text, const struct dump_row_table *ta
 
 	common_json_object(json, NULL);
 	for (size_t i = 0; i < DUMP_ROW_IDENTITY + table->column_count; i++)
-		if (!(column_of(table, i)->left_out_of & DUMP_ROW_NOT_FLAT))
-			json_value(text, column_of(table, i), &values[i]);
+		if (!(dump_row_column(table, i)->left_out_of & DUMP_ROW_NOT_FLAT))
+			json_value(text, dump_row_column(table, i), &values[i]);
 	common_json_object_end(json);
 	common_json_line(json);
 }
 
 /* ---- lines --------------------------------------------------------------------------------------- */
 
+static bool is_binary(const struct dump_row_text *text)
+{
+	return text->format == DUMP_ROW_BINARY || text->format == DUMP_ROW_BINARY_NAMES;
+}
+
 static void separate(struct dump_row_text *text, size_t i)
 {
-	if (i && text->format != DUMP_ROW_BINARY)
+	if (i && !is_binary(text))
 		common_text_add(&text->line, text->format == DUMP_ROW_CSV ? "," : "\t");
+}
+
+static void flush_line(struct dump_row_text *text)
+{
+	common_text_write(&text->line, text->session->out);
+	text->line.size = 0;
 }
 
 static void end_line(struct dump_row_text *text)
 {
-	if (text->format != DUMP_ROW_BINARY)
+	if (!is_binary(text))
 		common_text_add(&text->line, text->format == DUMP_ROW_CSV ? "\r\n" : "\n");
-	common_text_write(&text->line, text->session->out);
-	text->line.size = 0;
+	flush_line(text);
+}
+
+static void add_name(struct dump_row_text *text, const struct dump_row_column *column)
+{
+	if (is_binary(text))
+		common_write_varint(&text->line, strlen(column->name));
+	common_text_add(&text->line, column->name);
+}
+
+/* Behind the names: how many there are before them, and the types after them. */
+static void add_types(struct dump_row_text *text, const struct dump_row_table *table)
+{
+	for (size_t i = 0; i < DUMP_ROW_IDENTITY + table->column_count; i++) {
+		if (dump_row_column(table, i)->left_out_of & DUMP_ROW_NOT_FLAT)
+			continue;
+		text->scratch.size = 0;
+		dump_row_schema_type(&text->scratch, DUMP_ROW_CLICKHOUSE, dump_row_column(table, i));
+		common_write_varint(&text->line, text->scratch.size);
+		common_write_bytes(&text->line, text->scratch.data, text->scratch.size);
+	}
+}
+
+static size_t count_columns(const struct dump_row_table *table)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < DUMP_ROW_IDENTITY + table->column_count; i++)
+		count += !(dump_row_column(table, i)->left_out_of & DUMP_ROW_NOT_FLAT);
+	return count;
 }
 
 void dump_row_text_head(struct dump_row_text *text, const struct dump_row_table *table)
 {
 	if (text->format == DUMP_ROW_JSON_LINES || text->format == DUMP_ROW_BINARY)
 		return;
+	if (text->format == DUMP_ROW_SCRIPT) {
+		dump_row_postgresql_head(&text->line);
+		flush_line(text);
+		return;
+	}
+	if (text->format == DUMP_ROW_BINARY_NAMES)
+		common_write_varint(&text->line, count_columns(table));
 	for (size_t i = 0; i < DUMP_ROW_IDENTITY + table->column_count; i++) {
-		if (column_of(table, i)->left_out_of & DUMP_ROW_NOT_FLAT)
+		if (dump_row_column(table, i)->left_out_of & DUMP_ROW_NOT_FLAT)
 			continue;
 		separate(text, i);
-		common_text_add(&text->line, column_of(table, i)->name);
+		add_name(text, dump_row_column(table, i));
 	}
+	if (text->format == DUMP_ROW_BINARY_NAMES)
+		add_types(text, table);
 	end_line(text);
+}
+
+void dump_row_text_begin(struct dump_row_text *text, const struct dump_row_table *table,
+			 const struct dump_session *session)
+{
+	if (text->format == DUMP_ROW_SCRIPT)
+		dump_row_postgresql_begin(&text->line, table, session);
+	flush_line(text);
+}
+
+int dump_row_text_end(struct dump_row_text *text)
+{
+	if (text->format == DUMP_ROW_SCRIPT)
+		dump_row_postgresql_end(&text->line);
+	flush_line(text);
+	return text->line.failed ? common_fail_memory("a row", 0) : 0;
 }
 
 int dump_row_text_write(struct dump_row_sink *sink, const struct dump_row_table *table,
@@ -213,17 +275,17 @@ int dump_row_text_write(struct dump_row_sink *sink, const struct dump_row_table 
 		json_row(text, table, values);
 	} else {
 		for (size_t i = 0; i < DUMP_ROW_IDENTITY + table->column_count; i++) {
-			const struct dump_row_column *column = column_of(table, i);
+			const struct dump_row_column *column = dump_row_column(table, i);
 
 			if (column->left_out_of & DUMP_ROW_NOT_FLAT)
 				continue;
 			separate(text, i);
-			if (text->format == DUMP_ROW_TSV)
-				tsv_value(&text->line, column->type, &values[i]);
+			if (is_binary(text))
+				binary_value(&text->line, column, &values[i]);
 			else if (text->format == DUMP_ROW_CSV)
 				csv_value(&text->line, column->type, &values[i]);
 			else
-				binary_value(&text->line, column, &values[i]);
+				tsv_value(&text->line, column->type, &values[i]);
 		}
 		end_line(text);
 	}

@@ -7,9 +7,16 @@
 
 /*
  * tsv: tab-separated with \t, \n, \\ and \N for what is not known, as ClickHouse and COPY of PostgreSQL read it. csv: RFC 4180, what is not
- * known is empty. json: an object a line. rowbinary: as ClickHouse reads it.
+ * known is empty. json: an object a line. rowbinary: as ClickHouse reads it; with names and types before it. script: for psql.
  */
-enum dump_row_format { DUMP_ROW_TSV, DUMP_ROW_CSV, DUMP_ROW_JSON_LINES, DUMP_ROW_BINARY };
+enum dump_row_format {
+	DUMP_ROW_TSV,
+	DUMP_ROW_CSV,
+	DUMP_ROW_JSON_LINES,
+	DUMP_ROW_BINARY,
+	DUMP_ROW_BINARY_NAMES,
+	DUMP_ROW_SCRIPT,
+};
 
 struct dump_row_text {
 	struct dump_row_sink sink; /* first */
@@ -20,6 +27,10 @@ struct dump_row_text {
 
 /* The names of the columns, where the format has such a line. */
 void dump_row_text_head(struct dump_row_text *text, const struct dump_row_table *table);
+/* What stands before and behind the rows of a session's trace, where the format has such. */
+void dump_row_text_begin(struct dump_row_text *text, const struct dump_row_table *table,
+			 const struct dump_session *session);
+int dump_row_text_end(struct dump_row_text *text);
 /* What sink.row is. */
 int dump_row_text_write(struct dump_row_sink *sink, const struct dump_row_table *table,
 			const struct dump_row_value *values);

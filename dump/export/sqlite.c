@@ -48,20 +48,14 @@ static const char *type_of(enum dump_row_type type)
 
 static bool has_column(const struct dump_row_table *table, size_t i)
 {
-	if (i < DUMP_ROW_IDENTITY)
-		return is_traces(table);
-	return !(table->columns[i - DUMP_ROW_IDENTITY].left_out_of & DUMP_ROW_NOT_DATABASE);
-}
-
-static const struct dump_row_column *column_of(const struct dump_row_table *table, size_t i)
-{
-	return i < DUMP_ROW_IDENTITY ? &dump_row_identity[i] : &table->columns[i - DUMP_ROW_IDENTITY];
+	return (i >= DUMP_ROW_IDENTITY || is_traces(table)) &&
+	       !(dump_row_column(table, i)->left_out_of & DUMP_ROW_NOT_DATABASE);
 }
 
 static void add_columns(const struct dump_row_table *table, struct ptl_bytes *text)
 {
 	for (size_t i = 0; i < DUMP_ROW_IDENTITY + table->column_count; i++) {
-		const struct dump_row_column *column = column_of(table, i);
+		const struct dump_row_column *column = dump_row_column(table, i);
 
 		if (!has_column(table, i))
 			continue;
@@ -169,7 +163,7 @@ static int write_row(struct dump_row_sink *sink, const struct dump_row_table *ta
 	error = sqlite3_bind_int64(insert, at++, (sqlite3_int64)database->trace);
 	for (size_t i = 0; !error && i < DUMP_ROW_IDENTITY + table->column_count; i++)
 		if (has_column(table, i))
-			error = bind(database, insert, at++, column_of(table, i)->type, &values[i]);
+			error = bind(database, insert, at++, dump_row_column(table, i)->type, &values[i]);
 	if (!error)
 		error = sqlite3_step(insert) == SQLITE_DONE ? 0 : SQLITE_ERROR;
 	return error || sqlite3_reset(insert) != SQLITE_OK ? fail(database, "take a row") : 0;

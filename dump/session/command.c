@@ -189,21 +189,22 @@ static int conclude(const struct dump_command *command, struct dump_session *ses
 		return exit_status;
 	if (output_status < 0 && status >= 0)
 		exit_status = common_message_failure(output_status);
-	if (report_damage(session, command->lists_damage) && !command->judges_damage &&
+	if (session->trace && report_damage(session, command->lists_damage) && !command->judges_damage &&
 	    (exit_status == COMMON_EXIT_OK || exit_status == COMMON_EXIT_FINDING))
 		exit_status = COMMON_EXIT_INPUT;
 	return exit_status;
 }
 
-/* Runs the command on a trace and an output that are open. The exit status. */
+/* Runs the command on a trace, if it needs one, and an output that are open. The exit status. */
 static int run_open(const struct dump_command *command, struct dump_session *session)
 {
 	struct dump_filter *filter = &session->options->filter;
-	const uint64_t end = session->options->follow ? 0 : format_trace_end(session->trace);
-	int status;
+	const uint64_t end = session->options->follow || !session->trace ? 0 : format_trace_end(session->trace);
+	int status = 0;
 
 	common_json_start(&session->json_out, session->out);
-	status = dump_filter_resolve(filter, ptl_trace_machine(session->trace), end);
+	if (session->trace)
+		status = dump_filter_resolve(filter, ptl_trace_machine(session->trace), end);
 	if (status == 0)
 		status = command->run(session);
 	return conclude(command, session, status);
@@ -218,22 +219,28 @@ static int close_output(struct dump_session *session, int exit_status)
 	return status < 0 ? common_message_failure(status) : exit_status;
 }
 
+static bool needs_trace(const struct dump_command *command, const struct dump_options *options)
+{
+	return !command->needs_no_trace || !command->needs_no_trace(options);
+}
+
 static int run(const struct dump_command *command, struct dump_options *options, char **operands, size_t count)
 {
 	const size_t first = command->operand != NULL;
+	const bool has_trace = needs_trace(command, options);
 
 	struct dump_session session = {
 		.options = options,
-		.path = operands[first],
-		.more = operands + first + 1,
-		.more_count = count - first - 1,
-		.operand = command->operand ? operands[0] : NULL,
+		.path = has_trace ? operands[first] : "",
+		.more = has_trace ? operands + first + 1 : NULL,
+		.more_count = has_trace ? count - first - 1 : 0,
+		.operand = command->operand && count ? operands[0] : NULL,
 		.color = wants_color(options),
 		.failed = true,
 		.progress = isatty(STDERR_FILENO) && (options->output || !isatty(STDOUT_FILENO)) && !options->quiet,
 	};
 	struct dump_output output;
-	int status = dump_session_open(&session);
+	int status = has_trace ? dump_session_open(&session) : 0;
 
 	if (status < 0)
 		return common_exit_of(status);
@@ -293,7 +300,7 @@ static int parse_and_run(const struct dump_command *command, struct dump_options
 		common_message_hint("%s --help", program);
 		return COMMON_EXIT_USAGE;
 	}
-	if (!has_operands(command, &line, argc, argv, first))
+	if (needs_trace(command, options) && !has_operands(command, &line, argc, argv, first))
 		return COMMON_EXIT_USAGE;
 	return run(command, options, argv + first, (size_t)(argc - first));
 }

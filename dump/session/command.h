@@ -92,6 +92,8 @@ struct dump_command {
 	 * NULL.
 	 */
 	int (*check)(const struct dump_options *options);
+	/* Whether the options ask for what needs no trace: the session has none then. May be NULL: it always needs one. */
+	bool (*needs_no_trace)(const struct dump_options *options);
 	/*
 	 * Does the work. Returns 0, COMMON_EXIT_FINDING (positive), or a negative ptl_status with its chain of
 	 * causes, which the caller reports. A full output or a closed pipe is found by the caller at the

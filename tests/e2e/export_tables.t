@@ -218,6 +218,53 @@ def trace_of(name):
     return name + ".ptl"
 
 
+def labels(trace):
+    """What is given, and what CI says, only when asked."""
+    def said(*options, **environment):
+        got = run(DUMP, "table", "traces", "--format", "json", *options, trace, env={**os.environ, **environment})
+        return json.loads(got.stdout)["labels"] if got.returncode == 0 else got
+    hostile = os.fsdecode(HOSTILE)
+    check("labels are those that are given", said("--label", "commit=a=b", "--label", "x.y-Z_1=" + hostile, "--label", "job=") ==
+          {"commit": "a=b", "x.y-Z_1": HOSTILE.decode("utf-8", "replace"), "job": ""})
+    github = {"GITHUB_ACTIONS": "true", "GITHUB_SHA": "abc", "GITHUB_REF_NAME": "b\"r", "GITHUB_JOB": "j", "CI_COMMIT_SHA": "no"}
+    gitlab = {"GITLAB_CI": "true", "CI_COMMIT_SHA": "def", "CI_JOB_NAME": "k", "CI_PIPELINE_ID": "7", "CI_PROJECT_PATH": "a/b"}
+    for name in "GITHUB_ACTIONS", "GITLAB_CI", "GITHUB_RUN_ID", "GITHUB_REPOSITORY":
+        os.environ.pop(name, None)
+    check("nothing is taken from the environment", said(**github) == {})
+    check("--label-ci takes GitHub's", said("--label-ci", **github) == {"commit": "abc", "branch": "b\"r", "job": "j"})
+    check("--label-ci takes GitLab's; what is given goes before", said("--label-ci", "--label", "job=mine", **gitlab) ==
+          {"job": "mine", "commit": "def", "run": "7", "repository": "a/b"})
+    for wrong in ("--label-ci",), ("--label", "novalue"), ("--label", "=x"), ("--label", "a b=x"), ("--label", "a=1", "--label", "a=2"):
+        got = said(*wrong)
+        check(f"{' '.join(wrong)} is a mistake", not isinstance(got, dict) and got.returncode == 2 and "--label" in got.stderr, got)
+
+
+def names_and_types(name, trace):
+    """RowBinaryWithNamesAndTypes: the types are those of the definition."""
+    data, at, words = table(name, "--format", "rowbinary-names", trace), 1, []
+    for _ in range(2 * data[0]):
+        words.append(data[at + 1:at + 1 + data[at]].decode())
+        at += 1 + data[at]
+    names, types = words[:data[0]], words[data[0]:]
+    ddl = re.findall(r'^  "(\w+)" (\S+?),$', output(DUMP, "table", "--ddl", "clickhouse", name), re.M)
+    check(f"{name}: RowBinary has names and types before it", names == flat_names(name) and list(zip(names, types)) == ddl and
+          data[at:] == table(name, "--format", "rowbinary", trace), names, types, ddl)
+
+
+def definitions(trace):
+    for database in "clickhouse", "postgresql":
+        every = output(DUMP, "table", "--ddl", database)
+        check(f"--ddl {database} makes all tables", re.findall(r"^CREATE TABLE IF NOT EXISTS \"(\w+)\" \(", every, re.M) == list(TABLES), every)
+    got = run(DUMP, "table", "--ddl", "postgresql", "nothing")
+    check("no definition of a table that is none", got.returncode == 2 and "profile" in got.stderr, got)
+    with open("/dev/full", "wb") as full:
+        got = run(DUMP, "table", "--ddl", "postgresql", stdout=full, stderr=-1, capture_output=False)
+    check("a definition that cannot be written is a failure", got.returncode == 4, got)
+    script = table("images", "--format", "postgresql", trace).decode()
+    rows = table("images", "--no-header", trace).decode()
+    check("the script for psql has the rows of TSV", f"stdin;\n{rows}\\.\nCOMMIT;\n" in script and script.count("COPY") == 1, script)
+
+
 def filters(trace):
     tid = int(json_lines("calls", "--json", trace)[-1]["tid"])
     rows = [dict(zip(flat_names("calls"), row)) for row in from_tsv(table("calls", "--tid", str(tid), trace))[1]]
@@ -233,6 +280,10 @@ BARE = trace_of("bare")
 rows_are_right(THREADS)
 same_in_all_formats("processes", THREADS, BARE)
 filters(THREADS)
+labels(BARE)
+names_and_types("events", BARE)
+names_and_types("images", BARE)
+definitions(BARE)
 hostile_names("hostile.ptl")
 without_code("nocode.ptl")
 run(RELOG, "-q", THREADS, "--time", "..1ms", "-o", "part.ptl")
