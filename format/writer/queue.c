@@ -129,7 +129,8 @@ static void note_lost(struct format_queue *queue, const struct format_buffer_hea
 {
 	struct format_lost *lost = NULL;
 
-	__atomic_fetch_add(&queue->counts.lost_buffers, 1, __ATOMIC_RELAXED); /* settle() looks without the lock */
+	__atomic_fetch_add(&queue->counts.lost_buffers, 1,
+			   __ATOMIC_RELAXED); /* format_writer_settle() looks without the lock */
 	for (size_t i = 0; i < queue->lost_count; i++)
 		if (queue->lost[i].stream == header->stream)
 			lost = &queue->lost[i];

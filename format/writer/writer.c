@@ -17,159 +17,6 @@
 #define BUFFER_MIN (4u << 10)
 #define BUFFER_MAX (8u << 20)
 
-/* ---- losses --------------------------------------------------------------------------------------- */
-
-static int write_record(struct ptl_writer *writer, uint64_t type, const struct ptl_bytes *body)
-{
-	struct ptl_writer_stream *stream = writer->streams[FORMAT_METADATA_STREAM];
-	const size_t size = body->size + common_varint_size(type) + common_varint_size(body->size);
-	const uint64_t items = format_record_items(type, body->data, body->size);
-	const size_t before = stream->raw.size;
-	int status = 0;
-
-	if (body->failed)
-		return common_fail_memory("a record", body->size);
-	if (items > FORMAT_METADATA_ITEMS_MAX - writer->metadata_items)
-		return common_fail(PTL_MISUSE,
-				   "there is too much metadata: %u records, fields, entries and inputs are allowed",
-				   FORMAT_METADATA_ITEMS_MAX);
-	if (size > FORMAT_RAW_MAX || size > FORMAT_METADATA_MAX - writer->metadata_bytes)
-		return common_fail(PTL_MISUSE, "a record of %zu bytes passes the bound on metadata", size);
-	if (stream->raw.size + size > FORMAT_RAW_MAX)
-		status = format_stream_submit(writer, stream);
-	if (status)
-		return status;
-	common_write_varint(&stream->raw, type);
-	common_write_varint(&stream->raw, body->size);
-	common_write_bytes(&stream->raw, body->data, body->size);
-	if (stream->raw.failed) {
-		stream->raw.size = before;
-		stream->raw.failed = false;
-		return common_fail_memory("a record", size);
-	}
-	stream->records++;
-	writer->metadata_bytes += size;
-	writer->metadata_items += items;
-	writer->raw_bytes += size;
-	return format_stream_added(writer, stream);
-}
-
-static int write_loss(struct ptl_writer *writer, const struct ptl_loss *loss)
-{
-	struct ptl_bytes body = {0};
-	int status;
-
-	format_loss_encode(loss, &body);
-	status = write_record(writer, FORMAT_RECORD_LOSS, &body);
-	common_bytes_free(&body);
-	return status;
-}
-
-static int write_lost(struct ptl_writer *writer, const struct format_lost *lost, const char *cause)
-{
-	const struct ptl_loss loss = {
-		.kind = PTL_LOSS_BUFFERS,
-		.stream = lost->stream,
-		.pid = lost->pid,
-		.tid = lost->tid,
-		.count = lost->buffers,
-		.bytes = lost->bytes,
-		.first_time = lost->first_time,
-		.last_time = lost->last_time,
-		.cause = cause,
-	};
-
-	return write_loss(writer, &loss);
-}
-
-/*
- * Puts the content of a lost METADATA buffer back; of a lost BLOB buffer forgets that it is there.
- */
-static void take_back(struct ptl_writer *writer, struct format_job *job)
-{
-	struct ptl_writer_stream *stream = writer->streams[FORMAT_METADATA_STREAM];
-
-	for (size_t i = 0; i < job->chunk_count; i++)
-		format_writer_note_blob(writer, job->chunks[i].hash, false);
-	if (job->header.kind == PTL_KIND_METADATA) {
-		common_write_bytes(&stream->raw, job->raw.data, job->raw.size);
-		if (stream->raw.failed)
-			stream->raw.failed = false;
-		else
-			stream->records += job->header.records;
-	}
-	format_job_free(job);
-}
-
-/*
- * Tries lost METADATA and BLOB buffers again with the next buffer, whether the file takes bytes by
- * then or not.
- */
-static void take_all_back(struct ptl_writer *writer)
-{
-	struct format_queue *queue = &writer->queue;
-	struct format_job *returned;
-
-	pthread_mutex_lock(&queue->lock);
-	returned = queue->returned;
-	queue->returned = NULL;
-	pthread_mutex_unlock(&queue->lock);
-	while (returned) {
-		struct format_job *next = returned->next;
-
-		take_back(writer, returned);
-		returned = next;
-	}
-}
-
-/*
- * Turns what could not be written into loss records, once the file takes bytes again or, with
- * finally, in any case.
- */
-static int report_losses(struct ptl_writer *writer, bool finally)
-{
-	struct format_queue *queue = &writer->queue;
-	struct format_lost *lost;
-	size_t count;
-	int status = 0;
-	char cause[sizeof(queue->cause)];
-
-	take_all_back(writer);
-	pthread_mutex_lock(&queue->lock);
-	if (queue->failing && !finally) {
-		pthread_mutex_unlock(&queue->lock);
-		return 0;
-	}
-	lost = queue->lost;
-	count = queue->lost_count;
-	queue->lost = NULL;
-	queue->lost_count = 0;
-	memcpy(cause, queue->cause, sizeof(cause));
-	pthread_mutex_unlock(&queue->lock);
-	for (size_t i = 0; i < count && !status; i++)
-		status = write_lost(writer, &lost[i], cause);
-	free(lost);
-	return status;
-}
-
-/* What a call returns: its own status, else a failed write that no call has reported yet. */
-static int settle(struct ptl_writer *writer, int status)
-{
-	struct format_queue *queue = &writer->queue;
-	bool tell = false;
-
-	if (status || __atomic_load_n(&queue->counts.lost_buffers, __ATOMIC_RELAXED) == writer->seen_lost)
-		return status;
-	pthread_mutex_lock(&queue->lock);
-	tell = queue->unreported;
-	queue->unreported = false;
-	if (!queue->failing)
-		writer->seen_lost = queue->counts.lost_buffers;
-	pthread_mutex_unlock(&queue->lock);
-	status = report_losses(writer, false);
-	return status || !tell ? status : common_fail(queue->first_status, "%s", queue->first_text);
-}
-
 /* ---- life ----------------------------------------------------------------------------------------- */
 
 static int check_output(int fd)
@@ -242,12 +89,12 @@ int ptl_writer_flush(struct ptl_writer *writer)
 	const int status = format_streams_submit(writer, UINT64_MAX);
 
 	format_queue_drain(&writer->queue);
-	return settle(writer, status);
+	return format_writer_settle(writer, status);
 }
 
 int ptl_writer_poll(struct ptl_writer *writer)
 {
-	return settle(writer, format_streams_submit_old(writer));
+	return format_writer_settle(writer, format_streams_submit_old(writer));
 }
 
 void ptl_writer_counts(const struct ptl_writer *writer, struct ptl_writer_counts *counts)
@@ -286,7 +133,7 @@ static int finish(struct ptl_writer *writer)
 	format_queue_drain(queue);
 	/* The records of losses may be lost in turn: no more than once. */
 	if (!status && queue->counts.lost_buffers) {
-		status = report_losses(writer, true);
+		status = format_writer_report_losses(writer, true);
 		if (!status)
 			status = format_streams_submit(writer, UINT64_MAX);
 		format_queue_drain(queue);
@@ -359,9 +206,9 @@ int ptl_writer_machine(struct ptl_writer *writer, const struct ptl_machine *mach
 	int status;
 
 	format_machine_encode(machine, &body);
-	status = write_record(writer, FORMAT_RECORD_MACHINE, &body);
+	status = format_writer_put_record(writer, FORMAT_RECORD_MACHINE, &body);
 	common_bytes_free(&body);
-	return settle(writer, status);
+	return format_writer_settle(writer, status);
 }
 
 int format_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *stream)
@@ -387,9 +234,9 @@ int ptl_writer_stream(struct ptl_writer *writer, struct ptl_stream *stream)
 	if (status)
 		return status;
 	format_stream_encode(stream, &body);
-	status = write_record(writer, FORMAT_RECORD_STREAM, &body);
+	status = format_writer_put_record(writer, FORMAT_RECORD_STREAM, &body);
 	common_bytes_free(&body);
-	return settle(writer, status);
+	return format_writer_settle(writer, status);
 }
 
 /* A record that is written once, however often it is given; frees body. */
@@ -402,13 +249,13 @@ static int write_once(struct ptl_writer *writer, uint32_t type, struct ptl_bytes
 	common_write_bytes(&key, body->data, body->size);
 	body->failed |= key.failed;
 	if (body->failed || !common_byte_map_get(&writer->once, key.data, key.size)) {
-		status = write_record(writer, type, body);
+		status = format_writer_put_record(writer, type, body);
 		if (!status)
 			status = common_byte_map_put(&writer->once, key.data, key.size, 1);
 	}
 	common_bytes_free(&key);
 	common_bytes_free(body);
-	return settle(writer, status);
+	return format_writer_settle(writer, status);
 }
 
 int ptl_writer_schema(struct ptl_writer *writer, const struct ptl_schema *schema)
@@ -457,7 +304,7 @@ int ptl_writer_record(struct ptl_writer *writer, uint64_t type, const void *data
 		common_write_bytes(&body, data, size);
 	if (type == FORMAT_RECORD_SCHEMA || type == FORMAT_RECORD_MAP)
 		return write_once(writer, (uint32_t)type, &body);
-	status = settle(writer, write_record(writer, type, &body));
+	status = format_writer_settle(writer, format_writer_put_record(writer, type, &body));
 	common_bytes_free(&body);
 	return status;
 }
@@ -479,7 +326,7 @@ int ptl_writer_event(struct ptl_writer *writer, uint32_t id, const struct ptl_ev
 		extended += event->extended[i].size;
 	writer->raw_bytes += event->payload_size + extended;
 	writer->events++;
-	return settle(writer, format_stream_added(writer, stream));
+	return format_writer_settle(writer, format_stream_added(writer, stream));
 }
 
 int ptl_writer_bytes(struct ptl_writer *writer, uint32_t id, const void *data, size_t size, uint64_t time)
@@ -499,7 +346,7 @@ int ptl_writer_bytes(struct ptl_writer *writer, uint32_t id, const void *data, s
 		data = (const uint8_t *)data + part;
 		size -= part;
 	}
-	return settle(writer, status);
+	return format_writer_settle(writer, status);
 }
 
 int ptl_writer_psb(struct ptl_writer *writer, uint32_t id, uint64_t offset, uint64_t time)
@@ -519,7 +366,7 @@ int ptl_writer_psb(struct ptl_writer *writer, uint32_t id, uint64_t offset, uint
 	stream->last_psb = offset;
 	if (time && offset >= stream->position)
 		format_stream_touch(stream, time);
-	return settle(writer, format_stream_added(writer, stream));
+	return format_writer_settle(writer, format_stream_added(writer, stream));
 }
 
 int ptl_writer_hole(struct ptl_writer *writer, uint32_t id, uint64_t size, uint64_t time)
@@ -539,7 +386,7 @@ int ptl_writer_hole(struct ptl_writer *writer, uint32_t id, uint64_t size, uint6
 		return common_fail(PTL_MISUSE, "a hole of %llu bytes is too large", (unsigned long long)size);
 	stream->position += size;
 	format_stream_touch(stream, time);
-	return settle(writer, format_stream_added(writer, stream));
+	return format_writer_settle(writer, format_stream_added(writer, stream));
 }
 
 static int write_chunk(struct ptl_writer *writer, const struct format_chunk *chunk, const uint8_t *data)
@@ -569,7 +416,7 @@ int ptl_writer_blob(struct ptl_writer *writer, uint32_t type, const void *data, 
 
 	common_sha256_of(data, size, hash);
 	if (format_writer_has_blob(writer, hash))
-		return settle(writer, 0);
+		return format_writer_settle(writer, 0);
 	memcpy(chunk.hash, hash, PTL_HASH_SIZE);
 	status = format_writer_note_blob(writer, hash, true);
 	/* A chunk lies in one buffer: it ends where the buffer is full. */
@@ -582,7 +429,7 @@ int ptl_writer_blob(struct ptl_writer *writer, uint32_t type, const void *data, 
 		status = write_chunk(writer, &chunk, (const uint8_t *)data + chunk.offset);
 		chunk.offset += chunk.length;
 	} while (chunk.offset < size);
-	return settle(writer, status);
+	return format_writer_settle(writer, status);
 }
 
 int format_writer_chunk(struct ptl_writer *writer, const struct format_chunk *chunk, const uint8_t *data)
@@ -591,12 +438,12 @@ int format_writer_chunk(struct ptl_writer *writer, const struct format_chunk *ch
 
 	if (!status)
 		status = write_chunk(writer, chunk, data);
-	return settle(writer, status);
+	return format_writer_settle(writer, status);
 }
 
 int ptl_writer_loss(struct ptl_writer *writer, const struct ptl_loss *loss)
 {
-	return settle(writer, write_loss(writer, loss));
+	return format_writer_settle(writer, format_writer_put_loss(writer, loss));
 }
 
 int ptl_writer_provenance(struct ptl_writer *writer, const struct ptl_provenance *provenance)
@@ -605,7 +452,7 @@ int ptl_writer_provenance(struct ptl_writer *writer, const struct ptl_provenance
 	int status;
 
 	format_provenance_encode(provenance, &body);
-	status = write_record(writer, FORMAT_RECORD_PROVENANCE, &body);
+	status = format_writer_put_record(writer, FORMAT_RECORD_PROVENANCE, &body);
 	common_bytes_free(&body);
-	return settle(writer, status);
+	return format_writer_settle(writer, status);
 }

@@ -190,4 +190,16 @@ struct ptl_writer {
 	uint64_t seen_lost; /* lost buffers that have been made loss records */
 };
 
+/* ---- records and losses --------------------------------------------------------------------------- */
+
+/* Appends a record to the METADATA stream. PTL_MISUSE where it passes the bounds on metadata, PTL_NO_MEMORY. */
+int format_writer_put_record(struct ptl_writer *writer, uint64_t type, const struct ptl_bytes *body);
+int format_writer_put_loss(struct ptl_writer *writer, const struct ptl_loss *loss);
+/*
+ * Turns what could not be written into loss records, once the file takes bytes again or, with finally, in any case.
+ */
+int format_writer_report_losses(struct ptl_writer *writer, bool finally);
+/* What a call returns: its own status, else a failed write that no call has reported yet. */
+int format_writer_settle(struct ptl_writer *writer, int status);
+
 #endif
