@@ -56,10 +56,10 @@ endif
 # docs/dependencies.md gives the reason for each.
 
 BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev nettle-dev libelf-dev libdw-dev \
-	libzydis-dev libipt-dev libiberty-dev libncurses-dev zlib1g-dev
+	libzydis-dev libipt-dev libiberty-dev libncurses-dev zlib1g-dev liblzma-dev
 RUN_PACKAGES   := qemu-user
 TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash python3-cffi python3-numpy luajit nasm jq \
-	gzip xz-utils zstd procps linux-perf lcov tmux libsqlite3-dev babeltrace2
+	gzip xz-utils zstd procps linux-perf lcov tmux libsqlite3-dev babeltrace2 dwz
 CI_PACKAGES    := clang clang-format shellcheck mandoc groff-base zsh
 # Large: only for what a page looks like in a browser.
 BROWSER_PACKAGES := chromium fonts-dejavu-core
@@ -125,13 +125,14 @@ link    = $(CC) $(CFLAGS) $(ptl_ldflags) $(LDFLAGS)
 
 common_libs := -lnettle
 format_libs := -lzstd -lxxhash $(common_libs)
-record_libs := -lZydis -lelf $(format_libs)
-relog_libs  := -lipt -lZydis -lelf $(format_libs)
+elf_libs    := -lelf -lz -llzma
+record_libs := -lZydis $(elf_libs) $(format_libs)
+relog_libs  := -lipt -lZydis $(elf_libs) $(format_libs)
 # ptl-dump browse is left out where there is no ncurses; CURSES= leaves it out, CURSES=1 takes one that lies elsewhere.
 CURSES      ?= $(if $(wildcard /usr/include/curses.h),1)
 # The same of ptl-dump sqlite, which then only says so.
 SQLITE      ?= $(if $(STATIC),,$(if $(wildcard /usr/include/sqlite3.h),1))
-dump_libs   := -lipt -lZydis -ldw -lelf -liberty -lz $(if $(CURSES),-lncursesw -ltinfo) $(if $(SQLITE),-lsqlite3) $(format_libs)
+dump_libs   := -lipt -lZydis -ldw -liberty $(elf_libs) $(if $(CURSES),-lncursesw -ltinfo) $(if $(SQLITE),-lsqlite3) $(format_libs)
 flow_libs   := -lipt -lZydis -lnettle
 plugin_libs := -lZydis $(format_libs)
 

@@ -2,16 +2,12 @@
 /* Opens ELF files with libelf; build ids and load addresses. */
 #include "elf/file.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "common/file.h"
 #include "elf/state.h"
-
-#define DEBUG_FOLDER "/usr/lib/debug/.build-id"
 
 #define PAGE_MASK 0xfffull
 #define NOTES_MAX (1u << 20) /* a larger note segment is not looked at */
@@ -218,18 +214,4 @@ bool elf_has_debug(const struct elf_file *elf)
 	GElf_Shdr header;
 
 	return elf_section(elf, SHT_PROGBITS, ".debug_line", &header) != NULL;
-}
-
-int elf_open_debug(const uint8_t *build_id, size_t size)
-{
-	char name[sizeof(DEBUG_FOLDER) + 2 * PTL_BUILD_ID_MAX + sizeof("//.debug")];
-	size_t used;
-
-	if (size < 2 || size > PTL_BUILD_ID_MAX)
-		return -1;
-	used = (size_t)snprintf(name, sizeof(name), "%s/%02x/", DEBUG_FOLDER, build_id[0]);
-	for (size_t i = 1; i < size; i++)
-		used += (size_t)snprintf(name + used, sizeof(name) - used, "%02x", build_id[i]);
-	snprintf(name + used, sizeof(name) - used, ".debug");
-	return open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }

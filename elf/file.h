@@ -59,18 +59,12 @@ int elf_read_only(const struct elf_file *elf, struct elf_range **ranges, size_t 
 
 /*
  * Encodes the names of functions for ptl/symbols.h: .symtab of `debug` (may be NULL) or of elf,
- * else .dynsym, and the entries of the PLT as "name@plt". Where there is no name at all, out stays
- * empty. PTL_CORRUPT, PTL_NO_MEMORY.
+ * else that of elf's MiniDebugInfo, if it can be unpacked, and .dynsym; and the entries of the PLT as "name@plt".
+ * Where there is no name at all, out stays empty. PTL_CORRUPT, PTL_NO_MEMORY.
  */
 int elf_symbols(const struct elf_file *elf, const struct elf_file *debug, struct ptl_bytes *out);
 
 /* The same, as a list, and only those that the list wants. Memory goes with these, not with the size of the file. */
 int elf_functions(const struct elf_file *elf, const struct elf_file *debug, struct elf_symbol_list *symbols);
-
-/*
- * Opens the separate debug file of a build id, where Debian's -dbgsym packages put it: a descriptor, close-on-exec,
- * or -1.
- */
-int elf_open_debug(const uint8_t *build_id, size_t size);
 
 #endif

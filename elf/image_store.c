@@ -13,6 +13,7 @@
 #include "common/hash_map.h"
 #include "common/sha256.h"
 #include "common/vector.h"
+#include "elf/debug_search.h"
 #include "elf/file.h"
 
 /* A larger mapping or debug file is not embedded: a bound on memory. */
@@ -142,24 +143,54 @@ static int put_range(struct elf_image_store *store, int fd, uint64_t offset, uin
 	return status;
 }
 
-/* The whole file that has the DWARF: elf's own, or the separate one. */
-static int put_debug(struct elf_image_store *store, int fd, const struct elf_file *elf, int debug_fd,
-		     const struct elf_file *debug, struct file_entry *entry)
+/* Opens the separate file with what is wanted of a file, as ELF; *fd is -1 where there is none. */
+static struct elf_file *open_debug(const struct elf_file *elf, const struct file_entry *entry, const char *path,
+				   bool lines, int *fd)
 {
-	const int from = debug && elf_has_debug(debug) ? debug_fd : elf_has_debug(elf) ? fd : -1;
-	struct stat info;
+	const struct elf_debug_wanted wanted = {.build_id = entry->build_id,
+						.build_id_size = entry->build_id_size,
+						.path = path,
+						.file = elf,
+						.lines = lines};
+	struct elf_file *debug = NULL;
 
-	if (from < 0 || fstat(from, &info) < 0 || (uint64_t)info.st_size > DEBUG_MAX)
-		return 0;
-	return put_range(store, from, 0, (uint64_t)info.st_size, PTL_BLOB_DEBUG, entry->debug, &entry->has_debug);
+	*fd = elf_debug_search(&wanted);
+	if (*fd >= 0 && elf_open(*fd, &debug) < 0)
+		debug = NULL;
+	return debug;
 }
 
-static int put_symbols(struct elf_image_store *store, const struct elf_file *elf, const struct elf_file *debug,
+/* The whole file that has the DWARF: elf's own, or the separate one. */
+static int put_debug(struct elf_image_store *store, int fd, const struct elf_file *elf, const char *path,
+		     struct file_entry *entry)
+{
+	struct elf_file *debug = NULL;
+	int debug_fd = -1, status = 0;
+	struct stat info;
+
+	if (!elf_has_debug(elf)) {
+		debug = open_debug(elf, entry, path, true, &debug_fd);
+		fd = debug_fd;
+	}
+	if (fd >= 0 && fstat(fd, &info) == 0 && (uint64_t)info.st_size <= DEBUG_MAX)
+		status = put_range(store, fd, 0, (uint64_t)info.st_size, PTL_BLOB_DEBUG, entry->debug,
+				   &entry->has_debug);
+	elf_close(debug);
+	if (debug_fd >= 0)
+		close(debug_fd);
+	return status;
+}
+
+static int put_symbols(struct elf_image_store *store, const struct elf_file *elf, const char *path,
 		       struct file_entry *entry)
 {
 	struct ptl_bytes symbols = {0};
-	int status = elf_symbols(elf, debug, &symbols);
+	struct elf_file *debug = NULL;
+	int debug_fd = -1, status;
 
+	if (!elf_has_symtab(elf))
+		debug = open_debug(elf, entry, path, false, &debug_fd);
+	status = elf_symbols(elf, debug, &symbols);
 	if (status == PTL_CORRUPT) {
 		store->unread++;
 		status = 0;
@@ -168,34 +199,29 @@ static int put_symbols(struct elf_image_store *store, const struct elf_file *elf
 		entry->has_symbols = status == 0;
 	}
 	common_bytes_free(&symbols);
-	return status;
-}
-
-static int read_elf(struct elf_image_store *store, int fd, const struct elf_file *elf, struct file_entry *entry)
-{
-	struct elf_file *debug = NULL;
-	int debug_fd = -1, status = 0;
-
-	entry->is_elf = true;
-	entry->build_id_size = elf_build_id(elf, entry->build_id);
-	if (store->embed >= ELF_EMBED_SYMBOLS &&
-	    (!elf_has_symtab(elf) || (store->embed == ELF_EMBED_DEBUG && !elf_has_debug(elf))))
-		debug_fd = elf_open_debug(entry->build_id, entry->build_id_size);
-	if (debug_fd >= 0 && elf_open(debug_fd, &debug) < 0)
-		debug = NULL;
-	if (store->embed >= ELF_EMBED_SYMBOLS)
-		status = put_symbols(store, elf, debug, entry);
-	if (status == 0 && store->embed == ELF_EMBED_DEBUG)
-		status = put_debug(store, fd, elf, debug_fd, debug, entry);
 	elf_close(debug);
 	if (debug_fd >= 0)
 		close(debug_fd);
 	return status;
 }
 
+static int read_elf(struct elf_image_store *store, int fd, const struct elf_file *elf, const char *path,
+		    struct file_entry *entry)
+{
+	int status = 0;
+
+	entry->is_elf = true;
+	entry->build_id_size = elf_build_id(elf, entry->build_id);
+	if (store->embed >= ELF_EMBED_SYMBOLS)
+		status = put_symbols(store, elf, path, entry);
+	if (status == 0 && store->embed == ELF_EMBED_DEBUG)
+		status = put_debug(store, fd, elf, path, entry);
+	return status;
+}
+
 /* The entry of a file; one that is no ELF file has an empty one. */
 static int find_file(struct elf_image_store *store, int fd, const struct file_key *key, const struct elf_file *elf,
-		     struct file_entry **result)
+		     const char *path, struct file_entry **result)
 {
 	const uint64_t *known = common_byte_map_get(&store->files, key, sizeof(*key));
 	struct file_entry *entry;
@@ -208,7 +234,7 @@ static int find_file(struct elf_image_store *store, int fd, const struct file_ke
 	entry = new_entry(store, sizeof(*entry));
 	if (!entry)
 		return common_fail_memory("image", sizeof(*entry));
-	status = elf ? read_elf(store, fd, elf, entry) : 0;
+	status = elf ? read_elf(store, fd, elf, path, entry) : 0;
 	if (status == 0)
 		status = common_byte_map_put(&store->files, key, sizeof(*key), (uint64_t)(uintptr_t)entry);
 	*result = entry;
@@ -241,8 +267,8 @@ static int read_piece(struct elf_image_store *store, int fd, const struct piece_
 	return put_range(store, fd, key->offset, size, PTL_BLOB_CODE, entry->code, &entry->has_code);
 }
 
-static int find_piece(struct elf_image_store *store, int fd, const struct piece_key *key, struct piece_entry **piece,
-		      struct file_entry **file)
+static int find_piece(struct elf_image_store *store, int fd, const struct piece_key *key, const char *path,
+		      struct piece_entry **piece, struct file_entry **file)
 {
 	const uint64_t *known = common_byte_map_get(&store->pieces, key, sizeof(*key));
 	struct elf_file *elf;
@@ -250,7 +276,7 @@ static int find_piece(struct elf_image_store *store, int fd, const struct piece_
 
 	if (known) {
 		*piece = (struct piece_entry *)(uintptr_t)*known;
-		return find_file(store, fd, &key->file, NULL, file);
+		return find_file(store, fd, &key->file, NULL, path, file);
 	}
 	*piece = new_entry(store, sizeof(**piece));
 	if (!*piece)
@@ -258,7 +284,7 @@ static int find_piece(struct elf_image_store *store, int fd, const struct piece_
 	elf = open_elf(fd);
 	status = read_piece(store, fd, key, elf, *piece);
 	if (status == 0)
-		status = find_file(store, fd, &key->file, elf, file);
+		status = find_file(store, fd, &key->file, elf, path, file);
 	elf_close(elf);
 	/* What could not be read may be readable the next time. */
 	if (status == 0 && ((*piece)->has_code || store->embed == ELF_EMBED_NONE))
@@ -291,7 +317,7 @@ int elf_image_store_file(struct elf_image_store *store, int fd, const struct sta
 	key.file = key_of(info);
 	key.offset = offset;
 	key.size = size;
-	status = find_piece(store, fd, &key, &piece, &file);
+	status = find_piece(store, fd, &key, image->file_name, &piece, &file);
 	if (status == 0)
 		describe(piece, file, image);
 	return status;

@@ -28,7 +28,8 @@ void elf_image_store_free(struct elf_image_store *store);
 /*
  * Puts the bytes of the open file fd, described by info, from offset on into the trace, with its symbols and
  * debug information, unless they are there; of *image sets has_code, has_symbols, has_debug, build_id and
- * default_base. What cannot be had is simply not there: only PTL_NO_MEMORY and the failure of `put` are failures.
+ * default_base. Separate debug files are looked for beside image->file_name, too. What cannot be had is simply not
+ * there: only PTL_NO_MEMORY and the failure of `put` are failures.
  * With ELF_EMBED_NONE nothing is put, but the code has its hash: a reader that has the same file takes it from there.
  */
 int elf_image_store_file(struct elf_image_store *store, int fd, const struct stat *info, uint64_t offset, uint64_t size,

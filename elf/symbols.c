@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/hash_map.h"
+#include "elf/mini_debug.h"
 #include "elf/state.h"
 
 #define PLT_ENTRY_MAX 16
@@ -208,13 +209,33 @@ static int add_plt(struct elf_symbol_list *symbols, const struct elf_file *elf)
 	return status;
 }
 
+/* It has what .dynsym does not. One that is damaged takes no other names with it. */
+static int add_mini(const struct elf_file *elf, struct elf_symbol_list *symbols)
+{
+	struct elf_file *mini;
+	uint8_t *data;
+	const size_t before = symbols->count;
+	int status = elf_mini_open(elf, &mini, &data);
+
+	if (status == 0 && mini)
+		status = elf_add_table(mini, SHT_SYMTAB, symbols);
+	elf_close(mini);
+	free(data);
+	if (status < 0)
+		symbols->count = before;
+	return status == PTL_NO_MEMORY ? status : 0;
+}
+
 int elf_functions(const struct elf_file *elf, const struct elf_file *debug, struct elf_symbol_list *symbols)
 {
 	const struct elf_file *full = debug && elf_has_symtab(debug) ? debug : elf;
 	int status = elf_add_table(full, SHT_SYMTAB, symbols);
 
-	if (status == 0 && !symbols->count)
-		status = elf_add_table(elf, SHT_DYNSYM, symbols);
+	if (status == 0 && !symbols->count) {
+		status = add_mini(elf, symbols);
+		if (status == 0)
+			status = elf_add_table(elf, SHT_DYNSYM, symbols);
+	}
 	return status == 0 ? add_plt(symbols, elf) : status;
 }
 

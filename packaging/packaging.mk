@@ -22,7 +22,7 @@ dist:
 # Debian has static libraries of all that ptl-dump needs but of Zydis, which is built of Debian's sources, and of libipt,
 # which it does without: only `ptl-dump verify` has to have it.
 
-STATIC_PACKAGES := $(BUILD_PACKAGES) zlib1g-dev liblzma-dev libbz2-dev libzycore-dev dpkg-dev
+STATIC_PACKAGES := $(BUILD_PACKAGES) libbz2-dev libzycore-dev dpkg-dev
 
 ifeq ($(STATIC),1)
 ptl_cflags  += -DFLOW_WITHOUT_LIBIPT

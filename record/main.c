@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-record: its options. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "record/control/control.h"
 #include "record/control/folder.h"
 #include "record/source.h"
+#include "elf/debug_search.h"
 #include "record/tracepoint/flags.h"
 
 #define PSB_PERIOD_MIN 128u
@@ -78,6 +80,9 @@ static const struct common_option options[] = {
 	 "put into the trace what decoding needs: no code, the code that was mapped, also names of "
 	 "functions (the default where there are packets), also debug information",
 	 COMMON_CHOICE(struct record_settings, embed, embed_words), COMMON_GIVEN(struct record_settings, embed_given)},
+	{"debug-path", 0, "FOLDER[:...]",
+	 "look for separate debug files in these folders, before /usr/lib/debug; then in those of $PTL_DEBUG_PATH",
+	 .take = elf_debug_path_take},
 	{"compress", 0, "LEVEL", "zstd level, 1 to 19 (1)", COMMON_NUMBER(struct record_settings, level, 1, LEVEL_MAX)},
 	{"flush-interval", 0, "TIME", "write at least this often (400ms)",
 	 COMMON_DURATION(struct record_settings, flush_interval, 0)},
@@ -315,6 +320,8 @@ static int record(struct record_settings *settings, int argc, char **argv)
 	if (status)
 		return status > 0 ? COMMON_EXIT_OK : common_exit_of(status);
 	common_message_start("ptl-record", settings->quiet);
+	if (elf_debug_path_add(getenv("PTL_DEBUG_PATH")) < 0)
+		return common_message_failure(PTL_NO_MEMORY);
 	if (settings->list_flags && !argv[first]) {
 		record_flags_list(stdout);
 		return fflush(stdout) ? COMMON_EXIT_SYSTEM : COMMON_EXIT_OK;

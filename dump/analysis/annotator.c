@@ -2,6 +2,7 @@
 /* Opens what annotations are made of: counts of blocks, names, lines and code. */
 #include "common/message.h"
 #include "dump/analysis/annotate.h"
+#include "dump/print/source_note.h"
 
 int dump_annotator_open(struct dump_annotator *annotator, const struct dump_session *session,
 			const struct flow_timeline *timeline, bool edges)
@@ -25,6 +26,7 @@ int dump_annotator_open(struct dump_annotator *annotator, const struct dump_sess
 void dump_annotator_close(struct dump_annotator *annotator)
 {
 	flow_code_close(annotator->code);
+	dump_warn_of_sources(annotator->sources, NULL);
 	flow_sources_close(annotator->sources);
 	flow_symbols_close(annotator->symbols);
 	flow_profile_free(&annotator->profile);

@@ -11,6 +11,7 @@
 #include "common/text.h"
 #include "common/vector.h"
 #include "dump/analysis/call_report.h"
+#include "dump/print/source_note.h"
 #include "flow/view/profile.h"
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
@@ -189,19 +190,6 @@ static int add_block(struct counting *counting, const struct flow_profile_block 
 	return status;
 }
 
-static void warn_of_no_debug(struct dump_report *report)
-{
-	size_t asked, found;
-
-	flow_sources_counts(report->sources, &asked, &found);
-	if (!asked || found)
-		return;
-	common_message_warning("no %s: neither the trace nor this machine has debug information "
-			       "for any of the %zu images that ran",
-			       report->by == DUMP_REPORT_LINE ? "source lines" : "inlined functions", asked);
-	common_message_hint("compile with -g, and record with ptl-record --embed debug");
-}
-
 int dump_report_lines(struct dump_report *report)
 {
 	const struct dump_call_session *calls = report->calls;
@@ -224,6 +212,7 @@ int dump_report_lines(struct dump_report *report)
 	flow_profile_free(&profile);
 	common_bytes_free(&counting.name);
 	if (status == 0)
-		warn_of_no_debug(report);
+		dump_warn_of_sources(report->sources,
+				     report->by == DUMP_REPORT_LINE ? "source lines" : "inlined functions");
 	return status;
 }

@@ -9,6 +9,7 @@
 #include "dump/command/commands.h"
 #include "dump/command/flow.h"
 #include "dump/print/flow_view.h"
+#include "dump/print/source_note.h"
 #include "common/text.h"
 #include "dump/session/session.h"
 
@@ -41,21 +42,6 @@ static const struct common_option own_options[] = {
 	 COMMON_FLAG(struct flow_options, bounds)},
 	{NULL},
 };
-
-static void report_sources(struct flow_sources *sources)
-{
-	size_t asked, found;
-
-	if (!sources)
-		return;
-	flow_sources_counts(sources, &asked, &found);
-	if (asked && !found) {
-		common_message_warning("no source lines: neither the trace nor this machine has debug "
-				       "information for any of the %zu images that ran",
-				       asked);
-		common_message_hint("compile with -g, and record with ptl-record --embed debug");
-	}
-}
 
 /*
  * Threads where the user names no number. Lines that are made ahead wait in memory: up to 4 segments for each
@@ -117,7 +103,7 @@ static int show_flow(struct dump_session *session, struct dump_flow_print *print
 		status = dump_flow_view_run(&run, &view_options);
 	common_progress_end();
 	if (status == 0)
-		report_sources(print->sources);
+		dump_warn_of_sources(print->sources, "source lines");
 	if (status == 0 && !run.shown && where->expr)
 		common_message_note("no block is what --where asks for");
 	else if (status == 0 && !run.shown)

@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/vector.h"
+#include "dump/print/source_note.h"
 #include "flow/symbol/source_line.h"
 #include "flow/view/profile.h"
 
@@ -288,6 +289,7 @@ int dump_autofdo(struct dump_call_session *calls, struct dump_left_out *left_out
 				  "instructions without debug information");
 		flow_profile_free(&profile);
 	}
+	dump_warn_of_sources(autofdo.sources, NULL);
 	flow_sources_close(autofdo.sources);
 	free(autofdo.lines);
 	free(autofdo.functions);

@@ -16,6 +16,7 @@
 #include "common/signals.h"
 #include "dump/session/follow.h"
 #include "dump/session/output.h"
+#include "elf/debug_search.h"
 #include "format/reader/damage.h"
 #include "format/reader/trace_end.h"
 
@@ -295,6 +296,8 @@ static int parse_and_run(const struct dump_command *command, struct dump_options
 	if (status != 0)
 		return status > 0 ? COMMON_EXIT_OK : common_exit_of(status);
 	common_message_start("ptl-dump", options->quiet);
+	if (elf_debug_path_add(getenv("PTL_DEBUG_PATH")) < 0)
+		return common_message_failure(PTL_NO_MEMORY);
 	if (command->check && command->check(options) < 0) {
 		common_message_error("%s", ptl_error_text());
 		common_message_hint("%s --help", program);

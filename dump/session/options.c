@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "dump/session/command.h"
+#include "elf/debug_search.h"
 
 #define JOBS_MAX 1024
 
@@ -105,6 +106,11 @@ static const struct common_option output_options[] = {
 	 "Takes code and symbols that ptl-relog --detach-code has left out from this folder (default: "
 	 "$PTL_CODE_STORE).",
 	 COMMON_PATH(struct dump_options, code_store)},
+	{"debug-path", 0, "FOLDER[:...]",
+	 "Takes names of functions and source lines from separate debug files in these folders, before the trace's own "
+	 "and "
+	 "those of /usr/lib/debug; then in those of $PTL_DEBUG_PATH.",
+	 .take = elf_debug_path_take},
 	{"max-expansion", 0, "N",
 	 "Takes compressed events that are up to N times as large as in the file (default: 256; 0: any).",
 	 COMMON_LIMIT(struct dump_options, max_expansion)},

@@ -3,10 +3,14 @@
 #include "flow/symbol/debug_file.h"
 
 #include <elfutils/libdwelf.h>
-#include <libelf.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "elf/debug_search.h"
 
 void flow_debug_free(struct flow_debug *debug)
 {
@@ -14,24 +18,105 @@ void flow_debug_free(struct flow_debug *debug)
 		return;
 	flow_lines_free(debug->lines);
 	flow_scopes_free(debug->scopes);
+	free(debug->missing);
 	free(debug);
 }
 
-static struct flow_debug *read_debug(Elf *elf, bool scopes)
+/* ---- the file that several debug files share ----------------------------------------------------- */
+
+/* An ELF header and nothing else: a DWARF file without a unit. */
+static const Elf64_Ehdr empty_file = {
+	.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+	.e_type = ET_REL,
+	.e_machine = EM_X86_64,
+	.e_version = EV_CURRENT,
+	.e_ehsize = sizeof(Elf64_Ehdr),
+};
+
+/* DWARF that lies in an ELF file of its own. */
+struct shared {
+	int fd;
+	Elf *elf;
+	Dwarf *dwarf; /* NULL: there is none */
+};
+
+static void close_shared(struct shared *shared)
 {
-	Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	struct flow_debug *debug = dwarf ? calloc(1, sizeof(*debug)) : NULL;
+	if (shared->dwarf)
+		dwarf_end(shared->dwarf);
+	elf_end(shared->elf);
+	if (shared->fd >= 0)
+		close(shared->fd);
+}
+
+static struct shared open_shared(int fd)
+{
+	struct shared shared = {.fd = fd};
+
+	shared.elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
+	shared.dwarf = shared.elf ? dwarf_begin_elf(shared.elf, DWARF_C_READ, NULL) : NULL;
+	return shared;
+}
+
+/*
+ * Gives dwarf the file that its .gnu_debugaltlink names. libdw would look for it by itself, and open whatever has that name,
+ * for as long as that takes: so there is always one, an empty one where the right one is not there, or refers to another.
+ */
+static void link_shared(Dwarf *dwarf, const char *path, struct shared *shared, struct shared *nothing, char **missing)
+{
+	const char *name = NULL;
+	const void *id;
+	const ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id);
+
+	*shared = *nothing = (struct shared){.fd = -1};
+	if (size <= 0 || !name)
+		return;
+	nothing->elf = elf_memory((char *)&empty_file, sizeof(empty_file));
+	nothing->dwarf = nothing->elf ? dwarf_begin_elf(nothing->elf, DWARF_C_READ, NULL) : NULL;
+	*shared = open_shared(elf_debug_search_shared(path, name, id, (size_t)size));
+	if (!shared->dwarf)
+		*missing = strdup(name);
+	dwarf_setalt(dwarf, shared->dwarf ? shared->dwarf : nothing->dwarf);
+	if (shared->dwarf && nothing->dwarf)
+		dwarf_setalt(shared->dwarf, nothing->dwarf);
+}
+
+/* ---- tables -------------------------------------------------------------------------------------- */
+
+static struct flow_debug *make_tables(Dwarf *dwarf, bool scopes)
+{
+	struct flow_debug *debug = calloc(1, sizeof(*debug));
 
 	if (debug)
 		debug->lines = flow_lines_make(dwarf);
 	if (debug && debug->lines && scopes)
 		debug->scopes = flow_scopes_make(dwarf);
-	if (dwarf)
-		dwarf_end(dwarf);
 	if (debug && !debug->lines) {
 		flow_debug_free(debug);
 		return NULL;
 	}
+	return debug;
+}
+
+/* path is where the file is; NULL: not known. */
+static struct flow_debug *read_debug(Elf *elf, const char *path, bool scopes)
+{
+	Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	struct shared shared, nothing;
+	struct flow_debug *debug;
+	char *missing = NULL;
+
+	if (!dwarf)
+		return NULL;
+	link_shared(dwarf, path, &shared, &nothing, &missing);
+	debug = make_tables(dwarf, scopes);
+	dwarf_end(dwarf);
+	close_shared(&shared);
+	close_shared(&nothing);
+	if (debug)
+		debug->missing = missing;
+	else
+		free(missing);
 	return debug;
 }
 
@@ -43,14 +128,27 @@ struct flow_debug *flow_debug_from_memory(uint8_t *data, size_t size, bool scope
 	elf_version(EV_CURRENT);
 	elf = elf_memory((char *)data, size);
 	if (elf && elf_kind(elf) == ELF_K_ELF)
-		debug = read_debug(elf, scopes);
+		debug = read_debug(elf, NULL, scopes);
 	elf_end(elf);
 	return debug;
+}
+
+/* Where an open file is; false where that is not known. */
+static bool find_path(int fd, char path[PATH_MAX])
+{
+	char link[64];
+	ssize_t size;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	size = readlink(link, path, PATH_MAX - 1);
+	path[size > 0 ? size : 0] = 0;
+	return size > 0 && path[0] == '/';
 }
 
 struct flow_debug *flow_debug_from_file(int fd, const uint8_t *build_id, size_t build_id_size, bool scopes)
 {
 	struct flow_debug *debug = NULL;
+	char path[PATH_MAX];
 	const void *id;
 	Elf *elf;
 
@@ -58,9 +156,10 @@ struct flow_debug *flow_debug_from_file(int fd, const uint8_t *build_id, size_t 
 		return NULL;
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF && dwelf_elf_gnu_build_id(elf, &id) == (ssize_t)build_id_size &&
-	    memcmp(id, build_id, build_id_size) == 0)
-		debug = read_debug(elf, scopes);
+	if (elf && elf_kind(elf) == ELF_K_ELF &&
+	    (!build_id_size ||
+	     (dwelf_elf_gnu_build_id(elf, &id) == (ssize_t)build_id_size && memcmp(id, build_id, build_id_size) == 0)))
+		debug = read_debug(elf, find_path(fd, path) ? path : NULL, scopes);
 	elf_end(elf);
 	close(fd);
 	return debug;

@@ -13,11 +13,13 @@
 struct flow_debug {
 	struct flow_line_table *lines;   /* never NULL */
 	struct flow_scope_table *scopes; /* NULL: not asked for, or there are none */
+	char *missing; /* owned: a file that it refers to, which is not there; NULL: nothing is missing */
 };
 
 /*
  * From an ELF file in memory (which is not kept) or open on disk; the file on disk counts only if its
- * build id is the given one, and is closed in any case (-1: there is none). NULL where there are no lines, for whatever reason.
+ * build id is the given one, if that has a size, and is closed in any case (-1: there is none). NULL where there are no
+ * lines, for whatever reason. A file that several debug files share (dwz, .gnu_debugaltlink) is looked for on disk.
  */
 struct flow_debug *flow_debug_from_memory(uint8_t *data, size_t size, bool scopes);
 struct flow_debug *flow_debug_from_file(int fd, const uint8_t *build_id, size_t build_id_size, bool scopes);

@@ -2,19 +2,18 @@
 /* Which debug information belongs to an image, and the line tables made of it. */
 #include "flow/symbol/source_line.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/hash_map.h"
 #include "common/vector.h"
+#include "elf/debug_search.h"
 #include "flow/symbol/debug_file.h"
 #include "flow/symbol/symbol.h"
-#include "elf/file.h"
 
 #define DEBUG_MAX ((size_t)2 << 30) /* bytes of one ELF file in the trace */
 
@@ -30,6 +29,8 @@ struct flow_sources {
 	size_t table_count;
 	size_t asked;
 	size_t found;
+	const char *missing; /* of a table; NULL: nothing is */
+	size_t missing_count;
 };
 
 /* Never looked into. */
@@ -83,6 +84,17 @@ void flow_sources_counts(struct flow_sources *sources, size_t *asked, size_t *fo
 	pthread_mutex_unlock(&sources->lock);
 }
 
+size_t flow_sources_missing(struct flow_sources *sources, const char **name)
+{
+	size_t count;
+
+	pthread_mutex_lock(&sources->lock);
+	*name = sources->missing;
+	count = sources->missing_count;
+	pthread_mutex_unlock(&sources->lock);
+	return count;
+}
+
 static struct flow_debug *from_trace(struct ptl_trace *trace, const uint8_t *hash, bool scopes)
 {
 	struct flow_debug *table;
@@ -96,26 +108,59 @@ static struct flow_debug *from_trace(struct ptl_trace *trace, const uint8_t *has
 	return table;
 }
 
+/* From the file that was mapped, if this machine has it, or from the debug file of one of either. */
+static struct flow_debug *from_files(const struct flow_sources *sources, const struct ptl_image_event *image,
+				     bool given)
+{
+	struct elf_debug_wanted wanted = {.build_id = image->build_id,
+					  .build_id_size = image->build_id_size,
+					  .path = image->file_name,
+					  .lines = true,
+					  .given = given};
+	struct elf_file *elf = NULL;
+	struct flow_debug *table = NULL;
+	int fd = -1;
+
+	if (!image->build_id_size)
+		return NULL;
+	if (image->file_name[0] == '/')
+		fd = elf_open_same(image->file_name, image->build_id, image->build_id_size, &elf);
+	wanted.file = elf;
+	if (elf && !given && elf_has_debug(elf))
+		table = flow_debug_from_file(dup(fd), NULL, 0, sources->scopes);
+	if (!table)
+		table = flow_debug_from_file(elf_debug_search(&wanted), NULL, 0, sources->scopes);
+	elf_close(elf);
+	if (fd >= 0)
+		close(fd);
+	return table;
+}
+
+/* What the user names goes before what the trace has, and that before what this machine has. */
 static struct flow_debug *make_table(struct flow_sources *sources, const struct ptl_image_event *image)
 {
 	struct flow_debug *table = NULL;
 
-	if (image->has_debug)
+	if (elf_debug_path_given())
+		table = from_files(sources, image, true);
+	if (!table && image->has_debug)
 		table = from_trace(sources->trace, image->debug, sources->scopes);
-	if (!table && image->build_id_size && image->file_name[0] == '/')
-		table = flow_debug_from_file(open(image->file_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), image->build_id,
-					     image->build_id_size, sources->scopes);
 	if (!table)
-		table = flow_debug_from_file(elf_open_debug(image->build_id, image->build_id_size), image->build_id,
-					     image->build_id_size, sources->scopes);
+		table = from_files(sources, image, false);
+	if (table && table->missing) {
+		if (!sources->missing)
+			sources->missing = table->missing;
+		sources->missing_count++;
+	}
 	return table ? table : NOTHING;
 }
 
 /* Called with the lock held. */
 static struct flow_debug *table_of(struct flow_sources *sources, const struct ptl_image_event *image)
 {
-	const uint8_t *id = image->has_debug ? image->debug : image->build_id;
-	const size_t id_size = image->has_debug ? PTL_HASH_SIZE : image->build_id_size;
+	const bool by_hash = image->has_debug && !(elf_debug_path_given() && image->build_id_size);
+	const uint8_t *id = by_hash ? image->debug : image->build_id;
+	const size_t id_size = by_hash ? PTL_HASH_SIZE : image->build_id_size;
 	const uint64_t *known = common_byte_map_get(&sources->by_id, id, id_size);
 
 	if (!id_size)

@@ -13,9 +13,9 @@
 struct flow_sources;
 
 /*
- * Debug information of an image is looked for when an address of it is first asked for: in the trace's own
- * copy; without that in the image's file, if its build id is the image's, and in the debug file of that build
- * id below /usr/lib/debug. A file without the right build id is never used. All functions may be called from
+ * Debug information of an image is looked for when an address of it is first asked for: in the folders of
+ * elf_debug_path_add; in the trace's own copy; in the image's file, if its build id is the image's, and in the debug file of
+ * that (elf/debug_search.h). A file without the right build id is never used. All functions may be called from
  * several threads. trace and timeline outlive it. PTL_NO_MEMORY.
  */
 int flow_sources_open(struct ptl_trace *trace, const struct flow_timeline *timeline, struct flow_sources **sources);
@@ -25,6 +25,11 @@ void flow_sources_close(struct flow_sources *sources);
 
 /* Images that were asked about, and those of them for which lines were found. */
 void flow_sources_counts(struct flow_sources *sources, size_t *asked, size_t *found);
+/*
+ * How much of the debug information that was found refers to a file that is not there, so that names of inlined functions may be
+ * missing; *name is such a file, as long as sources live.
+ */
+size_t flow_sources_missing(struct flow_sources *sources, const char **name);
 
 /*
  * The line that the instruction at address comes from; false where it is not known. *file lives as long as

@@ -15,6 +15,7 @@
 #include "common/partition.h"
 #include "common/text.h"
 #include "common/vector.h"
+#include "elf/debug_search.h"
 #include "flow/symbol/demangle.h"
 #include "flow/symbol/symbol_file.h"
 
@@ -79,18 +80,24 @@ size_t flow_symbols_unreadable(const struct flow_symbols *symbols)
 	return symbols->unreadable;
 }
 
-/* NOTHING for a blob that cannot be read, or a file that is not there. */
+/*
+ * What the user names goes before what the trace has, and that before what this machine has. NOTHING for a blob that cannot be
+ * read, or a file that is not there.
+ */
 static struct ptl_symbol_table *read_table(struct flow_symbols *symbols, const struct ptl_image_event *image)
 {
-	struct ptl_symbol_table *table = NOTHING;
+	struct ptl_symbol_table *table = NULL;
 	uint8_t *data;
 	size_t size;
 	int status;
 
-	if (!image->has_symbols) {
-		table = flow_symbols_from_file(image);
+	if (elf_debug_path_given())
+		table = flow_symbols_from_file(image, true);
+	if (!table && !image->has_symbols)
+		table = flow_symbols_from_file(image, false);
+	if (table || !image->has_symbols)
 		return table ? table : NOTHING;
-	}
+	table = NOTHING;
 	status = ptl_blob_read(symbols->trace, image->symbols, TABLE_MAX, &data, &size);
 
 	if (status == 0) {
@@ -107,8 +114,9 @@ static struct ptl_symbol_table *read_table(struct flow_symbols *symbols, const s
 /* Called with the lock held. Without memory names are missing, and counted as such. */
 static struct ptl_symbol_table *table_of(struct flow_symbols *symbols, const struct ptl_image_event *image)
 {
-	const uint8_t *key = image->has_symbols ? image->symbols : image->build_id;
-	const size_t key_size = image->has_symbols ? PTL_HASH_SIZE : image->build_id_size;
+	const bool by_hash = image->has_symbols && !(elf_debug_path_given() && image->build_id_size);
+	const uint8_t *key = by_hash ? image->symbols : image->build_id;
+	const size_t key_size = by_hash ? PTL_HASH_SIZE : image->build_id_size;
 	const uint64_t *known = common_byte_map_get(&symbols->by_hash, key, key_size);
 
 	if (known)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of addresses, from the symbol tables in the trace: nothing on disk is asked. */
+/* Names of addresses, from the symbol tables in the trace, and of files of this machine that have the right build id. */
 #ifndef FLOW_SYMBOL_SYMBOL_H
 #define FLOW_SYMBOL_SYMBOL_H
 

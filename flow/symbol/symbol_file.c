@@ -1,54 +1,57 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads symbol tables of files. */
+/* Reads symbol tables of files, and of their separate debug files. */
 #include "flow/symbol/symbol_file.h"
 
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/bytes.h"
-#include "common/file.h"
-#include "elf/file.h"
+#include "elf/debug_search.h"
 
-static struct ptl_symbol_table *read_elf(const struct ptl_image_event *image, const struct elf_file *elf)
+/* An ELF file on disk; elf is NULL where there is none. */
+struct open_file {
+	int fd;
+	struct elf_file *elf;
+};
+
+static struct open_file open_elf(int fd)
 {
-	struct ptl_symbol_table *table = NULL;
-	uint8_t id[PTL_BUILD_ID_MAX];
-	struct ptl_bytes bytes = {0};
-	struct elf_file *debug = NULL;
-	int debug_fd = -1;
+	struct open_file file = {fd, NULL};
 
-	if (elf_build_id(elf, id) != image->build_id_size || memcmp(id, image->build_id, image->build_id_size) != 0)
-		return NULL;
-	if (!elf_has_symtab(elf))
-		debug_fd = elf_open_debug(id, image->build_id_size);
-	if (debug_fd >= 0 && elf_open(debug_fd, &debug))
-		debug = NULL;
-	if (!elf_symbols(elf, debug, &bytes) && bytes.size && ptl_symbols_decode(bytes.data, bytes.size, &table))
-		table = NULL;
-	elf_close(debug);
-	if (debug_fd >= 0)
-		close(debug_fd);
-	common_bytes_free(&bytes);
-	return table;
+	if (fd >= 0 && elf_open(fd, &file.elf))
+		file.elf = NULL;
+	return file;
 }
 
-struct ptl_symbol_table *flow_symbols_from_file(const struct ptl_image_event *image)
+static void close_elf(struct open_file *file)
 {
-	struct ptl_symbol_table *table = NULL;
-	struct elf_file *elf;
-	struct stat info;
-	int fd;
+	elf_close(file->elf);
+	if (file->fd >= 0)
+		close(file->fd);
+}
 
-	if (!image->build_id_size || image->file_name[0] != '/')
+struct ptl_symbol_table *flow_symbols_from_file(const struct ptl_image_event *image, bool given)
+{
+	struct elf_debug_wanted wanted = {.build_id = image->build_id,
+					  .build_id_size = image->build_id_size,
+					  .path = image->file_name,
+					  .given = given};
+	struct open_file file = {-1, NULL}, debug = {-1, NULL};
+	struct ptl_symbol_table *table = NULL;
+	struct ptl_bytes bytes = {0};
+
+	if (!image->build_id_size)
 		return NULL;
-	fd = common_open_regular(image->file_name, &info);
-	if (fd < 0)
-		return NULL;
-	if (!elf_open(fd, &elf)) {
-		table = read_elf(image, elf);
-		elf_close(elf);
-	}
-	close(fd);
+	if (image->file_name[0] == '/')
+		file.fd = elf_open_same(image->file_name, image->build_id, image->build_id_size, &file.elf);
+	wanted.file = file.elf;
+	if (given || !file.elf || !elf_has_symtab(file.elf))
+		debug = open_elf(elf_debug_search(&wanted));
+	/* Without the file itself the debug file stands for it: it lacks the PLT alone. */
+	if ((debug.elf || (file.elf && !given)) && !elf_symbols(file.elf ? file.elf : debug.elf, debug.elf, &bytes) &&
+	    bytes.size && ptl_symbols_decode(bytes.data, bytes.size, &table))
+		table = NULL;
+	common_bytes_free(&bytes);
+	close_elf(&debug);
+	close_elf(&file);
 	return table;
 }

@@ -2,12 +2,14 @@
 /* The options of ptl-relog: the table, how each is read, and which go together. */
 #include "relog/settings/settings.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "common/message.h"
 #include "common/options.h"
 #include "common/quote.h"
+#include "elf/debug_search.h"
 
 #define SPLIT_MIN (64u << 10)
 #define MEMORY_LIMIT (256u << 20)
@@ -164,6 +166,9 @@ static const struct common_option perf_options[] = {
 	 "What goes into the trace of the files that perf.data names, if this machine has the very same: nothing, "
 	 "code, code and symbols (the default), or the whole files with debug information as well.",
 	 COMMON_CHOICE(struct relog_settings, embed, embed_words)},
+	{"debug-path", 0, "FOLDER[:...]",
+	 "Looks for separate debug files in these folders, before /usr/lib/debug; then in those of $PTL_DEBUG_PATH.",
+	 .take = elf_debug_path_take},
 	{"manifest", 0, "FILE",
 	 "An instrumentation manifest (.man), which explains events of .etl files that do not explain themselves. "
 	 "Several are allowed.",
@@ -282,6 +287,8 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 	if (status)
 		return status;
 	status = check(settings, argc - first_operand);
+	if (!status)
+		status = elf_debug_path_add(getenv("PTL_DEBUG_PATH"));
 	if (status)
 		return status;
 	settings->inputs = (const char *const *)argv + first_operand;

@@ -2,10 +2,11 @@
 /* Fuzzes what is read of ELF files; the symbols it encodes must be readable again. */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <ptl/symbols.h>
 
-#include "elf/file.h"
+#include "elf/debug_search.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -44,6 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t id[PTL_BUILD_ID_MAX];
 	struct elf_file *elf;
 	uint64_t address;
+	uint32_t crc;
+	char link[256];
 
 	if (elf_open_memory(data, size, &elf) < 0)
 		return 0;
@@ -52,6 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)elf_address(elf, 0x1000, &address);
 	(void)elf_has_symtab(elf);
 	(void)elf_has_debug(elf);
+	if (elf_debug_link(elf, link, &crc) && (!*link || strchr(link, '/')))
+		abort();
 	check_symbols(elf);
 	check_ranges(elf);
 	elf_close(elf);

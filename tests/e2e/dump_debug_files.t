@@ -1,0 +1,215 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Names and lines of stripped programs from separate debug files, against addr2line on the program as it was before it was stripped.
+import collections
+import json
+import lzma
+import os
+import shutil
+import subprocess
+
+from scratch_test import DUMP, RECORD, check, output, path, plan, read, run, scratch, skip, write
+
+SOURCE = """#include <stdlib.h>
+static inline __attribute__((always_inline)) int twice(int x)
+{
+    __asm__ volatile("" : "+r"(x));
+    return 2 * x + 1;
+}
+static __attribute__((noinline, noclone)) int %s_hidden(int n)
+{
+    int sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += twice(i) ^ sum;
+    return sum;
+}
+__attribute__((noinline)) int %s_exported(int n) { return %s_hidden(n) + 1; }
+int main(int argc, char **argv) { (void)argv; return %s_exported(argc + 20) == 0; }
+"""
+
+
+def build(name, *more):
+    write(f"{name}.c", SOURCE % (name, name, name, name))
+    output("gcc", "-O2", "-g", "-rdynamic", "-Wl,--build-id", "-o", f"{name}.full", f"{name}.c", *more)
+    output("objcopy", "--only-keep-debug", f"{name}.full", f"{name}.debug")
+
+
+def strip(name):
+    """After all changes to the debug file, whose CRC the link has."""
+    output("objcopy", "--strip-all", f"--add-gnu-debuglink={name}.debug", f"{name}.full", name)
+
+
+def judged(name):
+    """Of each function how many instructions addr2line says ran in it; inlined ones count as themselves, too."""
+    lines = [json.loads(line) for line in output(DUMP, "flow", "--level", "insn", "--json", "--image", name,
+                                                 f"{name}.ptl").splitlines()]
+    counts = collections.Counter(int(line["image_address"], 16) for line in lines if line["type"] == "instruction")
+    text = output("addr2line", "-f", "-i", "-a", "-e", f"{name}.full", input="\n".join(map(hex, counts)) + "\n")
+    functions, own, address, first = collections.Counter(), collections.Counter(), 0, False
+    rows = iter(text.splitlines())
+    for row in rows:
+        if row.startswith("0x"):
+            address, first = int(row, 16), True
+        else:
+            if first:
+                own[row] += counts[address]
+            functions[row] += counts[address]
+            first = False
+            next(rows)
+    return functions, own
+
+
+def names(*arguments, trace="one.ptl", image="one", **more):
+    """Names of functions that ran, from the symbol tables, and what was said."""
+    got = run(DUMP, "report", "--json", "--image", image, *arguments, trace, **more)
+    return {row["function"] for row in map(json.loads, got.stdout.splitlines()) if row["function"]}, got.stderr
+
+
+def inlined(*arguments, trace="one.ptl", image="one", **more):
+    """Total instructions of functions that have a place in the source."""
+    got = run(DUMP, "report", "--by", "inline", "--json", "--image", image, *arguments, trace, **more)
+    return {row["function"]: row["total_instructions"] for row in map(json.loads, got.stdout.splitlines())
+            if row["function"] and row["file"]}, got.stderr
+
+
+def build_id_name(name):
+    text = output("readelf", "-n", name)
+    found = text.split("Build ID: ")[1].split()[0]
+    return f".build-id/{found[:2]}/{found[2:]}.debug"
+
+
+build("one")
+build("two")
+strip("one")
+strip("two")
+output(RECORD, "-q", "-f", "-o", "one.ptl", "--embed", "code", "--", path("one"))
+truth, own = judged("one")
+LINES = {"one_hidden", "one_exported", "main", "twice"}
+check("addr2line knows the program", LINES <= set(truth), truth)
+
+# ---- .gnu_debuglink ---------------------------------------------------------------------------------
+
+check("the debug file beside the program gives names", {"one_hidden", "one_exported", "main"} <= names()[0], names())
+found, said = inlined()
+check("and inlined functions, as addr2line has them", {name: found.get(name) for name in LINES} ==
+      {name: truth[name] for name in LINES} and not said, found, truth, said)
+output(RECORD, "-q", "-f", "-o", "named.ptl", "--embed", "debug", "--", path("one"))
+os.makedirs(path("away"))
+for name in "one", "one.debug":
+    os.rename(path(name), path(f"away/{name}"))
+check("ptl-record finds it, too: the trace needs neither", {"one_hidden", "main"} <= names(trace="named.ptl")[0] and
+      {name: inlined(trace="named.ptl")[0].get(name) for name in LINES} == {name: truth[name] for name in LINES},
+      names(trace="named.ptl"), inlined(trace="named.ptl"))
+for name in "one", "one.debug":
+    os.rename(path(f"away/{name}"), path(name))
+
+os.makedirs(path(".debug"))
+os.rename(path("one.debug"), path(".debug/one.debug"))
+check("it may be in .debug", "one_hidden" in names()[0], names())
+shutil.copy(path(".debug/one.debug"), path("right"))
+with open(path(".debug/one.debug"), "ab") as file:
+    file.write(b"\0")
+check("a file of another CRC is not taken", "one_hidden" not in names()[0] and "one_exported" in names()[0] and
+      not inlined()[0], names(), inlined())
+check("which is said of lines", "no inlined functions" in inlined()[1] and "--debug-path" in inlined()[1], inlined()[1])
+shutil.copy(path("two.debug"), path(".debug/one.debug"))
+check("nor one of another program", "one_hidden" not in names()[0] and not inlined()[0])
+os.remove(path(".debug/one.debug"))
+os.mkfifo(path(".debug/one.debug"))
+check("nor a pipe, which nobody writes to", "one_hidden" not in names(timeout=60)[0])
+os.remove(path(".debug/one.debug"))
+
+# ---- folders of debug files --------------------------------------------------------------------------
+
+place = path(f"store/{build_id_name('one')}")
+os.makedirs(os.path.dirname(place))
+shutil.copy(path("right"), place)
+check("a folder by build id", "one_hidden" in names("--debug-path", "store")[0], names("--debug-path", "store"))
+check("several of them, with one that is not there", "one_hidden" in names("--debug-path", "nowhere:store")[0] and
+      {name: inlined("--debug-path", "nowhere", "--debug-path", "store")[0].get(name) for name in LINES} ==
+      {name: truth[name] for name in LINES})
+environment = dict(os.environ, PTL_DEBUG_PATH=path("store"))
+check("PTL_DEBUG_PATH", "one_hidden" in names(env=environment)[0])
+output(RECORD, "-q", "-f", "-o", "poor.ptl", "--debug-path", "store", "--", path("one"))
+check("ptl-record has the option, too", "one_hidden" in names(trace="poor.ptl")[0])
+shutil.copy(path("two.debug"), place)
+check("a file of another build id is not taken", "one_hidden" not in names("--debug-path", "store")[0])
+write(f"store/{build_id_name('one')}", b"\x7fELF" + bytes(500))
+check("nor a damaged one", "one_hidden" not in names("--debug-path", "store")[0])
+os.makedirs(path("loose"))
+for name in "one.full", "one.debug", "one":
+    shutil.copy(path("one.full"), path(f"loose/{name}"))
+    os.rename(path("one"), path("away/one"))
+    check(f"a folder with the unstripped program as {name}", ("one_hidden" in names("--debug-path", "loose")[0]) ==
+          (name != "one.full"), names("--debug-path", "loose"))
+    os.rename(path("away/one"), path("one"))
+    os.remove(path(f"loose/{name}"))
+whole = os.path.join(path("root"), path("one").lstrip("/"))
+os.makedirs(os.path.dirname(whole))
+shutil.copy(path("right"), f"{whole}.debug")
+check("a copy of the root folder", "one_hidden" in names("--debug-path", "root")[0])
+
+# ---- what several debug files share ------------------------------------------------------------------
+
+if not shutil.which("dwz"):
+    skip("debug files of dwz", "there is no dwz")
+else:
+    shutil.copy(path("right"), path("one.debug"))
+    subprocess.run(["dwz", "-m", "shared.dwz", "-M", "shared.dwz", "one.debug", "two.debug"], cwd=scratch, check=True,
+                   capture_output=True)
+    if "alt" not in output("readelf", "-S", "one.debug"):
+        skip("debug files of dwz", "dwz found nothing to share")
+    else:
+        strip("one")
+        wanted = {name: truth[name] for name in LINES}
+        found, said = inlined()
+        check("dwz: names that lie in the shared file", {name: found.get(name) for name in LINES} == wanted and
+              not said, found, truth, said)
+        os.makedirs(path("dwz"))
+        os.rename(path("shared.dwz"), path("dwz/shared.dwz"))
+        found, said = inlined()
+        check("without it names are missing, and that is said", "twice" not in found and "one_hidden" in found and
+              "shared.dwz" in said, found, said)
+        found = inlined("--debug-path", "dwz")[0]
+        check("--debug-path finds it", {name: found.get(name) for name in LINES} == wanted, found)
+        shutil.copy(path("dwz/shared.dwz"), path("shared.dwz"))
+        loop = b"shared.dwz\0" + bytes.fromhex(output("readelf", "-n", "shared.dwz").split("Build ID: ")[1].split()[0])
+        write("loop", loop)
+        output("objcopy", "--add-section", ".gnu_debugaltlink=loop", "shared.dwz")
+        found, said = inlined(timeout=60)
+        check("a shared file that refers to itself", {name: found.get(name) for name in LINES} == wanted, found, said)
+        shutil.copy(path("two.full"), path("shared.dwz"))
+        check("one of another build id is not taken", "twice" not in inlined()[0])
+
+# ---- MiniDebugInfo -----------------------------------------------------------------------------------
+
+os.remove(path("one.debug"))
+symbols = [line.split()[2] for line in output("nm", "one.full").splitlines() if len(line.split()) == 3]
+dynamic = {line.split()[-1].split("@")[0] for line in output("nm", "-D", "one.full").splitlines()}
+write("keep", "\n".join(name for name in symbols if name not in dynamic) + "\n")
+output("objcopy", "-S", "--remove-section=.comment", "--keep-symbols=keep", "right", "mini")
+packed = lzma.compress(read("mini"))
+output("objcopy", "--strip-all", "one.full", "one.stripped")
+
+
+def with_mini(data):
+    write("mini.xz", data)
+    output("objcopy", "--add-section", ".gnu_debugdata=mini.xz", "one.stripped", "one")
+
+
+with_mini(packed)
+rows = [json.loads(line) for line in output(DUMP, "report", "--json", "--image", "one", "one.ptl").splitlines()]
+found = {row["function"]: row["self_instructions"] for row in rows if row["function"]}
+check("MiniDebugInfo has names that the dynamic symbols have not", {name: found.get(name) for name in (
+    "one_hidden", "one_exported", "main")} == {name: own[name] + (own["twice"] if name == "one_hidden" else 0) for name in (
+        "one_hidden", "one_exported", "main")}, found, own)
+output(RECORD, "-q", "-f", "-o", "mini.ptl", "--", path("one"))
+bomb = lzma.compress(bytes(100 << 20), preset=0)
+for what, data in ("cut", packed[:len(packed) // 2]), ("no xz at all", b"nonsense"), ("of 100 MiB", bomb):
+    with_mini(data)
+    found, said = names(trace="one.ptl", image="one")
+    check(f"MiniDebugInfo that is {what}: the other names are there", "one_hidden" not in found and
+          "one_exported" in found, found, said)
+os.remove(path("one"))
+check("ptl-record puts its names into the trace", "one_hidden" in names(trace="mini.ptl", image="one")[0])
+plan()
