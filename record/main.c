@@ -156,6 +156,10 @@ static const struct common_option options[] = {
 	{"event", 'e', "SYSTEM:EVENT",
 	 "record a tracepoint; 'SYSTEM:EVENT if FILTER' only where FILTER holds; several times",
 	 .take = take_tracepoint},
+	{"stack", 0, "EVENT",
+	 "with the stack of calls, of the kernel's and of programs' functions, where a tracepoint's name matches this "
+	 "pattern; several times; '*': all",
+	 COMMON_STRINGS(struct record_settings, stacks, UINT64_MAX)},
 	{"list-flags", 0, NULL, "show the flags, which tracepoints they are, and whether they work here",
 	 COMMON_FLAG(struct record_settings, list_flags)},
 	{"", 0, NULL, "Messages"},
@@ -266,6 +270,8 @@ static int check_settings(struct record_settings *settings)
 		return usage("packets come from a command that is started here, and there is none", "--source none");
 	if (settings->attach && !settings->rule_count && !settings->session_name)
 		return usage("--attach-providers needs a --provider", "--provider '*'");
+	if (settings->stacks.count && !settings->tracepoints.count && !settings->session_name)
+		return usage("--stack is for events of the kernel, and there is none", "-e sched:sched_switch");
 	if ((settings->rule_count || settings->tracepoints.count) && settings->clock == PTL_CLOCK_VIRTUAL)
 		return usage("providers' events are in real time, which has no place on the "
 			     "virtual clock",
@@ -286,8 +292,9 @@ static int check_settings(struct record_settings *settings)
 		return usage("--source none has no virtual clock", "--source qemu");
 	if (settings->truth)
 		return usage("--source none has no truth", "--source qemu");
-	/* Nothing is decoded, so nothing is needed for it. */
-	if (!settings->embed_given)
+	/* Nothing is decoded, so nothing is needed for it; stacks of a command have names. */
+	if (!settings->embed_given &&
+	    (!settings->stacks.count || !settings->command || settings->mode != RECORD_MODE_SEQUENTIAL))
 		settings->embed = ELF_EMBED_NONE;
 	return 0;
 }
@@ -386,5 +393,6 @@ int main(int argc, char **argv)
 	common_string_list_free(&settings.pt.filters);
 	common_string_list_free(&settings.pt.processes);
 	common_string_list_free(&settings.tracepoints);
+	common_string_list_free(&settings.stacks);
 	return status;
 }

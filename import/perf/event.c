@@ -5,10 +5,8 @@
 #include "common/error.h"
 #include "import/perf/import.h"
 #include "import/perf/schemas.h"
+#include "import/perf/stack.h"
 
-#define FRAME_MARKERS ((uint64_t)-4096) /* from here on: PERF_CONTEXT_*, where the kernel's or user's frames begin */
-#define STACK_TRACE64 6                 /* EVENT_HEADER_EXT_TYPE_STACK_TRACE64 */
-#define FRAMES_MAX 1024
 #define EXTENDED_MAX 4
 
 int perf_event_schemas(struct perf_import *import)
@@ -94,23 +92,6 @@ int perf_event_keep(struct perf_import *import, const struct perf_record *record
 	return perf_event_write(import, &event);
 }
 
-/* ETW's item for a stack: a number that matches it to another, then the addresses. It is put behind what storage has. */
-static void put_stack(struct ptl_bytes *storage, const struct perf_sample *sample, struct ptl_extended *item)
-{
-	const size_t start = storage->size;
-
-	common_write_le(storage, 0, 8);
-	for (size_t i = 0, frames = 0; i < sample->callchain_count && frames < FRAMES_MAX; i++) {
-		const uint64_t address = common_load64(sample->callchain + 8 * i);
-
-		if (address >= FRAME_MARKERS)
-			continue;
-		common_write_le(storage, address, 8);
-		frames++;
-	}
-	*item = (struct ptl_extended){STACK_TRACE64, (uint16_t)(storage->size - start), NULL};
-}
-
 /* Writes a sample's event, with its stack. The payload may be the first bytes of the storage, or lie elsewhere. */
 static int write_sample(struct perf_import *import, const struct perf_sample *sample, struct ptl_event *event)
 {
@@ -126,11 +107,11 @@ static int write_sample(struct perf_import *import, const struct perf_sample *sa
 	if (!in_storage)
 		storage->size = 0;
 	if (sample->callchain_count && count < EXTENDED_MAX) {
-		const size_t start = storage->size;
+		size_t start;
 
 		if (count)
 			memcpy(items, event->extended, count * sizeof(*items));
-		put_stack(storage, sample, &items[count]);
+		perf_stack_put(storage, sample->callchain, sample->callchain_count, &items[count], &start);
 		items[count++].data = storage->data + start;
 		event->extended = items;
 		event->extended_count = count;

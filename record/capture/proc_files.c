@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/error.h"
 #include "record/capture/clock.h"
 
 #define NAME_SIZE 64
@@ -166,6 +167,24 @@ int record_proc_children(uint32_t pid, uint32_t tid, int (*visit)(void *context,
 	while (status == 0 && fscanf(file, "%u", &child) == 1)
 		status = visit(context, child);
 	fclose(file);
+	return status;
+}
+
+int record_proc_processes(int (*visit)(void *context, uint32_t pid), void *context)
+{
+	DIR *folder = opendir("/proc");
+	struct dirent *entry;
+	int status = 0;
+
+	if (!folder)
+		return common_fail_errno("/proc");
+	while (status == 0 && (entry = readdir(folder))) {
+		const unsigned long pid = strtoul(entry->d_name, NULL, 10);
+
+		if (pid && pid <= INT32_MAX)
+			status = visit(context, (uint32_t)pid);
+	}
+	closedir(folder);
 	return status;
 }
 

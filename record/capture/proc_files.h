@@ -35,6 +35,8 @@ bool record_proc_strings(uint32_t pid, struct ptl_bytes *strings);
  */
 int record_proc_threads(uint32_t pid, int (*visit)(void *context, uint32_t tid), void *context);
 int record_proc_children(uint32_t pid, uint32_t tid, int (*visit)(void *context, uint32_t child), void *context);
+/* The same with each process of the machine. PTL_SYSTEM. */
+int record_proc_processes(int (*visit)(void *context, uint32_t pid), void *context);
 /* Whether this kernel lists children (CONFIG_PROC_CHILDREN). */
 bool record_proc_has_children(void);
 

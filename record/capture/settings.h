@@ -83,6 +83,7 @@ struct record_settings {
 	bool attach;            /* also to programs that are no descendants of the command */
 	uint64_t provider_ring; /* bytes of events that a thread may be ahead of the recorder; 0: by the room */
 	struct common_string_list tracepoints; /* "SYSTEM:EVENT", also with " if FILTER" */
+	struct common_string_list stacks;      /* patterns of names of those that have call chains */
 	bool list_flags;
 	bool list_providers;
 	const char *session_name; /* NULL: a session without a name */

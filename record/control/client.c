@@ -13,10 +13,13 @@
 #include "common/options.h"
 #include "record/control/control.h"
 #include "record/control/folder.h"
+#include "record/control/request.h"
+#include "record/tracepoint/flags.h"
 
 struct settings {
 	bool json;
 	struct common_string_list on, off;
+	struct common_string_list events_on, events_off; /* of the kernel */
 };
 
 struct command {
@@ -152,10 +155,11 @@ static int run_list(const struct settings *settings, int folder, const char *nam
 	return record_control_list(folder, list_session, &listing);
 }
 
-static void add_rules(struct ptl_bytes *request, const struct common_string_list *rules, char sign)
+static void add_rules(struct ptl_bytes *request, const struct common_string_list *rules, char sign, char kind)
 {
 	for (size_t i = 0; i < rules->count; i++) {
 		common_write_bytes(request, &sign, 1);
+		common_write_bytes(request, &kind, 1);
 		common_write_bytes(request, rules->list[i], strlen(rules->list[i]) + 1);
 	}
 }
@@ -164,12 +168,15 @@ static int run_update(const struct settings *settings, int folder, const char *n
 {
 	struct ptl_bytes request = new_request("update");
 
-	if (!settings->on.count && !settings->off.count) {
+	if (!settings->on.count && !settings->off.count && !settings->events_on.count && !settings->events_off.count) {
 		common_bytes_free(&request);
-		return common_fail(PTL_MISUSE, "nothing to update: --provider turns on, --disable turns off");
+		return common_fail(PTL_MISUSE, "nothing to update: --provider, --event and --flags turn on, --disable, "
+					       "--disable-event and --disable-flags off");
 	}
-	add_rules(&request, &settings->off, '-');
-	add_rules(&request, &settings->on, '+');
+	add_rules(&request, &settings->off, RECORD_CONTROL_OFF, RECORD_CONTROL_PROVIDER);
+	add_rules(&request, &settings->on, RECORD_CONTROL_ON, RECORD_CONTROL_PROVIDER);
+	add_rules(&request, &settings->events_off, RECORD_CONTROL_OFF, RECORD_CONTROL_EVENT);
+	add_rules(&request, &settings->events_on, RECORD_CONTROL_ON, RECORD_CONTROL_EVENT);
 	return ask_and_show(folder, name, &request, stderr);
 }
 
@@ -204,12 +211,25 @@ static const struct common_option json_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
+static int take_flags(void *events, const char *argument)
+{
+	return record_flags_parse(argument, events);
+}
+
 static const struct common_option update_options[] = {
 	{"provider", 'p', "NAME|GUID[:LEVEL[:KEYWORDS]]",
 	 "turn a provider on, or change its level and keywords; several times",
 	 COMMON_STRINGS(struct settings, on, UINT64_MAX)},
 	{"disable", 0, "NAME|GUID", "turn a provider off, as it was turned on; several times",
 	 COMMON_STRINGS(struct settings, off, UINT64_MAX)},
+	{"event", 'e', "SYSTEM:EVENT", "turn an event of the kernel on, or change its filter; several times",
+	 COMMON_STRINGS(struct settings, events_on, UINT64_MAX)},
+	{"flags", 0, "FLAG,...", "turn events of the kernel on by flags: ptl-record --list-flags",
+	 COMMON_CALLBACK(struct settings, events_on, take_flags)},
+	{"disable-event", 0, "SYSTEM:EVENT", "turn an event of the kernel off; several times",
+	 COMMON_STRINGS(struct settings, events_off, UINT64_MAX)},
+	{"disable-flags", 0, "FLAG,...", "turn events of the kernel off by flags",
+	 COMMON_CALLBACK(struct settings, events_off, take_flags)},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -220,9 +240,10 @@ static const struct command commands[] = {
 	 run_list, true},
 	{"query", "[options] NAME", "Shows what a session records, and what it has written and lost.",
 	 "  ptl-record query web --json\n", json_options, run_query, false},
-	{"update", "[options] NAME", "Turns providers on and off while a session records.",
-	 "  ptl-record update web -p 'MyCompany-Server:verbose' --disable 'MyCompany-Cache'\n", update_options,
-	 run_update, false},
+	{"update", "[options] NAME", "Turns providers and events of the kernel on and off while a session records.",
+	 "  ptl-record update web -p 'MyCompany-Server:verbose' --disable 'MyCompany-Cache'\n"
+	 "  ptl-record update kernel --flags cswitch --disable-flags syscall\n",
+	 update_options, run_update, false},
 	{"flush", "NAME", "Writes what a session has not written yet to its file.", "  ptl-record flush web\n",
 	 no_options, run_flush, false},
 	{"snapshot", "NAME", "Keeps what a session has in memory that is written over and over.",
@@ -312,5 +333,7 @@ int record_control_command(int argc, char **argv)
 		status = conclude(run(command, &settings, argv[first]));
 	common_string_list_free(&settings.on);
 	common_string_list_free(&settings.off);
+	common_string_list_free(&settings.events_on);
+	common_string_list_free(&settings.events_off);
 	return status;
 }

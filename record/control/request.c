@@ -88,24 +88,41 @@ static int list(struct request *request)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* Arguments are "+RULE" and "-RULE". */
-static int update(struct request *request)
+/* The argument is as record/control/request.h has it. */
+static int turn_one(struct request *request, const char *argument)
 {
 	struct record_session *session = request->session;
+	const bool on = argument[0] == RECORD_CONTROL_ON,
+		   provider = argument[0] && argument[1] == RECORD_CONTROL_PROVIDER;
 	bool taken = false;
 	int status = 0;
 
-	for (size_t n = 0; status == 0 && n < request->count; n++)
-		for (size_t i = 0; status == 0 && i < session->running_count; i++) {
-			const struct record_running *running = &session->running[i];
+	if (strlen(argument) < 2)
+		return common_fail(PTL_MISUSE, "a request is not as it should be");
+	for (size_t i = 0; status == 0 && i < session->running_count; i++) {
+		const struct record_running *running = &session->running[i];
+		int (*const turn)(void *state, const char *rule, bool on,
+				  FILE *notes) = provider ? running->source->turn : running->source->turn_event;
 
-			if (!running->source->turn)
-				continue;
-			taken = true;
-			status = running->source->turn(running->state, request->arguments[n] + 1,
-						       request->arguments[n][0] == '+', request->answer);
-		}
-	return status < 0 || taken ? status : common_fail(PTL_MISUSE, "this session has nothing to turn on and off");
+		if (!turn)
+			continue;
+		taken = true;
+		status = turn(running->state, argument + 2, on, request->answer);
+	}
+	return status < 0 || taken
+		       ? status
+		       : common_fail(PTL_MISUSE,
+				     "this session has nothing to turn on and off: it records no events of %s",
+				     provider ? "programs" : "the kernel");
+}
+
+static int update(struct request *request)
+{
+	int status = 0;
+
+	for (size_t n = 0; status == 0 && n < request->count; n++)
+		status = turn_one(request, request->arguments[n]);
+	return status;
 }
 
 static int flush(struct request *request)

@@ -11,6 +11,12 @@
 
 #include "record/session/session.h"
 
+/* Arguments of "update" begin with whether to turn on or off, and what; the rule follows. */
+#define RECORD_CONTROL_ON '+'
+#define RECORD_CONTROL_OFF '-'
+#define RECORD_CONTROL_PROVIDER 'p'
+#define RECORD_CONTROL_EVENT 'e'
+
 /* Does what a request asks for, and writes the answer's text. stops: the answer is due when the session has ended. */
 int record_control_request(struct record_session *session, const char *request, size_t size, FILE *answer, bool *stops);
 

@@ -97,8 +97,6 @@ int intel_pt_targets_look(struct intel_pt *pt);
 bool intel_pt_targets_live(const struct intel_pt *pt);
 /* The process of a thread; 0: it has ended. */
 uint32_t intel_pt_targets_process_of(pid_t thread);
-/* Calls visit with each process of the machine, until it returns a value other than 0, which is returned. */
-int intel_pt_targets_processes(int (*visit)(void *context, uint32_t pid), void *context);
 
 /* ---- names.c: processes by name, those that start later, too */
 

@@ -193,7 +193,7 @@ int intel_pt_names_step(struct intel_pt *pt, uint64_t now)
 	if (status < 0 || (names->looked && (names->programs || now - names->looked < LOOK_EVERY)))
 		return status;
 	names->looked = now;
-	status = intel_pt_targets_processes(look_at, pt);
+	status = record_proc_processes(look_at, pt);
 	names->began = now;
 	return status;
 }

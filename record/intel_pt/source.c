@@ -15,6 +15,7 @@
 #include "common/message.h"
 #include "import/perf/schemas.h"
 #include "record/capture/machine.h"
+#include "record/capture/proc_files.h"
 #include "record/intel_pt/filter.h"
 #include "record/intel_pt/intel_pt_state.h"
 #include "record/intel_pt/options.h"
@@ -153,7 +154,7 @@ static int see_processes(struct intel_pt *pt)
 	int status = 0;
 
 	if (pt->target_count && pt->targets[0] == -1)
-		return intel_pt_targets_processes(see_process, pt);
+		return record_proc_processes(see_process, pt);
 	for (size_t i = 0; status == 0 && i < pt->target_count; i++)
 		if (pt->targets[i])
 			status = see_process(pt, intel_pt_targets_process_of(pt->targets[i]));

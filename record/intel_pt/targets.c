@@ -248,21 +248,3 @@ uint32_t intel_pt_targets_process_of(pid_t thread)
 		fclose(file);
 	return pid;
 }
-
-int intel_pt_targets_processes(int (*visit)(void *context, uint32_t pid), void *context)
-{
-	DIR *folder = opendir("/proc");
-	struct dirent *entry;
-	int status = 0;
-
-	if (!folder)
-		return common_fail_errno("/proc");
-	while (status == 0 && (entry = readdir(folder))) {
-		const unsigned long pid = strtoul(entry->d_name, NULL, 10);
-
-		if (pid && pid <= INT32_MAX)
-			status = visit(context, (uint32_t)pid);
-	}
-	closedir(folder);
-	return status;
-}

@@ -19,6 +19,7 @@
 #include "record/capture/capture.h"
 #include "record/launch/command.h"
 #include "record/perf/sideband.h"
+#include "record/session/wait.h"
 
 struct record_observer;
 
@@ -43,6 +44,12 @@ int record_observer_listen_to(struct record_observer *observer, const pid_t *thr
 bool record_observer_has(struct record_observer *observer, uint32_t pid);
 /* A process that ran before is one that is to be reported. */
 int record_observer_running(struct record_observer *observer, uint32_t pid, uint64_t now);
+/*
+ * All processes of the machine are reported: those that run already at once, and from now on what the kernel reports of any. Where it
+ * does not permit that, a note says so, and only those that run now are known. Nothing is done where there are reports already.
+ * PTL_SYSTEM, PTL_NO_MEMORY.
+ */
+int record_observer_everyone(struct record_observer *observer, struct record_wait *wait);
 /* Calls add with each descriptor that becomes readable when the kernel has reported something; until it fails. */
 int record_observer_descriptors(const struct record_observer *observer, int (*add)(void *context, int fd),
 				void *context);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/message.h"
 #include "record/capture/machine.h"
 #include "record/capture/proc_files.h"
 #include "record/kernel/observer_state.h"
@@ -36,6 +37,36 @@ int record_observer_descriptors(const struct record_observer *observer, int (*ad
 				void *context)
 {
 	return observer->sideband ? record_sideband_descriptors(observer->sideband, add, context) : 0;
+}
+
+static int add_descriptor(void *context, int fd)
+{
+	return record_wait_descriptor(context, fd);
+}
+
+static int see_running(void *context, uint32_t pid)
+{
+	return record_observer_running(context, pid, record_now());
+}
+
+int record_observer_everyone(struct record_observer *observer, struct record_wait *wait)
+{
+	pid_t everyone = -1;
+	const struct record_sideband_targets targets = {&everyone, 1};
+	int status;
+
+	if (observer->sideband)
+		return 0;
+	status = record_observer_listen(observer, &targets);
+	if (status == 0)
+		status = record_observer_descriptors(observer, add_descriptor, wait);
+	else if (status == PTL_SYSTEM)
+		common_message_note(
+			"processes that start from now on have no names: the kernel does not report them (%s)",
+			ptl_error_text());
+	if (status < 0 && status != PTL_SYSTEM)
+		return status;
+	return record_proc_processes(see_running, observer);
 }
 
 /* ---- programs -------------------------------------------------------------------------------- */

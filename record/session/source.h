@@ -73,6 +73,8 @@ struct record_source {
 	 * PTL_MISUSE, PTL_NOT_FOUND (it was not on), PTL_SYSTEM, PTL_NO_MEMORY.
 	 */
 	int (*turn)(void *state, const char *rule, bool on, FILE *notes);
+	/* *The same of an event of the kernel, as --event names it. */
+	int (*turn_event)(void *state, const char *event, bool on, FILE *notes);
 	/* *What the source has turned on, for who asks the session. */
 	void (*answer)(void *state, struct record_answer *answer);
 	/* *Recording ends though programs run on. */

@@ -1,222 +1,236 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens tracepoints on each CPU with one ring a CPU, and turns their samples into events. */
+/* Has one ring a CPU, into which the kernel writes its events, and turns these on and off. */
 #include "record/tracepoint/source.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/error.h"
-#include "import/perf/tracing.h"
-#include "record/capture/clock.h"
+#include "common/message.h"
+#include "common/vector.h"
+#include "import/perf/stack.h"
 #include "record/capture/machine.h"
+#include "record/kernel/observer.h"
 #include "record/perf/data_ring.h"
 #include "record/session/answer.h"
 #include "record/session/session.h"
-#include "record/tracepoint/tracefs.h"
+#include "record/tracepoint/event.h"
 
 #define MILLISECOND 1000000u
 #define RING_SIZE ((size_t)1 << 20)
 #define WAKE_SHARE 4
 #define LOOK_TIME (20 * MILLISECOND)
-#define FILTER " if "
+#define EVENTS_MAX 4096u
 
 struct ring {
-	struct record_data_ring data; /* not mapped: the CPU is switched off */
+	int fd; /* -1: the CPU is switched off */
+	struct record_data_ring data;
 	uint32_t stream;
-};
-
-/* Of one tracepoint. */
-struct tracepoint {
-	uint64_t id;
-	char *name;         /* owned */
-	const char *filter; /* NULL: none */
 };
 
 struct tracepoints {
 	struct record_session *session;
+	bool all; /* processes, and not the command alone */
 	struct perf_tracing tracing;
-	struct tracepoint *list;
-	size_t count;
-	struct ring *rings; /* by CPU */
+	struct tracepoint_event *list; /* those that are turned off, too, of which samples may yet come */
+	size_t count, capacity;
+	struct common_hash_map ids; /* of samples: index in the list */
+	struct ring *rings;         /* by CPU; NULL: nothing was turned on so far */
 	size_t cpus;
-	int *fds; /* of each tracepoint on each CPU */
-	size_t fd_count;
 	int64_t clock_offset; /* record_clock_offset() */
 	uint64_t lost, unread, corrupt;
 	struct ptl_bytes storage;
 };
 
-/* A sample begins so; raw bytes follow. */
-struct sample {
-	struct perf_event_header header;
-	uint32_t pid, tid;
-	uint64_t time;
-	uint32_t cpu, reserved;
-	uint32_t size;
-};
+/* ---- rings ----------------------------------------------------------------------------------- */
 
-#define SAMPLE_HEAD (offsetof(struct sample, size) + sizeof(uint32_t))
-
-/* ---- opening --------------------------------------------------------------------------------- */
-
-/* "ID: 372" of a format. */
-static uint64_t find_id(const char *text)
+static int open_ring(struct tracepoints *state, size_t cpu)
 {
-	const char *id = strstr(text, "\nID: ");
-
-	return id ? strtoull(id + 5, NULL, 10) : 0;
-}
-
-/* text is "SYSTEM:EVENT", or with " if FILTER" behind it. */
-static int add_tracepoint(struct tracepoints *state, const char *text)
-{
-	struct tracepoint *added = &state->list[state->count];
-	uint8_t *format;
-	size_t size;
-	char *filter;
+	struct ring *ring = &state->rings[cpu];
+	const int fd = tracepoint_event_open_ring((int)cpu, RING_SIZE / WAKE_SHARE, state->all);
 	int status;
 
-	added->name = strdup(text);
-	if (!added->name)
-		return common_fail_memory("a tracepoint", strlen(text));
-	state->count++;
-	filter = strstr(added->name, FILTER);
-	if (filter) {
-		*filter = 0;
-		added->filter = filter + strlen(FILTER);
-	}
-	status = record_tracefs_format(added->name, &format, &size);
-	if (status < 0)
-		return status;
-	added->id = find_id((const char *)format);
-	*strchr(added->name, ':') = 0;
-	status = perf_tracing_add_format(&state->tracing, added->name, format, size);
-	added->name[strlen(added->name)] = ':';
-	free(format);
+	if (fd < 0)
+		return fd == PTL_NOT_FOUND ? 0 : fd;
+	ring->fd = fd;
+	status = record_data_ring_map(&ring->data, fd, RING_SIZE);
+	if (status == 0)
+		status = record_wait_descriptor(&state->session->wait, fd);
+	return status < 0 ? status : record_capture_event_stream(&state->session->capture, &ring->stream);
+}
+
+/* The whole system's processes have names only if they are reported, too. */
+static int open_rings(struct tracepoints *state)
+{
+	int status = 0;
+
+	if (state->rings)
+		return 0;
+	state->rings = calloc(state->cpus, sizeof(*state->rings));
+	if (!state->rings)
+		return common_fail_memory("tracepoints", state->cpus * sizeof(*state->rings));
+	for (size_t cpu = 0; cpu < state->cpus; cpu++)
+		state->rings[cpu].fd = -1;
+	for (size_t cpu = 0; status == 0 && cpu < state->cpus; cpu++)
+		status = open_ring(state, cpu);
+	if (status == 0 && state->all && state->session->observer)
+		status = record_observer_everyone(state->session->observer, &state->session->wait);
 	return status;
 }
 
-static int open_on(const struct tracepoints *state, const struct tracepoint *tracepoint, int cpu)
-{
-	const bool all = !state->session->has_command;
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_TRACEPOINT,
-		.config = tracepoint->id,
-		.sample_period = 1,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW,
-		.disabled = 1,
-		.enable_on_exec = !all,
-		.inherit = !all,
-		/* Else the kernel's own clock is the trace's. */
-		.use_clockid = !record_clock_is_tsc(),
-		.clockid = record_clock_is_tsc() ? 0 : CLOCK_MONOTONIC,
-		.watermark = 1,
-		.wakeup_watermark = RING_SIZE / WAKE_SHARE,
-	};
-	const int fd = (int)syscall(SYS_perf_event_open, &attr, all ? -1 : 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+/* ---- turning on and off ---------------------------------------------------------------------- */
 
-	if (fd < 0)
-		return errno == ENODEV ? PTL_NOT_FOUND
-				       : common_fail_errno("cannot record tracepoint %s", tracepoint->name);
-	if (!tracepoint->filter || ioctl(fd, PERF_EVENT_IOC_SET_FILTER, tracepoint->filter) == 0)
-		return fd;
-	close(fd);
-	return common_fail(PTL_MISUSE, "tracepoint %s does not take the filter '%s': %s", tracepoint->name,
-			   tracepoint->filter, strerror(errno));
+static int note_id(struct tracepoints *state, int fd, size_t index)
+{
+	uint64_t id;
+
+	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
+		return common_fail_errno("cannot record tracepoint %s", state->list[index].name);
+	return common_hash_map_put(&state->ids, id, index);
 }
 
-/* The first tracepoint of a CPU has its ring, and the others write to it, too. */
-static int open_cpu(struct tracepoints *state, int cpu)
+static void close_event(struct tracepoints *state, struct tracepoint_event *event)
 {
-	struct ring *ring = &state->rings[cpu];
-	int first = -1, status;
+	for (size_t cpu = 0; event->fds && cpu < state->cpus; cpu++)
+		if (event->fds[cpu] >= 0)
+			close(event->fds[cpu]);
+	free(event->fds);
+	event->fds = NULL;
+}
+
+static int open_event(struct tracepoints *state, size_t index)
+{
+	struct tracepoint_event *event = &state->list[index];
+	int status = 0;
+
+	event->fds = malloc(state->cpus * sizeof(*event->fds));
+	if (!event->fds)
+		return common_fail_memory("tracepoints", state->cpus * sizeof(*event->fds));
+	memset(event->fds, -1, state->cpus * sizeof(*event->fds));
+	for (size_t cpu = 0; status >= 0 && cpu < state->cpus; cpu++) {
+		if (!state->rings[cpu].data.page)
+			continue;
+		status = tracepoint_event_open(event, (int)cpu, state->rings[cpu].fd, state->all);
+		if (status < 0)
+			break;
+		event->fds[cpu] = status;
+		status = note_id(state, event->fds[cpu], index);
+	}
+	for (size_t cpu = 0; status >= 0 && state->all && cpu < state->cpus; cpu++)
+		if (event->fds[cpu] >= 0 && ioctl(event->fds[cpu], PERF_EVENT_IOC_ENABLE, 0) < 0)
+			status = common_fail_errno("cannot turn tracepoint %s on", event->name);
+	if (status < 0)
+		close_event(state, event);
+	return status < 0 ? status : 0;
+}
+
+/* "SYSTEM:EVENT", or with " if FILTER" behind it. */
+static int turn_on(struct tracepoints *state, const char *text)
+{
+	int status;
+
+	if (state->count == EVENTS_MAX)
+		return common_fail(PTL_MISUSE, "a session has at most %u events of the kernel", EVENTS_MAX);
+	if (COMMON_VECTOR_RESERVE(state->list, state->capacity, state->count + 1, "tracepoints"))
+		return PTL_NO_MEMORY;
+	status = tracepoint_event_parse(text, &state->session->settings->stacks, &state->tracing,
+					&state->list[state->count]);
+	if (status < 0)
+		return status;
+	state->count++;
+	status = open_rings(state);
+	return status < 0 ? status : open_event(state, state->count - 1);
+}
+
+/* Whether it was on; what it has written so far is in the rings. */
+static bool turn_off(struct tracepoints *state, const char *name)
+{
+	bool found = false;
 
 	for (size_t i = 0; i < state->count; i++) {
-		const int fd = open_on(state, &state->list[i], cpu);
-
-		if (fd == PTL_NOT_FOUND)
-			return 0;
-		if (fd < 0)
-			return fd;
-		state->fds[state->fd_count++] = fd;
-		if (first >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, first) < 0)
-			return common_fail_errno("cannot record tracepoint %s", state->list[i].name);
-		if (first >= 0)
+		if (!state->list[i].fds || !tracepoint_event_is(&state->list[i], name))
 			continue;
-		first = fd;
-		status = record_data_ring_map(&ring->data, fd, RING_SIZE);
-		if (status < 0)
-			return status;
+		close_event(state, &state->list[i]);
+		found = true;
 	}
-	return record_wait_descriptor(&state->session->wait, first);
+	return found;
 }
 
-static int enable(const struct tracepoints *state)
+static size_t name_size(const char *text)
 {
-	for (size_t i = 0; !state->session->has_command && i < state->fd_count; i++)
-		if (ioctl(state->fds[i], PERF_EVENT_IOC_ENABLE, 0) < 0)
-			return common_fail_errno("cannot turn tracepoints on");
-	return 0;
+	const char *filter = strstr(text, TRACEPOINT_FILTER);
+
+	return filter ? (size_t)(filter - text) : strlen(text);
 }
+
+/* One that is on is on once, with the filter that was given last. */
+static int turn_event(void *state_, const char *text, bool on, FILE *notes)
+{
+	struct tracepoints *state = state_;
+	char *name;
+	bool was_on;
+	int status;
+
+	(void)notes;
+	if (!state->all)
+		return common_fail(PTL_MISUSE, "the kernel's events of a command are those that it was started with");
+	name = strndup(text, name_size(text));
+	if (!name)
+		return common_fail_memory("a tracepoint", strlen(text));
+	if (on) {
+		const size_t before = state->count;
+
+		/* Those that were on go when this one works. */
+		status = turn_on(state, text);
+		for (size_t i = 0; status == 0 && i < before; i++)
+			if (tracepoint_event_is(&state->list[i], name))
+				close_event(state, &state->list[i]);
+	} else {
+		was_on = turn_off(state, name);
+		status = was_on ? 0 : common_fail(PTL_NOT_FOUND, "tracepoint %s is not on", name);
+	}
+	free(name);
+	return status;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static void close_source(void *state_)
 {
 	struct tracepoints *state = state_;
 
-	for (size_t i = 0; i < state->cpus; i++)
-		record_data_ring_unmap(&state->rings[i].data);
-	for (size_t i = 0; i < state->fd_count; i++)
-		close(state->fds[i]);
 	for (size_t i = 0; i < state->count; i++)
-		free(state->list[i].name);
+		tracepoint_event_free(&state->list[i], state->cpus);
+	for (size_t i = 0; state->rings && i < state->cpus; i++) {
+		record_data_ring_unmap(&state->rings[i].data);
+		if (state->rings[i].fd >= 0)
+			close(state->rings[i].fd);
+	}
 	perf_tracing_free(&state->tracing);
+	common_hash_map_free(&state->ids);
 	common_bytes_free(&state->storage);
 	free(state->list);
 	free(state->rings);
-	free(state->fds);
 	free(state);
-}
-
-static int prepare(struct tracepoints *state)
-{
-	const struct common_string_list *wanted = &state->session->settings->tracepoints;
-	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	int status = 0;
-
-	state->list = calloc(wanted->count, sizeof(*state->list));
-	state->rings = calloc((size_t)cpus, sizeof(*state->rings));
-	state->fds = calloc((size_t)cpus * wanted->count, sizeof(*state->fds));
-	if (!state->list || !state->rings || !state->fds)
-		return common_fail_memory("tracepoints", (size_t)cpus * wanted->count);
-	state->cpus = (size_t)cpus;
-	state->clock_offset = record_clock_offset();
-	for (size_t i = 0; status == 0 && i < wanted->count; i++)
-		status = add_tracepoint(state, wanted->list[i]);
-	for (int cpu = 0; status == 0 && cpu < cpus; cpu++) {
-		status = open_cpu(state, cpu);
-		if (status == 0 && state->rings[cpu].data.page)
-			status = record_capture_event_stream(&state->session->capture, &state->rings[cpu].stream);
-	}
-	return status == 0 ? enable(state) : status;
 }
 
 static int open_source(struct record_session *session, void **result)
 {
+	const struct common_string_list *wanted = &session->settings->tracepoints;
 	struct tracepoints *state = calloc(1, sizeof(*state));
-	int status;
+	int status = 0;
 
 	if (!state)
 		return common_fail_memory("tracepoints", sizeof(*state));
 	state->session = session;
-	status = prepare(state);
+	state->all = !session->has_command;
+	state->cpus = (size_t)sysconf(_SC_NPROCESSORS_CONF);
+	state->clock_offset = record_clock_offset();
+	for (size_t i = 0; status == 0 && i < wanted->count; i++)
+		status = turn_on(state, wanted->list[i]);
 	if (status < 0)
 		close_source(state);
 	else
@@ -226,17 +240,38 @@ static int open_source(struct record_session *session, void **result)
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
-static int put_event(struct tracepoints *state, const struct ring *ring, const struct sample *sample,
-		     const uint8_t *raw)
+/* Puts the stack behind the payload, which may move. */
+static int add_stack(struct tracepoints *state, const struct tracepoint_sample *sample, struct ptl_extended *item,
+		     struct ptl_event *event)
+{
+	struct ptl_bytes *storage = &state->storage;
+	const bool in_storage = event->payload == storage->data;
+	size_t start;
+
+	if (!sample->callchain_count)
+		return 0;
+	perf_stack_put(storage, sample->callchain, sample->callchain_count, item, &start);
+	if (storage->failed)
+		return common_fail_memory("a stack", storage->size);
+	if (in_storage)
+		event->payload = storage->data;
+	item->data = storage->data + start;
+	event->extended = item;
+	event->extended_count = 1;
+	return 0;
+}
+
+static int put_event(struct tracepoints *state, const struct ring *ring, const struct tracepoint_event *of,
+		     const struct tracepoint_sample *sample)
 {
 	struct record_capture *capture = &state->session->capture;
 	struct perf_tracing_described described;
+	struct ptl_extended stack;
 	struct ptl_event event;
-	uint16_t number;
 	int status;
 
-	memcpy(&number, raw, sizeof(number));
-	status = perf_tracing_decode(&state->tracing, number, raw, sample->size, &state->storage, &event, &described);
+	status = perf_tracing_decode(&state->tracing, of->number, sample->raw, sample->raw_size, &state->storage,
+				     &event, &described);
 	if (status < 0)
 		return status;
 	if (!status) {
@@ -250,28 +285,30 @@ static int put_event(struct tracepoints *state, const struct ring *ring, const s
 	event.cpu = sample->cpu;
 	event.pid = sample->pid;
 	event.tid = sample->tid;
+	if (status == 0)
+		status = add_stack(state, sample, &stack, &event);
 	return status < 0 ? status : record_capture_event(capture, ring->stream, &event);
 }
 
 static int take(struct tracepoints *state, const struct ring *ring, const struct perf_event_header *record)
 {
-	const uint8_t *bytes = (const uint8_t *)record;
-	struct sample sample;
-	uint64_t lost;
+	struct tracepoint_sample sample;
+	const uint64_t *index;
+	uint64_t number;
 
 	if (record->type == PERF_RECORD_LOST && record->size >= sizeof(*record) + 16) {
-		memcpy(&lost, bytes + sizeof(*record) + 8, sizeof(lost));
-		state->lost += lost;
+		memcpy(&number, (const uint8_t *)record + sizeof(*record) + 8, sizeof(number));
+		state->lost += number;
 		return 0;
 	}
-	if (record->type != PERF_RECORD_SAMPLE || record->size < SAMPLE_HEAD + sizeof(uint16_t))
+	if (record->type != PERF_RECORD_SAMPLE)
 		return 0;
-	memcpy(&sample, bytes, SAMPLE_HEAD);
-	if (sample.size < sizeof(uint16_t) || sample.size > record->size - SAMPLE_HEAD) {
+	index = tracepoint_sample_id(record, &number) ? common_hash_map_get(&state->ids, number) : NULL;
+	if (!index || !tracepoint_sample_read(&state->list[*index], record, &sample)) {
 		state->unread++;
 		return 0;
 	}
-	return put_event(state, ring, &sample, bytes + SAMPLE_HEAD);
+	return put_event(state, ring, &state->list[*index], &sample);
 }
 
 static int empty(struct tracepoints *state, struct ring *ring, bool *work)
@@ -298,7 +335,7 @@ static int drain(void *state_, uint64_t now, bool *work)
 	int status = 0;
 
 	(void)now;
-	for (size_t i = 0; status == 0 && i < state->cpus; i++)
+	for (size_t i = 0; status == 0 && state->rings && i < state->cpus; i++)
 		if (state->rings[i].data.page)
 			status = empty(state, &state->rings[i], work);
 	return status;
@@ -306,8 +343,7 @@ static int drain(void *state_, uint64_t now, bool *work)
 
 static uint64_t due(void *state, uint64_t now)
 {
-	(void)state;
-	return now + LOOK_TIME;
+	return ((const struct tracepoints *)state)->rings ? now + LOOK_TIME : UINT64_MAX;
 }
 
 static void answer(void *state_, struct record_answer *answer)
@@ -316,7 +352,8 @@ static void answer(void *state_, struct record_answer *answer)
 
 	record_answer_list(answer, "Tracepoints", "tracepoints");
 	for (size_t i = 0; i < state->count; i++)
-		record_answer_item(answer, state->list[i].name);
+		if (state->list[i].fds)
+			record_answer_item(answer, state->list[i].name);
 	record_answer_list_end(answer);
 }
 
@@ -343,8 +380,10 @@ static int finish(void *state_, bool alone)
 	int status;
 
 	(void)alone;
-	for (size_t i = 0; i < state->fd_count; i++)
-		ioctl(state->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	for (size_t i = 0; i < state->count; i++)
+		for (size_t cpu = 0; state->list[i].fds && cpu < state->cpus; cpu++)
+			if (state->list[i].fds[cpu] >= 0)
+				ioctl(state->list[i].fds[cpu], PERF_EVENT_IOC_DISABLE, 0);
 	status = drain(state, 0, &work);
 	if (status == 0)
 		status = lose(state, state->lost, "the kernel wrote tracepoints faster than they could be taken");
@@ -360,6 +399,7 @@ const struct record_source record_tracepoint_source = {
 	.open = open_source,
 	.drain = drain,
 	.due = due,
+	.turn_event = turn_event,
 	.answer = answer,
 	.finish = finish,
 	.close = close_source,

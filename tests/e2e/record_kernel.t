@@ -62,6 +62,51 @@ def of_a_command():
         expect(event["time"] <= times[event["pid"]], event, times)
 
 
+def stacks():
+    """--stack: the same frames as perf takes at the same events, with names; none where it was not asked for"""
+    works()
+    judge = ["perf", "record", "-q", "-o", "perf.data", "-g", "-e", GETPPID, "-e", "sched:sched_wakeup", "--"] \
+        if shutil.which("perf") else []
+    done = record("-o", "st.ptl", NONE, "-e", GETPPID, "-e", "sched:sched_wakeup", "-e", "syscalls:sys_enter_kill",
+                  "--stack=*getppid", "--stack=sched:*", "--", *judge, sys.executable, "-c",
+                  CALLS % 20 + "import time\nfor _ in range(20): time.sleep(0.001)\n")
+    expect_equal(done.returncode, 0, done.stderr)
+    events = lines("events", "--stacks", "st.ptl")
+    kills = [event for event in events if event["event"] == "sys_enter_kill"]
+    expect_equal([event for event in kills if "stack" in event], [])
+    # perf sends signals, too: the program is who ignores one.
+    pid = next(event["pid"] for event in kills if int(str(event["fields"]["sig"]), 0) == 10)
+    calls = [event for event in events if event["event"] == "sys_enter_getppid" and event["pid"] == pid]
+    expect_equal(len(calls), 20)
+    for event in calls:
+        expect(event["stack"][0]["symbol"].endswith("getppid") and event["stack"][0]["image"], event)
+    if not judge:
+        return
+    for name in ("sys_enter_getppid", "sched_wakeup"):
+        ours = [tuple(frame_of(frame["ip"]) for frame in event["stack"]) for event in events
+                if event["event"] == name and event["pid"] == pid and event.get("stack")]
+        theirs = perf_stacks(pid, name)
+        # perf begins and ends within our recording.
+        expect(theirs and set(theirs) <= set(ours), name, set(theirs) - set(ours))
+
+
+def frame_of(address):
+    """perf shows addresses of programs as offsets in their file: the place in the page is the same."""
+    number = int(address, 16)
+    return number if number >> 63 else number & 0xfff
+
+
+def perf_stacks(pid, name):
+    done = subprocess.run(["perf", "script", "-i", "perf.data", "-F", "pid,event,ip"], cwd=SCRATCH, capture_output=True,
+                          text=True, check=False)
+    found = []
+    for sample in done.stdout.strip().split("\n\n"):
+        head, *frames = sample.splitlines()
+        if head.split()[0] == str(pid) and name in head:
+            found.append(tuple(frame_of(frame.split()[0]) for frame in frames))
+    return found
+
+
 def of_the_system():
     """without a command: all processes, by a session that is called as the NT Kernel Logger"""
     works()
@@ -71,13 +116,36 @@ def of_the_system():
     try:
         program = subprocess.Popen([sys.executable, "-c", CALLS % 321], cwd=SCRATCH)
         program.wait()
+        done = record("update", "kernel", "-e", "syscalls:sys_enter_kill if sig == 10", "--disable-event", GETPPID)
+        expect_equal(done.returncode, 0, done.stderr)
+        later = subprocess.Popen([sys.executable, "-c", CALLS % 5], cwd=SCRATCH)
+        later.wait()
         query = json.loads(record("query", "kernel", "--json").stdout)
-        expect_equal(query["tracepoints"], [GETPPID, "sched:sched_process_fork", "sched:sched_process_exec",
-                                            "sched:sched_process_exit"])
+        expect_equal(query["tracepoints"], ["sched:sched_process_fork", "sched:sched_process_exec",
+                                            "sched:sched_process_exit", "syscalls:sys_enter_kill"])
+        done = record("update", "kernel", "-e", GETPPID, "--disable-flags=process", "--disable-event=syscalls:sys_enter_kill")
+        expect_equal(done.returncode, 0, done.stderr)
+        last = subprocess.Popen([sys.executable, "-c", CALLS % 7], cwd=SCRATCH)
+        last.wait()
+        query = json.loads(record("query", "kernel", "--json").stdout)
+        expect_equal(query["tracepoints"], [GETPPID])
+        for words, text in ((["--disable-event=sched:sched_switch"], "is not on"), (["-e", "sched:bogus"], "has no tracepoint"),
+                            (["-e", "%s if bogus == 1" % GETPPID], "does not take the filter"), (["--flags=bogus"], "is no flag")):
+            done = record("update", "kernel", *words)
+            expect(done.returncode in (2, 4) and text in done.stderr, words, done.stderr)
+        query = json.loads(record("query", "kernel", "--json").stdout)
+        expect_equal(query["tracepoints"], [GETPPID])
     finally:
         done = record("stop", "kernel")
     expect_equal(done.returncode, 0, done.stderr)
     expect_equal(len([event for event in named("s.ptl", "sys_enter_getppid") if event["pid"] == program.pid]), 321)
+    expect_equal([len([event for event in named("s.ptl", name) if event["pid"] == process.pid])
+                  for process in (later, last) for name in ("sys_enter_getppid", "sys_enter_kill")], [0, 1, 7, 0])
+    # Who ran before, and who started since, has a name.
+    programs = {process["pid"]: process for process in lines("processes", "s.ptl")}
+    expect("record_kernel" in programs[os.getpid()]["command_line"], programs[os.getpid()])
+    for process in (program, later, last):
+        expect_equal(programs[process.pid]["command_line"].split()[1:2], ["-c"], programs[process.pid])
     for event in ("sched_process_exec", "sched_process_exit"):
         expect(program.pid in {found["pid"] for found in named("s.ptl", event)}, event)
 
@@ -100,7 +168,7 @@ def refused():
 
 
 try:
-    failed = main([of_a_command, of_the_system, refused])
+    failed = main([of_a_command, stacks, of_the_system, refused])
 finally:
     record("stop", "kernel")
     shutil.rmtree(RUNTIME, ignore_errors=True)

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads what -e names, opens it, and reads its samples. */
+#include "record/tracepoint/event.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "record/capture/clock.h"
+#include "record/tracepoint/tracefs.h"
+
+/* ---- what -e names --------------------------------------------------------------------------- */
+
+/* "ID: 372" of a format. */
+static uint64_t find_id(const char *text)
+{
+	const char *id = strstr(text, "\nID: ");
+
+	return id ? strtoull(id + 5, NULL, 10) : 0;
+}
+
+static int add_format(struct tracepoint_event *event, struct perf_tracing *tracing)
+{
+	uint8_t *format;
+	size_t size;
+	int status = record_tracefs_format(event->name, &format, &size);
+
+	if (status < 0)
+		return status;
+	event->type = PERF_TYPE_TRACEPOINT;
+	event->config = event->number = find_id((const char *)format);
+	*strchr(event->name, ':') = 0;
+	status = perf_tracing_add_format(tracing, event->name, format, size);
+	event->name[strlen(event->name)] = ':';
+	free(format);
+	return status;
+}
+
+int tracepoint_event_parse(const char *text, const struct common_string_list *stacks, struct perf_tracing *tracing,
+			   struct tracepoint_event *event)
+{
+	char *filter;
+	int status;
+
+	*event = (struct tracepoint_event){.name = strdup(text)};
+	if (!event->name)
+		return common_fail_memory("a tracepoint", strlen(text));
+	filter = strstr(event->name, TRACEPOINT_FILTER);
+	if (filter) {
+		*filter = 0;
+		event->filter = filter + strlen(TRACEPOINT_FILTER);
+	}
+	for (size_t i = 0; i < stacks->count; i++)
+		event->stack |= fnmatch(stacks->list[i], event->name, 0) == 0;
+	status = add_format(event, tracing);
+	if (status < 0)
+		tracepoint_event_free(event, 0);
+	return status;
+}
+
+void tracepoint_event_free(struct tracepoint_event *event, size_t cpus)
+{
+	for (size_t cpu = 0; event->fds && cpu < cpus; cpu++)
+		if (event->fds[cpu] >= 0)
+			close(event->fds[cpu]);
+	free(event->fds);
+	free(event->name);
+	*event = (struct tracepoint_event){.name = NULL};
+}
+
+bool tracepoint_event_is(const struct tracepoint_event *event, const char *name)
+{
+	return !strcmp(event->name, name);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static struct perf_event_attr attr_of(uint32_t type, uint64_t config, bool all)
+{
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.type = type,
+		.config = config,
+		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.disabled = 1,
+		.enable_on_exec = !all,
+		.inherit = !all,
+		/* Else the kernel's own clock is the trace's. */
+		.use_clockid = !record_clock_is_tsc(),
+		.clockid = record_clock_is_tsc() ? 0 : CLOCK_MONOTONIC,
+		.watermark = 1,
+	};
+}
+
+static int open_event(struct perf_event_attr *attr, int cpu, bool all)
+{
+	return (int)syscall(SYS_perf_event_open, attr, all ? -1 : 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+int tracepoint_event_open(const struct tracepoint_event *event, int cpu, int ring, bool all)
+{
+	struct perf_event_attr attr = attr_of(event->type, event->config, all);
+	int fd, status;
+
+	attr.sample_period = 1;
+	attr.sample_type |= PERF_SAMPLE_RAW | (event->stack ? PERF_SAMPLE_CALLCHAIN : 0);
+	fd = open_event(&attr, cpu, all);
+	if (fd < 0)
+		return common_fail_errno("cannot record tracepoint %s", event->name);
+	if (event->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, event->filter) < 0)
+		status = common_fail(PTL_MISUSE, "tracepoint %s does not take the filter '%s': %s", event->name,
+				     event->filter, strerror(errno));
+	else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) < 0)
+		status = common_fail_errno("cannot record tracepoint %s", event->name);
+	else
+		return fd;
+	close(fd);
+	return status;
+}
+
+int tracepoint_event_open_ring(int cpu, uint32_t wakeup, bool all)
+{
+	struct perf_event_attr attr = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, all);
+	int fd;
+
+	attr.wakeup_watermark = wakeup;
+	attr.exclude_kernel = attr.exclude_hv = 1;
+	fd = open_event(&attr, cpu, all);
+	if (fd < 0 && errno == ENODEV)
+		return common_fail(PTL_NOT_FOUND, "CPU %d is switched off", cpu);
+	return fd < 0 ? common_fail_errno("cannot record the kernel's events") : fd;
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+bool tracepoint_sample_id(const struct perf_event_header *record, uint64_t *id)
+{
+	if (record->size < sizeof(*record) + sizeof(*id))
+		return false;
+	memcpy(id, record + 1, sizeof(*id));
+	return true;
+}
+
+bool tracepoint_sample_read(const struct tracepoint_event *event, const struct perf_event_header *record,
+			    struct tracepoint_sample *sample)
+{
+	struct common_cursor in = common_cursor(record + 1, record->size - sizeof(*record));
+
+	*sample = (struct tracepoint_sample){.id = common_read64(&in)};
+	sample->pid = common_read32(&in);
+	sample->tid = common_read32(&in);
+	sample->time = common_read64(&in);
+	sample->cpu = common_read32(&in);
+	common_read32(&in);
+	if (event->stack) {
+		const uint64_t count = common_read64(&in);
+
+		sample->callchain_count = count > common_cursor_left(&in) / 8 ? SIZE_MAX / 8 : (size_t)count;
+		sample->callchain = common_read_bytes(&in, sample->callchain_count * 8);
+	}
+	sample->raw_size = common_read32(&in);
+	sample->raw = common_read_bytes(&in, sample->raw_size);
+	return !in.failed;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What -e names: a tracepoint, as perf_event_open(2) opens it on each CPU. */
+#ifndef RECORD_TRACEPOINT_EVENT_H
+#define RECORD_TRACEPOINT_EVENT_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/string_list.h"
+#include "import/perf/tracing.h"
+
+#define TRACEPOINT_FILTER " if " /* before the filter */
+
+struct tracepoint_event {
+	char *name;         /* as -e gives it, without its filter; owned */
+	const char *filter; /* NULL: none; behind the name */
+	uint32_t type;      /* and config: as perf_event_attr has them */
+	uint64_t config;
+	uint64_t number; /* of its format */
+	bool stack;
+	int *fds; /* by CPU; -1: not there; NULL: it is turned off */
+};
+
+/*
+ * Reads "SYSTEM:EVENT", also with " if FILTER" behind it, and adds its format. stacks: patterns of names whose samples have call
+ * chains. PTL_MISUSE, PTL_NOT_FOUND (the kernel has it not), PTL_SYSTEM, PTL_NO_MEMORY.
+ */
+int tracepoint_event_parse(const char *text, const struct common_string_list *stacks, struct perf_tracing *tracing,
+			   struct tracepoint_event *event);
+void tracepoint_event_free(struct tracepoint_event *event, size_t cpus);
+
+/* Whether the name, without a filter, is the event's. */
+bool tracepoint_event_is(const struct tracepoint_event *event, const char *name);
+
+/*
+ * Opens it on a CPU, turned off, writing into the ring of another event; all: of all processes, else of what this one starts next,
+ * and it turns on with execve. PTL_SYSTEM, PTL_MISUSE (the filter is wrong).
+ */
+int tracepoint_event_open(const struct tracepoint_event *event, int cpu, int ring, bool all);
+
+/*
+ * Opens the event that a CPU's ring belongs to, which writes nothing itself. The ring wakes its reader when it has `wakeup`
+ * bytes. PTL_NOT_FOUND: the CPU is switched off; PTL_SYSTEM.
+ */
+int tracepoint_event_open_ring(int cpu, uint32_t wakeup, bool all);
+
+/* What a sample says. */
+struct tracepoint_sample {
+	uint64_t id;
+	uint64_t time;
+	uint32_t pid, tid, cpu;
+	const uint8_t *callchain; /* words of 64 bits */
+	size_t callchain_count;
+	const uint8_t *raw;
+	size_t raw_size;
+};
+
+/* The event that wrote the sample, which the record begins with; false: it is too short. */
+bool tracepoint_sample_id(const struct perf_event_header *record, uint64_t *id);
+/* Reads a sample of the event; false: it is not as it should be. */
+bool tracepoint_sample_read(const struct tracepoint_event *event, const struct perf_event_header *record,
+			    struct tracepoint_sample *sample);
+
+#endif
