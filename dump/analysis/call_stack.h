@@ -47,6 +47,7 @@ struct dump_frame {
 	uint64_t children;
 	uint64_t serial;
 	uint64_t user;     /* the observer's */
+	uint64_t other;    /* of one that is two: what is the other's `user` */
 	uint64_t entry;    /* the address where it began */
 	uint32_t function; /* may be DUMP_NO_FUNCTION */
 	uint32_t flags;

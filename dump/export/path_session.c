@@ -44,14 +44,19 @@ int dump_path_session_open(struct dump_path_session *run, const struct dump_sess
 	return second ? open_second(run, session->options, second) : 0;
 }
 
-int dump_path_session_run(struct dump_path_session *run, const struct dump_path_options *options)
+int dump_path_session_start(struct dump_path_session *run, const struct dump_path_options *options)
 {
-	struct dump_call_observer observer = dump_paths_observer;
-	int status = dump_call_session_open(&run->calls, &run->session);
-
 	run->paths.group = options->group;
 	run->paths.max_depth = options->depth;
 	run->paths.calls = &run->calls;
+	return dump_call_session_open(&run->calls, &run->session);
+}
+
+int dump_path_session_run(struct dump_path_session *run, const struct dump_path_options *options)
+{
+	struct dump_call_observer observer = dump_paths_observer;
+	const int status = dump_path_session_start(run, options);
+
 	observer.context = &run->paths;
 	return status == 0 ? dump_call_session_run(&run->calls, &observer) : status;
 }

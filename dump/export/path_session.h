@@ -41,6 +41,8 @@ struct dump_path_session {
  * opened before the first one is looked at. What dump_call_session_run returns.
  */
 int dump_path_session_open(struct dump_path_session *run, const struct dump_session *session, const char *second);
+/* What the run begins with, for a caller who observes calls for more than paths; the run is dump_call_session_run. */
+int dump_path_session_start(struct dump_path_session *run, const struct dump_path_options *options);
 int dump_path_session_run(struct dump_path_session *run, const struct dump_path_options *options);
 void dump_path_session_close(struct dump_path_session *run);
 

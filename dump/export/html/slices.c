@@ -48,30 +48,44 @@ static int find_track(struct dump_slices *slices, const struct dump_call_thread 
 
 /* ---- too many ------------------------------------------------------------------------------------ */
 
-static int compare_u64(const void *a_, const void *b_)
-{
-	const uint64_t a = *(const uint64_t *)a_, b = *(const uint64_t *)b_;
+#define DIGIT 11 /* bits of a duration that are looked at in one pass */
 
-	return a < b ? -1 : a > b;
+/*
+ * The duration that would be number `rank` if all were sorted, and how many of that length are at or behind that place. Digit
+ * by digit from the highest one on, so that its time does not depend on their order.
+ */
+static uint64_t find_duration(const struct dump_slice *list, size_t count, size_t rank, size_t *equal)
+{
+	uint64_t prefix = 0, mask = 0, all = 0;
+	int shift = 0;
+
+	for (size_t i = 0; i < count; i++)
+		all |= list[i].duration;
+	while (shift + DIGIT < 64 && all >> (shift + DIGIT))
+		shift += DIGIT;
+	for (; shift >= 0; shift -= DIGIT) {
+		size_t counts[1 << DIGIT] = {0};
+		uint64_t digit = 0;
+
+		for (size_t i = 0; i < count; i++)
+			if ((list[i].duration & mask) == prefix)
+				counts[list[i].duration >> shift & ((1 << DIGIT) - 1)]++;
+		for (; rank >= counts[digit]; digit++)
+			rank -= counts[digit];
+		*equal = counts[digit] - rank;
+		prefix |= digit << shift;
+		mask |= (uint64_t)((1 << DIGIT) - 1) << shift;
+	}
+	return prefix;
 }
 
 /* The longest `limit` slices stay; of those that are as long as the shortest of them the first ones. */
-static int keep_longest(struct dump_slices *slices)
+static void keep_longest(struct dump_slices *slices)
 {
-	const size_t drop = slices->count - slices->limit, before = slices->first;
-	uint64_t *durations = malloc(slices->count * sizeof(*durations));
-	size_t equal = 0, kept = 0;
+	const size_t before = slices->first;
+	size_t equal, kept = 0;
 
-	if (!durations)
-		return common_fail_memory("calls", slices->count * sizeof(*durations));
-	for (size_t i = 0; i < slices->count; i++)
-		durations[i] = slices->list[i].duration;
-	qsort(durations, slices->count, sizeof(*durations), compare_u64);
-	slices->floor = durations[drop];
-	/* How many of that length stay. */
-	while (drop + equal < slices->count && durations[drop + equal] == slices->floor)
-		equal++;
-	free(durations);
+	slices->floor = find_duration(slices->list, slices->count, slices->count - slices->limit, &equal);
 	for (size_t i = 0; i < slices->count; i++) {
 		const struct dump_slice slice = slices->list[i];
 
@@ -84,15 +98,14 @@ static int keep_longest(struct dump_slices *slices)
 		slices->first = kept;
 	slices->cut += slices->count - kept;
 	slices->count = kept;
-	return 0;
 }
 
 /* Half as many again as fit, so that it is not done for each call. */
 static int make_room(struct dump_slices *slices)
 {
-	const int status = slices->count >= slices->limit + slices->limit / 2 + 1000 ? keep_longest(slices) : 0;
-
-	return status < 0 ? status : COMMON_VECTOR_RESERVE(slices->list, slices->capacity, slices->count + 1, "calls");
+	if (slices->count >= slices->limit + slices->limit / 2 + 1000)
+		keep_longest(slices);
+	return COMMON_VECTOR_RESERVE(slices->list, slices->capacity, slices->count + 1, "calls");
 }
 
 /* ---- calls and gaps ------------------------------------------------------------------------------ */
@@ -178,7 +191,7 @@ int dump_slices_gap(struct dump_slices *slices, const struct dump_call_thread *t
 	return 0;
 }
 
-int dump_slices_end(struct dump_slices *slices, const struct dump_call_thread *thread)
+void dump_slices_end(struct dump_slices *slices, const struct dump_call_thread *thread)
 {
 	follow_gap(slices, thread);
 	for (size_t i = slices->first; i < slices->count; i++)
@@ -187,7 +200,8 @@ int dump_slices_end(struct dump_slices *slices, const struct dump_call_thread *t
 	for (size_t i = 0; i < slices->stack_capacity; i++)
 		if (slices->stacks[i])
 			slices->tracks[slices->stacks[i] - 1].below = 0;
-	return slices->count > slices->limit ? keep_longest(slices) : 0;
+	if (slices->count > slices->limit)
+		keep_longest(slices);
 }
 
 /* ---- order --------------------------------------------------------------------------------------- */

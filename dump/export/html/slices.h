@@ -62,7 +62,7 @@ int dump_slices_leave(struct dump_slices *slices, const struct dump_call_thread 
 int dump_slices_below(struct dump_slices *slices, const struct dump_call_thread *thread);
 int dump_slices_gap(struct dump_slices *slices, const struct dump_call_thread *thread);
 /* A thread, or one of its programs, has ended. */
-int dump_slices_end(struct dump_slices *slices, const struct dump_call_thread *thread);
+void dump_slices_end(struct dump_slices *slices, const struct dump_call_thread *thread);
 
 void dump_slices_sort(struct dump_slices *slices);
 void dump_slices_free(struct dump_slices *slices);

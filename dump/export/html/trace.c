@@ -8,6 +8,30 @@
 
 /* ---- the run ------------------------------------------------------------------------------------- */
 
+/* The functions of paths and of the report each have the frame's `user` as if they were alone. */
+static void change_turns(struct dump_frame *frame)
+{
+	const uint64_t user = frame->user;
+
+	frame->user = frame->other;
+	frame->other = user;
+}
+
+typedef int frame_function(void *context, struct dump_call_thread *thread, struct dump_frame *frame);
+
+static int observe(struct dump_html_trace *trace, struct dump_call_thread *thread, struct dump_frame *frame,
+		   frame_function *of_paths, frame_function *of_report)
+{
+	int status = of_paths(&trace->run.paths, thread, frame);
+
+	if (status < 0)
+		return status;
+	change_turns(frame);
+	status = of_report(&trace->report, thread, frame);
+	change_turns(frame);
+	return status;
+}
+
 static int begin(void *context, struct dump_call_thread *thread)
 {
 	struct dump_html_trace *trace = context;
@@ -18,18 +42,18 @@ static int begin(void *context, struct dump_call_thread *thread)
 
 static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
-	return dump_report_observer.enter(&((struct dump_html_trace *)context)->report, thread, frame);
+	return observe(context, thread, frame, dump_paths_observer.enter, dump_report_observer.enter);
 }
 
 static int rename_call(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
-	return dump_report_observer.rename(&((struct dump_html_trace *)context)->report, thread, frame);
+	return observe(context, thread, frame, dump_paths_observer.rename, dump_report_observer.rename);
 }
 
 static int leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_html_trace *trace = context;
-	const int status = dump_report_observer.leave(&trace->report, thread, frame);
+	const int status = observe(trace, thread, frame, dump_paths_observer.leave, dump_report_observer.leave);
 
 	return status == 0 ? dump_slices_leave(&trace->slices, thread, frame) : status;
 }
@@ -37,19 +61,25 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 static int below(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_html_trace *trace = context;
-	const int status = dump_report_observer.below(&trace->report, thread, frame);
+	const int status = observe(trace, thread, frame, dump_paths_observer.below, dump_report_observer.below);
 
 	return status == 0 ? dump_slices_below(&trace->slices, thread) : status;
 }
 
 static int lose(void *context, struct dump_call_thread *thread)
 {
-	return dump_slices_gap(&((struct dump_html_trace *)context)->slices, thread);
+	struct dump_html_trace *trace = context;
+	const int status = dump_paths_observer.gap(&trace->run.paths, thread);
+
+	return status == 0 ? dump_slices_gap(&trace->slices, thread) : status;
 }
 
 static int end(void *context, struct dump_call_thread *thread)
 {
-	return dump_slices_end(&((struct dump_html_trace *)context)->slices, thread);
+	struct dump_html_trace *trace = context;
+
+	dump_slices_end(&trace->slices, thread);
+	return dump_paths_observer.end(&trace->run.paths, thread);
 }
 
 int dump_html_trace_run(struct dump_html_trace *trace, const struct dump_html_limits *limits)
@@ -66,7 +96,7 @@ int dump_html_trace_run(struct dump_html_trace *trace, const struct dump_html_li
 		.exec = end,
 		.gap = lose,
 	};
-	int status = dump_path_session_run(&trace->run, &paths);
+	int status = dump_path_session_start(&trace->run, &paths);
 
 	trace->report.calls = &trace->run.calls;
 	trace->slices.limit = limits->slices;
