@@ -246,6 +246,11 @@ static int check_pt(const struct record_settings *settings)
 	if (pt->max_cpus && !settings->command && !pt->cpus)
 		return usage("--max-cpus is for a command, or for --cpus: what runs already stays on its CPUs",
 			     "taskset -p binds a process");
+	if (!pt->snapshot && (pt->triggers.count || pt->depth))
+		return usage("--snapshot-at and --snapshot-depth are for packets that are written over", "--snapshot");
+	if (!pt->triggers.count && (pt->over || pt->snapshots_max))
+		return usage("--over and --snapshots say more about a function that is reached",
+			     "--snapshot-at 'FUNCTION @ FILE'");
 	if (pt->per_thread && pt->cpus)
 		return usage("--per-thread is for threads, and --cpus for CPUs", "one of them");
 	return 0;
@@ -392,6 +397,7 @@ int main(int argc, char **argv)
 	common_id_set_free(&settings.pt.tids);
 	common_string_list_free(&settings.pt.filters);
 	common_string_list_free(&settings.pt.processes);
+	common_string_list_free(&settings.pt.triggers);
 	common_string_list_free(&settings.tracepoints);
 	common_string_list_free(&settings.stacks);
 	return status;

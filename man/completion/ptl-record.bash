@@ -39,7 +39,7 @@ _ptl_record()
 			;;
 		-o | --output | --embed | --debug-path | --compress | --flush-interval | --flags | -e | --event | --stack | --mode | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --timing | --clock | --psb-period | --source | \
 			--qemu | --buffer | --threads | --truth | -p | --provider | --provider-buffer | --duration | --pid | --tid | --process | --max-cpus | \
-			--cpus | --code | --pt | --filter | --aux-buffer)
+			--cpus | --code | --pt | --filter | --aux-buffer | --snapshot-at | --over | --snapshot-depth | --snapshots)
 			[[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
 			((i++))
 			;;
@@ -80,7 +80,7 @@ _ptl_record()
 		return
 		;;
 	--compress | --flush-interval | -e | --event | --stack | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --psb-period | --buffer | --threads | --provider-buffer | --duration | --pid | --tid | --process | --max-cpus | \
-		--cpus | --pt | --filter | --aux-buffer)
+		--cpus | --pt | --filter | --aux-buffer | --snapshot-at | --over | --snapshot-depth | --snapshots)
 		return
 		;;
 	esac

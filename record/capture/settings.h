@@ -37,7 +37,11 @@ struct record_pt_settings {
 	bool per_thread;
 	struct common_string_list filters;
 	bool snapshot;
-	uint64_t aux_size; /* bytes of packets of each buffer; 0: by what is permitted */
+	struct common_string_list triggers; /* functions at which a snapshot is kept */
+	uint64_t over;                      /* nanoseconds: only where one took longer; 0: when it is reached */
+	uint64_t depth;                     /* nanoseconds that a snapshot keeps; 0: all */
+	uint32_t snapshots_max;             /* of triggers, after which the recording ends; 0: any */
+	uint64_t aux_size;                  /* bytes of packets of each buffer; 0: by what is permitted */
 };
 
 /* What becomes of the file when it has its size or has had its time. */

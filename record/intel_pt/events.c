@@ -263,6 +263,7 @@ static struct intel_pt_buffer *new_buffer(struct intel_pt *pt, uint32_t cpu)
 		return NULL;
 	}
 	buffer->cpu = cpu;
+	buffer->depth = pt->session->settings->pt.depth;
 	return buffer;
 }
 

@@ -191,31 +191,64 @@ static int resolve(const struct binary *binary, struct filter *filter)
 
 /* ---- the kernel's text ----------------------------------------------------------------------- */
 
+/* The file, in fresh memory, and what of it. */
+static int find(struct filter *filter, char **path)
+{
+	struct binary binary;
+	int status;
+
+	*path = realpath(filter->path, NULL);
+	if (!*path)
+		return common_fail_errno("%s", filter->path);
+	status = open_binary(*path, &binary);
+	if (status == 0) {
+		status = resolve(&binary, filter);
+		close_binary(&binary);
+	}
+	if (status < 0) {
+		free(*path);
+		*path = NULL;
+	}
+	return status;
+}
+
 static int add(const char *text, struct ptl_bytes *filters)
 {
 	struct filter filter;
-	struct binary binary;
-	char *path;
+	char *path = NULL;
 	int status = parse(text, &filter);
 
-	if (status < 0)
-		return status;
-	path = realpath(filter.path, NULL);
-	if (!path)
-		return common_fail_errno("%s", filter.path);
-	/* These part filters. */
-	if (strpbrk(path, " ,\n"))
-		status = common_fail(PTL_UNSUPPORTED, "the kernel takes no path with blanks or commas here: %s", path);
 	if (status == 0)
-		status = open_binary(path, &binary);
-	if (status == 0) {
-		status = resolve(&binary, &filter);
-		close_binary(&binary);
-	}
+		status = find(&filter, &path);
+	/* These part filters. */
+	if (status == 0 && strpbrk(path, " ,\n"))
+		status = common_fail(PTL_UNSUPPORTED, "the kernel takes no path with blanks or commas here: %s", path);
 	if (status == 0)
 		common_text_format(filters, "%s%s 0x%llx/0x%llx@%s", filters->size ? "," : "", filter.action,
 				   (unsigned long long)filter.offset, (unsigned long long)filter.size, path);
 	free(path);
+	return status;
+}
+
+int intel_pt_function_find(const char *text, char **path, uint64_t *offset)
+{
+	struct ptl_bytes words = {0};
+	struct filter filter;
+	uint64_t number;
+	int status;
+
+	*path = NULL;
+	common_text_format(&words, "stop %s", text);
+	status = words.failed ? common_fail_memory("a function", words.size)
+			      : parse(common_text_string(&words), &filter);
+	common_bytes_free(&words);
+	if (status < 0 || filter.second[0] || !strcmp(filter.first, "*"))
+		return status == PTL_NO_MEMORY ? status : common_fail(PTL_MISUSE, "expected \"FUNCTION @ FILE\"");
+	/* An offset alone is a range of no size. */
+	if (common_parse_u64(filter.first, &number) == 0)
+		snprintf(filter.second, sizeof(filter.second), "1");
+	status = find(&filter, path);
+	*offset = filter.offset;
 	return status;
 }
 

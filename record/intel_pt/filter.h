@@ -14,4 +14,10 @@
 int intel_pt_filter_make(const struct intel_pt_device *device, const struct record_pt_settings *settings,
 			 char **filter);
 
+/*
+ * Of "FUNCTION @ FILE", or "OFFSET @ FILE": the file, in fresh memory, and the offset of the function in it. As
+ * intel_pt_filter_make fails.
+ */
+int intel_pt_function_find(const char *text, char **path, uint64_t *offset);
+
 #endif

@@ -39,6 +39,7 @@ struct intel_pt_buffer {
 	/* Of a snapshot. */
 	uint8_t *before; /* the area as the last snapshot left it; NULL: there was none */
 	uint64_t before_head;
+	uint64_t depth; /* nanoseconds that are kept; 0: all */
 };
 
 struct intel_pt {
@@ -52,15 +53,15 @@ struct intel_pt {
 	size_t cpu_count, cpu_capacity;
 	pid_t *targets; /* threads, or -1 for all that runs on a CPU */
 	size_t target_count, target_capacity;
-	struct common_id_set pids;    /* processes whose threads are targets */
-	struct intel_pt_names *names; /* NULL: targets are not looked for by name */
-	char *filter;                 /* as PERF_EVENT_IOC_SET_FILTER takes it; NULL: none */
+	struct common_id_set pids;          /* processes whose threads are targets */
+	struct intel_pt_triggers *triggers; /* NULL: none */
+	struct intel_pt_names *names;       /* NULL: targets are not looked for by name */
+	char *filter;                       /* as PERF_EVENT_IOC_SET_FILTER takes it; NULL: none */
 	size_t data_size, aux_size;
 	bool snapshot;
 	bool per_thread; /* each has rings of its own */
 	bool enabled;
-	bool finishing; /* nothing more comes */
-	uint64_t snapshots;
+	bool finishing;  /* nothing more comes */
 	uint64_t looked; /* when it was last looked whether the targets live */
 	uint64_t looked_for_threads;
 };
@@ -106,6 +107,20 @@ void intel_pt_names_close(struct intel_pt_names *names);
 int intel_pt_names_step(struct intel_pt *pt, uint64_t now);
 /* When the next look is due. */
 uint64_t intel_pt_names_due(const struct intel_pt_names *names);
+
+/* ---- trigger.c: snapshots when functions are reached, or return late */
+
+/* Looks what --snapshot-at names up; then opens, with targets, or adds to them. All do nothing where there is none. */
+int intel_pt_triggers_find(struct intel_pt *pt);
+int intel_pt_triggers_open(struct intel_pt *pt);
+int intel_pt_triggers_add(struct intel_pt *pt, const pid_t *threads, size_t count);
+void intel_pt_triggers_close(struct intel_pt_triggers *triggers);
+/* Takes calls, and snapshots for them. */
+int intel_pt_triggers_step(struct intel_pt *pt);
+/* Says what was lost. */
+int intel_pt_triggers_finish(struct intel_pt *pt);
+/* Whether there have been as many snapshots as were asked for. */
+bool intel_pt_triggers_done(const struct intel_pt *pt);
 
 /* ---- drain.c: from rings into the trace */
 

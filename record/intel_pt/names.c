@@ -132,6 +132,8 @@ static int add_process(struct intel_pt *pt, uint32_t pid, uint64_t since)
 	if (status == 0)
 		status = record_observer_listen_to(pt->observer, pt->targets + first, pt->target_count - first);
 	if (status == 0)
+		status = intel_pt_triggers_add(pt, pt->targets + first, pt->target_count - first);
+	if (status == 0)
 		status = intel_pt_events_add(pt, first);
 	if (status == 0)
 		status = record_observer_running(pt->observer, pid, record_now());

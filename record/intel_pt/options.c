@@ -6,6 +6,7 @@
 
 #define FILTERS_MAX 16
 #define PROCESSES_MAX 64
+#define TRIGGERS_MAX 16
 #define CPUS_MAX 65536
 #define AUX_MIN (8u << 10)
 #define AUX_MAX (1u << 30)
@@ -44,6 +45,15 @@ const struct common_option intel_pt_options[] = {
 	 "write packets over and over into the same memory, and keep what is there at the end, on SIGUSR2, and when a "
 	 "process dies of a signal",
 	 COMMON_FLAG(struct record_settings, pt.snapshot)},
+	{"snapshot-at", 0, "FUNCTION @ FILE",
+	 "with --snapshot: keep what is there when a thread comes to this function; several times",
+	 COMMON_STRINGS(struct record_settings, pt.triggers, TRIGGERS_MAX)},
+	{"over", 0, "TIME", "with --snapshot-at: when the function has taken longer than this",
+	 COMMON_DURATION(struct record_settings, pt.over, 1)},
+	{"snapshot-depth", 0, "TIME", "with --snapshot: keep the last so much only, about",
+	 COMMON_DURATION(struct record_settings, pt.depth, 1)},
+	{"snapshots", 0, "N", "with --snapshot-at: end the recording after N of them",
+	 COMMON_NUMBER(struct record_settings, pt.snapshots_max, 1, UINT32_MAX)},
 	{"aux-buffer", 0, "BYTES", "memory for the packets of each CPU (4M, less where that is not permitted)",
 	 COMMON_POWER_OF_TWO(struct record_settings, pt.aux_size, AUX_MIN, AUX_MAX)},
 	{NULL},

@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "record/capture/notes.h"
 #include "record/intel_pt/intel_pt_state.h"
 
 #define SURE 4096u /* bytes that are the same by chance: not so many */
@@ -31,9 +32,57 @@ static bool is_same(const struct intel_pt_buffer *buffer, size_t from, size_t si
 	       !memcmp(buffer->ring.aux, buffer->before, size - first);
 }
 
+/* The last PSB that is old enough, in what is taken. */
+struct depth {
+	const struct intel_pt_buffer *buffer;
+	uint64_t from;   /* position of what is looked at first */
+	uint64_t before; /* a time */
+	uint64_t found;  /* bytes behind from; 0: none */
+};
+
+static int look_at_psb(void *context, uint64_t offset)
+{
+	struct depth *depth = context;
+	const struct intel_pt_ring *ring = &depth->buffer->ring;
+	const uint64_t at = (depth->from + offset + IMPORT_PSB_SIZE) & (ring->aux_size - 1);
+	const size_t room = ring->aux_size - at;
+	uint8_t bytes[IMPORT_PSB_PLUS_MAX];
+	const size_t first = sizeof(bytes) < room ? sizeof(bytes) : room;
+	uint64_t time;
+
+	memcpy(bytes, ring->aux + at, first);
+	memcpy(bytes + first, ring->aux, sizeof(bytes) - first);
+	if (import_psb_time(&depth->buffer->stream.capture->machine, bytes, sizeof(bytes), &time) == IMPORT_PSB_TIMED &&
+	    time <= depth->before)
+		depth->found = offset;
+	return 0;
+}
+
+/* Bytes at the beginning that are older than is to be kept. */
+static uint64_t find_depth(const struct intel_pt_buffer *buffer, uint64_t from, uint64_t size)
+{
+	struct depth depth = {.buffer = buffer, .from = from, .before = buffer->stream.time - buffer->depth};
+	struct import_psb_scan scan = {0};
+
+	for (uint64_t at = 0; buffer->depth && at < size;) {
+		const uint8_t *bytes;
+		const size_t piece = intel_pt_ring_aux(&buffer->ring, from + at, size - at, &bytes);
+
+		(void)import_psb_scan(&scan, bytes, piece, look_at_psb, &depth);
+		at += piece;
+	}
+	return depth.found;
+}
+
 static int take(struct intel_pt_buffer *buffer, uint64_t from, uint64_t size)
 {
-	int status = 0;
+	const uint64_t older = find_depth(buffer, from, size);
+	int status = older ? intel_pt_stream_interrupt(&buffer->stream, older,
+						       "packets older than --snapshot-depth were left out")
+			   : 0;
+
+	from += older;
+	size -= older;
 
 	while (status == 0 && size) {
 		const uint8_t *bytes;
@@ -93,6 +142,17 @@ static int keep_buffer(struct intel_pt_buffer *buffer)
 	return status;
 }
 
+/* Why and when, in the trace, too. */
+static int say(struct intel_pt *pt, const char *cause)
+{
+	char text[600];
+
+	snprintf(text, sizeof(text), "snapshot: %.512s", cause);
+	if (!pt->session->settings->quiet)
+		common_message_note("%s", text);
+	return record_note(&pt->session->capture, &(struct record_note){.time = record_now(), .text = text});
+}
+
 int intel_pt_snapshot(struct intel_pt *pt, const char *cause)
 {
 	const bool go_on = pt->enabled;
@@ -111,8 +171,5 @@ int intel_pt_snapshot(struct intel_pt *pt, const char *cause)
 	}
 	for (size_t i = 0; go_on && i < pt->count; i++)
 		intel_pt_buffer_control(pt->buffers[i], PERF_EVENT_IOC_ENABLE);
-	pt->snapshots++;
-	if (!pt->session->settings->quiet)
-		common_message_note("snapshot: %s", cause);
-	return status;
+	return status < 0 ? status : say(pt, cause);
 }

@@ -164,7 +164,10 @@ static int see_processes(struct intel_pt *pt)
 /* What runs already; a command's events are opened when it is there. */
 static int open_running(struct intel_pt *pt)
 {
-	int status = intel_pt_events_open(pt, false);
+	int status = intel_pt_triggers_open(pt);
+
+	if (status == 0)
+		status = intel_pt_events_open(pt, false);
 
 	if (status == 0)
 		status = see_processes(pt);
@@ -182,6 +185,8 @@ static int add_listed(struct intel_pt *pt)
 
 	if (status == 0)
 		status = record_observer_listen_to(pt->observer, pt->targets + first, pt->target_count - first);
+	if (status == 0)
+		status = intel_pt_triggers_add(pt, pt->targets + first, pt->target_count - first);
 	if (status == 0)
 		status = intel_pt_events_add(pt, first);
 	return status == 0 ? see_processes(pt) : status;
@@ -250,6 +255,8 @@ static int prepare(struct intel_pt *pt)
 	if (status == 0)
 		status = intel_pt_filter_make(&pt->device, &settings->pt, &pt->filter);
 	if (status == 0)
+		status = intel_pt_triggers_find(pt);
+	if (status == 0)
 		status = intel_pt_targets_cpus(pt, &settings->pt);
 	if (status == 0)
 		status = write_schemas(&pt->session->capture);
@@ -264,6 +271,7 @@ static void close_source(void *state)
 
 	intel_pt_events_close(pt);
 	intel_pt_names_close(pt->names);
+	intel_pt_triggers_close(pt->triggers);
 	record_observer_free(pt->observer);
 	free(pt->cpus);
 	free(pt->targets);
@@ -309,6 +317,8 @@ static int attach(void *context, pid_t pid)
 		status = common_id_set_add(&pt->pids, (uint32_t)pid);
 	if (status == 0 && pt->session->settings->pt.max_cpus)
 		status = intel_pt_targets_bind(pt, pid);
+	if (status == 0)
+		status = intel_pt_triggers_open(pt);
 	if (status == 0)
 		status = intel_pt_events_open(pt, true);
 	pt->enabled = status == 0;
@@ -376,6 +386,8 @@ static int drain(void *state, uint64_t now, bool *work)
 		status = intel_pt_drain(pt, pt->buffers[i], work);
 	if (status == 0 && pt->names)
 		status = intel_pt_names_step(pt, now);
+	if (status == 0)
+		status = intel_pt_triggers_step(pt);
 	if (status == 0 && pt->per_thread && now - pt->looked_for_threads >= LOOK_FOR_THREADS_EVERY)
 		status = look_for_threads(pt, now);
 	/* Threads that were to be recorded have ended. */
@@ -413,7 +425,7 @@ static int snapshot(void *state)
 {
 	struct intel_pt *pt = state;
 
-	return pt->snapshot ? intel_pt_snapshot(pt, "SIGUSR2") : 0;
+	return pt->snapshot ? intel_pt_snapshot(pt, "asked for") : 0;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -448,9 +460,13 @@ static int finish(void *state, bool alone)
 
 	(void)alone;
 	stop(pt);
-	status = drain_rest(pt);
-	if (status == 0 && pt->snapshot)
+	status = intel_pt_triggers_step(pt);
+	if (status == 0)
+		status = drain_rest(pt);
+	if (status == 0 && pt->snapshot && !intel_pt_triggers_done(pt))
 		status = intel_pt_snapshot(pt, "the end");
+	if (status == 0)
+		status = intel_pt_triggers_finish(pt);
 	for (size_t i = 0; status == 0 && i < pt->count; i++)
 		status = intel_pt_stream_finish(&pt->buffers[i]->stream);
 	if (status == 0)

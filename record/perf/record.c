@@ -129,6 +129,14 @@ void record_sideband_decode(const void *data, size_t size, struct record_sideban
 			*record = (struct record_sideband_record){.name = ""};
 	}
 	record->time = trailer.time;
+	if (header.type == PERF_RECORD_SAMPLE)
+		*record = (struct record_sideband_record){
+			.kind = RECORD_SIDEBAND_SAMPLE,
+			.time = trailer.time,
+			.pid = trailer.pid,
+			.tid = trailer.tid,
+			.name = "",
+		};
 	if (record->kind == RECORD_SIDEBAND_NAME && header.misc & PERF_RECORD_MISC_COMM_EXEC)
 		record->kind = RECORD_SIDEBAND_EXEC;
 }

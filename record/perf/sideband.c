@@ -37,7 +37,9 @@ struct waiting {
 
 struct record_sideband {
 	struct record_ring *rings; /* one for each CPU */
-	int *more;                 /* events that write into rings of others */
+	bool has_probe;
+	struct record_sideband_probe probe; /* what the events are of; its path is owned */
+	int *more;                          /* events that write into rings of others */
 	size_t more_count, more_capacity;
 	size_t ring_count;
 	int64_t clock_offset;    /* record_clock_offset() */
@@ -50,10 +52,37 @@ struct record_sideband {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+/* The number in a small file of the uprobes' driver, "8" or "config:0"; 0: there is none. */
+static unsigned long read_uprobe(const char *file)
+{
+	char path[128], text[64] = "";
+	FILE *stream;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/uprobe/%s", file);
+	stream = fopen(path, "re");
+	if (stream && !fgets(text, sizeof(text), stream))
+		text[0] = 0;
+	if (stream)
+		fclose(stream);
+	return strtoul(text + strcspn(text, "0123456789"), NULL, 10);
+}
+
+/* ENOENT: the kernel has no uprobes. */
+static int set_probe(struct perf_event_attr *attr, const struct record_sideband_probe *probe)
+{
+	attr->type = (uint32_t)read_uprobe("type");
+	attr->config = probe->is_return ? 1ull << read_uprobe("format/retprobe") : 0;
+	attr->uprobe_path = (uint64_t)(uintptr_t)probe->path;
+	attr->probe_offset = probe->offset;
+	attr->sample_period = 1;
+	errno = ENOENT;
+	return attr->type ? 0 : -1;
+}
+
 /* targets: NULL as for record_sideband_open. */
 static int open_event(const struct record_sideband_targets *targets, pid_t thread, int cpu)
 {
-	const bool all_records = !targets || !targets->programs_only;
+	const bool all_records = !targets || (!targets->programs_only && !targets->probe);
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
@@ -67,8 +96,8 @@ static int open_event(const struct record_sideband_targets *targets, pid_t threa
 		.exclude_hv = 1,
 		.mmap = all_records,
 		.mmap2 = all_records,
-		.comm = 1,
-		.comm_exec = 1,
+		.comm = !targets || !targets->probe,
+		.comm_exec = !targets || !targets->probe,
 		.task = all_records,
 		.sample_id_all = 1,
 		/* Else the kernel's own clock is the trace's. */
@@ -79,6 +108,8 @@ static int open_event(const struct record_sideband_targets *targets, pid_t threa
 		.wakeup_watermark = 1,
 	};
 
+	if (targets && targets->probe && set_probe(&attr, targets->probe) < 0)
+		return -1;
 	return (int)syscall(SYS_perf_event_open, &attr, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
@@ -139,7 +170,11 @@ static int open_cpu(struct record_sideband *sideband, const struct record_sideba
 static int add_to_ring(struct record_sideband *sideband, const struct record_ring *ring, const pid_t *threads,
 		       size_t count)
 {
-	const struct record_sideband_targets targets = {.threads = threads, .count = count};
+	const struct record_sideband_targets targets = {
+		.threads = threads,
+		.count = count,
+		.probe = sideband->has_probe ? &sideband->probe : NULL,
+	};
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < count; i++) {
@@ -183,6 +218,14 @@ struct record_sideband *record_sideband_new(void)
 	return calloc(1, sizeof(struct record_sideband));
 }
 
+static int keep_probe(struct record_sideband *sideband, const struct record_sideband_probe *probe)
+{
+	sideband->probe = *probe;
+	sideband->probe.path = strdup(probe->path);
+	sideband->has_probe = true;
+	return sideband->probe.path ? 0 : common_fail_memory("a probe", strlen(probe->path));
+}
+
 int record_sideband_open(const struct record_sideband_targets *targets, struct record_sideband **result)
 {
 	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -196,6 +239,8 @@ int record_sideband_open(const struct record_sideband_targets *targets, struct r
 		return common_fail_memory("the kernel's events", sizeof(*sideband));
 	}
 	sideband->clock_offset = record_clock_offset();
+	if (targets && targets->probe)
+		status = keep_probe(sideband, targets->probe);
 	for (int cpu = 0; status == 0 && cpu < cpus; cpu++)
 		status = open_cpu(sideband, targets, cpu);
 	if (status < 0)
@@ -227,6 +272,7 @@ void record_sideband_close(struct record_sideband *sideband)
 	free_waiting(&sideband->given);
 	free(sideband->waiting);
 	free(sideband->rings);
+	free((char *)sideband->probe.path);
 	free(sideband->more);
 	free(sideband);
 }

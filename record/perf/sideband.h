@@ -19,13 +19,14 @@
 struct record_sideband;
 
 enum record_sideband_kind {
-	RECORD_SIDEBAND_NONE, /* of no interest, or it is invalid */
-	RECORD_SIDEBAND_FORK, /* tid starts; a thread if parent_pid is its pid */
-	RECORD_SIDEBAND_EXIT, /* tid ends */
-	RECORD_SIDEBAND_NAME, /* tid has this name from now on */
-	RECORD_SIDEBAND_EXEC, /* pid executes a program of this name, and has no other threads any more */
-	RECORD_SIDEBAND_MAP,  /* executable memory */
-	RECORD_SIDEBAND_LOST, /* the kernel had no room for so many records */
+	RECORD_SIDEBAND_NONE,   /* of no interest, or it is invalid */
+	RECORD_SIDEBAND_FORK,   /* tid starts; a thread if parent_pid is its pid */
+	RECORD_SIDEBAND_EXIT,   /* tid ends */
+	RECORD_SIDEBAND_NAME,   /* tid has this name from now on */
+	RECORD_SIDEBAND_EXEC,   /* pid executes a program of this name, and has no other threads any more */
+	RECORD_SIDEBAND_MAP,    /* executable memory */
+	RECORD_SIDEBAND_LOST,   /* the kernel had no room for so many records */
+	RECORD_SIDEBAND_SAMPLE, /* tid of pid came to the probe */
 };
 
 struct record_sideband_record {
@@ -47,6 +48,13 @@ struct record_sideband_record {
 	struct ptl_bytes note;
 };
 
+/* Where a function begins, or when it returns: a uprobe. */
+struct record_sideband_probe {
+	const char *path;
+	uint64_t offset; /* in the file */
+	bool is_return;
+};
+
 /*
  * Whom the kernel's events are of: threads and what they start, or all that runs if the only one is -1. Without any
  * (count is 0) the rings are there, for those that record_sideband_add adds.
@@ -54,7 +62,8 @@ struct record_sideband_record {
 struct record_sideband_targets {
 	const pid_t *threads;
 	size_t count;
-	bool programs_only; /* no other records than EXEC and NAME */
+	bool programs_only;                        /* no other records than EXEC and NAME */
+	const struct record_sideband_probe *probe; /* NULL: none; else no other records than SAMPLE */
 };
 
 /*

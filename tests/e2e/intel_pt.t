@@ -141,6 +141,45 @@ def snapshots(recording):
                   count, whole, losses())
 
 
+def notes():
+    """What the recorder says in the trace."""
+    events = (json.loads(line) for line in run(DUMP, "events", "--json", "out.ptl").stdout.splitlines())
+    return [event["message"] for event in events if event["provider"] == "PTL-Record"]
+
+
+def triggers(recording):
+    """Functions that are reached, or take too long; the kernel's own uprobes report them."""
+    def snapshot(*arguments, **options):
+        _, data, _, done = program(recording, "--snapshot", "--aux-buffer=2M", *arguments, **options)
+        return data, done, notes()
+
+    _, done, said = snapshot(f"--snapshot-at=main @ {TASKS}")
+    if "perf_event_open" in done.stderr:
+        skip("snapshots at functions", "uprobes are not permitted: " + done.stderr)
+        return
+    check("snapshot at a function: is said when it is reached, and at the end", len(said) == 2 and "reached main @" in said[0]
+          and "the end" in said[1], said, done.stderr)
+    # It waits in read() until all has been played.
+    _, done, said = snapshot(f"--snapshot-at=read @ {TASKS}", "--over=1ms", "--snapshots=1")
+    stats = stats_of_threads("out.ptl")
+    check("snapshot of a long call: is the only one, and has all", len(said) == 1 and "read @" in said[0] and " took " in said[0]
+          and values(stats) == values(recording.stats), said, stats, recording.stats, done.stderr)
+    _, done, said = snapshot(f"--snapshot-at=read @ {TASKS}", "--over=1h")
+    check("snapshot of a long call: others are not kept", len(said) == 1 and "the end" in said[0], said, done.stderr)
+    data, done, said = snapshot("--snapshot-depth=1us", "--quiet")
+    depth = [loss for loss in losses() if "--snapshot-depth" in loss["cause"]]
+    last = data.rfind(b"\x02\x82" * 8)
+    check("depth of a snapshot: what is older is left out, and said, up to a PSB", len(depth) == 1 and
+          depth[0]["bytes"] == last, depth, last, len(data), losses(), done.stderr)
+    cases = [([f"--snapshot-at=nobody @ {TASKS}", "--snapshot"], "there is no function nobody"),
+             ([f"--snapshot-at=main @ {TASKS}"], "written over"), (["--snapshot-at=main", "--snapshot"], "FUNCTION @ FILE"),
+             (["--snapshot", "--over=1s"], "a function that is reached")]
+    for arguments, text in cases:
+        done = play(None, *arguments, hold=False)
+        check(f"snapshot at: refused: {arguments[0].split('@')[0]}", done.returncode not in (0, 40, 41) and text in done.stderr,
+              done.stderr)
+
+
 def hostile_rings(recording):
     """What the rings say is not believed."""
     pid, tid, _ = recording.streams[0]
@@ -378,6 +417,7 @@ def main():
     lost_records(recording)
     bursts(recording)
     snapshots(recording)
+    triggers(recording)
     hostile_rings(recording)
     refusals(recording)
     settings(recording)

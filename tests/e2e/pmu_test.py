@@ -20,7 +20,7 @@ LEAD = 1000  # nanoseconds that the kernel takes before there are packets
 TRUNCATED, PARTIAL, COLLISION = 1, 4, 8
 # What a CPU that has everything shows; a test takes away from it.
 DEVICE = {
-    "type": "9", "nr_addr_filters": "2", "max_nonturbo_ratio": "26", "tsc_art_ratio": "104:1",
+    "type": "1009", "nr_addr_filters": "2", "max_nonturbo_ratio": "26", "tsc_art_ratio": "104:1",
     "caps/psb_cyc": "1", "caps/psb_periods": "3f", "caps/cycle_thresholds": "1fff", "caps/mtc": "1",
     "caps/mtc_periods": "249", "caps/ip_filtering": "1", "caps/ptwrite": "1", "caps/power_event_trace": "1",
     "caps/topa_output": "1", "caps/topa_multiple_entries": "1",

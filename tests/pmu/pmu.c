@@ -239,8 +239,6 @@ static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
 		is_pt ? "intel_pt" : "software", (unsigned long long)attr->config, pid, cpu, (int)attr->inherit,
 		(int)attr->enable_on_exec, !attr->exclude_user, !attr->exclude_kernel, (int)attr->context_switch,
 		(int)attr->use_clockid);
-	if (!is_pt && attr->type != PERF_TYPE_SOFTWARE)
-		return refuse(ENOENT);
 	if (is_pt && (wanted || !is_valid(attr->config)))
 		return refuse(wanted ? wanted : EINVAL);
 	if ((pid == -1 && cpu == -1) || attr->size != sizeof(*attr))
@@ -256,6 +254,11 @@ static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
 	return event->fd;
 }
 
+static bool is_ours(const struct perf_event_attr *attr)
+{
+	return attr->type == pmu_type || attr->type == PERF_TYPE_SOFTWARE;
+}
+
 long syscall(long number, ...)
 {
 	long words[6];
@@ -266,7 +269,8 @@ long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		words[i] = va_arg(arguments, long);
 	va_end(arguments);
-	if (number != SYS_perf_event_open || !is_here())
+	/* What else there is, such as uprobes, is the kernel's own. */
+	if (number != SYS_perf_event_open || !is_here() || !is_ours((const struct perf_event_attr *)words[0]))
 		return NEXT(syscall)(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 	pthread_mutex_lock(&pmu_lock);
 	result = open_event((const struct perf_event_attr *)words[0], (pid_t)words[1], (int)words[2]);
