@@ -490,7 +490,7 @@ pictures: browser-deps
 	@$(run_tests:tests/run=) $(PYTHON) testdata/pictures docs/pictures
 
 # Unit tests, and the end-to-end tests that take no more than some seconds: programs in every configuration are left out.
-costly := relog_laws relog_memory relog_perf_pt relog_rules parallel hardware calls_views calls_truth
+costly := relog_cut relog_laws relog_memory relog_parts relog_perf_pt relog_rules parallel hardware calls_views calls_truth
 cheap_tests := $(filter-out tests/e2e/truth_%.t $(costly:%=tests/e2e/%.t),$(e2e_tests))
 cheap: tests
 	@$(run_tests) $(unit) $(cheap_tests)
