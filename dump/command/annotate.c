@@ -305,7 +305,7 @@ static int show(struct dump_session *session, const struct dump_annotator *annot
 	if (!status && !count)
 		status = common_fail(
 			PTL_MISUSE,
-			"nothing called '%s' has run; ptl-dump flow --level branch shows the functions that ran, and "
+			"nothing called '%s' has run; 'ptl-dump report' lists the functions that ran, and "
 			"0xFIRST..0xLAST are addresses",
 			session->operand);
 	for (size_t i = 0; !status && i < count; i++) {

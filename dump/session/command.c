@@ -267,6 +267,9 @@ static bool has_operands(const struct dump_command *command, const struct common
 		return true;
 	if (first == argc && command->operand)
 		common_message_error("a %s and the FILE of a trace are missing", command->operand);
+	else if (first + wanted > argc && command->operand)
+		common_message_error("'%s' is taken for the %s: the FILE of a trace is missing", argv[first],
+				     command->operand);
 	else if (first + wanted > argc)
 		common_message_error("which trace? a FILE is missing");
 	else

@@ -150,9 +150,13 @@ static int list_session(void *context, const char *name)
 static int run_list(const struct settings *settings, int folder, const char *name)
 {
 	struct listing listing = {.settings = settings, .folder = folder};
+	int status;
 
 	(void)name;
-	return record_control_list(folder, list_session, &listing);
+	status = record_control_list(folder, list_session, &listing);
+	if (!status && !listing.headed && !settings->json)
+		common_message_note("no session of yours records; 'ptl-record start NAME' begins one");
+	return status;
 }
 
 static void add_rules(struct ptl_bytes *request, const struct common_string_list *rules, char sign, char kind)
