@@ -303,11 +303,10 @@ static int show(struct dump_session *session, const struct dump_annotator *annot
 	int status = dump_functions_find(annotator, session->operand, wanted, &functions, &count);
 
 	if (!status && !count)
-		status = common_fail(
-			PTL_MISUSE,
-			"nothing called '%s' has run; 'ptl-dump report' lists the functions that ran, and "
-			"0xFIRST..0xLAST are addresses",
-			session->operand);
+		status = common_fail(PTL_MISUSE,
+				     "nothing called '%s' has run; 'ptl-dump report' lists the functions that ran, and "
+				     "0xFIRST..0xLAST are addresses",
+				     session->operand);
 	for (size_t i = 0; !status && i < count; i++) {
 		if (i && !session->options->json)
 			fputc('\n', session->out);
