@@ -59,7 +59,7 @@ BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev nettle-dev libelf-dev 
 	libzydis-dev libipt-dev libiberty-dev libncurses-dev zlib1g-dev liblzma-dev
 RUN_PACKAGES   := qemu-user
 TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash python3-cffi python3-numpy luajit nasm jq \
-	gzip xz-utils zstd procps linux-perf lcov tmux libsqlite3-dev babeltrace2 dwz
+	gzip xz-utils zstd procps linux-perf lcov tmux libsqlite3-dev babeltrace2 dwz curl
 CI_PACKAGES    := clang clang-format shellcheck mandoc groff-base zsh
 # Large: only for what a page looks like in a browser.
 BROWSER_PACKAGES := chromium fonts-dejavu-core
@@ -265,6 +265,7 @@ $(O)/obj/dump/export/flame_script.o: dump/export/flamegraph.js
 $(O)/obj/dump/export/html/files.o: $(wildcard dump/export/html/*.html dump/export/html/*.css dump/export/html/*.js)
 
 $(call objects,dump/main.c): ptl_cflags += $(if $(CURSES),-DDUMP_CURSES)
+$(call objects,common/http.c): ptl_cflags += $(if $(STATIC),-DCOMMON_STATIC)
 $(call objects,dump/export/sqlite.c): ptl_cflags += $(if $(SQLITE),-DDUMP_SQLITE)
 
 $(O)/obj/%.o: %.c $(flags) | packages-present

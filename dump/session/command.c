@@ -12,11 +12,13 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/http.h"
 #include "common/message.h"
 #include "common/signals.h"
 #include "dump/session/follow.h"
 #include "dump/session/output.h"
 #include "elf/debug_search.h"
+#include "format/reader/code_store.h"
 #include "format/reader/damage.h"
 #include "format/reader/trace_end.h"
 
@@ -104,7 +106,7 @@ static int use_code_store(const struct dump_session *session)
 		folder = getenv("PTL_CODE_STORE");
 		return folder && *folder ? ptl_code_store(session->trace, folder) : 0;
 	}
-	if (stat(folder, &info) || !S_ISDIR(info.st_mode))
+	if (!common_http_is_url(folder) && (stat(folder, &info) || !S_ISDIR(info.st_mode)))
 		return common_fail(PTL_MISUSE, "--code-store: there is no folder %s", folder);
 	return ptl_code_store(session->trace, folder);
 }
@@ -132,6 +134,18 @@ int dump_session_open(struct dump_session *session)
 	return status;
 }
 
+/* What is missing for that reason is a gap. */
+static void report_code_store(const struct dump_session *session)
+{
+	const char *why;
+	const uint64_t count = format_code_store_failures(session->trace, &why);
+
+	if (count)
+		common_message_warning("%s: the code store did not give %" PRIu64 " piece%s that it was asked for; the "
+				       "first: %s",
+				       session->path, count, count == 1 ? "" : "s", why);
+}
+
 /* Says what could not be read; true when there is such a thing. */
 static bool report_damage(const struct dump_session *session, bool lists_it)
 {
@@ -139,6 +153,7 @@ static bool report_damage(const struct dump_session *session, bool lists_it)
 	const size_t count = ptl_damage_count(trace);
 	size_t places = 0;
 
+	report_code_store(session);
 	/* Who ends following a trace that goes on knows that. */
 	if (!ptl_trace_complete(trace) && (!session->options->follow || ptl_realtime_over(trace)))
 		common_message_warning("%s is incomplete: it is still being written, or its writer "

@@ -103,8 +103,8 @@ static const struct common_option output_options[] = {
 	{"ignore-index", 0, NULL, "Reads the file as if its index were not there.",
 	 COMMON_FLAG(struct dump_options, ignore_index)},
 	{"code-store", 0, "FOLDER",
-	 "Takes code and symbols that ptl-relog --detach-code has left out from this folder (default: "
-	 "$PTL_CODE_STORE).",
+	 "Takes code and symbols that ptl-relog --detach-code has left out from this folder, or from the one that an "
+	 "https:// URL names (default: $PTL_CODE_STORE).",
 	 COMMON_PATH(struct dump_options, code_store)},
 	{"debug-path", 0, "FOLDER[:...]",
 	 "Takes names of functions and source lines from separate debug files in these folders, before the trace's own "

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/content_store.h"
 #include "common/error.h"
 #include "common/sha256.h"
+#include "format/reader/code_store.h"
 #include "format/reader/reader_internal.h"
 #include "common/vector.h"
 
@@ -214,51 +214,7 @@ static int read_blob(struct ptl_trace *trace, const struct format_blob *blob, ui
 	return status == PTL_TRUNCATED || status == PTL_UNSUPPORTED ? PTL_CORRUPT : status;
 }
 
-/* ---- what is not in the file --------------------------------------------------------------------------- */
-
-int ptl_code_store(struct ptl_trace *trace, const char *folder)
-{
-	char *copy = folder ? strdup(folder) : NULL;
-
-	if (folder && !copy)
-		return common_fail_memory("the name of a code store", strlen(folder));
-	free(trace->code_store);
-	trace->code_store = copy;
-	return 0;
-}
-
-bool ptl_code_store_has(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], uint64_t *size)
-{
-	return trace->code_store && common_content_has(trace->code_store, hash, size);
-}
-
-static int read_stored(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], size_t limit, uint8_t **data,
-		       size_t *size)
-{
-	uint64_t there;
-	uint8_t *out;
-	int status;
-
-	if (!ptl_code_store_has(trace, hash, &there))
-		return PTL_NOT_FOUND;
-	if (there > limit)
-		return common_fail(PTL_NO_MEMORY, "a blob of the code store has %llu bytes, more than %zu",
-				   (unsigned long long)there, limit);
-	out = malloc(there + 1);
-	if (!out)
-		return common_fail_memory("a blob", there);
-	status = common_content_read(trace->code_store, hash, out, there, size);
-	if (status)
-		free(out);
-	else
-		*data = out;
-	return status;
-}
-
-static bool is_elsewhere(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE])
-{
-	return trace->code_store && ptl_blob_number(trace, hash) == PTL_NO_ID;
-}
+/* ---- whole ---------------------------------------------------------------------------------------------- */
 
 /* The blob, if it has at most limit bytes. */
 static int find_blob(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], size_t limit,
@@ -296,7 +252,8 @@ int ptl_blob_read(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], si
 {
 	const struct format_blob *blob;
 	uint8_t *out;
-	int status = is_elsewhere(trace, hash) ? read_stored(trace, hash, limit, data, size) : PTL_NOT_FOUND;
+	int status = format_code_store_serves(trace, hash) ? format_code_store_read(trace, hash, limit, data, size)
+							   : PTL_NOT_FOUND;
 
 	if (status != PTL_NOT_FOUND)
 		return status;
@@ -318,8 +275,8 @@ int ptl_blob_read_into(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE
 		       size_t *size)
 {
 	const struct format_blob *blob;
-	int status = is_elsewhere(trace, hash) ? common_content_read(trace->code_store, hash, out, room, size)
-					       : PTL_NOT_FOUND;
+	int status = format_code_store_serves(trace, hash) ? format_code_store_read_into(trace, hash, out, room, size)
+							   : PTL_NOT_FOUND;
 
 	if (status != PTL_NOT_FOUND)
 		return status;

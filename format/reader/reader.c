@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/content_remote.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "format/reader/reader_internal.h"
@@ -142,6 +143,7 @@ void format_trace_free(struct ptl_trace *trace)
 	free(trace->streams);
 	free(trace->blobs);
 	free(trace->code_store);
+	common_content_remote_close(trace->remote_store);
 	free(trace->blob_parts);
 	free(trace->entries);
 	common_hash_map_free(&trace->stream_map);

@@ -116,7 +116,8 @@ struct ptl_trace {
 	struct common_row_index blob_index;
 	struct format_blob_part *blob_parts; /* of all blobs with several */
 	size_t blob_part_count;
-	char *code_store; /* folder with blobs that are not in the file; NULL: none */
+	char *code_store;                           /* folder with blobs that are not in the file; NULL: none */
+	struct common_content_remote *remote_store; /* what fills that folder; NULL: nothing does */
 	/* Metadata: */
 	struct ptl_machine machine;
 	struct ptl_machine **machines; /* by index, from 1 on; NULL where there is only one */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/http.h"
 #include "common/message.h"
 #include "common/options.h"
 #include "common/quote.h"
@@ -76,7 +77,8 @@ static const struct common_option store_options[] = {
 	{"detach-code", 0, "FOLDER",
 	 "Leaves code, symbols and debug information out, and puts them into this folder, each piece once.",
 	 COMMON_PATH(struct relog_settings, detach_code)},
-	{"attach-code", 0, "FOLDER", "Brings back what was left out, from such a folder.",
+	{"attach-code", 0, "FOLDER",
+	 "Brings back what was left out, from such a folder, or one that an https:// URL names.",
 	 COMMON_PATH(struct relog_settings, attach_code)},
 	{NULL},
 };
@@ -265,6 +267,9 @@ static int check(struct relog_settings *settings, int operands)
 			"--check reads one output again that is whole, from inputs that are",
 			"leave out --split and --follow, and give -o OUTPUT.ptl; or check the parts with ptl-dump "
 			"info --check");
+	if (settings->detach_code && common_http_is_url(settings->detach_code))
+		return misuse("--detach-code writes to a folder: a server is only read",
+			      "--detach-code FOLDER, and copy it to where the server has it");
 	if (settings->detach_code && (settings->attach_code || relog_redact_wanted(&settings->redact)))
 		return misuse("--detach-code goes neither with --attach-code nor with redaction",
 			      "redact or attach first, and detach the output in a second run");

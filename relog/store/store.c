@@ -6,9 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/content_store.h"
+#include "common/content_remote.h"
 #include "common/error.h"
 #include "common/hash_map.h"
+#include "common/http.h"
 #include "common/message.h"
 #include "common/sha256.h"
 #include "relog/cut/select.h"
@@ -16,10 +17,11 @@
 struct store {
 	const struct relog_settings *settings;
 	struct ptl_relogger *relogger;
-	struct ptl_bytes storage;        /* of the event at hand */
-	struct common_byte_map attached; /* hashes that were looked for */
-	uint64_t moved, bytes;           /* blobs, and their sizes */
-	uint64_t there;                  /* of those: the store had them */
+	struct ptl_bytes storage;             /* of the event at hand */
+	struct common_byte_map attached;      /* hashes that were looked for */
+	struct common_content_remote *remote; /* NULL: --attach-code names a folder */
+	uint64_t moved, bytes;                /* blobs, and their sizes */
+	uint64_t there;                       /* of those: the store had them */
 	uint64_t left, missing;
 };
 
@@ -77,13 +79,20 @@ static bool is_in_inputs(const struct store *store, const uint8_t hash[PTL_HASH_
 	return false;
 }
 
+static const char *attached_folder(const struct store *store)
+{
+	return store->remote ? common_content_remote_folder(store->remote) : store->settings->attach_code;
+}
+
 static int add_blob(struct store *store, uint32_t type, const uint8_t hash[PTL_HASH_SIZE])
 {
 	uint8_t found[PTL_HASH_SIZE];
 	uint64_t size;
-	int fd = common_content_open(store->settings->attach_code, hash, &size);
-	int status;
+	int status = store->remote ? common_content_remote_fetch(store->remote, hash, COMMON_CONTENT_REMOTE_MAX) : 0;
+	int fd = status && status != PTL_NOT_FOUND ? -1 : common_content_open(attached_folder(store), hash, &size);
 
+	if (status && status != PTL_NOT_FOUND)
+		return common_fail_in(status, "--attach-code");
 	if (fd < 0) {
 		store->missing++;
 		return 0;
@@ -95,7 +104,7 @@ static int add_blob(struct store *store, uint32_t type, const uint8_t hash[PTL_H
 
 		common_sha256_format(hash, text);
 		status = common_fail(PTL_CORRUPT, "the content of %.2s/%s in %s is not what its name says", text,
-				     text + 2, store->settings->attach_code);
+				     text + 2, attached_folder(store));
 	}
 	if (status)
 		return common_fail_in(status, "--attach-code");
@@ -159,8 +168,11 @@ static int begin(void *context, struct ptl_relogger *relogger)
 static int end(void *context, struct ptl_relogger *relogger)
 {
 	const struct store *store = context;
+	const char *why = NULL;
 
 	(void)relogger;
+	if (store->remote && common_content_remote_failures(store->remote, &why))
+		common_message_warning("%s", why);
 	if (store->missing)
 		common_message_warning(
 			"%llu pieces of code, symbols or debug information are not in %s, nor in the input",
@@ -183,6 +195,7 @@ static void free_store(void *state)
 				    store->settings->detach_code, (unsigned long long)store->there);
 	common_bytes_free(&store->storage);
 	common_byte_map_free(&store->attached);
+	common_content_remote_close(store->remote);
 	free(store);
 }
 
@@ -199,6 +212,12 @@ static int add(const struct relog_settings *settings, struct ptl_relogger *relog
 		return common_fail_memory("a code store", sizeof(*store));
 	store->settings = settings;
 	*state = store;
+	if (settings->attach_code && common_http_is_url(settings->attach_code)) {
+		const int status = common_content_remote_open(settings->attach_code, &store->remote);
+
+		if (status)
+			return common_fail_in(status, "--attach-code");
+	}
 	return ptl_relogger_callbacks(relogger, settings->detach_code ? &detaching : &attaching, store);
 }
 

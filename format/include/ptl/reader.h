@@ -208,8 +208,9 @@ int ptl_blob_read_into(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE
 /*
  * Blobs that the trace refers to and does not hold (ptl-relog --detach-code) are read from this folder, by ptl_blob_read and
  * ptl_blob_read_into, each in a file that is named by its hash: ab/cdef... in lower-case hexadecimal. They are not among
- * those of ptl_blob_at. The name is copied; NULL: no folder. PTL_NO_MEMORY. To be called before the trace is used by several
- * threads.
+ * those of ptl_blob_at. A URL of HTTP or HTTPS names a folder behind a server: what is wanted of it is kept, once its hash is checked,
+ * in $PTL_CODE_CACHE, $XDG_CACHE_HOME/ptl/code or ~/.cache/ptl/code. The name is copied; NULL: no folder. PTL_NO_MEMORY; of a
+ * URL, PTL_MISUSE and PTL_UNSUPPORTED (no libcurl). To be called before the trace is used by several threads.
  */
 int ptl_code_store(struct ptl_trace *trace, const char *folder);
 /* Whether that folder has a blob, and its size. What its bytes are is checked when it is read. */
