@@ -193,8 +193,8 @@ int dump_info_json(struct dump_session *session, size_t broken_blobs)
 	put_pt(json, machine);
 	put_streams(session);
 	put_blobs(session);
-	dump_json_losses(session);
-	dump_json_damage(session);
+	dump_json_losses(session, NULL);
+	dump_json_damage(session, NULL);
 	if (((const struct dump_info_options *)session->options)->check)
 		common_json_u64(&session->json_out, "broken_blobs", broken_blobs);
 	put_provenance(session);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "dump/print/trace_json.h"
 
+#include <string.h>
+
 #include "dump/print/status.h"
 #include "dump/session/session.h"
 
@@ -18,15 +20,25 @@ void dump_json_id_or_null(struct common_json *json, const char *key, uint32_t id
 		common_json_u64(json, key, id);
 }
 
-void dump_json_losses(struct dump_session *session)
+static bool is_wanted(const struct dump_json_room *room, const char *text)
+{
+	return !room || room->has(room->context, strlen(text));
+}
+
+uint64_t dump_json_losses(struct dump_session *session, const struct dump_json_room *room)
 {
 	struct common_json *json = &session->json_out;
 	const size_t count = ptl_loss_count(session->trace);
+	uint64_t left_out = 0;
 
 	common_json_array(json, "losses");
 	for (size_t i = 0; i < count; i++) {
 		const struct ptl_loss *loss = ptl_loss_at(session->trace, i);
 
+		if (!is_wanted(room, loss->cause)) {
+			left_out++;
+			continue;
+		}
 		common_json_object(json, NULL);
 		common_json_string(json, "kind", dump_loss_name(loss->kind));
 		dump_json_id(json, "stream", loss->stream);
@@ -40,17 +52,23 @@ void dump_json_losses(struct dump_session *session)
 		common_json_object_end(json);
 	}
 	common_json_array_end(json);
+	return left_out;
 }
 
-void dump_json_damage(struct dump_session *session)
+uint64_t dump_json_damage(struct dump_session *session, const struct dump_json_room *room)
 {
 	struct common_json *json = &session->json_out;
 	const size_t count = ptl_damage_count(session->trace);
+	uint64_t left_out = 0;
 
 	common_json_array(json, "damage");
 	for (size_t i = 0; i < count; i++) {
 		const struct ptl_damage *damage = ptl_damage_at(session->trace, i);
 
+		if (!is_wanted(room, damage->text)) {
+			left_out++;
+			continue;
+		}
 		common_json_object(json, NULL);
 		common_json_u64(json, "offset", damage->offset);
 		common_json_u64(json, "size", damage->size);
@@ -60,4 +78,5 @@ void dump_json_damage(struct dump_session *session)
 		common_json_object_end(json);
 	}
 	common_json_array_end(json);
+	return left_out;
 }

@@ -10,8 +10,17 @@ void dump_json_id(struct common_json *json, const char *key, uint32_t id);
 /* The same, null where it is PTL_NO_ID: for elements of an array, and members that are always there. */
 void dump_json_id_or_null(struct common_json *json, const char *key, uint32_t id);
 
-/* Arrays "losses" and "damage" of the session's trace, to json_out. */
-void dump_json_losses(struct dump_session *session);
-void dump_json_damage(struct dump_session *session);
+/* Whether an object whose texts have so many bytes in all is still wanted. */
+struct dump_json_room {
+	bool (*has)(void *context, size_t bytes);
+	void *context;
+};
+
+/*
+ * Arrays "losses" and "damage" of the session's trace, to json_out. room: NULL for all. They return how many were left out for
+ * want of room.
+ */
+uint64_t dump_json_losses(struct dump_session *session, const struct dump_json_room *room);
+uint64_t dump_json_damage(struct dump_session *session, const struct dump_json_room *room);
 
 #endif

@@ -41,7 +41,7 @@ _ptl_dump()
 		return
 		;;
 	--slowest | --slower | -d | --depth | --function | --from | --until | -n | --tail | --min-time | --min-instructions | --max-functions | \
-		--max-paths | --max-events | --max-sources | --max-slices)
+		--max-paths | --max-events | --max-sources | --max-slices | --max-size)
 		return
 		;;
 	--pid | --process | -t | --tid | -c | --cpu | --time | --last | -i | --image | -j | --jobs | -g | --gaps | --max-expansion | -p | --provider | \

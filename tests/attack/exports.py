@@ -29,7 +29,7 @@ DUMP = {
     "sqlite": ["--no-calls", "in.ptl", *EVERY],
     "perf": ["--pid 101", INDEX],
     "ctf": [TIME, PID, INDEX],
-    "html": ["--max-slices 10", "--max-paths 3|--max-functions 2", "--max-sources 1", "in.ptl", *EVERY],
+    "html": ["--max-size 1M", "--max-slices 10", "--max-paths 3|--max-functions 2", "--max-sources 1", "in.ptl", *EVERY],
     "open": ["--max-events 2", "--json", *EVERY],
 }
 # What has to stand before the trace, one of each list.
@@ -228,7 +228,8 @@ class Page(html.parser.HTMLParser):
             self.data[self.element] = self.data.get(self.element, "") + data
 
 
-def page(data, _):
+def page(data, options):
+    need("--max-size" not in options or len(data) <= 1 << 20, f"{len(data)} bytes")
     reader = Page()
     reader.feed(data.decode("utf-8"))
     for words in reader.data.values():

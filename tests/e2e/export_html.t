@@ -139,6 +139,25 @@ def limits():
     check("and on standard error", got.returncode == 0 and words in got.stderr, got.stderr)
 
 
+def size():
+    """Losses that take 6 MB in a page, and a command line that takes 600 KB."""
+    cause = "<" * 1000
+    write("large.sample", "\n".join([
+        "machine source=qemu software=1 clock=4 start=1000 end=9000 timing=1",
+        *(f'loss kind=1 count={i} pid=1 tid=1 cause="{cause}"' for i in range(1000)),
+        "process start pid=1 time=1000 key=1 image=/bin/a command=\"" + "<" * 100000 + "\"", ""]))
+    output(os.path.join(os.environ["PTL_TEST_TOOLS"], "make_sample"), path("large.sample"), path("large.ptl"))
+    got = run(DUMP, "html", "--max-size", "1M", "large.ptl")
+    page = Page(got.stdout)
+    kept, said = len(page.data["losses"]["losses"]), page.data["left-out"] or ""
+    check("--max-size holds", got.returncode == 0 and 20000 < len(got.stdout.encode()) <= 1 << 20, len(got.stdout), got.stderr)
+    check("what does not fit is left out, and said", 0 < kept < 1000 and f"{1000 - kept:,} losses of the list" in said and
+          said in got.stderr and not page.data["processes"], kept, said)
+    got = run(DUMP, "html", "large.ptl")
+    check("by default it has room", len(Page(got.stdout).data["losses"]["losses"]) == 1000 and "left out" not in got.stderr, got.stderr)
+    check("the bound is at least 1M", run(DUMP, "html", "--max-size", "1000", "large.ptl").returncode == 2)
+
+
 def hostility():
     hostile("hostile.ptl")
     text = output(DUMP, "html", "hostile.ptl")
@@ -207,6 +226,7 @@ contents(whole_page)
 annotated(whole_page)
 safety(whole_page, whole_text)
 limits()
+size()
 hostility()
 two()
 opening()

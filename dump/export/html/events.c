@@ -10,11 +10,12 @@
 #define CHECK_EVERY 4096
 
 struct events {
+	struct dump_html *html;
 	struct dump_session *session;
 	struct dump_event_printer printer;
 	struct common_byte_map names; /* number of each, in the order in which the output has them */
 	uint32_t name_count;
-	uint64_t limit, seen;
+	uint64_t limit, seen, cut;
 	struct ptl_bytes name, text;
 };
 
@@ -43,6 +44,10 @@ static int put_event(struct events *events, const struct ptl_event *event, const
 	status = dump_event_brief(&events->printer, event, schema, &events->text);
 	if (status < 0)
 		return status;
+	if (!dump_html_fits(&events->html->room, events->name.size + events->text.size)) {
+		events->cut++;
+		return 0;
+	}
 	/* The line begins with the name, and ends with a newline. */
 	skip = events->name.size < events->text.size ? events->name.size : 0;
 	while (skip < events->text.size && events->text.data[skip] == ' ')
@@ -75,9 +80,9 @@ static int take(void *context, struct ptl_trace *trace, const struct ptl_event *
 	return put_event(events, event, ptl_schema_find(trace, &event->descriptor));
 }
 
-int dump_html_events(struct dump_session *session, const struct flow_timeline *timeline, uint64_t limit,
-		     struct dump_left_out *left_out)
+int dump_html_events(struct dump_html *html, struct dump_session *session, const struct flow_timeline *timeline)
 {
+	const uint64_t limit = html->limits->events;
 	const struct dump_filter *filter = &session->options->filter;
 	const struct ptl_event_filter times = {
 		.first_time = filter->first_time,
@@ -87,6 +92,7 @@ int dump_html_events(struct dump_session *session, const struct flow_timeline *t
 	struct dump_names names = {0};
 	struct dump_values values = {.start_time = ptl_trace_machine(session->trace)->start_time, .names = &names};
 	struct events events = {
+		.html = html,
 		.session = session,
 		.printer = {.session = session, .values = &values, .timeline = timeline},
 		.limit = limit,
@@ -97,9 +103,8 @@ int dump_html_events(struct dump_session *session, const struct flow_timeline *t
 	if (status == 0)
 		status = ptl_process(session->trace, &times, &callbacks, &events);
 	common_json_array_end(&session->json_out);
-	if (events.seen > limit)
-		dump_left_out_add(left_out, events.seen - limit, "event after the first ones",
-				  "events after the first ones");
+	dump_left_out_add(&html->left_out, events.cut + (events.seen > limit ? events.seen - limit : 0),
+			  "event after the first ones", "events after the first ones");
 	dump_event_printer_free(&events.printer);
 	common_bytes_free(&values.scratch);
 	common_bytes_free(&events.name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The functions of a page, and the tree of paths by which they were called. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/error.h"
 #include "common/text.h"
@@ -9,14 +10,16 @@
 
 /* ---- functions ----------------------------------------------------------------------------------- */
 
-/* As columns, which are half as large as objects. */
-static void put_row(struct common_json *json, const struct dump_html_trace *trace, const struct dump_report_row *row,
-		    struct ptl_bytes *text)
+/* As columns, which are half as large as objects. False where it does not fit. */
+static bool put_row(const struct dump_html *html, struct common_json *json, const struct dump_html_trace *trace,
+		    const struct dump_report_row *row, struct ptl_bytes *text)
 {
 	const struct dump_function *function = dump_function(trace->run.calls.functions, row->function);
 
 	text->size = 0;
 	dump_path_function_text(&trace->run.paths, row->function, text);
+	if (!dump_html_fits(&html->room, text->size + strlen(function->path)))
+		return false;
 	common_json_array(json, NULL);
 	common_json_string(json, NULL, common_text_string(text));
 	common_json_string(json, NULL, function->path);
@@ -27,18 +30,19 @@ static void put_row(struct common_json *json, const struct dump_html_trace *trac
 	common_json_u64(json, NULL, row->total_time);
 	common_json_u64(json, NULL, row->self_time);
 	common_json_array_end(json);
+	return true;
 }
 
-void dump_html_functions(struct dump_session *session, const struct dump_html_trace *trace, uint64_t limit,
-			 struct dump_left_out *left_out)
+void dump_html_functions(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
 {
 	static const char *const columns[] = {
 		"name",       "image",    "address", "calls", "total_instructions", "self_instructions",
 		"total_time", "self_time"};
 	const struct dump_report *report = &trace->report;
-	const size_t count = report->count < limit ? report->count : (size_t)limit;
+	const uint64_t limit = html->limits->functions;
 	struct common_json *json = &session->json_out;
 	struct ptl_bytes text = {0};
+	size_t count = 0;
 
 	common_json_object(json, NULL);
 	common_json_bool(json, "timed", report->timed);
@@ -47,18 +51,20 @@ void dump_html_functions(struct dump_session *session, const struct dump_html_tr
 		common_json_string(json, NULL, columns[i]);
 	common_json_array_end(json);
 	common_json_array(json, "rows");
-	for (size_t i = 0; i < count; i++)
-		put_row(json, trace, &report->rows[i], &text);
+	while (count < report->count && count < limit && put_row(html, json, trace, &report->rows[count], &text))
+		count++;
 	common_json_array_end(json);
 	common_json_object_end(json);
 	common_bytes_free(&text);
-	dump_left_out_add(left_out, report->count - count, "function that ran least", "functions that ran least");
+	trace->function_count = count;
+	dump_left_out_add(&html->left_out, report->count - count, "function that ran least",
+			  "functions that ran least");
 }
 
 /* Those that have a name, and a file in which it is looked for. */
-int dump_html_sources(struct dump_session *session, const struct dump_html_trace *trace, uint64_t limit,
-		      struct dump_left_out *left_out)
+int dump_html_sources(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace)
 {
+	const uint64_t limit = html->limits->sources;
 	const struct dump_report *report = &trace->report;
 	struct dump_html_source *sources = calloc(limit + 1, sizeof(*sources));
 	size_t count = 0;
@@ -73,7 +79,8 @@ int dump_html_sources(struct dump_session *session, const struct dump_html_trace
 		if (*function->name && *function->path && report->rows[i].self_instructions)
 			sources[count++] = (struct dump_html_source){function->name, function->path};
 	}
-	status = dump_html_annotations(session, trace->run.calls.timeline, sources, count, left_out);
+	status = dump_html_annotations(session, trace->run.calls.timeline, sources, count, &html->room,
+				       &html->left_out);
 	free(sources);
 	return status;
 }
@@ -87,6 +94,7 @@ struct sums {
 	uint32_t place;              /* in the page, from 1; 0: left out */
 };
 
+#define NODE_BYTES 16 /* five numbers, which are not escaped as texts are */
 #define WHOLE ((double)((uint64_t)1 << 53))
 
 static int compare_down(const void *a_, const void *b_)
@@ -138,8 +146,46 @@ static int find_least(const struct sums *sums, size_t count, uint64_t limit, uin
 	return 0;
 }
 
+static void put_name(const struct dump_html_trace *trace, const struct dump_path_node *node, struct ptl_bytes *text)
+{
+	text->size = 0;
+	if (node->parent)
+		dump_path_function_text(&trace->run.paths, node->function, text);
+	else
+		dump_path_root_text(&trace->run.paths, node->function, text);
+}
+
+/* How many nodes have a weight, and how many bytes their texts and numbers take. */
+static int measure_nodes(const struct dump_html_trace *trace, const struct sums *sums, uint64_t least, size_t *count,
+			 uint64_t *bytes)
+{
+	const struct dump_path_tree *tree = &trace->run.paths.tree;
+	struct common_hash_map known = {0};
+	struct ptl_bytes text = {0};
+	int status = 0;
+
+	*count = *bytes = 0;
+	for (size_t i = 1; status == 0 && i < tree->count; i++) {
+		const struct dump_path_node *node = &tree->nodes[i];
+		const uint64_t key = (uint64_t)!node->parent << 32 | node->function;
+
+		if (sums[i].weight < least)
+			continue;
+		++*count;
+		*bytes += NODE_BYTES;
+		if (common_hash_map_get(&known, key))
+			continue;
+		put_name(trace, node, &text);
+		*bytes += text.size;
+		status = common_hash_map_put(&known, key, 1);
+	}
+	common_bytes_free(&text);
+	common_hash_map_free(&known);
+	return status;
+}
+
 /* What is left out goes to what it was called by. */
-static size_t place_nodes(struct dump_path_tree *tree, struct sums *sums, uint64_t least)
+static void place_nodes(struct dump_path_tree *tree, struct sums *sums, uint64_t least)
 {
 	size_t count = 0;
 
@@ -154,16 +200,29 @@ static size_t place_nodes(struct dump_path_tree *tree, struct sums *sums, uint64
 		parent->self_time += node->self_time;
 		parent->self_instructions += node->self_instructions;
 	}
-	return count;
 }
 
-static void put_name(const struct dump_html_trace *trace, const struct dump_path_node *node, struct ptl_bytes *text)
+/* As many as the limit allows, or half as many until they fit. */
+static int choose_nodes(const struct dump_html *html, struct dump_html_trace *trace, struct sums *sums, size_t *count)
 {
-	text->size = 0;
-	if (node->parent)
-		dump_path_function_text(&trace->run.paths, node->function, text);
-	else
-		dump_path_root_text(&trace->run.paths, node->function, text);
+	struct dump_path_tree *tree = &trace->run.paths.tree;
+	uint64_t limit = html->limits->paths, least, bytes = 0;
+	int status;
+
+	do {
+		status = find_least(sums, tree->count, limit, &least);
+		if (status == 0)
+			status = measure_nodes(trace, sums, least, count, &bytes);
+		if (status < 0)
+			return status;
+		if (dump_html_fits(&html->room, bytes))
+			break;
+		limit = (*count < limit ? *count : limit) / 2;
+	} while (limit);
+	if (!limit)
+		*count = 0;
+	place_nodes(tree, sums, limit ? least : UINT64_MAX);
+	return 0;
 }
 
 static int put_nodes(struct common_json *json, const struct dump_html_trace *trace, const struct sums *sums)
@@ -201,24 +260,21 @@ static int put_nodes(struct common_json *json, const struct dump_html_trace *tra
 	return status;
 }
 
-int dump_html_paths(struct dump_session *session, struct dump_html_trace *trace, uint64_t limit,
-		    struct dump_left_out *left_out)
+int dump_html_paths(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
 {
 	struct dump_path_tree *tree = &trace->run.paths.tree;
 	struct common_json *json = &session->json_out;
 	struct sums *sums = calloc(tree->count + 1, sizeof(*sums));
-	uint64_t least;
 	size_t count = 0;
 	int status = sums ? 0 : common_fail_memory("paths of calls", tree->count * sizeof(*sums));
 
 	common_json_array(json, NULL);
 	if (status == 0 && tree->count) {
 		weigh(tree, sums);
-		status = find_least(sums, tree->count, limit, &least);
-		count = status == 0 ? place_nodes(tree, sums, least) : 0;
+		status = choose_nodes(html, trace, sums, &count);
 		if (status == 0)
 			status = put_nodes(json, trace, sums);
-		dump_left_out_add(left_out, tree->count - 1 - count, "path that took least, shown as its caller",
+		dump_left_out_add(&html->left_out, tree->count - 1 - count, "path that took least, shown as its caller",
 				  "paths that took least, shown as their callers");
 	}
 	common_json_array_end(json);

@@ -4,11 +4,13 @@
 #define DUMP_EXPORT_HTML_HTML_H
 
 #include "dump/analysis/call_report.h"
+#include "dump/export/html/room.h"
 #include "dump/export/html/slices.h"
 #include "dump/export/path_session.h"
 
 /* How much of each kind is in the page at most; what is beyond is left out, and that is said. */
 struct dump_html_limits {
+	uint64_t size; /* bytes of the page */
 	uint64_t slices;
 	uint64_t functions;
 	uint64_t paths;
@@ -16,9 +18,14 @@ struct dump_html_limits {
 	uint64_t sources; /* functions whose source and instructions are shown */
 };
 
+/* Its scripts and its frame, and something of each view. */
+#define DUMP_HTML_SIZE_MIN ((uint64_t)1 << 20)
+
 /* Rows of a table of options. A member `limits` is a struct dump_html_limits. */
 #define DUMP_HTML_OPTIONS(structure)                                                                                   \
 	{"", 0, NULL, "How much is in the page at most:"},                                                             \
+		{"max-size", 0, "SIZE", "Bytes of the page (default: 64M).",                                           \
+		 COMMON_SIZE(structure, limits.size, DUMP_HTML_SIZE_MIN, UINT64_MAX)},                                 \
 		{"max-slices", 0, "N", "Calls of the timeline, the longest ones (default: 1000000).",                  \
 		 COMMON_NUMBER(structure, limits.slices, 1, 10000000)},                                                \
 		{"max-functions", 0, "N", "Functions of the table (default: 20000).",                                  \
@@ -37,6 +44,7 @@ struct dump_html_trace {
 	struct dump_path_session run;
 	struct dump_report report;
 	struct dump_slices slices;
+	size_t function_count; /* rows of dump_html_functions */
 };
 
 /*
@@ -51,6 +59,7 @@ struct dump_html {
 	const struct dump_html_limits *limits;
 	struct dump_html_trace trace[2];
 	size_t count;
+	struct dump_html_room room;
 	struct dump_left_out left_out;
 };
 
@@ -59,33 +68,23 @@ int dump_html_trace_run(struct dump_html_trace *trace, const struct dump_html_li
 void dump_html_trace_free(struct dump_html_trace *trace);
 
 /* What the file is, processes with their threads, losses. */
-void dump_html_summary(struct dump_session *session, const struct dump_html_trace *trace);
-void dump_html_processes(struct dump_session *session, const struct dump_html_trace *trace);
-void dump_html_losses(struct dump_session *session);
+void dump_html_summary(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace);
+void dump_html_processes(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace);
+void dump_html_losses(struct dump_html *html, struct dump_session *session);
 /* The functions in the order of their own instructions. */
-void dump_html_functions(struct dump_session *session, const struct dump_html_trace *trace, uint64_t limit,
-			 struct dump_left_out *left_out);
+void dump_html_functions(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace);
 /* A tree of paths. PTL_NO_MEMORY. */
-int dump_html_paths(struct dump_session *session, struct dump_html_trace *trace, uint64_t limit,
-		    struct dump_left_out *left_out);
+int dump_html_paths(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace);
 /* Calls and gaps of each thread over time; functions are rows of dump_html_functions. PTL_NO_MEMORY. */
-int dump_html_timeline(struct dump_session *session, struct dump_html_trace *trace, uint64_t functions,
-		       struct dump_left_out *left_out);
+int dump_html_timeline(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace);
 /* What ptl_process returns. */
-int dump_html_events(struct dump_session *session, const struct flow_timeline *timeline, uint64_t limit,
-		     struct dump_left_out *left_out);
+int dump_html_events(struct dump_html *html, struct dump_session *session, const struct flow_timeline *timeline);
 
 /* Source and instructions of the functions that ran most. What dump_html_annotations returns. */
-int dump_html_sources(struct dump_session *session, const struct dump_html_trace *trace, uint64_t limit,
-		      struct dump_left_out *left_out);
+int dump_html_sources(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace);
 
 /* ---- what the page is written through ---------------------------------------------------------------- */
 
-/*
- * A stream that writes JSON to out for an element of a page: "<" is written as an escape, so that nothing of it can end
- * the element. Close it before out is used again. NULL without memory.
- */
-FILE *dump_html_stream(FILE *out);
 /* Appends the bytes in base64. */
 void dump_html_base64(struct ptl_bytes *text, const uint8_t *data, size_t size);
 

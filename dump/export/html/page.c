@@ -9,6 +9,9 @@
 #include "dump/export/html/html.h"
 #include "dump/print/markup.h"
 
+/* The title, the policy, the tags of elements, what is left out, and the empty lists of all elements. */
+#define FRAME ((uint64_t)16 << 10)
+
 struct page {
 	struct dump_session *session;
 	struct dump_html html;
@@ -19,72 +22,60 @@ struct page {
 struct element {
 	const char *id;
 	/* Writes one value for a trace to json_out of the session. */
-	int (*write)(struct page *page, struct dump_session *session, struct dump_html_trace *trace);
+	int (*write)(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace);
 	bool of_second;
+	uint8_t share; /* of the page, in percent; what is not used is for those behind it */
 };
 
-static int write_summary(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
+static int write_summary(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
 {
-	(void)page;
-	dump_html_summary(session, trace);
+	dump_html_summary(html, session, trace);
 	return 0;
 }
 
-static int write_processes(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
+static int write_processes(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
 {
-	(void)page;
-	dump_html_processes(session, trace);
+	dump_html_processes(html, session, trace);
 	return 0;
 }
 
-static int write_losses(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
-{
-	(void)page;
-	(void)trace;
-	dump_html_losses(session);
-	return 0;
-}
-
-static int write_functions(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
-{
-	dump_html_functions(session, trace, page->html.limits->functions, &page->html.left_out);
-	return 0;
-}
-
-static int write_paths(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
-{
-	return dump_html_paths(session, trace, page->html.limits->paths, &page->html.left_out);
-}
-
-static int write_timeline(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
-{
-	return dump_html_timeline(session, trace, page->html.limits->functions, &page->html.left_out);
-}
-
-static int write_events(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
-{
-	return dump_html_events(session, trace->run.calls.timeline, page->html.limits->events, &page->html.left_out);
-}
-
-static int write_sources(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
-{
-	return dump_html_sources(session, trace, page->html.limits->sources, &page->html.left_out);
-}
-
-static int write_left_out(struct page *page, struct dump_session *session, struct dump_html_trace *trace)
+static int write_losses(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
 {
 	(void)trace;
-	common_json_string(&session->json_out, NULL, dump_left_out_text(&page->html.left_out));
+	dump_html_losses(html, session);
+	return 0;
+}
+
+static int write_functions(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
+{
+	dump_html_functions(html, session, trace);
+	return 0;
+}
+
+static int write_events(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
+{
+	return dump_html_events(html, session, trace->run.calls.timeline);
+}
+
+static int write_sources(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
+{
+	return dump_html_sources(html, session, trace);
+}
+
+static int write_left_out(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
+{
+	(void)trace;
+	common_json_string(&session->json_out, NULL, dump_left_out_text(&html->left_out));
 	return 0;
 }
 
 /* What is left out is known at the end. */
 static const struct element elements[] = {
-	{"summary", write_summary, true},    {"processes", write_processes, false},
-	{"losses", write_losses, false},     {"functions", write_functions, true},
-	{"paths", write_paths, true},        {"timeline", write_timeline, false},
-	{"events", write_events, false},     {"sources", write_sources, false},
-	{"left-out", write_left_out, false},
+	{"summary", write_summary, true, 4},    {"processes", write_processes, false, 8},
+	{"losses", write_losses, false, 4},     {"functions", write_functions, true, 15},
+	{"paths", dump_html_paths, true, 15},   {"timeline", dump_html_timeline, false, 34},
+	{"events", write_events, false, 10},    {"sources", write_sources, false, 10},
+	{"left-out", write_left_out, false, 0},
 };
 
 /* The trace's session, with another output. */
@@ -93,28 +84,49 @@ static int write_element(struct page *page, const struct element *element, size_
 	FILE *out = page->session->out;
 	struct dump_html_trace *trace = &page->html.trace[which];
 	struct dump_session session = trace->run.session;
+	struct dump_html_room *room = &page->html.room;
 	int status;
 
 	fprintf(out, "<script type=\"application/json\" id=\"data-%s%s\">", element->id, which ? "-2" : "");
-	session.out = dump_html_stream(out);
+	session.out = dump_html_stream(room);
 	if (!session.out)
 		return common_fail_memory("output", BUFSIZ);
+	room->file = session.out;
 	session.output = page->session->output;
 	session.color = false;
 	common_json_start(&session.json_out, session.out);
-	status = element->write(page, &session, trace);
+	status = element->write(&page->html, &session, trace);
 	fclose(session.out);
 	fputs("</script>\n", out);
 	return status < 0 ? status : dump_output_check(page->session);
 }
 
+/* What is the same in every page, and the tags around each element. */
+static uint64_t fixed_size(void)
+{
+	return strlen(dump_html_template) + strlen(dump_html_style) + strlen(dump_html_script) + FRAME;
+}
+
+/* The shares are of what the page has beside that: up to where each element may go. */
 static int write_data(struct page *page)
 {
+	struct dump_html_room *room = &page->html.room;
+	const uint64_t fixed = fixed_size(), whole = page->html.limits->size - fixed;
+	uint64_t percent = 0;
 	int status = 0;
 
-	for (size_t i = 0; status == 0 && i < sizeof(elements) / sizeof(elements[0]); i++)
-		for (size_t k = 0; status == 0 && k < (elements[i].of_second ? page->html.count : 1); k++)
+	room->out = page->session->out;
+	room->written = fixed;
+	for (size_t i = 0; status == 0 && i < sizeof(elements) / sizeof(elements[0]); i++) {
+		const uint64_t before = fixed + whole / 100 * percent;
+		const size_t count = elements[i].of_second ? page->html.count : 1;
+
+		percent += elements[i].share;
+		for (size_t k = 0; status == 0 && k < count; k++) {
+			room->end = before + whole / 100 * elements[i].share * (k + 1) / count;
 			status = write_element(page, &elements[i], k);
+		}
+	}
 	return status;
 }
 
@@ -213,6 +225,7 @@ static int run(struct page *page, const char *second)
 int dump_html(struct dump_session *session, const struct dump_html_limits *asked)
 {
 	const struct dump_html_limits limits = {
+		.size = asked->size ? asked->size : (uint64_t)64 << 20,
 		.slices = asked->slices ? asked->slices : 1000000,
 		.functions = asked->functions ? asked->functions : 20000,
 		.paths = asked->paths ? asked->paths : 50000,

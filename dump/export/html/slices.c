@@ -225,6 +225,17 @@ void dump_slices_sort(struct dump_slices *slices)
 		qsort(slices->list, slices->count, sizeof(*slices->list), compare_slices);
 }
 
+void dump_slices_limit(struct dump_slices *slices, size_t limit)
+{
+	slices->limit = limit;
+	if (!limit) {
+		slices->cut += slices->count;
+		slices->count = 0;
+	} else if (slices->count > limit) {
+		keep_longest(slices);
+	}
+}
+
 void dump_slices_free(struct dump_slices *slices)
 {
 	free(slices->list);

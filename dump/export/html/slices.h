@@ -64,6 +64,9 @@ int dump_slices_gap(struct dump_slices *slices, const struct dump_call_thread *t
 /* A thread, or one of its programs, has ended. */
 void dump_slices_end(struct dump_slices *slices, const struct dump_call_thread *thread);
 
+/* Of a sorted list: so many of the longest ones stay. */
+void dump_slices_limit(struct dump_slices *slices, size_t limit);
+
 void dump_slices_sort(struct dump_slices *slices);
 void dump_slices_free(struct dump_slices *slices);
 

@@ -18,6 +18,7 @@
 #define AROUND 2              /* lines before the first one that ran, and behind the last one */
 
 struct writing {
+	const struct dump_html_room *room;
 	struct dump_session *session;
 	const struct dump_annotator *annotator;
 	struct dump_source_texts texts;
@@ -25,25 +26,20 @@ struct writing {
 	uint64_t cut_instructions, cut_lines;
 };
 
-static void put_text(struct writing *writing, const char *file, uint32_t line)
-{
-	struct common_json *json = &writing->session->json_out;
-	const char *words;
-	size_t size;
-
-	if (dump_source_line(&writing->texts, file, line, &words, &size))
-		common_json_string_n(json, NULL, words, size);
-	else
-		common_json_null(json, NULL);
-}
-
 /* ---- lines --------------------------------------------------------------------------------------- */
 
 /* [number, how often, instructions, words]: a line without code has nulls. */
 static void put_line(struct writing *writing, const char *file, uint32_t number, const struct dump_annotated_line *line)
 {
 	struct common_json *json = &writing->session->json_out;
+	const char *words = "";
+	size_t size = 0;
+	const bool is_known = dump_source_line(&writing->texts, file, number, &words, &size);
 
+	if (!dump_html_fits(writing->room, size)) {
+		writing->cut_lines++;
+		return;
+	}
 	common_json_array(json, NULL);
 	common_json_u64(json, NULL, number);
 	if (line) {
@@ -53,7 +49,10 @@ static void put_line(struct writing *writing, const char *file, uint32_t number,
 		common_json_null(json, NULL);
 		common_json_null(json, NULL);
 	}
-	put_text(writing, file, number);
+	if (is_known)
+		common_json_string_n(json, NULL, words, size);
+	else
+		common_json_null(json, NULL);
 	common_json_array_end(json);
 }
 
@@ -99,8 +98,10 @@ static void put_lines(struct writing *writing, const struct dump_annotation *ann
 
 		while (i + count < annotation->line_count && strcmp(first[count].file, first->file) == 0)
 			count++;
-		if (first[count - 1].line)
+		if (first[count - 1].line && dump_html_fits(writing->room, strlen(first->file)))
 			put_file(writing, first, count);
+		else if (first[count - 1].line)
+			writing->cut_lines += count;
 		i += count;
 	}
 	common_json_array_end(json);
@@ -115,6 +116,10 @@ static void put_instruction(struct writing *writing, const struct dump_annotated
 
 	writing->text.size = 0;
 	flow_disassemble(one->bytes, one->length, one->mode, one->address, &writing->text);
+	if (!dump_html_fits(writing->room, writing->text.size)) {
+		writing->cut_instructions++;
+		return;
+	}
 	common_json_array(json, NULL);
 	common_json_hex(json, NULL, one->address);
 	common_json_string(json, NULL, common_text_string(&writing->text));
@@ -135,10 +140,12 @@ static int put_function(struct writing *writing, const struct dump_html_source *
 	const int status = dump_annotate(writing->annotator, function, &annotation);
 	const size_t count = annotation.count < INSTRUCTIONS_MAX ? annotation.count : INSTRUCTIONS_MAX;
 
-	if (status == 0) {
+	writing->text.size = 0;
+	common_text_safe(&writing->text, source->name);
+	if (status == 0 && !dump_html_fits(writing->room, writing->text.size + strlen(source->path))) {
+		writing->cut_instructions += annotation.count;
+	} else if (status == 0) {
 		common_json_object(json, NULL);
-		writing->text.size = 0;
-		common_text_safe(&writing->text, source->name);
 		common_json_string(json, "name", common_text_string(&writing->text));
 		common_json_string(json, "image", source->path);
 		common_json_hex(json, "address", function->first);
@@ -172,9 +179,10 @@ static int put_source(struct writing *writing, const struct dump_html_source *so
 }
 
 static int put_all(struct dump_session *session, const struct dump_annotator *annotator,
-		   const struct dump_html_source *sources, size_t count, struct dump_left_out *left_out)
+		   const struct dump_html_source *sources, size_t count, const struct dump_html_room *room,
+		   struct dump_left_out *left_out)
 {
-	struct writing writing = {.session = session, .annotator = annotator};
+	struct writing writing = {.room = room, .session = session, .annotator = annotator};
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < count; i++)
@@ -188,25 +196,27 @@ static int put_all(struct dump_session *session, const struct dump_annotator *an
 }
 
 static int annotate(struct dump_session *session, const struct flow_timeline *timeline,
-		    const struct dump_html_source *sources, size_t count, struct dump_left_out *left_out)
+		    const struct dump_html_source *sources, size_t count, const struct dump_html_room *room,
+		    struct dump_left_out *left_out)
 {
 	struct dump_annotator annotator;
 	int status = dump_annotator_open(&annotator, session, timeline, false);
 
 	if (status == 0)
-		status = put_all(session, &annotator, sources, count, left_out);
+		status = put_all(session, &annotator, sources, count, room, left_out);
 	dump_annotator_close(&annotator);
 	return status;
 }
 
 int dump_html_annotations(struct dump_session *session, const struct flow_timeline *timeline,
-			  const struct dump_html_source *sources, size_t count, struct dump_left_out *left_out)
+			  const struct dump_html_source *sources, size_t count, const struct dump_html_room *room,
+			  struct dump_left_out *left_out)
 {
 	int status = 0;
 
 	common_json_array(&session->json_out, NULL);
 	if (count)
-		status = annotate(session, timeline, sources, count, left_out);
+		status = annotate(session, timeline, sources, count, room, left_out);
 	common_json_array_end(&session->json_out);
 	return status;
 }

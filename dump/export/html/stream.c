@@ -4,26 +4,44 @@
 
 #include "dump/export/html/html.h"
 
+#define WORST 6     /* bytes that a byte of a text becomes at most: "\\u003c" */
+#define NUMBERS 256 /* bytes of numbers and keys beside the texts */
+
 /* Structure of JSON has no "<": it only is in strings, where the escape means the same. 0 reports a failure. */
 static ssize_t write_escaped(void *cookie, const char *data, size_t size)
 {
-	FILE *out = cookie;
+	struct dump_html_room *room = cookie;
 	size_t at = 0;
 
 	while (at < size) {
 		const char *found = memchr(data + at, '<', size - at);
 		const size_t part = found ? (size_t)(found - data) - at : size - at;
 
-		if (fwrite(data + at, 1, part, out) != part || (found && fputs("\\u003c", out) < 0))
+		if (fwrite(data + at, 1, part, room->out) != part || (found && fputs("\\u003c", room->out) < 0))
 			return 0;
 		at += part + (found != NULL);
+		room->written += part + (found ? WORST : 0);
 	}
 	return (ssize_t)size;
 }
 
-FILE *dump_html_stream(FILE *out)
+FILE *dump_html_stream(struct dump_html_room *room)
 {
-	return fopencookie(out, "w", (cookie_io_functions_t){.write = write_escaped});
+	return fopencookie(room, "w", (cookie_io_functions_t){.write = write_escaped});
+}
+
+static bool has_room(const struct dump_html_room *room, uint64_t bytes)
+{
+	return room->end > room->written && (room->end - room->written) / WORST > bytes + NUMBERS;
+}
+
+/* What is in the file's buffer is only known when it is written, which is asked for where it matters. */
+bool dump_html_fits(const struct dump_html_room *room, size_t bytes)
+{
+	if (has_room(room, (uint64_t)bytes + BUFSIZ))
+		return true;
+	fflush(room->file);
+	return has_room(room, bytes);
 }
 
 void dump_html_base64(struct ptl_bytes *text, const uint8_t *data, size_t size)

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Calls over time, as numbers that a page reads fast: differences, in bytes of seven bits each, in base64. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/error.h"
 #include "dump/export/html/html.h"
 #include "dump/print/trace_json.h"
 
+#define TRACK_BYTES 100 /* keys and numbers of a track; of texts there may be six bytes for each */
+
 /* The row of each function in the list of functions, counted from 1; 0: it is not there. */
-static uint32_t *rows_of(const struct dump_html_trace *trace, uint64_t limit, size_t *count)
+static uint32_t *rows_of(const struct dump_html_trace *trace, size_t *count)
 {
 	const struct dump_report *report = &trace->report;
 	uint32_t *rows;
 
 	*count = dump_functions_count(trace->run.calls.functions) + 1;
 	rows = calloc(*count, sizeof(*rows));
-	for (size_t i = 0; rows && i < report->count && i < limit; i++)
+	for (size_t i = 0; rows && i < trace->function_count; i++)
 		/* DUMP_NO_FUNCTION comes first. */
 		rows[(uint32_t)(report->rows[i].function + 1)] = (uint32_t)i + 1;
 	return rows;
@@ -44,6 +47,16 @@ static void pack_track(const struct dump_slice *list, size_t count, uint64_t sta
 	}
 }
 
+/* The calls of the track that begins there. */
+static size_t track_size(const struct dump_slices *slices, size_t first)
+{
+	size_t end = first;
+
+	while (end < slices->count && slices->list[end].track == slices->list[first].track)
+		end++;
+	return end - first;
+}
+
 static void put_track(struct dump_session *session, const struct dump_html_trace *trace,
 		      const struct dump_slice_track *track, size_t count, const struct ptl_bytes *text)
 {
@@ -65,6 +78,39 @@ static void put_track(struct dump_session *session, const struct dump_html_trace
 	common_json_object_end(json);
 }
 
+/* How many bytes dump_html_fits has to be asked for: base64 is not escaped, and the names of a track are. */
+static uint64_t measure(const struct dump_session *session, const struct dump_html_trace *trace, const uint32_t *rows,
+			struct ptl_bytes *packed)
+{
+	const struct dump_slices *slices = &trace->slices;
+	const struct flow_timeline *timeline = trace->run.calls.timeline;
+	const uint64_t start_time = ptl_trace_machine(session->trace)->start_time;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0, count; i < slices->count; i += count) {
+		const struct dump_slice_track *track = &slices->tracks[slices->list[i].track];
+
+		count = track_size(slices, i);
+		pack_track(&slices->list[i], count, start_time, rows, packed);
+		bytes += packed->size * 4 / 3 / 6 + TRACK_BYTES;
+		bytes += track->process == FLOW_NONE ? 0
+						     : strlen(flow_timeline_process(timeline, track->process)->name);
+		bytes += track->thread == FLOW_NONE ? 0 : strlen(flow_timeline_thread(timeline, track->thread)->name);
+	}
+	return bytes;
+}
+
+/* Of too many calls for the size of the page the longest ones stay. */
+static void fit(const struct dump_html *html, const struct dump_session *session, struct dump_html_trace *trace,
+		const uint32_t *rows)
+{
+	struct ptl_bytes packed = {0};
+
+	while (trace->slices.count && !dump_html_fits(&html->room, measure(session, trace, rows, &packed)))
+		dump_slices_limit(&trace->slices, trace->slices.count - trace->slices.count / 4 - 1);
+	common_bytes_free(&packed);
+}
+
 static int put_tracks(struct dump_session *session, const struct dump_html_trace *trace, const uint32_t *rows)
 {
 	const struct dump_slices *slices = &trace->slices;
@@ -74,10 +120,8 @@ static int put_tracks(struct dump_session *session, const struct dump_html_trace
 
 	for (size_t i = 0; status == 0 && i < slices->count;) {
 		const struct dump_slice *first = &slices->list[i];
-		size_t count = 1;
+		const size_t count = track_size(slices, i);
 
-		while (i + count < slices->count && first[count].track == first->track)
-			count++;
 		pack_track(first, count, start_time, rows, &packed);
 		text.size = 0;
 		dump_html_base64(&text, packed.data, packed.size);
@@ -94,14 +138,20 @@ static int put_tracks(struct dump_session *session, const struct dump_html_trace
 	return status;
 }
 
-static void put_gaps(struct dump_session *session, const struct dump_slices *slices)
+/* How many do not fit. */
+static uint64_t put_gaps(const struct dump_html *html, struct dump_session *session, const struct dump_slices *slices)
 {
 	struct common_json *json = &session->json_out;
+	uint64_t cut = 0;
 
 	common_json_array(json, "gaps");
 	for (size_t i = 0; i < slices->gap_count; i++) {
 		const struct dump_slice_gap *gap = &slices->gaps[i];
 
+		if (!dump_html_fits(&html->room, 0)) {
+			cut++;
+			continue;
+		}
 		common_json_object(json, NULL);
 		dump_json_time(session, "time", gap->time);
 		common_json_u64(json, "duration", gap->duration);
@@ -112,29 +162,32 @@ static void put_gaps(struct dump_session *session, const struct dump_slices *sli
 		common_json_object_end(json);
 	}
 	common_json_array_end(json);
+	return cut;
 }
 
-int dump_html_timeline(struct dump_session *session, struct dump_html_trace *trace, uint64_t functions,
-		       struct dump_left_out *left_out)
+int dump_html_timeline(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
 {
 	struct common_json *json = &session->json_out;
 	struct dump_slices *slices = &trace->slices;
 	size_t count;
-	uint32_t *rows = rows_of(trace, functions, &count);
+	uint32_t *rows = rows_of(trace, &count);
+	uint64_t cut_gaps = slices->cut_gaps;
 	int status = rows ? 0 : common_fail_memory("functions", count * sizeof(*rows));
 
 	common_json_object(json, NULL);
 	common_json_array(json, "tracks");
-	if (status == 0)
+	if (status == 0) {
+		fit(html, session, trace, rows);
 		status = put_tracks(session, trace, rows);
+	}
 	common_json_array_end(json);
-	put_gaps(session, slices);
+	cut_gaps += put_gaps(html, session, slices);
 	common_json_object_end(json);
-	dump_left_out_add(left_out, slices->cut, "call of the timeline that was shorter than others",
+	dump_left_out_add(&html->left_out, slices->cut, "call of the timeline that was shorter than others",
 			  "calls of the timeline that were shorter than others");
-	dump_left_out_add(left_out, slices->untimed, "call of the timeline, without a time",
+	dump_left_out_add(&html->left_out, slices->untimed, "call of the timeline, without a time",
 			  "calls of the timeline, without a time");
-	dump_left_out_add(left_out, slices->cut_gaps, "gap of the list", "gaps of the list");
+	dump_left_out_add(&html->left_out, cut_gaps, "gap of the list", "gaps of the list");
 	free(rows);
 	return status;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the file is, who ran, and what was lost. */
+#include <string.h>
+
 #include "common/text.h"
 #include "common/version.h"
 #include "dump/export/html/html.h"
@@ -127,12 +129,19 @@ static void put_wall_time(struct common_json *json, const struct ptl_machine *ma
 	common_bytes_free(&text);
 }
 
-static void put_commands(struct common_json *json, const struct ptl_trace *trace)
+static void put_commands(struct dump_html *html, struct common_json *json, const struct ptl_trace *trace)
 {
+	const size_t count = ptl_provenance_count(trace);
+	uint64_t cut = 0;
+
 	common_json_array(json, "provenance");
-	for (size_t i = 0; i < ptl_provenance_count(trace); i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct ptl_provenance *step = ptl_provenance_at(trace, i);
 
+		if (!dump_html_fits(&html->room, strlen(step->tool) + strlen(step->version) + strlen(step->command))) {
+			cut++;
+			continue;
+		}
 		common_json_object(json, NULL);
 		common_json_string(json, "tool", step->tool);
 		common_json_string(json, "version", step->version);
@@ -140,9 +149,10 @@ static void put_commands(struct common_json *json, const struct ptl_trace *trace
 		common_json_object_end(json);
 	}
 	common_json_array_end(json);
+	dump_left_out_add(&html->left_out, cut, "step of how the file was made", "steps of how the file was made");
 }
 
-void dump_html_summary(struct dump_session *session, const struct dump_html_trace *trace)
+void dump_html_summary(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace)
 {
 	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
 	const struct flow_timeline *timeline = trace->run.calls.timeline;
@@ -170,7 +180,7 @@ void dump_html_summary(struct dump_session *session, const struct dump_html_trac
 	common_json_u64(json, "gaps", trace->slices.gap_count + trace->slices.cut_gaps);
 	common_json_u64(json, "losses", ptl_loss_count(session->trace));
 	common_json_u64(json, "damage", ptl_damage_count(session->trace));
-	put_commands(json, session->trace);
+	put_commands(html, json, session->trace);
 	common_json_object_end(json);
 }
 
@@ -187,15 +197,21 @@ static void put_status(struct common_json *json, const struct flow_timeline_proc
 	common_bytes_free(&text);
 }
 
-static void put_threads(struct dump_session *session, const struct flow_timeline *timeline,
-			const struct flow_timeline_process *process)
+/* How many do not fit. */
+static uint64_t put_threads(const struct dump_html *html, struct dump_session *session,
+			    const struct flow_timeline *timeline, const struct flow_timeline_process *process)
 {
 	struct common_json *json = &session->json_out;
+	uint64_t cut = 0;
 
 	common_json_array(json, "threads");
 	for (size_t i = 0; i < process->thread_count; i++) {
 		const struct flow_timeline_thread *thread = flow_timeline_thread(timeline, process->threads[i]);
 
+		if (!dump_html_fits(&html->room, strlen(thread->name))) {
+			cut++;
+			continue;
+		}
 		common_json_object(json, NULL);
 		common_json_u64(json, "tid", thread->tid);
 		common_json_string(json, "name", thread->name);
@@ -204,13 +220,20 @@ static void put_threads(struct dump_session *session, const struct flow_timeline
 		common_json_object_end(json);
 	}
 	common_json_array_end(json);
+	return cut;
 }
 
-void dump_html_processes(struct dump_session *session, const struct dump_html_trace *trace)
+static size_t text_size(const struct flow_timeline_process *process, const struct flow_program *program)
+{
+	return strlen(process->name) + (program ? strlen(program->command_line) + strlen(program->path) : 0);
+}
+
+void dump_html_processes(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace)
 {
 	const struct flow_timeline *timeline = trace->run.calls.timeline;
 	const struct dump_filter *filter = &session->options->filter;
 	struct common_json *json = &session->json_out;
+	uint64_t cut = 0, cut_threads = 0;
 
 	common_json_array(json, NULL);
 	for (size_t i = 0; i < flow_timeline_process_count(timeline); i++) {
@@ -221,6 +244,10 @@ void dump_html_processes(struct dump_session *session, const struct dump_html_tr
 
 		if (!common_id_set_has(&filter->pids, process->pid))
 			continue;
+		if (!dump_html_fits(&html->room, text_size(process, program))) {
+			cut++;
+			continue;
+		}
 		common_json_object(json, NULL);
 		common_json_u64(json, "index", i);
 		if (process->parent != FLOW_NONE)
@@ -232,18 +259,28 @@ void dump_html_processes(struct dump_session *session, const struct dump_html_tr
 		put_status(json, process);
 		common_json_string(json, "command", program ? program->command_line : NULL);
 		common_json_string(json, "path", program ? program->path : NULL);
-		put_threads(session, timeline, process);
+		cut_threads += put_threads(html, session, timeline, process);
 		common_json_object_end(json);
 	}
 	common_json_array_end(json);
+	dump_left_out_add(&html->left_out, cut, "process of the tree", "processes of the tree");
+	dump_left_out_add(&html->left_out, cut_threads, "thread of the tree", "threads of the tree");
 }
 
 /* ---- losses -------------------------------------------------------------------------------------- */
 
-void dump_html_losses(struct dump_session *session)
+static bool has_room(void *context, size_t bytes)
 {
+	return dump_html_fits(context, bytes);
+}
+
+void dump_html_losses(struct dump_html *html, struct dump_session *session)
+{
+	const struct dump_json_room room = {has_room, &html->room};
+
 	common_json_object(&session->json_out, NULL);
-	dump_json_losses(session);
-	dump_json_damage(session);
+	dump_left_out_add(&html->left_out, dump_json_losses(session, &room), "loss of the list", "losses of the list");
+	dump_left_out_add(&html->left_out, dump_json_damage(session, &room), "damaged part of the list",
+			  "damaged parts of the list");
 	common_json_object_end(&session->json_out);
 }
