@@ -224,6 +224,8 @@ static int take(const struct parse *parse, const struct common_option *option, c
 		status = common_options_store(option, parse->target, argument);
 	if (status < 0)
 		return fail_usage(parse, common_fail_in(status, "%s", shown));
+	if (parse->line->taken)
+		parse->line->taken(parse->line->context, option, argument);
 	return 0;
 }
 

@@ -130,6 +130,9 @@ struct common_command_line {
 	const char *examples;                      /* lines shown under "Examples:" */
 	const struct common_option *const *tables; /* NULL-ended list of tables, shown in this order */
 	int stop_at_operand;                       /* non-zero: the first operand ends the options */
+	/* Called for each option of the tables that was taken, in order. May be NULL. */
+	void (*taken)(void *context, const struct common_option *option, const char *argument);
+	void *context;
 };
 
 /*

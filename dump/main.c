@@ -22,6 +22,7 @@ static const struct dump_command *const commands[] = {
 	&dump_command_diff,
 	&dump_command_lint,
 	&dump_command_verify,
+	&dump_command_merge_parts,
 	/* Exports. */
 	&dump_command_coverage,
 	&dump_command_html,

@@ -47,6 +47,9 @@ int dump_call_session_check(const struct dump_call_session *calls, const char *o
 {
 	const size_t count = dump_functions_count(calls->functions);
 
+	/* Another shard may have it. */
+	if (calls->session->saver)
+		return 0;
 	for (size_t i = 0; i < count; i++)
 		if (dump_function_matches(dump_function(calls->functions, (uint32_t)i), pattern))
 			return 0;

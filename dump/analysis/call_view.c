@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/vector.h"
+#include "dump/analysis/call_shard.h"
+#include "flow/view/shard.h"
 
 /* A segment whose turn it is hands on what it has when it is as much as this, so that a long one fits. */
 #define TRANSFERS_MAX ((size_t)1 << 16)
@@ -32,7 +35,10 @@ struct view {
 	struct dump_tracker before; /* where the segment before ended */
 	struct flow_segment last;   /* that segment */
 	struct dump_transfers joint;
-	atomic_size_t turn; /* index of the first segment that was not emitted yet */
+	atomic_size_t turn;                    /* index of the first segment that was not emitted yet */
+	struct dump_call_shapes shapes;        /* that were saved */
+	struct dump_call_shapes_read *sources; /* that were loaded, of each source; owned */
+	size_t source_count;
 	pthread_mutex_t lock;
 	struct idle *idle; /* caches that no worker uses; behind lock */
 };
@@ -226,6 +232,55 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 	return status;
 }
 
+/* ---- shards -------------------------------------------------------------------------------------- */
+
+static int save(void *context, const struct flow_segment *segment, const void *partial, struct ptl_bytes *record)
+{
+	struct view *view = context;
+	const struct part *part = partial;
+
+	return dump_call_shard_write(&view->shapes, segment, &part->transfers, &part->tracker, record);
+}
+
+/* Room for what a source has. */
+static struct dump_call_shapes_read *source_of(struct view *view, uint32_t source)
+{
+	while (view->source_count <= source) {
+		if (!common_vector_room(&view->sources, view->source_count, sizeof(*view->sources)))
+			return NULL;
+		view->sources[view->source_count++] = (struct dump_call_shapes_read){0};
+	}
+	return &view->sources[source];
+}
+
+static int load(void *context, const struct flow_segment *segment, struct common_cursor *record, void **result)
+{
+	struct view *view = context;
+	struct dump_call_shapes_read *shapes = source_of(view, segment->source);
+	struct part *part;
+	int status = begin(context, segment, result);
+
+	if (status < 0)
+		return status;
+	if (!shapes)
+		return common_fail_memory("calls", view->source_count * sizeof(*shapes));
+	part = *result;
+	return dump_call_shard_read(shapes, segment, view->fold.timeline, view->fold.functions, record,
+				    &part->transfers, &part->tracker);
+}
+
+static const struct flow_view_codec codec = {.name = "calls", .save = save, .load = load};
+
+static void free_shapes(struct view *view)
+{
+	dump_call_shapes_free(&view->shapes);
+	for (size_t i = 0; i < view->source_count; i++)
+		dump_call_shapes_read_free(&view->sources[i]);
+	free(view->sources);
+}
+
+/* ---- the run ------------------------------------------------------------------------------------- */
+
 int dump_calls_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
 		   const struct flow_view_options *options, struct dump_function_table *functions,
 		   const struct dump_call_observer *observer)
@@ -240,11 +295,14 @@ int dump_calls_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 		.consume = consume,
 		.emit = emit,
 		.drop = drop,
+		.codec = &codec,
 	};
 	struct flow_view_options in_order = *options;
 	int status;
 
 	in_order.by_time = false;
+	/* What is saved is not taken here: it is never the turn of a segment. */
+	atomic_init(&view.turn, options->shard && options->shard->count ? SIZE_MAX : 0);
 	pthread_mutex_init(&view.lock, NULL);
 	status = flow_view_run(trace, timeline, &in_order, &methods);
 	if (status == 0)
@@ -252,6 +310,7 @@ int dump_calls_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 	if (view.has_thread)
 		dump_calls_free(&view.thread);
 	dump_transfers_free(&view.joint);
+	free_shapes(&view);
 	free_caches(&view);
 	pthread_mutex_destroy(&view.lock);
 	return status;

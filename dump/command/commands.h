@@ -20,6 +20,7 @@ extern const struct dump_command dump_command_perf;
 extern const struct dump_command dump_command_ctf;
 extern const struct dump_command dump_command_diff;
 extern const struct dump_command dump_command_lint;
+extern const struct dump_command dump_command_merge_parts;
 extern const struct dump_command dump_command_verify;
 extern const struct dump_command dump_command_calls;
 extern const struct dump_command dump_command_report;

@@ -135,6 +135,8 @@ static int run(struct dump_session *session)
 	return status ? status : finding;
 }
 
+static const char *const unsharded[] = {"diff-base", NULL};
+
 const struct dump_command dump_command_coverage = {
 	.name = "coverage",
 	.many = true,
@@ -147,8 +149,10 @@ const struct dump_command dump_command_coverage = {
 		    "ptl-dump coverage --format lcov -o all.info *.ptl && genhtml --branch-coverage -o html all.info\n"
 		    "ptl-dump coverage --format cobertura --source '*/src/*' -o coverage.xml test.ptl\n"
 		    "ptl-dump coverage --diff-base main...HEAD test.ptl      which lines of a change ran",
-	.takes = DUMP_EXPORT_TAKES | DUMP_TAKES_IMAGE,
+	.takes = DUMP_EXPORT_TAKES | DUMP_TAKES_IMAGE | DUMP_TAKES_SHARD,
 	.options = own_options,
+	.unsharded = unsharded,
+	.adds_traces = true,
 	.options_size = sizeof(struct coverage_options),
 	.run = run,
 	.free_options = free_options,

@@ -188,7 +188,8 @@ const struct dump_command dump_command_graph = {
 	.details = "Shows two trees: by whom the function was called, and what it called, each with the number of "
 		   "calls and the instructions and time of these. Patterns may have * and ?.",
 	.examples = examples,
-	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES,
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES |
+		 DUMP_TAKES_SHARD,
 	.options = own_options,
 	.options_size = sizeof(struct graph_options),
 	.run = run,

@@ -390,7 +390,8 @@ const struct dump_command dump_command_latency = {
 	.details = "Shows how long the calls of a function took: percentiles, a histogram, by caller, and the slowest "
 		   "with their times; and what the time went to: running, the kernel, switched out, gaps.",
 	.examples = examples,
-	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES,
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES |
+		 DUMP_TAKES_SHARD,
 	.options = own_options,
 	.options_size = sizeof(struct latency_options),
 	.run = run,

@@ -96,6 +96,9 @@ static int show(struct dump_session *session, const struct dump_lint_report *rep
 	const struct lint_options *options = (const struct lint_options *)session->options;
 	int status = 0;
 
+	/* How much is missing shows when all shards are together. */
+	if (session->saver)
+		return 0;
 	if (options->shared.json)
 		dump_lint_report_json(report, session);
 	else
@@ -116,7 +119,7 @@ static int run(struct dump_session *session)
 	struct flow_view_options view_options;
 	struct flow_timeline *timeline;
 	size_t broken_blobs = 0;
-	int status = dump_info_check(session, &broken_blobs);
+	int status = session->saver ? 0 : dump_info_check(session, &broken_blobs);
 
 	dump_lint_limits_begin(&options->limits);
 	if (!status)
@@ -133,6 +136,8 @@ static int run(struct dump_session *session)
 	return status;
 }
 
+static const char *const unsharded[] = {"junit", "gitlab", NULL};
+
 const struct dump_command dump_command_lint = {
 	.name = "lint",
 	.summary = "whether enough of the trace is there, for CI",
@@ -143,8 +148,9 @@ const struct dump_command dump_command_lint = {
 		    "ptl-dump lint -l decoded=99.5 -l gaps.overflow=any build.ptl\n"
 		    "ptl-dump lint --rules trace.limits --junit trace.xml build.ptl\n"
 		    "ptl-dump lint --json build.ptl | jq -r '.checks[] | select(.passed | not) | .findings[]'",
-	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE,
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_SHARD,
 	.options = own_options,
+	.unsharded = unsharded,
 	.lists_damage = true,
 	.judges_damage = true,
 	.options_size = sizeof(struct lint_options),

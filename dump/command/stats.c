@@ -458,6 +458,8 @@ static int run(struct dump_session *session)
 	return status;
 }
 
+static const char *const unsharded[] = {"hash", "follow", NULL};
+
 const struct dump_command dump_command_stats = {
 	.name = "stats",
 	.summary = "instructions, blocks, branches and gaps of each thread",
@@ -467,8 +469,9 @@ const struct dump_command dump_command_stats = {
 		    "ptl-dump stats --follow build.ptl      while build.ptl is recorded\n"
 		    "ptl-dump stats --gaps 100 build.ptl    where flow is missing",
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES |
-		 DUMP_TAKES_FOLLOW,
+		 DUMP_TAKES_FOLLOW | DUMP_TAKES_SHARD,
 	.options = own_options,
+	.unsharded = unsharded,
 	.check = check,
 	.options_size = sizeof(struct stats_options),
 	.run = run,

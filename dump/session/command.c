@@ -127,6 +127,10 @@ int dump_session_open(struct dump_session *session)
 					  : ptl_open(session->path, &options, &session->trace);
 	if (!status)
 		status = use_code_store(session);
+	if (!status && session->saver)
+		status = dump_partial_save_trace(session->saver, session->trace);
+	if (!status && session->merged)
+		status = dump_partial_set_trace(session->merged, session->trace, session->path);
 	if (status < 0)
 		common_message_failure(status);
 	if (status == PTL_NOT_OURS && !is_stdin)
@@ -144,6 +148,32 @@ static void report_code_store(const struct dump_session *session)
 		common_message_warning("%s: the code store did not give %" PRIu64 " piece%s that it was asked for; the "
 				       "first: %s",
 				       session->path, count, count == 1 ? "" : "s", why);
+}
+
+static bool is_damage_of(const struct ptl_trace *trace, const struct dump_partial_damage *damage)
+{
+	const struct dump_trace_id id = dump_trace_id_of(trace);
+
+	if (!dump_trace_id_equal(&damage->trace, &id))
+		return false;
+	for (size_t i = 0; i < ptl_damage_count(trace); i++)
+		if (ptl_damage_at(trace, i)->offset == damage->offset &&
+		    strcmp(ptl_damage_at(trace, i)->text, damage->text) == 0)
+			return false;
+	return true;
+}
+
+/* What shards could not read of the trace, and has not been met here. Goes on counting places. */
+static size_t report_shards(const struct dump_session *session, size_t places)
+{
+	size_t count;
+	const struct dump_partial_damage *list = dump_partial_set_damage(session->merged, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (is_damage_of(session->trace, &list[i]) && ++places <= DAMAGE_SHOWN)
+			common_message_warning("%s: offset %" PRIu64 ": %s", session->path, list[i].offset,
+					       list[i].text);
+	return places;
 }
 
 /* Says what could not be read; true when there is such a thing. */
@@ -169,6 +199,10 @@ static bool report_damage(const struct dump_session *session, bool lists_it)
 			common_message_warning("%s: offset %" PRIu64 ": %s", session->path, damage->offset,
 					       damage->text);
 	}
+	if (session->saver)
+		dump_partial_save_damage(session->saver, trace);
+	if (session->merged)
+		places = report_shards(session, places);
 	if (places > DAMAGE_SHOWN)
 		common_message_warning("%s: %zu more places are damaged", session->path, places - DAMAGE_SHOWN);
 	if (places && !lists_it && strcmp(session->path, "-") != 0)
@@ -240,7 +274,36 @@ static bool needs_trace(const struct dump_command *command, const struct dump_op
 	return !command->needs_no_trace || !command->needs_no_trace(options);
 }
 
-static int run(const struct dump_command *command, struct dump_options *options, char **operands, size_t count)
+/* Opens the partial result that is asked for, and adds the FILEs to it. */
+static int open_saver(const struct dump_command *command, const struct dump_options *options, char **operands,
+		      size_t count, struct dump_partial_saver **saver)
+{
+	const uint32_t number = options->shard.count ? options->shard.number : 1;
+	const uint32_t shards = options->shard.count ? options->shard.count : 1;
+	const size_t first = command->operand != NULL;
+	int status = dump_partial_save_open(options->partial, command->name, first ? operands[0] : NULL,
+					    &options->given, number, shards, saver);
+
+	for (size_t i = first; !status && i < count; i++)
+		status = strcmp(operands[i], "-") == 0
+				 ? common_fail(PTL_MISUSE, "--partial does not go with a trace on standard input")
+				 : dump_partial_save_path(*saver, operands[i]);
+	return status < 0 ? common_message_failure(status) : 0;
+}
+
+/* Whether work was done that others can merge: what a command finds, and damage, shows when all is together. */
+static int commit_saver(const struct dump_session *session, int exit_status)
+{
+	const bool done = !session->failed;
+	const int status = done ? dump_partial_save_commit(session->saver) : 0;
+
+	if (status < 0)
+		return common_message_failure(status);
+	return done ? COMMON_EXIT_OK : exit_status;
+}
+
+static int run(const struct dump_command *command, struct dump_options *options, char **operands, size_t count,
+	       struct dump_partial_set *merged)
 {
 	const size_t first = command->operand != NULL;
 	const bool has_trace = needs_trace(command, options);
@@ -253,13 +316,18 @@ static int run(const struct dump_command *command, struct dump_options *options,
 		.operand = command->operand && count ? operands[0] : NULL,
 		.color = wants_color(options),
 		.failed = true,
+		.merged = merged,
 		.progress = isatty(STDERR_FILENO) && (options->output || !isatty(STDOUT_FILENO)) && !options->quiet,
 	};
 	struct dump_output output;
-	int status = has_trace ? dump_session_open(&session) : 0;
+	int status = options->partial ? open_saver(command, options, operands, count, &session.saver) : 0;
 
-	if (status < 0)
-		return common_exit_of(status);
+	if (!status && has_trace)
+		status = common_exit_of(dump_session_open(&session));
+	if (status) {
+		dump_partial_save_close(session.saver);
+		return status;
+	}
 	/* A reader that goes away is noticed by write(2), so that we can end in our own way. */
 	common_signal_ignore(SIGPIPE, NULL);
 	status = dump_output_open(&session, &output);
@@ -268,6 +336,9 @@ static int run(const struct dump_command *command, struct dump_options *options,
 	else
 		status = common_message_failure(status);
 	status = close_output(&session, status);
+	if (session.saver)
+		status = commit_saver(&session, status);
+	dump_partial_save_close(session.saver);
 	ptl_close(session.trace);
 	return status;
 }
@@ -293,8 +364,72 @@ static bool has_operands(const struct dump_command *command, const struct common
 	return false;
 }
 
-static int parse_and_run(const struct dump_command *command, struct dump_options *options, int argc, char **argv)
+/* ---- options of partial results ------------------------------------------------------------------ */
+
+/* Options that change nothing about the result, but how it is made or where it goes. */
+static const char *const unrecorded[] = {"shard",    "partial",      "jobs",       "quiet",         "color",
+					 "no-color", "ignore-index", "code-store", "max-expansion", NULL};
+
+static bool is_listed(const char *const *names, const char *name)
 {
+	for (; names && *names; names++)
+		if (strcmp(*names, name) == 0)
+			return true;
+	return false;
+}
+
+struct recording {
+	const struct dump_command *command;
+	struct dump_options *options;
+};
+
+static void record_option(void *context, const struct common_option *option, const char *argument)
+{
+	const struct recording *recording = context;
+	struct ptl_bytes *given = &recording->options->given;
+
+	if (is_listed(unrecorded, option->long_name))
+		return;
+	if (is_listed(recording->command->unsharded, option->long_name) || strcmp(option->long_name, "output") == 0)
+		recording->options->unsharded = option->long_name;
+	common_write_bytes(given, "--", 2);
+	common_write_bytes(given, option->long_name, strlen(option->long_name));
+	if (argument) {
+		common_write_bytes(given, "=", 1);
+		common_write_bytes(given, argument, strlen(argument));
+	}
+	common_write_bytes(given, "", 1);
+}
+
+static int check_partial(const struct dump_options *options, bool merges)
+{
+	if (merges && (options->shard.count || options->partial))
+		return common_fail(PTL_MISUSE, "partial results cannot be of --shard and --partial");
+	if (options->shard.count && !options->partial)
+		return common_fail(PTL_MISUSE, "--shard needs --partial, which names the file of the partial result");
+	if ((options->partial || merges) && options->unsharded)
+		return common_fail(PTL_MISUSE, "--%s does not go with partial results", options->unsharded);
+	return 0;
+}
+
+/* What a merge has of its own takes the place of what each shard had of it. */
+static void take_own(struct dump_options *options, const struct dump_options *own)
+{
+	options->quiet = own->quiet;
+	options->ignore_index = own->ignore_index;
+	options->code_store = own->code_store;
+	options->max_expansion = own->max_expansion;
+	options->output = own->output;
+	options->force = own->force;
+}
+
+/* ---- the command line ---------------------------------------------------------------------------- */
+
+/* own and merged: of a merge; else NULL. */
+static int parse_and_run(const struct dump_command *command, struct dump_options *options, int argc, char **argv,
+			 const struct dump_options *own, struct dump_partial_set *merged)
+{
+	struct recording recording = {command, options};
 	struct dump_tables tables;
 	const char *files = command->many ? "FILE..." : "FILE", *operand = command->operand;
 	char program[64], usage[64];
@@ -304,6 +439,8 @@ static int parse_and_run(const struct dump_command *command, struct dump_options
 		.summary = command->details,
 		.examples = command->examples,
 		.tables = tables.tables,
+		.taken = record_option,
+		.context = &recording,
 	};
 	int first, status;
 
@@ -313,30 +450,40 @@ static int parse_and_run(const struct dump_command *command, struct dump_options
 	status = common_options_parse(&line, options, argc, argv, &first);
 	if (status != 0)
 		return status > 0 ? COMMON_EXIT_OK : common_exit_of(status);
-	common_message_start("ptl-dump", options->quiet);
+	if (own)
+		take_own(options, own);
+	common_message_start("ptl-dump", options->quiet || options->partial);
 	if (elf_debug_path_add(getenv("PTL_DEBUG_PATH")) < 0)
 		return common_message_failure(PTL_NO_MEMORY);
-	if (command->check && command->check(options) < 0) {
+	if (check_partial(options, merged != NULL) < 0 || (command->check && command->check(options) < 0)) {
 		common_message_error("%s", ptl_error_text());
 		common_message_hint("%s --help", program);
 		return COMMON_EXIT_USAGE;
 	}
 	if (needs_trace(command, options) && !has_operands(command, &line, argc, argv, first))
 		return COMMON_EXIT_USAGE;
-	return run(command, options, argv + first, (size_t)(argc - first));
+	return run(command, options, argv + first, (size_t)(argc - first), merged);
 }
 
-int dump_command_main(const struct dump_command *command, int argc, char **argv)
+int dump_command_merge(const struct dump_command *command, int argc, char **argv, const struct dump_options *own,
+		       struct dump_partial_set *merged)
 {
 	struct dump_options *options = calloc(1, command->options_size);
 	int status;
 
 	if (!options)
 		return common_message_failure(common_fail_memory("options", command->options_size));
-	status = parse_and_run(command, options, argc, argv);
+	status = parse_and_run(command, options, argc, argv, own, merged);
 	if (command->free_options)
 		command->free_options(options);
 	dump_filter_free(&options->filter);
+	common_bytes_free(&options->given);
 	free(options);
 	return status;
+}
+
+int dump_command_main(const struct dump_command *command, int argc, char **argv)
+{
+	return command->whole ? command->whole(command, argc, argv)
+			      : dump_command_merge(command, argc, argv, NULL, NULL);
 }

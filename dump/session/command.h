@@ -13,6 +13,7 @@
 #include "common/json.h"
 #include "common/options.h"
 #include "flow/engine/engine.h"
+#include "dump/partial/partial.h"
 #include "dump/session/filter.h"
 
 enum dump_color { DUMP_COLOR_AUTO, DUMP_COLOR_ALWAYS, DUMP_COLOR_NEVER };
@@ -35,6 +36,12 @@ struct dump_options {
 	bool no_demangle;
 	const char *output; /* of -o; NULL: standard output */
 	bool force;         /* an output that exists is replaced */
+	struct {
+		uint32_t number, count; /* 0: all of the trace */
+	} shard;
+	const char *partial;    /* where the partial result goes; NULL: the command shows its result */
+	struct ptl_bytes given; /* the options that say what the result is, as zero-ended "--name=value"; owned */
+	const char *unsharded;  /* one that was given, and does not go with partial results; NULL */
 };
 
 /*
@@ -50,6 +57,7 @@ enum dump_takes {
 	DUMP_TAKES_NAMES = 32,   /* --demangle --no-demangle */
 	DUMP_TAKES_OUTPUT = 64,  /* -o --force: of exports, whose format is another program's */
 	DUMP_TAKES_FOLLOW = 128, /* --follow */
+	DUMP_TAKES_SHARD = 256,  /* --shard --partial */
 };
 
 /*
@@ -73,6 +81,9 @@ struct dump_session {
 	int (*idle)(struct dump_session *session);
 	void *idle_context;
 	bool progress; /* stderr is a terminal and out is not: common_progress() disturbs no other output */
+	struct dump_partial_saver
+		*saver;                  /* with --partial: views give their results to this, and output goes nowhere */
+	struct dump_partial_set *merged; /* views take their results from this; NULL: they decode */
 };
 
 struct dump_command {
@@ -86,7 +97,9 @@ struct dump_command {
 	const struct common_option *options; /* the command's own, or NULL */
 	bool lists_damage;                   /* its output has the damage: messages need not repeat it */
 	bool judges_damage;                  /* its own exit status says whether damage matters */
-	size_t options_size;                 /* of the command's structure; at least sizeof(struct dump_options) */
+	const char *const *unsharded; /* names of own options that do not go with --partial, NULL-ended; or NULL */
+	bool adds_traces;             /* partial results of several traces can be merged */
+	size_t options_size;          /* of the command's structure; at least sizeof(struct dump_options) */
 	/*
 	 * Checks options that exclude each other before the file is opened; PTL_MISUSE with a text. May be
 	 * NULL.
@@ -100,6 +113,8 @@ struct dump_command {
 	 * end; a long-running command asks dump_output_check() now and then and returns what it says.
 	 */
 	int (*run)(struct dump_session *session);
+	/* Instead of all that: the whole of a command whose FILEs are no traces. Its exit status. */
+	int (*whole)(const struct dump_command *command, int argc, char **argv);
 	/* Frees what the command's own options own. May be NULL. */
 	void (*free_options)(struct dump_options *options);
 };
@@ -110,6 +125,12 @@ struct dump_command {
  * COMMON_EXIT_INPUT when any of the file could not be read, even though the rest was shown.
  */
 int dump_command_main(const struct dump_command *command, int argc, char **argv);
+/*
+ * The same with the partial results of all shards, which have the traces' names and the options but for those of output and of
+ * reading, which are own's. argv has room for them all. The exit status.
+ */
+int dump_command_merge(const struct dump_command *command, int argc, char **argv, const struct dump_options *own,
+		       struct dump_partial_set *merged);
 
 /*
  * For the traces of a command that takes many: opens what session->path says as session->trace, after a report of what went

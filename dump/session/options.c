@@ -62,6 +62,23 @@ static const struct common_option decode_options[] = {
 	{NULL},
 };
 
+static int take_shard(void *options_, const char *argument)
+{
+	struct dump_options *options = options_;
+
+	return dump_shard_parse(argument, &options->shard.number, &options->shard.count);
+}
+
+static const struct common_option shard_options[] = {
+	{"", 0, NULL, "Parts of a large work (see ptl-dump merge --help):"},
+	{"shard", 0, "I/N",
+	 "Decodes the I-th of N parts of the trace, which take about the same time; needs --partial.",
+	 .take = take_shard},
+	{"partial", 0, "FILE", "Writes a partial result to FILE, in place of one that is there, and shows nothing.",
+	 COMMON_PATH(struct dump_options, partial)},
+	{NULL},
+};
+
 static const struct common_option follow_options[] = {
 	{"follow", 0, NULL,
 	 "The trace is being written: shows what comes, until its writer closes it or is gone; Ctrl-C ends it before.",
@@ -149,6 +166,8 @@ void dump_options_tables(const struct dump_command *command, struct dump_tables 
 		tables->decode[2].choices = tables->engine_names;
 		*next++ = tables->decode;
 	}
+	if (command->takes & DUMP_TAKES_SHARD)
+		*next++ = shard_options;
 	*next++ = output_heading;
 	*next++ = command->takes & DUMP_TAKES_OUTPUT ? file_options : text_options;
 	*next++ = output_options;

@@ -17,7 +17,7 @@
 static ssize_t write_output(void *cookie, const char *data, size_t size)
 {
 	struct dump_output *output = cookie;
-	size_t done = 0;
+	size_t done = output->discards ? size : 0;
 
 	while (done < size && !output->error) {
 		const ssize_t written = write(output->fd, data + done, size - done);
@@ -82,7 +82,7 @@ int dump_output_open(struct dump_session *session, struct dump_output *output)
 {
 	int status = 0;
 
-	*output = (struct dump_output){.fd = STDOUT_FILENO, .file.fd = -1};
+	*output = (struct dump_output){.fd = STDOUT_FILENO, .file.fd = -1, .discards = session->saver != NULL};
 	session->output = output;
 	if (session->options->output && strcmp(session->options->output, "-") != 0)
 		status = open_file(session, output);

@@ -12,6 +12,7 @@ struct dump_output {
 	int fd;
 	int error;                      /* errno of the first write that failed; 0 */
 	bool to_file;                   /* there is a `file` */
+	bool discards;                  /* nobody wants it */
 	struct common_output_file file; /* of -o */
 	FILE *stream;
 };

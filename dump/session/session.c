@@ -224,6 +224,9 @@ struct flow_view_options dump_session_view_options(const struct dump_session *se
 				.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
 			},
 		.engine = options->engine,
+		.shard = session->saver    ? dump_partial_save_shard(session->saver)
+			 : session->merged ? dump_partial_set_shard(session->merged)
+					   : NULL,
 		.threads = options->jobs,
 		.progress = session->progress ? show_progress : NULL,
 	};

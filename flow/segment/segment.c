@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Lists segments: which streams are wanted, whose flow they hold, and where their PSBs are. */
-#include "flow/segment/segment.h"
+#include "flow/segment/segment_state.h"
 
 #include <stdlib.h>
 
 #include "common/error.h"
 #include "common/vector.h"
-#include "flow/segment/switch.h"
-
-/* A PT stream that is selected, and whose it is. */
-struct owned_stream {
-	const struct ptl_stream *stream;
-	uint32_t pid, tid;
-	uint32_t process, thread;
-	/* Of a CPU, with times: what it ran when. NULL: this is not known, and all of it is that thread's. */
-	const struct flow_switch *switches;
-	size_t switch_count;
-};
 
 /* What segments are made from. */
 struct segment_source {
@@ -30,7 +19,7 @@ struct segment_source {
  */
 
 /* A stream of no process belongs to the only one there is: so it is with bare PT bytes. */
-static void find_owner(const struct flow_timeline *timeline, struct owned_stream *owned)
+static void find_owner(const struct flow_timeline *timeline, struct flow_segment_stream *owned)
 {
 	const struct ptl_stream *stream = owned->stream;
 
@@ -56,7 +45,7 @@ static void find_owner(const struct flow_timeline *timeline, struct owned_stream
 	owned->thread = flow_timeline_thread_at(timeline, owned->pid, owned->tid, stream->first_time);
 }
 
-static void find_switches(const struct flow_timeline *timeline, struct owned_stream *owned)
+static void find_switches(const struct flow_timeline *timeline, struct flow_segment_stream *owned)
 {
 	const struct ptl_stream *stream = owned->stream;
 
@@ -88,7 +77,7 @@ static int compare_u64(uint64_t a, uint64_t b)
 
 static int compare_streams(const void *a_, const void *b_)
 {
-	const struct owned_stream *a = a_, *b = b_;
+	const struct flow_segment_stream *a = a_, *b = b_;
 	int order = compare_u64(a->process, b->process);
 
 	if (!order)
@@ -98,11 +87,11 @@ static int compare_streams(const void *a_, const void *b_)
 	return order ? order : compare_u64(a->stream->id, b->stream->id);
 }
 
-static int select_streams(const struct ptl_trace *trace, const struct flow_timeline *timeline,
-			  const struct flow_selection *selection, struct owned_stream **selected, size_t *count)
+int flow_segment_streams(const struct ptl_trace *trace, const struct flow_timeline *timeline,
+			 const struct flow_selection *selection, struct flow_segment_stream **selected, size_t *count)
 {
 	size_t all = ptl_stream_count(trace), kept = 0;
-	struct owned_stream *streams = calloc(all + 1, sizeof(*streams));
+	struct flow_segment_stream *streams = calloc(all + 1, sizeof(*streams));
 
 	if (!streams)
 		return common_fail_memory("streams", all * sizeof(*streams));
@@ -280,8 +269,7 @@ static bool is_same_group(const struct flow_segment *a, const struct flow_segmen
 	return a->process == b->process && a->thread == b->thread && a->pid == b->pid && a->tid == b->tid;
 }
 
-/* A thread may have run on several CPUs: what they have of it is put in order, and is one group. */
-static void group_by_thread(struct flow_segment_list *list)
+void flow_segments_group_by_thread(struct flow_segment_list *list)
 {
 	size_t group = 0;
 
@@ -300,8 +288,8 @@ static void group_by_thread(struct flow_segment_list *list)
 	list->groups = group;
 }
 
-static int add_stream(struct ptl_trace *trace, const struct owned_stream *owned, const struct segment_source *source,
-		      struct flow_segment_list *list, size_t *capacity)
+static int add_stream(struct ptl_trace *trace, const struct flow_segment_stream *owned,
+		      const struct segment_source *source, struct flow_segment_list *list, size_t *capacity)
 {
 	const struct ptl_stream *stream = owned->stream;
 	struct flow_segment segment = {
@@ -359,13 +347,13 @@ static int add_stream(struct ptl_trace *trace, const struct owned_stream *owned,
 int flow_segments_list(struct ptl_trace *trace, const struct flow_timeline *timeline,
 		       const struct flow_selection *selection, struct flow_segment_list *list)
 {
-	struct owned_stream *streams = NULL;
+	struct flow_segment_stream *streams = NULL;
 	size_t count = 0, capacity = 0;
 	bool switched = false;
 	int status;
 
 	*list = (struct flow_segment_list){0};
-	status = select_streams(trace, timeline, selection, &streams, &count);
+	status = flow_segment_streams(trace, timeline, selection, &streams, &count);
 	for (size_t i = 0; !status && i < count; i++) {
 		const struct segment_source source = {timeline, selection, streams[i].switches,
 						      streams[i].switch_count};
@@ -374,7 +362,7 @@ int flow_segments_list(struct ptl_trace *trace, const struct flow_timeline *time
 		status = add_stream(trace, &streams[i], &source, list, &capacity);
 	}
 	if (!status && switched)
-		group_by_thread(list);
+		flow_segments_group_by_thread(list);
 	free(streams);
 	if (status < 0)
 		flow_segments_free(list);

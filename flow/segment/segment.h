@@ -50,6 +50,7 @@ struct flow_segment {
 	bool switched;       /* the thread is known from context switches */
 	bool first;          /* of its group */
 	bool last;
+	uint32_t source; /* of flow_segments_join: which list it was in */
 };
 
 /* What to decode. Zero-initialised selects everything. */
@@ -84,5 +85,35 @@ struct flow_segment_list {
 int flow_segments_list(struct ptl_trace *trace, const struct flow_timeline *timeline,
 		       const struct flow_selection *selection, struct flow_segment_list *list);
 void flow_segments_free(struct flow_segment_list *list);
+
+/* What one of several shards has of each stream: the segments that begin from `first` on and before `end`. */
+struct flow_segment_range {
+	uint32_t stream;
+	uint64_t first, end;
+};
+
+struct flow_segment_shard {
+	struct flow_segment_range *ranges; /* in order of streams' ids */
+	size_t count;
+};
+
+/*
+ * Cuts what the selection asks for into `count` shards of about the same number of PT bytes, and gives the one of this number,
+ * from 1 on. Needs the index alone: no PT is read. Each segment is in one of the shards, and in the order of
+ * flow_segments_list all those of a stream with a lower number come before it. What flow_segments_list returns. The range's
+ * function takes the shard as its context.
+ */
+int flow_segments_shard(struct ptl_trace *trace, const struct flow_timeline *timeline,
+			const struct flow_selection *selection, uint32_t number, uint32_t count,
+			struct flow_segment_shard *shard);
+void flow_segments_shard_range(void *shard, uint32_t stream, uint64_t *first, uint64_t *end);
+void flow_segments_shard_free(struct flow_segment_shard *shard);
+
+/*
+ * Puts the segments of several shards' lists, all of which are in this one by now, into the order and groups of the one list
+ * that flow_segments_list would have made. PTL_CORRUPT where they cannot be of this trace, or one is there twice; PTL_NO_MEMORY.
+ */
+int flow_segments_join(const struct ptl_trace *trace, const struct flow_timeline *timeline,
+		       const struct flow_selection *selection, struct flow_segment_list *list);
 
 #endif

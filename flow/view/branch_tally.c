@@ -67,3 +67,36 @@ void flow_branch_tally_join(struct flow_branch_tally *tally, const struct flow_b
 		settle(tally, &tally->last, &next->first);
 	tally->last = next->last;
 }
+
+#define FIRST_VALID 1u
+#define FIRST_KNOWN 2u
+#define LAST_VALID 4u
+
+void flow_branch_tally_write(const struct flow_branch_tally *tally, struct ptl_bytes *record)
+{
+	common_write_varint(record, tally->taken);
+	common_write_varint(record, tally->not_taken);
+	common_write_le(record,
+			(tally->first.valid ? FIRST_VALID : 0) | (tally->first.known ? FIRST_KNOWN : 0) |
+				(tally->last.valid ? LAST_VALID : 0),
+			1);
+	common_write_varint(record, tally->first.ip);
+	common_write_le(record, tally->last.kind, 1);
+	common_write_varint(record, tally->last.next_ip);
+}
+
+void flow_branch_tally_read(struct flow_branch_tally *tally, struct common_cursor *record)
+{
+	unsigned flags;
+
+	tally->taken = common_read_varint(record);
+	tally->not_taken = common_read_varint(record);
+	flags = common_read8(record);
+	tally->first.valid = flags & FIRST_VALID;
+	tally->first.known = flags & FIRST_KNOWN;
+	tally->last.valid = flags & LAST_VALID;
+	tally->first.ip = common_read_varint(record);
+	tally->last.kind = common_read8(record);
+	tally->last.next_ip = common_read_varint(record);
+	record->failed |= (flags & ~(FIRST_VALID | FIRST_KNOWN | LAST_VALID)) != 0;
+}

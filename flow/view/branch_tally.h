@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/bytes.h"
 #include "flow/engine/flow.h"
 
 /* Where flow goes on: a block, or an event that may say where it would have. */
@@ -34,5 +35,8 @@ struct flow_branch_tally {
 void flow_branch_tally_add(struct flow_branch_tally *tally, const struct flow_batch *batch);
 /* Adds what a tally of the flow behind this one has. */
 void flow_branch_tally_join(struct flow_branch_tally *tally, const struct flow_branch_tally *next);
+/* For files of shards: the reader fails where a tally cannot be like this. */
+void flow_branch_tally_write(const struct flow_branch_tally *tally, struct ptl_bytes *record);
+void flow_branch_tally_read(struct flow_branch_tally *tally, struct common_cursor *record);
 
 #endif

@@ -8,34 +8,10 @@
 #include "common/thread_pool.h"
 #include "common/vector.h"
 #include "flow/view/profile_merge.h"
-#include "flow/view/profile_run.h"
+#include "flow/view/profile_shard.h"
+#include "flow/view/profile_state.h"
 #include "flow/view/profile_table.h"
-
-/* Where a segment's flow begins: with a block, or with an event that may say where it would have gone on. */
-struct landing {
-	bool valid;
-	bool known; /* ip is */
-	bool is_block;
-	uint64_t ip;
-	struct flow_block_id id;
-};
-
-/* A branch that a segment ends with. */
-struct pending {
-	bool valid;
-	uint8_t branch;
-	uint32_t entry;
-	uint64_t next_ip;
-	struct flow_block_id id;
-};
-
-struct partial {
-	struct flow_profile_table *table;
-	struct flow_profile_runs *runs;
-	struct landing first;
-	struct pending last;
-	uint64_t gaps;
-};
+#include "flow/view/shard.h"
 
 /* Takes a worker's counts. */
 struct counter {
@@ -52,6 +28,10 @@ struct profile_view {
 	struct flow_border *borders;       /* what was settled between segments */
 	size_t border_count;
 	uint64_t gaps;
+	unsigned threads;
+	const struct flow_timeline *timeline;
+	struct flow_profile_source *sources; /* of what is loaded */
+	size_t source_count;
 };
 
 /* ---- on workers -------------------------------------------------------------------------- */
@@ -59,7 +39,7 @@ struct profile_view {
 static int begin_on(void *context, unsigned worker, const struct flow_segment *segment, void **partial)
 {
 	struct profile_view *view = context;
-	struct partial *made = calloc(1, sizeof(*made));
+	struct flow_profile_partial *made = calloc(1, sizeof(*made));
 
 	(void)segment;
 	if (!made)
@@ -71,7 +51,7 @@ static int begin_on(void *context, unsigned worker, const struct flow_segment *s
 }
 
 /* The flow has gone on at ip, which ends what is not known of the branch before. */
-static void settle(struct partial *partial, uint64_t ip)
+static void settle(struct flow_profile_partial *partial, uint64_t ip)
 {
 	struct flow_profile_entry *entry = &partial->table->entries[partial->last.entry];
 
@@ -81,7 +61,8 @@ static void settle(struct partial *partial, uint64_t ip)
 	}
 }
 
-static int add_block(const struct profile_view *view, struct partial *partial, const struct flow_block *block)
+static int add_block(const struct profile_view *view, struct flow_profile_partial *partial,
+		     const struct flow_block *block)
 {
 	struct flow_profile_table *table = partial->table;
 	uint32_t index = 0;
@@ -96,7 +77,8 @@ static int add_block(const struct profile_view *view, struct partial *partial, c
 			status = flow_profile_edge(table, partial->last.entry, index, 1);
 	}
 	if (!partial->first.valid)
-		partial->first = (struct landing){true, true, true, block->ip, table->entries[index].id};
+		partial->first = (struct flow_profile_landing){true,      true,  true,
+							       block->ip, index, table->entries[index].id};
 	partial->last.valid = block->branch != FLOW_BRANCH_NONE;
 	partial->last.branch = block->branch;
 	partial->last.entry = index;
@@ -105,7 +87,8 @@ static int add_block(const struct profile_view *view, struct partial *partial, c
 }
 
 /* What follows was counted: flow has gone on with this block, and what becomes of its branch is known. */
-static int add_counted(const struct profile_view *view, struct partial *partial, const struct flow_event *event)
+static int add_counted(const struct profile_view *view, struct flow_profile_partial *partial,
+		       const struct flow_event *event)
 {
 	const struct flow_block *block = (const struct flow_block *)(uintptr_t)event->value;
 	uint32_t index = 0;
@@ -119,14 +102,16 @@ static int add_counted(const struct profile_view *view, struct partial *partial,
 			status = flow_profile_edge(partial->table, partial->last.entry, index, 1);
 	}
 	if (!partial->first.valid)
-		partial->first = (struct landing){true, true, true, block->ip, partial->table->entries[index].id};
+		partial->first = (struct flow_profile_landing){true,      true,  true,
+							       block->ip, index, partial->table->entries[index].id};
 	partial->last.valid = false;
 	return status;
 }
 
-static int add_event(const struct profile_view *view, struct partial *partial, const struct flow_event *event)
+static int add_event(const struct profile_view *view, struct flow_profile_partial *partial,
+		     const struct flow_event *event)
 {
-	struct landing landing = {.valid = true};
+	struct flow_profile_landing landing = {.valid = true};
 
 	if (event->kind == FLOW_COUNTED)
 		return add_counted(view, partial, event);
@@ -153,7 +138,7 @@ static int add_event(const struct profile_view *view, struct partial *partial, c
 /* A walk over a batch. */
 struct walk {
 	const struct profile_view *view;
-	struct partial *partial;
+	struct flow_profile_partial *partial;
 	const struct flow_batch *batch;
 	size_t event;                  /* the next one */
 	size_t block;                  /* number of the next one */
@@ -204,7 +189,7 @@ static int take_blocks(struct walk *walk, const struct flow_block_run *run)
 static int settle_run(struct walk *walk, const struct flow_profile_run *run)
 {
 	struct flow_profile_run *last = walk->last;
-	struct partial *partial = walk->partial;
+	struct flow_profile_partial *partial = walk->partial;
 	const uint32_t first = partial->runs->list[run->first];
 	uint32_t from;
 	uint8_t branch;
@@ -230,7 +215,7 @@ static int settle_run(struct walk *walk, const struct flow_profile_run *run)
 
 static int take_run(struct walk *walk, const struct flow_block_run *run)
 {
-	struct partial *partial = walk->partial;
+	struct flow_profile_partial *partial = walk->partial;
 	struct flow_profile_run *place = flow_profile_run_find(partial->runs, run);
 	int status = 0;
 
@@ -250,8 +235,13 @@ static int take_run(struct walk *walk, const struct flow_block_run *run)
 		return take_blocks(walk, run);
 	status = settle_run(walk, place);
 	if (!partial->first.valid)
-		partial->first = (struct landing){true, true, true, place->first_ip,
-						  partial->table->entries[partial->runs->list[place->first]].id};
+		partial->first = (struct flow_profile_landing){
+			true,
+			true,
+			true,
+			place->first_ip,
+			partial->runs->list[place->first],
+			partial->table->entries[partial->runs->list[place->first]].id};
 	place->count++;
 	walk->block += place->blocks;
 	walk->last = place;
@@ -279,7 +269,8 @@ static int take_runs(struct walk *walk)
 	return status;
 }
 
-static int take_all_blocks(const struct profile_view *view, struct partial *partial, const struct flow_batch *batch)
+static int take_all_blocks(const struct profile_view *view, struct flow_profile_partial *partial,
+			   const struct flow_batch *batch)
 {
 	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 	int status = 0;
@@ -296,7 +287,7 @@ static int take_all_blocks(const struct profile_view *view, struct partial *part
 static int consume(void *context, void *partial_, const struct flow_segment *segment, const struct flow_batch *batch)
 {
 	const struct profile_view *view = context;
-	struct partial *partial = partial_;
+	struct flow_profile_partial *partial = partial_;
 	struct walk walk = {.view = view, .partial = partial, .batch = batch};
 	int status = 0;
 
@@ -376,7 +367,8 @@ static int find_border(struct profile_view *view, const struct flow_border *like
 	return common_byte_map_put(&view->by_ends, ends, sizeof(ends), view->border_count++);
 }
 
-static int settle_border(struct profile_view *view, const struct pending *last, const struct landing *first)
+static int settle_border(struct profile_view *view, const struct flow_profile_pending *last,
+			 const struct flow_profile_landing *first)
 {
 	const bool conditional = last->branch == FLOW_BRANCH_CONDITIONAL;
 	const bool edge = view->edges && flow_profile_is_edge(last->branch) && first->is_block;
@@ -398,7 +390,7 @@ static int settle_border(struct profile_view *view, const struct pending *last, 
 
 static int merge(void *context, void *left_, void *right_)
 {
-	struct partial *left = left_, *right = right_;
+	struct flow_profile_partial *left = left_, *right = right_;
 	int status = 0;
 
 	if (right->first.valid) {
@@ -416,7 +408,7 @@ static int merge(void *context, void *left_, void *right_)
 static int finish(void *context, const struct flow_segment *last, void *result)
 {
 	struct profile_view *view = context;
-	const struct partial *partial = result;
+	const struct flow_profile_partial *partial = result;
 
 	(void)last;
 	view->gaps += partial->gaps;
@@ -435,6 +427,57 @@ static int flush_workers(struct profile_view *view, unsigned threads)
 	return status;
 }
 
+/* ---- shards ------------------------------------------------------------------------------ */
+
+static int save(void *context, const struct flow_segment *segment, const void *partial, struct ptl_bytes *record)
+{
+	const struct profile_view *view = context;
+
+	(void)segment;
+	flow_profile_partial_write(partial, view->tables, record);
+	return 0;
+}
+
+static int load(void *context, const struct flow_segment *segment, struct common_cursor *record, void **result)
+{
+	const struct profile_view *view = context;
+	struct flow_profile_partial *partial = calloc(1, sizeof(*partial));
+
+	*result = partial;
+	if (!partial)
+		return common_fail_memory("counts of blocks", sizeof(*partial));
+	flow_profile_partial_read(partial, &view->sources[segment->source], record);
+	return 0;
+}
+
+static int save_rest(void *context, struct ptl_bytes *record)
+{
+	struct profile_view *view = context;
+	const int status = flush_workers(view, view->threads);
+
+	if (!status)
+		flow_profile_tables_write(view->tables, view->threads, record);
+	return status;
+}
+
+static int load_rest(void *context, size_t source, size_t sources, struct common_cursor *record)
+{
+	struct profile_view *view = context;
+
+	if (!view->sources) {
+		view->sources = calloc(sources, sizeof(*view->sources));
+		if (!view->sources)
+			return common_fail_memory("counts of blocks", sources * sizeof(*view->sources));
+		view->source_count = sources;
+	}
+	return flow_profile_tables_read(&view->tables[0], &view->sources[source], view->timeline, record);
+}
+
+static const struct flow_view_codec codec = {
+	.name = "profile", .save = save, .load = load, .save_rest = save_rest, .load_rest = load_rest};
+
+/* ---- the run ----------------------------------------------------------------------------- */
+
 static void clean_up(struct profile_view *view, unsigned threads)
 {
 	for (unsigned i = 0; view->tables && view->runs && i < threads; i++) {
@@ -445,6 +488,9 @@ static void clean_up(struct profile_view *view, unsigned threads)
 	free(view->counters);
 	free(view->runs);
 	free(view->borders);
+	for (size_t i = 0; i < view->source_count; i++)
+		flow_profile_source_free(&view->sources[i]);
+	free(view->sources);
 	common_byte_map_free(&view->by_ends);
 }
 
@@ -454,6 +500,8 @@ int flow_profile_run(struct ptl_trace *trace, const struct flow_timeline *timeli
 	const unsigned threads = options->threads ? options->threads : common_cpu_count();
 	struct profile_view context = {
 		.edges = edges,
+		.threads = threads,
+		.timeline = timeline,
 		.tables = calloc(threads, sizeof(*context.tables)),
 		.counters = calloc(threads, sizeof(*context.counters)),
 		.runs = calloc(threads, sizeof(*context.runs)),
@@ -468,6 +516,7 @@ int flow_profile_run(struct ptl_trace *trace, const struct flow_timeline *timeli
 		.merge = merge,
 		.finish = finish,
 		.drop = drop,
+		.codec = &codec,
 	};
 	int status = 0;
 

@@ -10,6 +10,7 @@
 #include "common/vector.h"
 #include "flow/view/address_log.h"
 #include "flow/view/branch_tally.h"
+#include "flow/view/shard.h"
 
 _Static_assert(sizeof(((struct flow_thread_stats *)0)->ip_sha256) == COMMON_SHA256_SIZE, "a SHA-256");
 
@@ -244,6 +245,54 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 	return finish(context, segment, partial);
 }
 
+/* ---- shards ------------------------------------------------------------------------------ */
+
+static int save(void *context, const struct flow_segment *segment, const void *partial_, struct ptl_bytes *record)
+{
+	const struct partial *partial = partial_;
+	const uint64_t *counts = (const uint64_t *)&partial->counts;
+
+	(void)context;
+	(void)segment;
+	for (size_t i = 0; i < sizeof(partial->counts) / sizeof(*counts); i++)
+		common_write_varint(record, counts[i]);
+	common_write_varint(record, partial->gap_count);
+	for (size_t i = 0; i < partial->gap_count; i++)
+		flow_shard_write_event(record, &partial->gaps[i]);
+	flow_branch_tally_write(&partial->tally, record);
+	return 0;
+}
+
+static int load(void *context, const struct flow_segment *segment, struct common_cursor *record, void **result)
+{
+	struct partial *partial;
+	uint64_t *counts, gaps;
+	int status = begin(context, segment, result);
+
+	if (status < 0)
+		return status;
+	partial = *result;
+	counts = (uint64_t *)&partial->counts;
+	for (size_t i = 0; i < sizeof(partial->counts) / sizeof(*counts); i++)
+		counts[i] = common_read_varint(record);
+	gaps = common_read_varint(record);
+	for (uint64_t i = 0; !status && i < gaps && !record->failed; i++) {
+		struct flow_event event;
+
+		flow_shard_read_event(record, &event);
+		if (event.kind == FLOW_GAP)
+			status = list_gap(context, partial, &event);
+		else
+			record->failed = true;
+	}
+	flow_branch_tally_read(&partial->tally, record);
+	return status;
+}
+
+static const struct flow_view_codec codec = {.name = "stats", .save = save, .load = load};
+
+/* ---- sums -------------------------------------------------------------------------------- */
+
 static bool is_same_process(const struct flow_process_stats *process, const struct flow_thread_stats *thread)
 {
 	return process->process == thread->process && process->pid == thread->pid;
@@ -288,6 +337,8 @@ int flow_stats_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 		.finish = finish,
 		.emit = walks ? emit : NULL,
 		.drop = drop,
+		/* A hash takes all addresses one after the other. */
+		.codec = wanted->hash ? NULL : &codec,
 	};
 	struct flow_view_options in_order = *options;
 	int status;

@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/hash_map.h"
 #include "common/vector.h"
+#include "flow/view/shard.h"
 
 #define PAGE_SHIFT 12
 
@@ -175,6 +176,72 @@ static int finish(void *context, const struct flow_segment *last, void *result)
 	return status;
 }
 
+/* ---- shards ------------------------------------------------------------------------------ */
+
+static int save(void *context, const struct flow_segment *segment, const void *partial_, struct ptl_bytes *record)
+{
+	const struct partial *partial = partial_;
+
+	(void)context;
+	(void)segment;
+	common_write_varint(record, partial->count);
+	for (size_t i = 0; i < partial->count; i++) {
+		const struct flow_unmapped *range = &partial->ranges[i];
+
+		common_write_varint(record, range->image == FLOW_NONE ? 0 : (uint64_t)range->image + 1);
+		common_write_varint(record, range->has_code);
+		common_write_varint(record, range->first);
+		common_write_varint(record, range->last - range->first);
+		common_write_varint(record, range->instructions);
+		common_write_varint(record, range->gaps);
+		common_write_varint(record, range->gap_bytes);
+		common_write_varint(record, range->first_time);
+		common_write_varint(record, range->last_time);
+	}
+	return 0;
+}
+
+static struct flow_unmapped read_range(const struct unmapped_view *view, const struct flow_segment *segment,
+				       struct common_cursor *record)
+{
+	const uint64_t images = flow_timeline_image_count(view->timeline);
+	const uint64_t image = flow_shard_read_below(record, images + 1);
+	struct flow_unmapped range = {
+		.process = segment->process,
+		.pid = segment->pid,
+		.image = image ? (uint32_t)(image - 1) : FLOW_NONE,
+		.has_code = flow_shard_read_below(record, 2),
+	};
+	uint64_t size;
+
+	range.first = common_read_varint(record);
+	size = common_read_varint(record);
+	record->failed |= size > UINT64_MAX - range.first;
+	range.last = range.first + size;
+	range.instructions = common_read_varint(record);
+	range.gaps = common_read_varint(record);
+	range.gap_bytes = common_read_varint(record);
+	range.first_time = common_read_varint(record);
+	range.last_time = common_read_varint(record);
+	return range;
+}
+
+static int load(void *context, const struct flow_segment *segment, struct common_cursor *record, void **result)
+{
+	int status = begin(context, segment, result);
+	const uint64_t count = common_read_varint(record);
+
+	for (uint64_t i = 0; !status && i < count && !record->failed; i++) {
+		const struct flow_unmapped range = read_range(context, segment, record);
+
+		if (!record->failed)
+			status = add_page(*result, &range);
+	}
+	return status;
+}
+
+static const struct flow_view_codec codec = {.name = "unmapped", .save = save, .load = load};
+
 /* ---- the list ---------------------------------------------------------------------------- */
 
 static int compare(uint64_t a, uint64_t b)
@@ -239,6 +306,7 @@ int flow_unmapped_run(struct ptl_trace *trace, const struct flow_timeline *timel
 		.merge = merge,
 		.finish = finish,
 		.drop = drop,
+		.codec = &codec,
 	};
 	int status;
 

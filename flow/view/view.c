@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/thread_pool.h"
 #include "flow/engine/segment_flow.h"
+#include "flow/view/shard.h"
 #include "flow/view/window.h"
 
 /*
@@ -50,8 +51,9 @@ struct run {
 	struct flow_source *workers;
 	struct flow_window *windows; /* by worker */
 	atomic_bool counts_failed;   /* the last counts were not given to the view, for lack of memory */
-	void *merged;                /* of the group at hand */
-	uint64_t done;               /* bytes */
+	struct flow_merger merger;
+	struct flow_shard_saver *saver; /* NULL: results are not saved */
+	uint64_t done;                  /* bytes */
 };
 
 /* ---- on workers -------------------------------------------------------------------------- */
@@ -168,24 +170,19 @@ static int work(void *context, unsigned worker, size_t index)
 
 /* ---- on the calling thread --------------------------------------------------------------- */
 
-static int merge_partial(struct run *run, const struct flow_segment *segment, void *partial)
+/* The partial result of the i-th segment in order is complete. */
+static int take_partial(struct run *run, size_t i, void *partial)
 {
-	const struct flow_view *view = run->view;
-	void *result;
-	int status;
+	const struct flow_segment *segment = run->order[i];
+	int status = 0;
 
-	if (!run->merged) {
-		run->merged = partial;
-	} else {
-		status = view->merge(view->context, run->merged, partial);
-		if (status < 0)
-			return status;
+	if (run->saver)
+		status = flow_shard_save(run->saver, segment, partial);
+	if (status < 0 || (run->saver && run->view->emit)) {
+		run->view->drop(run->view->context, partial);
+		return status;
 	}
-	if (!segment->last)
-		return 0;
-	result = run->merged;
-	run->merged = NULL;
-	return view->finish(view->context, segment, result);
+	return flow_merger_take(&run->merger, segment, partial, run->horizons ? run->horizons[i] : 0);
 }
 
 static int finish(void *context, size_t index)
@@ -199,11 +196,7 @@ static int finish(void *context, size_t index)
 		int status;
 
 		job->partials[i] = NULL;
-		if (run->view->emit)
-			status = run->view->emit(run->view->context, segment, partial,
-						 run->horizons ? run->horizons[job->first + i] : 0);
-		else
-			status = merge_partial(run, segment, partial);
+		status = take_partial(run, job->first + i, partial);
 		if (status < 0)
 			return status;
 		run->done += segment->size - segment->skip;
@@ -349,8 +342,7 @@ static void clean_up(struct run *run, unsigned threads)
 		}
 		free(run->jobs[i].partials);
 	}
-	if (run->merged)
-		run->view->drop(run->view->context, run->merged);
+	flow_merger_free(&run->merger);
 	for (unsigned i = 0; i < threads; i++) {
 		if (run->workers)
 			flow_source_close(&run->workers[i]);
@@ -366,13 +358,17 @@ static void clean_up(struct run *run, unsigned threads)
 	flow_segments_free(&run->list);
 }
 
-int flow_view_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
-		  const struct flow_view_options *options, const struct flow_view *view)
+/* Decodes what the selection of the options selects. */
+static int run_all(struct ptl_trace *trace, const struct flow_timeline *timeline,
+		   const struct flow_view_options *options, const struct flow_view *view,
+		   struct flow_shard_saver *saver)
 {
-	struct run run = {.trace = trace, .options = options, .view = view};
+	struct run run = {.trace = trace, .options = options, .view = view, .merger = {view, NULL}, .saver = saver};
 	unsigned threads = options->threads ? options->threads : common_cpu_count();
 	int status = flow_segments_list(trace, timeline, &options->selection, &run.list);
 
+	if (!status && saver)
+		status = flow_shard_save_begin(saver, trace, &run.list);
 	if (!status)
 		status = make_order(&run);
 	if (!status)
@@ -398,6 +394,39 @@ int flow_view_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
 		if (!status && run.counts_failed)
 			status = common_fail_memory("counts of blocks", 0);
 	}
+	if (!status && saver)
+		status = flow_shard_save_end(saver);
 	clean_up(&run, threads);
 	return status;
+}
+
+/* One of several shards. */
+static int run_shard(struct ptl_trace *trace, const struct flow_timeline *timeline,
+		     const struct flow_view_options *options, const struct flow_view *view)
+{
+	struct flow_shard_saver saver = {.shard = options->shard, .view = view};
+	struct flow_view_options own = *options;
+	struct flow_segment_shard shard;
+	int status = flow_segments_shard(trace, timeline, &options->selection, options->shard->number,
+					 options->shard->count, &shard);
+
+	if (status < 0)
+		return status;
+	own.selection.range = flow_segments_shard_range;
+	own.selection.range_context = &shard;
+	status = run_all(trace, timeline, &own, view, &saver);
+	flow_shard_saver_free(&saver);
+	flow_segments_shard_free(&shard);
+	return status;
+}
+
+int flow_view_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
+		  const struct flow_view_options *options, const struct flow_view *view)
+{
+	if (!options->shard)
+		return run_all(trace, timeline, options, view, NULL);
+	if (!view->codec)
+		return common_fail(PTL_UNSUPPORTED, "what is asked for cannot be cut into shards");
+	return options->shard->count ? run_shard(trace, timeline, options, view)
+				     : flow_shard_load(trace, timeline, options, view);
 }

@@ -8,6 +8,9 @@
 #include "flow/segment/segment.h"
 #include "flow/timeline/timeline.h"
 
+struct flow_shard;      /* flow/view/shard.h */
+struct flow_view_codec; /* there, too */
+
 /*
  * A view makes a partial result of each segment, on any worker thread, and neighbours are merged in
  * order. Merging is associative, so that results do not depend on the number of threads. Functions
@@ -46,6 +49,8 @@ struct flow_view {
 	int (*emit)(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon);
 	/* Frees a partial result that nobody took over, after a failure. */
 	void (*drop)(void *context, void *partial);
+	/* How partial results are written to files of shards; NULL: they cannot. */
+	const struct flow_view_codec *codec;
 };
 
 struct flow_view_options {
@@ -57,6 +62,11 @@ struct flow_view_options {
 	/* Called on the calling thread now and then: PT bytes done and in all. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *progress_context;
+	/*
+	 * Saves the partial results of some segments, or runs over those that were saved; NULL: neither. Results that are merged
+	 * are also merged here, as far as this shard has them; nothing is emitted where results are saved.
+	 */
+	const struct flow_shard *shard;
 };
 
 /*

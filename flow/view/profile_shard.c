@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Writes and reads the tables of a profile: blocks with their code, and edges by the numbers of their blocks. */
+#include "flow/view/profile_shard.h"
+
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/vector.h"
+#include "flow/view/shard.h"
+
+void flow_profile_source_free(struct flow_profile_source *source)
+{
+	free(source->ids);
+	free(source->ends);
+	*source = (struct flow_profile_source){0};
+}
+
+const struct flow_block_id *flow_profile_source_find(const struct flow_profile_source *source, uint64_t table,
+						     uint64_t entry)
+{
+	size_t first;
+
+	if (table >= source->tables)
+		return NULL;
+	first = table ? source->ends[table - 1] : 0;
+	return entry < source->ends[table] - first ? &source->ids[first + entry] : NULL;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------- */
+
+static void write_entry(const struct flow_profile_table *table, const struct flow_profile_entry *entry,
+			struct ptl_bytes *record)
+{
+	const uint64_t values[] = {
+		entry->id.ip,      entry->id.image == FLOW_NONE ? 0 : (uint64_t)entry->id.image + 1,
+		entry->id.size,    entry->instructions,
+		entry->branch,     entry->mode,
+		entry->code_event, entry->target,
+		entry->count,      entry->taken,
+		entry->not_taken,
+	};
+
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		common_write_varint(record, values[i]);
+	common_write_bytes(record, table->bytes.data + entry->bytes, entry->id.size + entry->instructions);
+}
+
+static void write_edges(const struct flow_profile_table *table, struct ptl_bytes *record)
+{
+	uint64_t key, count;
+	size_t at = 0;
+
+	common_write_varint(record, table->edges.used);
+	while (common_hash_map_next(&table->edges, &at, &key, &count)) {
+		common_write_varint(record, key >> 32);
+		common_write_varint(record, key & UINT32_MAX);
+		common_write_varint(record, count);
+	}
+}
+
+void flow_profile_tables_write(const struct flow_profile_table *tables, size_t count, struct ptl_bytes *record)
+{
+	common_write_varint(record, count);
+	for (size_t i = 0; i < count; i++) {
+		common_write_varint(record, tables[i].count);
+		for (size_t k = 0; k < tables[i].count; k++)
+			write_entry(&tables[i], &tables[i].entries[k], record);
+		write_edges(&tables[i], record);
+	}
+}
+
+/* ---- reading ------------------------------------------------------------------------------------- */
+
+static bool has_size(const struct flow_block *block)
+{
+	uint64_t size = 0;
+
+	for (uint32_t i = 0; i < block->instructions; i++) {
+		if (!block->lengths[i])
+			return false;
+		size += block->lengths[i];
+	}
+	return size == block->size;
+}
+
+/* A block as an engine gives it; it points into the record. The cursor fails where there is no such block. */
+static void read_block(const struct flow_timeline *timeline, struct common_cursor *record, struct flow_block *block)
+{
+	uint64_t image;
+
+	*block = (struct flow_block){.ip = common_read_varint(record)};
+	image = flow_shard_read_below(record, flow_timeline_image_count(timeline) + (uint64_t)1);
+	block->image = image ? (uint32_t)(image - 1) : FLOW_NONE;
+	block->size = (uint32_t)flow_shard_read_below(record, 1ull << 32);
+	block->instructions = (uint32_t)flow_shard_read_below(record, (uint64_t)block->size + 1);
+	block->branch = (uint8_t)flow_shard_read_below(record, FLOW_BRANCH_FAR_JUMP + 1);
+	block->mode = (uint8_t)flow_shard_read_below(record, 65);
+	block->code_event = flow_shard_read_below(record, 2);
+	block->target = common_read_varint(record);
+	record->failed |= block->mode != 64 && block->mode != 32 && block->mode != 16;
+}
+
+static int read_entry(struct flow_profile_table *table, struct flow_profile_source *source,
+		      const struct flow_timeline *timeline, struct common_cursor *record)
+{
+	struct flow_profile_entry *entry;
+	uint64_t count, taken, not_taken;
+	struct flow_block block;
+	uint32_t index = 0;
+	int status;
+
+	read_block(timeline, record, &block);
+	count = common_read_varint(record);
+	taken = common_read_varint(record);
+	not_taken = common_read_varint(record);
+	block.code = common_read_bytes(record, block.size);
+	block.lengths = common_read_bytes(record, block.instructions);
+	if (record->failed || !block.instructions || !has_size(&block)) {
+		record->failed = true;
+		return 0;
+	}
+	status = flow_profile_find(table, &block, &index);
+	if (status < 0)
+		return status;
+	entry = &table->entries[index];
+	entry->count += count;
+	entry->taken += taken;
+	entry->not_taken += not_taken;
+	if (!common_vector_room(&source->ids, source->count, sizeof(*source->ids)))
+		return common_fail_memory("counts of blocks", source->count * sizeof(*source->ids));
+	source->ids[source->count++] = entry->id;
+	return 0;
+}
+
+/* The number in the table of an entry of the source. */
+static uint32_t find_index(const struct flow_profile_table *table, const struct flow_block_id *id)
+{
+	const struct common_rows rows = flow_profile_rows(table);
+
+	return common_row_index_find(&table->places, &rows, id);
+}
+
+static int read_edges(struct flow_profile_table *table, const struct flow_profile_source *source,
+		      struct common_cursor *record)
+{
+	const uint64_t edges = common_read_varint(record);
+	int status = 0;
+
+	for (uint64_t i = 0; !status && i < edges && !record->failed; i++) {
+		const uint64_t ends[] = {common_read_varint(record), common_read_varint(record)};
+		const uint64_t count = common_read_varint(record);
+		const struct flow_block_id *from = flow_profile_source_find(source, source->tables - 1, ends[0]);
+		const struct flow_block_id *to = flow_profile_source_find(source, source->tables - 1, ends[1]);
+
+		record->failed |= !from || !to;
+		if (!record->failed)
+			status = flow_profile_edge(table, find_index(table, from), find_index(table, to), count);
+	}
+	return status;
+}
+
+int flow_profile_tables_read(struct flow_profile_table *table, struct flow_profile_source *source,
+			     const struct flow_timeline *timeline, struct common_cursor *record)
+{
+	const uint64_t tables = common_read_varint(record);
+	int status = 0;
+
+	for (uint64_t i = 0; !status && i < tables && !record->failed; i++) {
+		const uint64_t count = common_read_varint(record);
+
+		for (uint64_t k = 0; !status && k < count && !record->failed; k++)
+			status = read_entry(table, source, timeline, record);
+		if (!status && !common_vector_room(&source->ends, source->tables, sizeof(*source->ends)))
+			status = common_fail_memory("counts of blocks", source->tables * sizeof(*source->ends));
+		if (status)
+			break;
+		source->ends[source->tables++] = source->count;
+		status = read_edges(table, source, record);
+	}
+	return status;
+}
+
+/* ---- segments ------------------------------------------------------------------------------------ */
+
+#define FIRST_VALID 0x01u
+#define FIRST_KNOWN 0x02u
+#define FIRST_BLOCK 0x04u
+#define LAST_VALID 0x08u
+#define PARTIAL_FLAGS 0x0fu
+
+void flow_profile_partial_write(const struct flow_profile_partial *partial, const struct flow_profile_table *tables,
+				struct ptl_bytes *record)
+{
+	const struct flow_profile_landing *first = &partial->first;
+	const struct flow_profile_pending *last = &partial->last;
+
+	common_write_varint(record, (first->valid ? FIRST_VALID : 0) | (first->known ? FIRST_KNOWN : 0) |
+					    (first->is_block ? FIRST_BLOCK : 0) | (last->valid ? LAST_VALID : 0));
+	common_write_varint(record, partial->gaps);
+	common_write_varint(record, (uint64_t)(partial->table - tables));
+	common_write_varint(record, first->ip);
+	common_write_varint(record, first->entry);
+	common_write_varint(record, last->branch);
+	common_write_varint(record, last->entry);
+	common_write_varint(record, last->next_ip);
+}
+
+/* The block of an entry; zero where there is none to be. */
+static struct flow_block_id read_id(const struct flow_profile_source *source, struct common_cursor *record,
+				    uint64_t table, bool wanted)
+{
+	const uint64_t entry = common_read_varint(record);
+	const struct flow_block_id *id = wanted ? flow_profile_source_find(source, table, entry) : NULL;
+
+	record->failed |= wanted && !id;
+	return id ? *id : (struct flow_block_id){0};
+}
+
+void flow_profile_partial_read(struct flow_profile_partial *partial, const struct flow_profile_source *source,
+			       struct common_cursor *record)
+{
+	const unsigned flags = (unsigned)flow_shard_read_below(record, PARTIAL_FLAGS + 1);
+	uint64_t table;
+
+	partial->gaps = common_read_varint(record);
+	table = common_read_varint(record);
+	partial->first = (struct flow_profile_landing){
+		.valid = flags & FIRST_VALID,
+		.known = flags & FIRST_KNOWN,
+		.is_block = flags & FIRST_BLOCK,
+		.ip = common_read_varint(record),
+	};
+	partial->first.id = read_id(source, record, table, partial->first.is_block);
+	partial->last.valid = flags & LAST_VALID;
+	partial->last.branch = (uint8_t)flow_shard_read_below(record, FLOW_BRANCH_FAR_JUMP + 1);
+	partial->last.id = read_id(source, record, table, partial->last.valid);
+	partial->last.next_ip = common_read_varint(record);
+}
