@@ -154,10 +154,12 @@ static const struct common_option options[] = {
 	 "number of EnableFlags",
 	 .take = take_flags},
 	{"event", 'e', "SYSTEM:EVENT",
-	 "record a tracepoint; 'SYSTEM:EVENT if FILTER' only where FILTER holds; several times",
+	 "record a tracepoint; 'SYSTEM:EVENT if FILTER' only where FILTER holds; uprobe:PATH:FUNCTION: calls of a "
+	 "function; "
+	 "cpu-clock, page-faults, ...: samples; several times",
 	 .take = take_tracepoint},
 	{"stack", 0, "EVENT",
-	 "with the stack of calls, of the kernel's and of programs' functions, where a tracepoint's name matches this "
+	 "with the stack of calls, of the kernel's and of programs' functions, where the event's name matches this "
 	 "pattern; several times; '*': all",
 	 COMMON_STRINGS(struct record_settings, stacks, UINT64_MAX)},
 	{"list-flags", 0, NULL, "show the flags, which tracepoints they are, and whether they work here",

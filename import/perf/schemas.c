@@ -100,3 +100,11 @@ const struct ptl_schema perf_schemas[] = {
 };
 
 const size_t perf_schema_count = COUNT(perf_schemas);
+
+const struct ptl_schema *perf_schema_sample(void)
+{
+	for (size_t i = 0; i < perf_schema_count; i++)
+		if (perf_schemas[i].id == PERF_RECORD_SAMPLE)
+			return &perf_schemas[i];
+	return NULL;
+}

@@ -11,4 +11,7 @@ extern const struct ptl_guid perf_provider;
 extern const struct ptl_schema perf_schemas[];
 extern const size_t perf_schema_count;
 
+/* Of the samples of counters. */
+const struct ptl_schema *perf_schema_sample(void);
+
 #endif

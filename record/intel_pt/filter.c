@@ -8,17 +8,14 @@
  */
 #include "record/intel_pt/filter.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/error.h"
 #include "common/options.h"
 #include "common/text.h"
-#include "elf/file.h"
-#include "elf/symbol_list.h"
+#include "record/capture/binary.h"
 
 #define WORD_MAX 1024
 #define EXPECTED                                                                                                       \
@@ -30,13 +27,6 @@ struct filter {
 	char second[WORD_MAX]; /* the last function, or a size; empty: none */
 	char path[WORD_MAX];
 	uint64_t offset, size;
-};
-
-struct binary {
-	int fd;
-	struct elf_file *elf;
-	struct elf_symbol_list symbols;
-	uint64_t size;
 };
 
 /* ---- words ----------------------------------------------------------------------------------- */
@@ -89,72 +79,9 @@ static int parse(const char *text, struct filter *filter)
 	return 0;
 }
 
-/* ---- functions ------------------------------------------------------------------------------- */
+/* ---- places in the file --------------------------------------------------------------------- */
 
-static void close_binary(struct binary *binary)
-{
-	elf_symbol_list_free(&binary->symbols);
-	elf_close(binary->elf);
-	close(binary->fd);
-}
-
-static int open_binary(const char *path, struct binary *binary)
-{
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	off_t end;
-	int status;
-
-	*binary = (struct binary){.fd = fd};
-	if (fd < 0)
-		return common_fail_errno("%s", path);
-	end = lseek(fd, 0, SEEK_END);
-	status = elf_open(fd, &binary->elf);
-	if (status == 0)
-		status = elf_functions(binary->elf, NULL, &binary->symbols);
-	binary->size = end > 0 ? (uint64_t)end : 0;
-	if (status == 0)
-		return 0;
-	close_binary(binary);
-	return common_fail_in(status, "%s", path);
-}
-
-/* Up to the next symbol where the file does not say. */
-static uint64_t size_of(const struct elf_symbol_list *symbols, const struct ptl_symbol *symbol)
-{
-	uint64_t end = UINT64_MAX;
-
-	if (symbol->size)
-		return symbol->size;
-	for (size_t i = 0; i < symbols->count; i++)
-		if (symbols->list[i].address > symbol->address && symbols->list[i].address < end)
-			end = symbols->list[i].address;
-	return end == UINT64_MAX ? 1 : end - symbol->address;
-}
-
-/* The function's first byte in the file, and the one behind its last. */
-static int find_function(const struct binary *binary, const char *name, uint64_t *first, uint64_t *end)
-{
-	const struct ptl_symbol *found = NULL;
-
-	for (size_t i = 0; i < binary->symbols.count; i++) {
-		const struct ptl_symbol *symbol = &binary->symbols.list[i];
-
-		if (strcmp(symbol->name, name) != 0)
-			continue;
-		if (found && found->address != symbol->address)
-			return common_fail(PTL_NOT_FOUND,
-					   "several functions are called %s: an offset in the file says which", name);
-		found = symbol;
-	}
-	if (!found)
-		return common_fail(PTL_NOT_FOUND, "there is no function %s (of %zu)", name, binary->symbols.count);
-	if (!elf_offset(binary->elf, found->address, first))
-		return common_fail(PTL_NOT_FOUND, "%s is not in the file", name);
-	*end = *first + size_of(&binary->symbols, found);
-	return 0;
-}
-
-static int resolve_first(const struct binary *binary, struct filter *filter, uint64_t *end)
+static int resolve_first(const struct record_binary *binary, struct filter *filter, uint64_t *end)
 {
 	if (!strcmp(filter->first, "*")) {
 		filter->offset = 0;
@@ -165,10 +92,10 @@ static int resolve_first(const struct binary *binary, struct filter *filter, uin
 		*end = filter->offset;
 		return 0;
 	}
-	return find_function(binary, filter->first, &filter->offset, end);
+	return record_binary_function(binary, filter->first, &filter->offset, end);
 }
 
-static int resolve(const struct binary *binary, struct filter *filter)
+static int resolve(const struct record_binary *binary, struct filter *filter)
 {
 	uint64_t end, size, unused;
 	int status = resolve_first(binary, filter, &end);
@@ -176,7 +103,7 @@ static int resolve(const struct binary *binary, struct filter *filter)
 	if (status == 0 && filter->second[0] && common_parse_u64(filter->second, &size) == 0)
 		end = filter->offset + size;
 	else if (status == 0 && filter->second[0])
-		status = find_function(binary, filter->second, &unused, &end);
+		status = record_binary_function(binary, filter->second, &unused, &end);
 	if (status < 0)
 		return status;
 	if (end <= filter->offset)
@@ -194,16 +121,16 @@ static int resolve(const struct binary *binary, struct filter *filter)
 /* The file, in fresh memory, and what of it. */
 static int find(struct filter *filter, char **path)
 {
-	struct binary binary;
+	struct record_binary binary;
 	int status;
 
 	*path = realpath(filter->path, NULL);
 	if (!*path)
 		return common_fail_errno("%s", filter->path);
-	status = open_binary(*path, &binary);
+	status = record_binary_open(*path, &binary);
 	if (status == 0) {
 		status = resolve(&binary, filter);
-		close_binary(&binary);
+		record_binary_close(&binary);
 	}
 	if (status < 0) {
 		free(*path);

@@ -51,3 +51,16 @@ int record_observer_dead(struct record_observer *observer, const struct record_o
 	status = common_hash_map_put(&observer->reported, dead->pid, now);
 	return status < 0 ? status : report(observer, &process, dead, now);
 }
+
+int record_observer_follows(struct record_observer *observer, uint32_t pid, bool *follows)
+{
+	const uint64_t now = record_now(), since = now > REMEMBERED ? now - REMEMBERED : 0;
+	const struct record_observed *process = record_observer_find(observer, pid);
+	int status = process || record_observer_was_reported(observer, pid, since)
+			     ? 0
+			     : record_observer_take_reports(observer, now);
+
+	process = record_observer_find(observer, pid);
+	*follows = process ? !process->attached : record_observer_was_reported(observer, pid, since);
+	return status;
+}

@@ -76,6 +76,12 @@ struct record_observer_dead {
 };
 int record_observer_dead(struct record_observer *observer, const struct record_observer_dead *dead, uint64_t now);
 
+/*
+ * Whether the process is the command or a descendant of it, by all that the kernel has reported up to now; it may have ended a moment
+ * ago.
+ */
+int record_observer_follows(struct record_observer *observer, uint32_t pid, bool *follows);
+
 /* Takes what the kernel has reported, and looks at all processes if that is due. */
 int record_observer_step(struct record_observer *observer, uint64_t now);
 /* When it will be due. */

@@ -13,8 +13,12 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "common/message.h"
 #include "record/capture/clock.h"
+#include "record/tracepoint/kinds.h"
 #include "record/tracepoint/tracefs.h"
+
+#define MADE_NUMBERS UINT16_MAX /* of formats that are made, and below: the kernel counts its own upwards */
 
 /* ---- what -e names --------------------------------------------------------------------------- */
 
@@ -43,13 +47,25 @@ static int add_format(struct tracepoint_event *event, struct perf_tracing *traci
 	return status;
 }
 
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+static int read_event(struct tracepoint_event *event, struct perf_tracing *tracing)
+{
+	if (begins(event->name, "uprobe:") || begins(event->name, "uretprobe:"))
+		return tracepoint_uprobe_read(event, tracing, MADE_NUMBERS - tracing->count);
+	return strchr(event->name, ':') ? add_format(event, tracing) : tracepoint_counter_read(event);
+}
+
 int tracepoint_event_parse(const char *text, const struct common_string_list *stacks, struct perf_tracing *tracing,
 			   struct tracepoint_event *event)
 {
 	char *filter;
 	int status;
 
-	*event = (struct tracepoint_event){.name = strdup(text)};
+	*event = (struct tracepoint_event){.name = strdup(text), .period = 1};
 	if (!event->name)
 		return common_fail_memory("a tracepoint", strlen(text));
 	filter = strstr(event->name, TRACEPOINT_FILTER);
@@ -59,7 +75,7 @@ int tracepoint_event_parse(const char *text, const struct common_string_list *st
 	}
 	for (size_t i = 0; i < stacks->count; i++)
 		event->stack |= fnmatch(stacks->list[i], event->name, 0) == 0;
-	status = add_format(event, tracing);
+	status = read_event(event, tracing);
 	if (status < 0)
 		tracepoint_event_free(event, 0);
 	return status;
@@ -72,6 +88,7 @@ void tracepoint_event_free(struct tracepoint_event *event, size_t cpus)
 			close(event->fds[cpu]);
 	free(event->fds);
 	free(event->name);
+	free(event->path);
 	*event = (struct tracepoint_event){.name = NULL};
 }
 
@@ -104,21 +121,45 @@ static int open_event(struct perf_event_attr *attr, int cpu, bool all)
 	return (int)syscall(SYS_perf_event_open, attr, all ? -1 : 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-int tracepoint_event_open(const struct tracepoint_event *event, int cpu, int ring, bool all)
+/* Samples of programs alone are permitted to more users. */
+static int open_permitted(struct tracepoint_event *event, struct perf_event_attr *attr, int cpu, bool all)
 {
-	struct perf_event_attr attr = attr_of(event->type, event->config, all);
+	int fd = open_event(attr, cpu, all);
+
+	if (fd >= 0 || !event->samples || event->user_only || (errno != EACCES && errno != EPERM))
+		return fd;
+	attr->exclude_kernel = attr->exclude_hv = 1;
+	fd = open_event(attr, cpu, all);
+	event->user_only = fd >= 0;
+	if (event->user_only)
+		common_message_note("%s: of programs alone; the kernel's code is not permitted to this user",
+				    event->name);
+	return fd;
+}
+
+int tracepoint_event_open(struct tracepoint_event *event, int cpu, int ring, bool all)
+{
+	const bool everyone = all || event->everyone;
+	struct perf_event_attr attr = attr_of(event->type, event->config, everyone);
 	int fd, status;
 
-	attr.sample_period = 1;
-	attr.sample_type |= PERF_SAMPLE_RAW | (event->stack ? PERF_SAMPLE_CALLCHAIN : 0);
-	fd = open_event(&attr, cpu, all);
+	attr.config1 = event->config1;
+	attr.config2 = event->config2;
+	attr.freq = event->frequency;
+	attr.sample_period = event->period;
+	attr.exclude_kernel = attr.exclude_hv = event->user_only;
+	attr.sample_type |= (event->samples ? PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD : PERF_SAMPLE_RAW) |
+			    (event->stack ? PERF_SAMPLE_CALLCHAIN : 0);
+	fd = open_permitted(event, &attr, cpu, everyone);
+	if (fd < 0 && (errno == ENOENT || errno == EOPNOTSUPP))
+		return common_fail(PTL_SYSTEM, "cannot record %s: this machine has no such counter", event->name);
 	if (fd < 0)
-		return common_fail_errno("cannot record tracepoint %s", event->name);
+		return common_fail_errno("cannot record %s", event->name);
 	if (event->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, event->filter) < 0)
-		status = common_fail(PTL_MISUSE, "tracepoint %s does not take the filter '%s': %s", event->name,
-				     event->filter, strerror(errno));
+		status = common_fail(PTL_MISUSE, "%s does not take the filter '%s': %s", event->name, event->filter,
+				     strerror(errno));
 	else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) < 0)
-		status = common_fail_errno("cannot record tracepoint %s", event->name);
+		status = common_fail_errno("cannot record %s", event->name);
 	else
 		return fd;
 	close(fd);
@@ -154,18 +195,24 @@ bool tracepoint_sample_read(const struct tracepoint_event *event, const struct p
 	struct common_cursor in = common_cursor(record + 1, record->size - sizeof(*record));
 
 	*sample = (struct tracepoint_sample){.id = common_read64(&in)};
+	if (event->samples)
+		sample->ip = common_read64(&in);
 	sample->pid = common_read32(&in);
 	sample->tid = common_read32(&in);
 	sample->time = common_read64(&in);
 	sample->cpu = common_read32(&in);
 	common_read32(&in);
+	if (event->samples)
+		sample->period = common_read64(&in);
 	if (event->stack) {
 		const uint64_t count = common_read64(&in);
 
 		sample->callchain_count = count > common_cursor_left(&in) / 8 ? SIZE_MAX / 8 : (size_t)count;
 		sample->callchain = common_read_bytes(&in, sample->callchain_count * 8);
 	}
-	sample->raw_size = common_read32(&in);
-	sample->raw = common_read_bytes(&in, sample->raw_size);
+	if (!event->samples) {
+		sample->raw_size = common_read32(&in);
+		sample->raw = common_read_bytes(&in, sample->raw_size);
+	}
 	return !in.failed;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What -e names: a tracepoint, as perf_event_open(2) opens it on each CPU. */
+/* What -e names: a tracepoint, a function of a program, or a counter, as perf_event_open(2) opens it on each CPU. */
 #ifndef RECORD_TRACEPOINT_EVENT_H
 #define RECORD_TRACEPOINT_EVENT_H
 
@@ -17,14 +17,20 @@ struct tracepoint_event {
 	char *name;         /* as -e gives it, without its filter; owned */
 	const char *filter; /* NULL: none; behind the name */
 	uint32_t type;      /* and config: as perf_event_attr has them */
-	uint64_t config;
-	uint64_t number; /* of its format */
+	uint64_t config, config1, config2;
+	uint64_t period; /* or samples a second */
+	bool frequency;  /* it is the latter */
+	bool samples;    /* of a counter: there are no raw bytes, but the place */
+	bool user_only;  /* the kernel's code is not permitted */
+	bool everyone;   /* it is of all processes, whoever is wanted */
+	uint64_t number; /* of its format; 0: samples */
+	char *path;      /* that config1 points to; owned; or NULL */
 	bool stack;
 	int *fds; /* by CPU; -1: not there; NULL: it is turned off */
 };
 
 /*
- * Reads "SYSTEM:EVENT", also with " if FILTER" behind it, and adds its format. stacks: patterns of names whose samples have call
+ * Reads "SYSTEM:EVENT", also with " if FILTER" behind it, or what record/tracepoint/kinds.h has, and adds its format. stacks: patterns of names whose samples have call
  * chains. PTL_MISUSE, PTL_NOT_FOUND (the kernel has it not), PTL_SYSTEM, PTL_NO_MEMORY.
  */
 int tracepoint_event_parse(const char *text, const struct common_string_list *stacks, struct perf_tracing *tracing,
@@ -36,9 +42,9 @@ bool tracepoint_event_is(const struct tracepoint_event *event, const char *name)
 
 /*
  * Opens it on a CPU, turned off, writing into the ring of another event; all: of all processes, else of what this one starts next,
- * and it turns on with execve. PTL_SYSTEM, PTL_MISUSE (the filter is wrong).
+ * and it turns on with execve, unless it is of everyone. PTL_SYSTEM, PTL_MISUSE (the filter is wrong).
  */
-int tracepoint_event_open(const struct tracepoint_event *event, int cpu, int ring, bool all);
+int tracepoint_event_open(struct tracepoint_event *event, int cpu, int ring, bool all);
 
 /*
  * Opens the event that a CPU's ring belongs to, which writes nothing itself. The ring wakes its reader when it has `wakeup`
@@ -49,6 +55,7 @@ int tracepoint_event_open_ring(int cpu, uint32_t wakeup, bool all);
 /* What a sample says. */
 struct tracepoint_sample {
 	uint64_t id;
+	uint64_t ip, period; /* of a counter */
 	uint64_t time;
 	uint32_t pid, tid, cpu;
 	const uint8_t *callchain; /* words of 64 bits */

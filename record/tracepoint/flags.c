@@ -3,13 +3,12 @@
 #include "record/tracepoint/flags.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "common/error.h"
 #include "common/options.h"
-#include "record/tracepoint/tracefs.h"
+#include "record/tracepoint/event.h"
 
 #define TRACEPOINTS_MAX 6
 
@@ -48,7 +47,7 @@ static const struct flag {
 	{"alpc", 0x100000, {NULL}, "Linux has no ALPC"},
 	{"split-io", 0x200000, {"block:block_split"}, NULL},
 	{"driver", 0x800000, {"workqueue:workqueue_execute_start", "workqueue:workqueue_execute_end"}, NULL},
-	{"profile", 0x1000000, {NULL}, "samples are not recorded"},
+	{"profile", 0x1000000, {"cpu-clock"}, NULL},
 	{"file-io",
 	 0x2000000,
 	 {"syscalls:sys_exit_openat", "syscalls:sys_exit_read", "syscalls:sys_exit_write", "syscalls:sys_exit_close"},
@@ -127,17 +126,18 @@ int record_flags_parse(const char *text, struct common_string_list *tracepoints)
 
 static const char *state_of(const struct flag *flag)
 {
-	uint8_t *format;
-	size_t size;
+	const struct common_string_list none = {NULL, 0};
+	struct perf_tracing tracing = {0};
+	struct tracepoint_event event;
+	bool works = flag->tracepoints[0] != NULL;
 
-	if (!flag->tracepoints[0])
-		return "no";
-	for (size_t i = 0; i < TRACEPOINTS_MAX && flag->tracepoints[i]; i++) {
-		if (record_tracefs_format(flag->tracepoints[i], &format, &size) < 0)
-			return "no";
-		free(format);
+	for (size_t i = 0; works && i < TRACEPOINTS_MAX && flag->tracepoints[i]; i++) {
+		works = tracepoint_event_parse(flag->tracepoints[i], &none, &tracing, &event) == 0;
+		if (works)
+			tracepoint_event_free(&event, 0);
 	}
-	return "works";
+	perf_tracing_free(&tracing);
+	return works ? "works" : "no";
 }
 
 void record_flags_list(FILE *file)

@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/vector.h"
+#include "import/perf/schemas.h"
 #include "import/perf/stack.h"
 #include "record/capture/machine.h"
 #include "record/kernel/observer.h"
@@ -42,6 +43,7 @@ struct tracepoints {
 	size_t cpus;
 	int64_t clock_offset; /* record_clock_offset() */
 	uint64_t lost, unread, corrupt;
+	bool schema_written; /* that of samples */
 	struct ptl_bytes storage;
 };
 
@@ -88,7 +90,7 @@ static int note_id(struct tracepoints *state, int fd, size_t index)
 	uint64_t id;
 
 	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
-		return common_fail_errno("cannot record tracepoint %s", state->list[index].name);
+		return common_fail_errno("cannot record %s", state->list[index].name);
 	return common_hash_map_put(&state->ids, id, index);
 }
 
@@ -119,9 +121,9 @@ static int open_event(struct tracepoints *state, size_t index)
 		event->fds[cpu] = status;
 		status = note_id(state, event->fds[cpu], index);
 	}
-	for (size_t cpu = 0; status >= 0 && state->all && cpu < state->cpus; cpu++)
+	for (size_t cpu = 0; status >= 0 && (state->all || event->everyone) && cpu < state->cpus; cpu++)
 		if (event->fds[cpu] >= 0 && ioctl(event->fds[cpu], PERF_EVENT_IOC_ENABLE, 0) < 0)
-			status = common_fail_errno("cannot turn tracepoint %s on", event->name);
+			status = common_fail_errno("cannot turn %s on", event->name);
 	if (status < 0)
 		close_event(state, event);
 	return status < 0 ? status : 0;
@@ -190,7 +192,7 @@ static int turn_event(void *state_, const char *text, bool on, FILE *notes)
 				close_event(state, &state->list[i]);
 	} else {
 		was_on = turn_off(state, name);
-		status = was_on ? 0 : common_fail(PTL_NOT_FOUND, "tracepoint %s is not on", name);
+		status = was_on ? 0 : common_fail(PTL_NOT_FOUND, "%s is not on", name);
 	}
 	free(name);
 	return status;
@@ -240,6 +242,20 @@ static int open_source(struct record_session *session, void **result)
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
+/* Whether the process is to be recorded: events of everyone are of others, too. */
+static int is_wanted(const struct tracepoints *state, const struct tracepoint_event *of, uint32_t pid, bool *wanted)
+{
+	struct record_session *session = state->session;
+
+	*wanted = true;
+	if (state->all || !of->everyone)
+		return 0;
+	if (session->observer)
+		return record_observer_follows(session->observer, pid, wanted);
+	*wanted = record_model_has(session->capture.model, pid);
+	return 0;
+}
+
 /* Puts the stack behind the payload, which may move. */
 static int add_stack(struct tracepoints *state, const struct tracepoint_sample *sample, struct ptl_extended *item,
 		     struct ptl_event *event)
@@ -261,33 +277,69 @@ static int add_stack(struct tracepoints *state, const struct tracepoint_sample *
 	return 0;
 }
 
-static int put_event(struct tracepoints *state, const struct ring *ring, const struct tracepoint_event *of,
-		     const struct tracepoint_sample *sample)
+/* Fields as the schema has them. */
+static int make_sample(struct tracepoints *state, const struct tracepoint_event *of,
+		       const struct tracepoint_sample *sample, struct ptl_event *event)
+{
+	struct ptl_bytes *storage = &state->storage;
+	int status = 0;
+
+	if (!state->schema_written)
+		status = record_capture_schema(&state->session->capture, perf_schema_sample());
+	state->schema_written = true;
+	storage->size = 0;
+	common_write_bytes(storage, of->name, strlen(of->name) + 1);
+	common_write_le(storage, sample->ip, 8);
+	common_write_le(storage, sample->period, 8);
+	common_write_le(storage, 0, 8);
+	if (storage->failed)
+		return common_fail_memory("a sample", storage->size);
+	*event = (struct ptl_event){.payload = storage->data, .payload_size = storage->size};
+	event->descriptor.provider = perf_provider;
+	event->descriptor.id = PERF_RECORD_SAMPLE;
+	event->descriptor.level = 4;
+	return status < 0 ? status : 1;
+}
+
+/* 1: it is made; 0: its bytes are not as its format says. */
+static int make_event(struct tracepoints *state, const struct tracepoint_event *of,
+		      const struct tracepoint_sample *sample, struct ptl_event *event)
 {
 	struct record_capture *capture = &state->session->capture;
 	struct perf_tracing_described described;
+	int written, status;
+
+	status = perf_tracing_decode(&state->tracing, of->number, sample->raw, sample->raw_size, &state->storage, event,
+				     &described);
+	if (status <= 0 || !described.is_new)
+		return status;
+	written = record_capture_schema(capture, described.schema);
+	for (size_t i = 0; written == 0 && i < described.map_count; i++)
+		written = record_capture_map(capture, &described.maps[i]);
+	return written < 0 ? written : status;
+}
+
+static int put_event(struct tracepoints *state, const struct ring *ring, const struct tracepoint_event *of,
+		     const struct tracepoint_sample *sample)
+{
 	struct ptl_extended stack;
 	struct ptl_event event;
-	int status;
+	bool wanted;
+	int status = is_wanted(state, of, sample->pid, &wanted);
 
-	status = perf_tracing_decode(&state->tracing, of->number, sample->raw, sample->raw_size, &state->storage,
-				     &event, &described);
-	if (status < 0)
+	if (status < 0 || !wanted)
 		return status;
-	if (!status) {
-		state->unread++;
-		return 0;
+	status = of->samples ? make_sample(state, of, sample, &event) : make_event(state, of, sample, &event);
+	if (status <= 0) {
+		state->unread += status == 0;
+		return status;
 	}
-	status = described.is_new ? record_capture_schema(capture, described.schema) : 0;
-	for (size_t i = 0; status == 0 && described.is_new && i < described.map_count; i++)
-		status = record_capture_map(capture, &described.maps[i]);
 	event.time = sample->time + (uint64_t)state->clock_offset;
 	event.cpu = sample->cpu;
 	event.pid = sample->pid;
 	event.tid = sample->tid;
-	if (status == 0)
-		status = add_stack(state, sample, &stack, &event);
-	return status < 0 ? status : record_capture_event(capture, ring->stream, &event);
+	status = add_stack(state, sample, &stack, &event);
+	return status < 0 ? status : record_capture_event(&state->session->capture, ring->stream, &event);
 }
 
 static int take(struct tracepoints *state, const struct ring *ring, const struct perf_event_header *record)

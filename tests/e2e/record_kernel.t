@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import RECORD, SCRATCH, Skip, expect, expect_equal, lines, main, path, record
+from record_test import PROGRAMS, RECORD, SCRATCH, Skip, expect, expect_equal, lines, main, path, record
 
 NONE = "--source=none"
 GETPPID = "syscalls:sys_enter_getppid"
@@ -107,6 +107,49 @@ def perf_stacks(pid, name):
     return found
 
 
+def functions():
+    """uprobe: and uretprobe:, as often as the program calls; counters, whose samples take the program's time"""
+    works()
+    program = os.path.join(PROGRAMS, "recursion")
+    if not os.path.exists("/sys/bus/event_source/devices/uprobe/type"):
+        raise Skip("this kernel has no uprobes")
+    busy = "import os, subprocess, time\nwhile time.process_time() < .15: pass\n" \
+           "subprocess.run([%r], check=True)\nos.execv(%r, [%r])" % (program, program, program)
+    # What others call is not the command's.
+    other = subprocess.Popen(["sh", "-c", "sleep 0.05; while \"$0\" >other.txt; do sleep 0.01; done", program], cwd=SCRATCH)
+    done = record("-o", "u.ptl", NONE, "-e", "uprobe:%s:odd" % program, "-e", "uprobe:%s:even+0" % program, "-e",
+                  "uprobe:%s:tree" % program, "-e", "uretprobe:%s:tree" % program, "--flags=profile", "-e", "page-faults", "-e", "cpu-clock/freq=100/",
+                  "--stack=uretprobe:*", "--stack=cpu-clock", "--", sys.executable, "-c", busy)
+    other.kill()
+    other.wait()
+    expect_equal(done.returncode, 0, done.stderr)
+    events = [event for event in lines("events", "--stacks", "u.ptl") if event["provider"] != "Kernel"]
+    found = {}
+    for event in events:
+        found.setdefault(event["event"], {}).setdefault(event["pid"], []).append(event)
+    # Once by the child, and once by the command itself.
+    for name, count in (("odd", 667), ("even+0", 668), ("tree", None), ("tree__return", None)):
+        calls = [len(calls) for calls in found[name].values()]
+        expect_equal(calls, [count or len(found["tree"][max(found["tree"])])] * 2, name)
+    for pid, returns in found["tree__return"].items():
+        expect_equal({event["provider"] for event in returns}, {"probe_recursion"})
+        expect_equal({event["stack"][0]["symbol"] for event in returns}, {"tree", "main"})
+        expect_equal({event["fields"]["__probe_func"] for event in returns},
+                     {event["fields"]["__probe_ip"] for event in found["tree"][pid]})
+    samples = {}
+    for event in events:
+        if event["event"] == "Sample":
+            samples.setdefault(event["fields"]["Event"], []).append(event)
+    expect_equal(sorted(samples), ["cpu-clock", "cpu-clock/freq=100/", "page-faults"])
+    # A machine that is busy takes some of them, and makes none.
+    expect(20 < len(samples["cpu-clock"]) < 1500, len(samples["cpu-clock"]))
+    expect(0 < len(samples["cpu-clock/freq=100/"]) < len(samples["cpu-clock"]) / 2)
+    expect(all(int(event["fields"]["InstructionPointer"], 16) == int(event["stack"][0]["ip"], 16)
+               for event in samples["cpu-clock"] if event.get("stack")))
+    expect(any(frame.get("image", "").startswith("/") for event in samples["cpu-clock"] for frame in event.get("stack", [])))
+    expect(not any("stack" in event for event in samples["page-faults"]))
+
+
 def of_the_system():
     """without a command: all processes, by a session that is called as the NT Kernel Logger"""
     works()
@@ -155,9 +198,16 @@ def refused():
     works()
     for words, text in ((["--flags=registry"], "Linux has no registry"), (["--flags=bogus"], "is no flag"),
                         (["--flags=0x80000000"], "is no flag"), (["--flags=alpc,cswitch"], "Linux has no ALPC"),
-                        (["-e", "bogus"], "is no tracepoint"), (["-e", "sched:bogus"], "has no tracepoint sched:bogus"),
+                        (["-e", "bogus"], "is no event of the kernel"), (["-e", "sched:bogus"], "has no tracepoint sched:bogus"),
                         (["-e", "sched:sched_switch if bogus == 1"], "does not take the filter 'bogus == 1'"),
-                        (["-e", "../events:sched"], "is no tracepoint")):
+                        (["-e", "../events:sched"], "is no tracepoint"), (["-e", "cpu-clock/bogus=1/"], "/freq=N/"),
+                        (["-e", "cpu-clock/freq=0/"], "/freq=N/"), (["-e", "cpu-clock if 1"], "has no filter"),
+                        (["-e", "uprobe:/bin/true"], "expected uprobe:PATH:FUNCTION"),
+                        (["-e", "uprobe:/nowhere:main"], "No such file"),
+                        (["-e", "uprobe:%s:bogus" % os.path.join(PROGRAMS, "recursion")], "there is no function bogus"),
+                        (["-e", "uprobe:%s:odd+4000" % os.path.join(PROGRAMS, "recursion")], "is not in the function"),
+                        (["-e", "uretprobe:%s:0x7fffffff" % os.path.join(PROGRAMS, "recursion")], "is not in the file"),
+                        (["--stack=*"], "there is none")):
         done = record("-f", "-o", "r.ptl", NONE, *words, "--", "true")
         expect(done.returncode in (2, 4), words, done.returncode, done.stderr)
         expect(text in done.stderr, words, done.stderr)
@@ -168,7 +218,7 @@ def refused():
 
 
 try:
-    failed = main([of_a_command, stacks, of_the_system, refused])
+    failed = main([of_a_command, stacks, functions, of_the_system, refused])
 finally:
     record("stop", "kernel")
     shutil.rmtree(RUNTIME, ignore_errors=True)

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Functions of programs as events: the kernel's uprobes, by their PMU. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "common/options.h"
+#include "common/text.h"
+#include "record/capture/binary.h"
+#include "record/tracepoint/kinds.h"
+
+#define PMU "/sys/bus/event_source/devices/uprobe/"
+#define RETURN "uretprobe:"
+
+/* The number in a file of the PMU, behind a prefix. */
+static bool read_number(const char *path, const char *prefix, uint64_t *number)
+{
+	FILE *file = fopen(path, "re");
+	char line[64] = "";
+	bool there;
+
+	if (!file)
+		return false;
+	there = fgets(line, sizeof(line), file) != NULL;
+	fclose(file);
+	line[strcspn(line, "\n")] = 0;
+	return there && !strncmp(line, prefix, strlen(prefix)) && common_parse_u64(line + strlen(prefix), number) == 0;
+}
+
+static int read_pmu(struct tracepoint_event *event, bool returns)
+{
+	uint64_t type, bit;
+
+	if (!read_number(PMU "type", "", &type) || type > UINT32_MAX ||
+	    !read_number(PMU "format/retprobe", "config:", &bit) || bit > 63)
+		return common_fail(PTL_SYSTEM, "this kernel has no uprobes: " PMU "type is not there "
+					       "(CONFIG_UPROBE_EVENTS)");
+	event->type = (uint32_t)type;
+	event->config = returns ? 1ull << bit : 0;
+	return 0;
+}
+
+/* ---- the place ------------------------------------------------------------------------------- */
+
+/* "FUNCTION", "FUNCTION+16", or an offset in the file. */
+static int find_place(const struct record_binary *binary, char *function, uint64_t *offset)
+{
+	char *plus = strrchr(function, '+');
+	uint64_t more = 0, end;
+	int status;
+
+	if (common_parse_u64(function, offset) == 0)
+		return *offset < binary->size ? 0 : common_fail(PTL_NOT_FOUND, "%s is not in the file", function);
+	if (plus && common_parse_u64(plus + 1, &more) == 0)
+		*plus = 0;
+	status = record_binary_function(binary, function, offset, &end);
+	if (plus)
+		*plus = '+';
+	if (status == 0 && more && more >= end - *offset)
+		status = common_fail(PTL_MISUSE, "%s is not in the function, which has %llu bytes", function,
+				     (unsigned long long)(end - *offset));
+	*offset += more;
+	return status;
+}
+
+static int read_place(struct tracepoint_event *event, const char *path, char *function)
+{
+	struct record_binary binary;
+	int status;
+
+	event->path = realpath(path, NULL);
+	if (!event->path)
+		return common_fail_errno("%s", path);
+	status = record_binary_open(event->path, &binary);
+	if (status < 0)
+		return status;
+	status = find_place(&binary, function, &event->config2);
+	record_binary_close(&binary);
+	if (status < 0)
+		return common_fail_in(status, "%s", event->path);
+	event->config1 = (uint64_t)(uintptr_t)event->path;
+	return 0;
+}
+
+/* ---- the format ------------------------------------------------------------------------------ */
+
+static void add_field(struct ptl_bytes *text, const char *declared, unsigned offset, unsigned size)
+{
+	common_text_format(text, "\tfield:%s;\toffset:%u;\tsize:%u;\tsigned:0;\n", declared, offset, size);
+}
+
+/* What the kernel writes (trace_uprobe.c), in the words of tracefs. */
+static int add_format(struct perf_tracing *tracing, uint64_t number, bool returns, const char *path,
+		      const char *function)
+{
+	const char *slash = strrchr(path, '/');
+	struct ptl_bytes text = {0};
+	char system[300];
+	int status;
+
+	snprintf(system, sizeof(system), "probe_%.255s", slash + 1);
+	common_text_format(&text, "name: %s%s\nID: %llu\nformat:\n", function, returns ? "__return" : "",
+			   (unsigned long long)number);
+	add_field(&text, "unsigned short common_type", 0, 2);
+	add_field(&text, "unsigned char common_flags", 2, 1);
+	add_field(&text, "unsigned char common_preempt_count", 3, 1);
+	add_field(&text, "int common_pid", 4, 4);
+	add_field(&text, returns ? "unsigned long __probe_func" : "unsigned long __probe_ip", 8, 8);
+	if (returns)
+		add_field(&text, "unsigned long __probe_ret_ip", 16, 8);
+	common_text_add(&text, returns ? "\nprint fmt: \"(%lx <- %lx)\", REC->__probe_func, REC->__probe_ret_ip\n"
+				       : "\nprint fmt: \"(%lx)\", REC->__probe_ip\n");
+	status = text.failed ? common_fail_memory("a uprobe", text.size)
+			     : perf_tracing_add_format(tracing, system, text.data, text.size);
+	common_bytes_free(&text);
+	return status;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+int tracepoint_uprobe_read(struct tracepoint_event *event, struct perf_tracing *tracing, uint64_t number)
+{
+	const bool returns = !strncmp(event->name, RETURN, strlen(RETURN));
+	char *path = strdup(strchr(event->name, ':') + 1), *function;
+	int status;
+
+	if (!path)
+		return common_fail_memory("a uprobe", strlen(event->name));
+	function = strrchr(path, ':');
+	if (!function || function == path || !function[1]) {
+		free(path);
+		return common_fail(PTL_MISUSE, "'%s': expected %sprobe:PATH:FUNCTION", event->name,
+				   returns ? "uret" : "u");
+	}
+	*function++ = 0;
+	status = read_pmu(event, returns);
+	if (status == 0)
+		status = read_place(event, path, function);
+	if (status == 0)
+		status = add_format(tracing, number, returns, event->path, function);
+	event->number = number;
+	/* Inherited by a child, the kernel would read the path at that address in the memory of the child, and refuse it a fork. */
+	event->everyone = true;
+	free(path);
+	return status;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Samples as the kernel writes them, whole, cut off at each byte, and with counts that are not true. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/bytes.h"
+#include "record/tracepoint/event.h"
+
+#define FRAMES 3
+
+static void begin(struct ptl_bytes *out)
+{
+	common_write_le(out, PERF_RECORD_SAMPLE, 4);
+	common_write_le(out, 0, 4);
+	common_write_le(out, 77, 8);
+}
+
+static void put_ids(struct ptl_bytes *out)
+{
+	common_write_le(out, 10, 4);
+	common_write_le(out, 11, 4);
+	common_write_le(out, 123456, 8);
+	common_write_le(out, 5, 8);
+}
+
+static void put_stack(struct ptl_bytes *out, uint64_t count)
+{
+	common_write_le(out, count, 8);
+	for (unsigned i = 0; i < FRAMES; i++)
+		common_write_le(out, 0x1000 + i, 8);
+}
+
+/* A record of the first `size` bytes, as the header then says. */
+static bool read_first(const struct tracepoint_event *event, const struct ptl_bytes *bytes, size_t size,
+		       struct tracepoint_sample *sample)
+{
+	_Alignas(8) static uint8_t record[512];
+	struct perf_event_header *header = (struct perf_event_header *)(void *)record;
+
+	memset(record, 0xee, sizeof(record));
+	memcpy(record, bytes->data, size);
+	header->size = (uint16_t)size;
+	return tracepoint_sample_read(event, header, sample);
+}
+
+static void check_ids(const struct tracepoint_sample *sample)
+{
+	assert_int_equal(sample->id, 77);
+	assert_int_equal(sample->pid, 10);
+	assert_int_equal(sample->tid, 11);
+	assert_int_equal(sample->time, 123456);
+	assert_int_equal(sample->cpu, 5);
+}
+
+static void test_a_tracepoint(void **state)
+{
+	const struct tracepoint_event event = {.stack = true};
+	struct tracepoint_sample sample;
+	struct ptl_bytes out = {0};
+
+	(void)state;
+	begin(&out);
+	put_ids(&out);
+	put_stack(&out, FRAMES);
+	common_write_le(&out, 12, 4);
+	common_write_bytes(&out, "abcdefghijkl", 12);
+	assert_true(read_first(&event, &out, out.size, &sample));
+	check_ids(&sample);
+	assert_int_equal(sample.callchain_count, FRAMES);
+	assert_int_equal(common_load64(sample.callchain + 16), 0x1002);
+	assert_int_equal(sample.raw_size, 12);
+	assert_memory_equal(sample.raw, "abcdefghijkl", 12);
+	for (size_t size = 8; size < out.size; size++)
+		assert_false(read_first(&event, &out, size, &sample));
+	common_bytes_free(&out);
+}
+
+static void test_a_counter(void **state)
+{
+	const struct tracepoint_event event = {.samples = true};
+	struct tracepoint_sample sample;
+	struct ptl_bytes out = {0};
+
+	(void)state;
+	begin(&out);
+	common_write_le(&out, 0x401136, 8);
+	put_ids(&out);
+	common_write_le(&out, 1000000, 8);
+	assert_true(read_first(&event, &out, out.size, &sample));
+	check_ids(&sample);
+	assert_int_equal(sample.ip, 0x401136);
+	assert_int_equal(sample.period, 1000000);
+	assert_int_equal(sample.callchain_count, 0);
+	for (size_t size = 8; size < out.size; size++)
+		assert_false(read_first(&event, &out, size, &sample));
+	common_bytes_free(&out);
+}
+
+static void test_counts_that_are_not_true(void **state)
+{
+	static const uint64_t counts[] = {FRAMES + 1, UINT64_MAX, UINT64_MAX / 8, UINT64_MAX / 8 + 1, 1ull << 61};
+	const struct tracepoint_event event = {.samples = true, .stack = true};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		struct tracepoint_sample sample;
+		struct ptl_bytes out = {0};
+
+		begin(&out);
+		common_write_le(&out, 0, 8);
+		put_ids(&out);
+		common_write_le(&out, 1, 8);
+		put_stack(&out, counts[i]);
+		assert_false(read_first(&event, &out, out.size, &sample));
+		common_bytes_free(&out);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_tracepoint),
+		cmocka_unit_test(test_a_counter),
+		cmocka_unit_test(test_counts_that_are_not_true),
+	};
+
+	return cmocka_run_group_tests_name("tracepoint_event", tests, NULL, NULL);
+}
