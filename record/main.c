@@ -23,6 +23,7 @@
 #define RING_MIN (64u << 10)
 #define RING_MAX (64u << 20)
 #define THREADS_MAX 65536u
+#define VIRTUAL_CPUS_MAX 64 /* QEMU_CPUS_MAX */
 #define LEVEL_MAX 19
 #define OPTION_TABLES_MAX 8
 
@@ -126,6 +127,10 @@ static const struct common_option options[] = {
 	{"buffer", 0, "BYTES",
 	 "memory for the packets of each thread (512K); with --source intel_pt, for the kernel's records of each CPU",
 	 COMMON_POWER_OF_TWO(struct record_settings, ring_size, RING_MIN, RING_MAX)},
+	{"per-cpu", 0, "N",
+	 "threads take turns on N virtual CPUs, and packets are of these, with context switches between them, as of "
+	 "hardware; slower",
+	 COMMON_NUMBER(struct record_settings, per_cpu, 1, VIRTUAL_CPUS_MAX)},
 	{"threads", 0, "N", "most threads at one time (1024)",
 	 COMMON_COUNT(struct record_settings, threads_max, 1, THREADS_MAX)},
 	{"truth", 0, "FILE", "also write which blocks were really executed, to test decoders",
@@ -258,6 +263,20 @@ static int check_pt(const struct record_settings *settings)
 	return 0;
 }
 
+/* Virtual CPUs are the software source's, and threads are distinguished by time. Returns an exit status. */
+static int check_virtual_cpus(struct record_settings *settings)
+{
+	if (!settings->per_cpu)
+		return 0;
+	if (!strcmp(settings->source, "auto"))
+		settings->source = "qemu";
+	if (strcmp(settings->source, "qemu") != 0)
+		return usage("--per-cpu is of packets made by software", "--source qemu");
+	if (settings->timing == PTL_TIMING_NONE)
+		return usage("--per-cpu needs packets of time, by which threads are distinguished", "--timing tsc");
+	return 0;
+}
+
 /* Looks whether what is asked for makes sense together. Returns an exit status. */
 static int check_settings(struct record_settings *settings)
 {
@@ -273,6 +292,8 @@ static int check_settings(struct record_settings *settings)
 		return COMMON_EXIT_USAGE;
 	if (!settings->command && !strcmp(settings->source, "auto"))
 		settings->source = "none";
+	if (check_virtual_cpus(settings))
+		return COMMON_EXIT_USAGE;
 	if (!settings->command && !running && strcmp(settings->source, "none") != 0)
 		return usage("packets come from a command that is started here, and there is none", "--source none");
 	if (settings->attach && !settings->rule_count && !settings->session_name)

@@ -79,6 +79,7 @@ struct record_settings {
 	int level;               /* of zstd */
 	uint64_t flush_interval; /* nanoseconds */
 	uint64_t ring_size;      /* bytes of PT, with intel_pt of records, that a thread may be ahead of the recorder */
+	uint32_t per_cpu;        /* virtual CPUs of the software source; 0: a stream for each thread */
 	uint32_t threads_max;    /* threads recorded at one time */
 	char *const *command_line; /* the recorder's own argv, for the trace's provenance */
 	char *const *command;      /* ends with NULL; NULL: none, but what runs already */

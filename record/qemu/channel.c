@@ -29,7 +29,7 @@ static bool is_valid(const struct qemu_channel_config *config)
 	return config->slot_count >= 1 && config->slot_count <= 65536 && config->timing <= PTL_TIMING_CYC &&
 	       (config->clock == PTL_CLOCK_MONOTONIC || config->clock == PTL_CLOCK_VIRTUAL) &&
 	       config->return_compression <= 1 && config->truth <= 1 && config->mtc_shift <= 15 &&
-	       config->psb_period >= 64 && is_ring_size(config->pt_ring_size) &&
+	       config->psb_period >= 64 && config->cpu_count <= QEMU_CPUS_MAX && is_ring_size(config->pt_ring_size) &&
 	       is_ring_size(config->message_ring_size) &&
 	       (config->truth ? is_ring_size(config->truth_ring_size) : config->truth_ring_size == 0);
 }
@@ -214,6 +214,7 @@ static const struct layout layouts[] = {
 	[QEMU_MSG_BLOCK] = TAILED(block, count, 8),
 	[QEMU_MSG_NOTE] = TAILED(note, length, 1),
 	[QEMU_MSG_THREAD_NAME] = TAILED(thread_name, length, 1),
+	[QEMU_MSG_CPU] = FIXED(cpu),
 };
 
 static bool is_well_formed(const struct qemu_message *message)
@@ -263,6 +264,11 @@ int qemu_channel_read_message(const struct qemu_channel *channel, struct qemu_sl
 	return (int)size;
 }
 
+bool qemu_channel_has_messages(const struct qemu_slot *slot)
+{
+	return __atomic_load_n(&slot->message_head, __ATOMIC_ACQUIRE) != slot->message_tail;
+}
+
 uint64_t qemu_channel_pending(const struct qemu_channel *channel, const struct qemu_slot *slot)
 {
 	uint64_t pending = __atomic_load_n(&slot->pt_head, __ATOMIC_RELAXED) - slot->pt_tail +
@@ -287,6 +293,22 @@ void qemu_channel_wait(struct qemu_channel *channel, uint32_t seen, unsigned mil
 	__atomic_store_n(&channel->header->recorder_waiting, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &channel->header->doorbell, FUTEX_WAIT, seen, &timeout, NULL, 0);
 	__atomic_store_n(&channel->header->recorder_waiting, 0, __ATOMIC_SEQ_CST);
+}
+
+uint64_t qemu_channel_free_cpu(const struct qemu_channel *channel, uint32_t slot, uint32_t cpu, uint64_t time)
+{
+	struct qemu_channel_header *header = channel->header;
+	uint64_t owner = __atomic_load_n(&header->cpus[cpu].owner, __ATOMIC_ACQUIRE);
+
+	if ((owner & QEMU_CPU_OWNER) != slot + 1)
+		return 0;
+	if (time > __atomic_load_n(&header->cpus[cpu].time, __ATOMIC_RELAXED))
+		__atomic_store_n(&header->cpus[cpu].time, time, __ATOMIC_RELEASE);
+	__atomic_compare_exchange_n(&header->cpus[cpu].owner, &owner, owner & ~(uint64_t)QEMU_CPU_OWNER, false,
+				    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&header->cpus_freed, 1, __ATOMIC_SEQ_CST);
+	wake(&header->cpus_freed);
+	return owner / QEMU_CPU_TURN;
 }
 
 void qemu_channel_free_slot(const struct qemu_channel *channel, struct qemu_slot *slot)

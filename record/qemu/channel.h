@@ -59,6 +59,9 @@ void qemu_channel_consume_truth(const struct qemu_channel *channel, struct qemu_
  */
 int qemu_channel_read_message(const struct qemu_channel *channel, struct qemu_slot *slot, void *buffer);
 
+/* Whether messages wait that have not been read. */
+bool qemu_channel_has_messages(const struct qemu_slot *slot);
+
 /* Bytes waiting in all three rings. */
 uint64_t qemu_channel_pending(const struct qemu_channel *channel, const struct qemu_slot *slot);
 
@@ -82,6 +85,12 @@ void qemu_channel_wait(struct qemu_channel *channel, uint32_t seen, unsigned mil
  * nothing was written.
  */
 int qemu_channel_finish(const struct qemu_channel *channel, struct qemu_slot *slot);
+
+/*
+ * Takes a virtual CPU from a slot whose thread is dead, which had it until this time: the number of the turn; 0: it had
+ * not this CPU.
+ */
+uint64_t qemu_channel_free_cpu(const struct qemu_channel *channel, uint32_t slot, uint32_t cpu, uint64_t time);
 
 /* Makes a drained, ENDED slot free for the next thread. */
 void qemu_channel_free_slot(const struct qemu_channel *channel, struct qemu_slot *slot);

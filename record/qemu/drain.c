@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "record/capture/machine.h"
 #include "record/qemu/source.h"
 
@@ -100,6 +101,138 @@ static int drain_pt(struct record_qemu *qemu, struct record_qemu_slot *state, st
 	return status == 0 ? index_psbs(qemu, state) : status;
 }
 
+/* ---- turns on virtual CPUs ---------------------------------------------------------------------- */
+
+static uint64_t last_mark(const struct record_qemu_slot *state)
+{
+	return state->mark_count ? state->marks[state->mark_count - 1].position : state->taken;
+}
+
+static int add_mark(struct record_qemu_slot *state, const struct record_qemu_mark *mark)
+{
+	/* Whoever sent this is not to be believed. */
+	if (mark->position < last_mark(state))
+		return 0;
+	if (COMMON_VECTOR_RESERVE(state->marks, state->mark_capacity, state->mark_count + 1, "turns"))
+		return PTL_NO_MEMORY;
+	state->marks[state->mark_count++] = *mark;
+	return 0;
+}
+
+int record_qemu_note_psb(struct record_qemu_slot *state, const struct qemu_message *message)
+{
+	/* It is there when its last byte is. */
+	return add_mark(state, &(struct record_qemu_mark){
+				       .position = message->pt_offset + PSB_SIZE,
+				       .time = message->time,
+				       .is_psb = true,
+			       });
+}
+
+int record_qemu_note_turn(struct record_qemu *qemu, struct record_qemu_slot *state,
+			  const struct qemu_message_cpu *message)
+{
+	struct record_qemu_mark mark = {.position = message->header.pt_offset, .time = message->header.time};
+	int status = 0;
+
+	if (!qemu->channel.config.cpu_count || mark.position < last_mark(state))
+		return 0;
+	if (message->begins)
+		status = record_qemu_turn_begin(&qemu->cpus, message, &mark.turn);
+	if (status < 0 || (message->begins && !mark.turn))
+		return status;
+	return add_mark(state, &mark);
+}
+
+static int index_turn(struct record_qemu *qemu, struct record_qemu_slot *state, const struct record_qemu_mark *mark)
+{
+	const uint64_t position = mark->position - PSB_SIZE;
+
+	if (!state->turn || position < state->turn_start)
+		return 0;
+	return record_qemu_turn_psb(&qemu->cpus, state->turn, position - state->turn_start, mark->time);
+}
+
+static int end_turn(struct record_qemu *qemu, struct record_qemu_slot *state, uint64_t time)
+{
+	struct record_qemu_turn *turn = state->turn;
+
+	state->turn = NULL;
+	return turn ? record_qemu_turn_end(&qemu->cpus, turn, time) : 0;
+}
+
+/* What begins and ends before this position. */
+static int pass_marks(struct record_qemu *qemu, struct record_qemu_slot *state, uint64_t position)
+{
+	size_t passed = 0;
+	int status = 0;
+
+	while (status == 0 && passed < state->mark_count && state->marks[passed].position <= position) {
+		const struct record_qemu_mark *mark = &state->marks[passed++];
+
+		if (mark->is_psb) {
+			status = index_turn(qemu, state, mark);
+			continue;
+		}
+		status = end_turn(qemu, state, mark->time);
+		state->turn = mark->turn;
+		state->turn_start = mark->position;
+	}
+	state->mark_count -= passed;
+	memmove(state->marks, state->marks + passed, state->mark_count * sizeof(*state->marks));
+	return status;
+}
+
+/* Up to `limit`, whose turns have been reported; the packets of each go to its CPU. */
+static int drain_turns(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot, uint64_t limit,
+		       bool *work)
+{
+	int status = pass_marks(qemu, state, state->taken);
+
+	while (status == 0 && state->taken < limit) {
+		const uint64_t end = state->mark_count && state->marks[0].position < limit ? state->marks[0].position
+											   : limit;
+		const uint8_t *bytes;
+		size_t size;
+
+		if (!is_sound(qemu, state, slot))
+			return lose_thread(qemu, state, "the program overwrote the memory it shares with the recorder");
+		size = qemu_channel_read_pt(&qemu->channel, slot, &bytes);
+		if (!size)
+			break;
+		if (!state->turn)
+			return lose_thread(qemu, state, "packets of no CPU");
+		if (size > end - state->taken)
+			size = (size_t)(end - state->taken);
+		*work = true;
+		advance_time(qemu, state, slot);
+		status = record_qemu_turn_bytes(&qemu->cpus, state->turn, bytes, size, state->time);
+		state->taken += size;
+		qemu_channel_consume_pt(&qemu->channel, slot, size);
+		if (status == 0)
+			status = pass_marks(qemu, state, state->taken);
+	}
+	return status;
+}
+
+/* The thread is gone, and with it its turn. */
+static int leave_cpus(struct record_qemu *qemu, struct record_qemu_slot *state, uint32_t index)
+{
+	/* Behind its last packet. */
+	const uint64_t end = state->time + 1;
+	int status = pass_marks(qemu, state, UINT64_MAX);
+
+	if (status == 0)
+		status = end_turn(qemu, state, end);
+	for (uint32_t i = 0; status == 0 && i < QEMU_CPUS_MAX; i++) {
+		const uint64_t turn = qemu_channel_free_cpu(&qemu->channel, index, i, end + 1);
+
+		status = turn ? record_qemu_turn_skip(&qemu->cpus, i, turn) : 0;
+	}
+	free(state->marks);
+	return status;
+}
+
 /* ---- truth ----------------------------------------------------------------------------------- */
 
 int record_qemu_drain_truth(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot,
@@ -138,7 +271,11 @@ static int begin_slot(struct record_qemu *qemu, struct record_qemu_slot *state, 
 	if (!process)
 		return common_fail_memory("process", sizeof(*process));
 	process->slots++;
-	status = record_capture_thread(qemu->capture, state->pid, state->tid, &state->stream);
+	state->stream = PTL_NO_ID;
+	if (!qemu->channel.config.cpu_count)
+		status = record_capture_thread(qemu->capture, state->pid, state->tid, &state->stream);
+	else
+		status = 0;
 	/*
 	 * The child of a fork has its parent's definitions, and makes its own from its first
 	 * message on.
@@ -149,12 +286,14 @@ static int begin_slot(struct record_qemu *qemu, struct record_qemu_slot *state, 
 	return status;
 }
 
-static void end_slot(struct record_qemu *qemu, uint32_t index)
+static int end_slot(struct record_qemu *qemu, uint32_t index)
 {
 	struct record_qemu_slot *state = &qemu->slots[index];
 	struct record_qemu_process *process = record_qemu_find(qemu, state->process);
 	const uint64_t offset = qemu_channel_slot_offset(&qemu->channel.config, index);
 	const uint64_t rings = qemu_channel_slot_size(&qemu->channel.config) - QEMU_SLOT_STATE_SIZE;
+
+	const int status = qemu->channel.config.cpu_count ? leave_cpus(qemu, state, index) : 0;
 
 	if (process && process->slots)
 		process->slots--;
@@ -165,6 +304,7 @@ static void end_slot(struct record_qemu *qemu, uint32_t index)
 	 */
 	(void)madvise(qemu->channel.base + offset + QEMU_SLOT_STATE_SIZE, rings, MADV_REMOVE);
 	qemu_channel_free_slot(&qemu->channel, qemu_channel_slot(&qemu->channel, index));
+	return status;
 }
 
 static bool is_used(uint32_t slot_status)
@@ -175,10 +315,14 @@ static bool is_used(uint32_t slot_status)
 /* Messages come first: a PSB is announced before its bytes are there. */
 static int take_all(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot, bool *work)
 {
+	/* The turns of all packets before this position are among the messages. */
+	const uint64_t head = __atomic_load_n(&slot->pt_head, __ATOMIC_ACQUIRE);
 	int status = record_qemu_messages(qemu, state, slot, work);
 
-	if (status == 0 && !state->damaged)
+	if (status == 0 && !state->damaged && !qemu->channel.config.cpu_count)
 		status = drain_pt(qemu, state, slot, work);
+	else if (status == 0 && !state->damaged && !qemu_channel_has_messages(slot))
+		status = drain_turns(qemu, state, slot, head, work);
 	if (status == 0 && !state->damaged)
 		status = record_qemu_drain_truth(qemu, state, slot, work);
 	return status;
@@ -204,7 +348,7 @@ int record_qemu_drain_slot(struct record_qemu *qemu, uint32_t index, bool *work)
 	 * in part only.
 	 */
 	if (state->damaged || !qemu_channel_pending(&qemu->channel, slot))
-		end_slot(qemu, index);
+		return end_slot(qemu, index);
 	return 0;
 }
 
@@ -234,7 +378,10 @@ int record_qemu_finish_slot(struct record_qemu *qemu, uint32_t index)
 		else
 			status = drain_fully(qemu, state, slot);
 	}
-	end_slot(qemu, index);
+	if (status < 0)
+		(void)end_slot(qemu, index);
+	else
+		status = end_slot(qemu, index);
 	return status;
 }
 

@@ -59,6 +59,9 @@ static int announce_psb(struct record_qemu *qemu, struct record_qemu_slot *state
 	 */
 	if (message->pt_offset < state->psb_next || message->pt_offset > limit)
 		return 0;
+	state->psb_next = message->pt_offset + 16;
+	if (qemu->channel.config.cpu_count)
+		return record_qemu_note_psb(state, message);
 	if (state->psb_count == RECORD_QEMU_PSBS) {
 		const struct record_qemu_psb *oldest = &state->psbs[state->psb_first];
 
@@ -69,7 +72,6 @@ static int announce_psb(struct record_qemu *qemu, struct record_qemu_slot *state
 	at = (state->psb_first + state->psb_count) % RECORD_QEMU_PSBS;
 	state->psbs[at] = (struct record_qemu_psb){message->pt_offset, message->time};
 	state->psb_count++;
-	state->psb_next = message->pt_offset + 16;
 	return status;
 }
 
@@ -182,6 +184,9 @@ static int take_message(struct record_qemu *qemu, struct record_qemu_slot *state
 	switch (message->type) {
 	case QEMU_MSG_PSB:
 		status = announce_psb(qemu, state, message);
+		break;
+	case QEMU_MSG_CPU:
+		status = record_qemu_note_turn(qemu, state, (const void *)message);
 		break;
 	case QEMU_MSG_IMAGE_MAP:
 		status = look_at_image(qemu, (const void *)message, &image);

@@ -60,6 +60,7 @@ static void configure(const struct record_settings *settings, const struct recor
 		.return_compression = settings->return_compression,
 		.truth = settings->truth != NULL,
 		.mtc_shift = QEMU_MTC_SHIFT_DEFAULT,
+		.cpu_count = settings->per_cpu,
 		.psb_period = settings->psb_period,
 		.pt_ring_size = settings->ring_size,
 		.message_ring_size = MESSAGE_RING,
@@ -179,6 +180,8 @@ static int finish(void *state, bool alone)
 		if (status == 0)
 			status = record_qemu_order_deliver(&qemu->order, record_now(), true);
 	}
+	if (status == 0)
+		status = record_qemu_cpus_finish(&qemu->cpus);
 	return status == 0 ? record_qemu_count_losses(qemu) : status;
 }
 

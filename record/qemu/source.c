@@ -16,6 +16,7 @@ int record_qemu_open(struct record_qemu *qemu, struct record_capture *capture, c
 	*qemu = (struct record_qemu){
 		.capture = capture,
 		.order = {.capture = capture, .facts.model = capture->model},
+		.cpus = {.capture = capture},
 		.epoll = -1,
 	};
 	status = qemu_channel_create(&qemu->channel, config);
@@ -49,6 +50,9 @@ void record_qemu_close(struct record_qemu *qemu)
 	}
 	common_hash_map_free(&qemu->processes);
 	record_qemu_order_free(&qemu->order);
+	record_qemu_cpus_free(&qemu->cpus);
+	for (uint32_t i = 0; qemu->slots && i < qemu->channel.config.slot_count; i++)
+		free(qemu->slots[i].marks);
 	qemu_channel_destroy(&qemu->channel);
 	if (qemu->epoll >= 0)
 		close(qemu->epoll);

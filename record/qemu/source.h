@@ -13,12 +13,21 @@
 #include "common/hash_map.h"
 #include "record/capture/capture.h"
 #include "record/qemu/channel.h"
+#include "record/qemu/cpus.h"
 #include "record/qemu/order.h"
 
 /* A PSB whose bytes have been announced and not yet seen. */
 struct record_qemu_psb {
 	uint64_t position;
 	uint64_t time;
+};
+
+/* Where in a thread's packets a turn on a virtual CPU begins, or ends, or a PSB ends. */
+struct record_qemu_mark {
+	uint64_t position;
+	uint64_t time;
+	bool is_psb;
+	struct record_qemu_turn *turn; /* that begins; NULL: the one before ends */
 };
 
 #define RECORD_QEMU_PSBS 64u /* announced at one time; the plugin has at most a few under way */
@@ -41,6 +50,11 @@ struct record_qemu_slot {
 	struct record_qemu_psb psbs[RECORD_QEMU_PSBS];
 	unsigned psb_first;
 	unsigned psb_count;
+	/* With virtual CPUs. */
+	struct record_qemu_mark *marks; /* that are ahead, in order */
+	size_t mark_count, mark_capacity;
+	struct record_qemu_turn *turn; /* that the next packets are of; NULL: none */
+	uint64_t turn_start;           /* position of its first */
 };
 
 /* A process that has sent something. */
@@ -58,6 +72,7 @@ struct record_qemu {
 	struct record_capture *capture;
 	struct qemu_channel channel;
 	struct record_qemu_order order;
+	struct record_qemu_cpus cpus;
 	struct record_qemu_slot *slots; /* channel.config.slot_count */
 	/* number -> struct record_qemu_process *, until it is dead and drained */
 	struct common_hash_map processes;
@@ -99,6 +114,12 @@ int record_qemu_messages(struct record_qemu *qemu, struct record_qemu_slot *stat
 /* The process with this number, made if it is new. NULL without memory. */
 struct record_qemu_process *record_qemu_process(struct record_qemu *qemu, uint32_t number, uint32_t pid);
 struct record_qemu_process *record_qemu_find(const struct record_qemu *qemu, uint32_t number);
+
+/* Notes where a turn on a virtual CPU begins or ends. */
+int record_qemu_note_turn(struct record_qemu *qemu, struct record_qemu_slot *state,
+			  const struct qemu_message_cpu *message);
+/* The same of a PSB, whose place and time are those of the message. */
+int record_qemu_note_psb(struct record_qemu_slot *state, const struct qemu_message *message);
 
 /* ---- qemu_drain.c ---------------------------------------------------------------------------- */
 

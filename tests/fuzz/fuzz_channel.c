@@ -21,6 +21,7 @@
 #define RING 65536u
 #define FLAG_ENDED 1u
 #define FLAG_TRUTH 2u
+#define FLAG_CPUS 4u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -81,6 +82,7 @@ static void run(struct record_capture *capture, const struct input *input)
 	const struct qemu_channel_config config = {
 		.slot_count = 2,
 		.psb_period = 4096,
+		.cpu_count = input->flags & FLAG_CPUS ? 2 : 0,
 		.clock = PTL_CLOCK_MONOTONIC,
 		.truth = capture->truth != NULL,
 		.pt_ring_size = RING,
@@ -95,7 +97,8 @@ static void run(struct record_capture *capture, const struct input *input)
 	qemu.notes = 1000; /* quiet */
 	fill(&qemu, input);
 	if (record_qemu_drain(&qemu, &work) < 0 || record_capture_advance(capture, 0) < 0 ||
-	    record_qemu_reap_all(&qemu) < 0 || record_qemu_count_losses(&qemu) < 0) {
+	    record_qemu_reap_all(&qemu) < 0 || record_qemu_cpus_finish(&qemu.cpus) < 0 ||
+	    record_qemu_count_losses(&qemu) < 0) {
 		fprintf(stderr, "fuzz_channel: %s\n", ptl_error_text());
 		abort();
 	}

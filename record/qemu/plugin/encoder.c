@@ -177,9 +177,13 @@ void plugin_step_pge(struct plugin_step *step, uint64_t ip)
 	struct qemu_slot *slot = step->slot;
 
 	/* Right after a PSB+ the time is known already. */
-	if (step->config->timing != PTL_TIMING_NONE && plugin_step_position(step) == slot->pt_head)
+	if (step->config->timing != PTL_TIMING_NONE && !step->config->cpu_count &&
+	    plugin_step_position(step) == slot->pt_head)
 		put_full_time(step, plugin_encoder_now(slot, step->config));
 	step->at += format_pt_put_tip_pge(step->at, &slot->last_ip, ip);
+	/* Up to here a context switch may be placed, and not behind it. */
+	if (step->config->cpu_count)
+		put_full_time(step, plugin_encoder_now(slot, step->config));
 }
 
 void plugin_step_psb(struct plugin_step *step, uint64_t time, uint64_t ip)

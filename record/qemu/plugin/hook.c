@@ -35,6 +35,7 @@ static int hooked_kill(pid_t pid, int signal)
 
 		slot->stop_signal = (uint32_t)signal;
 		plugin_leave_for_death(slot, ip, plugin_is_fault_signal(signal));
+		plugin_cpu_give(slot);
 		plugin_send(slot, &message.header, sizeof(message), NULL, 0);
 		plugin_thread_end(plugin_thread_vcpu);
 	}

@@ -175,6 +175,16 @@ void plugin_mapping_syscall(struct qemu_slot *slot, const struct plugin_syscall 
  */
 void plugin_start_program(struct qemu_slot *slot, unsigned vcpu, const struct plugin_block *block);
 
+/* ---- cpu.c: virtual CPUs, where the recorder asks for them; else these do nothing */
+
+/* Waits for a CPU. Without any lock. */
+void plugin_cpu_take(struct qemu_slot *slot);
+/* Packets are disabled by now. */
+void plugin_cpu_give(struct qemu_slot *slot);
+bool plugin_cpu_is_wanted(const struct qemu_slot *slot);
+/* Gives it to one that waits, and takes it, or another, again. */
+void plugin_cpu_yield(struct qemu_slot *slot);
+
 /* ---- transition.c: the slow path ------------------------------------------------------------ */
 
 /* Enters a block where the fast path could not. */

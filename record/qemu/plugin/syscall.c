@@ -66,6 +66,7 @@ void plugin_syscall_enter(unsigned vcpu, const struct plugin_syscall *call)
 
 	plugin.vcpus[vcpu].syscall = *call;
 	plugin_leave_for_syscall(slot);
+	plugin_cpu_give(slot);
 	switch (call->number) {
 	case SYS_rt_sigaction:
 		on_sigaction(slot, call->args);
@@ -183,6 +184,8 @@ void plugin_syscall_return(unsigned vcpu, int64_t number, int64_t result)
 	struct qemu_slot *slot = plugin.vcpus[vcpu].slot;
 	const struct plugin_syscall *call = &plugin.vcpus[vcpu].syscall;
 
+	/* Here and not at the next block: in a block others of the process may wait for this thread. */
+	plugin_cpu_take(slot);
 	if (call->number != number)
 		return;
 	switch (number) {

@@ -114,6 +114,7 @@ static void start_slot(struct qemu_slot *slot, uint64_t time)
 	slot->message_head = 0;
 	slot->producer_waiting = 0;
 	slot->request = slot->reply;
+	slot->cpu = 0;
 	set_identity(slot);
 	plugin_encoder_start(slot, &plugin.config, plugin_slot_pt_ring(slot));
 	slot->block = (uint64_t)&plugin_disabled;
@@ -154,6 +155,7 @@ static struct qemu_slot *continue_slot(void)
 	slot->block = (uint64_t)&plugin_disabled;
 	slot->truth_block = 0;
 	slot->epoch = 0; /* so that a PSB is due */
+	slot->cpu = 0;
 	return slot;
 }
 
@@ -202,6 +204,7 @@ void plugin_thread_end(unsigned vcpu)
 {
 	struct qemu_slot *slot = plugin.vcpus[vcpu].slot;
 
+	plugin_cpu_give(slot);
 	plugin.vcpus[vcpu].slot = &plugin_untraced;
 	plugin_slots[vcpu] = &plugin_untraced;
 	plugin_thread_slot = NULL;

@@ -40,12 +40,33 @@ static void write_psb(struct plugin_step *step, uint64_t ip)
 	plugin_step_psb(step, time, ip);
 }
 
+/* As at an interrupt: the thread goes on with the same block when it has a CPU again. */
+static void switch_threads(struct qemu_slot *slot, uint64_t block_ip)
+{
+	struct plugin_step step = plugin_step_begin(slot, &plugin.config);
+
+	plugin_step_fup(&step, block_ip);
+	plugin_step_pgd(&step);
+	plugin_step_commit(&step, 0);
+	plugin_encoder_wrap(slot, &plugin.config);
+	plugin_cpu_yield(slot);
+	if (!plugin_encoder_has_room(slot, &plugin.config))
+		plugin_wait_for_room(slot, 0);
+	step = plugin_step_begin(slot, &plugin.config);
+	write_psb(&step, 0);
+	plugin_step_pge(&step, block_ip);
+	plugin_step_commit(&step, block_ip);
+	plugin_encoder_wrap(slot, &plugin.config);
+}
+
 void plugin_between_steps(struct qemu_slot *slot, uint64_t block_ip)
 {
 	plugin_encoder_wrap(slot, &plugin.config);
 	if (!plugin_encoder_has_room(slot, &plugin.config))
 		plugin_wait_for_room(slot, 0);
-	if (block_ip && psb_is_due(slot)) {
+	if (block_ip && psb_is_due(slot) && plugin_cpu_is_wanted(slot)) {
+		switch_threads(slot, block_ip);
+	} else if (block_ip && psb_is_due(slot)) {
 		struct plugin_step step = plugin_step_begin(slot, &plugin.config);
 
 		write_psb(&step, block_ip);
@@ -76,7 +97,10 @@ static void end_stream(unsigned vcpu)
 /* Packets begin at a block: at the thread's start, after a system call, in a signal handler. */
 static void enable(struct qemu_slot *slot, struct plugin_block *block)
 {
-	struct plugin_step step = plugin_step_begin(slot, &plugin.config);
+	struct plugin_step step;
+
+	plugin_cpu_take(slot);
+	step = plugin_step_begin(slot, &plugin.config);
 
 	if (psb_is_due(slot))
 		write_psb(&step, 0);

@@ -33,7 +33,8 @@
  */
 
 #define QEMU_CHANNEL_MAGIC 0x314e4843514c5450ull /* "PTLQCHN1" in memory */
-#define QEMU_CHANNEL_VERSION 2u
+#define QEMU_CHANNEL_VERSION 3u
+#define QEMU_CPUS_MAX 64u
 #define QEMU_CHANNEL_HEADER_SIZE 16384u
 #define QEMU_SLOT_STATE_SIZE 8192u
 /* The producer may write this many bytes past the end of the PT ring before it copies them to its
@@ -64,6 +65,7 @@ struct qemu_channel_config {
 	uint32_t return_compression; /* 0 or 1 */
 	uint32_t truth;              /* 0 or 1: fill the truth rings */
 	uint32_t mtc_shift;          /* 0 to 15 */
+	uint32_t cpu_count;          /* virtual CPUs on which threads take turns; 0: each has a stream of its own */
 	uint64_t psb_period;         /* bytes from one PSB to the next, at least 64 */
 	uint64_t pt_ring_size;       /* a power of two, at least 64 KiB */
 	uint64_t message_ring_size;  /* a power of two, at least 64 KiB */
@@ -77,6 +79,15 @@ struct qemu_channel_config {
 						    /proc/<pid>/fd/<n> */
 	char plugin_path[QEMU_CHANNEL_PATH_SIZE]; /* absolute */
 	char qemu_path[QEMU_CHANNEL_PATH_SIZE];   /* absolute */
+};
+
+/* A virtual CPU. */
+#define QEMU_CPU_OWNER 0xffffffu
+#define QEMU_CPU_TURN 0x1000000u
+struct qemu_cpu {
+	uint64_t
+		owner; /* QEMU_CPU_TURN times the number of turns so far, and 1 + the index of the slot that has it now, or 0 */
+	uint64_t time; /* nothing that is executed on it from now on is earlier */
 };
 
 /* The arena's first bytes. */
@@ -99,6 +110,10 @@ struct qemu_channel_header {
 	uint32_t untraced_processes;                    /* processes whose plugin could not start tracing: a loss */
 	uint32_t slot_high; /* 1 + the highest slot index ever claimed: the recorder need not look
 			       further */
+
+	uint32_t cpus_freed __attribute__((aligned(64))); /* futex (shared): adds 1 when a CPU is free */
+	uint32_t cpus_wanted; /* threads that wait for one; too many where some were killed */
+	struct qemu_cpu cpus[QEMU_CPUS_MAX];
 };
 
 /* A slot's state; atomic. Only the transitions shown exist. */
@@ -181,8 +196,8 @@ struct qemu_slot {
 	uint64_t block;        /* (plugin's pointer) the block being executed */
 	uint64_t instructions; /* virtual clock: executed so far, not counting those of block */
 	uint64_t return_top;   /* pushes less pops of return_stack */
-	uint32_t reserved;
-	uint32_t stop_signal; /* the fatal signal the thread was killed by, if it said so; 0 =
+	uint32_t cpu;          /* 1 + the virtual CPU that the thread has; 0: none */
+	uint32_t stop_signal;  /* the fatal signal the thread was killed by, if it said so; 0 =
 				 unknown */
 
 	uint64_t commit_head;
@@ -253,6 +268,7 @@ enum qemu_message_type {
 	QEMU_MSG_BLOCK = 15,
 	QEMU_MSG_NOTE = 16,
 	QEMU_MSG_THREAD_NAME = 17,
+	QEMU_MSG_CPU = 18,
 };
 
 /*
@@ -433,6 +449,14 @@ struct qemu_message_psb {
 	struct qemu_message header; /* header.time: the time the PSB+'s TSC shows, or would */
 	uint64_t epoch;
 	uint64_t ip; /* of the FUP in PSB+; 0 if packets are disabled there */
+};
+
+/* The thread's packets from header.pt_offset on are of a virtual CPU, up to the message that it gives that up. */
+struct qemu_message_cpu {
+	struct qemu_message header;
+	uint32_t cpu;
+	uint32_t begins; /* 0: the turn ends */
+	uint64_t turn;   /* its number on this CPU: 1, 2, ... */
 };
 
 enum qemu_not_followed_cause {
