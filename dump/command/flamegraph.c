@@ -13,7 +13,10 @@ struct flamegraph_options {
 	bool folded;
 	bool reverse;
 	bool icicle;
+	bool of_first;
 };
+
+static const char *const width_words[] = {"second", "first", NULL};
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
@@ -24,6 +27,8 @@ static const struct common_option own_options[] = {
 	 COMMON_FLAG(struct flamegraph_options, reverse)},
 	{"icicle", 0, NULL, "The picture upside down: the outermost calls at the top.",
 	 COMMON_FLAG(struct flamegraph_options, icicle)},
+	{"widths", 0, "WHICH", "Of two traces, the one that widths are of (default: second).",
+	 COMMON_CHOICE(struct flamegraph_options, of_first, width_words)},
 	{NULL},
 };
 
@@ -48,6 +53,7 @@ static int write_picture(struct dump_session *session, const struct dump_flame_t
 		.unit = options->paths.by_time ? "ns" : "instructions",
 		.icicle = options->icicle,
 		.two = session->more_count,
+		.of_first = options->of_first,
 	};
 	struct ptl_bytes title = {0};
 	int status;
@@ -83,8 +89,12 @@ static int run(struct dump_session *session)
 	struct dump_path_session runs[2] = {0};
 	struct dump_flame_tree tree = {.by_time = options->paths.by_time, .reverse = options->reverse};
 	struct dump_left_out left_out = {0};
-	int status = count > 2 ? common_fail(PTL_MISUSE, "two traces can be compared, not %zu", count) : 0;
+	int status = 0;
 
+	if (count > 2)
+		status = common_fail(PTL_MISUSE, "two traces can be compared, not %zu", count);
+	else if (count < 2 && options->of_first)
+		status = common_fail(PTL_MISUSE, "--widths needs a second trace, with which the first is compared");
 	for (size_t i = 0; status == 0 && i < count; i++)
 		status = dump_path_session_open(&runs[i], session, i ? session->more[i - 1] : NULL);
 	for (size_t i = 0; status == 0 && i < count; i++) {
@@ -105,6 +115,7 @@ static int run(struct dump_session *session)
 static const char examples[] = "ptl-dump flamegraph -o a.svg a.ptl             a picture, for a browser\n"
 			       "ptl-dump flamegraph --by time --process gzip -o a.svg build.ptl\n"
 			       "ptl-dump flamegraph -o change.svg old.ptl new.ptl    red: more than before\n"
+			       "ptl-dump flamegraph --widths first -o gone.svg old.ptl new.ptl    with what is gone\n"
 			       "ptl-dump flamegraph --folded a.ptl | flamegraph.pl > a.svg";
 
 const struct dump_command dump_command_flamegraph = {

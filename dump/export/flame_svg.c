@@ -23,9 +23,10 @@ struct svg {
 	const struct dump_flame_tree *tree;
 	const struct dump_flame_look *look;
 	struct ptl_bytes text;
-	unsigned side;    /* whose totals are widths: of two traces the second */
+	unsigned side;    /* whose totals are widths */
 	uint32_t deepest; /* of the frames that are wide enough */
 	uint64_t narrow;  /* frames that are not */
+	uint64_t missing; /* what the other trace has in paths that this one has not */
 };
 
 static uint64_t whole(const struct svg *svg, unsigned side)
@@ -83,8 +84,8 @@ static void add_title(const struct svg *svg, const struct dump_flame_node *node,
 	common_text_add(text, "\n");
 	add_share(svg, node, svg->side, text);
 	if (svg->look->two) {
-		common_text_add(text, "\nbefore: ");
-		add_share(svg, node, 0, text);
+		common_text_add(text, svg->side ? "\nbefore: " : "\nafter: ");
+		add_share(svg, node, !svg->side, text);
 	}
 	common_text_add(text, "</title>");
 }
@@ -118,7 +119,7 @@ static void add_frame(const struct svg *svg, const struct dump_flame_node *node,
 	common_text_format(text, "<g data-d=\"%" PRIu32 "\" data-v=\"%" PRIu64 "\"", node->depth,
 			   node->total[svg->side]);
 	if (svg->look->two)
-		common_text_format(text, " data-w=\"%" PRIu64 "\"", node->total[0]);
+		common_text_format(text, " data-w=\"%" PRIu64 "\"", node->total[!svg->side]);
 	common_text_add(text, ">");
 	add_title(svg, node, text);
 	common_text_format(text, "<rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" fill=\"", x, y,
@@ -165,8 +166,11 @@ static void measure(struct svg *svg)
 	for (size_t i = 0; i < svg->tree->count; i++) {
 		const struct dump_flame_node *node = &svg->tree->nodes[i];
 
+		/* Below such a frame all are. */
+		if (!node->total[svg->side] && svg->tree->nodes[node->parent].total[svg->side])
+			svg->missing += node->total[!svg->side];
 		if (width_of(svg, node) < NARROW && i)
-			svg->narrow += node->total[0] || node->total[1];
+			svg->narrow += node->total[svg->side] != 0;
 		else if (node->depth > svg->deepest)
 			svg->deepest = node->depth;
 	}
@@ -199,7 +203,8 @@ static void add_head(struct svg *svg, const char *left_out)
 		"width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" data-width=\"%.0f\" data-margin=\"%.0f\" "
 		"data-row=\"%d\" data-head=\"%d\" data-unit=\"%s\"%s%s>\n",
 		WIDTH + 2 * MARGIN, height, WIDTH + 2 * MARGIN, height, WIDTH, MARGIN, ROW, HEAD, svg->look->unit,
-		svg->look->two ? " data-two=\"\"" : "", svg->look->icicle ? " data-icicle=\"\"" : "");
+		svg->look->two ? svg->side ? " data-two=\"before\"" : " data-two=\"after\"" : "",
+		svg->look->icicle ? " data-icicle=\"\"" : "");
 	add_words(text, "<title>", svg->look->title, "</title>\n");
 	common_text_add(
 		text, "<style>text{font:12px monospace;fill:#000}#frames g{cursor:pointer}#frames rect:hover"
@@ -217,15 +222,29 @@ static void add_head(struct svg *svg, const char *left_out)
 	common_text_write(text, svg->session->out);
 }
 
+/* Paths that only the other trace has are of no width. */
+static void add_missing(const struct svg *svg, struct dump_left_out *left_out)
+{
+	struct ptl_bytes share = {0};
+
+	if (!svg->missing)
+		return;
+	common_text_share(&share, svg->missing, whole(svg, !svg->side));
+	dump_left_out_say(left_out, "paths that only the %s trace has, %s of it (--widths %s shows them)",
+			  svg->side ? "first" : "second", common_text_string(&share), svg->side ? "first" : "second");
+	common_bytes_free(&share);
+}
+
 int dump_flame_svg(struct dump_session *session, const struct dump_flame_tree *tree, const struct dump_flame_look *look,
 		   struct dump_left_out *left_out)
 {
-	struct svg svg = {.session = session, .tree = tree, .look = look, .side = look->two};
+	struct svg svg = {.session = session, .tree = tree, .look = look, .side = look->two && !look->of_first};
 	int status;
 
 	measure(&svg);
 	dump_left_out_add(left_out, svg.narrow, "frame of less than 0.01 % of all",
 			  "frames of less than 0.01 % of all");
+	add_missing(&svg, left_out);
 	add_head(&svg, dump_left_out_text(left_out));
 	status = add_frames(&svg);
 	if (status == 0)

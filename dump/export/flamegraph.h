@@ -14,6 +14,7 @@ struct dump_flame_look {
 	const char *unit;  /* "instructions"; no markup */
 	bool icicle;       /* the outermost calls are at the top */
 	bool two;          /* the tree has two traces: widths are of the second, colours say what has changed */
+	bool of_first;     /* widths are of the first */
 };
 
 /* An SVG picture that is complete by itself. Adds to left_out what it is too small for, and shows all of that. */

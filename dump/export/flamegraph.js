@@ -7,7 +7,7 @@ const holder = svg.getElementById('frames');
 const make = (name) => document.createElementNS('http://www.w3.org/2000/svg', name);
 const number = (element, name) => Number(element.getAttribute(name) || 0);
 const width = number(svg, 'data-width'), margin = number(svg, 'data-margin'), row = number(svg, 'data-row');
-const head = number(svg, 'data-head'), unit = svg.getAttribute('data-unit'), two = svg.hasAttribute('data-two');
+const head = number(svg, 'data-head'), unit = svg.getAttribute('data-unit'), two = svg.getAttribute('data-two');
 const letter = 7.2;
 const state = {tree: null, focus: null, reverse: false, icicle: svg.hasAttribute('data-icicle'), search: ''};
 
@@ -101,7 +101,7 @@ function describe(one) {
 	const whole = state.tree;
 	let text = one.name + '\n' + one.total.toLocaleString('en') + ' ' + unit + ', ' + share(one.total, whole.total);
 	if (two)
-		text += '\nbefore: ' + one.before.toLocaleString('en') + ' ' + unit + ', ' + share(one.before, whole.before);
+		text += '\n' + two + ': ' + one.before.toLocaleString('en') + ' ' + unit + ', ' + share(one.before, whole.before);
 	return text;
 }
 

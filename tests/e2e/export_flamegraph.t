@@ -140,6 +140,30 @@ def picture():
     output(DUMP, "flamegraph", "-o", "two.svg", "a.ptl", "b.ptl")
     before = frames(xml.dom.minidom.parseString(read("two.svg").decode()))[0]
     check("two traces: widths are of the second", before[2:] == (stats("b.ptl")["instructions"], whole), before)
+    only_one()
+
+
+def only_one():
+    """Paths that one of two traces has alone: drawn with the widths of that one, and counted with those of the other."""
+    record("c.ptl", "env", COUNTED, "0")
+    first, second = folded("a.ptl"), folded("c.ptl")
+    for which, mine, other in (("first", first, second), ("second", second, first)):
+        got = run(DUMP, "flamegraph", "--widths", which, "a.ptl", "c.ptl")
+        found, trail, shown = frames(xml.dom.minidom.parseString(got.stdout)), [], {}
+        for name, depth, *numbers in found:
+            trail[depth:] = [name]
+            shown[tuple(trail[1:])] = tuple(numbers)
+        alone = {names: value for names, value in mine.items() if not any(one[:len(names)] == names for one in other)}
+        wide = [names for names, value in alone.items() if value * 11800 > sum(mine.values()) * 1.001]
+        check(f"paths of the {which} trace alone are in the picture with its widths",
+              wide and all(shown[names][0] >= alone[names] and shown[names][1] == 0 for names in wide), wide[:3])
+        missing = sum(value for names, value in other.items() if not any(one[:len(names)] == names for one in mine))
+        gone = re.search(r"paths that only the (\w+) trace has, ([0-9.]+ ?%) of it \(--widths (\w+) shows them\)", got.stdout)
+        check("and how much only the other one has is said", gone and {gone[1], gone[3]} == {"first", "second"} - {which} and
+              gone[0] in got.stderr and abs(float(gone[2].strip("% ")) - 100 * missing / sum(other.values())) < 0.1, gone, missing,
+              got.stderr)
+    got = run(DUMP, "flamegraph", "--widths", "first", "a.ptl")
+    check("--widths needs two traces", got.returncode == 2 and "second trace" in got.stderr, got)
 
 
 def hostile_names():
