@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/text.h"
 #include "common/version.h"
+#include "dump/export/function_line.h"
 #include "dump/export/gzip.h"
 #include "dump/export/protobuf.h"
 
@@ -29,15 +30,23 @@ enum profile {
 enum { TYPE_NAME = 1, TYPE_UNIT = 2 };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
 enum { LABEL_KEY = 1, LABEL_STRING = 2, LABEL_NUMBER = 3 };
-enum { MAPPING_ID = 1, MAPPING_FILE = 5, MAPPING_HAS_FUNCTIONS = 7 };
-enum { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4, LINE_FUNCTION = 1 };
-enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3 };
+enum { MAPPING_ID = 1, MAPPING_FILE = 5, MAPPING_HAS_FUNCTIONS = 7, MAPPING_HAS_FILES = 8, MAPPING_HAS_LINES = 9 };
+enum {
+	LOCATION_ID = 1,
+	LOCATION_MAPPING = 2,
+	LOCATION_ADDRESS = 3,
+	LOCATION_LINE = 4,
+	LINE_FUNCTION = 1,
+	LINE_LINE = 2
+};
+enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4, FUNCTION_START_LINE = 5 };
 
 #define FLUSH_BYTES ((size_t)64 << 10)
 
 struct pprof {
 	struct dump_session *session;
 	const struct dump_paths *paths;
+	struct dump_function_lines lines;
 	struct dump_gzip gzip;
 	struct ptl_bytes bytes; /* of the profile, not written yet */
 	struct ptl_bytes message, inner, text;
@@ -115,6 +124,8 @@ static uint64_t mapping_of(struct pprof *pprof, const char *path)
 	dump_proto_u64(&pprof->message, MAPPING_ID, number);
 	dump_proto_u64(&pprof->message, MAPPING_FILE, file);
 	dump_proto_u64(&pprof->message, MAPPING_HAS_FUNCTIONS, 1);
+	dump_proto_u64(&pprof->message, MAPPING_HAS_FILES, 1);
+	dump_proto_u64(&pprof->message, MAPPING_HAS_LINES, 1);
 	dump_proto_message(&pprof->bytes, PROFILE_MAPPING, &pprof->message);
 	return number;
 }
@@ -123,7 +134,12 @@ static void put_function(struct pprof *pprof, uint32_t number, uint64_t id)
 {
 	const struct dump_function *function = dump_function(pprof->paths->calls->functions, number);
 	const uint64_t mapping = mapping_of(pprof, function->path);
-	uint64_t name;
+	const char *path;
+	uint32_t line = 0;
+	uint64_t name, file = 0;
+
+	if (dump_function_line(&pprof->lines, function, &path, &line))
+		file = safe_string(pprof, path);
 
 	pprof->text.size = 0;
 	dump_path_function_text(pprof->paths, number, &pprof->text);
@@ -131,6 +147,10 @@ static void put_function(struct pprof *pprof, uint32_t number, uint64_t id)
 	dump_proto_u64(&pprof->message, FUNCTION_ID, id);
 	dump_proto_u64(&pprof->message, FUNCTION_NAME, name);
 	dump_proto_u64(&pprof->message, FUNCTION_SYSTEM_NAME, name);
+	if (file) {
+		dump_proto_u64(&pprof->message, FUNCTION_FILE, file);
+		dump_proto_u64(&pprof->message, FUNCTION_START_LINE, line);
+	}
 	dump_proto_message(&pprof->bytes, PROFILE_FUNCTION, &pprof->message);
 	dump_proto_u64(&pprof->message, LOCATION_ID, id);
 	if (mapping)
@@ -138,6 +158,8 @@ static void put_function(struct pprof *pprof, uint32_t number, uint64_t id)
 	if (number != DUMP_NO_FUNCTION)
 		dump_proto_u64(&pprof->message, LOCATION_ADDRESS, function->address);
 	dump_proto_u64(&pprof->inner, LINE_FUNCTION, id);
+	if (file)
+		dump_proto_u64(&pprof->inner, LINE_LINE, line);
 	dump_proto_message(&pprof->message, LOCATION_LINE, &pprof->inner);
 	dump_proto_message(&pprof->bytes, PROFILE_LOCATION, &pprof->message);
 }
@@ -266,6 +288,8 @@ int dump_pprof(struct dump_session *session, const struct dump_paths *paths, boo
 	int status = dump_gzip_open(&pprof.gzip, session);
 
 	pprof.ids = calloc(paths->tree.count + 1, sizeof(*pprof.ids));
+	if (status == 0)
+		status = dump_function_lines_open(&pprof.lines, paths->calls);
 	if (status == 0 && !pprof.ids)
 		status = common_fail_memory("paths of calls", paths->tree.count * sizeof(*pprof.ids));
 	if (status == 0) {
@@ -277,6 +301,7 @@ int dump_pprof(struct dump_session *session, const struct dump_paths *paths, boo
 	if (status == 0)
 		status = flush(&pprof, true);
 	dump_gzip_close(&pprof.gzip);
+	dump_function_lines_close(&pprof.lines);
 	free(pprof.ids);
 	common_byte_map_free(&pprof.strings);
 	common_byte_map_free(&pprof.mappings);

@@ -63,6 +63,15 @@ def with_go():
     check("pprof: threads are tags", all(re.search(r"^ *%d\.0 .*: %d$" % (row["self_instructions"], row["tid"]), tags, re.M)
                                          for row in expected) and "process: Total" in tags, tags, expected)
     pprof("-top", "hostile.pb.gz")
+    text = pprof("-list", "^main$", "threads.pb.gz")
+    source = os.path.join(os.environ["PTL_TESTDATA"], "programs", "thread_names.c")
+    row = next(row for row in report("threads.ptl") if row["function"] == "main")
+    with open(source, encoding="utf-8") as file:
+        number = next(i for i, line in enumerate(file, 1) if line.startswith("int main("))
+    check("pprof -list finds the source of a function, with what it took at the line where it begins",
+          re.search(r"^ROUTINE =+ main in .*thread_names\.c$", text, re.M) and
+          any(re.match(rf" +{row['self_instructions']} +{row['total_instructions']} +{line}:", one)
+              for one in text.splitlines() for line in (number, number + 1)), text, row)
 
 
 def messages():
