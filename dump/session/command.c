@@ -19,6 +19,7 @@
 #include "dump/session/output.h"
 #include "elf/debug_search.h"
 #include "format/reader/code_store.h"
+#include "elf/jit_names.h"
 #include "format/reader/damage.h"
 #include "format/reader/trace_end.h"
 
@@ -109,6 +110,21 @@ static int use_code_store(const struct dump_session *session)
 	if (!common_http_is_url(folder) && (stat(folder, &info) || !S_ISDIR(info.st_mode)))
 		return common_fail(PTL_MISUSE, "--code-store: there is no folder %s", folder);
 	return ptl_code_store(session->trace, folder);
+}
+
+/* A file that is damaged has names all the same, up to there. */
+static int use_names(const struct dump_options *options)
+{
+	int status = elf_debug_path_add(getenv("PTL_DEBUG_PATH"));
+
+	for (size_t i = 0; !status && i < options->jit.count; i++) {
+		status = elf_jit_names_add(options->jit.list[i]);
+		if (status != PTL_CORRUPT && status != PTL_TRUNCATED && status != PTL_UNSUPPORTED)
+			continue;
+		common_message_warning("%s; code that is described behind that has no names", ptl_error_text());
+		status = 0;
+	}
+	return status;
 }
 
 int dump_session_open(struct dump_session *session)
@@ -453,8 +469,9 @@ static int parse_and_run(const struct dump_command *command, struct dump_options
 	if (own)
 		take_own(options, own);
 	common_message_start("ptl-dump", options->quiet || options->partial);
-	if (elf_debug_path_add(getenv("PTL_DEBUG_PATH")) < 0)
-		return common_message_failure(PTL_NO_MEMORY);
+	status = use_names(options);
+	if (status < 0)
+		return common_message_failure(status);
 	if (check_partial(options, merged != NULL) < 0 || (command->check && command->check(options) < 0)) {
 		common_message_error("%s", ptl_error_text());
 		common_message_hint("%s --help", program);
@@ -478,6 +495,8 @@ int dump_command_merge(const struct dump_command *command, int argc, char **argv
 		command->free_options(options);
 	dump_filter_free(&options->filter);
 	common_bytes_free(&options->given);
+	common_string_list_free(&options->jit);
+	elf_jit_names_free();
 	free(options);
 	return status;
 }

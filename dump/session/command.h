@@ -29,6 +29,7 @@ struct dump_options {
 	bool ignore_index;
 	bool follow;            /* the trace is being written: shows what comes */
 	const char *code_store; /* NULL: that of the environment */
+	struct common_string_list jit;
 	uint32_t max_expansion; /* 0: the default; as struct ptl_open_options */
 	enum dump_color color;
 	unsigned jobs;                          /* 0: one per CPU */

@@ -128,6 +128,10 @@ static const struct common_option output_options[] = {
 	 "and "
 	 "those of /usr/lib/debug; then in those of $PTL_DEBUG_PATH.",
 	 .take = elf_debug_path_take},
+	{"jit", 0, "[PID=]FILE",
+	 "Takes names of code that was made while the program ran from this perf map or jitdump (perf-PID.map, "
+	 "jit-PID.dump).",
+	 COMMON_STRINGS(struct dump_options, jit, UINT64_MAX)},
 	{"max-expansion", 0, "N",
 	 "Takes compressed events that are up to N times as large as in the file (default: 256; 0: any).",
 	 COMMON_LIMIT(struct dump_options, max_expansion)},

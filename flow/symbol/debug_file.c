@@ -22,6 +22,19 @@ void flow_debug_free(struct flow_debug *debug)
 	free(debug);
 }
 
+struct flow_debug *flow_debug_of_lines(const struct elf_line *lines, size_t count)
+{
+	struct flow_debug *debug = calloc(1, sizeof(*debug));
+
+	if (debug)
+		debug->lines = flow_lines_of(lines, count);
+	if (debug && !debug->lines) {
+		flow_debug_free(debug);
+		return NULL;
+	}
+	return debug;
+}
+
 /* ---- the file that several debug files share ----------------------------------------------------- */
 
 /* An ELF header and nothing else: a DWARF file without a unit. */

@@ -23,6 +23,8 @@ struct flow_debug {
  */
 struct flow_debug *flow_debug_from_memory(uint8_t *data, size_t size, bool scopes);
 struct flow_debug *flow_debug_from_file(int fd, const uint8_t *build_id, size_t build_id_size, bool scopes);
+/* Of lines alone. */
+struct flow_debug *flow_debug_of_lines(const struct elf_line *lines, size_t count);
 void flow_debug_free(struct flow_debug *debug);
 
 #endif

@@ -159,12 +159,9 @@ static void add_units(struct flow_line_table *table, Dwarf *dwarf)
 	}
 }
 
-struct flow_line_table *flow_lines_make(Dwarf *dwarf)
+/* The table once all rows are there; NULL where there are none. */
+static struct flow_line_table *finish(struct flow_line_table *table)
 {
-	struct flow_line_table *table = calloc(1, sizeof(*table));
-
-	if (table)
-		add_units(table, dwarf);
 	if (!table || !table->row_count) {
 		flow_lines_free(table);
 		return NULL;
@@ -172,6 +169,30 @@ struct flow_line_table *flow_lines_make(Dwarf *dwarf)
 	common_byte_map_free(&table->by_name);
 	qsort(table->rows, table->row_count, sizeof(*table->rows), compare_rows);
 	return table;
+}
+
+struct flow_line_table *flow_lines_make(Dwarf *dwarf)
+{
+	struct flow_line_table *table = calloc(1, sizeof(*table));
+
+	if (table)
+		add_units(table, dwarf);
+	return finish(table);
+}
+
+struct flow_line_table *flow_lines_of(const struct elf_line *lines, size_t count)
+{
+	struct flow_line_table *table = calloc(1, sizeof(*table));
+	bool room = table != NULL;
+
+	for (size_t i = 0; room && i < count; i++) {
+		const struct row row = {.address = lines[i].address,
+					.file = lines[i].file ? intern_file(table, lines[i].file) : NO_FILE,
+					.line = lines[i].line};
+
+		room = add_row(table, &row);
+	}
+	return finish(table);
 }
 
 bool flow_lines_find(const struct flow_line_table *table, uint64_t address, const char **file, uint32_t *line)

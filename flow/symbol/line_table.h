@@ -7,10 +7,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "elf/jitdump.h"
+
 struct flow_line_table;
 
 /* Neither takes nor keeps dwarf. NULL where there are no lines, or no memory. */
 struct flow_line_table *flow_lines_make(Dwarf *dwarf);
+/* Of lines that somebody else read, in any order. */
+struct flow_line_table *flow_lines_of(const struct elf_line *lines, size_t count);
 void flow_lines_free(struct flow_line_table *table);
 
 /* address is in the file's own address space. *file lives as long as table. */

@@ -14,6 +14,7 @@
 #include "elf/debug_search.h"
 #include "flow/symbol/debug_file.h"
 #include "flow/symbol/symbol.h"
+#include "flow/symbol/symbol_file.h"
 
 #define DEBUG_MAX ((size_t)2 << 30) /* bytes of one ELF file in the trace */
 
@@ -137,15 +138,18 @@ static struct flow_debug *from_files(const struct flow_sources *sources, const s
 }
 
 /* What the user names goes before what the trace has, and that before what this machine has. */
-static struct flow_debug *make_table(struct flow_sources *sources, const struct ptl_image_event *image)
+static struct flow_debug *make_table(struct flow_sources *sources, const struct ptl_image_event *image,
+				     const struct elf_jit_names *jit)
 {
 	struct flow_debug *table = NULL;
 
-	if (elf_debug_path_given())
+	if (jit)
+		table = flow_debug_of_lines(jit->lines.list, jit->lines.count);
+	else if (elf_debug_path_given())
 		table = from_files(sources, image, true);
 	if (!table && image->has_debug)
 		table = from_trace(sources->trace, image->debug, sources->scopes);
-	if (!table)
+	if (!table && !jit)
 		table = from_files(sources, image, false);
 	if (table && table->missing) {
 		if (!sources->missing)
@@ -158,19 +162,19 @@ static struct flow_debug *make_table(struct flow_sources *sources, const struct 
 /* Called with the lock held. */
 static struct flow_debug *table_of(struct flow_sources *sources, const struct ptl_image_event *image)
 {
-	const bool by_hash = image->has_debug && !(elf_debug_path_given() && image->build_id_size);
-	const uint8_t *id = by_hash ? image->debug : image->build_id;
-	const size_t id_size = by_hash ? PTL_HASH_SIZE : image->build_id_size;
-	const uint64_t *known = common_byte_map_get(&sources->by_id, id, id_size);
+	struct flow_image_key key;
+	const uint64_t *known;
 
-	if (!id_size)
+	flow_image_key(image, image->has_debug ? image->debug : NULL, &key);
+	known = key.size ? common_byte_map_get(&sources->by_id, key.bytes, key.size) : NULL;
+	if (!key.size)
 		return NOTHING;
 	if (known)
 		return sources->tables[*known];
 	if (!common_vector_room(&sources->tables, sources->table_count, sizeof(*sources->tables)) ||
-	    common_byte_map_put(&sources->by_id, id, id_size, sources->table_count) < 0)
+	    common_byte_map_put(&sources->by_id, key.bytes, key.size, sources->table_count) < 0)
 		return NOTHING;
-	sources->tables[sources->table_count] = make_table(sources, image);
+	sources->tables[sources->table_count] = make_table(sources, image, key.jit);
 	return sources->tables[sources->table_count++];
 }
 

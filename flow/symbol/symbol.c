@@ -111,22 +111,36 @@ static struct ptl_symbol_table *read_table(struct flow_symbols *symbols, const s
 	return table;
 }
 
+static struct ptl_symbol_table *make_jit_table(const struct elf_jit_names *names)
+{
+	struct ptl_symbol_table *table = NULL;
+	struct ptl_bytes bytes = {0};
+
+	if (ptl_symbols_encode(names->symbols.list, names->symbols.count, &bytes) < 0 ||
+	    ptl_symbols_decode(bytes.data, bytes.size, &table) < 0)
+		table = NULL;
+	common_bytes_free(&bytes);
+	return table ? table : NOTHING;
+}
+
 /* Called with the lock held. Without memory names are missing, and counted as such. */
 static struct ptl_symbol_table *table_of(struct flow_symbols *symbols, const struct ptl_image_event *image)
 {
-	const bool by_hash = image->has_symbols && !(elf_debug_path_given() && image->build_id_size);
-	const uint8_t *key = by_hash ? image->symbols : image->build_id;
-	const size_t key_size = by_hash ? PTL_HASH_SIZE : image->build_id_size;
-	const uint64_t *known = common_byte_map_get(&symbols->by_hash, key, key_size);
+	struct flow_image_key key;
+	const uint64_t *known;
 
+	flow_image_key(image, image->has_symbols ? image->symbols : NULL, &key);
+	known = key.size ? common_byte_map_get(&symbols->by_hash, key.bytes, key.size) : NULL;
+	if (!key.size)
+		return NOTHING;
 	if (known)
 		return symbols->tables[*known];
 	if (!common_vector_room(&symbols->tables, symbols->table_count, sizeof(*symbols->tables)) ||
-	    common_byte_map_put(&symbols->by_hash, key, key_size, symbols->table_count) < 0) {
+	    common_byte_map_put(&symbols->by_hash, key.bytes, key.size, symbols->table_count) < 0) {
 		symbols->unreadable++;
 		return NOTHING;
 	}
-	symbols->tables[symbols->table_count] = read_table(symbols, image);
+	symbols->tables[symbols->table_count] = key.jit ? make_jit_table(key.jit) : read_table(symbols, image);
 	return symbols->tables[symbols->table_count++];
 }
 
@@ -139,7 +153,7 @@ static struct ptl_symbol_table *table_of_image(struct flow_symbols *symbols, uin
 		return table;
 	data = &flow_timeline_image(symbols->timeline, image)->data;
 	pthread_mutex_lock(&symbols->lock);
-	table = data->has_symbols || data->build_id_size ? table_of(symbols, data) : NOTHING;
+	table = table_of(symbols, data);
 	pthread_mutex_unlock(&symbols->lock);
 	atomic_store_explicit(&symbols->by_image[image], table, memory_order_release);
 	return table;

@@ -190,13 +190,13 @@ static int base_in_file(const struct query_scope *scope, const struct rules_body
 static int read_list(struct rules_run *run, const struct rules_body *body, const char *path, bool lowest,
 		     struct elf_symbol_list *list)
 {
-	struct rules_symbol_source source = {0};
+	struct elf_symbol_source source = {0};
 	int status = query_files_open(&run->files, path, &source.fd);
 
 	if (status < 0)
 		return status;
-	status = body->symbols == RULES_SYMBOLS_NM         ? rules_symbols_nm(path, &source, list)
-		 : body->symbols == RULES_SYMBOLS_PERF_MAP ? rules_symbols_perf_map(path, &source, list)
+	status = body->symbols == RULES_SYMBOLS_NM         ? elf_symbols_nm(path, &source, list)
+		 : body->symbols == RULES_SYMBOLS_PERF_MAP ? elf_symbols_perf_map(path, &source, list)
 							   : rules_symbols_elf(path, &source, lowest, list);
 	close(source.fd);
 	return status;

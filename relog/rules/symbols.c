@@ -5,7 +5,7 @@
 #include "common/error.h"
 #include "elf/file.h"
 
-int rules_symbols_elf(const char *name, const struct rules_symbol_source *source, bool lowest,
+int rules_symbols_elf(const char *name, const struct elf_symbol_source *source, bool lowest,
 		      struct elf_symbol_list *symbols)
 {
 	struct elf_file *elf;

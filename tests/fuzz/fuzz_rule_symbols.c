@@ -29,15 +29,15 @@ static void check(struct elf_symbol_list *list)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct elf_symbol_list list = {.base = 0x1000, .size = 0x100000, .limit = RULES_SYMBOLS_MAX};
-	const struct rules_symbol_source source = {.fd = -1, .data = data + 1, .size = size - 1};
+	const struct elf_symbol_source source = {.fd = -1, .data = data + 1, .size = size - 1};
 	int status;
 
 	if (!size)
 		return 0;
 	if (data[0] == 'n')
-		status = rules_symbols_nm("s", &source, &list);
+		status = elf_symbols_nm("s", &source, &list);
 	else if (data[0] == 'p')
-		status = rules_symbols_perf_map("s", &source, &list);
+		status = elf_symbols_perf_map("s", &source, &list);
 	else
 		status = rules_symbols_elf("s", &source, data[0] == 'e', &list);
 	if (!status)

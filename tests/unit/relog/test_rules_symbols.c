@@ -16,16 +16,16 @@
 
 static int nm(const char *text, struct elf_symbol_list *list)
 {
-	const struct rules_symbol_source source = {.fd = -1, .data = (const uint8_t *)text, .size = strlen(text)};
+	const struct elf_symbol_source source = {.fd = -1, .data = (const uint8_t *)text, .size = strlen(text)};
 
-	return rules_symbols_nm("s", &source, list);
+	return elf_symbols_nm("s", &source, list);
 }
 
 static int perf_map(const char *text, struct elf_symbol_list *list)
 {
-	const struct rules_symbol_source source = {.fd = -1, .data = (const uint8_t *)text, .size = strlen(text)};
+	const struct elf_symbol_source source = {.fd = -1, .data = (const uint8_t *)text, .size = strlen(text)};
 
-	return rules_symbols_perf_map("s", &source, list);
+	return elf_symbols_perf_map("s", &source, list);
 }
 
 static void reads_nm(void **state)
@@ -93,7 +93,7 @@ static void refuses_with_exact_words(void **state)
 	};
 	struct elf_symbol_list list = {0};
 
-	const struct rules_symbol_source zero = {.fd = -1, .data = (const uint8_t *)"1 T a\0b", .size = 7};
+	const struct elf_symbol_source zero = {.fd = -1, .data = (const uint8_t *)"1 T a\0b", .size = 7};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -102,7 +102,7 @@ static void refuses_with_exact_words(void **state)
 		assert_null(list.list);
 		elf_symbol_list_free(&list);
 	}
-	assert_int_equal(rules_symbols_nm("s", &zero, &list), PTL_CORRUPT);
+	assert_int_equal(elf_symbols_nm("s", &zero, &list), PTL_CORRUPT);
 	assert_string_equal(ptl_error_text(), "s:1:6: expected a name without a zero byte, found '?b'");
 }
 
@@ -177,7 +177,7 @@ static void reads_long_files(void **state)
 
 static void refuses_what_is_no_elf_file(void **state)
 {
-	const struct rules_symbol_source source = {.fd = -1, .data = (const uint8_t *)"0000 T main\n", .size = 12};
+	const struct elf_symbol_source source = {.fd = -1, .data = (const uint8_t *)"0000 T main\n", .size = 12};
 	struct elf_symbol_list list = {0};
 
 	(void)state;

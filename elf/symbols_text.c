@@ -9,15 +9,14 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "relog/rules/symbols.h"
+#include "elf/jitdump.h"
 
 #define SHOWN_MAX 32
-#define NAME_MAX_BYTES 65535u /* as docs/format.md, section 10, has it */
 #define LINE_MAX_BYTES 131072u
 
 struct reader {
 	const char *name;
-	const struct rules_symbol_source *source;
+	const struct elf_symbol_source *source;
 	struct elf_symbol_list *symbols;
 	/* What was read of the file, the line behind it included: */
 	char *buffer;
@@ -110,9 +109,9 @@ static int take_name(struct reader *reader, struct found *found)
 		reader->at = reader->size;
 		return expected(reader, "a name");
 	}
-	if (end - start > NAME_MAX_BYTES)
+	if (end - start > ELF_SYMBOL_NAME_MAX)
 		return common_fail(PTL_CORRUPT, "%s:%u:%zu: expected a name of at most %u bytes, found %zu",
-				   reader->name, reader->line, start + 1, NAME_MAX_BYTES, end - start);
+				   reader->name, reader->line, start + 1, ELF_SYMBOL_NAME_MAX, end - start);
 	found->symbol.name = reader->text + start;
 	found->name_size = end - start;
 	return 0;
@@ -177,7 +176,7 @@ static int read_perf_map(struct reader *reader, struct found *found)
 /* Reads on behind what is in the buffer; 0, or a status. */
 static int read_more(struct reader *reader)
 {
-	const struct rules_symbol_source *source = reader->source;
+	const struct elf_symbol_source *source = reader->source;
 	size_t room;
 	ssize_t got;
 
@@ -224,7 +223,7 @@ static int next_line(struct reader *reader, bool *there)
 	return status;
 }
 
-static int read_all(const char *name, const struct rules_symbol_source *source,
+static int read_all(const char *name, const struct elf_symbol_source *source,
 		    int (*read)(struct reader *, struct found *), struct elf_symbol_list *symbols)
 {
 	struct reader reader = {.name = name, .source = source, .symbols = symbols, .line = 1};
@@ -249,12 +248,20 @@ static int read_all(const char *name, const struct rules_symbol_source *source,
 	return status;
 }
 
-int rules_symbols_nm(const char *name, const struct rules_symbol_source *source, struct elf_symbol_list *symbols)
+int elf_symbols_nm(const char *name, const struct elf_symbol_source *source, struct elf_symbol_list *symbols)
 {
 	return read_all(name, source, read_nm, symbols);
 }
 
-int rules_symbols_perf_map(const char *name, const struct rules_symbol_source *source, struct elf_symbol_list *symbols)
+int elf_symbols_perf_map(const char *name, const struct elf_symbol_source *source, struct elf_symbol_list *symbols)
 {
-	return read_all(name, source, read_perf_map, symbols);
+	const size_t first = symbols->count;
+	int status, latest;
+
+	if (elf_is_jitdump(source))
+		return elf_symbols_jitdump(name, source, symbols, NULL, NULL);
+	status = read_all(name, source, read_perf_map, symbols);
+	/* Memory of code that was thrown away has other code later. */
+	latest = status == PTL_NO_MEMORY ? status : elf_symbols_latest(symbols, first, NULL);
+	return latest ? latest : status;
 }

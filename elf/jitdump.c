@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads jitdump, record by record: code itself is passed over. */
+#include "elf/jitdump.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/hash_map.h"
+#include "common/vector.h"
+
+#define MAGIC 0x4a695444u
+#define MAGIC_SWAPPED 0x4454694au
+#define VERSION 1u
+#define HEADER_SIZE 40u
+#define RECORD_SIZE 16u      /* id, size, time */
+#define LOAD_SIZE 40u        /* behind it: pid, tid, two addresses, size, index */
+#define MOVE_SIZE 48u        /* likewise, with one address more */
+#define DEBUG_SIZE 16u       /* address, number of entries */
+#define DEBUG_ENTRY_SIZE 16u /* address, line, discriminator; a name follows */
+#define DEBUG_MAX (16u << 20)
+
+enum { JIT_CODE_LOAD, JIT_CODE_MOVE, JIT_CODE_DEBUG_INFO };
+
+struct reader {
+	const char *name;
+	const struct elf_symbol_source *source;
+	struct elf_symbol_list *symbols;
+	struct elf_line_list *lines;   /* NULL: not wanted */
+	struct common_hash_map loaded; /* by index of code: index of its symbol */
+	size_t first;                  /* symbol */
+	size_t pending;                /* lines from here on are of code that is loaded next */
+	uint64_t pending_address;
+	uint64_t size;
+	/* The record: */
+	uint64_t offset;
+	uint32_t record_size;
+};
+
+static int failure(const struct reader *reader, int status, const char *what)
+{
+	return common_fail(status, "%s: offset %llu: %s", reader->name, (unsigned long long)reader->offset, what);
+}
+
+static int read_at(const struct reader *reader, uint64_t offset, void *data, size_t size)
+{
+	const struct elf_symbol_source *source = reader->source;
+
+	if (offset > reader->size || size > reader->size - offset)
+		return failure(reader, PTL_TRUNCATED, "the file ends within a record");
+	if (source->fd >= 0)
+		return common_read_at(source->fd, data, size, offset);
+	memcpy(data, source->data + offset, size);
+	return 0;
+}
+
+static uint64_t size_of(const struct elf_symbol_source *source)
+{
+	struct stat info;
+
+	if (source->fd < 0)
+		return source->size;
+	return fstat(source->fd, &info) == 0 && S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
+}
+
+bool elf_is_jitdump(const struct elf_symbol_source *source)
+{
+	const struct reader reader = {.name = "", .source = source, .size = size_of(source)};
+	uint8_t magic[4];
+
+	return reader.size >= sizeof(magic) && read_at(&reader, 0, magic, sizeof(magic)) == 0 &&
+	       (common_load32(magic) == MAGIC || common_load32(magic) == MAGIC_SWAPPED);
+}
+
+/* ---- code ---------------------------------------------------------------------------------------- */
+
+static int add_symbol(struct reader *reader, uint64_t index, struct ptl_symbol *symbol)
+{
+	int status;
+
+	symbol->type = 'T';
+	if (!symbol->size || symbol->size - 1 > UINT64_MAX - symbol->address)
+		return failure(reader, PTL_CORRUPT, "code without an end");
+	if (!elf_symbol_list_wants(reader->symbols, symbol->address))
+		return 0;
+	status = elf_symbol_list_add(reader->symbols, symbol);
+	return status ? status : common_hash_map_put(&reader->loaded, index, reader->symbols->count - 1);
+}
+
+/* The lines before it are of this code, or of none. */
+static int end_lines(struct reader *reader, const struct ptl_symbol *symbol)
+{
+	struct elf_line_list *lines = reader->lines;
+	const uint64_t end = symbol->address + symbol->size;
+	size_t count = reader->pending;
+
+	if (!lines)
+		return 0;
+	if (reader->pending_address != symbol->address || !reader->symbols->count ||
+	    reader->symbols->list[reader->symbols->count - 1].address != symbol->address)
+		lines->count = reader->pending;
+	for (size_t i = reader->pending; i < lines->count; i++) {
+		if (lines->list[i].address - symbol->address >= symbol->size)
+			continue;
+		lines->list[count] = lines->list[i];
+		lines->list[count++].symbol = (uint32_t)(reader->symbols->count - 1 - reader->first);
+	}
+	lines->count = count;
+	if (count > reader->pending) {
+		if (COMMON_VECTOR_RESERVE(lines->list, lines->capacity, count + 1, "lines"))
+			return PTL_NO_MEMORY;
+		lines->list[count] = (struct elf_line){.address = end, .symbol = lines->list[count - 1].symbol};
+		lines->count++;
+	}
+	reader->pending = lines->count;
+	return 0;
+}
+
+static int read_load(struct reader *reader)
+{
+	const uint64_t at = reader->offset + RECORD_SIZE + LOAD_SIZE;
+	const uint32_t rest = reader->record_size - RECORD_SIZE - LOAD_SIZE;
+	const size_t room = rest < ELF_SYMBOL_NAME_MAX ? rest : ELF_SYMBOL_NAME_MAX;
+	uint8_t fields[LOAD_SIZE];
+	struct ptl_symbol symbol = {0};
+	char *name = malloc(room + 1);
+	size_t size = 0;
+	int status = name ? read_at(reader, reader->offset + RECORD_SIZE, fields, sizeof(fields))
+			  : common_fail_memory("name", room);
+
+	if (!status)
+		status = read_at(reader, at, name, room);
+	if (!status) {
+		size = strnlen(name, room);
+		if (!size || (size == room && room < ELF_SYMBOL_NAME_MAX))
+			status = failure(reader, PTL_CORRUPT, "code without a name");
+	}
+	if (!status) {
+		symbol.address = common_load64(fields + 16);
+		symbol.size = common_load64(fields + 24);
+		symbol.name = elf_symbol_list_name(reader->symbols, name, size, "");
+		status = symbol.name ? add_symbol(reader, common_load64(fields + 32), &symbol) : PTL_NO_MEMORY;
+	}
+	free(name);
+	return status ? status : end_lines(reader, &symbol);
+}
+
+/* It keeps its name; its lines are not known any more. */
+static int read_move(struct reader *reader)
+{
+	uint8_t fields[MOVE_SIZE];
+	struct ptl_symbol symbol;
+	const uint64_t *known;
+	int status = read_at(reader, reader->offset + RECORD_SIZE, fields, sizeof(fields));
+
+	known = status ? NULL : common_hash_map_get(&reader->loaded, common_load64(fields + 40));
+	if (!known)
+		return status;
+	symbol = reader->symbols->list[*known];
+	symbol.address = common_load64(fields + 24);
+	symbol.size = common_load64(fields + 32);
+	return add_symbol(reader, common_load64(fields + 40), &symbol);
+}
+
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+/* Of entries in memory, with a 0 behind them. A name of "\xff" is that of the entry before. */
+static int add_lines(struct reader *reader, const uint8_t *entries, size_t size, uint64_t count)
+{
+	struct elf_line_list *lines = reader->lines;
+	const char *file = NULL;
+	size_t at = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		const uint8_t *entry = entries + at;
+		const char *name;
+		size_t length;
+
+		if (size - at <= DEBUG_ENTRY_SIZE)
+			return failure(reader, PTL_CORRUPT, "lines end within an entry");
+		name = (const char *)entry + DEBUG_ENTRY_SIZE;
+		length = strlen(name);
+		if (length >= size - at - DEBUG_ENTRY_SIZE)
+			return failure(reader, PTL_CORRUPT, "the name of a source file has no end");
+		at += DEBUG_ENTRY_SIZE + length + 1;
+		if (strcmp(name, "\xff") != 0 && (!file || strcmp(name, file) != 0))
+			file = elf_symbol_list_name(reader->symbols, name, length, "");
+		if (!file && strcmp(name, "\xff") != 0)
+			return PTL_NO_MEMORY;
+		if (!file || !*file || !common_load32(entry + 8))
+			continue;
+		if (COMMON_VECTOR_RESERVE(lines->list, lines->capacity, lines->count + 1, "lines"))
+			return PTL_NO_MEMORY;
+		lines->list[lines->count++] = (struct elf_line){
+			.address = common_load64(entry), .file = file, .line = common_load32(entry + 8)};
+	}
+	return 0;
+}
+
+static int read_debug(struct reader *reader)
+{
+	const size_t size = reader->record_size - RECORD_SIZE;
+	uint8_t *body;
+	int status;
+
+	if (!reader->lines || size > DEBUG_MAX)
+		return 0;
+	reader->lines->count = reader->pending;
+	body = malloc(size + 1);
+	if (!body)
+		return common_fail_memory("lines", size);
+	status = read_at(reader, reader->offset + RECORD_SIZE, body, size);
+	if (!status) {
+		body[size] = 0;
+		reader->pending_address = common_load64(body);
+		status = add_lines(reader, body + DEBUG_SIZE, size - DEBUG_SIZE, common_load64(body + 8));
+	}
+	free(body);
+	return status;
+}
+
+/* ---- the file ------------------------------------------------------------------------------------ */
+
+static const struct {
+	uint32_t least; /* bytes of the record, behind what all have */
+	int (*read)(struct reader *reader);
+} records[] = {
+	[JIT_CODE_LOAD] = {LOAD_SIZE + 1, read_load},
+	[JIT_CODE_MOVE] = {MOVE_SIZE, read_move},
+	[JIT_CODE_DEBUG_INFO] = {DEBUG_SIZE, read_debug},
+};
+
+static int read_header(struct reader *reader, uint32_t *pid)
+{
+	uint8_t header[HEADER_SIZE];
+	int status = read_at(reader, 0, header, sizeof(header));
+
+	if (status < 0)
+		return status;
+	if (common_load32(header) == MAGIC_SWAPPED)
+		return failure(reader, PTL_UNSUPPORTED, "a jitdump of a machine with the other byte order");
+	if (common_load32(header) != MAGIC)
+		return failure(reader, PTL_NOT_OURS, "not a jitdump");
+	if (common_load32(header + 4) != VERSION)
+		return failure(reader, PTL_UNSUPPORTED, "a jitdump of another version than 1");
+	if (common_load32(header + 8) < HEADER_SIZE)
+		return failure(reader, PTL_CORRUPT, "the header is too small");
+	reader->offset = common_load32(header + 8);
+	if (pid)
+		*pid = common_load32(header + 20);
+	return 0;
+}
+
+static int read_record(struct reader *reader)
+{
+	uint8_t header[RECORD_SIZE];
+	uint32_t id;
+	int status = read_at(reader, reader->offset, header, sizeof(header));
+
+	if (status < 0)
+		return status;
+	id = common_load32(header);
+	reader->record_size = common_load32(header + 4);
+	if (reader->record_size < RECORD_SIZE)
+		return failure(reader, PTL_CORRUPT, "a record that is smaller than its header");
+	if (reader->record_size > reader->size - reader->offset)
+		return failure(reader, PTL_TRUNCATED, "the file ends within a record");
+	if (id < sizeof(records) / sizeof(records[0])) {
+		if (reader->record_size - RECORD_SIZE < records[id].least)
+			return failure(reader, PTL_CORRUPT, "a record that is too small for what it is");
+		status = records[id].read(reader);
+	}
+	reader->offset += reader->record_size;
+	return status;
+}
+
+/* Takes away the lines of code that is gone. */
+static void drop_lines(struct reader *reader, const bool *kept)
+{
+	struct elf_line_list *lines = reader->lines;
+	size_t count = 0;
+
+	for (size_t i = 0; i < reader->pending; i++)
+		if (kept[lines->list[i].symbol])
+			lines->list[count++] = lines->list[i];
+	lines->count = count;
+}
+
+int elf_symbols_jitdump(const char *name, const struct elf_symbol_source *source, struct elf_symbol_list *symbols,
+			struct elf_line_list *lines, uint32_t *pid)
+{
+	/* Lines of another file before it stay as they are. */
+	struct elf_line_list own = {0};
+	struct reader reader = {.name = name,
+				.source = source,
+				.symbols = symbols,
+				.lines = lines ? &own : NULL,
+				.first = symbols->count,
+				.size = size_of(source)};
+	bool *kept = NULL;
+	int status = read_header(&reader, pid), latest;
+
+	while (!status && reader.offset < reader.size)
+		status = read_record(&reader);
+	latest = status == PTL_NO_MEMORY ? status : elf_symbols_latest(symbols, reader.first, &kept);
+	if (!latest && lines && reader.pending) {
+		drop_lines(&reader, kept);
+		if (COMMON_VECTOR_RESERVE(lines->list, lines->capacity, lines->count + own.count, "lines"))
+			latest = PTL_NO_MEMORY;
+		for (size_t i = 0; !latest && i < own.count; i++)
+			lines->list[lines->count++] = own.list[i];
+	}
+	free(kept);
+	free(own.list);
+	common_hash_map_free(&reader.loaded);
+	return latest ? latest : status;
+}
