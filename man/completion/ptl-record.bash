@@ -100,6 +100,9 @@ _ptl_record_session()
 	if [[ $2 == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-record "$1" --completion-words)" -- "$2")
 		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+	elif [[ $1 == snapshot && ${COMP_WORDS[COMP_CWORD - 1]} != snapshot && ${COMP_WORDS[COMP_CWORD - 1]} != -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$2")
+		compopt -o filenames
 	elif [[ $1 != list ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-record list 2>/dev/null | sed '1d; s/ .*//')" -- "$2")
 	fi

@@ -348,6 +348,37 @@ int record_capture_flush(struct record_capture *capture)
 	return record_output_check(&capture->output, ptl_writer_flush(capture->output.writer));
 }
 
+struct file_visit {
+	int (*visit)(void *context, const char *path);
+	void *context;
+};
+
+/* Whoever is told of the file has another working directory. */
+static int visit_absolute(void *context, const char *path)
+{
+	const struct file_visit *visit = context;
+	char *absolute = realpath(path, NULL);
+	int status;
+
+	if (!absolute)
+		return common_fail_errno("%s", path);
+	status = visit->visit(visit->context, absolute);
+	free(absolute);
+	return status;
+}
+
+int record_capture_files(const struct record_capture *capture, int (*visit)(void *context, const char *path),
+			 void *context)
+{
+	struct file_visit absolute = {visit, context};
+
+	if (capture->output.fd < 0)
+		return common_fail(PTL_SYSTEM, "the trace is written to %s, which nobody else can read",
+				   capture->output.path);
+	return capture->series ? record_series_files(capture->series, visit_absolute, &absolute)
+			       : visit_absolute(&absolute, capture->output.path);
+}
+
 /* ---- files of a series ----------------------------------------------------------------------------------------------- */
 
 /* An event of the rundown, which each file but the first begins with. */

@@ -97,6 +97,9 @@ int record_capture_truth_words(struct record_capture *capture, uint32_t stream, 
 
 /* Writes all that was taken so far. */
 int record_capture_flush(struct record_capture *capture);
+/* Calls visit with the absolute path of each file of the trace; until it fails. PTL_SYSTEM: there is none that others can open. */
+int record_capture_files(const struct record_capture *capture, int (*visit)(void *context, const char *path),
+			 void *context);
 
 /* Does what is due: ends of processes that nobody explains any more, buffers that are old. */
 int record_capture_advance(struct record_capture *capture, uint64_t now);

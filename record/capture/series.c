@@ -138,6 +138,21 @@ int record_series_open_next(struct record_series *series, struct record_output *
 	return 0;
 }
 
+int record_series_files(const struct record_series *series, int (*visit)(void *context, const char *path),
+			void *context)
+{
+	uint64_t number = series->keep && series->number > series->keep ? series->number - series->keep + 1 : 1;
+	int status = 0;
+
+	for (; status == 0 && number <= series->number; number++) {
+		char *path = path_of(series, number);
+
+		status = path ? visit(context, path) : common_fail_memory("file name", 0);
+		free(path);
+	}
+	return status;
+}
+
 void record_series_say_failure(struct record_series *series)
 {
 	if (series->said)

@@ -22,6 +22,9 @@ void record_series_free(struct record_series *series);
 int record_series_open_next(struct record_series *series, struct record_output *output);
 /* Of the file at hand, until the next one is opened. */
 const char *record_series_path(const struct record_series *series);
+/* Calls visit with each file that is kept, the oldest first, until it returns a value other than 0, which is returned. */
+int record_series_files(const struct record_series *series, int (*visit)(void *context, const char *path),
+			void *context);
 /* The next file could not be opened: says so once, and that the one at hand goes on. */
 void record_series_say_failure(struct record_series *series);
 /* Whether the file at hand is full, has had its time, or cannot be written while there is one that can be removed. */

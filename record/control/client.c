@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <ptl/relogger.h>
+
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/message.h"
@@ -18,6 +20,8 @@
 
 struct settings {
 	bool json;
+	bool force;
+	const char *file; /* behind the NAME; NULL: none */
 	struct common_string_list on, off;
 	struct common_string_list events_on, events_off; /* of the kernel */
 };
@@ -29,7 +33,8 @@ struct command {
 	const char *examples;
 	const struct common_option *options;
 	int (*run)(const struct settings *settings, int folder, const char *name);
-	bool all; /* of no session in particular */
+	bool all;  /* of no session in particular */
+	bool file; /* takes a FILE behind the NAME */
 };
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -192,12 +197,49 @@ static int run_flush(const struct settings *settings, int folder, const char *na
 	return ask_and_show(folder, name, &request, stderr);
 }
 
+/* Puts the files together as one complete trace. Those that the session has removed meanwhile were its oldest. */
+static int write_copy(const struct settings *settings, const char *paths, size_t size)
+{
+	struct ptl_relogger *relogger;
+	size_t count = 0;
+	int status = ptl_relogger_new(NULL, &relogger);
+
+	for (const char *path = paths; status == 0 && path < paths + size; path += strlen(path) + 1) {
+		if (access(path, F_OK) < 0 && errno == ENOENT)
+			continue;
+		status = ptl_relogger_add_file(relogger, path, NULL, NULL);
+		count++;
+	}
+	if (status == 0 && !count)
+		status = common_fail(PTL_NOT_FOUND, "the session has no file any more");
+	if (status == 0)
+		status = ptl_relogger_output(relogger, settings->file, settings->force);
+	if (status == 0)
+		status = ptl_relogger_process(relogger);
+	ptl_relogger_free(relogger);
+	return status;
+}
+
 static int run_snapshot(const struct settings *settings, int folder, const char *name)
 {
 	struct ptl_bytes request = new_request("snapshot");
+	const char *paths;
+	char *memory;
+	size_t size;
+	int status;
 
-	(void)settings;
-	return ask_and_show(folder, name, &request, stderr);
+	if (settings->file)
+		common_write_bytes(&request, RECORD_CONTROL_ANY, sizeof(RECORD_CONTROL_ANY));
+	status = ask_and_show(folder, name, &request, stderr);
+	if (status < 0 || !settings->file)
+		return status;
+	request = new_request("files");
+	status = ask(folder, name, &request, &memory, &paths, &size);
+	if (status < 0)
+		return status;
+	status = write_copy(settings, paths, size);
+	free(memory);
+	return status;
 }
 
 static int run_stop(const struct settings *settings, int folder, const char *name)
@@ -237,6 +279,11 @@ static const struct common_option update_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
+static const struct common_option snapshot_options[] = {
+	{"force", 'f', NULL, "replace FILE if it exists", COMMON_FLAG(struct settings, force)},
+	{NULL, 0, NULL, NULL},
+};
+
 static const struct common_option no_options[] = {{NULL, 0, NULL, NULL}};
 
 static const struct command commands[] = {
@@ -250,8 +297,11 @@ static const struct command commands[] = {
 	 update_options, run_update, false},
 	{"flush", "NAME", "Writes what a session has not written yet to its file.", "  ptl-record flush web\n",
 	 no_options, run_flush, false},
-	{"snapshot", "NAME", "Keeps what a session has in memory that is written over and over.",
-	 "  ptl-record snapshot crash\n", no_options, run_snapshot, false},
+	{"snapshot", "[options] NAME [FILE]",
+	 "Keeps what a session has in memory that is written over and over; with FILE, writes all that it has recorded "
+	 "so far there, as a trace of its own, while it goes on.",
+	 "  ptl-record snapshot crash\n  ptl-record snapshot web now.ptl\n", snapshot_options, run_snapshot, false,
+	 true},
 	{"stop", "NAME", "Ends a session, and returns when its file is complete.", "  ptl-record stop web\n",
 	 no_options, run_stop, false},
 };
@@ -291,12 +341,12 @@ static int check_operands(const struct command *command, int argc, char **argv, 
 {
 	const int wanted = command->all ? 0 : 1;
 
-	if (first + wanted == argc)
+	if (first + wanted == argc || (command->file && first + wanted + 1 == argc))
 		return 0;
 	if (first + wanted > argc)
 		common_message_error("which session? a NAME is missing");
 	else
-		common_message_error("unexpected \"%s\"", argv[first + wanted]);
+		common_message_error("unexpected \"%s\"", argv[first + wanted + command->file]);
 	common_message_hint("ptl-record %s --help", command->name);
 	return COMMON_EXIT_USAGE;
 }
@@ -333,6 +383,8 @@ int record_control_command(int argc, char **argv)
 	if (status)
 		return status > 0 ? COMMON_EXIT_OK : common_exit_of(status);
 	status = check_operands(command, argc, argv, first);
+	if (status == 0 && command->file)
+		settings.file = argv[first + 1];
 	if (status == 0)
 		status = conclude(run(command, &settings, argv[first]));
 	common_string_list_free(&settings.on);

@@ -132,6 +132,23 @@ static int flush(struct request *request)
 	return record_capture_flush(capture);
 }
 
+static int answer_path(void *context, const char *path)
+{
+	FILE *answer = context;
+
+	fwrite(path, 1, strlen(path) + 1, answer);
+	return 0;
+}
+
+/* The files that hold what is recorded so far, each with a zero behind it. */
+static int files(struct request *request)
+{
+	struct record_capture *capture = &request->session->capture;
+	int status = record_capture_flush(capture);
+
+	return status < 0 ? status : record_capture_files(capture, answer_path, request->answer);
+}
+
 static int snapshot(struct request *request)
 {
 	struct record_session *session = request->session;
@@ -144,8 +161,11 @@ static int snapshot(struct request *request)
 		taken |= running->source->snapshot != NULL;
 		status = running->source->snapshot ? running->source->snapshot(running->state) : 0;
 	}
-	return status < 0 || taken ? status
-				   : common_fail(PTL_MISUSE, "this session keeps nothing in memory that could be kept");
+	if (status < 0 || taken || (request->count && !strcmp(request->arguments[0], RECORD_CONTROL_ANY)))
+		return status;
+	return common_fail(PTL_MISUSE,
+			   "this session keeps nothing in memory that could be kept; a FILE behind its name "
+			   "is written with what it has recorded so far");
 }
 
 static int stop(struct request *request)
@@ -161,7 +181,8 @@ static const struct {
 	const char *word;
 	int (*run)(struct request *request);
 } requests[] = {
-	{"query", query}, {"list", list}, {"update", update}, {"flush", flush}, {"snapshot", snapshot}, {"stop", stop},
+	{"query", query},       {"list", list}, {"update", update}, {"flush", flush},
+	{"snapshot", snapshot}, {"stop", stop}, {"files", files},
 };
 
 int record_control_request(struct record_session *session, const char *text, size_t size, FILE *answer, bool *stops)

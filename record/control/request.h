@@ -11,6 +11,9 @@
 
 #include "record/session/session.h"
 
+/* Argument of "snapshot": it is no failure that there is nothing to keep. */
+#define RECORD_CONTROL_ANY "any"
+
 /* Arguments of "update" begin with whether to turn on or off, and what; the rule follows. */
 #define RECORD_CONTROL_ON '+'
 #define RECORD_CONTROL_OFF '-'

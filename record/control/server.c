@@ -94,13 +94,23 @@ static void take_connections(struct control *control)
 	}
 }
 
-static void answer(int fd, int status, const char *text, size_t size)
+static void send_answer(int fd, int status, const char *text, size_t size)
 {
 	struct iovec parts[] = {{.iov_base = (void *)(status < 0 ? "-" : "+"), .iov_len = 1},
 				{.iov_base = (void *)text, .iov_len = size}};
 	const struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
 
 	(void)sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void answer(int fd, int status, const char *text, size_t size)
+{
+	static const char too_long[] = "the answer is too long for one message";
+
+	if (size < RECORD_CONTROL_MESSAGE_MAX)
+		send_answer(fd, status, text, size);
+	else
+		send_answer(fd, PTL_SYSTEM, too_long, strlen(too_long));
 }
 
 /* Whoever waits for the end keeps the connection. */

@@ -26,7 +26,8 @@ def run(*command):
 COMMANDS = run("ptl-dump", "--list-commands").split()
 # What is typed before the options, and the manual page that explains them.
 LINES = [(("ptl-record",), "ptl-record.1"), (("ptl-record", "check"), "ptl-record.1"), (("ptl-record", "query"), "ptl-record.1"),
-         (("ptl-record", "update"), "ptl-record.1"), (("ptl-relog",), "ptl-relog.1")] + \
+         (("ptl-record", "update"), "ptl-record.1"), (("ptl-record", "snapshot"), "ptl-record.1"),
+         (("ptl-relog",), "ptl-relog.1")] + \
         [(("ptl-dump", command), "ptl-dump.1") for command in COMMANDS]
 
 

@@ -78,16 +78,45 @@ def from_start_to_stop():
     wait_for(lambda: query("web")["events"] == 2 + 4 + 1, "seven events")
     ask("flush", "web")
     expect_equal(len(lines("events", "-p", "PTL-Test-*", "web.ptl")), 7)
+    ask("snapshot", "web", "now.ptl")
+    expect_equal(lines("info", "now.ptl")[0]["complete"], True)
+    expect_equal(len(lines("events", "-p", "PTL-Test-*", "now.ptl")), 7)
+    # The session goes on: that is all that is missing.
+    expect_equal([loss["kind"] for loss in lines("info", "now.ptl")[0]["losses"]], ["recording ended early"])
+    expect("exists" in ask("snapshot", "web", "now.ptl", status=4).stderr)
+    write_events("levels")
+    ask("snapshot", "web", "now.ptl", "--force")
+    expect_equal(len(lines("events", "-p", "PTL-Test-*", "now.ptl")), 8)
+    expect("cannot" in ask("snapshot", "web", "nowhere/now.ptl", status=4).stderr)
     done = ask("update", "web", "-p", "PTL-Test-Nobody:info:0x3")
     expect("no program has a provider 'PTL-Test-Nobody:info:0x3' so far" in done.stderr, done.stderr)
     expect_equal(query("web")["providers"], ["PTL-Test-Other:255:0xffffffffffffffff", "PTL-Test-Nobody:4:0x3"])
     done = ask("stop", "web")
-    expect("web.ptl: " in done.stderr and "7 events" in done.stderr, done.stderr)
+    expect("web.ptl: " in done.stderr and "8 events" in done.stderr, done.stderr)
     expect("nothing answered to --provider 'PTL-Test-Nobody'" in done.stderr, done.stderr)
     expect_equal((names(), sockets()), ([], []))
     expect(lines("info", "web.ptl")[0]["complete"])
     expect_equal([event["event"] for event in lines("events", "-p", "PTL-Test-*", "web.ptl")],
-                 ["Critical", "Warning", "Critical", "Warning", "Number", "Verbose", "Hello"])
+                 ["Critical", "Warning", "Critical", "Warning", "Number", "Verbose", "Hello", "Hello"])
+
+
+def snapshot_of_a_ring():
+    """the files of a circular session become one trace, which has each event once"""
+    ask("start", "ring", "-p", NAME, "--mode=circular", "--max-size=96K", "--compress=1", "--write-buffer=4K",
+        "--write-buffers=8", "--flush-interval=20ms")
+    for _ in range(4):
+        write_events("count=8000")
+        time.sleep(0.1)
+    ask("snapshot", "ring", "ring_now.ptl")
+    parts = sorted(name for name in os.listdir(SCRATCH) if name.startswith("ring.0"))
+    expect(len(parts) > 1, parts)
+
+    def numbers(name):
+        return [(event["pid"], event["fields"]["index"]) for event in lines("events", "-p", NAME, "-e", "Number", name)]
+
+    expect_equal(sorted(numbers("ring_now.ptl")), sorted(number for part in parts for number in numbers(part)))
+    expect(lines("info", "ring_now.ptl")[0]["complete"])
+    ask("stop", "ring")
 
 
 def running_programs():
@@ -205,7 +234,7 @@ def other_users():
 
 
 try:
-    failed = main([from_start_to_stop, running_programs, a_command, killed, refused, other_users])
+    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, a_command, killed, refused, other_users])
 finally:
     for left in names():
         record("stop", left)
