@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a timeline has beside calls: events of programs and the kernel, what CPUs ran, how much Intel PT there was. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/error.h"
 #include "common/text.h"
+#include "dump/export/cpu_slice.h"
 #include "dump/export/timeline_state.h"
 #include "dump/print/event_names.h"
 #include "flow/segment/segment.h"
-#include "format/reader/trace_end.h"
 
 /* ---- events -------------------------------------------------------------------------------------- */
 
@@ -89,71 +90,49 @@ int dump_timeline_events(struct dump_timeline *timeline)
 
 /* ---- CPUs ---------------------------------------------------------------------------------------- */
 
-/* "gzip 4711/4712"; nothing for none, and for what is not asked for. */
-static void name_running(const struct dump_timeline *timeline, const struct flow_switch *running,
-			 struct ptl_bytes *text)
-{
-	const struct flow_timeline *flow = timeline->calls->timeline;
-	const uint32_t process = running->pid == PTL_NO_ID
-					 ? FLOW_NONE
-					 : flow_timeline_process_at(flow, running->pid, running->time);
+struct cpu_row {
+	struct dump_timeline *timeline;
+	uint32_t track;
+};
 
-	text->size = 0;
-	if (running->pid == PTL_NO_ID || !running->tid ||
-	    !dump_filter_wants_thread(&timeline->calls->session->options->filter, running->pid, running->tid))
-		return;
-	if (process != FLOW_NONE)
-		common_text_safe(text, flow_timeline_process(flow, process)->name);
-	common_text_format(text, " %" PRIu32 "/%" PRIu32, running->pid, running->tid);
-}
-
-static int write_cpu(struct dump_timeline *timeline, uint32_t cpu, const struct flow_switch *switches, size_t count)
+static int write_slice(void *context, uint64_t from, uint64_t to, const char *words)
 {
+	const struct cpu_row *row = context;
+	struct dump_timeline *timeline = row->timeline;
 	struct dump_timeline_output *output = &timeline->output;
-	const struct dump_filter *filter = &timeline->calls->session->options->filter;
-	const uint64_t trace_end = format_trace_end(timeline->calls->session->trace);
-	const uint64_t last = trace_end < filter->last_time ? trace_end : filter->last_time;
-	struct ptl_bytes text = {0};
-	uint32_t track, name;
-	int status = dump_timeline_track(output, 0, cpu, &track);
+	uint32_t name;
+	const int status = dump_timeline_name(output, words, &name);
 
 	if (status < 0)
 		return status;
-	common_text_format(&text, "CPU %" PRIu32, cpu);
-	output->format->row(output, track, DUMP_TIMELINE_NONE, common_text_string(&text));
-	output->format->sequence(output, track, 0);
-	for (size_t i = 0; status == 0 && i < count; i++) {
-		const uint64_t from = switches[i].time > filter->first_time ? switches[i].time : filter->first_time;
-		const uint64_t next = i + 1 < count && switches[i + 1].time < last ? switches[i + 1].time : last;
+	output->format->begin(output, row->track, dump_timeline_time(timeline, from), name);
+	output->format->end(output, row->track, dump_timeline_time(timeline, to));
+	return dump_timeline_flush(output, false);
+}
 
-		name_running(timeline, &switches[i], &text);
-		if (!text.size || from >= next)
-			continue;
-		status = dump_timeline_name(output, common_text_string(&text), &name);
-		if (status < 0)
-			break;
-		output->format->begin(output, track, dump_timeline_time(timeline, from), name);
-		output->format->end(output, track, dump_timeline_time(timeline, next));
-		status = dump_timeline_flush(output, false);
-	}
-	common_bytes_free(&text);
-	return status;
+static int write_cpu(struct dump_timeline *timeline, uint32_t cpu)
+{
+	struct dump_timeline_output *output = &timeline->output;
+	struct cpu_row row = {.timeline = timeline};
+	char name[32];
+	int status = dump_timeline_track(output, 0, cpu, &row.track);
+
+	if (status < 0)
+		return status;
+	snprintf(name, sizeof(name), "CPU %" PRIu32, cpu);
+	output->format->row(output, row.track, DUMP_TIMELINE_NONE, name);
+	output->format->sequence(output, row.track, 0);
+	return dump_cpu_slices(timeline->calls, cpu, write_slice, &row);
 }
 
 int dump_timeline_switches(struct dump_timeline *timeline)
 {
-	const struct common_id_set *cpus = &timeline->calls->session->options->filter.cpus;
 	const uint32_t count = ptl_trace_machine(timeline->calls->session->trace)->cpus;
 	int status = 0;
 
-	for (uint32_t cpu = 0; status == 0 && cpu < count; cpu++) {
-		size_t switches_count;
-		const struct flow_switch *switches = flow_timeline_switches(timeline->calls->timeline, cpu,
-									    &switches_count);
-
-		if (switches_count && common_id_set_has(cpus, cpu))
-			status = write_cpu(timeline, cpu, switches, switches_count);
-	}
+	for (uint32_t cpu = 0; status == 0 && cpu < count; cpu++)
+		if (dump_cpu_has_slices(timeline->calls, cpu))
+			status = write_cpu(timeline, cpu);
 	return status;
 }
 

@@ -11,7 +11,7 @@ import urllib.parse
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 from browser_test import CHROMIUM, Browser, Failed
-from export_test import HOSTILE, hostile, record, report
+from export_test import HOSTILE, hostile, record, report, switched
 from scratch_test import DUMP, check, output, path, plan, read, skip, write
 
 PROGRAM = """#include <stdlib.h>
@@ -179,6 +179,27 @@ def two(browser):
     check("nothing is complained of in two traces", not browser.complaints, browser.complaints)
 
 
+def switching(browser):
+    switched("switched.ptl")
+    output(DUMP, "html", "-o", "switched.html", "switched.ptl")
+    page(browser, "switched.html", "view=timeline")
+    titles = browser.value("tracks().map((track) => track.title)")
+    check("CPUs are rows above threads", titles == ["CPU 0", "CPU 1", "p7 (7)", "p8 (8)"], titles)
+    data = "document.getElementById('time-canvas').dataset"
+    check("events are marks, and those of an activity are joined",
+          (browser.value(data + ".marks"), browser.value(data + ".flows")) == ("8", "2"), browser.value(f"({{...{data}}})"))
+    call = browser.value("describeCall({track: 0, level: 0, at: 1})")
+    check("what ran on a CPU has its name and time", call[0] == "p8 8/8" and call[1] == "1.500 µs", call)
+    browser.value("timelineChoose({track: 0, level: 0, at: 1})")
+    before = drawn(browser)
+    browser.key("Enter")
+    check("it is no function", shown(browser) == "timeline" and drawn(browser) == before)
+    where = browser.value("eventPlace({width: document.getElementById('time-canvas').clientWidth}, eventFlows()[0][0])")
+    found = browser.value(f"describeEvent(eventAt({where[0]}, {where[1] - 2}))")
+    check("a mark says what it is of", found[2] == "at 0.001700 ms" and found[3] == "p7 (7)", found)
+    check("nothing is complained of", not browser.complaints, browser.complaints)
+
+
 def all_tests():
     write("many.c", PROGRAM)
     output("gcc", "-g", "-O1", "-o", path("many"), path("many.c"))
@@ -187,7 +208,7 @@ def all_tests():
     hostile("hostile.ptl")
     output(DUMP, "html", "-o", "hostile.html", "hostile.ptl")
     with Browser() as browser:
-        for test in (views, searching, zooming, looks, hostility, two):
+        for test in (views, searching, zooming, looks, hostility, two, switching):
             test(browser)
         if os.environ.get("PTL_BROWSER"):
             million(browser)

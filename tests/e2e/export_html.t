@@ -11,7 +11,8 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from export_test import hostile, record, report, stats
+import perfetto_file
+from export_test import SWITCHES, hostile, record, report, stats, switched
 from scratch_test import DUMP, check, output, path, plan, read, run, write
 
 
@@ -158,6 +159,27 @@ def size():
     check("the bound is at least 1M", run(DUMP, "html", "--max-size", "1000", "large.ptl").returncode == 2)
 
 
+def switches():
+    switched("switched.ptl")
+    page = page_of("switched.ptl")
+    found = {}
+    for one in page.data["timeline"]["cpus"]:
+        numbers, time = list(varints(one["data"])), 0
+        for i in range(0, len(numbers), 3):
+            time += numbers[i]
+            found.setdefault(one["cpu"], []).append((page.data["timeline"]["running"][numbers[i + 2]], time, time + numbers[i + 1]))
+    expected = {0: [("p7 7/7", 1000, 3000), ("p8 8/8", 3000, 4500)], 1: [("p8 8/8", 2000, 3500), ("p7 7/7", 3500, 6000)]}
+    check("CPUs have what ran on them", found == expected and len(SWITCHES) == 6, found)
+    output(DUMP, "timeline", "-o", "switched.pftrace", "switched.ptl")
+    tracks = perfetto_file.read(read("switched.pftrace")).values()
+    check("as they have in the timeline", {int(track.name[4:]): [tuple(what[:3]) for what in track.slices] for track in tracks
+                                          if track.name.startswith("CPU ")} == expected)
+    activities = [row[5] for row in page.data["events"] if len(row) > 5]
+    check("events have a number for their activity", activities == [0, 0, 0, 1], activities)
+    shown = page_of("--cpu", "1", "switched.ptl").data["timeline"]["cpus"]
+    check("--cpu holds for them", [one["cpu"] for one in shown] == [1], shown)
+
+
 def hostility():
     hostile("hostile.ptl")
     text = output(DUMP, "html", "hostile.ptl")
@@ -227,6 +249,7 @@ annotated(whole_page)
 safety(whole_page, whole_text)
 limits()
 size()
+switches()
 hostility()
 two()
 opening()

@@ -33,6 +33,34 @@ def record(name, *command, options=()):
     check(f"{name} is recorded", got.returncode == 0, got)
 
 
+SWITCH_EVENT = "3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c opcode=36 version=131"  # the kernel's class of threads
+# What CPUs run from when on, in nanoseconds since the start: (time, CPU, process and thread, 0 for none).
+SWITCHES = ((1000, 0, 7), (2000, 1, 8), (3000, 0, 8), (3500, 1, 7), (4500, 0, 0), (6000, 1, 0))
+
+
+def switched(name):
+    """A trace of two threads with calls, which take turns on two CPUs and write events of an activity."""
+    tools = os.environ["PTL_TEST_TOOLS"]
+    write("switched.txt", "psb\ntsc 1500\nmode.exec 64\nfup 0x401000\npsbend\ntip 0x401005\ntsc 3000\ntip 0x401005\ntsc 5000\ntip.pgd -\n")
+    output(os.path.join(tools, "pt_assemble"), "-o", path("switched.pt"), path("switched.txt"))
+    lines = ["machine source=qemu software=1 clock=4 start=1000 end=8000 timing=3 tsc_multiplier=1 cpus=2",
+             "bytes code e80b000000ebf9" + "90" * 9 + "c3", "symbols names 401000:10:T:main 401010:1:T:work"]
+    for pid in (7, 8):
+        lines += [f"process start pid={pid} time=1000 key={pid} image=/bin/p{pid} command=p{pid}", f"thread pid={pid} tid={pid} time=1000 name=p{pid}",
+                  f"image pid={pid} base=0x401000 size=4096 default=0x401000 path=/bin/p{pid} code=code symbols=names time=1000"]
+    last = {0: 0, 1: 0}
+    for time, cpu, tid in SWITCHES:
+        lines.append(f"event provider={SWITCH_EVENT} cpu={cpu} pid={tid or 4294967295} tid={tid} time={time + 1000} "
+                     f"payload={tid.to_bytes(4, 'little').hex()}{last[cpu].to_bytes(4, 'little').hex()}{'00' * 16}")
+        last[cpu] = tid
+    for i, (time, tid) in enumerate(((1700, 7), (2500, 8), (3600, 7), (3700, 8))):
+        activity = f"activity=aaaaaaaa-0000-0000-0000-00000000000{1 if i != 3 else 2}"
+        lines.append(f"event provider=11112222-3333-4444-5555-666677778888 id=1 pid={tid} tid={tid} time={time + 1000} {activity} payload=00")
+    lines += [f"pt pid={pid} tid={pid} path=switched.pt time=1500 end=5000" for pid in (7, 8)]
+    write("switched.sample", "\n".join(lines) + "\n")
+    output(os.path.join(tools, "make_sample"), "switched.sample", name)
+
+
 def report(*arguments):
     return [json.loads(line) for line in output(DUMP, "report", "--json", *arguments).splitlines()]
 

@@ -15,6 +15,8 @@ struct events {
 	struct dump_event_printer printer;
 	struct common_byte_map names; /* number of each, in the order in which the output has them */
 	uint32_t name_count;
+	struct common_byte_map activities; /* number of each, in the order in which they come */
+	uint32_t activity_count;
 	uint64_t limit, seen, cut;
 	struct ptl_bytes name, text;
 };
@@ -32,7 +34,21 @@ static int put_name(struct events *events)
 	return common_byte_map_put(&events->names, events->name.data, events->name.size, events->name_count++);
 }
 
-/* [time, name, process, thread, what it says] */
+static int put_activity(struct events *events, const struct ptl_event *event)
+{
+	const struct ptl_guid *activity = &event->activity;
+	const uint64_t *known;
+
+	if (!(event->flags & PTL_EVENT_HAS_ACTIVITY))
+		return 0;
+	known = common_byte_map_get(&events->activities, activity->bytes, sizeof(activity->bytes));
+	common_json_u64(&events->session->json_out, NULL, known ? *known : events->activity_count);
+	return known ? 0
+		     : common_byte_map_put(&events->activities, activity->bytes, sizeof(activity->bytes),
+					   events->activity_count++);
+}
+
+/* [time, name, process, thread, what it says, number of its activity where it has one] */
 static int put_event(struct events *events, const struct ptl_event *event, const struct ptl_schema *schema)
 {
 	struct common_json *json = &events->session->json_out;
@@ -58,6 +74,8 @@ static int put_event(struct events *events, const struct ptl_event *event, const
 	dump_json_id_or_null(json, NULL, event->pid);
 	dump_json_id_or_null(json, NULL, event->tid);
 	common_json_string_n(json, NULL, (const char *)events->text.data + skip, events->text.size - skip - 1);
+	if (status == 0)
+		status = put_activity(events, event);
 	common_json_array_end(json);
 	return status;
 }
@@ -110,6 +128,7 @@ int dump_html_events(struct dump_html *html, struct dump_session *session, const
 	common_bytes_free(&events.name);
 	common_bytes_free(&events.text);
 	common_byte_map_free(&events.names);
+	common_byte_map_free(&events.activities);
 	dump_names_free(&names);
 	return status;
 }

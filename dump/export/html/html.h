@@ -77,6 +77,8 @@ void dump_html_functions(struct dump_html *html, struct dump_session *session, s
 int dump_html_paths(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace);
 /* Calls and gaps of each thread over time; functions are rows of dump_html_functions. PTL_NO_MEMORY. */
 int dump_html_timeline(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace);
+/* Of the timeline: members "cpus" and "running". PTL_NO_MEMORY. */
+int dump_html_cpus(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace);
 /* What ptl_process returns. */
 int dump_html_events(struct dump_html *html, struct dump_session *session, const struct flow_timeline *timeline);
 

@@ -147,10 +147,10 @@ let eventRows = null;
 function events() {
 	if (!eventRows) {
 		const names = [];
-		eventRows = data("events").map(([time, words, pid, tid, text]) => {
+		eventRows = data("events").map(([time, words, pid, tid, text, activity]) => {
 			if (typeof words !== "number")
 				names.push(words);
-			return { time, name: typeof words === "number" ? names[words] : words, pid, tid, text };
+			return { time, name: typeof words === "number" ? names[words] : words, pid, tid, text, activity };
 		});
 	}
 	return eventRows;

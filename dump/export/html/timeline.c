@@ -175,6 +175,8 @@ int dump_html_timeline(struct dump_html *html, struct dump_session *session, str
 	int status = rows ? 0 : common_fail_memory("functions", count * sizeof(*rows));
 
 	common_json_object(json, NULL);
+	if (status == 0)
+		status = dump_html_cpus(html, session, trace);
 	common_json_array(json, "tracks");
 	if (status == 0) {
 		fit(html, session, trace, rows);

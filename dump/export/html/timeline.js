@@ -182,6 +182,48 @@ function drawGaps(view, track, y, height) {
 	}
 }
 
+/* Where an event stands: a mark below the title of its thread. */
+function eventPlace(view, { event, track }) {
+	const scale = view.width / (timeline.to - timeline.from);
+	return [(event.time - timeline.from) * scale, RULER + timeline.rows[track.number].y - timeline.top + HEAD];
+}
+
+const isVisible = (view, [x, y]) => x >= -1 && x <= view.width + 1 && y > RULER && y < view.height;
+
+/* Marks that would be at the same place are one. */
+function drawEvents(view) {
+	const { context } = view;
+	let drawn = 0, before = "";
+	context.fillStyle = view.colors.text;
+	for (const one of eventTracks()) {
+		const place = eventPlace(view, one), [x, y] = place, key = `${Math.round(x)} ${y}`;
+		if (!isVisible(view, place) || key === before)
+			continue;
+		before = key;
+		context.fillRect(x - 1, y - 5, 2, 5);
+		drawn++;
+	}
+	return drawn;
+}
+
+/* A line from event to event of an activity. */
+function drawFlows(view) {
+	const { context } = view;
+	let drawn = 0;
+	context.strokeStyle = view.colors.flow;
+	context.beginPath();
+	for (const [from, to] of eventFlows()) {
+		const first = eventPlace(view, from), second = eventPlace(view, to);
+		if (!isVisible(view, first) && !isVisible(view, second))
+			continue;
+		context.moveTo(first[0], Math.max(first[1], RULER));
+		context.lineTo(second[0], Math.max(second[1], RULER));
+		drawn++;
+	}
+	context.stroke();
+	return drawn;
+}
+
 function drawTrack(view, place) {
 	const { context, width } = view, y = RULER + place.y - timeline.top;
 	let drawn = 0;
@@ -197,7 +239,7 @@ function drawTrack(view, place) {
 	context.fillStyle = view.colors.panel;
 	context.fillRect(0, y, width, HEAD - 2);
 	context.fillStyle = view.colors.text;
-	context.fillText(`${place.track.title}   ${count(place.track.count)} calls`, 6, y + 13);
+	context.fillText(`${place.track.title}   ${count(place.track.count)} ${place.track.isCpu ? "runs" : "calls"}`, 6, y + 13);
 	return drawn;
 }
 
@@ -226,6 +268,7 @@ function timelineDraw() {
 	view.colors = {
 		text: styleOf("--text"), dim: styleOf("--dim"), line: styleOf("--line"), panel: styleOf("--panel"),
 		faint: view.dark ? "#3a4048" : "#d5d8dd", mark: styleOf("--mark"),
+		flow: view.dark ? "rgb(120 180 255 / .7)" : "rgb(20 80 200 / .6)",
 		gap: view.dark ? "rgb(255 120 100 / .45)" : "rgb(200 30 20 / .35)",
 	};
 	view.context.font = "11px system-ui, sans-serif";
@@ -238,12 +281,13 @@ function timelineDraw() {
 			drawn += drawTrack(view, place);
 	}
 	drawLabels(view);
+	const marks = drawEvents(view), flows = drawFlows(view);
 	drawChosen(view);
 	drawRuler(view, true);
 	if (!timeline.rows.length)
 		view.context.fillText("No call of this trace has a time.", 20, RULER + 30);
 	byId("time-range").textContent = `${moment(timeline.from)} to ${moment(timeline.to)}: ${duration(timeline.to - timeline.from)}`;
-	Object.assign(canvas.dataset, { drawn, from: timeline.from, to: timeline.to, took: performance.now() - began });
+	Object.assign(canvas.dataset, { drawn, marks, flows, from: timeline.from, to: timeline.to, took: performance.now() - began });
 }
 
 /* ---- pointing and choosing -------------------------------------------------------------------------- */
@@ -263,8 +307,21 @@ function timelineAt(x, y) {
 	return at < 0 ? null : { track: place.track.number, level, at };
 }
 
+/* The event whose mark is there. */
+function eventAt(x, y) {
+	const canvas = byId("time-canvas"), view = { width: canvas.clientWidth };
+	return eventTracks().find((one) => {
+		const [left, bottom] = eventPlace(view, one);
+		return Math.abs(left - x) <= 3 && y <= bottom && y >= bottom - 7;
+	});
+}
+
+const describeEvent = ({ event, track }) => [event.name, event.text.slice(0, 300), `at ${moment(event.time)}`, track.title];
+
 function describeCall({ track, level, at }) {
 	const list = tracks()[track].levels[level], marks = marksOf(list.flags[at]);
+	if (tracks()[track].isCpu)
+		return [callName(list.name[at]), duration(list.end[at] - list.start[at]), `at ${moment(list.start[at])}`, tracks()[track].title];
 	return [callName(list.name[at]), `${duration(list.end[at] - list.start[at])}, ${count(list.instructions[at])} instructions`,
 		`at ${moment(list.start[at])}, ${level + 1} deep`, tracks()[track].title, ...(marks ? [marks] : [])];
 }
@@ -277,7 +334,7 @@ function timelineChoose(call) {
 		const row = tracks()[call.track].levels[call.level].name[call.at];
 		const more = make("button", { type: "button" }, "function");
 		more.addEventListener("click", () => showFunction(row - 1));
-		place.append(make("b", null, words[0]), "  " + words.slice(1).join("  ·  ") + "  ", ...(row ? [more] : []));
+		place.append(make("b", null, words[0]), "  " + words.slice(1).join("  ·  ") + "  ", ...(isFunction(row) ? [more] : []));
 	}
 	timelineQueue();
 	pageRemember();
@@ -346,7 +403,8 @@ function timelineListen() {
 	canvas.addEventListener("pointermove", (event) => {
 		if (!drag) {
 			const call = timelineAt(event.offsetX, event.offsetY);
-			showTip(event, call && describeCall(call));
+			const mark = call ? null : eventAt(event.offsetX, event.offsetY);
+			showTip(event, call ? describeCall(call) : mark ? describeEvent(mark) : null);
 			return;
 		}
 		const x = event.offsetX - drag.x, y = event.offsetY - drag.y;
@@ -385,7 +443,7 @@ const timelineKeys = {
 	n: () => nextMatch(true), p: () => nextMatch(false),
 	Enter: () => {
 		const chosen = timeline.chosen, row = chosen && tracks()[chosen.track].levels[chosen.level].name[chosen.at];
-		if (row)
+		if (isFunction(row))
 			showFunction(row - 1);
 	},
 	Escape: () => timelineChoose(null),

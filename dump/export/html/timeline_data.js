@@ -1,37 +1,33 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The calls over time: read from packed numbers, and found by time and place. Levels of nesting are rows.
 
-/* Differences of 7 bits a byte, the lowest first. */
-function unpackTrack(track) {
-	const text = atob(track.data), size = text.length;
-	const packed = new Uint8Array(size);
+/* Numbers of 7 bits a byte, the lowest first: columns of as many rows. */
+function unpackNumbers(text, columns, rows) {
+	const bytesOf = atob(text), size = bytesOf.length, packed = new Uint8Array(size);
 	for (let i = 0; i < size; i++)
-		packed[i] = text.charCodeAt(i);
-	const total = track.count;
-	const all = {
-		start: new Float64Array(total), end: new Float64Array(total), level: new Uint32Array(total),
-		name: new Uint32Array(total), flags: new Uint16Array(total), instructions: new Float64Array(total),
-	};
-	let at = 0, time = 0;
-	const next = () => {
-		let byte = packed[at++], value = byte & 127, scale = 128;
-		while (byte > 127) {
-			byte = packed[at++];
-			value += (byte & 127) * scale;
-			scale *= 128;
+		packed[i] = bytesOf.charCodeAt(i);
+	const all = Array.from({ length: columns }, () => new Float64Array(rows));
+	for (let i = 0, at = 0; i < rows; i++)
+		for (let column = 0; column < columns; column++) {
+			let byte = packed[at++], value = byte & 127, scale = 128;
+			while (byte > 127) {
+				byte = packed[at++];
+				value += (byte & 127) * scale;
+				scale *= 128;
+			}
+			all[column][i] = value;
 		}
-		return value;
-	};
-	for (let i = 0; i < total; i++) {
-		time += next();
-		all.start[i] = time;
-		all.end[i] = time + next();
-		all.level[i] = next();
-		all.name[i] = next();
-		all.flags[i] = next();
-		all.instructions[i] = next();
-	}
 	return all;
+}
+
+function unpackTrack(track) {
+	const [start, end, level, name, flags, instructions] = unpackNumbers(track.data, 6, track.count);
+	for (let i = 0, time = 0; i < track.count; i++) {
+		time += start[i];
+		start[i] = time;
+		end[i] += time;
+	}
+	return { start, end, level, name, flags, instructions };
 }
 
 /* One list for each level, in order of time: calls of one level do not overlap. */
@@ -69,21 +65,39 @@ function trackTitle(track) {
 	return words.join(" ");
 }
 
+/* What a CPU ran, as a track of one level, whose names have numbers behind those of functions. */
+function cpuTrack({ cpu, count: total, data: packed }) {
+	const all = unpackNumbers(packed, 3, total);
+	const level = { count: total, start: all[0], end: all[1], name: new Uint32Array(total), flags: new Uint16Array(total),
+		instructions: new Float64Array(total) };
+	let time = 0;
+	for (let i = 0; i < total; i++) {
+		time += all[0][i];
+		level.start[i] = time;
+		level.end[i] = time + all[1][i];
+		level.name[i] = functions().length + 1 + all[2][i];
+	}
+	return { title: `CPU ${cpu}`, isCpu: true, count: total, levels: [level], first: level.start[0], last: level.end[total - 1],
+		gaps: [] };
+}
+
 let timelineTracks = null;
 function tracks() {
 	if (timelineTracks)
 		return timelineTracks;
-	const { tracks: list, gaps } = data("timeline");
-	timelineTracks = list.map((track, number) => {
+	const { tracks: list, gaps, cpus } = data("timeline");
+	const threads = list.map((track) => {
 		const all = unpackTrack(track);
 		track.data = null;
 		return {
-			number, title: trackTitle(track), pid: track.pid, tid: track.tid, count: track.count,
+			title: trackTitle(track), stack: track.stack, pid: track.pid, tid: track.tid, count: track.count,
 			levels: splitLevels(all), first: all.start[0], last: all.end.reduce((most, end) => Math.max(most, end), 0),
 			gaps: gaps.filter((gap) => gap.time !== null && gap.pid === track.pid && gap.tid === track.tid &&
 				gap.cpu === track.cpu),
 		};
 	});
+	timelineTracks = [...cpus.map(cpuTrack), ...threads];
+	timelineTracks.forEach((track, number) => { track.number = number; });
 	return timelineTracks;
 }
 
@@ -108,7 +122,38 @@ function callAt(level, time, near) {
 	return at < level.count && level.start[at] <= time + near ? at : -1;
 }
 
-const callName = (row) => (row ? functions()[row - 1].name : "[function that is left out]");
+const isFunction = (row) => row > 0 && row <= functions().length;
+const callName = (row) => (isFunction(row) ? functions()[row - 1].name
+	: row ? data("timeline").running[row - 1 - functions().length] : "[function that is left out]");
+
+/* Events with a time by their track: those of a thread that has no calls in the page are in the list of events alone. */
+let timelineEvents = null;
+function eventTracks() {
+	if (timelineEvents)
+		return timelineEvents;
+	const of = new Map(tracks().filter((track) => !track.isCpu && !track.stack).map((track) => [`${track.pid}/${track.tid}`, track]));
+	timelineEvents = events().map((event) => ({ event, track: of.get(`${event.pid === null ? undefined : event.pid}/` +
+		`${event.tid === null ? undefined : event.tid}`) })).filter(({ event, track }) => track && event.time !== null);
+	return timelineEvents;
+}
+
+/* Pairs of events that follow each other in an activity. */
+let timelineFlows = null;
+function eventFlows() {
+	if (timelineFlows)
+		return timelineFlows;
+	const last = new Map();
+	timelineFlows = [];
+	for (const one of [...eventTracks()].sort((a, b) => a.event.time - b.event.time)) {
+		const { activity } = one.event;
+		if (activity === undefined)
+			continue;
+		if (last.has(activity))
+			timelineFlows.push([last.get(activity), one]);
+		last.set(activity, one);
+	}
+	return timelineFlows;
+}
 
 const callMarks = [
 	[0x1, "inferred"], [0x2, "tail call"], [0x4, "signal"], [0x8, "kernel"], [0x10, "not traced"], [0x20, "own stack"],

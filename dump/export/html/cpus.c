@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What CPUs ran, where context switches were recorded: packed as calls are, with numbers of names. */
+#include <string.h>
+
+#include "common/error.h"
+#include "dump/export/cpu_slice.h"
+#include "dump/export/html/html.h"
+
+#define SHARE 3       /* a third of the room of the timeline */
+#define SLICE_BYTES 5 /* three numbers in base64, of which dump_html_fits wants a sixth */
+
+struct cpus {
+	struct dump_html *html;
+	uint64_t start_time, last; /* last: time of the slice before */
+	struct ptl_bytes packed, text;
+	struct ptl_bytes names; /* one behind the other, each with its zero */
+	struct common_byte_map by_name;
+	uint64_t name_count, count, cut;
+	size_t taken; /* bytes of all CPUs, as dump_html_fits wants them */
+};
+
+static int name_number(struct cpus *cpus, const char *name, uint64_t *number)
+{
+	const uint64_t *known = common_byte_map_get(&cpus->by_name, name, strlen(name));
+
+	*number = known ? *known : cpus->name_count;
+	if (known)
+		return 0;
+	cpus->name_count++;
+	cpus->taken += strlen(name);
+	common_write_bytes(&cpus->names, name, strlen(name) + 1);
+	return common_byte_map_put(&cpus->by_name, name, strlen(name), *number);
+}
+
+/* [time since the one before, duration, number of the name] */
+static int add_slice(void *context, uint64_t from, uint64_t to, const char *name)
+{
+	struct cpus *cpus = context;
+	const uint64_t start = from > cpus->start_time ? from - cpus->start_time : 0;
+	const uint64_t end = to > cpus->start_time ? to - cpus->start_time : 0;
+	uint64_t number;
+	int status;
+
+	if (!dump_html_fits(&cpus->html->room, (cpus->taken + SLICE_BYTES + strlen(name)) * SHARE)) {
+		cpus->cut++;
+		return 0;
+	}
+	status = name_number(cpus, name, &number);
+	common_write_varint(&cpus->packed, start - cpus->last);
+	common_write_varint(&cpus->packed, end - start);
+	common_write_varint(&cpus->packed, number);
+	cpus->taken += SLICE_BYTES;
+	cpus->last = start;
+	cpus->count++;
+	return status;
+}
+
+static int put_cpu(struct cpus *cpus, struct dump_session *session, const struct dump_html_trace *trace, uint32_t cpu)
+{
+	struct common_json *json = &session->json_out;
+	int status;
+
+	cpus->packed.size = cpus->text.size = 0;
+	cpus->last = cpus->count = 0;
+	status = dump_cpu_slices(&trace->run.calls, cpu, add_slice, cpus);
+	dump_html_base64(&cpus->text, cpus->packed.data, cpus->packed.size);
+	if (status < 0 || !cpus->count)
+		return status;
+	if (cpus->packed.failed || cpus->text.failed || cpus->names.failed)
+		return common_fail_memory("context switches", cpus->packed.size);
+	common_json_object(json, NULL);
+	common_json_u64(json, "cpu", cpu);
+	common_json_u64(json, "count", cpus->count);
+	common_json_string_n(json, "data", (const char *)cpus->text.data, cpus->text.size);
+	common_json_object_end(json);
+	return dump_output_check(session);
+}
+
+int dump_html_cpus(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace)
+{
+	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
+	struct cpus cpus = {.html = html, .start_time = machine->start_time};
+	struct common_json *json = &session->json_out;
+	int status = 0;
+
+	common_json_array(json, "cpus");
+	for (uint32_t cpu = 0; status == 0 && cpu < machine->cpus; cpu++)
+		if (dump_cpu_has_slices(&trace->run.calls, cpu))
+			status = put_cpu(&cpus, session, trace, cpu);
+	common_json_array_end(json);
+	common_json_array(json, "running");
+	for (size_t at = 0; status == 0 && at < cpus.names.size; at += strlen((const char *)cpus.names.data + at) + 1)
+		common_json_string(json, NULL, (const char *)cpus.names.data + at);
+	common_json_array_end(json);
+	dump_left_out_add(&html->left_out, cpus.cut, "time that a thread was on a CPU",
+			  "times that threads were on a CPU");
+	common_bytes_free(&cpus.packed);
+	common_bytes_free(&cpus.text);
+	common_bytes_free(&cpus.names);
+	common_byte_map_free(&cpus.by_name);
+	return status;
+}
