@@ -8,12 +8,12 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/options.h"
+#include "common/session_folder.h"
 #include "record/provider/list.h"
 #include "record/provider/rules.h"
 #include "record/capture/settings.h"
 #include "record/check/check.h"
 #include "record/control/control.h"
-#include "record/control/folder.h"
 #include "record/source.h"
 #include "elf/debug_search.h"
 #include "record/tracepoint/flags.h"
@@ -382,7 +382,7 @@ static int start(struct record_settings *settings, int argc, char **argv)
 			return record(settings, argc, argv);
 		return usage("a session needs a name: ptl-record start NAME ...", "ptl-record start --help");
 	}
-	if (record_control_name(argv[1], &settings->session_name) < 0)
+	if (common_session_name(argv[1], &settings->session_name) < 0)
 		return usage(ptl_error_text(), "ptl-record start web -p 'MyCompany-Server'");
 	return record(settings, argc - 1, argv + 1);
 }

@@ -458,7 +458,7 @@ static int run(struct dump_session *session)
 	return status;
 }
 
-static const char *const unsharded[] = {"hash", "follow", NULL};
+static const char *const unsharded[] = {"hash", "follow", "live", NULL};
 
 const struct dump_command dump_command_stats = {
 	.name = "stats",

@@ -16,6 +16,7 @@
 #include "common/message.h"
 #include "common/signals.h"
 #include "dump/session/follow.h"
+#include "dump/session/live.h"
 #include "dump/session/output.h"
 #include "elf/debug_search.h"
 #include "format/reader/code_store.h"
@@ -359,6 +360,22 @@ static int run(const struct dump_command *command, struct dump_options *options,
 	return status;
 }
 
+/* The session's file takes the place of its name; commands that follow take one FILE, and nothing before it. */
+static int run_live(const struct dump_command *command, struct dump_options *options, char *name)
+{
+	char *path;
+	int status = dump_live_path(name, &path);
+
+	if (status < 0) {
+		status = common_message_failure(status);
+		common_message_hint("ptl-record list    shows the sessions");
+		return status;
+	}
+	status = run(command, options, &path, 1, NULL);
+	free(path);
+	return status;
+}
+
 /* Whether there are as many as the command takes; reports it otherwise. */
 static bool has_operands(const struct dump_command *command, const struct common_command_line *line, int argc,
 			 char **argv, int first)
@@ -469,6 +486,7 @@ static int parse_and_run(const struct dump_command *command, struct dump_options
 	if (own)
 		take_own(options, own);
 	common_message_start("ptl-dump", options->quiet || options->partial);
+	options->follow |= options->live;
 	status = use_names(options);
 	if (status < 0)
 		return common_message_failure(status);
@@ -479,6 +497,8 @@ static int parse_and_run(const struct dump_command *command, struct dump_options
 	}
 	if (needs_trace(command, options) && !has_operands(command, &line, argc, argv, first))
 		return COMMON_EXIT_USAGE;
+	if (options->live)
+		return run_live(command, options, argv[first]);
 	return run(command, options, argv + first, (size_t)(argc - first), merged);
 }
 

@@ -83,6 +83,9 @@ static const struct common_option follow_options[] = {
 	{"follow", 0, NULL,
 	 "The trace is being written: shows what comes, until its writer closes it or is gone; Ctrl-C ends it before.",
 	 COMMON_FLAG(struct dump_options, follow)},
+	{"live", 0, NULL,
+	 "FILE is the name of a session (ptl-record start NAME): shows what it records, with --follow.",
+	 COMMON_FLAG(struct dump_options, live)},
 	{NULL},
 };
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <ptl/relogger.h>
@@ -13,8 +12,9 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/options.h"
+#include "common/session_ask.h"
+#include "common/session_folder.h"
 #include "record/control/control.h"
-#include "record/control/folder.h"
 #include "record/control/request.h"
 #include "record/tracepoint/flags.h"
 
@@ -48,57 +48,13 @@ static struct ptl_bytes new_request(const char *word)
 	return request;
 }
 
-static int exchange(int connection, const struct ptl_bytes *request, char *answer, size_t *size)
-{
-	ssize_t got;
-
-	if (request->failed)
-		return common_fail_memory("request", request->size);
-	if (send(connection, request->data, request->size, MSG_NOSIGNAL) < 0)
-		return common_fail_errno("cannot ask the session");
-	do
-		got = recv(connection, answer, RECORD_CONTROL_MESSAGE_MAX, 0);
-	while (got < 0 && errno == EINTR);
-	if (got < 0)
-		return common_fail_errno("the session does not answer");
-	if (got == 0)
-		return common_fail(PTL_SYSTEM, "the session ended without an answer");
-	*size = (size_t)got - 1;
-	if (answer[0] == '+')
-		return 0;
-	answer[got] = 0;
-	return common_fail(PTL_SYSTEM, "%s", answer + 1);
-}
-
-/* Sends the request, which it frees; the answer without its first byte is *text, at *memory, which the caller frees. */
-static int ask(int folder, const char *name, struct ptl_bytes *request, char **memory, const char **text, size_t *size)
-{
-	char *answer = malloc(RECORD_CONTROL_MESSAGE_MAX + 1);
-	int connection, status = answer ? record_control_connect(folder, name, &connection)
-					: common_fail_memory("answer", RECORD_CONTROL_MESSAGE_MAX);
-
-	if (status == 0) {
-		status = exchange(connection, request, answer, size);
-		close(connection);
-	}
-	common_bytes_free(request);
-	if (status < 0) {
-		free(answer);
-		return status;
-	}
-	answer[*size + 1] = 0;
-	*memory = answer;
-	*text = answer + 1;
-	return 0;
-}
-
 /* Asks, and shows the answer on this stream. */
 static int ask_and_show(int folder, const char *name, struct ptl_bytes *request, FILE *file)
 {
 	const char *text;
 	char *memory;
 	size_t size;
-	const int status = ask(folder, name, request, &memory, &text, &size);
+	const int status = common_session_ask(folder, name, request, &memory, &text, &size);
 
 	if (status < 0)
 		return status;
@@ -140,7 +96,7 @@ static int list_session(void *context, const char *name)
 		/* It may have ended meanwhile. */
 		return status == PTL_NO_MEMORY ? status : 0;
 	}
-	status = ask(listing->folder, name, &request, &memory, &text, &size);
+	status = common_session_ask(listing->folder, name, &request, &memory, &text, &size);
 	if (status < 0)
 		return status == PTL_NO_MEMORY ? status : 0;
 	if (!listing->headed)
@@ -158,7 +114,7 @@ static int run_list(const struct settings *settings, int folder, const char *nam
 	int status;
 
 	(void)name;
-	status = record_control_list(folder, list_session, &listing);
+	status = common_session_list(folder, list_session, &listing);
 	if (!status && !listing.headed && !settings->json)
 		common_message_note("no session of yours records; 'ptl-record start NAME' begins one");
 	return status;
@@ -234,7 +190,7 @@ static int run_snapshot(const struct settings *settings, int folder, const char 
 	if (status < 0 || !settings->file)
 		return status;
 	request = new_request("files");
-	status = ask(folder, name, &request, &memory, &paths, &size);
+	status = common_session_ask(folder, name, &request, &memory, &paths, &size);
 	if (status < 0)
 		return status;
 	status = write_copy(settings, paths, size);
@@ -322,10 +278,10 @@ bool record_control_is_command(const char *word)
 static int run(const struct command *command, const struct settings *settings, const char *operand)
 {
 	const char *name = NULL;
-	int folder, status = command->all ? 0 : record_control_name(operand, &name);
+	int folder, status = command->all ? 0 : common_session_name(operand, &name);
 
 	if (status == 0)
-		status = record_control_folder(false, &folder);
+		status = common_session_folder(false, &folder);
 	if (status == PTL_NOT_FOUND && command->all)
 		return 0;
 	if (status == PTL_NOT_FOUND)

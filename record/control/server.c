@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/session_folder.h"
 #include "record/capture/machine.h"
-#include "record/control/folder.h"
 #include "record/control/request.h"
 #include "record/session/session.h"
 
@@ -44,9 +44,9 @@ static int open_source(struct record_session *session, void **state)
 	struct control *control = calloc(1, sizeof(*control));
 	int status;
 
-	if (!control || !(control->request = malloc(RECORD_CONTROL_MESSAGE_MAX))) {
+	if (!control || !(control->request = malloc(COMMON_SESSION_MESSAGE_MAX))) {
 		free(control);
-		return common_fail_memory("control of the session", RECORD_CONTROL_MESSAGE_MAX);
+		return common_fail_memory("control of the session", COMMON_SESSION_MESSAGE_MAX);
 	}
 	control->session = session;
 	control->messages = -1;
@@ -87,7 +87,7 @@ static void take_connections(struct control *control)
 
 	while (control->count < CONNECTIONS_MAX && (fd = accept4(control->session->settings->control.listener, NULL,
 								 NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-		if (record_control_trusts(fd))
+		if (common_session_trusts(fd))
 			control->connections[control->count++] = (struct connection){fd, record_now()};
 		else
 			close(fd);
@@ -107,7 +107,7 @@ static void answer(int fd, int status, const char *text, size_t size)
 {
 	static const char too_long[] = "the answer is too long for one message";
 
-	if (size < RECORD_CONTROL_MESSAGE_MAX)
+	if (size < COMMON_SESSION_MESSAGE_MAX)
 		send_answer(fd, status, text, size);
 	else
 		send_answer(fd, PTL_SYSTEM, too_long, strlen(too_long));
@@ -145,7 +145,7 @@ static void handle(struct control *control, int fd, size_t size)
 /* Whether the connection is done with. */
 static bool look(struct control *control, const struct connection *connection, uint64_t now)
 {
-	const ssize_t size = recv(connection->fd, control->request, RECORD_CONTROL_MESSAGE_MAX, MSG_DONTWAIT);
+	const ssize_t size = recv(connection->fd, control->request, COMMON_SESSION_MESSAGE_MAX, MSG_DONTWAIT);
 
 	if (size > 0) {
 		handle(control, connection->fd, (size_t)size);
@@ -204,7 +204,7 @@ static void close_source(void *state)
 {
 	struct control *control = state;
 
-	record_control_unlink(control->session->settings->control.folder, control->session->settings->session_name);
+	common_session_unlink(control->session->settings->control.folder, control->session->settings->session_name);
 	answer_stoppers(control);
 	for (size_t i = 0; i < control->count; i++)
 		close(control->connections[i].fd);

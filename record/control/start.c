@@ -8,8 +8,8 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "common/session_folder.h"
 #include "record/control/control.h"
-#include "record/control/folder.h"
 
 /* The recorder: a session of the system's own, so that no terminal's end reaches it. */
 static int record(struct record_settings *settings, int (*run)(const struct record_settings *settings))
@@ -60,24 +60,24 @@ static int start(struct record_settings *settings, int (*run)(const struct recor
 		settings->control.ready = ends[1];
 		status = record(settings, run);
 		/* Where recording failed before it began, the socket is still there. */
-		record_control_unlink(settings->control.folder, settings->session_name);
+		common_session_unlink(settings->control.folder, settings->session_name);
 		_exit(status);
 	}
 	close(ends[1]);
 	status = child < 0 ? common_message_failure(common_fail_errno("cannot start a session"))
 			   : wait_until_ready(settings, child, ends[0]);
 	if (child < 0)
-		record_control_unlink(settings->control.folder, settings->session_name);
+		common_session_unlink(settings->control.folder, settings->session_name);
 	close(ends[0]);
 	return status;
 }
 
 int record_control_start(struct record_settings *settings, int (*run)(const struct record_settings *settings))
 {
-	int status = record_control_folder(true, &settings->control.folder);
+	int status = common_session_folder(true, &settings->control.folder);
 
 	if (status == 0)
-		status = record_control_listen(settings->control.folder, settings->session_name,
+		status = common_session_listen(settings->control.folder, settings->session_name,
 					       &settings->control.listener);
 	return status < 0 ? common_message_failure(status) : start(settings, run);
 }

@@ -12,7 +12,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import PROGRAMS, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, run
+from record_test import DUMP, PROGRAMS, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, run
 
 WRITER = os.path.join(PROGRAMS, "provider_writer")
 NAME = "PTL-Test-Writer"
@@ -143,6 +143,26 @@ def running_programs():
     expect_equal(os.listdir(FOLDER) if os.path.isdir(FOLDER) else [], [])
 
 
+def live():
+    """ptl-dump events --live NAME shows what was recorded before and what comes, and ends with the session"""
+    ask("start", "watched", "-p", NAME)
+    write_events("count=2")
+    reader = subprocess.Popen([DUMP, "events", "--live", "--json", "-p", NAME, "-e", "Number", "watched"], cwd=SCRATCH,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    seen = [json.loads(reader.stdout.readline()) for _ in range(2)]
+    write_events("count=3")
+    seen += [json.loads(reader.stdout.readline()) for _ in range(3)]
+    expect_equal((names(), reader.poll()), (["watched"], None))
+    ask("stop", "watched")
+    rest, text = reader.communicate(timeout=60)
+    expect_equal((reader.returncode, rest), (0, ""), text)
+    expect_equal([event["fields"]["index"] for event in seen], [0, 1, 0, 1, 2])
+    expect_equal(seen, lines("events", "-p", NAME, "-e", "Number", "watched.ptl"))
+    for words, text in ((["watched"], "there is no session watched"), (["a/b"], "is no name of a session")):
+        done = run(DUMP, "events", "--live", *words)
+        expect(done.returncode in (2, 3, 4) and text in done.stderr, done.returncode, done.stderr)
+
+
 def a_command():
     """a session of a command ends with it"""
     os.mkfifo(path("go"))
@@ -234,7 +254,7 @@ def other_users():
 
 
 try:
-    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, a_command, killed, refused, other_users])
+    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, live, a_command, killed, refused, other_users])
 finally:
     for left in names():
         record("stop", left)

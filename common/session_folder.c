@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds the folder of sockets, and makes, finds and removes them. */
-#include "record/control/folder.h"
+#include "common/session_folder.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -20,7 +20,7 @@
 
 #define SUFFIX ".socket"
 #define LOCK ".lock"
-#define FILE_NAME_SIZE (RECORD_CONTROL_NAME_MAX + sizeof(SUFFIX))
+#define FILE_NAME_SIZE (COMMON_SESSION_NAME_MAX + sizeof(SUFFIX))
 #define BACKLOG 16
 
 /* ---- the folder ------------------------------------------------------------------------------ */
@@ -47,7 +47,7 @@ static bool find_runtime(char *path, size_t size)
 	       !(info.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-int record_control_folder(bool make, int *folder)
+int common_session_folder(bool make, int *folder)
 {
 	char runtime[3000], path[4096];
 
@@ -73,14 +73,14 @@ int record_control_folder(bool make, int *folder)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-int record_control_name(const char *text, const char **name)
+int common_session_name(const char *text, const char **name)
 {
-	static const char *const kernel[] = {RECORD_CONTROL_KERNEL, "NT Kernel Logger",
+	static const char *const kernel[] = {COMMON_SESSION_KERNEL, "NT Kernel Logger",
 					     "9e814aad-3204-11d2-9a82-006008a86939",
 					     "{9e814aad-3204-11d2-9a82-006008a86939}"};
 	const size_t size = strlen(text);
 
-	*name = RECORD_CONTROL_KERNEL;
+	*name = COMMON_SESSION_KERNEL;
 	for (size_t i = 0; i < sizeof(kernel) / sizeof(kernel[0]); i++)
 		if (!strcasecmp(text, kernel[i]))
 			return 0;
@@ -92,8 +92,8 @@ int record_control_name(const char *text, const char **name)
 					   "'%s' is no name of a session: letters, digits, and . _ - behind "
 					   "the first one",
 					   text);
-	if (!size || size > RECORD_CONTROL_NAME_MAX)
-		return common_fail(PTL_MISUSE, "a session's name has 1 to %d letters", RECORD_CONTROL_NAME_MAX);
+	if (!size || size > COMMON_SESSION_NAME_MAX)
+		return common_fail(PTL_MISUSE, "a session's name has 1 to %d letters", COMMON_SESSION_NAME_MAX);
 	return 0;
 }
 
@@ -102,7 +102,7 @@ static void file_of(const char *name, char file[FILE_NAME_SIZE])
 	snprintf(file, FILE_NAME_SIZE, "%s" SUFFIX, name);
 }
 
-int record_control_list(int folder, int (*visit)(void *context, const char *name), void *context)
+int common_session_list(int folder, int (*visit)(void *context, const char *name), void *context)
 {
 	const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
@@ -141,7 +141,7 @@ static void address_of(int folder, const char *name, struct sockaddr_un *address
 	snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%.80s", folder, file);
 }
 
-bool record_control_trusts(int connection)
+bool common_session_trusts(int connection)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
@@ -150,7 +150,7 @@ bool record_control_trusts(int connection)
 	       (peer.uid == geteuid() || peer.uid == 0);
 }
 
-void record_control_unlink(int folder, const char *name)
+void common_session_unlink(int folder, const char *name)
 {
 	char file[FILE_NAME_SIZE];
 
@@ -169,7 +169,7 @@ static int try_connect(int folder, const char *name, int *connection)
 	if (*connection < 0)
 		return common_fail_errno("cannot make a socket");
 	if (connect(*connection, (const struct sockaddr *)&address, sizeof(address)) == 0) {
-		if (record_control_trusts(*connection))
+		if (common_session_trusts(*connection))
 			return 0;
 		close(*connection);
 		return common_fail(PTL_SYSTEM, "session %s is another user's", name);
@@ -194,7 +194,7 @@ static int lock_folder(int folder)
 	return common_fail_errno("cannot lock the folder of sessions");
 }
 
-int record_control_connect(int folder, const char *name, int *connection)
+int common_session_connect(int folder, const char *name, int *connection)
 {
 	int status = try_connect(folder, name, connection);
 	int lock;
@@ -206,7 +206,7 @@ int record_control_connect(int folder, const char *name, int *connection)
 		return lock;
 	status = try_connect(folder, name, connection);
 	if (status == PTL_NOT_FOUND)
-		record_control_unlink(folder, name);
+		common_session_unlink(folder, name);
 	close(lock);
 	return status;
 }
@@ -223,7 +223,7 @@ static int count_session(void *context, const char *name)
 	const int status = try_connect(census->folder, name, &connection);
 
 	if (status == PTL_NOT_FOUND)
-		record_control_unlink(census->folder, name);
+		common_session_unlink(census->folder, name);
 	if (status == 0)
 		close(connection);
 	census->alive += status == 0;
@@ -234,13 +234,12 @@ static int make_socket(int folder, const char *name, int *listener)
 {
 	struct sockaddr_un address;
 	struct census census = {.folder = folder};
-	int status = record_control_list(folder, count_session, &census);
+	int status = common_session_list(folder, count_session, &census);
 
 	if (status < 0)
 		return status;
-	if (census.alive >= RECORD_CONTROL_SESSIONS_MAX)
-		return common_fail(PTL_SYSTEM, "there are %d sessions, and there cannot be more",
-				   RECORD_CONTROL_SESSIONS_MAX);
+	if (census.alive >= COMMON_SESSIONS_MAX)
+		return common_fail(PTL_SYSTEM, "there are %d sessions, and there cannot be more", COMMON_SESSIONS_MAX);
 	address_of(folder, name, &address);
 	*listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (*listener < 0)
@@ -254,7 +253,7 @@ static int make_socket(int folder, const char *name, int *listener)
 	return status;
 }
 
-int record_control_listen(int folder, const char *name, int *listener)
+int common_session_listen(int folder, const char *name, int *listener)
 {
 	const int lock = lock_folder(folder);
 	int status;

@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where the sockets of named sessions are: a folder of the user's, closed to others. */
-#ifndef RECORD_CONTROL_FOLDER_H
-#define RECORD_CONTROL_FOLDER_H
+#ifndef COMMON_SESSION_FOLDER_H
+#define COMMON_SESSION_FOLDER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define RECORD_CONTROL_NAME_MAX 64 /* bytes of a session's name */
-#define RECORD_CONTROL_SESSIONS_MAX 64
-#define RECORD_CONTROL_MESSAGE_MAX (192u << 10)
+#define COMMON_SESSION_NAME_MAX 64 /* bytes of a session's name */
+#define COMMON_SESSIONS_MAX 64
+#define COMMON_SESSION_MESSAGE_MAX (192u << 10)
 
 /* The one session of the kernel, as NT Kernel Logger is. */
-#define RECORD_CONTROL_KERNEL "kernel"
+#define COMMON_SESSION_KERNEL "kernel"
 
 /*
  * Opens the folder: ptl-record in $XDG_RUNTIME_DIR or /run/user/UID, else /tmp/ptl-record-UID, whichever is there and is
  * the user's own and closed to others. make: makes it. PTL_NOT_FOUND: there is none, PTL_SYSTEM: it is not safe.
  */
-int record_control_folder(bool make, int *folder);
+int common_session_folder(bool make, int *folder);
 
 /*
  * Checks the name of a session; "NT Kernel Logger" and its GUID are "kernel". *name is the text, or a constant. PTL_MISUSE.
  */
-int record_control_name(const char *text, const char **name);
+int common_session_name(const char *text, const char **name);
 
 /* Calls visit with the name of each session that has a socket there, dead or alive, until it fails. */
-int record_control_list(int folder, int (*visit)(void *context, const char *name), void *context);
+int common_session_list(int folder, int (*visit)(void *context, const char *name), void *context);
 
 /*
  * Makes the socket of a session and listens on it. PTL_SYSTEM: a session of that name runs, there are 64, or the system refuses.
  */
-int record_control_listen(int folder, const char *name, int *listener);
+int common_session_listen(int folder, const char *name, int *listener);
 /* Removes the socket, which is the caller's. */
-void record_control_unlink(int folder, const char *name);
+void common_session_unlink(int folder, const char *name);
 
 /* Connects to a session of the same user; PTL_NOT_FOUND: there is none. A socket that nobody listens on is removed. */
-int record_control_connect(int folder, const char *name, int *connection);
+int common_session_connect(int folder, const char *name, int *connection);
 /* Whether the other side of a connection is the same user's, or root's. */
-bool record_control_trusts(int connection);
+bool common_session_trusts(int connection);
 
 #endif
