@@ -168,6 +168,18 @@ int dump_fold_push(const struct dump_fold *fold, uint32_t function, uint64_t ret
 	return fold->observer->enter(fold->observer->context, thread, frame);
 }
 
+void dump_fold_pass_leaf(struct dump_call_thread *thread, uint64_t instructions)
+{
+	struct dump_stack *stack = thread->stack;
+	struct dump_frame *caller = &stack->frames[stack->count - 1];
+
+	caller->children++;
+	caller->child_instructions += instructions;
+	stack->instructions += instructions;
+	thread->serial++;
+	thread->budget += BUDGET_EACH;
+}
+
 /* What a frame took, now that it ends. */
 static void complete(const struct dump_call_thread *thread, struct dump_frame *frame)
 {
@@ -373,7 +385,9 @@ static size_t look_ahead(const struct dump_fold *fold, uint64_t returns[AHEAD_RE
 		if (transfer->kind == DUMP_TRANSFER_GAP ||
 		    transfer->function_flags & (DUMP_FUNCTION_PARKS | DUMP_FUNCTION_SWITCH))
 			break;
-		if (transfer->kind == DUMP_TRANSFER_CALL)
+		if (transfer->kind == DUMP_TRANSFER_LEAF)
+			i++; /* it stands for two, which lead back */
+		else if (transfer->kind == DUMP_TRANSFER_CALL)
 			depth++;
 		else if (transfer->kind == DUMP_TRANSFER_RETURN && depth)
 			depth--;

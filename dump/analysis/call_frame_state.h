@@ -40,6 +40,9 @@ int dump_fold_pop_to(const struct dump_fold *fold, size_t count, unsigned flags)
 /* The top frame returns as it should. */
 int dump_fold_pop_return(const struct dump_fold *fold);
 
+/* A call of the top frame has come and gone without a frame of its own. */
+void dump_fold_pass_leaf(struct dump_call_thread *thread, uint64_t instructions);
+
 #define DUMP_FOLD_NOT_FOUND SIZE_MAX
 /* The innermost frame that returns to an address. */
 size_t dump_fold_find_return(struct dump_call_thread *thread, uint64_t address);

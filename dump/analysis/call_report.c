@@ -44,18 +44,20 @@ static int find_row(struct dump_report *report, uint32_t function, uint32_t *num
 {
 	const size_t at = function == DUMP_NO_FUNCTION ? 0 : (size_t)function + 1;
 	const size_t before = report->function_capacity;
-	const struct dump_function *data = dump_function(report->calls->functions, function);
-	int status = COMMON_VECTOR_RESERVE(report->by_function, report->function_capacity, at + 1, "functions");
+	const struct dump_function *data;
+	int status;
 
+	if (__builtin_expect(at < before && report->by_function[at], 1)) {
+		*number = report->by_function[at] - 1;
+		return 0;
+	}
+	status = COMMON_VECTOR_RESERVE(report->by_function, report->function_capacity, at + 1, "functions");
 	if (status < 0)
 		return status;
 	if (report->function_capacity > before)
 		memset(report->by_function + before, 0,
 		       (report->function_capacity - before) * sizeof(*report->by_function));
-	if (report->by_function[at]) {
-		*number = report->by_function[at] - 1;
-		return 0;
-	}
+	data = dump_function(report->calls->functions, function);
 	if (report->by == DUMP_REPORT_IMAGE) {
 		status = find_image(report, data, number);
 	} else {
@@ -152,9 +154,30 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 	return 0;
 }
 
+static int take_leaf(void *context, struct dump_call_thread *thread, struct dump_frame *caller,
+		     const struct dump_transfer *leaf)
+{
+	struct dump_report *report = context;
+	struct dump_report_row *row;
+	uint32_t number = report->row;
+	const int status = is_by_code(report) ? find_row(report, leaf->function, &number) : 0;
+
+	(void)caller;
+	if (status < 0)
+		return status;
+	row = &report->rows[number];
+	row->calls++;
+	row->self_instructions += leaf->inside;
+	row->total_instructions += row->active ? 0 : leaf->inside;
+	report->sum.self_instructions += leaf->inside;
+	report->timed |= thread->time != 0;
+	return 1;
+}
+
 const struct dump_call_observer dump_report_observer = {
 	.begin = begin,
 	.enter = enter,
+	.leaf = take_leaf,
 	.rename = rename_call,
 	.leave = leave,
 	.below = enter,

@@ -80,7 +80,6 @@ static void write_tracker(const struct dump_tracker *tracker, struct ptl_bytes *
 	write_image(record, tracker->place.image);
 	common_write_le(record, leaving->valid, 1);
 	common_write_varint(record, leaving->behind);
-	common_write_varint(record, leaving->target);
 	common_write_varint(record, leaving->branch);
 	common_write_varint(record, tracker->instructions);
 	common_write_varint(record, tracker->time);
@@ -111,6 +110,8 @@ int dump_call_shard_write(struct dump_call_shapes *shapes, const struct flow_seg
 
 		status = write_shape(shapes, segment, transfer, record);
 		common_write_varint(record, transfer->instructions);
+		if (transfer->kind == DUMP_TRANSFER_LEAF)
+			common_write_varint(record, transfer->inside);
 		common_write_varint(record, common_zigzag((int64_t)(transfer->time - time)));
 		time = transfer->time;
 	}
@@ -142,7 +143,8 @@ static int find_function(const struct reading *reading, struct dump_transfer *sh
 	int status = dump_functions_place(reading->functions, shape->image, shape->to, &place);
 
 	shape->function = place.function;
-	if (!status && shape->kind == DUMP_TRANSFER_CALL && shape->function == DUMP_NO_FUNCTION)
+	if (!status && (shape->kind == DUMP_TRANSFER_CALL || shape->kind == DUMP_TRANSFER_LEAF) &&
+	    shape->function == DUMP_NO_FUNCTION)
 		status = dump_functions_nameless(reading->functions, reading->segment->process, shape->image, shape->to,
 						 &shape->function);
 	return status;
@@ -162,7 +164,9 @@ static int read_new_shape(const struct reading *reading, struct dump_call_shapes
 	shape.flags = common_read8(record);
 	named = common_read8(record);
 	shape.function_flags = (uint16_t)flow_shard_read_below(record, UINT16_MAX + 1ull);
-	record->failed |= shape.kind > DUMP_TRANSFER_GO_ON;
+	record->failed |= shape.kind > DUMP_TRANSFER_LEAF;
+	record->failed |= shape.kind == DUMP_TRANSFER_LEAF &&
+			  (!shape.address || shape.function_flags || shape.flags & DUMP_TRANSFER_OUTSIDE);
 	if (record->failed)
 		return 0;
 	if (named)
@@ -184,6 +188,7 @@ static int read_transfers(const struct reading *reading, struct dump_call_shapes
 
 	for (uint64_t i = 0; !status && i < count && !record->failed; i++) {
 		const uint64_t number = flow_shard_read_below(record, (uint64_t)shapes->count + 1);
+		struct dump_transfer *transfer;
 
 		if (number == shapes->count && !record->failed)
 			status = read_new_shape(reading, shapes);
@@ -192,11 +197,13 @@ static int read_transfers(const struct reading *reading, struct dump_call_shapes
 						       "calls");
 		if (status < 0 || record->failed)
 			break;
-		transfers->list[transfers->count] = shapes->list[number];
-		transfers->list[transfers->count].instructions = (uint32_t)flow_shard_read_below(record,
-												 UINT32_MAX + 1ull);
+		transfer = &transfers->list[transfers->count++];
+		*transfer = shapes->list[number];
+		transfer->instructions = (uint32_t)flow_shard_read_below(record, UINT32_MAX + 1ull);
+		if (transfer->kind == DUMP_TRANSFER_LEAF)
+			transfer->inside = (uint32_t)flow_shard_read_below(record, UINT32_MAX + 1ull);
 		time += (uint64_t)common_unzigzag(common_read_varint(record));
-		transfers->list[transfers->count++].time = time;
+		transfer->time = time;
 	}
 	return status;
 }
@@ -213,7 +220,6 @@ static int read_tracker(const struct reading *reading, struct dump_tracker *trac
 	image = read_image(reading);
 	tracker->leaving.valid = common_read8(record);
 	tracker->leaving.behind = common_read_varint(record);
-	tracker->leaving.target = common_read_varint(record);
 	tracker->leaving.branch = (uint8_t)flow_shard_read_below(record, FLOW_BRANCH_FAR_JUMP + 1);
 	tracker->instructions = common_read_varint(record);
 	tracker->time = common_read_varint(record);

@@ -466,6 +466,39 @@ static int take_other(const struct dump_fold *fold)
 	}
 }
 
+/* A call that returns as it should, frame by frame. */
+static int take_leaf_as_frame(const struct dump_fold *fold)
+{
+	const struct dump_transfer *leaf = fold->transfer;
+	const struct dump_transfer end = {
+		.to = leaf->address,
+		.function = DUMP_NO_FUNCTION,
+		.image = FLOW_NONE,
+		.kind = DUMP_TRANSFER_RETURN,
+	};
+	const struct dump_fold returning = {fold->fold, fold->observer, fold->thread, &end, fold->end};
+	int status = dump_fold_push(fold, leaf->function, leaf->address, dump_fold_call_flags(fold));
+
+	dump_calls_pass(fold->thread, leaf->inside, 0);
+	return status == 0 ? take_return(&returning) : status;
+}
+
+static int take_leaf(const struct dump_fold *fold)
+{
+	const struct dump_call_observer *observer = fold->observer;
+	struct dump_call_thread *thread = fold->thread;
+	struct dump_frame *caller = dump_fold_top(thread);
+	const int taken = caller && observer->leaf ? observer->leaf(observer->context, thread, caller, fold->transfer)
+						   : 0;
+
+	if (taken == 0)
+		return take_leaf_as_frame(fold);
+	if (taken < 0)
+		return taken;
+	dump_fold_pass_leaf(thread, fold->transfer->inside);
+	return 0;
+}
+
 int dump_calls_take(const struct dump_call_fold *calls, struct dump_call_thread *thread,
 		    const struct dump_transfer *transfers, size_t count, size_t ahead)
 {
@@ -482,6 +515,8 @@ int dump_calls_take(const struct dump_call_fold *calls, struct dump_call_thread 
 						dump_fold_call_flags(&fold));
 		else if (transfer->kind == DUMP_TRANSFER_RETURN)
 			status = take_return(&fold);
+		else if (transfer->kind == DUMP_TRANSFER_LEAF)
+			status = take_leaf(&fold);
 		else
 			status = take_other(&fold);
 	}

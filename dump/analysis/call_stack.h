@@ -95,6 +95,13 @@ struct dump_call_observer {
 	int (*enter)(void *context, struct dump_call_thread *thread, struct dump_frame *frame);
 	/* Its function is only known now: it was entered by a stub. May be NULL. */
 	int (*rename)(void *context, struct dump_call_thread *thread, struct dump_frame *frame);
+	/*
+	 * A call of the top frame, `caller`, has come and gone and called nothing, in no time: instead of enter and leave, and
+	 * without a frame. Its function and instructions are the leaf's, its flags would be none of DUMP_CALL_SHOWN. 1: it is
+	 * taken; 0: it is to come as a frame. May be NULL.
+	 */
+	int (*leaf)(void *context, struct dump_call_thread *thread, struct dump_frame *caller,
+		    const struct dump_transfer *leaf);
 	/* It is complete, and still on the stack. */
 	int (*leave)(void *context, struct dump_call_thread *thread, struct dump_frame *frame);
 	/* The only frame of the stack, which has just come below all that was on it so far. May be NULL. */

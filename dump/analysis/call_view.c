@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/thread_pool.h"
 #include "common/vector.h"
 #include "dump/analysis/call_shard.h"
 #include "flow/view/shard.h"
@@ -15,15 +16,15 @@
 /* A segment whose turn it is hands on what it has when it is as much as this, so that a long one fits. */
 #define TRANSFERS_MAX ((size_t)1 << 16)
 
+/* Lists that are kept, and how much they may hold, in transfers. */
+#define SPARES 16
+#define SPARE_MAX (2 * TRANSFERS_MAX)
+
 struct part {
 	struct dump_transfers transfers;
 	struct dump_tracker tracker;
-	bool opened; /* its first transfers have been taken */
-};
-
-struct idle {
-	struct idle *next;
-	struct dump_place_cache *cache;
+	struct dump_place_cache *cache; /* of the worker that decodes the segment */
+	bool opened;                    /* its first transfers have been taken */
 };
 
 struct view {
@@ -39,50 +40,61 @@ struct view {
 	struct dump_call_shapes shapes;        /* that were saved */
 	struct dump_call_shapes_read *sources; /* that were loaded, of each source; owned */
 	size_t source_count;
+	struct dump_place_cache **caches; /* by worker; NULL: none yet */
+	struct dump_place_cache *joins;   /* of whose turn it is */
+	unsigned workers;
 	pthread_mutex_t lock;
-	struct idle *idle; /* caches that no worker uses; behind lock */
+	/* Behind lock: lists that segments have left, so that the system need not clear memory for others. */
+	struct dump_transfers spare[SPARES];
+	size_t spare_count;
 };
 
 /* ---- caches -------------------------------------------------------------------------------------- */
 
-static struct idle *take_cache(struct view *view)
+static struct dump_place_cache *make_cache(const struct view *view)
 {
-	struct idle *idle;
+	struct dump_place_cache *cache = dump_place_cache_new(view->fold.timeline, view->fold.functions,
+							      view->start_time);
 
-	pthread_mutex_lock(&view->lock);
-	idle = view->idle;
-	if (idle)
-		view->idle = idle->next;
-	pthread_mutex_unlock(&view->lock);
-	if (idle)
-		return idle;
-	idle = calloc(1, sizeof(*idle));
-	if (idle)
-		idle->cache = dump_place_cache_new(view->fold.timeline, view->fold.functions, view->start_time);
-	if (idle && idle->cache)
-		return idle;
-	free(idle);
-	common_fail_memory("calls", sizeof(*idle));
-	return NULL;
-}
-
-static void return_cache(struct view *view, struct idle *idle)
-{
-	pthread_mutex_lock(&view->lock);
-	idle->next = view->idle;
-	view->idle = idle;
-	pthread_mutex_unlock(&view->lock);
+	if (!cache)
+		common_fail_memory("calls", sizeof(cache));
+	return cache;
 }
 
 static void free_caches(struct view *view)
 {
-	while (view->idle) {
-		struct idle *next = view->idle->next;
+	for (unsigned i = 0; view->caches && i < view->workers; i++)
+		dump_place_cache_free(view->caches[i]);
+	free(view->caches);
+	dump_place_cache_free(view->joins);
+}
 
-		dump_place_cache_free(view->idle->cache);
-		free(view->idle);
-		view->idle = next;
+/* ---- lists of transfers -------------------------------------------------------------------------- */
+
+static struct dump_transfers take_spare(struct view *view)
+{
+	struct dump_transfers taken = {0};
+
+	pthread_mutex_lock(&view->lock);
+	if (view->spare_count)
+		taken = view->spare[--view->spare_count];
+	pthread_mutex_unlock(&view->lock);
+	return taken;
+}
+
+static void return_spare(struct view *view, struct dump_transfers transfers)
+{
+	bool kept = false;
+
+	transfers.count = 0;
+	pthread_mutex_lock(&view->lock);
+	if (view->spare_count < SPARES && transfers.list && transfers.capacity <= SPARE_MAX) {
+		view->spare[view->spare_count++] = transfers;
+		kept = true;
 	}
+	pthread_mutex_unlock(&view->lock);
+	if (!kept)
+		dump_transfers_free(&transfers);
 }
 
 /* ---- segments in order --------------------------------------------------------------------------- */
@@ -146,18 +158,15 @@ static int turn_to(struct view *view, const struct flow_segment *segment)
 static int take_part(struct view *view, const struct flow_segment *segment, struct part *part, size_t kept)
 {
 	struct dump_transfers *transfers = &part->transfers;
-	struct idle *idle;
 	size_t count;
 	int status = 0;
 
 	if (!part->opened && part->tracker.first.valid) {
 		status = turn_to(view, segment);
-		idle = status == 0 ? take_cache(view) : NULL;
-		if (!idle)
-			return status < 0 ? status : PTL_NO_MEMORY;
+		if (status < 0)
+			return status;
 		view->joint.count = 0;
-		status = dump_transfers_join(&view->joint, &view->before, &part->tracker.first, idle->cache, segment);
-		return_cache(view, idle);
+		status = dump_transfers_join(&view->joint, &view->before, &part->tracker.first, view->joins, segment);
 		if (status == 0)
 			status = dump_calls_take(&view->fold, &view->thread, view->joint.list, view->joint.count, 0);
 		part->opened = true;
@@ -174,22 +183,38 @@ static int take_part(struct view *view, const struct flow_segment *segment, stru
 
 /* ---- the view ------------------------------------------------------------------------------------ */
 
-static int begin(void *context, const struct flow_segment *segment, void **partial)
+static struct part *make_part(struct view *view)
 {
 	struct part *part = calloc(1, sizeof(*part));
 
-	(void)context;
+	if (part)
+		part->transfers = take_spare(view);
+	else
+		common_fail_memory("calls", sizeof(*part));
+	return part;
+}
+
+static int begin_on(void *context, unsigned worker, const struct flow_segment *segment, void **partial)
+{
+	struct view *view = context;
+	struct dump_place_cache **cache = &view->caches[worker];
+	struct part *part;
+
 	(void)segment;
+	if (!*cache)
+		*cache = make_cache(view);
+	part = *cache ? make_part(view) : NULL;
 	*partial = part;
-	return part ? 0 : common_fail_memory("calls", sizeof(*part));
+	if (part)
+		part->cache = *cache;
+	return part ? 0 : PTL_NO_MEMORY;
 }
 
 static void drop(void *context, void *partial)
 {
 	struct part *part = partial;
 
-	(void)context;
-	dump_transfers_free(&part->transfers);
+	return_spare(context, part->transfers);
 	free(part);
 }
 
@@ -197,13 +222,8 @@ static int consume(void *context, void *partial, const struct flow_segment *segm
 {
 	struct view *view = context;
 	struct part *part = partial;
-	struct idle *idle = take_cache(view);
-	int status;
+	int status = dump_transfers_add(&part->transfers, &part->tracker, part->cache, segment, batch);
 
-	if (!idle)
-		return PTL_NO_MEMORY;
-	status = dump_transfers_add(&part->transfers, &part->tracker, idle->cache, segment, batch);
-	return_cache(view, idle);
 	/* All segments before this one have been emitted, and none is while this one is decoded. */
 	if (status == 0 && part->transfers.count >= TRANSFERS_MAX &&
 	    atomic_load_explicit(&view->turn, memory_order_acquire) == segment->index)
@@ -257,14 +277,13 @@ static int load(void *context, const struct flow_segment *segment, struct common
 {
 	struct view *view = context;
 	struct dump_call_shapes_read *shapes = source_of(view, segment->source);
-	struct part *part;
-	int status = begin(context, segment, result);
+	struct part *part = make_part(view);
 
-	if (status < 0)
-		return status;
+	*result = part;
+	if (!part)
+		return PTL_NO_MEMORY;
 	if (!shapes)
 		return common_fail_memory("calls", view->source_count * sizeof(*shapes));
-	part = *result;
 	return dump_call_shard_read(shapes, segment, view->fold.timeline, view->fold.functions, record,
 				    &part->transfers, &part->tracker);
 }
@@ -288,10 +307,11 @@ int dump_calls_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 	struct view view = {
 		.fold = {.functions = functions, .timeline = timeline, .observer = observer},
 		.start_time = ptl_trace_machine(trace)->start_time,
+		.workers = options->threads ? options->threads : common_cpu_count(),
 	};
 	const struct flow_view methods = {
 		.context = &view,
-		.begin = begin,
+		.begin_on = begin_on,
 		.consume = consume,
 		.emit = emit,
 		.drop = drop,
@@ -304,14 +324,19 @@ int dump_calls_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 	/* What is saved is not taken here: it is never the turn of a segment. */
 	atomic_init(&view.turn, options->shard && options->shard->count ? SIZE_MAX : 0);
 	pthread_mutex_init(&view.lock, NULL);
-	status = flow_view_run(trace, timeline, &in_order, &methods);
+	view.caches = calloc(view.workers, sizeof(*view.caches));
+	view.joins = make_cache(&view);
+	status = view.caches && view.joins ? flow_view_run(trace, timeline, &in_order, &methods)
+					   : common_fail_memory("calls", view.workers * sizeof(*view.caches));
 	if (status == 0)
 		status = end_thread(&view);
 	if (view.has_thread)
 		dump_calls_free(&view.thread);
 	dump_transfers_free(&view.joint);
 	free_shapes(&view);
-	free_caches(&view);
+	while (view.spare_count)
+		dump_transfers_free(&view.spare[--view.spare_count]);
 	pthread_mutex_destroy(&view.lock);
+	free_caches(&view);
 	return status;
 }

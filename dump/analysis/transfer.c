@@ -1,40 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Walks blocks and events, and keeps what calls are made of. */
+/* What blocks and events lead to: transfers. */
 #include "dump/analysis/transfer.h"
 
 #include <stdlib.h>
 
 #include "common/error.h"
 #include "common/vector.h"
-
-#define CACHE_BITS 14
-#define CACHE_SIZE ((size_t)1 << CACHE_BITS)
-
-struct cached {
-	struct dump_code_place place;
-	uint64_t address;
-	uint32_t process;
-	uint32_t entry; /* the function for who calls this address; DUMP_NO_FUNCTION: not asked yet */
-	bool valid;
-};
-
-struct dump_place_cache {
-	const struct flow_timeline *timeline;
-	struct dump_function_table *table;
-	uint64_t start_time;
-	struct cached *slots;
-};
-
-/* What the functions below work on. */
-struct walk {
-	struct dump_transfers *transfers; /* NULL: nothing is to be added */
-	struct dump_tracker *tracker;
-	struct dump_place_cache *cache;
-	const struct flow_segment *segment;
-	int status;
-	const struct flow_batch *batch;
-	size_t next_mark; /* the first that has not been reached */
-};
+#include "dump/analysis/transfer_state.h"
 
 void dump_transfers_free(struct dump_transfers *transfers)
 {
@@ -44,53 +16,14 @@ void dump_transfers_free(struct dump_transfers *transfers)
 
 /* ---- places -------------------------------------------------------------------------------------- */
 
-struct dump_place_cache *dump_place_cache_new(const struct flow_timeline *timeline, struct dump_function_table *table,
-					      uint64_t start_time)
-{
-	struct dump_place_cache *cache = calloc(1, sizeof(*cache));
-
-	if (!cache)
-		return NULL;
-	cache->timeline = timeline;
-	cache->table = table;
-	cache->start_time = start_time;
-	cache->slots = calloc(CACHE_SIZE, sizeof(*cache->slots));
-	if (cache->slots)
-		return cache;
-	free(cache);
-	return NULL;
-}
-
-void dump_place_cache_free(struct dump_place_cache *cache)
-{
-	if (!cache)
-		return;
-	free(cache->slots);
-	free(cache);
-}
-
 /* NULL after a failure, which is in walk->status. */
-static struct cached *find_cached(struct walk *walk, uint32_t image, uint64_t address)
+static struct dump_cached_place *find_cached(struct dump_walk *walk, uint32_t image, uint64_t address)
 {
-	const uint64_t mixed = (address ^ (uint64_t)image << 40) * 0x9e3779b97f4a7c15;
-	struct cached *slot = &walk->cache->slots[mixed >> (64 - CACHE_BITS)];
-
-	if (slot->valid && slot->address == address && slot->place.image == image &&
-	    slot->process == walk->segment->process)
-		return slot;
-	slot->valid = false;
-	walk->status = dump_functions_place(walk->cache->table, image, address, &slot->place);
-	if (walk->status < 0)
-		return NULL;
-	slot->address = address;
-	slot->process = walk->segment->process;
-	slot->entry = slot->place.function;
-	slot->valid = true;
-	return slot;
+	return dump_place_cache_find(walk->cache, walk->segment->process, image, address, &walk->status);
 }
 
 /* The image at an address that no block tells it of. */
-static uint32_t find_image(const struct walk *walk, uint64_t time, uint64_t address)
+static uint32_t find_image(const struct dump_walk *walk, uint64_t time, uint64_t address)
 {
 	const struct flow_segment *segment = walk->segment;
 	struct flow_place found;
@@ -105,7 +38,7 @@ static uint32_t find_image(const struct walk *walk, uint64_t time, uint64_t addr
 
 /* ---- transfers ----------------------------------------------------------------------------------- */
 
-static struct dump_transfer *add(struct walk *walk)
+static struct dump_transfer *add(struct dump_walk *walk)
 {
 	struct dump_transfers *transfers = walk->transfers;
 
@@ -115,7 +48,7 @@ static struct dump_transfer *add(struct walk *walk)
 	return &transfers->list[transfers->count++];
 }
 
-static struct dump_transfer *put(struct walk *walk, uint8_t kind, uint32_t instructions)
+static struct dump_transfer *put(struct dump_walk *walk, uint8_t kind, uint32_t instructions)
 {
 	struct dump_transfer *transfer = add(walk);
 
@@ -131,7 +64,7 @@ static struct dump_transfer *put(struct walk *walk, uint8_t kind, uint32_t instr
 }
 
 /* The next transfer, with what was executed up to it; NULL where none is wanted, or after a failure. */
-static struct dump_transfer *start(struct walk *walk, uint8_t kind)
+static struct dump_transfer *start(struct dump_walk *walk, uint8_t kind)
 {
 	struct dump_tracker *tracker = walk->tracker;
 	uint64_t instructions = tracker->instructions;
@@ -147,7 +80,7 @@ static struct dump_transfer *start(struct walk *walk, uint8_t kind)
 }
 
 /* Where calls lead there is a function, whether it has a name or not. */
-static uint32_t function_of_call(struct walk *walk, struct cached *place)
+static uint32_t function_of_call(struct dump_walk *walk, struct dump_cached_place *place)
 {
 	if (place->entry == DUMP_NO_FUNCTION)
 		walk->status = dump_functions_nameless(walk->cache->table, walk->segment->process, place->place.image,
@@ -156,10 +89,20 @@ static uint32_t function_of_call(struct walk *walk, struct cached *place)
 }
 
 /* A transfer to a place. */
-static void go(struct walk *walk, uint8_t kind, unsigned flags, uint64_t address, struct cached *place)
+static void go(struct dump_walk *walk, uint8_t kind, unsigned flags, uint64_t address, struct dump_cached_place *place)
 {
-	struct dump_transfer *transfer = start(walk, kind);
+	const struct dump_transfers *before = walk->transfers;
+	struct dump_tracker *tracker = walk->tracker;
+	struct dump_transfer *transfer;
 
+	if (kind == DUMP_TRANSFER_RETURN && !flags && before && before->count &&
+	    dump_walk_is_end_of_leaf(&before->list[before->count - 1], place->address, tracker->time,
+				     tracker->instructions)) {
+		dump_walk_end_leaf(&before->list[before->count - 1], tracker->instructions);
+		tracker->instructions = 0;
+		return;
+	}
+	transfer = start(walk, kind);
 	if (!transfer)
 		return;
 	transfer->to = place->address;
@@ -198,7 +141,7 @@ static bool is_same(const struct dump_code_place *a, const struct dump_code_plac
 }
 
 /* Flow goes on at an address, by no call or return; what it was before is in the tracker. */
-static void move(struct walk *walk, struct cached *place)
+static void move(struct dump_walk *walk, struct dump_cached_place *place)
 {
 	const struct dump_tracker *tracker = walk->tracker;
 	const struct dump_leaving *leaving = &tracker->leaving;
@@ -218,12 +161,12 @@ static void move(struct walk *walk, struct cached *place)
 }
 
 /* The flow goes on at an address that is traced. */
-static void land(struct walk *walk, uint32_t image, uint64_t address)
+void dump_walk_land(struct dump_walk *walk, uint32_t image, uint64_t address)
 {
 	struct dump_tracker *tracker = walk->tracker;
 	const struct dump_leaving *leaving = &tracker->leaving;
 	const uint8_t kind = leaving->valid ? kind_of_branch(leaving->branch) : DUMP_TRANSFER_JUMP;
-	struct cached *place;
+	struct dump_cached_place *place;
 
 	if (kind == DUMP_TRANSFER_JUMP && tracker->placed && tracker->place.image == image &&
 	    address >= tracker->place.first && address <= tracker->place.last)
@@ -249,18 +192,18 @@ static void forget(struct dump_tracker *tracker)
 /* ---- events -------------------------------------------------------------------------------------- */
 
 /* A place that an event names; NULL after a failure. */
-static struct cached *place_of(struct walk *walk, const struct flow_event *event, uint64_t address)
+static struct dump_cached_place *place_of(struct dump_walk *walk, const struct flow_event *event, uint64_t address)
 {
 	return find_cached(walk, find_image(walk, event->time, address), address);
 }
 
 /* The branch before leads out of what is traced. */
-static void leave(struct walk *walk, const struct flow_event *event)
+static void leave(struct dump_walk *walk, const struct flow_event *event)
 {
 	const struct dump_leaving *leaving = &walk->tracker->leaving;
 	const uint8_t kind = kind_of_branch(leaving->branch);
 	struct dump_transfer *transfer;
-	struct cached *place;
+	struct dump_cached_place *place;
 
 	if (!leaving->valid || kind == DUMP_TRANSFER_FAR_CALL || kind == DUMP_TRANSFER_FAR_RETURN)
 		return;
@@ -280,7 +223,7 @@ static void leave(struct walk *walk, const struct flow_event *event)
 	transfer->flags = DUMP_TRANSFER_OUTSIDE;
 }
 
-static void add_pause(struct walk *walk, unsigned flags, uint64_t address)
+static void add_pause(struct dump_walk *walk, unsigned flags, uint64_t address)
 {
 	struct dump_transfer *transfer = start(walk, DUMP_TRANSFER_PAUSE);
 
@@ -291,7 +234,7 @@ static void add_pause(struct walk *walk, unsigned flags, uint64_t address)
 	forget(walk->tracker);
 }
 
-static void take_disabled(struct walk *walk, const struct flow_event *event)
+static void take_disabled(struct dump_walk *walk, const struct flow_event *event)
 {
 	const struct dump_leaving leaving = walk->tracker->leaving;
 
@@ -302,9 +245,9 @@ static void take_disabled(struct walk *walk, const struct flow_event *event)
 		add_pause(walk, 0, 0);
 }
 
-static void take_enabled(struct walk *walk, const struct flow_event *event)
+static void take_enabled(struct dump_walk *walk, const struct flow_event *event)
 {
-	struct cached *place = place_of(walk, event, event->to);
+	struct dump_cached_place *place = place_of(walk, event, event->to);
 
 	if (!place)
 		return;
@@ -315,18 +258,18 @@ static void take_enabled(struct walk *walk, const struct flow_event *event)
 }
 
 /* What was to be executed at `from` was not: something came between. */
-static void interrupt_at(struct walk *walk, const struct flow_event *event)
+static void interrupt_at(struct dump_walk *walk, const struct flow_event *event)
 {
 	const struct dump_tracker *tracker = walk->tracker;
 
 	if (event->flags & FLOW_EVENT_HAS_FROM && (tracker->placed || tracker->leaving.valid))
-		land(walk, find_image(walk, event->time, event->from), event->from);
+		dump_walk_land(walk, find_image(walk, event->time, event->from), event->from);
 	forget(walk->tracker);
 }
 
-static void take_interrupt(struct walk *walk, const struct flow_event *event)
+static void take_interrupt(struct dump_walk *walk, const struct flow_event *event)
 {
-	struct cached *place;
+	struct dump_cached_place *place;
 
 	interrupt_at(walk, event);
 	place = place_of(walk, event, event->to);
@@ -337,7 +280,7 @@ static void take_interrupt(struct walk *walk, const struct flow_event *event)
 	walk->tracker->placed = true;
 }
 
-static void take_event(struct walk *walk, const struct flow_event *event)
+void dump_walk_event(struct dump_walk *walk, const struct flow_event *event)
 {
 	switch (event->kind) {
 	case FLOW_ENABLED:
@@ -367,7 +310,7 @@ static void take_event(struct walk *walk, const struct flow_event *event)
 }
 
 /* Whether the event tells where flow goes, or does not. */
-static bool matters(const struct flow_event *event)
+bool dump_walk_matters(const struct flow_event *event)
 {
 	switch (event->kind) {
 	case FLOW_ENABLED:
@@ -384,157 +327,18 @@ static bool matters(const struct flow_event *event)
 	}
 }
 
-/* ---- segments ------------------------------------------------------------------------------------ */
-
-/* The time of a block, which is looked up where somebody asks for it. */
-static void reach(struct walk *walk, size_t block)
-{
-	const struct flow_batch *batch = walk->batch;
-	uint64_t time = 0;
-
-	while (walk->next_mark < batch->mark_count && batch->marks[walk->next_mark].block <= block)
-		time = batch->marks[walk->next_mark++].time;
-	if (time)
-		walk->tracker->time = time;
-}
-
-/* How far flow may go without a transfer: within this span, by branches that are neither calls nor returns. */
-struct stretch {
-	uint64_t first, length;
-	uint32_t image;
-};
-
-static struct stretch stretch_of(const struct dump_tracker *tracker)
-{
-	const struct dump_code_place *place = &tracker->place;
-
-	/* An image of which there is none: no stretch. */
-	if (!tracker->placed)
-		return (struct stretch){0, 0, FLOW_NONE - 1};
-	return (struct stretch){place->first, place->last - place->first, place->image};
-}
-
-static struct dump_leaving leaving_of(const struct flow_block *block)
-{
-	return (struct dump_leaving){block->ip + block->size, block->target, block->branch, true};
-}
-
-/* Blocks one after the other, without events between; index is that of the first in the batch. */
-static void take_blocks(struct walk *walk, const struct flow_block *const *blocks, size_t count, size_t index)
-{
-	struct dump_tracker *tracker = walk->tracker;
-	struct stretch stretch = stretch_of(tracker);
-	uint8_t branch = tracker->leaving.valid ? tracker->leaving.branch : (uint8_t)FLOW_BRANCH_NONE;
-	uint64_t instructions = tracker->instructions;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct flow_block *block = blocks[i];
-
-		if (__builtin_expect(branch >= FLOW_BRANCH_CALL || block->ip - stretch.first > stretch.length ||
-					     block->image != stretch.image,
-				     0)) {
-			if (i)
-				tracker->leaving = leaving_of(blocks[i - 1]);
-			tracker->instructions = instructions;
-			reach(walk, index + i);
-			land(walk, block->image, block->ip);
-			if (walk->status < 0)
-				return;
-			stretch = stretch_of(tracker);
-			instructions = tracker->instructions;
-		}
-		branch = block->branch;
-		instructions += block->instructions;
-	}
-	tracker->instructions = instructions;
-	tracker->leaving = leaving_of(blocks[count - 1]);
-}
-
-/* The first of a segment only leaves its traces in the tracker. */
-static void take_first(struct walk *walk, const struct flow_block *block, const struct flow_event *event)
-{
-	struct dump_tracker *tracker = walk->tracker;
-	struct dump_transfers *transfers = walk->transfers;
-
-	tracker->first = (struct dump_first){.valid = true, .is_event = !block, .time = tracker->time};
-	walk->transfers = NULL;
-	if (block) {
-		tracker->first.ip = block->ip;
-		tracker->first.image = block->image;
-		land(walk, block->image, block->ip);
-		tracker->leaving = leaving_of(block);
-		tracker->instructions += block->instructions;
-	} else {
-		tracker->first.event = *event;
-		take_event(walk, event);
-	}
-	walk->transfers = transfers;
-}
-
-/* Events that stand before the block of this index. */
-static void take_events(struct walk *walk, size_t *next, size_t block)
-{
-	const struct flow_batch *batch = walk->batch;
-
-	for (; walk->status == 0 && *next < batch->event_count && batch->events[*next].before <= block; ++*next) {
-		const struct flow_event *event = &batch->events[*next];
-
-		if (!matters(event))
-			continue;
-		if (event->time)
-			walk->tracker->time = event->time;
-		if (walk->tracker->first.valid)
-			take_event(walk, event);
-		else
-			take_first(walk, NULL, event);
-	}
-}
-
-int dump_transfers_add(struct dump_transfers *transfers, struct dump_tracker *tracker, struct dump_place_cache *cache,
-		       const struct flow_segment *segment, const struct flow_batch *batch)
-{
-	struct walk walk = {transfers, tracker, cache, segment, 0, batch, 0};
-	size_t index = 0, next_event = 0;
-
-	for (size_t r = 0; walk.status == 0 && r < batch->run_count; r++) {
-		const struct flow_block_run *run = batch->runs[r];
-		size_t at = 0;
-
-		while (walk.status == 0 && at < run->count) {
-			size_t count = run->count - at;
-
-			take_events(&walk, &next_event, index);
-			if (next_event < batch->event_count && batch->events[next_event].before - index < count)
-				count = batch->events[next_event].before - index;
-			if (walk.status == 0 && !tracker->first.valid) {
-				count = 1;
-				reach(&walk, index);
-				take_first(&walk, run->blocks[at], NULL);
-			} else if (walk.status == 0) {
-				take_blocks(&walk, run->blocks + at, count, index);
-			}
-			at += count;
-			index += count;
-		}
-	}
-	take_events(&walk, &next_event, index);
-	if (batch->block_count)
-		reach(&walk, batch->block_count - 1);
-	return walk.status;
-}
-
 int dump_transfers_join(struct dump_transfers *transfers, const struct dump_tracker *before,
 			const struct dump_first *first, struct dump_place_cache *cache,
 			const struct flow_segment *segment)
 {
 	struct dump_tracker tracker = *before;
-	struct walk walk = {transfers, &tracker, cache, segment, 0, NULL, 0};
+	struct dump_walk walk = {transfers, &tracker, cache, segment, 0, NULL, 0, false, 0, 0, 0};
 
 	tracker.instructions = 0;
 	tracker.time = first->time;
 	if (first->is_event)
-		take_event(&walk, &first->event);
+		dump_walk_event(&walk, &first->event);
 	else
-		land(&walk, first->image, first->ip);
+		dump_walk_land(&walk, first->image, first->ip);
 	return walk.status;
 }

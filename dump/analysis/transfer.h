@@ -21,6 +21,7 @@ enum dump_transfer_kind {
 	DUMP_TRANSFER_RESUME,     /* tracing goes on at `to` */
 	DUMP_TRANSFER_GAP,        /* flow is missing */
 	DUMP_TRANSFER_GO_ON,      /* the flow goes on at `to`, from a place that is not known */
+	DUMP_TRANSFER_LEAF, /* a CALL of a plain function, and its RETURN: it called nothing, and no time went by */
 };
 
 #define DUMP_TRANSFER_START 0x01u    /* a symbol begins at `to` */
@@ -36,6 +37,7 @@ struct dump_transfer {
 	uint32_t instructions; /* executed since the transfer before */
 	uint32_t function;     /* that covers `to`; of a CALL always one; else DUMP_NO_FUNCTION where no symbol does */
 	uint32_t image;        /* of `to` */
+	uint32_t inside;       /* LEAF: instructions of the function */
 	uint8_t kind;
 	uint8_t flags;
 	uint16_t function_flags; /* DUMP_FUNCTION_* of the function */
@@ -58,7 +60,6 @@ void dump_place_cache_free(struct dump_place_cache *cache);
 /* A block whose branch leads to what comes next. */
 struct dump_leaving {
 	uint64_t behind; /* the address behind the branch */
-	uint64_t target; /* of a direct one */
 	uint8_t branch;  /* enum flow_branch */
 	bool valid;      /* there is a block before, and nothing between */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Transfers of any kind and order, as hostile packets and code make them, through the fold of calls into the call tree and the
- * report: all frames end, and no instruction is lost or counted twice. Input: u8 options of the tree, then 8 bytes for
+ * report: all frames end, no instruction is lost or counted twice, and calls that return at once may come as one transfer. Input: u8 options of the tree, then 8 bytes for
  * each transfer.
  */
 #include <stdlib.h>
@@ -90,6 +90,26 @@ static struct dump_transfer read_transfer(const struct world *world, const uint8
 	return transfer;
 }
 
+/* Calls that return at once become one transfer each, as in dump/analysis/transfer.c; returns how many are left. */
+static size_t join_leaves(struct dump_transfer *transfers, size_t count)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct dump_transfer *before = left ? &transfers[left - 1] : NULL;
+
+		if (before && before->kind == DUMP_TRANSFER_CALL && transfers[i].kind == DUMP_TRANSFER_RETURN &&
+		    !((before->flags | transfers[i].flags) & DUMP_TRANSFER_OUTSIDE) && !before->function_flags &&
+		    before->address == transfers[i].to && before->address && before->time == transfers[i].time) {
+			before->kind = DUMP_TRANSFER_LEAF;
+			before->inside = transfers[i].instructions;
+		} else {
+			transfers[left++] = transfers[i];
+		}
+	}
+	return left;
+}
+
 /* ---- observers ----------------------------------------------------------------------------------- */
 
 static int show(void *sum, const struct dump_call_tree *tree, const struct dump_call_thread *thread)
@@ -113,7 +133,7 @@ static int show(void *sum, const struct dump_call_tree *tree, const struct dump_
 
 /* What all observers counted, and what the thread passed. */
 static uint64_t walk(const struct world *world, const struct dump_call_observer *observer, const uint8_t *data,
-		     size_t size)
+		     size_t size, bool joined)
 {
 	const struct dump_call_fold fold = {
 		.functions = world->functions, .timeline = world->timeline, .observer = observer};
@@ -127,11 +147,14 @@ static uint64_t walk(const struct world *world, const struct dump_call_observer 
 	need(!observer->begin || observer->begin(observer->context, &thread) == 0);
 	for (size_t at = 0; at + TRANSFER_SIZE <= size; at += TRANSFER_SIZE)
 		transfers[count++] = read_transfer(world, data + at, &time);
+	if (joined)
+		count = join_leaves(transfers, count);
 	for (size_t i = 0; i < count; i++) {
 		const bool has_stack = thread.stack;
 
 		need(dump_calls_take(&fold, &thread, &transfers[i], 1, count - i - 1) == 0);
 		instructions += has_stack ? transfers[i].instructions : 0;
+		instructions += transfers[i].kind == DUMP_TRANSFER_LEAF ? transfers[i].inside : 0;
 	}
 	need(dump_calls_end(&fold, &thread) == 0);
 	for (size_t i = 0; i < thread.stack_count; i++)
@@ -141,13 +164,41 @@ static uint64_t walk(const struct world *world, const struct dump_call_observer 
 	return instructions;
 }
 
+/* Adds up what was called, and checks the sums. */
+static void report_calls(const struct world *world, struct dump_report *report, const uint8_t *data, size_t size,
+			 bool joined)
+{
+	struct dump_call_observer observer = dump_report_observer;
+	uint64_t reported = 0, passed;
+
+	observer.context = report;
+	passed = walk(world, &observer, data, size, joined);
+	for (size_t i = 0; i < report->count; i++)
+		reported += report->rows[i].self_instructions;
+	need(reported == report->sum.self_instructions && reported <= passed);
+	dump_report_sort(report, 0);
+}
+
+static void need_same(const struct dump_report *a, const struct dump_report *b)
+{
+	need(a->count == b->count && a->timed == b->timed);
+	for (size_t i = 0; i < a->count; i++) {
+		const struct dump_report_row *left = &a->rows[i], *right = &b->rows[i];
+
+		need(left->function == right->function && left->calls == right->calls &&
+		     left->total_time == right->total_time && left->self_time == right->self_time &&
+		     left->total_instructions == right->total_instructions &&
+		     left->self_instructions == right->self_instructions);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct world world;
 	struct dump_call_session calls = {0};
-	struct dump_report report = {.by = DUMP_REPORT_FUNCTION, .calls = &calls};
-	struct dump_call_observer observer = dump_report_observer;
-	uint64_t shown = 0, passed, reported = 0;
+	struct dump_report report = {.by = DUMP_REPORT_FUNCTION, .calls = &calls}, joined = report;
+	struct dump_call_observer observer = dump_call_tree_observer;
+	uint64_t shown = 0, again = 0, reported;
 	struct dump_call_tree tree = {.show = show, .context = &shown};
 
 	if (!size || size > SIZE_LIMIT)
@@ -155,20 +206,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	open_world(&world);
 	calls.functions = world.functions;
 	calls.timeline = world.timeline;
-	observer.context = &report;
-	passed = walk(&world, &observer, data + 1, size - 1);
-	for (size_t i = 0; i < report.count; i++)
-		reported += report.rows[i].self_instructions;
-	need(reported == report.sum.self_instructions && reported <= passed);
+	report_calls(&world, &report, data + 1, size - 1, false);
+	report_calls(&world, &joined, data + 1, size - 1, true);
+	need_same(&report, &joined);
+	reported = report.sum.self_instructions;
 	dump_report_free(&report);
+	dump_report_free(&joined);
 
 	tree.no_folding = data[0] & 1;
 	tree.max_depth = data[0] >> 1 & 3;
 	tree.min_instructions = data[0] >> 3 & 0x1f;
-	observer = dump_call_tree_observer;
 	observer.context = &tree;
-	(void)walk(&world, &observer, data + 1, size - 1);
+	(void)walk(&world, &observer, data + 1, size - 1, false);
 	need(shown <= reported && (shown == reported || tree.max_depth || tree.min_instructions));
+	tree.context = &again;
+	(void)walk(&world, &observer, data + 1, size - 1, true);
+	need(again == shown);
 	dump_call_tree_free(&tree);
 	close_world(&world);
 	return 0;
