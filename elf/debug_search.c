@@ -13,6 +13,7 @@
 #include "common/file.h"
 #include "common/text.h"
 #include "common/vector.h"
+#include "elf/debuginfod.h"
 #include "elf/state.h"
 
 #define SYSTEM_FOLDER "/usr/lib/debug"
@@ -207,6 +208,18 @@ static int search_by_link(const struct elf_debug_wanted *wanted, const struct fo
 	return fd >= 0 || !folder->size ? fd : try_file(&proof, folder, "", link);
 }
 
+static int ask_servers(const struct elf_debug_wanted *wanted)
+{
+	const struct proof proof = {.wanted = wanted};
+	int fd = elf_debuginfod_open(wanted->build_id, wanted->build_id_size);
+
+	if (fd >= 0 && !is_right(&proof, fd, 0)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 static struct folder folder_at(size_t i)
 {
 	return i < given_count ? given_folders[i] : (struct folder){SYSTEM_FOLDER, strlen(SYSTEM_FOLDER)};
@@ -236,7 +249,7 @@ int elf_debug_search(const struct elf_debug_wanted *wanted)
 
 		fd = search_by_link(&known, &folder, link, &crc);
 	}
-	return fd;
+	return fd >= 0 || wanted->given ? fd : ask_servers(&known);
 }
 
 /* ---- files that debug files share ---------------------------------------------------------------- */
@@ -282,5 +295,5 @@ int elf_debug_search_shared(const char *path, const char *name, const uint8_t *b
 		snprintf(file, sizeof(file), "%.*s/%.4000s", (int)folder.size, folder.name, common_base_name(name));
 		fd = open_shared(file, build_id, build_id_size);
 	}
-	return fd;
+	return fd >= 0 ? fd : elf_debuginfod_open(build_id, build_id_size);
 }

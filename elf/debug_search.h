@@ -42,7 +42,8 @@ struct elf_debug_wanted {
  *     FOLDER/PATH, FOLDER/PATH.debug, FOLDER/NAME, FOLDER/NAME.debug    by build id; NAME is that of PATH
  *     FOLDER/DIRECTORY/LINK, FOLDER/LINK                                of .gnu_debuglink
  *
- * and for .gnu_debuglink DIRECTORY/LINK and DIRECTORY/.debug/LINK before those of the folders.
+ * and for .gnu_debuglink DIRECTORY/LINK and DIRECTORY/.debug/LINK before those of the folders. At last the servers of
+ * elf/debuginfod.h are asked.
  */
 int elf_debug_search(const struct elf_debug_wanted *wanted);
 

@@ -25,7 +25,7 @@ dist:
 STATIC_PACKAGES := $(BUILD_PACKAGES) libbz2-dev libzycore-dev dpkg-dev
 
 ifeq ($(STATIC),1)
-ptl_cflags  += -DFLOW_WITHOUT_LIBIPT
+ptl_cflags  += -DFLOW_WITHOUT_LIBIPT -DELF_WITHOUT_DEBUGINFOD
 ptl_ldflags += -static
 dump_libs   := $(O)/lib/libZydis.a -ldw -lelf -lz -llzma -lbz2 -liberty $(if $(CURSES),-lncursesw -ltinfo) $(if $(SQLITE),-lsqlite3 -lm) \
 	$(format_libs)

@@ -3,11 +3,15 @@
 #include "relog/input_perf.h"
 
 #include "common/message.h"
+#include "elf/debuginfod.h"
 #include "import/perf/file.h"
 #include "import/perf/input.h"
 
 static void report(const char *name, const struct perf_outcome *outcome)
 {
+	if (elf_debuginfod_failure())
+		common_message_warning("debuginfod: a server gave no answer: %s; names may be missing",
+				       elf_debuginfod_failure());
 	if (outcome->damage[0])
 		common_message_warning("%s: %s; what follows is missing", name, outcome->damage);
 	if (outcome->lost_events)

@@ -19,6 +19,7 @@
 #include "dump/session/live.h"
 #include "dump/session/output.h"
 #include "elf/debug_search.h"
+#include "elf/debuginfod.h"
 #include "format/reader/code_store.h"
 #include "elf/jit_names.h"
 #include "format/reader/damage.h"
@@ -117,6 +118,9 @@ static int use_code_store(const struct dump_session *session)
 static int use_names(const struct dump_options *options)
 {
 	int status = elf_debug_path_add(getenv("PTL_DEBUG_PATH"));
+
+	if (!status && options->debuginfod)
+		status = elf_debuginfod_enable();
 
 	for (size_t i = 0; !status && i < options->jit.count; i++) {
 		status = elf_jit_names_add(options->jit.list[i]);
@@ -251,6 +255,9 @@ static int conclude(const struct dump_command *command, struct dump_session *ses
 	session->failed = status < 0;
 	if (status < 0 && status != PTL_CANCELLED)
 		exit_status = common_message_failure(status);
+	if (elf_debuginfod_failure())
+		common_message_warning("debuginfod: a server gave no answer: %s; names and lines may be missing",
+				       elf_debuginfod_failure());
 	output_status = dump_output_flush(session);
 	if (status == PTL_CANCELLED || output_status == PTL_CANCELLED)
 		return exit_status;

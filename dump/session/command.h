@@ -31,6 +31,7 @@ struct dump_options {
 	bool live;              /* FILE is the name of a session */
 	const char *code_store; /* NULL: that of the environment */
 	struct common_string_list jit;
+	bool debuginfod;
 	uint32_t max_expansion; /* 0: the default; as struct ptl_open_options */
 	enum dump_color color;
 	unsigned jobs;                          /* 0: one per CPU */

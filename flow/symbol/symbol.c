@@ -16,6 +16,7 @@
 #include "common/text.h"
 #include "common/vector.h"
 #include "elf/debug_search.h"
+#include "elf/debuginfod.h"
 #include "flow/symbol/demangle.h"
 #include "flow/symbol/symbol_file.h"
 
@@ -81,6 +82,26 @@ size_t flow_symbols_unreadable(const struct flow_symbols *symbols)
 }
 
 /*
+ * A table without local functions is of dynamic symbols: the file had no others when it was recorded. Who lets servers be asked
+ * wants theirs.
+ */
+static struct ptl_symbol_table *ask_for_more(const struct ptl_image_event *image, struct ptl_symbol_table *table)
+{
+	struct ptl_symbol_table *more;
+
+	for (size_t i = 0; i < ptl_symbols_count(table); i++)
+		if (ptl_symbols_get(table, i).type == 't')
+			return table;
+	more = flow_symbols_from_file(image, false);
+	if (!more || ptl_symbols_count(more) <= ptl_symbols_count(table)) {
+		ptl_symbols_free(more);
+		return table;
+	}
+	ptl_symbols_free(table);
+	return more;
+}
+
+/*
  * What the user names goes before what the trace has, and that before what this machine has. NOTHING for a blob that cannot be
  * read, or a file that is not there.
  */
@@ -108,7 +129,7 @@ static struct ptl_symbol_table *read_table(struct flow_symbols *symbols, const s
 		symbols->unreadable++;
 		return NOTHING;
 	}
-	return table;
+	return elf_debuginfod_enabled() ? ask_for_more(image, table) : table;
 }
 
 static struct ptl_symbol_table *make_jit_table(const struct elf_jit_names *names)

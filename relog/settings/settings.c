@@ -11,6 +11,7 @@
 #include "common/options.h"
 #include "common/quote.h"
 #include "elf/debug_search.h"
+#include "elf/debuginfod.h"
 
 #define SPLIT_MIN (64u << 10)
 #define MEMORY_LIMIT (256u << 20)
@@ -171,6 +172,10 @@ static const struct common_option perf_options[] = {
 	{"debug-path", 0, "FOLDER[:...]",
 	 "Looks for separate debug files in these folders, before /usr/lib/debug; then in those of $PTL_DEBUG_PATH.",
 	 .take = elf_debug_path_take},
+	{"debuginfod", 0, NULL,
+	 "Asks the servers of $DEBUGINFOD_URLS for debug files that are nowhere else. Without this nothing goes over a "
+	 "network.",
+	 COMMON_FLAG(struct relog_settings, debuginfod)},
 	{"manifest", 0, "FILE",
 	 "An instrumentation manifest (.man), which explains events of .etl files that do not explain themselves. "
 	 "Several are allowed.",
@@ -294,6 +299,9 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 	status = check(settings, argc - first_operand);
 	if (!status)
 		status = elf_debug_path_add(getenv("PTL_DEBUG_PATH"));
+	if (!status && settings->debuginfod && elf_debuginfod_enable() < 0)
+		status = misuse(ptl_error_text(),
+				"DEBUGINFOD_URLS=https://debuginfod.debian.net ptl-relog --debuginfod ...");
 	if (status)
 		return status;
 	settings->inputs = (const char *const *)argv + first_operand;

@@ -46,6 +46,7 @@ struct relog_settings {
 	struct relog_cut_settings cut;
 	struct relog_redact_rules redact;
 	enum elf_embed embed;                /* of the files that perf.data names */
+	bool debuginfod;                     /* servers may be asked for debug files of these */
 	struct common_string_list manifests; /* that explain events of .etl files */
 
 	/* The command line as it was given, shell-quoted, for the provenance record. */

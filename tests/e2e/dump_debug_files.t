@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Names and lines of stripped programs from separate debug files, against addr2line on the program as it was before it was stripped.
 import collections
+import http.server
 import json
 import lzma
 import os
 import shutil
 import subprocess
+import threading
 
-from scratch_test import DUMP, RECORD, check, output, path, plan, read, run, scratch, skip, write
+from scratch_test import DUMP, RECORD, RELOG, check, output, path, plan, read, run, scratch, skip, write
 
 SOURCE = """#include <stdlib.h>
 static inline __attribute__((always_inline)) int twice(int x)
@@ -148,6 +150,67 @@ whole = os.path.join(path("root"), path("one").lstrip("/"))
 os.makedirs(os.path.dirname(whole))
 shutil.copy(path("right"), f"{whole}.debug")
 check("a copy of the root folder", "one_hidden" in names("--debug-path", "root")[0])
+
+# ---- debuginfod --------------------------------------------------------------------------------------
+
+asked = []
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    """Answers as debuginfod does, with what `served` is."""
+    served = b""
+
+    def do_GET(self):
+        asked.append(self.path)
+        found = self.path == f"/buildid/{BUILD_ID}/debuginfo"
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Length", str(len(self.served) if found else 0))
+        self.end_headers()
+        if found:
+            self.wfile.write(self.served)
+
+    def log_message(self, *arguments):
+        pass
+
+
+def ask(*arguments, cache="cache", urls=None, **more):
+    settings = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+    settings.update({"DEBUGINFOD_URLS": f"http://127.0.0.1:{server.server_port}/" if urls is None else urls,
+                     "DEBUGINFOD_CACHE_PATH": path(cache), "DEBUGINFOD_TIMEOUT": "20"})
+    return names(*arguments, env=settings, **more)
+
+
+BUILD_ID = "".join(build_id_name("one").removesuffix(".debug").split("/")[1:])
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+found, said = ask("--debuginfod", cache="first")
+if "libdebuginfod" in said:
+    skip("debuginfod", "there is no client of it")
+else:
+    check("a server that has it not", "one_hidden" not in found and f"/buildid/{BUILD_ID}/debuginfo" in asked and
+          not said, found, said, asked)
+    asked.clear()
+    check("no server is asked without the option", "one_hidden" not in ask(cache="second")[0] and not asked, asked)
+    Server.served = read("two.debug")
+    check("what a server gives must have the build id", "one_hidden" not in ask("--debuginfod", cache="third")[0] and asked)
+    Server.served = read("right")
+    found, said = ask("--debuginfod", cache="fourth")
+    check("a server has the debug file", {"one_hidden", "one_exported", "main"} <= found and not said, found, said)
+    output(RECORD, "-q", "-f", "-o", "dynamic.ptl", "--", path("one"))
+    found, said = ask("--debuginfod", cache="fourth", trace="dynamic.ptl")
+    check("it goes before dynamic symbols in the trace", "one_hidden" in found and
+          "one_hidden" not in names(trace="dynamic.ptl")[0], found, said)
+    server.shutdown()
+    server.server_close()
+    found, said = ask("--debuginfod", cache="fourth")
+    check("it is kept", "one_hidden" in found, found, said)
+    found, said = ask("--debuginfod", cache="fifth")
+    check("a server that is gone is said", "one_hidden" not in found and "debuginfod: a server gave no answer" in said,
+          found, said)
+    for program in (DUMP, "stats"), (RELOG, "-o", "x.ptl"):
+        got = run(*program, "--debuginfod", "one.ptl", env=dict(os.environ, DEBUGINFOD_URLS=""))
+        check(f"{os.path.basename(program[0])}: an option without a server", got.returncode == 2 and
+              "DEBUGINFOD_URLS" in got.stderr and not os.path.exists(path("x.ptl")), got.returncode, got.stderr)
 
 # ---- what several debug files share ------------------------------------------------------------------
 

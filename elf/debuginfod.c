@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The client's library is not linked: it brings a web client along, which takes longer to start than most commands take. What is used of
+ * its interface is declared here.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/interrupt.h"
+#include "elf/debug_search.h"
+#include "elf/debuginfod.h"
+
+#define LIBRARY "libdebuginfod.so.1"
+#define SERVERS "DEBUGINFOD_URLS"
+
+static struct client {
+	void *(*begin)(void);
+	int (*find)(void *client, const unsigned char *build_id, int size, char **path);
+	void (*set_progress)(void *client, int (*progress)(void *client, long done, long all));
+	void *client; /* NULL: not enabled */
+	int failure;  /* an errno; 0 */
+} client;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool elf_debuginfod_enabled(void)
+{
+	return client.client != NULL;
+}
+
+#ifdef ELF_WITHOUT_DEBUGINFOD
+
+static int load_client(void)
+{
+	return common_fail(PTL_UNSUPPORTED,
+			   "debuginfod: this program is built without shared libraries, so it has no client");
+}
+
+#else
+
+static int load_client(void)
+{
+	static const struct {
+		const char *name;
+		void **function;
+	} functions[] = {
+		{"debuginfod_begin", (void **)&client.begin},
+		{"debuginfod_find_debuginfo", (void **)&client.find},
+		{"debuginfod_set_progressfn", (void **)&client.set_progress},
+	};
+	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return common_fail(PTL_UNSUPPORTED, "debuginfod: %s cannot be loaded; apt-get install libdebuginfod1",
+				   LIBRARY);
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		*functions[i].function = dlsym(library, functions[i].name);
+		if (!*functions[i].function)
+			return common_fail(PTL_UNSUPPORTED, "debuginfod: %s has no %s", LIBRARY, functions[i].name);
+	}
+	return 0;
+}
+
+#endif
+
+/* Ends a download when the user wants to end. */
+static int progress(void *unused, long done, long all)
+{
+	(void)unused;
+	(void)done;
+	(void)all;
+	return common_interrupt_check() != 0;
+}
+
+int elf_debuginfod_enable(void)
+{
+	const char *servers = getenv(SERVERS);
+	int status;
+
+	if (client.client)
+		return 0;
+	if (!servers || !*servers)
+		return common_fail(PTL_MISUSE, "--debuginfod: which server? %s names none", SERVERS);
+	status = load_client();
+	if (status < 0)
+		return status;
+	client.client = client.begin();
+	if (!client.client)
+		return common_fail_memory("debuginfod", 0);
+	client.set_progress(client.client, progress);
+	return 0;
+}
+
+int elf_debuginfod_open(const uint8_t *build_id, size_t size)
+{
+	struct elf_file *elf;
+	char *path = NULL;
+	int fd = -1, result;
+
+	if (!client.client || !size || size > PTL_BUILD_ID_MAX)
+		return -1;
+	pthread_mutex_lock(&lock);
+	result = client.find(client.client, build_id, (int)size, &path);
+	if (result < 0 && result != -ENOENT && !client.failure)
+		client.failure = -result;
+	pthread_mutex_unlock(&lock);
+	if (result < 0)
+		return -1;
+	close(result);
+	/* A server may answer with anything. */
+	fd = elf_open_same(path, build_id, size, &elf);
+	elf_close(elf);
+	free(path);
+	return fd;
+}
+
+const char *elf_debuginfod_failure(void)
+{
+	return client.failure ? strerror(client.failure) : NULL;
+}

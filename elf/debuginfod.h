@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Debug files from debuginfod servers: only for who asks for it, through elfutils' client, which is loaded only then. */
+#ifndef ELF_DEBUGINFOD_H
+#define ELF_DEBUGINFOD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * From now on elf_debug_search asks the servers of $DEBUGINFOD_URLS for what it finds nowhere else. PTL_MISUSE where that
+ * names none, PTL_UNSUPPORTED without the client. Not for several threads.
+ */
+int elf_debuginfod_enable(void);
+bool elf_debuginfod_enabled(void);
+
+/* The debug file of a build id, a descriptor, close-on-exec; -1: no server has it, or it was not enabled. Waits for servers. */
+int elf_debuginfod_open(const uint8_t *build_id, size_t size);
+
+/* Why a server gave no answer, for the first of them; NULL: all answered. */
+const char *elf_debuginfod_failure(void);
+
+#endif
