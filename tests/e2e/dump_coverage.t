@@ -10,7 +10,7 @@ import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from scratch_test import DUMP, RECORD, check, path, plan, read, run, skip, write
+from scratch_test import DUMP, RECORD, RELOG, check, path, plan, read, run, skip, write
 
 PROGRAMS = os.path.join(os.environ["PTL_TESTDATA"], "programs")
 
@@ -213,6 +213,65 @@ def in_text(trace):
     check("a program without debug information is explained", "compile with -g" in got.stderr, got)
 
 
+PLUGIN = """int work(int count)
+{
+	int sum = 0;
+
+	for (int i = 0; i < count; i++) {
+		if (i % 3 == 0)
+			sum += i;
+		else
+			sum--;
+	}
+	return sum;
+}
+#ifdef ALONE
+int main(void) { return work(100) == 0; }
+#endif
+"""
+HOST = """#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	char *code = mmap((void *)0x6000000000, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (code == MAP_FAILED || argc < 2 || read(open(argv[1], O_RDONLY), code, 4096) <= 0)
+		return 2;
+	return ((int (*)(int))(void *)code)(100) == 0;
+}
+"""
+
+
+def of_a_plugin():
+    """Code that a loader of its own put into memory: a rule says whose it is, and where its line table is."""
+    write("plugin.c", PLUGIN)
+    write("host.c", HOST)
+    for command in (("gcc", "-O1", "-o", "host", "host.c"),
+                    ("gcc", "-g", "-O0", "-fno-pic", "-nostdlib", "-static", "-Wl,-Ttext=0x1000,-e,work,--build-id=none", "-o", "plugin.elf",
+                     path("plugin.c")),
+                    ("objcopy", "-O", "binary", "-j", ".text", "plugin.elf", "plugin.bin"),
+                    ("gcc", "-g", "-O0", "-DALONE", "--coverage", "-o", "alone", path("plugin.c"))):
+        got = run(*command)
+        check(" ".join(command), got.returncode == 0, got.stderr)
+    record("host", "plugin.bin", name="host.ptl")
+    write("plugin.rules", 'image process "host" { path = "/plugins/plugin"; base = 0x6000000000; size = 0x1000; '
+          'default_base = 0x1000; symbols = elf("plugin.elf", 0x1000); debug = "plugin.elf"; }')
+    got = run(RELOG, "-q", "host.ptl", "--rules", "plugin.rules", "-o", "plugin.ptl")
+    check("the plugin is put in", got.returncode == 0, got.stderr)
+    os.unlink(path("plugin.elf"))
+    ours = coverage("--image", "plugin", "plugin.ptl")[path("plugin.c")]
+    counts = {one["line"]: one["count"] for one in ours["lines"]}
+    check("lines of a plugin have their counts", counts[7] == 34 and counts[9] == 66 and counts[11] == 1, counts)
+    check("so has its function", [(one["name"], one["line"], one["count"]) for one in ours["functions"]] == [("work", 1, 1)], ours)
+    ways = {one["line"]: sorted((one["taken"], one["not_taken"])) for one in ours["branches"]}
+    check("so have its branches", ways == {5: [1, 100], 6: [34, 66]}, ways)
+    if shutil.which("gcov"):
+        lines, _, _ = gcov("alone", "plugin.c")
+        wrong = {number: (count, lines[number]) for number, count in counts.items() if number in lines and lines[number] != count}
+        check("lines of a plugin are gcov's", len(set(lines) & set(counts)) > 6 and not wrong, wrong)
+
+
 if shutil.which("gcov"):
     RECORDED, COUNTED = as_gcov("counted", "counted.c", "1000")
     as_gcov("kinds", "call_kinds.c")
@@ -226,4 +285,5 @@ threads_alike(RECORDED)
 of_a_change(RECORDED, COUNTED)
 of_git(RECORDED)
 in_text(RECORDED)
+of_a_plugin()
 plan()
