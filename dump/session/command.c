@@ -152,8 +152,11 @@ int dump_session_open(struct dump_session *session)
 		status = dump_partial_save_trace(session->saver, session->trace);
 	if (!status && session->merged)
 		status = dump_partial_set_trace(session->merged, session->trace, session->path);
-	if (status < 0)
+	if (status < 0) {
 		common_message_failure(status);
+		ptl_close(session->trace);
+		session->trace = NULL;
+	}
 	if (status == PTL_NOT_OURS && !is_stdin)
 		explain_format(session->path);
 	return status;

@@ -184,6 +184,7 @@ def mistakes(url):
 record()
 SERVER = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Server, directory=path("store")))
 URL = f"http://127.0.0.1:{SERVER.server_port}"
+SERVER.handle_error = lambda *_: None  # of a client that leaves
 threading.Thread(target=SERVER.serve_forever, daemon=True).start()
 if "libcurl" in stats("jit-less.ptl", "--code-store", URL)[1].stderr:
     skip("a code store behind HTTP", "libcurl is not installed")
