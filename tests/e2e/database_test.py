@@ -2,6 +2,7 @@
 # Servers of databases for tests: in a folder of their own, run by a user who may do nothing, and gone at the end.
 """Postgres() and ClickHouse() start a server or raise Missing; query() gives rows of text, None for null."""
 import atexit
+import ctypes
 import glob
 import http.client
 import os
@@ -16,6 +17,8 @@ import urllib.parse
 
 WAIT = 60  # seconds for a server to answer
 NOBODY = 65534
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
 # Nothing of the caller's: no configuration, no locale, no time zone.
 PLAIN = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C", "TZ": "UTC"}
 
@@ -55,8 +58,9 @@ class Server:
 
     def start(self, *command):
         with open(os.path.join(self.folder, "output"), "wb") as log:
+            # It ends with us, however we end.
             self.process = subprocess.Popen(command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log, **self.user)
+                                            stderr=log, preexec_fn=lambda: LIBC.prctl(PR_SET_PDEATHSIG, self.end), **self.user)
         end = time.monotonic() + WAIT
         while not self.answers():
             if self.process.poll() is not None or time.monotonic() > end:
