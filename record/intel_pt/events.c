@@ -67,6 +67,8 @@ static struct perf_event_attr sideband_attr(const struct intel_pt *pt, bool on_e
 	attr.context_switch = 1;
 	attr.exclude_user = 0;
 	attr.exclude_kernel = !kernel;
+	/* In which container a process is. */
+	attr.namespaces = attr.cgroup = 1;
 	/* What changes the kernel's code. */
 	attr.ksymbol = attr.bpf_event = attr.text_poke = kernel;
 	return attr;
@@ -148,13 +150,14 @@ static int map_ring(struct intel_pt *pt, struct intel_pt_buffer *buffer, int fd)
 
 /* ---- one buffer ------------------------------------------------------------------------------ */
 
-/* Older kernels do not know all records: those of the kernel's own code are left out then. */
+/* Older kernels do not know all records: those that tell more than who runs are left out then. */
 static int open_sideband(const struct intel_pt *pt, pid_t pid, uint32_t cpu, bool on_exec)
 {
 	struct perf_event_attr attr = sideband_attr(pt, on_exec);
 	int fd = open_event(&attr, pid, (int)cpu);
 
-	if (fd < 0 && errno == EINVAL && (attr.ksymbol || attr.text_poke)) {
+	if (fd < 0 && errno == EINVAL) {
+		attr.namespaces = attr.cgroup = 0;
 		attr.ksymbol = attr.bpf_event = attr.text_poke = 0;
 		fd = open_event(&attr, pid, (int)cpu);
 	}

@@ -148,7 +148,8 @@ static int index_turn(struct record_qemu *qemu, struct record_qemu_slot *state, 
 {
 	const uint64_t position = mark->position - PSB_SIZE;
 
-	if (!state->turn || position < state->turn_start)
+	/* Of a thread that was killed, packets may be missing. */
+	if (!state->turn || position < state->turn_start || mark->position > state->taken)
 		return 0;
 	return record_qemu_turn_psb(&qemu->cpus, state->turn, position - state->turn_start, mark->time);
 }
@@ -179,7 +180,8 @@ static int pass_marks(struct record_qemu *qemu, struct record_qemu_slot *state, 
 		state->turn_start = mark->position;
 	}
 	state->mark_count -= passed;
-	memmove(state->marks, state->marks + passed, state->mark_count * sizeof(*state->marks));
+	if (passed)
+		memmove(state->marks, state->marks + passed, state->mark_count * sizeof(*state->marks));
 	return status;
 }
 

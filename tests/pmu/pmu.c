@@ -235,10 +235,10 @@ static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
 	struct pmu_event *event = NULL;
 
 	pmu_log("open type=%s config=%#llx pid=%d cpu=%d inherit=%d on_exec=%d user=%d kernel=%d switch=%d "
-		"clockid=%d\n",
+		"clockid=%d containers=%d\n",
 		is_pt ? "intel_pt" : "software", (unsigned long long)attr->config, pid, cpu, (int)attr->inherit,
 		(int)attr->enable_on_exec, !attr->exclude_user, !attr->exclude_kernel, (int)attr->context_switch,
-		(int)attr->use_clockid);
+		(int)attr->use_clockid, attr->namespaces && attr->cgroup);
 	if (is_pt && (wanted || !is_valid(attr->config)))
 		return refuse(wanted ? wanted : EINVAL);
 	if ((pid == -1 && cpu == -1) || attr->size != sizeof(*attr))
