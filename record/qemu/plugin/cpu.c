@@ -13,10 +13,10 @@
 
 #define TRY_NS 10000000l
 /*
- * Who has a CPU may wait for a thread that waits for one, in QEMU itself: then more CPUs are used than were asked for,
- * rather than none.
+ * Who has a CPU may wait for a thread that waits for one, in QEMU itself: when no CPU has changed hands for so long, more
+ * are used than were asked for.
  */
-#define TRIES_MAX 20u
+#define TRIES_MAX 100u
 #define YIELDS_MAX 20u
 #define YIELD_NS 50000l
 
@@ -43,14 +43,29 @@ static bool try_cpus(struct qemu_slot *slot, uint32_t count)
 	return false;
 }
 
+/* Turns on all CPUs so far. */
+static uint64_t turns(void)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < plugin.config.cpu_count; i++)
+		sum += __atomic_load_n(&plugin.header->cpus[i].owner, __ATOMIC_RELAXED) / QEMU_CPU_TURN;
+	return sum;
+}
+
 static bool wait_for_cpu(struct qemu_slot *slot)
 {
+	uint64_t before = turns();
 	const struct timespec timeout = {0, TRY_NS};
 	uint32_t *freed = &plugin.header->cpus_freed;
 
 	__atomic_add_fetch(&plugin.header->cpus_wanted, 1, __ATOMIC_SEQ_CST);
 	for (unsigned tries = 0; !slot->cpu && !plugin_recorder_gone(); tries++) {
 		const uint32_t seen = __atomic_load_n(freed, __ATOMIC_SEQ_CST);
+		const uint64_t now = turns();
+
+		tries = now == before ? tries : 0;
+		before = now;
 
 		if (!try_cpus(slot, tries < TRIES_MAX ? plugin.config.cpu_count : QEMU_CPUS_MAX))
 			syscall(SYS_futex, freed, FUTEX_WAIT, seen, &timeout, NULL, 0);

@@ -9,8 +9,11 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <dirent.h>
 #include <linux/perf_event.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/bytes.h"
 #include "record/perf/sideband.h"
@@ -231,6 +234,115 @@ static void what_makes_no_sense_is_of_no_kind(void **state)
 	record_sideband_close(sideband);
 }
 
+static void a_sample_has_its_thread(void **state)
+{
+	struct record_sideband *sideband = record_sideband_new();
+	const struct record_sideband_record *record;
+	struct ptl_bytes sample = {0};
+
+	(void)state;
+	/* Ids and time, and nothing before them. */
+	common_write_le(&sample, PERF_RECORD_SAMPLE, 4);
+	common_write_le(&sample, 0, 2);
+	common_write_le(&sample, 24, 2);
+	common_write_le(&sample, 11, 4);
+	common_write_le(&sample, 12, 4);
+	common_write_le(&sample, 77, 8);
+	assert_int_equal(record_sideband_put(sideband, sample.data, sample.size), 0);
+	common_bytes_free(&sample);
+	record = record_sideband_next(sideband, UINT64_MAX);
+	assert_non_null(record);
+	assert_int_equal(record->kind, RECORD_SIDEBAND_SAMPLE);
+	assert_int_equal(record->time, 77);
+	assert_int_equal(record->pid, 11);
+	assert_int_equal(record->tid, 12);
+	record_sideband_close(sideband);
+}
+
+/* ---- with the kernel's own events ------------------------------------------------------------ */
+
+static unsigned open_descriptors(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	unsigned count = 0;
+
+	assert_non_null(folder);
+	while (readdir(folder))
+		count++;
+	closedir(folder);
+	return count;
+}
+
+/* A child that waits for a byte, then has a child of its own, which waits for the next. */
+static pid_t start_family(int pipe_ends[2])
+{
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(pipe_ends), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid > 0)
+		return pid;
+	close(pipe_ends[1]);
+	(void)!read(pipe_ends[0], &byte, 1);
+	if (fork() == 0)
+		(void)!read(pipe_ends[0], &byte, 1);
+	_exit(0);
+}
+
+static unsigned forks_of(struct record_sideband *sideband, pid_t parent)
+{
+	const struct record_sideband_record *record;
+	unsigned forks = 0;
+
+	assert_int_equal(record_sideband_collect(sideband), 0);
+	while ((record = record_sideband_next(sideband, UINT64_MAX)))
+		forks += record->kind == RECORD_SIDEBAND_FORK && record->parent_pid == (uint32_t)parent;
+	return forks;
+}
+
+static void wait_until_dropped(struct record_sideband *sideband, unsigned descriptors)
+{
+	for (int i = 0; i < 2000 && open_descriptors() != descriptors; i++) {
+		usleep(5000);
+		record_sideband_drop_ended(sideband);
+	}
+	assert_int_equal(open_descriptors(), descriptors);
+}
+
+static void a_thread_that_is_added_later_is_reported_and_dropped(void **state)
+{
+	const struct record_sideband_targets none = {.count = 0};
+	struct record_sideband *sideband;
+	unsigned before, added;
+	int pipe_ends[2];
+	pid_t pid;
+
+	(void)state;
+	if (record_sideband_open(&none, &sideband) < 0)
+		skip();
+	pid = start_family(pipe_ends);
+	before = open_descriptors();
+	assert_int_equal(record_sideband_add(sideband, &pid, 1), 0);
+	added = open_descriptors();
+	assert_true(added > before);
+	assert_int_equal(write(pipe_ends[1], "1", 1), 1);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(forks_of(sideband, pid), 1);
+	/* Its child has inherited the events. */
+	record_sideband_drop_ended(sideband);
+	assert_int_equal(open_descriptors(), added);
+	assert_int_equal(write(pipe_ends[1], "2", 1), 1);
+	wait_until_dropped(sideband, before);
+	/* One that has ended is left out. */
+	assert_int_equal(record_sideband_add(sideband, &pid, 1), 0);
+	assert_int_equal(open_descriptors(), before);
+	record_sideband_close(sideband);
+	close(pipe_ends[0]);
+	close(pipe_ends[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +353,8 @@ int main(void)
 		cmocka_unit_test(notes_wait_with_their_records),
 		cmocka_unit_test(losses_are_counted),
 		cmocka_unit_test(what_makes_no_sense_is_of_no_kind),
+		cmocka_unit_test(a_sample_has_its_thread),
+		cmocka_unit_test(a_thread_that_is_added_later_is_reported_and_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
