@@ -25,6 +25,14 @@ const char *record_size_text(uint64_t bytes, char text[RECORD_SIZE_TEXT])
 	return text;
 }
 
+/* Whether events were asked for: in a named session also later. */
+static bool counts_events(const struct record_capture *capture)
+{
+	const struct record_settings *settings = capture->settings;
+
+	return settings->rule_count || settings->tracepoints.count || (settings->session_name && capture->events);
+}
+
 /* "3.2 MB of PT", "5,120 events", or both; returns text. */
 static const char *what_text(const struct record_capture *capture, char *text, size_t size)
 {
@@ -34,7 +42,7 @@ static const char *what_text(const struct record_capture *capture, char *text, s
 	text[0] = 0;
 	if (packets)
 		snprintf(text, size, "%s of PT", record_size_text(capture->pt_bytes, raw));
-	if (capture->settings->rule_count)
+	if (counts_events(capture))
 		snprintf(text + strlen(text), size - strlen(text), "%s%s event%s", packets ? ", " : "",
 			 common_count_text(capture->events, count), capture->events == 1 ? "" : "s");
 	return text;

@@ -176,7 +176,15 @@ int tracepoint_event_open_ring(int cpu, uint32_t wakeup, bool all)
 	fd = open_event(&attr, cpu, all);
 	if (fd < 0 && errno == ENODEV)
 		return common_fail(PTL_NOT_FOUND, "CPU %d is switched off", cpu);
-	return fd < 0 ? common_fail_errno("cannot record the kernel's events") : fd;
+	if (fd >= 0)
+		return fd;
+	if (errno != EACCES && errno != EPERM)
+		return common_fail_errno("cannot record the kernel's events");
+	return common_fail(PTL_SYSTEM,
+			   all ? "cannot record the whole system: that is for root, with CAP_PERFMON, or where "
+				 "sysctl kernel.perf_event_paranoid is 0 or less; a command can be recorded"
+			       : "cannot record the kernel's events: sysctl kernel.perf_event_paranoid has to be 2 or "
+				 "less, or root does it");
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import PROGRAMS, RECORD, SCRATCH, Skip, expect, expect_equal, lines, main, path, record
+from record_test import PROGRAMS, RECORD, SCRATCH, Skip, expect, expect_equal, lines, main, path, record, run
 
 NONE = "--source=none"
 GETPPID = "syscalls:sys_enter_getppid"
@@ -42,7 +42,7 @@ def of_a_command():
                   *judge, sys.executable, "-c", CALLS % 1234)
     other.wait()
     expect_equal(done.returncode, 0, done.stderr)
-    expect("no losses" in done.stderr, done.stderr)
+    expect(re.search(r"c\.ptl: .*, [0-9,]+ events; .*; no losses", done.stderr), done.stderr)
     programs = {event["pid"] for event in named("c.ptl", "sys_enter_kill")}
     expect_equal(len(programs), 1, programs)
     calls = [event for event in named("c.ptl", "sys_enter_getppid") if event["pid"] in programs]
@@ -217,8 +217,26 @@ def refused():
     expect(re.search(r"^registry +0x00020000 no +Linux has no registry$", listed, re.M), listed)
 
 
+def without_privileges():
+    """another user records samples of a command's own code, and not the whole system"""
+    with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:
+        paranoid = int(file.read())
+    if os.geteuid() or paranoid not in (1, 2):
+        raise Skip("needs root, and perf_event_paranoid 1 or 2")
+    try:
+        done = run(RECORD, "-o", "/dev/null", NONE, "-e", "cpu-clock", "--duration=1s", user=65534, group=65534,
+                   extra_groups=[], env={"PATH": os.environ["PATH"]})
+    except PermissionError as error:
+        raise Skip("the programs are not everybody's") from error
+    expect(done.returncode == 4 and "cannot record the whole system: that is for root" in done.stderr, done.stderr)
+    done = run(RECORD, "-o", "/dev/null", NONE, "-e", "cpu-clock/freq=100/", "--", "/bin/true", user=65534, group=65534,
+               extra_groups=[], env={"PATH": os.environ["PATH"]})
+    expect_equal(done.returncode, 0, done.stderr)
+    expect(("of programs alone" in done.stderr) == (paranoid == 2), done.stderr)
+
+
 try:
-    failed = main([of_a_command, stacks, functions, of_the_system, refused])
+    failed = main([of_a_command, stacks, functions, of_the_system, without_privileges, refused])
 finally:
     record("stop", "kernel")
     shutil.rmtree(RUNTIME, ignore_errors=True)
