@@ -59,12 +59,14 @@ BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev nettle-dev libelf-dev 
 	libzydis-dev libipt-dev libiberty-dev libncurses-dev zlib1g-dev liblzma-dev
 RUN_PACKAGES   := qemu-user
 TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash python3-cffi python3-numpy luajit nasm jq \
-	gzip xz-utils zstd procps linux-perf lcov tmux libsqlite3-dev babeltrace2 dwz curl
+	gzip xz-utils zstd procps linux-perf lcov tmux libsqlite3-dev babeltrace2 dwz curl parallel
 CI_PACKAGES    := clang clang-format shellcheck mandoc groff-base zsh
 # Large: only for what a page looks like in a browser.
 BROWSER_PACKAGES := chromium fonts-dejavu-core
 # Large as well: servers that take the rows of ptl-dump table.
 DATABASE_PACKAGES := postgresql clickhouse-server
+# And a cluster of one machine, for ptl-dump --slurm.
+SLURM_PACKAGES := slurmctld slurmd slurm-client munge
 PACKAGES       := $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES)
 
 # Sets the shell variable `missing` to those of the packages $(1) that are not installed.
@@ -72,11 +74,13 @@ find_missing = missing=$$(dpkg-query -W -f '$${db:Status-Status} $${Package}\n' 
 	awk 'BEGIN { n = split("$(strip $(1))", want, " ") } $$1 == "installed" { have[$$2] = 1 } \
 	END { for (i = 1; i <= n; i++) if (!(want[i] in have)) printf "%s ", want[i] }')
 
-.PHONY: deps ci-deps browser-deps database-deps
+.PHONY: deps ci-deps browser-deps database-deps slurm-deps
 browser-deps: PACKAGES += $(BROWSER_PACKAGES)
 browser-deps: deps
 database-deps: PACKAGES += $(DATABASE_PACKAGES)
 database-deps: deps
+slurm-deps: PACKAGES += $(SLURM_PACKAGES)
+slurm-deps: deps
 ci-deps: PACKAGES += $(CI_PACKAGES)
 ci-deps: deps
 deps:
@@ -225,6 +229,7 @@ help:
 	@echo 'make attack         damaged and hostile files against ptl-dump and ptl-relog, with sanitizers   SECONDS=$(SECONDS)'
 	@echo 'make e2e            end-to-end tests only                 T=TEXT picks those whose name has it'
 	@echo 'make check-browser  installs Chromium, and tests the pages of ptl-dump html in it'
+	@echo 'make check-slurm      installs Slurm, and tests ptl-dump --slurm with it'
 	@echo 'make check-databases  installs PostgreSQL and ClickHouse, and tests ptl-dump table with them'
 	@echo 'make pictures       makes docs/pictures again, in Chromium, from a program that is recorded'
 	@echo 'make cheap          unit tests, and those end-to-end tests that take some seconds'
@@ -478,14 +483,17 @@ check-hardware: all helpers programs
 e2e: tests
 	@$(run_tests) $(call pick,$(e2e_tests))
 
-# Where there is no browser, or no server of a database, make e2e skips what these test.
-.PHONY: check-browser check-databases pictures
+# Where there is no browser, no server of a database, or no Slurm, make e2e skips what these test.
+.PHONY: check-browser check-databases check-slurm pictures
 check-browser: browser-deps
 	@$(again) $(jobs) tests
 	@PTL_BROWSER=1 $(run_tests) $(filter tests/e2e/browser_%,$(e2e_tests))
 check-databases: database-deps
 	@$(again) $(jobs) tests
 	@PTL_DATABASES=1 $(run_tests) tests/e2e/fleet_databases.t
+check-slurm: slurm-deps
+	@$(again) $(jobs) tests
+	@PTL_SLURM=1 $(run_tests) tests/e2e/slurm.t
 pictures: browser-deps
 	@$(again) $(jobs) all
 	@$(run_tests:tests/run=) $(PYTHON) testdata/pictures docs/pictures

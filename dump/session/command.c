@@ -410,8 +410,11 @@ static bool has_operands(const struct dump_command *command, const struct common
 /* ---- options of partial results ------------------------------------------------------------------ */
 
 /* Options that change nothing about the result, but how it is made or where it goes. */
-static const char *const unrecorded[] = {"shard",    "partial",      "jobs",       "quiet",         "color",
-					 "no-color", "ignore-index", "code-store", "max-expansion", NULL};
+static const char *const unrecorded[] = {"shard",     "partial", "jobs",        "quiet",  "color",
+					 "no-color",  "slurm",   "jobs-script", "shards", "scratch",
+					 "partition", "account", "time-limit",  "memory", NULL};
+/* Of these, a merge has its own. */
+static const char *const of_reading[] = {"ignore-index", "code-store", "max-expansion", NULL};
 
 static bool is_listed(const char *const *names, const char *name)
 {
@@ -429,7 +432,8 @@ struct recording {
 static void record_option(void *context, const struct common_option *option, const char *argument)
 {
 	const struct recording *recording = context;
-	struct ptl_bytes *given = &recording->options->given;
+	const bool reads = is_listed(of_reading, option->long_name);
+	struct ptl_bytes *given = reads ? &recording->options->passed : &recording->options->given;
 
 	if (is_listed(unrecorded, option->long_name))
 		return;
@@ -444,15 +448,61 @@ static void record_option(void *context, const struct common_option *option, con
 	common_write_bytes(given, "", 1);
 }
 
+static bool is_cluster(const struct dump_options *options)
+{
+	return options->cluster.slurm || options->cluster.script;
+}
+
 static int check_partial(const struct dump_options *options, bool merges)
 {
-	if (merges && (options->shard.count || options->partial))
-		return common_fail(PTL_MISUSE, "partial results cannot be of --shard and --partial");
+	if (merges && (options->shard.count || options->partial || is_cluster(options)))
+		return common_fail(PTL_MISUSE, "partial results cannot be of --shard, --partial and the like");
 	if (options->shard.count && !options->partial)
 		return common_fail(PTL_MISUSE, "--shard needs --partial, which names the file of the partial result");
-	if ((options->partial || merges) && options->unsharded)
+	if (is_cluster(options) && options->partial)
+		return common_fail(PTL_MISUSE, "--slurm and --jobs-script choose shards and files of partial results "
+					       "by themselves");
+	if (options->cluster.slurm && options->cluster.script)
+		return common_fail(PTL_MISUSE, "--slurm does not go with --jobs-script");
+	if ((options->partial || merges || is_cluster(options)) && options->unsharded)
 		return common_fail(PTL_MISUSE, "--%s does not go with partial results", options->unsharded);
 	return 0;
+}
+
+#define JOBS_DEFAULT 16
+
+/* The work as jobs, or the script of them. The exit status. */
+static int run_cluster(const struct dump_command *command, struct dump_options *options, char **operands, size_t count)
+{
+	const size_t first = command->operand != NULL;
+	struct ptl_bytes script = {0};
+	struct dump_cluster_work work = {
+		.command = command->name,
+		.operand = first ? operands[0] : NULL,
+		.given = &options->given,
+		.passed = &options->passed,
+		.files = operands + first,
+		.file_count = count - first,
+		.jobs = options->cluster.jobs ? options->cluster.jobs : JOBS_DEFAULT,
+		.each = command->adds_traces && count - first > 1 && !options->cluster.jobs,
+		.folder = "ptl-jobs",
+	};
+	int status = 0;
+
+	for (size_t i = first; !status && i < count; i++)
+		if (strcmp(operands[i], "-") == 0)
+			status = common_fail(PTL_MISUSE, "jobs do not go with a trace on standard input");
+		else if (access(operands[i], R_OK) != 0)
+			status = common_fail_errno("cannot open %s", operands[i]);
+	if (!status && options->cluster.slurm)
+		return dump_slurm_run(&work, &options->cluster.options);
+	dump_cluster_script(&work, &script);
+	if (!status && script.failed)
+		status = common_fail_memory("a script", script.size);
+	if (!status)
+		status = common_write_all(STDOUT_FILENO, script.data, script.size);
+	common_bytes_free(&script);
+	return status < 0 ? common_message_failure(status) : COMMON_EXIT_OK;
 }
 
 /* What a merge has of its own takes the place of what each shard had of it. */
@@ -509,6 +559,8 @@ static int parse_and_run(const struct dump_command *command, struct dump_options
 		return COMMON_EXIT_USAGE;
 	if (options->live)
 		return run_live(command, options, argv[first]);
+	if (is_cluster(options))
+		return run_cluster(command, options, argv + first, (size_t)(argc - first));
 	return run(command, options, argv + first, (size_t)(argc - first), merged);
 }
 
@@ -527,6 +579,7 @@ int dump_command_merge(const struct dump_command *command, int argc, char **argv
 	common_bytes_free(&options->given);
 	common_string_list_free(&options->jit);
 	elf_jit_names_free();
+	common_bytes_free(&options->passed);
 	free(options);
 	return status;
 }

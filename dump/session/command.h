@@ -13,6 +13,7 @@
 #include "common/json.h"
 #include "common/options.h"
 #include "flow/engine/engine.h"
+#include "dump/cluster/slurm.h"
 #include "dump/partial/partial.h"
 #include "dump/session/filter.h"
 
@@ -42,9 +43,16 @@ struct dump_options {
 	struct {
 		uint32_t number, count; /* 0: all of the trace */
 	} shard;
-	const char *partial;    /* where the partial result goes; NULL: the command shows its result */
-	struct ptl_bytes given; /* the options that say what the result is, as zero-ended "--name=value"; owned */
-	const char *unsharded;  /* one that was given, and does not go with partial results; NULL */
+	const char *partial; /* where the partial result goes; NULL: the command shows its result */
+	struct {
+		uint32_t jobs; /* 0: the default */
+		bool script;   /* --jobs-script */
+		bool slurm;
+		struct dump_slurm_options options;
+	} cluster;
+	struct ptl_bytes passed; /* options of reading, as in given; owned */
+	struct ptl_bytes given;  /* the options that say what the result is, as zero-ended "--name=value"; owned */
+	const char *unsharded;   /* one that was given, and does not go with partial results; NULL */
 };
 
 /*

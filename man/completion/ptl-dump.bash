@@ -44,7 +44,7 @@ _ptl_dump()
 		--max-paths | --max-events | --max-sources | --max-slices | --max-size)
 		return
 		;;
-	--shard | --pid | --process | -t | --tid | -c | --cpu | --time | --last | -i | --image | -j | --jobs | -g | --gaps | --max-expansion | -p | --provider | \
+	--shard | --shards | --partition | --account | --time-limit | --memory | --pid | --process | -t | --tid | -c | --cpu | --time | --last | -i | --image | -j | --jobs | -g | --gaps | --max-expansion | -p | --provider | \
 		-e | --event | -k | --keyword | --task | --opcode | -a | --activity | -w | --where | --kind | --limit | -n | -I | --ignore | -C | --context)
 		return
 		;;

@@ -5,7 +5,7 @@ zmodload zsh/zpty || exit 1
 folder=$1; shift
 zpty inner zsh -f -i
 zpty -w inner "
-unsetopt zle_bracketed_paste beep menu_complete auto_menu; setopt extended_glob; stty -echo; PROMPT= PS2= RPROMPT=
+LISTMAX=10000 LINES=1000; unsetopt zle_bracketed_paste beep menu_complete auto_menu; setopt extended_glob; stty -echo; PROMPT= PS2= RPROMPT=
 fpath=(${(q)folder} \$fpath); autoload -Uz compinit; compinit -u -D
 # With -O, -A or -D it only fills arrays for the completion functions.
 compadd() {
