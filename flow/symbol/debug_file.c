@@ -96,14 +96,15 @@ static void link_shared(Dwarf *dwarf, const char *path, struct shared *shared, s
 
 /* ---- tables -------------------------------------------------------------------------------------- */
 
-static struct flow_debug *make_tables(Dwarf *dwarf, bool scopes)
+/* `split` and missing are for flow_scopes_make. */
+static struct flow_debug *make_tables(Dwarf *dwarf, bool scopes, bool split, char **missing)
 {
 	struct flow_debug *debug = calloc(1, sizeof(*debug));
 
 	if (debug)
 		debug->lines = flow_lines_make(dwarf);
 	if (debug && debug->lines && scopes)
-		debug->scopes = flow_scopes_make(dwarf);
+		debug->scopes = flow_scopes_make(dwarf, split, missing);
 	if (debug && !debug->lines) {
 		flow_debug_free(debug);
 		return NULL;
@@ -122,7 +123,7 @@ static struct flow_debug *read_debug(Elf *elf, const char *path, bool scopes)
 	if (!dwarf)
 		return NULL;
 	link_shared(dwarf, path, &shared, &nothing, &missing);
-	debug = make_tables(dwarf, scopes);
+	debug = make_tables(dwarf, scopes, path != NULL, &missing);
 	dwarf_end(dwarf);
 	close_shared(&shared);
 	close_shared(&nothing);

@@ -36,10 +36,12 @@ struct range {
 struct maker {
 	struct flow_scope_table *table;
 	Dwarf *dwarf;
+	bool split;     /* files of split DWARF may be opened */
+	char **missing; /* becomes the name of one that is not there */
 	struct range *ranges;
 	size_t range_count, range_capacity;
 	struct common_byte_map names;     /* interned texts */
-	struct common_hash_map functions; /* by offset of what describes them */
+	struct common_hash_map functions; /* by where what describes them is in memory */
 	Dwarf_Files *files;               /* of the unit at hand; NULL: it names none */
 	uint64_t entries;                 /* that the unit may still have: each takes a byte, but links may lead back */
 	bool failed;                      /* there is no more memory: what has been made so far holds */
@@ -115,8 +117,8 @@ static const struct flow_source_function *function_of(struct maker *maker, Dwarf
 	int line = 0;
 
 	find_origin(die, &origin);
-	/* An origin in a file that several share has offsets of its own. */
-	key = dwarf_dieoffset(&origin) << 1 | (dwarf_cu_getdwarf(origin.cu) != maker->dwarf);
+	/* Offsets would be of one file, and an origin may lie in another: where it is in memory is of all. */
+	key = (uintptr_t)origin.addr;
 	known = common_hash_map_get(&maker->functions, key);
 	if (known)
 		return (const struct flow_source_function *)(uintptr_t)*known;
@@ -220,6 +222,39 @@ static void add_children(struct maker *maker, Dwarf_Die *parent, const struct fl
 	} while (!maker->failed && maker->entries && dwarf_siblingof(&die, &die) == 0);
 }
 
+/* All that units of a file may have. */
+static uint64_t size_of_units(Dwarf *dwarf)
+{
+	Dwarf_Off offset = 0, next;
+	size_t header_size;
+
+	while (dwarf_nextcu(dwarf, offset, &next, &header_size, NULL, NULL, NULL) == 0)
+		offset = next;
+	return offset;
+}
+
+/*
+ * Split DWARF: the unit says little more than in which file the rest is, which takes its place. libdw looks for it where the file
+ * of the unit is, and where it was compiled.
+ */
+static void find_split(struct maker *maker, Dwarf_Die *unit)
+{
+	Dwarf_Attribute name;
+	Dwarf_Die split = {0};
+	uint8_t type = 0;
+
+	if (dwarf_cu_info(unit->cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) != 0 || type != DW_UT_skeleton)
+		return;
+	if (maker->split && dwarf_cu_info(unit->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 && split.addr) {
+		*unit = split;
+		maker->entries = size_of_units(dwarf_cu_getdwarf(split.cu));
+	} else if (!*maker->missing &&
+		   (dwarf_attr(unit, DW_AT_dwo_name, &name) || dwarf_attr(unit, DW_AT_GNU_dwo_name, &name)) &&
+		   dwarf_formstring(&name)) {
+		*maker->missing = strdup(dwarf_formstring(&name));
+	}
+}
+
 static void add_units(struct maker *maker)
 {
 	Dwarf_Off offset = 0, next;
@@ -229,9 +264,10 @@ static void add_units(struct maker *maker)
 		Dwarf_Die unit;
 
 		if (dwarf_offdie(maker->dwarf, offset + header_size, &unit)) {
+			maker->entries = next - offset;
+			find_split(maker, &unit);
 			if (dwarf_getsrcfiles(&unit, &maker->files, NULL) != 0)
 				maker->files = NULL;
-			maker->entries = next - offset;
 			add_children(maker, &unit, NULL, 0);
 		}
 		offset = next;
@@ -290,9 +326,10 @@ static bool make_rows(struct flow_scope_table *table, struct range *ranges, size
 	return room;
 }
 
-struct flow_scope_table *flow_scopes_make(Dwarf *dwarf)
+struct flow_scope_table *flow_scopes_make(Dwarf *dwarf, bool split, char **missing)
 {
-	struct maker maker = {.table = calloc(1, sizeof(*maker.table)), .dwarf = dwarf};
+	struct maker maker = {
+		.table = calloc(1, sizeof(*maker.table)), .dwarf = dwarf, .split = split, .missing = missing};
 	struct flow_scope_table *table = maker.table;
 
 	if (!table)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Names and lines of stripped programs from separate debug files, against addr2line on the program as it was before it was stripped.
 import collections
+import glob
 import http.server
 import json
 import lzma
@@ -243,6 +244,28 @@ else:
         check("a shared file that refers to itself", {name: found.get(name) for name in LINES} == wanted, found, said)
         shutil.copy(path("two.full"), path("shared.dwz"))
         check("one of another build id is not taken", "twice" not in inlined()[0])
+
+# ---- split DWARF -------------------------------------------------------------------------------------
+
+for version in 4, 5:
+    build("split", "-gsplit-dwarf", f"-gdwarf-{version}")
+    shutil.copy(path("split.full"), path("split"))
+    output(RECORD, "-q", "-f", "-o", "split.ptl", "--embed", "debug" if version == 5 else "code", "--", path("split"))
+    # addr2line does not read .dwo files: it sees the same code with all of its debug information.
+    build("split")
+    truth = judged("split")[0]
+    wanted = {name: truth[name] for name in ("split_hidden", "split_exported", "main", "twice")}
+    os.remove(path("split.full"))
+    os.remove(path("split.debug"))
+    found, said = inlined("--debug-path", ".", trace="split.ptl", image="split")
+    check(f"DWARF {version}: functions of .dwo files", {name: found.get(name) for name in wanted} == wanted and not said,
+          found, truth, said)
+    for name in glob.glob(path("*.dwo")):
+        os.remove(name)
+    found, said = inlined("--debug-path", ".", trace="split.ptl", image="split")
+    check("without them they are missing, and that is said", "twice" not in found and ".dwo" in said, found, said)
+    if version == 5:
+        check("as in the trace", ".dwo" in inlined(trace="split.ptl", image="split")[1])
 
 # ---- MiniDebugInfo -----------------------------------------------------------------------------------
 
