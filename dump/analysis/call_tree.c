@@ -321,6 +321,39 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 	return 0;
 }
 
+static int take_leaf(void *context, struct dump_call_thread *thread, struct dump_frame *caller,
+		     const struct dump_transfer *leaf)
+{
+	struct dump_call_tree *tree = context;
+	const size_t index = tree->list.count;
+	struct dump_call_record *record, *above;
+	int32_t depth = 0;
+	const int status = depth_of(tree, thread, thread->stack->count, &depth);
+
+	/* Events come in between. */
+	if (status < 0 || tree->events)
+		return status;
+	if ((tree->max_depth && depth >= 0 && (size_t)depth >= tree->max_depth) || tree->min_time ||
+	    leaf->inside < tree->min_instructions)
+		return 1;
+	record = add(&tree->list);
+	if (!record)
+		return PTL_NO_MEMORY;
+	record->start = thread->time;
+	record->instructions = record->self_instructions = leaf->inside;
+	record->repeats = 1;
+	record->shape = mix(mix(0, leaf->function), 0);
+	record->end = index + 1;
+	record->function = leaf->function;
+	record->depth = depth;
+	record->stack = thread->stack->number;
+	above = record_of(tree, caller);
+	if (above && !(caller->user & IS_BELOW))
+		tell_caller(tree, above, index,
+			    above->last && fold_into(tree, &tree->list.records[above->last], record));
+	return 1;
+}
+
 static int come_below(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_call_tree *tree = context;
@@ -404,6 +437,7 @@ const struct dump_call_observer dump_call_tree_observer = {
 	.end = show,
 	.enter = enter,
 	.rename = rename_call,
+	.leaf = take_leaf,
 	.leave = leave,
 	.below = come_below,
 	.change = change_stack,

@@ -12,23 +12,31 @@
 
 struct dump_call_record {
 	uint64_t start; /* trace clock; 0 unknown */
-	uint64_t wall;  /* nanoseconds; these are sums over all repeats */
-	uint64_t self_time;
+	union {
+		struct {
+			uint64_t wall; /* nanoseconds; these are sums over all repeats */
+			uint64_t self_time;
+		};
+		struct {                       /* while the call goes on: */
+			uint64_t shape_before; /* without the last call that it has made */
+			uint64_t last;         /* record of that; 0: none */
+		};
+	};
 	uint64_t instructions;
 	uint64_t self_instructions;
-	uint64_t children;     /* calls of its own */
-	uint64_t repeats;      /* calls that followed each other, and were alike with all they called */
-	uint64_t shape;        /* hash of function and calls; while the call goes on, of what there is */
-	uint64_t shape_before; /* without the last call */
-	uint64_t last;         /* record of the last call it has made; 0: none */
-	uint64_t end;          /* the record behind its last call */
-	uint32_t function;     /* of an event: the length of its lines */
-	int32_t depth;         /* 0: the outermost frame that the stack had when it began; less: found below later */
+	uint64_t children; /* calls of its own */
+	uint64_t repeats;  /* calls that followed each other, and were alike with all they called */
+	union {
+		uint64_t shape;       /* hash of function and calls; while the call goes on, of what there is */
+		const uint8_t *lines; /* of an event */
+	};
+	uint64_t end;      /* the record behind its last call */
+	uint32_t function; /* of an event: the length of its lines */
+	int32_t depth;     /* 0: the outermost frame that the stack had when it began; less: found below later */
 	uint32_t stack;
 	uint16_t flags; /* DUMP_CALL_* */
 	uint8_t kind;
-	bool hidden;          /* only its place is reported */
-	const uint8_t *lines; /* of an event */
+	bool hidden; /* only its place is reported */
 };
 
 /*

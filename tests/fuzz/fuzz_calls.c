@@ -12,6 +12,7 @@
 #include <ptl/reader.h>
 #include <ptl/writer.h>
 
+#include "common/hash.h"
 #include "dump/analysis/call_report.h"
 #include "dump/analysis/call_tree.h"
 
@@ -112,15 +113,43 @@ static size_t join_leaves(struct dump_transfer *transfers, size_t count)
 
 /* ---- observers ----------------------------------------------------------------------------------- */
 
-static int show(void *sum, const struct dump_call_tree *tree, const struct dump_call_thread *thread)
+/* What a tree shows. */
+struct shown {
+	uint64_t instructions;
+	uint64_t hash; /* of all records */
+};
+
+static uint64_t hash_of(uint64_t hash, const struct dump_call_record *record)
 {
-	uint64_t *instructions = sum;
+	const uint64_t values[] = {record->start,
+				   record->wall,
+				   record->self_time,
+				   record->instructions,
+				   record->children,
+				   record->repeats,
+				   record->self_instructions,
+				   record->end,
+				   record->function,
+				   (uint32_t)record->depth,
+				   record->stack,
+				   record->flags,
+				   record->kind,
+				   record->hidden};
+
+	return common_fnv1a(hash, values, sizeof(values));
+}
+
+static int show(void *context, const struct dump_call_tree *tree, const struct dump_call_thread *thread)
+{
+	struct shown *shown = context;
+	uint64_t *instructions = &shown->instructions;
 
 	(void)thread;
 	for (size_t i = 0; i < tree->list.count; i++) {
 		const struct dump_call_record *record = &tree->list.records[i];
 
 		*instructions += record->self_instructions;
+		shown->hash = hash_of(shown->hash, record);
 		need(record->kind != DUMP_RECORD_CALL || (record->end > i && record->end <= tree->list.count));
 		need(record->self_instructions <= record->instructions &&
 		     record->repeats <= record->children + UINT32_MAX);
@@ -198,7 +227,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct dump_call_session calls = {0};
 	struct dump_report report = {.by = DUMP_REPORT_FUNCTION, .calls = &calls}, joined = report;
 	struct dump_call_observer observer = dump_call_tree_observer;
-	uint64_t shown = 0, again = 0, reported;
+	struct shown shown = {0}, again = {0};
+	uint64_t reported;
 	struct dump_call_tree tree = {.show = show, .context = &shown};
 
 	if (!size || size > SIZE_LIMIT)
@@ -218,10 +248,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	tree.min_instructions = data[0] >> 3 & 0x1f;
 	observer.context = &tree;
 	(void)walk(&world, &observer, data + 1, size - 1, false);
-	need(shown <= reported && (shown == reported || tree.max_depth || tree.min_instructions));
+	need(shown.instructions <= reported &&
+	     (shown.instructions == reported || tree.max_depth || tree.min_instructions));
 	tree.context = &again;
 	(void)walk(&world, &observer, data + 1, size - 1, true);
-	need(again == shown);
+	need(again.instructions == shown.instructions && again.hash == shown.hash);
 	dump_call_tree_free(&tree);
 	close_world(&world);
 	return 0;
