@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/hash.h"
 #include "common/vector.h"
 #include "flow/view/shard.h"
 
@@ -23,6 +24,7 @@ _Static_assert(sizeof(struct shape) == 32, "a key without padding");
 void dump_call_shapes_free(struct dump_call_shapes *shapes)
 {
 	common_byte_map_free(&shapes->numbers);
+	free(shapes->cache);
 }
 
 void dump_call_shapes_read_free(struct dump_call_shapes_read *shapes)
@@ -38,9 +40,29 @@ static void write_image(struct ptl_bytes *record, uint32_t image)
 	common_write_varint(record, image == FLOW_NONE ? 0 : (uint64_t)image + 1);
 }
 
+/* Where the shape of a transfer is, if it is in the cache. */
+static struct dump_call_shape_cached *find_cached(const struct dump_call_shapes *shapes,
+						  const struct dump_transfer *transfer)
+{
+	const uint64_t key = transfer->to ^ transfer->address << 20 ^ transfer->kind;
+
+	return &shapes->cache[common_hash_mix(key) >> 40 & (DUMP_CALL_SHAPES_CACHE - 1)];
+}
+
+static bool is_cached(const struct dump_call_shape_cached *cached, const struct dump_transfer *transfer,
+		      uint32_t process)
+{
+	const struct dump_transfer *own = &cached->transfer;
+
+	return cached->number && own->to == transfer->to && own->address == transfer->address &&
+	       own->function == transfer->function && own->image == transfer->image && own->kind == transfer->kind &&
+	       own->flags == transfer->flags && own->function_flags == transfer->function_flags &&
+	       cached->process == process;
+}
+
 /* Of an address that is known the number, and behind the number of a new one what it is. */
 static int write_shape(struct dump_call_shapes *shapes, const struct flow_segment *segment,
-		       const struct dump_transfer *transfer, struct ptl_bytes *record)
+		       const struct dump_transfer *transfer, struct ptl_bytes *record, uint32_t *number)
 {
 	const struct shape shape = {
 		.to = transfer->to,
@@ -55,9 +77,11 @@ static int write_shape(struct dump_call_shapes *shapes, const struct flow_segmen
 	const uint64_t *known = common_byte_map_get(&shapes->numbers, &shape, sizeof(shape));
 
 	if (known) {
+		*number = (uint32_t)*known;
 		common_write_varint(record, *known);
 		return 0;
 	}
+	*number = (uint32_t)shapes->numbers.used;
 	common_write_varint(record, shapes->numbers.used);
 	common_write_varint(record, shape.to);
 	common_write_varint(record, shape.address);
@@ -103,12 +127,25 @@ int dump_call_shard_write(struct dump_call_shapes *shapes, const struct flow_seg
 	uint64_t time = 0;
 	int status = 0;
 
+	if (!shapes->cache)
+		shapes->cache = calloc(DUMP_CALL_SHAPES_CACHE, sizeof(*shapes->cache));
+	if (!shapes->cache)
+		return common_fail_memory("calls", DUMP_CALL_SHAPES_CACHE * sizeof(*shapes->cache));
 	write_tracker(tracker, record);
 	common_write_varint(record, transfers->count);
 	for (size_t i = 0; !status && i < transfers->count; i++) {
 		const struct dump_transfer *transfer = &transfers->list[i];
 
-		status = write_shape(shapes, segment, transfer, record);
+		struct dump_call_shape_cached *cached = find_cached(shapes, transfer);
+
+		if (is_cached(cached, transfer, segment->process)) {
+			common_write_varint(record, cached->number - 1);
+		} else {
+			uint32_t number = 0;
+
+			status = write_shape(shapes, segment, transfer, record, &number);
+			*cached = (struct dump_call_shape_cached){*transfer, segment->process, number + 1};
+		}
 		common_write_varint(record, transfer->instructions);
 		if (transfer->kind == DUMP_TRANSFER_LEAF)
 			common_write_varint(record, transfer->inside);
@@ -178,6 +215,19 @@ static int read_new_shape(const struct reading *reading, struct dump_call_shapes
 	return status;
 }
 
+/* Most numbers are of one byte. */
+static inline uint64_t read_number(struct common_cursor *record, uint64_t most)
+{
+	uint64_t number;
+
+	if (record->at < record->size && record->data[record->at] < 0x80)
+		number = record->data[record->at++];
+	else
+		number = common_read_varint(record);
+	record->failed |= number > most;
+	return number;
+}
+
 static int read_transfers(const struct reading *reading, struct dump_call_shapes_read *shapes,
 			  struct dump_transfers *transfers)
 {
@@ -187,7 +237,7 @@ static int read_transfers(const struct reading *reading, struct dump_call_shapes
 	int status = 0;
 
 	for (uint64_t i = 0; !status && i < count && !record->failed; i++) {
-		const uint64_t number = flow_shard_read_below(record, (uint64_t)shapes->count + 1);
+		const uint64_t number = read_number(record, shapes->count);
 		struct dump_transfer *transfer;
 
 		if (number == shapes->count && !record->failed)
@@ -199,10 +249,10 @@ static int read_transfers(const struct reading *reading, struct dump_call_shapes
 			break;
 		transfer = &transfers->list[transfers->count++];
 		*transfer = shapes->list[number];
-		transfer->instructions = (uint32_t)flow_shard_read_below(record, UINT32_MAX + 1ull);
+		transfer->instructions = (uint32_t)read_number(record, UINT32_MAX);
 		if (transfer->kind == DUMP_TRANSFER_LEAF)
-			transfer->inside = (uint32_t)flow_shard_read_below(record, UINT32_MAX + 1ull);
-		time += (uint64_t)common_unzigzag(common_read_varint(record));
+			transfer->inside = (uint32_t)read_number(record, UINT32_MAX);
+		time += (uint64_t)common_unzigzag(read_number(record, UINT64_MAX));
 		transfer->time = time;
 	}
 	return status;

@@ -10,9 +10,15 @@
 #include "common/hash_map.h"
 #include "dump/analysis/transfer.h"
 
+#define DUMP_CALL_SHAPES_CACHE 4096 /* a power of two */
+
 /* The shapes that one shard has written. Zero-initialised is empty. */
 struct dump_call_shapes {
 	struct common_byte_map numbers;
+	struct dump_call_shape_cached {
+		struct dump_transfer transfer; /* but for its time and instructions */
+		uint32_t process, number;      /* number + 1; 0: nothing */
+	} * cache;                             /* owned; those met last, by place; NULL at first */
 };
 
 /* The shapes that have been read of one source. Zero-initialised is empty. */

@@ -83,7 +83,9 @@ static int merge(const struct merge_options *options, struct dump_partial_set *s
 static int open_and_merge(const struct merge_options *options, char **paths, size_t count)
 {
 	struct dump_partial_set *set = NULL;
-	int status = dump_partial_set_open(paths, count, adds_traces, &set);
+	int status = options->shared.jit.count
+			     ? common_fail(PTL_MISUSE, "--jit is an option of the shards, which merge takes from them")
+			     : dump_partial_set_open(paths, count, adds_traces, &set);
 
 	if (!status && !find_command(dump_partial_set_description(set)->command))
 		status = common_fail(PTL_CORRUPT, "%s is of a command that has no partial results", paths[0]);
@@ -122,6 +124,7 @@ static int whole(const struct dump_command *command, int argc, char **argv)
 		status = open_and_merge(&options, argv + first, (size_t)(argc - first));
 	}
 	common_string_list_free(&options.traces);
+	common_string_list_free(&options.shared.jit);
 	return status;
 }
 
