@@ -191,8 +191,14 @@ static int merge_nodes(struct dump_paths *paths, uint32_t root, uint32_t *merged
 	int status = 0;
 
 	for (size_t i = 0; i < paths->stack_capacity; i++)
-		if (paths->stacks[i])
+		if (paths->stacks[i]) {
+			const struct dump_path_node *node = &paths->thread.nodes[paths->stacks[i]];
+
+			/* Of calls beyond the limit that were the outermost ones. */
+			paths->tree.nodes[root].self_time += node->self_time;
+			paths->tree.nodes[root].self_instructions += node->self_instructions;
 			merged[paths->stacks[i]] = root;
+		}
 	/* Of these alone the parent comes behind the child. */
 	for (size_t i = paths->below_count; status == 0 && i-- > 0;)
 		status = merge_node(paths, merged, paths->belows[i]);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Transfers of any kind and order, as hostile packets and code make them, through the fold of calls into the call tree and the
- * report: all frames end, no instruction is lost or counted twice, and calls that return at once may come as one transfer. Input: u8 options of the tree, then 8 bytes for
- * each transfer.
+ * Transfers of any kind and order, as hostile packets and code make them, through the fold of calls into the call tree, the
+ * report and the tree of paths, which all its exports write: all frames end, no instruction is lost or counted twice, and calls
+ * that return at once may come as one transfer. Input: u8 options of the trees, then 8 bytes for each transfer.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +16,11 @@
 #include "common/hash.h"
 #include "dump/analysis/call_report.h"
 #include "dump/analysis/call_tree.h"
+#include "dump/export/callgrind.h"
+#include "dump/export/flamegraph.h"
+#include "dump/export/pprof.h"
+#include "dump/export/speedscope.h"
+#include "dump/session/output.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -221,6 +227,78 @@ static void need_same(const struct dump_report *a, const struct dump_report *b)
 	}
 }
 
+/* ---- exports ------------------------------------------------------------------------------------- */
+
+/* A flame graph: all that the paths have is in it, once. */
+static void write_flames(struct dump_session *session, const struct dump_paths *paths, bool reverse, uint64_t expected)
+{
+	struct dump_flame_tree tree = {.reverse = reverse};
+	const struct dump_flame_look look = {
+		.title = "fuzz", .unit = "instructions", .icicle = reverse, .two = reverse};
+	struct dump_left_out left_out = {0};
+
+	need(dump_flame_tree_add(&tree, paths, false) == 0);
+	need(!reverse || dump_flame_tree_add(&tree, paths, true) == 0);
+	need(dump_flame_tree_sort(&tree) == 0);
+	need(tree.nodes[0].total[0] == expected && tree.nodes[0].total[1] == (reverse ? expected : 0));
+	need(dump_flame_folded(session, &tree, reverse) == 0 && dump_flame_svg(session, &tree, &look, &left_out) == 0);
+	dump_left_out_free(&left_out);
+	dump_flame_tree_free(&tree);
+}
+
+/* Pictures take time: they are written of one input in four, and the sum is of each. */
+static void write_paths(struct dump_session *session, const struct dump_paths *paths, uint64_t expected, bool all)
+{
+	struct dump_left_out left_out = {0};
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < paths->tree.count; i++) {
+		const struct dump_path_node *node = &paths->tree.nodes[i];
+
+		sum += node->self_instructions;
+		need(node->parent < i || !i);
+	}
+	need(sum == expected);
+	if (!all)
+		return;
+	write_flames(session, paths, false, expected);
+	write_flames(session, paths, true, expected);
+	need(dump_pprof(session, paths, false, &left_out) == 0 && dump_callgrind(session, paths, &left_out) == 0 &&
+	     dump_speedscope(session, paths, false, &left_out) == 0);
+	dump_left_out_free(&left_out);
+}
+
+/* The walk again, of which no more than so many calls and paths are kept apart. */
+static void export_paths(const struct world *world, struct dump_call_session *calls, const uint8_t *data, size_t size,
+			 uint64_t expected)
+{
+	struct dump_options options = {0};
+	struct dump_output output = {0};
+	struct dump_session session = {
+		.options = &options,
+		.trace = world->trace,
+		.path = "fuzz",
+		.output = &output,
+		.out = fopen("/dev/null", "w"),
+	};
+	struct dump_paths paths = {
+		.group = data[0] & 3,
+		.calls = calls,
+		.max_depth = data[0] >> 2 & 7,
+		.max_nodes = data[0] >> 5 ? (size_t)(data[0] >> 5) * 2 : 0,
+	};
+	struct dump_call_observer observer = dump_paths_observer;
+
+	need(session.out);
+	common_json_start(&session.json_out, session.out);
+	calls->session = &session;
+	observer.context = &paths;
+	(void)walk(world, &observer, data + 1, size - 1, data[0] & 1);
+	write_paths(&session, &paths, expected, data[size - 1] % 4 == 0);
+	dump_paths_free(&paths);
+	fclose(session.out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct world world;
@@ -254,6 +332,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)walk(&world, &observer, data + 1, size - 1, true);
 	need(again.instructions == shown.instructions && again.hash == shown.hash);
 	dump_call_tree_free(&tree);
+	export_paths(&world, &calls, data, size, reported);
 	close_world(&world);
 	return 0;
 }
