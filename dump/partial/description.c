@@ -181,7 +181,8 @@ int dump_description_read(const struct ptl_bytes *payload, struct dump_descripti
 	read_texts(&cursor, DUMP_PARTIAL_FILES_MAX, &description->places, &places);
 	if (places != description->path_count) {
 		free_texts(description->places, places);
-		description->places = NULL;
+		free_texts(description->paths, description->path_count);
+		description->places = description->paths = NULL;
 		description->path_count = 0;
 		return common_fail(PTL_CORRUPT, "its description cannot be right");
 	}
