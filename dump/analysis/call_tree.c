@@ -208,6 +208,7 @@ static int add_events(struct dump_call_tree *tree, const struct dump_call_thread
 	record = status == 0 ? add(&tree->list) : NULL;
 	if (!record)
 		return status < 0 ? status : PTL_NO_MEMORY;
+	tree->kept = tree->list.count;
 	record->kind = DUMP_RECORD_EVENT;
 	record->lines = lines;
 	record->function = (uint32_t)(size < UINT32_MAX ? size : UINT32_MAX);
@@ -251,13 +252,17 @@ static int rename_call(void *context, struct dump_call_thread *thread, struct du
 	return 0;
 }
 
-/* One call after the other that is the same: both become one record, and what the second called goes. */
+/*
+ * One call after the other that is the same: both become one record, and what the second called goes. Where an event or the
+ * calls of another stack lie in one of them, they are not the same.
+ */
 static bool fold_into(struct dump_call_tree *tree, struct dump_call_record *before,
 		      const struct dump_call_record *record)
 {
 	if (tree->no_folding || before->shape != record->shape ||
 	    before->end != (uint64_t)(record - tree->list.records) || before->kind != DUMP_RECORD_CALL ||
-	    before->function != record->function || before->flags != record->flags)
+	    before->function != record->function || before->flags != record->flags ||
+	    tree->kept > (size_t)(before - tree->list.records))
 		return false;
 	before->repeats++;
 	before->wall += record->wall;
@@ -388,6 +393,7 @@ static int change_stack(void *context, struct dump_call_thread *thread)
 		last = add(&tree->list);
 	if (!last)
 		return PTL_NO_MEMORY;
+	tree->kept = tree->list.count;
 	last->kind = DUMP_RECORD_STACK;
 	last->start = thread->time;
 	last->stack = thread->stack->number;
@@ -401,6 +407,7 @@ static void clear(struct dump_call_tree *tree)
 	dump_record_list_free(&tree->list);
 	dump_record_list_free(&tree->below);
 	free(tree->belows);
+	tree->kept = 0;
 	tree->belows = NULL;
 	tree->belows_count = 0;
 }

@@ -74,6 +74,7 @@ struct dump_call_tree {
 	void *context;
 
 	struct dump_record_list list;
+	size_t kept; /* behind the last event or change of stack in the list: a call around it is not folded */
 	struct dump_record_list below; /* frames found below the first ones, the outermost last */
 	uint32_t *belows;              /* how many of them each stack has; owned */
 	size_t belows_count;

@@ -3,6 +3,7 @@
 # ptl-dump calls, report, graph and latency: they agree with each other, with stats, and with what programs are known to do.
 import collections
 import json
+import math
 import os
 import re
 import shutil
@@ -113,6 +114,19 @@ else:
 # ---- the same sums everywhere ------------------------------------------------------------------------------
 
 
+def folds(name, trace, every):
+    """A line stands for as many calls as it says, and so does what lies in it."""
+    folded = collections.Counter()
+    above = {}
+    for line in calls_of(trace):
+        stack = above.setdefault((line["pid"], line["tid"], line.get("stack", 0)), [])
+        del stack[line["depth"]:]
+        stack.append(line["repeats"])
+        folded[key(line)] += math.prod(stack)
+    check(f"{name}: lines of calls that are alike stand for all of them", folded == collections.Counter(map(key, every)),
+          (folded - collections.Counter(map(key, every))).most_common(3), (collections.Counter(map(key, every)) - folded).most_common(3))
+
+
 def agree(name, trace):
     instructions = json.loads(dump("stats", "--json", trace))["instructions"]
     every = calls_of("--no-fold", trace)
@@ -139,10 +153,13 @@ def agree(name, trace):
     report = {key(row): row for row in rows}
     check(f"{name}: report counts the calls that calls shows", all(
         calls[k] == row["calls"] for k, row in report.items()) and set(calls) == set(report))
+    folds(name, trace, every)
     check(f"{name}: and their own instructions", all(own[k] == row["self_instructions"] for k, row in report.items()))
     return every, report, total
 
 
+record("fibres.ptl", os.path.join(PROGRAMS, "fibres"))
+folds("fibres", "fibres.ptl", calls_of("--no-fold", "fibres.ptl"))
 record("calls.ptl", os.path.join(PROGRAMS, "calls"), "calls.log", os.path.join(PROGRAMS, "libcalls.so"))
 every, report, total = agree("calls", "calls.ptl")
 with open(path("calls.log")) as log:
