@@ -353,7 +353,7 @@ struct file_visit {
 	void *context;
 };
 
-/* Whoever is told of the file has another working directory. */
+/* A reader of this name has another working directory. */
 static int visit_absolute(void *context, const char *path)
 {
 	const struct file_visit *visit = context;

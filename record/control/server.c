@@ -113,7 +113,7 @@ static void answer(int fd, int status, const char *text, size_t size)
 		send_answer(fd, PTL_SYSTEM, too_long, strlen(too_long));
 }
 
-/* Whoever waits for the end keeps the connection. */
+/* A client that waits for the end keeps the connection. */
 static void handle(struct control *control, int fd, size_t size)
 {
 	char *text = NULL;

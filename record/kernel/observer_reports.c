@@ -112,7 +112,7 @@ static int note_program(struct record_observer *observer, const struct record_si
 	return status;
 }
 
-/* A process that is gone keeps its exit status for whoever has a pidfd. */
+/* A process that is gone keeps its exit status for holders of a pidfd. */
 static int note_process(struct record_observer *observer, const struct record_sideband_record *record)
 {
 	int fd;

@@ -110,7 +110,7 @@ static uint64_t last_mark(const struct record_qemu_slot *state)
 
 static int add_mark(struct record_qemu_slot *state, const struct record_qemu_mark *mark)
 {
-	/* Whoever sent this is not to be believed. */
+	/* What a thread sends can be anything. */
 	if (mark->position < last_mark(state))
 		return 0;
 	if (COMMON_VECTOR_RESERVE(state->marks, state->mark_capacity, state->mark_count + 1, "turns"))

@@ -22,7 +22,7 @@ struct tracepoint_event {
 	bool frequency;  /* it is the latter */
 	bool samples;    /* of a counter: there are no raw bytes, but the place */
 	bool user_only;  /* the kernel's code is not permitted */
-	bool everyone;   /* it is of all processes, whoever is wanted */
+	bool everyone;   /* it is of all processes, not of the wanted ones alone */
 	uint64_t number; /* of its format; 0: samples */
 	char *path;      /* that config1 points to; owned; or NULL */
 	bool stack;

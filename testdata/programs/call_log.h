@@ -2,7 +2,7 @@
 /*
  * A program's own log of its calls, by -finstrument-functions. The last thing main does is call_log_write: a line for each
  * function that was entered, with the thread, the stack it ran on, how many logged calls it lay in, its file and its
- * address there. Whoever leaves functions without their end (longjmp) puts call_log_depth right.
+ * address there. A program that leaves functions without their end (longjmp) puts call_log_depth right.
  */
 #ifndef CALL_LOG_H
 #define CALL_LOG_H
