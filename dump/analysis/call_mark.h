@@ -5,12 +5,15 @@
 
 #include "dump/analysis/call_stack.h"
 
-/* What was inferred, and so on; its flag is one of DUMP_CALL_*. */
-struct dump_calls_mark {
+/* The words for DUMP_CALL_SHOWN. */
+struct dump_call_mark {
 	unsigned flag;
 	const char *word;
 };
-#define DUMP_CALLS_MARKS 9
-extern const struct dump_calls_mark dump_calls_marks[DUMP_CALLS_MARKS];
+#define DUMP_CALL_MARKS 9
+extern const struct dump_call_mark dump_call_marks[DUMP_CALL_MARKS];
+
+/* Appends the words of the flags, with a separator between them. */
+void dump_call_marks_text(unsigned flags, const char *separator, struct ptl_bytes *text);
 
 #endif

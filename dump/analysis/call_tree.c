@@ -17,12 +17,6 @@
 #define NO_RECORD UINT64_MAX          /* of a frame that is not in the list */
 #define IS_BELOW ((uint64_t)1 << 62)  /* of a frame whose record is among `below` */
 
-const struct dump_call_mark dump_call_marks[DUMP_CALL_MARKS] = {
-	{DUMP_CALL_TAIL, "tail-call"},     {DUMP_CALL_SIGNAL, "signal"},         {DUMP_CALL_KERNEL, "kernel"},
-	{DUMP_CALL_OUTSIDE, "not-traced"}, {DUMP_CALL_STACK, "new-stack"},       {DUMP_CALL_INFERRED, "inferred"},
-	{DUMP_CALL_UNWOUND, "unwound"},    {DUMP_CALL_UNFINISHED, "unfinished"}, {DUMP_CALL_LOST, "lost"},
-};
-
 /* ---- the list ------------------------------------------------------------------------------------ */
 
 void dump_record_list_free(struct dump_record_list *list)

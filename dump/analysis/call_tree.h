@@ -87,12 +87,4 @@ void dump_call_tree_free(struct dump_call_tree *tree);
 /* How deep a record's call is when all frames below it are known. */
 size_t dump_record_level(const struct dump_call_tree *tree, const struct dump_call_record *record);
 
-/* The words for DUMP_CALL_SHOWN. */
-struct dump_call_mark {
-	unsigned flag;
-	const char *word;
-};
-#define DUMP_CALL_MARKS 9
-extern const struct dump_call_mark dump_call_marks[DUMP_CALL_MARKS];
-
 #endif

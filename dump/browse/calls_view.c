@@ -6,6 +6,7 @@
 #include "common/text.h"
 #include "common/vector.h"
 #include "dump/analysis/call_latency.h"
+#include "dump/analysis/call_mark.h"
 #include "dump/browse/browser.h"
 
 #define DURATION_WIDTH 11
@@ -65,17 +66,11 @@ static void add_duration(struct ptl_bytes *text, const struct dump_call_record *
 
 static void add_marks(const struct dump_call_record *record, struct ptl_bytes *text)
 {
-	const char *before = "  [";
-
-	for (size_t i = 0; i < DUMP_CALL_MARKS; i++) {
-		if (!(record->flags & dump_call_marks[i].flag))
-			continue;
-		common_text_add(text, before);
-		common_text_add(text, dump_call_marks[i].word);
-		before = ", ";
-	}
-	if (*before == ',')
-		common_text_add(text, "]");
+	if (!(record->flags & DUMP_CALL_SHOWN))
+		return;
+	common_text_add(text, "  [");
+	dump_call_marks_text(record->flags, ", ", text);
+	common_text_add(text, "]");
 }
 
 static void add_call(struct dump_browser *browser, const struct dump_browse_place *place, struct ptl_bytes *text)

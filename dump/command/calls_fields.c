@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "dump/analysis/call_mark.h"
 #include "dump/command/calls_print.h"
 
 enum field {
@@ -67,12 +68,7 @@ static void give_text(const char *text, struct query_value *value)
 static const char *marks_of(struct dump_calls_row *row)
 {
 	row->text.size = 0;
-	for (size_t i = 0; i < DUMP_CALL_MARKS; i++) {
-		if (!(row->record->flags & dump_call_marks[i].flag))
-			continue;
-		common_text_add(&row->text, row->text.size ? "," : "");
-		common_text_add(&row->text, dump_call_marks[i].word);
-	}
+	dump_call_marks_text(row->record->flags, ",", &row->text);
 	return common_text_string(&row->text);
 }
 

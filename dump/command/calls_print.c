@@ -171,20 +171,13 @@ static void add_indent(struct ptl_bytes *text, size_t level)
 
 static void add_marks(const struct dump_session *session, unsigned flags, struct ptl_bytes *text)
 {
-	bool any = false;
-
-	for (size_t i = 0; i < DUMP_CALL_MARKS; i++) {
-		if (!(flags & dump_call_marks[i].flag))
-			continue;
-		common_text_add(text, any ? ", " : dump_dim(session));
-		common_text_add(text, any ? "" : "  [");
-		common_text_add(text, dump_call_marks[i].word);
-		any = true;
-	}
-	if (any) {
-		common_text_add(text, "]");
-		common_text_add(text, dump_plain(session));
-	}
+	if (!(flags & DUMP_CALL_SHOWN))
+		return;
+	common_text_add(text, dump_dim(session));
+	common_text_add(text, "  [");
+	dump_call_marks_text(flags, ", ", text);
+	common_text_add(text, "]");
+	common_text_add(text, dump_plain(session));
 }
 
 static void text_call(struct pass *pass, const struct dump_call_record *record, const struct dump_shown_name *name,

@@ -133,12 +133,7 @@ static void get_marks(struct dump_row *row, struct dump_row_value *value)
 {
 	const size_t start = row->scratch.size;
 
-	for (size_t i = 0; i < DUMP_CALLS_MARKS; i++) {
-		if (!(call_of(row)->record->flags & dump_calls_marks[i].flag))
-			continue;
-		common_text_add(&row->scratch, row->scratch.size > start ? "," : "");
-		common_text_add(&row->scratch, dump_calls_marks[i].word);
-	}
+	dump_call_marks_text(call_of(row)->record->flags, ",", &row->scratch);
 	dump_row_scratch(row, value, start);
 }
 
