@@ -18,6 +18,7 @@
 #include "record/capture/clock.h"
 #include "record/perf/data_ring.h"
 #include "record/perf/sideband_state.h"
+#include "record/perf/uprobe_pmu.h"
 
 #define RING_SIZE ((size_t)256 << 10) /* of each CPU; users without privileges have about 512 KiB */
 #define WAITING_MAX (1u << 20)        /* records; more do not wait for their turn */
@@ -52,31 +53,20 @@ struct record_sideband {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* The number in a small file of the uprobes' driver, "8" or "config:0"; 0: there is none. */
-static unsigned long read_uprobe(const char *file)
-{
-	char path[128], text[64] = "";
-	FILE *stream;
-
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/uprobe/%s", file);
-	stream = fopen(path, "re");
-	if (stream && !fgets(text, sizeof(text), stream))
-		text[0] = 0;
-	if (stream)
-		fclose(stream);
-	return strtoul(text + strcspn(text, "0123456789"), NULL, 10);
-}
-
 /* ENOENT: the kernel has no uprobes. */
 static int set_probe(struct perf_event_attr *attr, const struct record_sideband_probe *probe)
 {
-	attr->type = (uint32_t)read_uprobe("type");
-	attr->config = probe->is_return ? 1ull << read_uprobe("format/retprobe") : 0;
+	uint64_t config;
+
+	if (!record_uprobe_pmu(probe->is_return, &attr->type, &config)) {
+		errno = ENOENT;
+		return -1;
+	}
+	attr->config = config;
 	attr->uprobe_path = (uint64_t)(uintptr_t)probe->path;
 	attr->probe_offset = probe->offset;
 	attr->sample_period = 1;
-	errno = ENOENT;
-	return attr->type ? 0 : -1;
+	return 0;
 }
 
 /* targets: NULL as for record_sideband_open. */

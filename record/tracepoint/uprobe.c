@@ -9,37 +9,19 @@
 #include "common/options.h"
 #include "common/text.h"
 #include "record/capture/binary.h"
+#include "record/perf/uprobe_pmu.h"
 #include "record/tracepoint/kinds.h"
 
-#define PMU "/sys/bus/event_source/devices/uprobe/"
 #define RETURN "uretprobe:"
-
-/* The number in a file of the PMU, behind a prefix. */
-static bool read_number(const char *path, const char *prefix, uint64_t *number)
-{
-	FILE *file = fopen(path, "re");
-	char line[64] = "";
-	bool there;
-
-	if (!file)
-		return false;
-	there = fgets(line, sizeof(line), file) != NULL;
-	fclose(file);
-	line[strcspn(line, "\n")] = 0;
-	return there && !strncmp(line, prefix, strlen(prefix)) && common_parse_u64(line + strlen(prefix), number) == 0;
-}
 
 static int read_pmu(struct tracepoint_event *event, bool returns)
 {
-	uint64_t type, bit;
-
-	if (!read_number(PMU "type", "", &type) || type > UINT32_MAX ||
-	    !read_number(PMU "format/retprobe", "config:", &bit) || bit > 63)
-		return common_fail(PTL_SYSTEM, "this kernel has no uprobes: " PMU "type is not there "
-					       "(CONFIG_UPROBE_EVENTS)");
-	event->type = (uint32_t)type;
-	event->config = returns ? 1ull << bit : 0;
-	return 0;
+	return record_uprobe_pmu(returns, &event->type, &event->config)
+		       ? 0
+		       : common_fail(
+				 PTL_SYSTEM,
+				 "this kernel has no uprobes: /sys/bus/event_source/devices/uprobe/type is not there "
+				 "(CONFIG_UPROBE_EVENTS)");
 }
 
 /* ---- the place ------------------------------------------------------------------------------- */
