@@ -16,34 +16,10 @@
 #include "dump/analysis/transfer.h"
 #include "flow/view/view.h"
 #include "tests/unit/dump_trace.h"
-#include "tests/unit/random_flow.h"
+#include "tests/unit/random_fixture.h"
 
 #define PID 7
 #define STEPS 20000
-
-static const struct ptl_machine machine = {
-	.source = "test",
-	.software = true,
-	.mode = 64,
-	.clock = PTL_CLOCK_MONOTONIC,
-	.tsc_multiplier = 1,
-};
-
-static struct random_flow *flow; /* too large for the stack */
-
-static int set_up(void **state)
-{
-	(void)state;
-	flow = malloc(sizeof(*flow));
-	return flow ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	free(flow);
-	return 0;
-}
 
 static struct ptl_trace *make_trace(size_t piece)
 {

@@ -15,36 +15,13 @@
 #include "flow/view/unmapped.h"
 #include "flow/view/view.h"
 #include "tests/unit/dump_seen.h"
+#include "tests/unit/random_fixture.h"
 #include "tests/unit/random_truth.h"
 
 #define PID 7
 #define STEPS 20000
 
-static const struct ptl_machine machine = {
-	.source = "test",
-	.software = true,
-	.mode = 64,
-	.clock = PTL_CLOCK_MONOTONIC,
-	.tsc_multiplier = 1,
-};
-
 /* ---- traces of random programs ----------------------------------------------------------- */
-
-static struct random_flow *flow; /* too large for the stack */
-
-static int set_up(void **state)
-{
-	(void)state;
-	flow = malloc(sizeof(*flow));
-	return flow ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	free(flow);
-	return 0;
-}
 
 /* Code as one image. */
 static void whole_image(struct dump_trace *made)
