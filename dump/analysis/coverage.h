@@ -4,8 +4,8 @@
 #define DUMP_ANALYSIS_COVERAGE_H
 
 #include "common/hash_map.h"
-#include "dump/analysis/annotate.h"
-#include "dump/analysis/change.h"
+#include "dump/function/annotate.h"
+#include "dump/difference/change.h"
 #include "dump/session/session.h"
 
 struct dump_covered_line {

@@ -3,7 +3,7 @@
 #ifndef DUMP_BROWSE_BROWSER_H
 #define DUMP_BROWSE_BROWSER_H
 
-#include "dump/analysis/call_report.h"
+#include "dump/call/call_report.h"
 #include "dump/browse/call_rows.h"
 #include "dump/browse/screen.h"
 #include "dump/print/source_text.h"

@@ -7,11 +7,11 @@
 #define DUMP_BROWSE_CALL_ROWS_H
 
 #include "common/hash_map.h"
-#include "dump/analysis/call_tree.h"
+#include "dump/call/call_tree.h"
 
 /* A thread's calls, or those of one of the programs it ran. */
 struct dump_browse_thread {
-	struct dump_record_list list;   /* owned; in order, as dump/analysis/call_tree.h says */
+	struct dump_record_list list;   /* owned; in order, as dump/call/call_tree.h says */
 	struct dump_call_record *below; /* outermost frames that were found last, the outermost first; owned */
 	size_t below_count;
 	uint32_t *belows; /* how many each stack has; owned */

@@ -5,8 +5,8 @@
 #include "common/error.h"
 #include "common/text.h"
 #include "common/vector.h"
-#include "dump/analysis/call_latency.h"
-#include "dump/analysis/call_mark.h"
+#include "dump/call/call_latency.h"
+#include "dump/call/call_mark.h"
 #include "dump/browse/browser.h"
 
 #define DURATION_WIDTH 11

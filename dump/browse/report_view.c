@@ -4,7 +4,7 @@
 
 #include "common/error.h"
 #include "common/text.h"
-#include "dump/analysis/call_latency.h"
+#include "dump/call/call_latency.h"
 #include "dump/browse/browser.h"
 
 #define DURATION_WIDTH 11

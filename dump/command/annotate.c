@@ -7,7 +7,7 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/text.h"
-#include "dump/analysis/annotate.h"
+#include "dump/function/annotate.h"
 #include "dump/command/commands.h"
 #include "dump/print/source_text.h"
 #include "dump/session/session.h"

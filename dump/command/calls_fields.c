@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "dump/analysis/call_mark.h"
+#include "dump/call/call_mark.h"
 #include "dump/command/calls_print.h"
 
 enum field {

@@ -3,9 +3,9 @@
 #ifndef DUMP_COMMAND_CALLS_PRINT_H
 #define DUMP_COMMAND_CALLS_PRINT_H
 
-#include "dump/analysis/call_mark.h"
-#include "dump/analysis/call_session.h"
-#include "dump/analysis/call_tree.h"
+#include "dump/call/call_mark.h"
+#include "dump/call/call_session.h"
+#include "dump/call/call_tree.h"
 #include "query/row.h"
 
 #define DUMP_CALLS_TIME_WIDTH 16 /* of the column of times, with what follows it */

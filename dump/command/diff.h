@@ -3,7 +3,7 @@
 #ifndef DUMP_COMMAND_DIFF_H
 #define DUMP_COMMAND_DIFF_H
 
-#include "dump/analysis/diff_side.h"
+#include "dump/difference/diff_side.h"
 
 /* Both return 0 where the sides are equal, COMMON_EXIT_FINDING where they differ, or a negative ptl_status. */
 

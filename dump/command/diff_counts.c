@@ -5,7 +5,7 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/text.h"
-#include "dump/analysis/diff_counts.h"
+#include "dump/difference/diff_counts.h"
 #include "dump/command/diff.h"
 #include "dump/print/table.h"
 

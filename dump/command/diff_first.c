@@ -5,7 +5,7 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/text.h"
-#include "dump/analysis/diff_first.h"
+#include "dump/difference/diff_first.h"
 #include "dump/command/diff.h"
 #include "dump/print/trace_json.h"
 

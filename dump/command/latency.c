@@ -4,7 +4,7 @@
 
 #include "common/message.h"
 #include "common/text.h"
-#include "dump/analysis/call_latency.h"
+#include "dump/call/call_latency.h"
 #include "dump/command/commands.h"
 #include "dump/print/table.h"
 

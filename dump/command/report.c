@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "common/text.h"
-#include "dump/analysis/call_report.h"
+#include "dump/call/call_report.h"
 #include "dump/command/commands.h"
 #include "dump/print/table.h"
 

@@ -3,7 +3,7 @@
 #ifndef DUMP_EXPORT_AUTOFDO_H
 #define DUMP_EXPORT_AUTOFDO_H
 
-#include "dump/analysis/call_session.h"
+#include "dump/call/call_session.h"
 #include "dump/export/export.h"
 
 /* Writes LLVM's text format. What has no debug information is added to left_out. */

@@ -3,7 +3,7 @@
 #ifndef DUMP_EXPORT_CALLGRIND_H
 #define DUMP_EXPORT_CALLGRIND_H
 
-#include "dump/analysis/call_path.h"
+#include "dump/call/call_path.h"
 #include "dump/export/export.h"
 
 /* Functions with what they took themselves, and in calls of each other one. */

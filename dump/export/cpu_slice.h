@@ -3,7 +3,7 @@
 #ifndef DUMP_EXPORT_CPU_SLICE_H
 #define DUMP_EXPORT_CPU_SLICE_H
 
-#include "dump/analysis/call_session.h"
+#include "dump/call/call_session.h"
 
 /* A thread was on the CPU: times of the trace's clock. 0 or a negative ptl_status. */
 typedef int dump_cpu_slice(void *context, uint64_t from, uint64_t to, const char *name);

@@ -3,7 +3,7 @@
 #ifndef DUMP_EXPORT_FLAME_TREE_H
 #define DUMP_EXPORT_FLAME_TREE_H
 
-#include "dump/analysis/call_path.h"
+#include "dump/call/call_path.h"
 
 /* What a path took in the one trace and in the other. */
 struct dump_flame_node {

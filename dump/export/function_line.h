@@ -3,7 +3,7 @@
 #ifndef DUMP_EXPORT_FUNCTION_LINE_H
 #define DUMP_EXPORT_FUNCTION_LINE_H
 
-#include "dump/analysis/call_session.h"
+#include "dump/call/call_session.h"
 #include "flow/symbol/source_line.h"
 
 struct dump_function_lines {

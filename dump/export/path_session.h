@@ -3,7 +3,7 @@
 #ifndef DUMP_EXPORT_PATH_SESSION_H
 #define DUMP_EXPORT_PATH_SESSION_H
 
-#include "dump/analysis/call_path.h"
+#include "dump/call/call_path.h"
 #include "dump/export/export.h"
 
 /* What exports of paths have in common. */

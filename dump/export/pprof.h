@@ -3,7 +3,7 @@
 #ifndef DUMP_EXPORT_PPROF_H
 #define DUMP_EXPORT_PPROF_H
 
-#include "dump/analysis/call_path.h"
+#include "dump/call/call_path.h"
 #include "dump/export/export.h"
 
 /* A sample for each path, with calls, instructions and time, and its process and thread as labels. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rows: from things of a trace to values, and what all tables have in common. */
-#include "dump/analysis/call_session.h"
+#include "dump/call/call_session.h"
 #include "dump/export/row.h"
 
 #include <stdio.h>

@@ -2,9 +2,9 @@
 /* Tables of calls: each call, the functions they are of, and what functions took. */
 #include "common/text.h"
 #include "common/vector.h"
-#include "dump/analysis/call_mark.h"
-#include "dump/analysis/call_report.h"
-#include "dump/analysis/call_tree.h"
+#include "dump/call/call_mark.h"
+#include "dump/call/call_report.h"
+#include "dump/call/call_tree.h"
 #include "dump/export/row.h"
 
 #define CHECK_EVERY 1024

@@ -3,7 +3,7 @@
 #ifndef DUMP_EXPORT_SPEEDSCOPE_H
 #define DUMP_EXPORT_SPEEDSCOPE_H
 
-#include "dump/analysis/call_path.h"
+#include "dump/call/call_path.h"
 #include "dump/export/export.h"
 
 /* A profile for each root: a sample for each path on which something ran. */

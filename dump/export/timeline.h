@@ -4,7 +4,7 @@
 #define DUMP_EXPORT_TIMELINE_H
 
 #include "common/hash_map.h"
-#include "dump/analysis/call_session.h"
+#include "dump/call/call_session.h"
 #include "dump/export/export.h"
 
 /* No track: of no process. */

@@ -14,8 +14,8 @@
 #include <ptl/writer.h>
 
 #include "common/hash.h"
-#include "dump/analysis/call_report.h"
-#include "dump/analysis/call_tree.h"
+#include "dump/call/call_report.h"
+#include "dump/call/call_tree.h"
 #include "dump/export/callgrind.h"
 #include "dump/export/flamegraph.h"
 #include "dump/export/pprof.h"
@@ -74,7 +74,7 @@ static uint64_t place_of(uint8_t byte)
 	return BASE * (uint64_t)(byte % FUNCTIONS + 1) + 16u * (byte / FUNCTIONS % PLACES);
 }
 
-/* As dump/analysis/transfer.c makes them: a call always has a function, and a start is where one begins. */
+/* As dump/call/transfer.c makes them: a call always has a function, and a start is where one begins. */
 static struct dump_transfer read_transfer(const struct world *world, const uint8_t *data, uint64_t *time)
 {
 	struct dump_transfer transfer = {
@@ -97,7 +97,7 @@ static struct dump_transfer read_transfer(const struct world *world, const uint8
 	return transfer;
 }
 
-/* Calls that return at once become one transfer each, as in dump/analysis/transfer.c; returns how many are left. */
+/* Calls that return at once become one transfer each, as in dump/call/transfer.c; returns how many are left. */
 static size_t join_leaves(struct dump_transfer *transfers, size_t count)
 {
 	size_t left = 0;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump/analysis/change.h"
+#include "dump/difference/change.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump/analysis/diff_ignore.h"
+#include "dump/difference/diff_ignore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/bytes.h"
-#include "dump/analysis/event_query.h"
+#include "dump/event/event_query.h"
 #include "dump/print/payload.h"
 #include "common/text.h"
 

@@ -12,8 +12,8 @@
 #include <ptl/kernel.h>
 #include <ptl/writer.h>
 
-#include "dump/analysis/call_report.h"
-#include "dump/analysis/call_view.h"
+#include "dump/call/call_report.h"
+#include "dump/call/call_view.h"
 #include "dump/partial/partial.h"
 #include "flow/view/profile.h"
 #include "flow/view/shard.h"

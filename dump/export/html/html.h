@@ -3,7 +3,7 @@
 #ifndef DUMP_EXPORT_HTML_HTML_H
 #define DUMP_EXPORT_HTML_HTML_H
 
-#include "dump/analysis/call_report.h"
+#include "dump/call/call_report.h"
 #include "dump/export/html/room.h"
 #include "dump/export/html/slices.h"
 #include "dump/export/path_session.h"

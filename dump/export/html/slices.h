@@ -3,7 +3,7 @@
 #ifndef DUMP_EXPORT_HTML_SLICES_H
 #define DUMP_EXPORT_HTML_SLICES_H
 
-#include "dump/analysis/call_stack.h"
+#include "dump/call/call_stack.h"
 
 struct dump_slice {
 	uint64_t start;    /* trace clock */

@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/text.h"
-#include "dump/analysis/annotate.h"
+#include "dump/function/annotate.h"
 #include "dump/print/source_text.h"
 #include "dump/session/session.h"
 #include "flow/code/disassembly.h"

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "common/error.h"
-#include "dump/analysis/event_activity.h"
-#include "dump/analysis/event_query.h"
+#include "dump/event/event_activity.h"
+#include "dump/event/event_query.h"
 
 static const struct ptl_field fields[] = {
 	{.name = "User", .type = PTL_TYPE_UTF8},

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "dump/analysis/transfer.h"
+#include "dump/call/transfer.h"
 #include "flow/view/view.h"
 #include "tests/unit/dump_trace.h"
 #include "tests/unit/random_fixture.h"

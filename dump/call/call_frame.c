@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Frames, the stacks they are on, and what is found on these. */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/vector.h"
+#include "dump/call/call_frame_state.h"
+
+#define STACKS_MAX ((size_t)1 << 16)
+#define BUDGET_EACH 8   /* frames that a search may look at for each frame that was made */
+#define BUDGET_LEAST 64 /* a search may always look at so many */
+#define AHEAD_RETURNS 4 /* returns, and transfers, that tell stacks apart that wait at the same address */
+#define AGAIN_MAX 256   /* places of setjmp that one stack remembers */
+
+/* setjmp returned here, in the frame of this depth. */
+struct dump_return_again {
+	uint64_t address;
+	uint64_t serial;
+	size_t depth;
+};
+
+/* ---- stacks -------------------------------------------------------------------------------------- */
+
+void dump_calls_start(struct dump_call_thread *thread, const struct flow_segment *segment)
+{
+	*thread = (struct dump_call_thread){
+		.process = segment->process,
+		.pid = segment->pid,
+		.thread = segment->thread,
+		.tid = segment->tid,
+		.cpu = segment->cpu,
+	};
+}
+
+static void free_stack(struct dump_stack *stack)
+{
+	free(stack->frames);
+	free(stack->again);
+	free(stack);
+}
+
+void dump_calls_free(struct dump_call_thread *thread)
+{
+	for (size_t i = 0; i < thread->stack_count; i++)
+		free_stack(thread->stacks[i]);
+	free(thread->stacks);
+	common_hash_map_free(&thread->waiting);
+	*thread = (struct dump_call_thread){0};
+}
+
+/* A further stack, which becomes the thread's. */
+static int make_stack(struct dump_call_thread *thread)
+{
+	struct dump_stack **stacks = realloc(thread->stacks, (thread->stack_count + 1) * sizeof(struct dump_stack *));
+	struct dump_stack *stack = stacks ? calloc(1, sizeof(*stack)) : NULL;
+
+	if (stacks)
+		thread->stacks = stacks;
+	if (!stack)
+		return common_fail_memory("stacks of calls", sizeof(*stack));
+	stack->start = thread->time;
+	stack->number = (uint32_t)thread->stack_count;
+	thread->stacks[thread->stack_count++] = stack;
+	thread->stack = stack;
+	return 0;
+}
+
+struct dump_frame *dump_fold_room(struct dump_call_thread *thread)
+{
+	struct dump_stack *stack = thread->stack;
+
+	if (COMMON_VECTOR_RESERVE(stack->frames, stack->capacity, stack->count + 1, "frames") < 0)
+		return NULL;
+	return &stack->frames[stack->count++];
+}
+
+/* ---- frames come and go -------------------------------------------------------------------------- */
+
+/* Of the function that the flow has come to. */
+unsigned dump_fold_flags(const struct dump_fold *fold)
+{
+	static const struct {
+		unsigned function, call;
+	} pairs[] = {
+		{DUMP_FUNCTION_STUB, DUMP_CALL_STUB},       {DUMP_FUNCTION_TWICE, DUMP_CALL_TWICE},
+		{DUMP_FUNCTION_SWITCH, DUMP_CALL_SWITCH},   {DUMP_FUNCTION_THUNK, DUMP_CALL_THUNK},
+		{DUMP_FUNCTION_UNWINDS, DUMP_CALL_UNWINDS}, {DUMP_FUNCTION_FINDER, DUMP_CALL_FINDER},
+		{DUMP_FUNCTION_PARKS, DUMP_CALL_PARKS},
+	};
+	const unsigned function_flags = fold->transfer->function_flags;
+	unsigned flags = 0;
+
+	if (__builtin_expect(!function_flags, 1))
+		return 0;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		flags |= function_flags & pairs[i].function ? pairs[i].call : 0;
+	return flags;
+}
+
+/* What the transfer says of a call. */
+unsigned dump_fold_call_flags(const struct dump_fold *fold)
+{
+	const unsigned flags = fold->transfer->flags;
+
+	return (flags & DUMP_TRANSFER_OUTSIDE ? DUMP_CALL_OUTSIDE : 0) |
+	       (flags & DUMP_TRANSFER_START ? 0 : DUMP_CALL_MIDWAY);
+}
+
+/* The function of a place; where it has no name, the one that begins there. */
+int dump_fold_function(const struct dump_fold *fold, uint32_t *function)
+{
+	const struct dump_transfer *transfer = fold->transfer;
+
+	*function = transfer->function;
+	if (*function != DUMP_NO_FUNCTION || !transfer->to)
+		return 0;
+	return dump_functions_nameless(fold->fold->functions, fold->thread->process, transfer->image, transfer->to,
+				       function);
+}
+
+/*
+ * An exception goes through frames, and for each of them libgcc asks where its description is. It does so below
+ * uw_frame_state_for, that below the loop that goes to the handler, and that below _Unwind_RaiseException or one of its
+ * like; the loop that only looks for a handler is not a function of its own. So this tells how many frames go.
+ */
+#define FINDER_BELOW 3
+
+void dump_fold_count_unwound(struct dump_stack *stack)
+{
+	struct dump_frame *top = &stack->frames[stack->count - 1];
+
+	if (top->flags & DUMP_CALL_FINDER && stack->count > FINDER_BELOW &&
+	    top[-FINDER_BELOW].flags & DUMP_CALL_UNWINDS)
+		top[-FINDER_BELOW].unwound++;
+}
+
+int dump_fold_push(const struct dump_fold *fold, uint32_t function, uint64_t return_address, unsigned flags)
+{
+	struct dump_call_thread *thread = fold->thread;
+	struct dump_stack *stack;
+	struct dump_frame *frame;
+
+	if (!thread->stack) {
+		const int status = make_stack(thread);
+
+		if (status < 0)
+			return status;
+	}
+	stack = thread->stack;
+	if (stack->count)
+		stack->frames[stack->count - 1].children++;
+	frame = dump_fold_room(thread);
+	if (!frame)
+		return PTL_NO_MEMORY;
+	*frame = (struct dump_frame){
+		.return_address = return_address,
+		.start = thread->time,
+		.time = stack->time,
+		.instructions = stack->instructions,
+		.absence = thread->absence,
+		.serial = ++thread->serial,
+		.entry = fold->transfer->to,
+		.function = function,
+		.flags = flags | dump_fold_flags(fold),
+	};
+	thread->budget += BUDGET_EACH;
+	dump_fold_count_unwound(stack);
+	return fold->observer->enter(fold->observer->context, thread, frame);
+}
+
+void dump_fold_pass_leaf(struct dump_call_thread *thread, uint64_t instructions)
+{
+	struct dump_stack *stack = thread->stack;
+	struct dump_frame *caller = &stack->frames[stack->count - 1];
+
+	caller->children++;
+	caller->child_instructions += instructions;
+	stack->instructions += instructions;
+	thread->serial++;
+	thread->budget += BUDGET_EACH;
+}
+
+/* What a frame took, now that it ends. */
+static void complete(const struct dump_call_thread *thread, struct dump_frame *frame)
+{
+	const struct dump_stack *stack = thread->stack;
+
+	frame->time = stack->time - frame->time;
+	frame->instructions = stack->instructions - frame->instructions;
+	frame->wall = frame->start && thread->time > frame->start ? thread->time - frame->start : 0;
+	frame->absence.kernel = thread->absence.kernel - frame->absence.kernel;
+	frame->absence.off = thread->absence.off - frame->absence.off;
+	frame->absence.gap = thread->absence.gap - frame->absence.gap;
+}
+
+int dump_fold_pop(const struct dump_fold *fold, unsigned flags)
+{
+	struct dump_call_thread *thread = fold->thread;
+	struct dump_stack *stack = thread->stack;
+	struct dump_frame *frame = &stack->frames[stack->count - 1];
+	int status;
+
+	frame->flags |= flags;
+	complete(thread, frame);
+	status = fold->observer->leave(fold->observer->context, thread, frame);
+	if (stack->count > 1) {
+		frame[-1].child_time += frame->time;
+		frame[-1].child_instructions += frame->instructions;
+	}
+	stack->count--;
+	return status;
+}
+
+/* Ends frames until so many are left. */
+int dump_fold_pop_to(const struct dump_fold *fold, size_t count, unsigned flags)
+{
+	struct dump_stack *stack = fold->thread->stack;
+	int status = 0;
+
+	while (status == 0 && stack->count > count)
+		status = dump_fold_pop(fold, flags);
+	return status;
+}
+
+/* setjmp returns, and may return here again while its caller's frame is there. */
+static int remember_again(struct dump_stack *stack, uint64_t address)
+{
+	const struct dump_frame *caller = &stack->frames[stack->count - 1];
+
+	while (stack->again_count && stack->again[stack->again_count - 1].depth >= stack->count)
+		stack->again_count--;
+	for (size_t i = 0; i < stack->again_count; i++)
+		if (stack->again[i].address == address && stack->again[i].serial == caller->serial)
+			return 0;
+	if (stack->again_count == AGAIN_MAX)
+		return 0;
+	if (!stack->again) {
+		stack->again = calloc(AGAIN_MAX, sizeof(*stack->again));
+		if (!stack->again)
+			return common_fail_memory("calls", AGAIN_MAX * sizeof(*stack->again));
+	}
+	stack->again[stack->again_count++] = (struct dump_return_again){address, caller->serial, stack->count - 1};
+	return 0;
+}
+
+/* The top frame returns as it should. */
+int dump_fold_pop_return(const struct dump_fold *fold)
+{
+	struct dump_stack *stack = fold->thread->stack;
+	const bool twice = stack->frames[stack->count - 1].flags & DUMP_CALL_TWICE;
+	const uint64_t address = fold->transfer->to;
+	const int status = dump_fold_pop(fold, 0);
+
+	return status == 0 && twice && stack->count ? remember_again(stack, address) : status;
+}
+
+/* ---- searches ------------------------------------------------------------------------------------ */
+
+/*
+ * How many frames may be looked at. What is found is popped, and so paid for; what is not found costs, and a flow that
+ * never fits must not take forever.
+ */
+static size_t search_limit(const struct dump_call_thread *thread)
+{
+	const size_t count = thread->stack->count;
+
+	return count < thread->budget + BUDGET_LEAST ? count : (size_t)thread->budget + BUDGET_LEAST;
+}
+
+static size_t not_found(struct dump_call_thread *thread, size_t looked)
+{
+	thread->budget -= looked < thread->budget ? looked : thread->budget;
+	return DUMP_FOLD_NOT_FOUND;
+}
+
+/* The innermost frame that returns to an address. */
+size_t dump_fold_find_return(struct dump_call_thread *thread, uint64_t address)
+{
+	const struct dump_stack *stack = thread->stack;
+	const size_t limit = search_limit(thread);
+
+	for (size_t i = 0; i < limit; i++)
+		if (stack->frames[stack->count - 1 - i].return_address == address)
+			return stack->count - 1 - i;
+	return not_found(thread, limit);
+}
+
+/* The innermost frame of a function; the top one does not count. */
+size_t dump_fold_find_function(struct dump_call_thread *thread, uint32_t function)
+{
+	const struct dump_stack *stack = thread->stack;
+	const size_t limit = search_limit(thread);
+
+	if (function == DUMP_NO_FUNCTION)
+		return DUMP_FOLD_NOT_FOUND;
+	for (size_t i = 1; i < limit; i++)
+		if (stack->frames[stack->count - 1 - i].function == function)
+			return stack->count - 1 - i;
+	return not_found(thread, limit);
+}
+
+/* The frame in which setjmp returned to the address. */
+size_t dump_fold_find_again(const struct dump_stack *stack, uint64_t address)
+{
+	for (size_t i = stack->again_count; i-- > 0;) {
+		const struct dump_return_again *again = &stack->again[i];
+
+		if (again->address == address && again->depth < stack->count &&
+		    stack->frames[again->depth].serial == again->serial)
+			return again->depth;
+	}
+	return DUMP_FOLD_NOT_FOUND;
+}
+
+/* The frame that an exception has come to; DUMP_FOLD_NOT_FOUND where that was not counted, or cannot be. */
+size_t dump_fold_find_unwound(const struct dump_stack *stack, uint32_t function)
+{
+	const size_t unwinder = stack->count - 1;
+	size_t at = unwinder, steps = stack->frames[unwinder].unwound;
+
+	if (!(stack->frames[unwinder].flags & DUMP_CALL_UNWINDS) || steps < 2)
+		return DUMP_FOLD_NOT_FOUND;
+	/* The first of them was the unwinder's own. A signal's handler has another below it, which the kernel made. */
+	for (steps--; steps > 0 && at > 0; steps--) {
+		const bool two = stack->frames[at].flags & DUMP_CALL_SIGNAL;
+
+		steps -= two && steps > 1;
+		at--;
+	}
+	if (steps || (function != DUMP_NO_FUNCTION && stack->frames[at].function != function))
+		return DUMP_FOLD_NOT_FOUND;
+	return at;
+}
+
+/* ---- several stacks ------------------------------------------------------------------------------ */
+
+/*
+ * Where a stack goes on that is left now: behind the call that switches or, where that is another's stack by now, behind the one
+ * that has put this to wait.
+ */
+static size_t switching_frame(const struct dump_stack *stack)
+{
+	size_t switching = stack->count - 1;
+	bool found = false;
+
+	for (size_t i = stack->count; i-- > 0 && stack->count - i <= BUDGET_LEAST;) {
+		if (stack->frames[i].flags & DUMP_CALL_PARKS)
+			return i;
+		if (!found && stack->frames[i].flags & DUMP_CALL_SWITCH)
+			switching = i;
+		found |= switching == i;
+	}
+	return switching;
+}
+
+/* The thread's stack waits until something returns to it. */
+static int suspend(const struct dump_fold *fold)
+{
+	struct dump_call_thread *thread = fold->thread;
+	struct dump_stack *stack = thread->stack, *first;
+	const uint64_t *known;
+	uint64_t address;
+
+	if (!stack || !stack->count)
+		return 0;
+	address = stack->frames[switching_frame(stack)].return_address;
+	stack->next = NULL;
+	stack->last = stack;
+	known = common_hash_map_get(&thread->waiting, address);
+	if (!known)
+		return common_hash_map_put(&thread->waiting, address, (uint64_t)(uintptr_t)stack);
+	first = (struct dump_stack *)(uintptr_t)*known;
+	first->last->next = stack;
+	first->last = stack;
+	return 0;
+}
+
+/* Where the flow returns to next, out of what it goes on in; as far as that is known already. */
+static size_t look_ahead(const struct dump_fold *fold, uint64_t returns[AHEAD_RETURNS])
+{
+	const struct dump_transfer *transfer = fold->transfer + 1;
+	size_t count = 0, depth = 0;
+
+	for (unsigned i = 0; i < DUMP_CALLS_AHEAD && transfer < fold->end && count < AHEAD_RETURNS; i++, transfer++) {
+		if (transfer->kind == DUMP_TRANSFER_GAP ||
+		    transfer->function_flags & (DUMP_FUNCTION_PARKS | DUMP_FUNCTION_SWITCH))
+			break;
+		if (transfer->kind == DUMP_TRANSFER_LEAF)
+			i++; /* it stands for two, which lead back */
+		else if (transfer->kind == DUMP_TRANSFER_CALL)
+			depth++;
+		else if (transfer->kind == DUMP_TRANSFER_RETURN && depth)
+			depth--;
+		else if (transfer->kind == DUMP_TRANSFER_RETURN)
+			returns[count++] = transfer->to;
+	}
+	return count;
+}
+
+/* How many of the returns lead out of the stack's own frames. */
+static size_t count_fitting(const struct dump_stack *stack, const uint64_t *returns, size_t count)
+{
+	const size_t waiting = switching_frame(stack);
+	size_t fitting = 0;
+
+	while (fitting < count && fitting < waiting &&
+	       stack->frames[waiting - 1 - fitting].return_address == returns[fitting])
+		fitting++;
+	return fitting;
+}
+
+/*
+ * Of stacks that wait at the same address the one that fits what comes next; of several that do, the one that has waited
+ * longest. *before is the one before it in the list; NULL: it is the first.
+ */
+static struct dump_stack *choose(const struct dump_fold *fold, struct dump_stack *first, struct dump_stack **before)
+{
+	uint64_t returns[AHEAD_RETURNS];
+	const size_t count = first->next ? look_ahead(fold, returns) : 0;
+	struct dump_stack *chosen = first, *last = first;
+	size_t best = 0, looked = 0;
+
+	*before = NULL;
+	if (!count)
+		return first;
+	best = count_fitting(first, returns, count);
+	for (struct dump_stack *stack = first->next; stack && looked < BUDGET_LEAST; stack = stack->next, looked++) {
+		const size_t fitting = count_fitting(stack, returns, count);
+
+		if (fitting > best) {
+			best = fitting;
+			chosen = stack;
+			*before = last;
+		}
+		last = stack;
+	}
+	return chosen;
+}
+
+/* A stack that waits for a return to where the flow is now; NULL: none does. */
+static struct dump_stack *take_waiting(const struct dump_fold *fold)
+{
+	struct dump_call_thread *thread = fold->thread;
+	const uint64_t address = fold->transfer->to;
+	uint64_t *known = common_hash_map_get(&thread->waiting, address);
+	struct dump_stack *first, *stack, *before;
+
+	if (!known || !address)
+		return NULL;
+	first = (struct dump_stack *)(uintptr_t)*known;
+	stack = choose(fold, first, &before);
+	if (before) {
+		before->next = stack->next;
+		if (first->last == stack)
+			first->last = before;
+	} else if (stack->next) {
+		stack->next->last = stack->last;
+		*known = (uint64_t)(uintptr_t)stack->next;
+	} else {
+		common_hash_map_remove(&thread->waiting, address);
+	}
+	return stack;
+}
+
+static int report_change(const struct dump_fold *fold)
+{
+	const struct dump_call_observer *observer = fold->observer;
+
+	return observer->change ? observer->change(observer->context, fold->thread) : 0;
+}
+
+/* Goes on on a stack that waits for a return to where the flow is now; *found: there was one. */
+int dump_fold_resume_stack(const struct dump_fold *fold, bool *found)
+{
+	struct dump_call_thread *thread = fold->thread;
+	struct dump_stack *stack = take_waiting(fold);
+	int status;
+
+	*found = stack != NULL;
+	if (!stack)
+		return 0;
+	status = suspend(fold);
+	thread->stack = stack;
+	if (status == 0)
+		status = report_change(fold);
+	if (status == 0)
+		status = dump_fold_pop_to(fold, switching_frame(stack) + 1, DUMP_CALL_UNWOUND);
+	return status == 0 ? dump_fold_pop(fold, 0) : status;
+}
+
+/* Goes on on a stack that was not seen before, in the function where the flow is now. */
+int dump_fold_begin_stack(const struct dump_fold *fold, unsigned flags)
+{
+	struct dump_call_thread *thread = fold->thread;
+	uint32_t function;
+	int status = dump_fold_function(fold, &function);
+
+	if (status == 0 && thread->stack_count >= STACKS_MAX)
+		status = dump_fold_pop_to(fold, 0, DUMP_CALL_UNWOUND);
+	else if (status == 0)
+		status = suspend(fold);
+	if (status == 0 && thread->stack_count < STACKS_MAX)
+		status = make_stack(thread);
+	if (status == 0)
+		status = report_change(fold);
+	return status == 0 ? dump_fold_push(fold, function, 0, flags | DUMP_CALL_STACK) : status;
+}

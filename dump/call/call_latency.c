@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Measures the calls of a function. */
+#include "dump/call/call_latency.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/vector.h"
+
+/* ---- spreads ------------------------------------------------------------------------------------- */
+
+static size_t bucket_of(uint64_t value)
+{
+	unsigned power;
+
+	if (value < 1u << DUMP_SPREAD_BITS)
+		return (size_t)value;
+	power = 63 - (unsigned)__builtin_clzll(value);
+	return ((size_t)(power - DUMP_SPREAD_BITS + 1) << DUMP_SPREAD_BITS) +
+	       (size_t)(value >> (power - DUMP_SPREAD_BITS) & ((1u << DUMP_SPREAD_BITS) - 1));
+}
+
+/* The largest value of a bucket. */
+static uint64_t end_of(size_t bucket)
+{
+	const size_t group = bucket >> DUMP_SPREAD_BITS;
+	const uint64_t within = bucket & ((1u << DUMP_SPREAD_BITS) - 1);
+	const unsigned shift = group ? (unsigned)group - 1 : 0;
+
+	return group ? (((1ull << DUMP_SPREAD_BITS) + within) << shift) + ((1ull << shift) - 1) : within;
+}
+
+int dump_spread_add(struct dump_spread *spread, uint64_t value)
+{
+	if (!spread->buckets) {
+		spread->buckets = calloc(DUMP_SPREAD_BUCKETS, sizeof(*spread->buckets));
+		if (!spread->buckets)
+			return common_fail_memory("a histogram", DUMP_SPREAD_BUCKETS * sizeof(*spread->buckets));
+		spread->least = UINT64_MAX;
+	}
+	spread->buckets[bucket_of(value)]++;
+	spread->count++;
+	spread->sum += value;
+	spread->least = value < spread->least ? value : spread->least;
+	spread->most = value > spread->most ? value : spread->most;
+	return 0;
+}
+
+void dump_spread_free(struct dump_spread *spread)
+{
+	free(spread->buckets);
+}
+
+uint64_t dump_spread_percentile(const struct dump_spread *spread, double share)
+{
+	const double wanted = share * (double)spread->count;
+	uint64_t seen = 0;
+
+	for (size_t i = 0; spread->buckets && i < DUMP_SPREAD_BUCKETS; i++) {
+		seen += spread->buckets[i];
+		if (spread->buckets[i] && (double)seen >= wanted)
+			return end_of(i) < spread->most ? end_of(i) : spread->most;
+	}
+	return spread->most;
+}
+
+uint64_t dump_spread_between(const struct dump_spread *spread, uint64_t first, uint64_t last)
+{
+	uint64_t count = 0;
+
+	for (size_t i = bucket_of(first); spread->buckets && i <= bucket_of(last); i++)
+		count += spread->buckets[i];
+	return count;
+}
+
+/* ---- the slowest --------------------------------------------------------------------------------- */
+
+/* Of calls that took as long, the first counts as slower. */
+static bool is_faster(const struct dump_latency_call *a, const struct dump_latency_call *b)
+{
+	return a->value != b->value ? a->value < b->value : a->order > b->order;
+}
+
+static void swap(struct dump_latency_call *a, struct dump_latency_call *b)
+{
+	const struct dump_latency_call kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+static void sift_down(struct dump_latency *latency)
+{
+	struct dump_latency_call *heap = latency->slowest;
+	size_t at = 0;
+
+	for (;;) {
+		size_t least = at;
+
+		for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < latency->slowest_count; child++)
+			if (is_faster(&heap[child], &heap[least]))
+				least = child;
+		if (least == at)
+			return;
+		swap(&heap[at], &heap[least]);
+		at = least;
+	}
+}
+
+static int keep(struct dump_latency *latency, const struct dump_latency_call *call)
+{
+	struct dump_latency_call *heap;
+	size_t at = latency->slowest_count;
+	int status;
+
+	if (at == latency->slowest_max) {
+		if (at && is_faster(&latency->slowest[0], call)) {
+			latency->slowest[0] = *call;
+			sift_down(latency);
+		}
+		return 0;
+	}
+	status = COMMON_VECTOR_RESERVE(latency->slowest, latency->slowest_capacity, at + 1, "calls");
+	if (status < 0)
+		return status;
+	heap = latency->slowest;
+	heap[latency->slowest_count++] = *call;
+	for (; at && is_faster(&heap[at], &heap[(at - 1) / 2]); at = (at - 1) / 2)
+		swap(&heap[at], &heap[(at - 1) / 2]);
+	return 0;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------- */
+
+static int add_caller(struct dump_latency *latency, uint32_t function, uint64_t value)
+{
+	const uint64_t *known = common_hash_map_get(&latency->by_caller, function);
+	size_t at = known ? (size_t)*known : latency->caller_count;
+	int status = 0;
+
+	if (!known) {
+		status = COMMON_VECTOR_RESERVE(latency->callers, latency->caller_capacity, at + 1, "callers");
+		if (status == 0)
+			status = common_hash_map_put(&latency->by_caller, function, at);
+		if (status < 0)
+			return status;
+		latency->callers[latency->caller_count++] = (struct dump_latency_caller){.function = function};
+	}
+	return dump_spread_add(&latency->callers[at].spread, value);
+}
+
+static uint64_t take_from(uint64_t *left, uint64_t part)
+{
+	part = part < *left ? part : *left;
+	*left -= part;
+	return part;
+}
+
+/* What the time of a call went to; all parts together are its time. */
+static struct dump_latency_parts parts_of(const struct dump_frame *frame)
+{
+	struct dump_latency_parts parts = {0};
+	uint64_t left = frame->wall;
+
+	parts.other = take_from(&left, frame->wall > frame->time ? frame->wall - frame->time : 0);
+	parts.absence.gap = take_from(&left, frame->absence.gap);
+	parts.absence.off = take_from(&left, frame->absence.off);
+	parts.absence.kernel = take_from(&left, frame->absence.kernel);
+	parts.running = left;
+	return parts;
+}
+
+static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+{
+	(void)context;
+	(void)thread;
+	(void)frame;
+	return 0;
+}
+
+static int leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+{
+	struct dump_latency *latency = context;
+	const int target = dump_matches(&latency->matches, frame->function);
+	struct dump_latency_call call;
+	int status;
+
+	if (target <= 0)
+		return target;
+	if (frame->flags & (DUMP_CALL_UNFINISHED | DUMP_CALL_INFERRED)) {
+		latency->unfinished++;
+		return 0;
+	}
+	if (!latency->by_instructions && !frame->start) {
+		latency->untimed++;
+		return 0;
+	}
+	call = (struct dump_latency_call){
+		.value = latency->by_instructions ? frame->instructions : frame->wall,
+		.start = frame->start,
+		.wall = frame->wall,
+		.instructions = frame->instructions,
+		.order = latency->spread.count,
+		.parts = parts_of(frame),
+		.process = thread->process,
+		.pid = thread->pid,
+		.tid = thread->tid,
+		.caller = dump_frame_depth(thread, frame) ? frame[-1].function : DUMP_NO_FUNCTION,
+	};
+	latency->parts.running += call.parts.running;
+	latency->parts.other += call.parts.other;
+	latency->parts.absence.kernel += call.parts.absence.kernel;
+	latency->parts.absence.off += call.parts.absence.off;
+	latency->parts.absence.gap += call.parts.absence.gap;
+	status = dump_spread_add(&latency->spread, call.value);
+	if (status == 0)
+		status = add_caller(latency, call.caller, call.value);
+	return status == 0 ? keep(latency, &call) : status;
+}
+
+const struct dump_call_observer dump_latency_observer = {
+	.enter = enter,
+	.leave = leave,
+};
+
+/* ---- order --------------------------------------------------------------------------------------- */
+
+static int compare_calls(const void *a, const void *b)
+{
+	return is_faster(a, b) ? 1 : is_faster(b, a) ? -1 : 0;
+}
+
+static int compare_callers(const void *a_, const void *b_, void *context)
+{
+	const struct dump_latency *latency = context;
+	const struct dump_function_table *functions = latency->matches.calls->functions;
+	const struct dump_latency_caller *a = a_, *b = b_;
+	const struct dump_function *left = dump_function(functions, a->function);
+	const struct dump_function *right = dump_function(functions, b->function);
+	int order;
+
+	if (a->spread.count != b->spread.count)
+		return a->spread.count > b->spread.count ? -1 : 1;
+	order = strcmp(left->name, right->name);
+	if (!order)
+		order = strcmp(left->path, right->path);
+	return order ? order : (left->address > right->address) - (left->address < right->address);
+}
+
+void dump_latency_finish(struct dump_latency *latency)
+{
+	if (latency->slowest_count)
+		qsort(latency->slowest, latency->slowest_count, sizeof(*latency->slowest), compare_calls);
+	if (latency->caller_count)
+		qsort_r(latency->callers, latency->caller_count, sizeof(*latency->callers), compare_callers, latency);
+}
+
+void dump_latency_free(struct dump_latency *latency)
+{
+	for (size_t i = 0; i < latency->caller_count; i++)
+		dump_spread_free(&latency->callers[i].spread);
+	free(latency->callers);
+	free(latency->slowest);
+	dump_spread_free(&latency->spread);
+	common_hash_map_free(&latency->by_caller);
+	dump_matches_free(&latency->matches);
+}

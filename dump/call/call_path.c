@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Adds up paths of calls. A thread has a tree of its own, since frames may be found below those that were thought to be the
+ * outermost ones; it is added to the tree of all when the thread ends.
+ */
+#include "dump/call/call_path.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/text.h"
+#include "common/vector.h"
+
+/* A node takes about 80 bytes: a gibibyte for paths that no viewer shows. */
+#define NODES_MAX ((size_t)1 << 23)
+/* Formats that repeat the callers of each path would be longer by the square of what is deeper. */
+#define DEPTH_MAX 512
+
+/* In a frame's `user`, above the number of its node: it has none of its own, what it takes is added to its caller's. */
+#define CUT ((uint64_t)1 << 32)
+
+/* ---- trees --------------------------------------------------------------------------------------- */
+
+static int add_node(struct dump_path_tree *tree, uint32_t parent, uint32_t function, uint32_t *number)
+{
+	const int status = COMMON_VECTOR_RESERVE(tree->nodes, tree->capacity, tree->count + 1, "paths of calls");
+
+	if (status < 0)
+		return status;
+	*number = (uint32_t)tree->count++;
+	tree->nodes[*number] = (struct dump_path_node){
+		.function = function,
+		.parent = parent,
+	};
+	return 0;
+}
+
+/* The node of a function below another one, made where there is none; 0 where there are too many. */
+static int find_node(const struct dump_paths *paths, struct dump_path_tree *tree, uint32_t parent, uint32_t function,
+		     uint32_t *number)
+{
+	const size_t most = paths->max_nodes ? paths->max_nodes : NODES_MAX;
+	const uint64_t key = (uint64_t)parent << 32 | function;
+	const uint32_t recent = tree->nodes[parent].recent;
+	const uint64_t *known;
+	int status;
+
+	if (recent && tree->nodes[recent].function == function && tree->nodes[recent].parent == parent) {
+		*number = recent;
+		return 0;
+	}
+	known = common_hash_map_get(&tree->by_path, key);
+	if (known) {
+		*number = (uint32_t)*known;
+	} else if (tree->count >= most) {
+		*number = 0;
+		return 0;
+	} else {
+		status = add_node(tree, parent, function, number);
+		if (status == 0)
+			status = common_hash_map_put(&tree->by_path, key, *number);
+		if (status < 0)
+			return status;
+	}
+	tree->nodes[parent].recent = *number;
+	return 0;
+}
+
+static void empty_thread(struct dump_paths *paths)
+{
+	common_hash_map_free(&paths->thread.by_path);
+	paths->thread.count = 0;
+	paths->below_count = 0;
+	if (paths->stacks)
+		memset(paths->stacks, 0, paths->stack_capacity * sizeof(*paths->stacks));
+}
+
+static void free_tree(struct dump_path_tree *tree)
+{
+	common_hash_map_free(&tree->by_path);
+	free(tree->nodes);
+	*tree = (struct dump_path_tree){0};
+}
+
+/* ---- roots --------------------------------------------------------------------------------------- */
+
+static const char *program_of(const struct dump_paths *paths, const struct dump_call_thread *thread)
+{
+	if (thread->program && *thread->program->path)
+		return common_base_name(thread->program->path);
+	return thread->process == FLOW_NONE ? "" : flow_timeline_process(paths->calls->timeline, thread->process)->name;
+}
+
+static struct dump_path_root root_of(const struct dump_paths *paths, const struct dump_call_thread *thread)
+{
+	struct dump_path_root root = {.process = FLOW_NONE, .pid = PTL_NO_ID, .tid = PTL_NO_ID, .cpu = PTL_NO_CPU};
+
+	if (paths->group == DUMP_PATH_PROCESS || paths->group == DUMP_PATH_THREAD) {
+		root.process = thread->process;
+		root.pid = thread->pid;
+	}
+	if (paths->group == DUMP_PATH_THREAD)
+		root.tid = thread->tid;
+	if (thread->process == FLOW_NONE && thread->pid == PTL_NO_ID && paths->group != DUMP_PATH_ALL)
+		root.cpu = thread->cpu;
+	return root;
+}
+
+/* Processes keep their programs apart, too: exec makes another root. */
+static int find_group(struct dump_paths *paths, const struct dump_call_thread *thread, uint32_t *number)
+{
+	struct dump_path_root root = root_of(paths, thread);
+	const char *program = paths->group == DUMP_PATH_ALL ? "" : program_of(paths, thread);
+	struct ptl_bytes key = {0};
+	const uint64_t *known;
+	int status = 0;
+
+	common_text_format(&key, "%" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " ", root.process, root.pid, root.tid,
+			   root.cpu);
+	common_text_add(&key, program);
+	known = key.failed ? NULL : common_byte_map_get(&paths->root_names, key.data, key.size);
+	if (known) {
+		*number = (uint32_t)*known;
+	} else {
+		status = COMMON_VECTOR_RESERVE(paths->roots, paths->root_capacity, paths->root_count + 1, "programs");
+		root.program = status == 0 ? strdup(program) : NULL;
+		if (!root.program || key.failed) {
+			free(root.program);
+			status = common_fail_memory("programs", strlen(program));
+		} else {
+			*number = (uint32_t)paths->root_count;
+			paths->roots[paths->root_count++] = root;
+			status = common_byte_map_put(&paths->root_names, key.data, key.size, *number);
+		}
+	}
+	common_bytes_free(&key);
+	return status;
+}
+
+/* Its node: there is room for it, however many paths there are. */
+static int find_root(struct dump_paths *paths, uint32_t group, uint32_t *node)
+{
+	const uint64_t *known = common_hash_map_get(&paths->tree.by_path, group);
+	int status;
+
+	if (known) {
+		*node = (uint32_t)*known;
+		return 0;
+	}
+	status = add_node(&paths->tree, 0, group, node);
+	return status == 0 ? common_hash_map_put(&paths->tree.by_path, group, *node) : status;
+}
+
+/* ---- a thread's tree becomes part of all ---------------------------------------------------------- */
+
+/* What a stub called, to find its function, is called by that function once all calls of the stub have become its. */
+static uint32_t function_of(const struct dump_path_node *node)
+{
+	return node->renamed && !node->calls && !node->self_time && !node->self_instructions ? node->renamed - 1
+											     : node->function;
+}
+
+/* Adds a node of the thread to one of all; `merged` has the places of those before, and gets its own. */
+static int merge_node(struct dump_paths *paths, uint32_t *merged, uint32_t at)
+{
+	const struct dump_path_node *node = &paths->thread.nodes[at];
+	const uint32_t above = merged[node->parent];
+	struct dump_path_node *sum;
+	uint32_t number;
+	int status;
+
+	if (merged[at])
+		return 0;
+	status = find_node(paths, &paths->tree, above, function_of(node), &number);
+	if (status < 0)
+		return status;
+	if (!number)
+		paths->cut_calls += node->calls;
+	merged[at] = number ? number : above;
+	sum = &paths->tree.nodes[merged[at]];
+	sum->calls += number ? node->calls : 0;
+	sum->self_time += node->self_time;
+	sum->self_instructions += node->self_instructions;
+	return 0;
+}
+
+static int merge_nodes(struct dump_paths *paths, uint32_t root, uint32_t *merged)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < paths->stack_capacity; i++)
+		if (paths->stacks[i]) {
+			const struct dump_path_node *node = &paths->thread.nodes[paths->stacks[i]];
+
+			/* Of calls beyond the limit that were the outermost ones. */
+			paths->tree.nodes[root].self_time += node->self_time;
+			paths->tree.nodes[root].self_instructions += node->self_instructions;
+			merged[paths->stacks[i]] = root;
+		}
+	/* Of these alone the parent comes behind the child. */
+	for (size_t i = paths->below_count; status == 0 && i-- > 0;)
+		status = merge_node(paths, merged, paths->belows[i]);
+	for (size_t i = 1; status == 0 && i < paths->thread.count; i++)
+		status = merge_node(paths, merged, (uint32_t)i);
+	return status;
+}
+
+static int merge_thread(struct dump_paths *paths)
+{
+	const size_t count = paths->thread.count;
+	uint32_t *merged, root;
+	int status;
+
+	if (count <= 1)
+		return 0;
+	merged = calloc(count, sizeof(*merged));
+	if (!merged)
+		return common_fail_memory("paths of calls", count * sizeof(*merged));
+	status = paths->tree.count ? 0 : add_node(&paths->tree, 0, DUMP_NO_FUNCTION, &root);
+	if (status == 0)
+		status = find_root(paths, paths->thread_group, &root);
+	if (status == 0)
+		status = merge_nodes(paths, root, merged);
+	free(merged);
+	empty_thread(paths);
+	return status;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------- */
+
+/* The root of the stack that the thread is on, where it is *place; what is there first is node 0, which stands for none. */
+static int find_stack(struct dump_paths *paths, const struct dump_call_thread *thread, uint32_t **place)
+{
+	const size_t number = thread->stack->number, before = paths->stack_capacity;
+	uint32_t root;
+	int status = COMMON_VECTOR_RESERVE(paths->stacks, paths->stack_capacity, number + 1, "stacks of calls");
+
+	if (status < 0)
+		return status;
+	memset(paths->stacks + before, 0, (paths->stack_capacity - before) * sizeof(*paths->stacks));
+	*place = &paths->stacks[number];
+	if (!paths->thread.count) {
+		status = add_node(&paths->thread, 0, DUMP_NO_FUNCTION, &root);
+		/* Now, since the program is another one when exec is reported. */
+		if (status == 0)
+			status = find_group(paths, thread, &paths->thread_group);
+	}
+	if (status == 0 && !**place)
+		status = add_node(&paths->thread, 0, DUMP_NO_FUNCTION, *place);
+	return status;
+}
+
+/* The node of the frame that called, or the root of its stack. */
+static int find_caller(struct dump_paths *paths, const struct dump_call_thread *thread, const struct dump_frame *frame,
+		       uint64_t *caller)
+{
+	uint32_t *root;
+	int status;
+
+	if (dump_frame_depth(thread, frame)) {
+		*caller = frame[-1].user;
+		return 0;
+	}
+	status = find_stack(paths, thread, &root);
+	if (status == 0)
+		*caller = *root;
+	return status;
+}
+
+static size_t depth_limit(const struct dump_paths *paths)
+{
+	return paths->max_depth ? paths->max_depth : DEPTH_MAX;
+}
+
+static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+{
+	struct dump_paths *paths = context;
+	const bool is_call = !(frame->flags & DUMP_CALL_INFERRED);
+	uint32_t node = 0;
+	uint64_t caller = 0;
+	int status = find_caller(paths, thread, frame, &caller);
+
+	if (status == 0 && !(caller & CUT) && dump_frame_depth(thread, frame) < depth_limit(paths))
+		status = find_node(paths, &paths->thread, (uint32_t)caller, frame->function, &node);
+	if (status < 0)
+		return status;
+	if (node)
+		paths->thread.nodes[node].calls += is_call;
+	else
+		paths->cut_calls += is_call;
+	frame->user = node ? node : caller | CUT;
+	return 0;
+}
+
+static int rename_call(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+{
+	struct dump_paths *paths = context;
+	const bool is_call = !(frame->flags & DUMP_CALL_INFERRED);
+
+	if (frame->user & CUT) {
+		paths->cut_calls -= is_call;
+	} else {
+		paths->thread.nodes[frame->user].calls -= is_call;
+		paths->thread.nodes[frame->user].renamed = frame->function + 1;
+	}
+	return enter(context, thread, frame);
+}
+
+static int leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+{
+	struct dump_paths *paths = context;
+	struct dump_path_node *node = &paths->thread.nodes[(uint32_t)frame->user];
+
+	(void)thread;
+	node->self_time += frame->time > frame->child_time ? frame->time - frame->child_time : 0;
+	node->self_instructions += frame->instructions - frame->child_instructions;
+	paths->timed |= frame->start != 0;
+	return 0;
+}
+
+/* The root becomes the frame's node, so that all that was below the root is below the frame; and there is a new root. */
+static int below(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+{
+	struct dump_paths *paths = context;
+	uint32_t *place, before, root;
+	int status = find_stack(paths, thread, &place);
+
+	if (status == 0)
+		status = COMMON_VECTOR_RESERVE(paths->belows, paths->below_capacity, paths->below_count + 1,
+					       "paths of calls");
+	if (status == 0)
+		status = add_node(&paths->thread, 0, DUMP_NO_FUNCTION, &root);
+	if (status < 0)
+		return status;
+	before = *place;
+	paths->belows[paths->below_count++] = before;
+	paths->thread.nodes[before].function = frame->function;
+	paths->thread.nodes[before].parent = root;
+	frame->user = before;
+	*place = root;
+	return common_hash_map_put(&paths->thread.by_path, (uint64_t)root << 32 | frame->function, before);
+}
+
+static int lose(void *context, struct dump_call_thread *thread)
+{
+	struct dump_paths *paths = context;
+
+	(void)thread;
+	paths->gaps++;
+	return 0;
+}
+
+static int end(void *context, struct dump_call_thread *thread)
+{
+	(void)thread;
+	return merge_thread(context);
+}
+
+const struct dump_call_observer dump_paths_observer = {
+	.end = end,
+	.enter = enter,
+	.rename = rename_call,
+	.leave = leave,
+	.below = below,
+	.exec = end,
+	.gap = lose,
+};
+
+void dump_paths_free(struct dump_paths *paths)
+{
+	for (size_t i = 0; i < paths->root_count; i++)
+		free(paths->roots[i].program);
+	free(paths->roots);
+	free(paths->stacks);
+	free(paths->belows);
+	free_tree(&paths->tree);
+	free_tree(&paths->thread);
+	common_byte_map_free(&paths->root_names);
+}
+
+/* ---- names --------------------------------------------------------------------------------------- */
+
+void dump_path_root_text(const struct dump_paths *paths, uint32_t number, struct ptl_bytes *text)
+{
+	const struct dump_path_root *root = &paths->roots[number];
+
+	if (*root->program)
+		common_text_safe(text, root->program);
+	else
+		common_text_add(text, paths->group == DUMP_PATH_ALL ? "all" : "[unknown]");
+	if (root->pid != PTL_NO_ID && root->tid != PTL_NO_ID)
+		common_text_format(text, " (%" PRIu32 "/%" PRIu32 ")", root->pid, root->tid);
+	else if (root->pid != PTL_NO_ID)
+		common_text_format(text, " (%" PRIu32 ")", root->pid);
+	else if (root->cpu != PTL_NO_CPU)
+		common_text_format(text, " (cpu %" PRIu32 ")", root->cpu);
+}
+
+void dump_path_function_text(const struct dump_paths *paths, uint32_t function, struct ptl_bytes *text)
+{
+	const struct dump_function *data = dump_function(paths->calls->functions, function);
+
+	if (!*data->name && *data->path)
+		common_text_safe(text, data->image);
+	dump_function_text(data, text);
+}

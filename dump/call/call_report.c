@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Adds up what calls took. */
+#include "dump/call/call_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/vector.h"
+
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+static int add_row(struct dump_report *report, uint32_t *number)
+{
+	const int status = COMMON_VECTOR_RESERVE(report->rows, report->capacity, report->count + 1, "rows");
+
+	if (status < 0)
+		return status;
+	report->rows[report->count] = (struct dump_report_row){
+		.function = DUMP_NO_FUNCTION, .process = FLOW_NONE, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	*number = (uint32_t)report->count++;
+	return 0;
+}
+
+/* The row of the image that a function is in. */
+static int find_image(struct dump_report *report, const struct dump_function *function, uint32_t *number)
+{
+	const uint64_t *known = common_byte_map_get(&report->by_name, function->path, strlen(function->path));
+	int status;
+
+	if (known) {
+		*number = (uint32_t)*known;
+		return 0;
+	}
+	status = add_row(report, number);
+	if (status < 0)
+		return status;
+	report->rows[*number].image = function->path;
+	return common_byte_map_put(&report->by_name, function->path, strlen(function->path), *number);
+}
+
+/* The row of a function, by function or by image. */
+static int find_row(struct dump_report *report, uint32_t function, uint32_t *number)
+{
+	const size_t at = function == DUMP_NO_FUNCTION ? 0 : (size_t)function + 1;
+	const size_t before = report->function_capacity;
+	const struct dump_function *data;
+	int status;
+
+	if (__builtin_expect(at < before && report->by_function[at], 1)) {
+		*number = report->by_function[at] - 1;
+		return 0;
+	}
+	status = COMMON_VECTOR_RESERVE(report->by_function, report->function_capacity, at + 1, "functions");
+	if (status < 0)
+		return status;
+	if (report->function_capacity > before)
+		memset(report->by_function + before, 0,
+		       (report->function_capacity - before) * sizeof(*report->by_function));
+	data = dump_function(report->calls->functions, function);
+	if (report->by == DUMP_REPORT_IMAGE) {
+		status = find_image(report, data, number);
+	} else {
+		status = add_row(report, number);
+		if (status == 0) {
+			report->rows[*number].function = function;
+			report->rows[*number].image = data->path;
+		}
+	}
+	if (status == 0)
+		report->by_function[at] = *number + 1;
+	return status;
+}
+
+static bool is_by_code(const struct dump_report *report)
+{
+	return report->by == DUMP_REPORT_FUNCTION || report->by == DUMP_REPORT_IMAGE;
+}
+
+static bool is_thread(const struct dump_report *report, const struct dump_report_row *row,
+		      const struct dump_call_thread *thread)
+{
+	return row->process == thread->process && row->pid == thread->pid &&
+	       (report->by == DUMP_REPORT_PROCESS || (row->tid == thread->tid && row->cpu == thread->cpu));
+}
+
+static int begin(void *context, struct dump_call_thread *thread)
+{
+	struct dump_report *report = context;
+	struct dump_report_row *row;
+	int status;
+
+	if (is_by_code(report))
+		return 0;
+	/* Threads come process by process. */
+	report->row = (uint32_t)report->count - 1;
+	if (report->count && is_thread(report, &report->rows[report->row], thread))
+		return 0;
+	status = add_row(report, &report->row);
+	if (status < 0)
+		return status;
+	row = &report->rows[report->row];
+	row->process = thread->process;
+	row->pid = thread->pid;
+	row->tid = thread->tid;
+	row->cpu = thread->cpu;
+	return 0;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------- */
+
+static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+{
+	struct dump_report *report = context;
+	uint32_t row = report->row;
+	const int status = is_by_code(report) ? find_row(report, frame->function, &row) : 0;
+
+	(void)thread;
+	if (status < 0)
+		return status;
+	frame->user = row;
+	report->rows[row].calls += !(frame->flags & DUMP_CALL_INFERRED);
+	report->rows[row].active++;
+	return 0;
+}
+
+static int rename_call(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+{
+	struct dump_report *report = context;
+	struct dump_report_row *before = &report->rows[frame->user];
+
+	before->calls -= !(frame->flags & DUMP_CALL_INFERRED);
+	before->active--;
+	return enter(context, thread, frame);
+}
+
+static int leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+{
+	struct dump_report *report = context;
+	struct dump_report_row *row = &report->rows[frame->user];
+	const uint64_t self_time = frame->time > frame->child_time ? frame->time - frame->child_time : 0;
+	const uint64_t self_instructions = frame->instructions - frame->child_instructions;
+
+	(void)thread;
+	row->self_time += self_time;
+	row->self_instructions += self_instructions;
+	report->sum.self_time += self_time;
+	report->sum.self_instructions += self_instructions;
+	report->timed |= frame->start != 0;
+	if (--row->active)
+		return 0;
+	row->total_time += frame->time;
+	row->total_instructions += frame->instructions;
+	return 0;
+}
+
+static int take_leaf(void *context, struct dump_call_thread *thread, struct dump_frame *caller,
+		     const struct dump_transfer *leaf)
+{
+	struct dump_report *report = context;
+	struct dump_report_row *row;
+	uint32_t number = report->row;
+	const int status = is_by_code(report) ? find_row(report, leaf->function, &number) : 0;
+
+	(void)caller;
+	if (status < 0)
+		return status;
+	row = &report->rows[number];
+	row->calls++;
+	row->self_instructions += leaf->inside;
+	row->total_instructions += row->active ? 0 : leaf->inside;
+	report->sum.self_instructions += leaf->inside;
+	report->timed |= thread->time != 0;
+	return 1;
+}
+
+const struct dump_call_observer dump_report_observer = {
+	.begin = begin,
+	.enter = enter,
+	.leaf = take_leaf,
+	.rename = rename_call,
+	.leave = leave,
+	.below = enter,
+};
+
+void dump_report_free(struct dump_report *report)
+{
+	for (size_t i = 0; i < report->count; i++)
+		free(report->rows[i].name);
+	free(report->rows);
+	free(report->by_function);
+	common_byte_map_free(&report->by_name);
+	flow_sources_close(report->sources);
+}
+
+/* ---- order --------------------------------------------------------------------------------------- */
+
+const char *const dump_report_orders[] = {
+	"self", "total", "self-time", "total-time", "self-instructions", "total-instructions", "calls", "name", NULL,
+};
+enum order { SELF, TOTAL, SELF_TIME, TOTAL_TIME, SELF_INSTRUCTIONS, TOTAL_INSTRUCTIONS, CALLS, NAME };
+
+struct sorting {
+	const struct dump_report *report;
+	unsigned order;
+};
+
+static uint64_t value_of(const struct sorting *sorting, const struct dump_report_row *row)
+{
+	switch (sorting->order) {
+	case SELF_TIME:
+		return row->self_time;
+	case TOTAL_TIME:
+		return row->total_time;
+	case SELF_INSTRUCTIONS:
+		return row->self_instructions;
+	case TOTAL_INSTRUCTIONS:
+		return row->total_instructions;
+	case CALLS:
+		return row->calls;
+	default:
+		return 0;
+	}
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int compare_names(const struct dump_report *report, const struct dump_report_row *a,
+			 const struct dump_report_row *b)
+{
+	const struct dump_function *left = dump_function(report->calls->functions, a->function);
+	const struct dump_function *right = dump_function(report->calls->functions, b->function);
+	int order = strcmp(left->name, right->name);
+
+	if (!order)
+		order = strcmp(a->name ? a->name : "", b->name ? b->name : "");
+	if (!order)
+		order = strcmp(a->image ? a->image : "", b->image ? b->image : "");
+	if (!order)
+		order = compare_u64(left->address, right->address);
+	if (!order)
+		order = strcmp(a->file ? a->file : "", b->file ? b->file : "");
+	if (!order)
+		order = compare_u64(a->line, b->line);
+	if (!order)
+		order = compare_u64(a->process, b->process);
+	return order ? order : compare_u64(a->tid, b->tid);
+}
+
+static int compare_rows(const void *a_, const void *b_, void *context)
+{
+	const struct sorting *sorting = context;
+	const struct dump_report_row *a = a_, *b = b_;
+	const int order = -compare_u64(value_of(sorting, a), value_of(sorting, b));
+
+	return order ? order : compare_names(sorting->report, a, b);
+}
+
+/* A function that only led to another one, which the calls were counted for then. */
+static bool is_nothing(const struct dump_report_row *row)
+{
+	return !row->calls && !row->total_instructions && !row->self_instructions && !row->total_time;
+}
+
+void dump_report_sort(struct dump_report *report, unsigned order)
+{
+	struct sorting sorting = {report, order};
+	size_t count = 0;
+
+	for (size_t i = 0; i < report->count; i++) {
+		if (is_nothing(&report->rows[i]))
+			free(report->rows[i].name);
+		else
+			report->rows[count++] = report->rows[i];
+	}
+	report->count = count;
+	/* Instructions are exact, time is not. */
+	if (order == SELF)
+		sorting.order = SELF_INSTRUCTIONS;
+	else if (order == TOTAL)
+		sorting.order = TOTAL_INSTRUCTIONS;
+	if (report->count)
+		qsort_r(report->rows, report->count, sizeof(*report->rows), compare_rows, &sorting);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What functions, images, processes or threads took: an observer of calls that adds them up. */
+#ifndef DUMP_ANALYSIS_CALL_REPORT_H
+#define DUMP_ANALYSIS_CALL_REPORT_H
+
+#include "dump/call/call_session.h"
+#include "flow/symbol/source_line.h"
+
+enum dump_report_by {
+	DUMP_REPORT_FUNCTION,
+	DUMP_REPORT_IMAGE,
+	DUMP_REPORT_LINE,
+	DUMP_REPORT_INLINE,
+	DUMP_REPORT_PROCESS,
+	DUMP_REPORT_THREAD,
+};
+
+/* Totals count a call within a call of the same row once. */
+struct dump_report_row {
+	uint64_t calls; /* that were seen */
+	uint64_t total_time;
+	uint64_t self_time;
+	uint64_t total_instructions;
+	uint64_t self_instructions;
+	uint64_t inlined_instructions; /* of the total, in copies that were inlined into others */
+	/* What it is of, as `by` says. */
+	uint32_t function;
+	const char *image; /* path; NULL of other rows */
+	const char *file;  /* of an inlined function's declaration; "" unknown */
+	uint32_t line;
+	uint32_t process, pid, tid, cpu;
+	char *name;      /* owned; the file of a line, an inlined function; "" of code without symbols */
+	uint32_t active; /* calls that go on, while the flow is walked */
+};
+
+struct dump_report {
+	enum dump_report_by by;
+	const struct dump_call_session *calls;
+	struct dump_report_row *rows; /* owned */
+	size_t count, capacity;
+	uint32_t *by_function; /* row of each function, counted from 1; owned */
+	size_t function_capacity;
+	struct common_byte_map by_name; /* images */
+	uint32_t row;                   /* of the thread or process at hand */
+	struct dump_report_row sum;     /* of all that ran: its total is its self */
+	bool timed;                     /* some of it has times */
+	struct flow_sources *sources;   /* of lines and inlined functions; owned */
+};
+
+/* What the observer's context is: by, calls, and zero else. Not for lines and inlined functions. */
+extern const struct dump_call_observer dump_report_observer;
+void dump_report_free(struct dump_report *report);
+
+/*
+ * The rows of source lines, which only have instructions of their own; of functions of the source, inlined or not, whose total
+ * is with what was inlined into them.
+ */
+int dump_report_lines(struct dump_report *report);
+
+/* The orders of rows, by name of --sort; each ends with names, so that equal rows have an order, too. */
+extern const char *const dump_report_orders[];
+/* Rows without anything go. Nothing is added afterwards. */
+void dump_report_sort(struct dump_report *report, unsigned order);
+
+#endif

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A stack of frames from calls and returns, and what is done where they do not fit each other. */
+#include "dump/call/call_stack.h"
+
+#include "dump/call/call_frame_state.h"
+
+enum state { RUNNING, IN_KERNEL, IN_GAP, OUTSIDE };
+
+/* ---- jumps --------------------------------------------------------------------------------------- */
+
+/* The frame turns out to be that of the function it leads to. */
+static int resolve(const struct dump_fold *fold, struct dump_frame *frame)
+{
+	const struct dump_call_observer *observer = fold->observer;
+	uint32_t function;
+	const int status = dump_fold_function(fold, &function);
+
+	if (status < 0)
+		return status;
+	frame->function = function;
+	frame->entry = fold->transfer->to;
+	frame->flags = (frame->flags & ~(DUMP_CALL_STUB | DUMP_CALL_MIDWAY)) | dump_fold_flags(fold) |
+		       (dump_fold_call_flags(fold) & DUMP_CALL_OUTSIDE);
+	dump_fold_count_unwound(fold->thread->stack);
+	return observer->rename ? observer->rename(observer->context, fold->thread, frame) : 0;
+}
+
+/* Another function in place of the top one, for its caller. */
+static int tail_call(const struct dump_fold *fold)
+{
+	const struct dump_frame *top = dump_fold_top(fold->thread);
+	const uint64_t return_address = top->return_address;
+	const unsigned kept = top->flags & (DUMP_CALL_TWICE | DUMP_CALL_SWITCH | DUMP_CALL_SIGNAL | DUMP_CALL_KERNEL);
+	uint32_t function;
+	int status = dump_fold_function(fold, &function);
+
+	if (status == 0)
+		status = dump_fold_pop(fold, 0);
+	return status == 0 ? dump_fold_push(fold, function, return_address,
+					    kept | DUMP_CALL_TAIL | (dump_fold_call_flags(fold) & DUMP_CALL_OUTSIDE))
+			   : status;
+}
+
+/*
+ * Whether the frame is that of an entry of a PLT that has no symbol: some instructions (more where it first asks for the
+ * address), and a jump through a table to another file.
+ */
+#define STUB_INSTRUCTIONS 8
+
+static bool is_nameless_stub(const struct dump_fold *fold, const struct dump_frame *frame)
+{
+	return frame->flags & DUMP_CALL_MIDWAY && !frame->children && fold->transfer->flags & DUMP_TRANSFER_INDIRECT &&
+	       fold->transfer->flags & DUMP_TRANSFER_FOREIGN &&
+	       fold->thread->stack->instructions - frame->instructions <= STUB_INSTRUCTIONS;
+}
+
+/* Whether a stub leads there, and not only to what looks up the address of its function. */
+static bool is_end_of_stub(const struct dump_fold *fold)
+{
+	const struct dump_transfer *transfer = fold->transfer;
+
+	return transfer->flags & DUMP_TRANSFER_START && !(transfer->function_flags & DUMP_FUNCTION_STUB);
+}
+
+/* Back to a place in a function that has called, not by a return: longjmp, or to the handler of an exception. */
+static int jump_back(const struct dump_fold *fold)
+{
+	struct dump_call_thread *thread = fold->thread;
+	const struct dump_transfer *transfer = fold->transfer;
+	size_t found = dump_fold_find_again(thread->stack, transfer->to);
+
+	if (found == DUMP_FOLD_NOT_FOUND)
+		found = dump_fold_find_unwound(thread->stack, transfer->function);
+	if (found == DUMP_FOLD_NOT_FOUND && transfer->flags & DUMP_TRANSFER_INDIRECT)
+		found = dump_fold_find_function(thread, transfer->function);
+	return found == DUMP_FOLD_NOT_FOUND ? 0 : dump_fold_pop_to(fold, found + 1, DUMP_CALL_UNWOUND);
+}
+
+static int take_jump(const struct dump_fold *fold)
+{
+	const struct dump_transfer *transfer = fold->transfer;
+	struct dump_frame *top = dump_fold_top(fold->thread);
+	bool found;
+	int status;
+
+	if (!top)
+		return 0;
+	if (top->flags & DUMP_CALL_STUB)
+		return is_end_of_stub(fold) ? resolve(fold, top) : 0;
+	if (is_nameless_stub(fold, top))
+		return resolve(fold, top);
+	if (top->flags & DUMP_CALL_SWITCH && transfer->flags & DUMP_TRANSFER_INDIRECT) {
+		const size_t own = dump_fold_find_return(fold->thread, transfer->to);
+
+		status = dump_fold_resume_stack(fold, &found);
+		if (found || status < 0)
+			return status;
+		if (own != DUMP_FOLD_NOT_FOUND)
+			return dump_fold_pop_to(fold, own, DUMP_CALL_UNWOUND);
+		if (transfer->flags & DUMP_TRANSFER_START)
+			return dump_fold_begin_stack(fold, 0);
+	}
+	if (transfer->flags & DUMP_TRANSFER_START)
+		return tail_call(fold);
+	return jump_back(fold);
+}
+
+/* ---- returns ------------------------------------------------------------------------------------- */
+
+/* The outermost frame ends, into one that was there before all of it. */
+static int open_below(const struct dump_fold *fold)
+{
+	struct dump_call_thread *thread = fold->thread;
+	struct dump_stack *stack = thread->stack;
+	const struct dump_call_observer *observer = fold->observer;
+	struct dump_frame *frame;
+	uint32_t function;
+	int status = dump_fold_function(fold, &function);
+
+	if (status == 0)
+		status = dump_fold_pop_to(fold, 0, 0);
+	frame = status == 0 ? dump_fold_room(thread) : NULL;
+	if (!frame)
+		return status < 0 ? status : PTL_NO_MEMORY;
+	*frame = (struct dump_frame){
+		.start = stack->start,
+		.serial = ++thread->serial,
+		.child_time = stack->time,
+		.child_instructions = stack->instructions,
+		.children = 1,
+		.function = function,
+		.entry = fold->transfer->to,
+		.flags = DUMP_CALL_INFERRED,
+	};
+	return observer->below ? observer->below(observer->context, thread, frame) : 0;
+}
+
+/* Nothing that is known has called this. */
+static int return_to_unknown(const struct dump_fold *fold)
+{
+	struct dump_call_thread *thread = fold->thread;
+	const struct dump_frame *top = dump_fold_top(thread);
+	uint32_t function;
+	int status;
+
+	if (thread->stack->count == 1)
+		return open_below(fold);
+	if (!(top->flags & DUMP_CALL_INFERRED) || top->return_address)
+		return dump_fold_begin_stack(fold, DUMP_CALL_INFERRED);
+	status = dump_fold_function(fold, &function);
+	if (status == 0)
+		status = dump_fold_pop(fold, 0);
+	return status == 0 ? dump_fold_push(fold, function, 0, DUMP_CALL_INFERRED) : status;
+}
+
+/* A return that is not to where the top frame was called. */
+static int return_elsewhere(const struct dump_fold *fold)
+{
+	struct dump_call_thread *thread = fold->thread;
+	struct dump_frame *top = dump_fold_top(thread);
+	const struct dump_transfer *transfer = fold->transfer;
+	const bool to_start = transfer->flags & DUMP_TRANSFER_START;
+	size_t found;
+	bool resumed = false;
+	int status = 0;
+
+	/* A signal's handler returns to code that asks the kernel to go back. */
+	if (top->flags & DUMP_CALL_SIGNAL)
+		return 0;
+	if (top->flags & DUMP_CALL_SWITCH)
+		status = dump_fold_resume_stack(fold, &resumed);
+	if (status < 0 || resumed)
+		return status;
+	if (top->return_address == transfer->to)
+		return dump_fold_pop_return(fold);
+	if (top->flags & DUMP_CALL_SWITCH && to_start)
+		return dump_fold_begin_stack(fold, 0);
+	found = dump_fold_find_again(thread->stack, transfer->to);
+	if (found == DUMP_FOLD_NOT_FOUND)
+		found = dump_fold_find_unwound(thread->stack, transfer->function);
+	if (found != DUMP_FOLD_NOT_FOUND)
+		return dump_fold_pop_to(fold, found + 1, DUMP_CALL_UNWOUND);
+	found = dump_fold_find_return(thread, transfer->to);
+	if (found != DUMP_FOLD_NOT_FOUND) {
+		status = dump_fold_pop_to(fold, found + 1, DUMP_CALL_UNWOUND);
+		return status == 0 ? dump_fold_pop(fold, 0) : status;
+	}
+	status = dump_fold_resume_stack(fold, &resumed);
+	if (status < 0 || resumed)
+		return status;
+	if (to_start)
+		return top->flags & DUMP_CALL_THUNK ? tail_call(fold) : dump_fold_begin_stack(fold, 0);
+	found = thread->stack->count > 1 ? dump_fold_find_function(thread, transfer->function) : DUMP_FOLD_NOT_FOUND;
+	if (found != DUMP_FOLD_NOT_FOUND)
+		return dump_fold_pop_to(fold, found + 1, DUMP_CALL_UNWOUND);
+	return return_to_unknown(fold);
+}
+
+/* The callee's caller is not traced, and what it does now is not. */
+static int return_outside(const struct dump_fold *fold)
+{
+	struct dump_call_thread *thread = fold->thread;
+	const size_t found = fold->transfer->to ? dump_fold_find_return(thread, fold->transfer->to)
+						: DUMP_FOLD_NOT_FOUND;
+	int status = 0;
+
+	if (found != DUMP_FOLD_NOT_FOUND)
+		status = dump_fold_pop_to(fold, found + 1, DUMP_CALL_UNWOUND);
+	return status == 0 ? dump_fold_pop(fold, 0) : status;
+}
+
+static int take_return(const struct dump_fold *fold)
+{
+	const struct dump_frame *top = dump_fold_top(fold->thread);
+	const struct dump_transfer *transfer = fold->transfer;
+
+	if (!top)
+		return 0;
+	/* Who goes over to another stack may come back to the very same address there. */
+	if (top->return_address == transfer->to && transfer->to &&
+	    !(top->flags & DUMP_CALL_SWITCH && fold->thread->stack_count > 1))
+		return dump_fold_pop_return(fold);
+	return transfer->flags & DUMP_TRANSFER_OUTSIDE ? return_outside(fold) : return_elsewhere(fold);
+}
+
+/* ---- the kernel, and what is not traced ---------------------------------------------------------- */
+
+/* A frame from which the kernel comes back; the system call itself is two bytes before what is behind it. */
+static size_t find_interrupted(const struct dump_call_thread *thread, uint64_t address, unsigned flags)
+{
+	const struct dump_stack *stack = thread->stack;
+
+	for (size_t i = stack ? stack->count : 0; i-- > 0;) {
+		const struct dump_frame *frame = &stack->frames[i];
+
+		if (frame->flags & flags && (frame->return_address == address || frame->return_address == address + 2))
+			return i;
+	}
+	return DUMP_FOLD_NOT_FOUND;
+}
+
+static int take_far_return(const struct dump_fold *fold)
+{
+	const struct dump_call_thread *thread = fold->thread;
+	const size_t found = find_interrupted(thread, fold->transfer->to, DUMP_CALL_KERNEL | DUMP_CALL_SIGNAL);
+	uint64_t interrupted = 0;
+	uint32_t function;
+	int status = 0;
+
+	if (found != DUMP_FOLD_NOT_FOUND)
+		return dump_fold_pop_to(fold, found, 0);
+	/* Not to where the kernel was called: a signal's handler. */
+	for (size_t i = thread->stack ? thread->stack->count : 0; i-- > 0;)
+		if (thread->stack->frames[i].flags & DUMP_CALL_KERNEL) {
+			interrupted = thread->stack->frames[i].return_address;
+			status = dump_fold_pop_to(fold, i, 0);
+			break;
+		}
+	if (status == 0)
+		status = dump_fold_function(fold, &function);
+	if (status < 0)
+		return status;
+	return dump_fold_push(fold, function, interrupted, interrupted ? DUMP_CALL_SIGNAL : DUMP_CALL_INFERRED);
+}
+
+/* The process runs another program: nothing of the one before is left. */
+static int begin_program(const struct dump_fold *fold, const struct flow_program *program)
+{
+	const struct dump_call_observer *observer = fold->observer;
+	uint32_t function;
+	int status = dump_calls_end(fold->fold, fold->thread);
+
+	fold->thread->program = program;
+	if (fold->thread->stack) {
+		fold->thread->stack->time = fold->thread->stack->instructions = 0;
+		fold->thread->stack->start = fold->thread->time;
+	}
+	if (status == 0 && observer->exec)
+		status = observer->exec(observer->context, fold->thread);
+	if (status == 0)
+		status = dump_fold_function(fold, &function);
+	return status == 0
+		       ? dump_fold_push(fold, function, 0,
+					fold->transfer->flags & DUMP_TRANSFER_START ? 0 : (unsigned)DUMP_CALL_INFERRED)
+		       : status;
+}
+
+static int resume_from_kernel(const struct dump_fold *fold)
+{
+	const struct dump_call_thread *thread = fold->thread;
+	const uint64_t to = fold->transfer->to;
+	const struct flow_program *program;
+	size_t found;
+	uint32_t function;
+	int status;
+
+	if (to == thread->expected || to + 2 == thread->expected)
+		return 0;
+	found = find_interrupted(thread, to, DUMP_CALL_SIGNAL);
+	if (found != DUMP_FOLD_NOT_FOUND)
+		return dump_fold_pop_to(fold, found, 0);
+	program = thread->process == FLOW_NONE
+			  ? NULL
+			  : flow_timeline_program_at(fold->fold->timeline, thread->process, thread->time);
+	if (program != thread->program)
+		return begin_program(fold, program);
+	status = dump_fold_function(fold, &function);
+	return status == 0 ? dump_fold_push(fold, function, thread->expected, DUMP_CALL_SIGNAL) : status;
+}
+
+static int resume_from_outside(const struct dump_fold *fold)
+{
+	struct dump_call_thread *thread = fold->thread;
+	const struct dump_transfer *transfer = fold->transfer;
+	const size_t found = dump_fold_find_return(thread, transfer->to);
+	uint32_t function;
+	int status;
+
+	if (found != DUMP_FOLD_NOT_FOUND)
+		return dump_fold_pop_to(fold, found, 0);
+	if (!(transfer->flags & DUMP_TRANSFER_START) && transfer->function != DUMP_NO_FUNCTION) {
+		const size_t own = dump_fold_top(thread)->function == transfer->function
+					   ? thread->stack->count - 1
+					   : dump_fold_find_function(thread, transfer->function);
+
+		if (own != DUMP_FOLD_NOT_FOUND)
+			return dump_fold_pop_to(fold, own + 1, DUMP_CALL_UNWOUND);
+	}
+	status = dump_fold_function(fold, &function);
+	return status == 0 ? dump_fold_push(fold, function, 0, DUMP_CALL_INFERRED) : status;
+}
+
+static int begin(const struct dump_fold *fold)
+{
+	struct dump_call_thread *thread = fold->thread;
+	uint32_t function;
+	const int status = dump_fold_function(fold, &function);
+
+	if (status < 0)
+		return status;
+	if (thread->process != FLOW_NONE)
+		thread->program = flow_timeline_program_at(fold->fold->timeline, thread->process, thread->time);
+	return dump_fold_push(fold, function, 0,
+			      fold->transfer->flags & DUMP_TRANSFER_START ? 0 : (unsigned)DUMP_CALL_INFERRED);
+}
+
+/* Flow goes on behind a gap: in the same call, in one that called it, or in one that is new. */
+static int go_on(const struct dump_fold *fold)
+{
+	struct dump_call_thread *thread = fold->thread;
+	const uint32_t covers = fold->transfer->function;
+	uint32_t function;
+	size_t found;
+	int status;
+
+	if (covers == DUMP_NO_FUNCTION || dump_fold_top(thread)->function == covers)
+		return 0;
+	found = dump_fold_find_function(thread, covers);
+	if (found != DUMP_FOLD_NOT_FOUND)
+		return dump_fold_pop_to(fold, found + 1, DUMP_CALL_LOST);
+	status = dump_fold_function(fold, &function);
+	return status == 0 ? dump_fold_push(fold, function, 0, DUMP_CALL_INFERRED) : status;
+}
+
+static int take_resume(const struct dump_fold *fold)
+{
+	struct dump_call_thread *thread = fold->thread;
+	const bool kernel = thread->kernel_pause;
+
+	thread->state = RUNNING;
+	thread->kernel_pause = false;
+	if (!dump_fold_top(thread))
+		return begin(fold);
+	if (thread->lost)
+		return go_on(fold);
+	return kernel ? resume_from_kernel(fold) : resume_from_outside(fold);
+}
+
+static int take_go_on(const struct dump_fold *fold)
+{
+	fold->thread->state = RUNNING;
+	return dump_fold_top(fold->thread) ? go_on(fold) : begin(fold);
+}
+
+static void take_pause(const struct dump_fold *fold)
+{
+	struct dump_call_thread *thread = fold->thread;
+
+	thread->expected = fold->transfer->address;
+	thread->kernel_pause = fold->transfer->flags & DUMP_TRANSFER_KERNEL;
+	thread->state = thread->kernel_pause ? IN_KERNEL : OUTSIDE;
+}
+
+/* ---- transfers ----------------------------------------------------------------------------------- */
+
+static void add_absence(struct dump_call_thread *thread, uint64_t nanoseconds)
+{
+	if (thread->state == IN_KERNEL)
+		thread->absence.kernel += nanoseconds;
+	else if (thread->state == IN_GAP)
+		thread->absence.gap += nanoseconds;
+}
+
+void dump_calls_pass(struct dump_call_thread *thread, uint64_t instructions, uint64_t time)
+{
+	if (thread->stack)
+		thread->stack->instructions += instructions;
+	if (time <= thread->time)
+		return;
+	if (thread->time) {
+		const uint64_t passed = time - thread->time;
+
+		if (thread->stack)
+			thread->stack->time += passed;
+		if (thread->state != RUNNING)
+			add_absence(thread, passed);
+	}
+	thread->time = time;
+}
+
+void dump_calls_off(struct dump_call_thread *thread, uint64_t time)
+{
+	if (time <= thread->time)
+		return;
+	if (thread->time) {
+		thread->absence.off += time - thread->time;
+		if (thread->stack)
+			thread->stack->time += time - thread->time;
+	}
+	thread->time = time;
+}
+
+static int take_other(const struct dump_fold *fold)
+{
+	const struct dump_transfer *transfer = fold->transfer;
+	struct dump_call_thread *thread = fold->thread;
+	uint32_t function;
+	int status;
+
+	switch (transfer->kind) {
+	case DUMP_TRANSFER_JUMP:
+		return take_jump(fold);
+	case DUMP_TRANSFER_FAR_RETURN:
+		return take_far_return(fold);
+	case DUMP_TRANSFER_FAR_CALL:
+	case DUMP_TRANSFER_INTERRUPT:
+		status = dump_fold_function(fold, &function);
+		return status == 0 ? dump_fold_push(fold, function, transfer->address, DUMP_CALL_KERNEL) : status;
+	case DUMP_TRANSFER_PAUSE:
+		take_pause(fold);
+		return 0;
+	case DUMP_TRANSFER_RESUME:
+		status = take_resume(fold);
+		thread->lost = false;
+		return status;
+	case DUMP_TRANSFER_GAP:
+		thread->lost = true;
+		thread->state = IN_GAP;
+		return fold->observer->gap ? fold->observer->gap(fold->observer->context, thread) : 0;
+	case DUMP_TRANSFER_GO_ON:
+		status = take_go_on(fold);
+		thread->lost = false;
+		return status;
+	default:
+		return 0;
+	}
+}
+
+/* A call that returns as it should, frame by frame. */
+static int take_leaf_as_frame(const struct dump_fold *fold)
+{
+	const struct dump_transfer *leaf = fold->transfer;
+	const struct dump_transfer end = {
+		.to = leaf->address,
+		.function = DUMP_NO_FUNCTION,
+		.image = FLOW_NONE,
+		.kind = DUMP_TRANSFER_RETURN,
+	};
+	const struct dump_fold returning = {fold->fold, fold->observer, fold->thread, &end, fold->end};
+	int status = dump_fold_push(fold, leaf->function, leaf->address, dump_fold_call_flags(fold));
+
+	dump_calls_pass(fold->thread, leaf->inside, 0);
+	return status == 0 ? take_return(&returning) : status;
+}
+
+static int take_leaf(const struct dump_fold *fold)
+{
+	const struct dump_call_observer *observer = fold->observer;
+	struct dump_call_thread *thread = fold->thread;
+	struct dump_frame *caller = dump_fold_top(thread);
+	const int taken = caller && observer->leaf ? observer->leaf(observer->context, thread, caller, fold->transfer)
+						   : 0;
+
+	if (taken == 0)
+		return take_leaf_as_frame(fold);
+	if (taken < 0)
+		return taken;
+	dump_fold_pass_leaf(thread, fold->transfer->inside);
+	return 0;
+}
+
+int dump_calls_take(const struct dump_call_fold *calls, struct dump_call_thread *thread,
+		    const struct dump_transfer *transfers, size_t count, size_t ahead)
+{
+	struct dump_fold fold = {calls, calls->observer, thread, NULL, transfers + count + ahead};
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		const struct dump_transfer *transfer = &transfers[i];
+
+		fold.transfer = transfer;
+		dump_calls_pass(thread, transfer->instructions, transfer->time);
+		if (transfer->kind == DUMP_TRANSFER_CALL)
+			status = dump_fold_push(&fold, transfer->function, transfer->address,
+						dump_fold_call_flags(&fold));
+		else if (transfer->kind == DUMP_TRANSFER_RETURN)
+			status = take_return(&fold);
+		else if (transfer->kind == DUMP_TRANSFER_LEAF)
+			status = take_leaf(&fold);
+		else
+			status = take_other(&fold);
+	}
+	return status;
+}
+
+int dump_calls_end(const struct dump_call_fold *calls, struct dump_call_thread *thread)
+{
+	const struct dump_fold fold = {calls, calls->observer, thread, NULL, NULL};
+	struct dump_stack *current = thread->stack;
+	int status = current ? dump_fold_pop_to(&fold, 0, DUMP_CALL_UNFINISHED) : 0;
+
+	for (size_t i = 0; status == 0 && i < thread->stack_count; i++) {
+		thread->stack = thread->stacks[i];
+		if (!thread->stack->count)
+			continue;
+		if (calls->observer->change)
+			status = calls->observer->change(calls->observer->context, thread);
+		if (status == 0)
+			status = dump_fold_pop_to(&fold, 0, DUMP_CALL_UNFINISHED);
+	}
+	thread->stack = current;
+	common_hash_map_free(&thread->waiting);
+	return status;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The view behind all that counts calls. */
+#include "dump/call/call_view.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/thread_pool.h"
+#include "common/vector.h"
+#include "dump/call/call_shard.h"
+#include "flow/view/shard.h"
+
+/* A segment whose turn it is hands on what it has when it is as much as this, so that a long one fits. */
+#define TRANSFERS_MAX ((size_t)1 << 16)
+
+/* Lists that are kept, and how much they may hold, in transfers. */
+#define SPARES 16
+#define SPARE_MAX (2 * TRANSFERS_MAX)
+
+struct part {
+	struct dump_transfers transfers;
+	struct dump_tracker tracker;
+	struct dump_place_cache *cache; /* of the worker that decodes the segment */
+	bool opened;                    /* its first transfers have been taken */
+};
+
+struct view {
+	struct dump_call_fold fold;
+	uint64_t start_time;
+	/* In order of segments: what is behind `turn` alone. */
+	struct dump_call_thread thread;
+	bool has_thread;
+	struct dump_tracker before; /* where the segment before ended */
+	struct flow_segment last;   /* that segment */
+	struct dump_transfers joint;
+	atomic_size_t turn;                    /* index of the first segment that was not emitted yet */
+	struct dump_call_shapes shapes;        /* that were saved */
+	struct dump_call_shapes_read *sources; /* that were loaded, of each source; owned */
+	size_t source_count;
+	struct dump_place_cache **caches; /* by worker; NULL: none yet */
+	struct dump_place_cache *joins;   /* of whose turn it is */
+	unsigned workers;
+	pthread_mutex_t lock;
+	/* Behind lock: lists that segments have left, so that the system need not clear memory for others. */
+	struct dump_transfers spare[SPARES];
+	size_t spare_count;
+};
+
+/* ---- caches -------------------------------------------------------------------------------------- */
+
+static struct dump_place_cache *make_cache(const struct view *view)
+{
+	struct dump_place_cache *cache = dump_place_cache_new(view->fold.timeline, view->fold.functions,
+							      view->start_time);
+
+	if (!cache)
+		common_fail_memory("calls", sizeof(cache));
+	return cache;
+}
+
+static void free_caches(struct view *view)
+{
+	for (unsigned i = 0; view->caches && i < view->workers; i++)
+		dump_place_cache_free(view->caches[i]);
+	free(view->caches);
+	dump_place_cache_free(view->joins);
+}
+
+/* ---- lists of transfers -------------------------------------------------------------------------- */
+
+static struct dump_transfers take_spare(struct view *view)
+{
+	struct dump_transfers taken = {0};
+
+	pthread_mutex_lock(&view->lock);
+	if (view->spare_count)
+		taken = view->spare[--view->spare_count];
+	pthread_mutex_unlock(&view->lock);
+	return taken;
+}
+
+static void return_spare(struct view *view, struct dump_transfers transfers)
+{
+	bool kept = false;
+
+	transfers.count = 0;
+	pthread_mutex_lock(&view->lock);
+	if (view->spare_count < SPARES && transfers.list && transfers.capacity <= SPARE_MAX) {
+		view->spare[view->spare_count++] = transfers;
+		kept = true;
+	}
+	pthread_mutex_unlock(&view->lock);
+	if (!kept)
+		dump_transfers_free(&transfers);
+}
+
+/* ---- segments in order --------------------------------------------------------------------------- */
+
+static int end_thread(struct view *view)
+{
+	const struct dump_call_observer *observer = view->fold.observer;
+	int status;
+
+	if (!view->has_thread)
+		return 0;
+	status = dump_calls_end(&view->fold, &view->thread);
+	if (status == 0 && observer->end)
+		status = observer->end(observer->context, &view->thread);
+	dump_calls_free(&view->thread);
+	view->has_thread = false;
+	return status;
+}
+
+/* A thread may have several streams; a stream of no thread is one by itself. */
+static bool is_of_thread(const struct view *view, const struct flow_segment *segment)
+{
+	const struct flow_segment *last = &view->last;
+
+	return last->group == segment->group ||
+	       (segment->thread != FLOW_NONE && last->thread == segment->thread && last->process == segment->process);
+}
+
+/* Whether the segment begins where the last one ended. */
+static bool is_next(const struct view *view, const struct flow_segment *segment)
+{
+	const struct flow_segment *last = &view->last;
+
+	return last->stream == segment->stream && last->offset + last->size == segment->offset + segment->skip;
+}
+
+/* What comes next is the segment's. */
+static int turn_to(struct view *view, const struct flow_segment *segment)
+{
+	const struct dump_call_observer *observer = view->fold.observer;
+	int status = 0;
+
+	if (view->has_thread && !is_of_thread(view, segment))
+		status = end_thread(view);
+	if (status < 0)
+		return status;
+	if (!view->has_thread) {
+		dump_calls_start(&view->thread, segment);
+		view->has_thread = true;
+		view->before = (struct dump_tracker){0};
+		status = observer->begin ? observer->begin(observer->context, &view->thread) : 0;
+	} else if (!is_next(view, segment)) {
+		view->before = (struct dump_tracker){0};
+		if (segment->switched)
+			dump_calls_off(&view->thread, segment->time);
+	}
+	return status;
+}
+
+/* Takes what the segment has so far, but for the last `kept`. Only while it is the segment's turn. */
+static int take_part(struct view *view, const struct flow_segment *segment, struct part *part, size_t kept)
+{
+	struct dump_transfers *transfers = &part->transfers;
+	size_t count;
+	int status = 0;
+
+	if (!part->opened && part->tracker.first.valid) {
+		status = turn_to(view, segment);
+		if (status < 0)
+			return status;
+		view->joint.count = 0;
+		status = dump_transfers_join(&view->joint, &view->before, &part->tracker.first, view->joins, segment);
+		if (status == 0)
+			status = dump_calls_take(&view->fold, &view->thread, view->joint.list, view->joint.count, 0);
+		part->opened = true;
+	}
+	kept = kept < transfers->count ? kept : transfers->count;
+	count = transfers->count - kept;
+	if (status == 0)
+		status = dump_calls_take(&view->fold, &view->thread, transfers->list, count, kept);
+	if (kept)
+		memmove(transfers->list, transfers->list + count, kept * sizeof(*transfers->list));
+	transfers->count = kept;
+	return status;
+}
+
+/* ---- the view ------------------------------------------------------------------------------------ */
+
+static struct part *make_part(struct view *view)
+{
+	struct part *part = calloc(1, sizeof(*part));
+
+	if (part)
+		part->transfers = take_spare(view);
+	else
+		common_fail_memory("calls", sizeof(*part));
+	return part;
+}
+
+static int begin_on(void *context, unsigned worker, const struct flow_segment *segment, void **partial)
+{
+	struct view *view = context;
+	struct dump_place_cache **cache = &view->caches[worker];
+	struct part *part;
+
+	(void)segment;
+	if (!*cache)
+		*cache = make_cache(view);
+	part = *cache ? make_part(view) : NULL;
+	*partial = part;
+	if (part)
+		part->cache = *cache;
+	return part ? 0 : PTL_NO_MEMORY;
+}
+
+static void drop(void *context, void *partial)
+{
+	struct part *part = partial;
+
+	return_spare(context, part->transfers);
+	free(part);
+}
+
+static int consume(void *context, void *partial, const struct flow_segment *segment, const struct flow_batch *batch)
+{
+	struct view *view = context;
+	struct part *part = partial;
+	int status = dump_transfers_add(&part->transfers, &part->tracker, part->cache, segment, batch);
+
+	/* All segments before this one have been emitted, and none is while this one is decoded. */
+	if (status == 0 && part->transfers.count >= TRANSFERS_MAX &&
+	    atomic_load_explicit(&view->turn, memory_order_acquire) == segment->index)
+		status = take_part(view, segment, part, DUMP_CALLS_AHEAD);
+	return status;
+}
+
+static int emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
+{
+	struct view *view = context;
+	struct part *part = partial;
+	int status = take_part(view, segment, part, 0);
+
+	(void)horizon;
+	if (part->opened) {
+		if (status == 0)
+			dump_calls_pass(&view->thread, part->tracker.instructions, part->tracker.time);
+		view->before = part->tracker;
+		view->last = *segment;
+	} else if (view->has_thread && is_next(view, segment)) {
+		/* Nothing of a kind that tells where flow is: the segment before goes on. */
+		view->last = *segment;
+	}
+	drop(view, part);
+	atomic_store_explicit(&view->turn, segment->index + 1, memory_order_release);
+	return status;
+}
+
+/* ---- shards -------------------------------------------------------------------------------------- */
+
+static int save(void *context, const struct flow_segment *segment, const void *partial, struct ptl_bytes *record)
+{
+	struct view *view = context;
+	const struct part *part = partial;
+
+	return dump_call_shard_write(&view->shapes, segment, &part->transfers, &part->tracker, record);
+}
+
+/* Room for what a source has. */
+static struct dump_call_shapes_read *source_of(struct view *view, uint32_t source)
+{
+	while (view->source_count <= source) {
+		if (!common_vector_room(&view->sources, view->source_count, sizeof(*view->sources)))
+			return NULL;
+		view->sources[view->source_count++] = (struct dump_call_shapes_read){0};
+	}
+	return &view->sources[source];
+}
+
+static int load(void *context, const struct flow_segment *segment, struct common_cursor *record, void **result)
+{
+	struct view *view = context;
+	struct dump_call_shapes_read *shapes = source_of(view, segment->source);
+	struct part *part = make_part(view);
+
+	*result = part;
+	if (!part)
+		return PTL_NO_MEMORY;
+	if (!shapes)
+		return common_fail_memory("calls", view->source_count * sizeof(*shapes));
+	return dump_call_shard_read(shapes, segment, view->fold.timeline, view->fold.functions, record,
+				    &part->transfers, &part->tracker);
+}
+
+static const struct flow_view_codec codec = {.name = "calls", .save = save, .load = load};
+
+static void free_shapes(struct view *view)
+{
+	dump_call_shapes_free(&view->shapes);
+	for (size_t i = 0; i < view->source_count; i++)
+		dump_call_shapes_read_free(&view->sources[i]);
+	free(view->sources);
+}
+
+/* ---- the run ------------------------------------------------------------------------------------- */
+
+int dump_calls_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
+		   const struct flow_view_options *options, struct dump_function_table *functions,
+		   const struct dump_call_observer *observer)
+{
+	struct view view = {
+		.fold = {.functions = functions, .timeline = timeline, .observer = observer},
+		.start_time = ptl_trace_machine(trace)->start_time,
+		.workers = options->threads ? options->threads : common_cpu_count(),
+	};
+	const struct flow_view methods = {
+		.context = &view,
+		.begin_on = begin_on,
+		.consume = consume,
+		.emit = emit,
+		.drop = drop,
+		.codec = &codec,
+	};
+	struct flow_view_options in_order = *options;
+	int status;
+
+	in_order.by_time = false;
+	/* What is saved is not taken here: it is never the turn of a segment. */
+	atomic_init(&view.turn, options->shard && options->shard->count ? SIZE_MAX : 0);
+	pthread_mutex_init(&view.lock, NULL);
+	view.caches = calloc(view.workers, sizeof(*view.caches));
+	view.joins = make_cache(&view);
+	status = view.caches && view.joins ? flow_view_run(trace, timeline, &in_order, &methods)
+					   : common_fail_memory("calls", view.workers * sizeof(*view.caches));
+	if (status == 0)
+		status = end_thread(&view);
+	if (view.has_thread)
+		dump_calls_free(&view.thread);
+	dump_transfers_free(&view.joint);
+	free_shapes(&view);
+	while (view.spare_count)
+		dump_transfers_free(&view.spare[--view.spare_count]);
+	pthread_mutex_destroy(&view.lock);
+	free_caches(&view);
+	return status;
+}

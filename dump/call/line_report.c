@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How many instructions each source line, or each function of the source, executed: blocks are counted, and their instructions
+ * looked up once.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "common/text.h"
+#include "common/vector.h"
+#include "dump/call/call_report.h"
+#include "dump/print/source_note.h"
+#include "flow/view/profile.h"
+
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+/* What a row is of; texts that are not there are "". */
+struct row_key {
+	const char *name; /* kept as the text of the row */
+	const char *file; /* of a function */
+	const char *image;
+	uint32_t line;
+};
+
+static void write_key(const struct row_key *key, struct ptl_bytes *bytes)
+{
+	common_write_bytes(bytes, key->name, strlen(key->name) + 1);
+	common_write_bytes(bytes, key->file, strlen(key->file) + 1);
+	common_write_bytes(bytes, key->image, strlen(key->image) + 1);
+	common_write_le(bytes, key->line, 4);
+}
+
+static int find_row(struct dump_report *report, const struct row_key *key, uint32_t *number)
+{
+	struct ptl_bytes bytes = {0};
+	const uint64_t *known;
+	int status = 0;
+
+	write_key(key, &bytes);
+	known = bytes.failed ? NULL : common_byte_map_get(&report->by_name, bytes.data, bytes.size);
+	if (known) {
+		*number = (uint32_t)*known;
+	} else if (bytes.failed ||
+		   COMMON_VECTOR_RESERVE(report->rows, report->capacity, report->count + 1, "lines") < 0) {
+		status = common_fail_memory("lines", bytes.size);
+	} else {
+		struct dump_report_row *row = &report->rows[report->count];
+
+		*row = (struct dump_report_row){.function = DUMP_NO_FUNCTION, .process = FLOW_NONE, .line = key->line};
+		row->name = strdup(key->name);
+		row->file = key->file;
+		row->image = report->by == DUMP_REPORT_INLINE ? key->image : NULL;
+		*number = (uint32_t)report->count++;
+		status = row->name ? common_byte_map_put(&report->by_name, bytes.data, bytes.size, *number)
+				   : common_fail_memory("lines", strlen(key->name));
+	}
+	common_bytes_free(&bytes);
+	return status;
+}
+
+/* Counts of one block's instructions. */
+struct counting {
+	struct dump_report *report;
+	const struct flow_profile_block *block;
+	const struct flow_timeline_image *image; /* NULL: none */
+	struct ptl_bytes name;
+};
+
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+static int add_line(struct counting *counting, uint64_t address)
+{
+	struct dump_report *report = counting->report;
+	struct row_key key = {"[no line]", "", "", 0};
+	uint32_t number;
+	int status;
+
+	if (counting->image &&
+	    !flow_sources_find(report->sources, counting->block->image, address, &key.name, &key.line))
+		key.name = counting->image->data.file_name;
+	status = find_row(report, &key, &number);
+	if (status == 0)
+		report->rows[number].self_instructions += counting->block->count;
+	return status;
+}
+
+/* ---- inlined functions --------------------------------------------------------------------------- */
+
+/* Code that no debug information describes is of the function that symbols tell. */
+static int name_of_symbol(struct counting *counting, uint64_t address, const char **name)
+{
+	struct dump_code_place place;
+	const int status = dump_functions_place(counting->report->calls->functions, counting->block->image, address,
+						&place);
+
+	*name = "";
+	if (status == 0 && place.function != DUMP_NO_FUNCTION)
+		*name = dump_function(counting->report->calls->functions, place.function)->name;
+	return status;
+}
+
+static const char *name_of_scope(struct counting *counting, const struct flow_scope *scope)
+{
+	counting->name.size = 0;
+	flow_symbols_name(counting->report->calls->symbols, scope->function->name, &counting->name);
+	return common_text_string(&counting->name);
+}
+
+static bool is_same(const struct flow_source_function *a, const struct flow_source_function *b)
+{
+	return a == b || (a->line == b->line && !strcmp(a->name, b->name) && !strcmp(a->file, b->file));
+}
+
+/* Whether the total of a function has been counted further inside. */
+static bool is_counted(const struct flow_scope *innermost, const struct flow_scope *scope)
+{
+	for (; innermost != scope; innermost = innermost->outer)
+		if (is_same(innermost->function, scope->function))
+			return true;
+	return false;
+}
+
+static int add_scopes(struct counting *counting, const struct flow_scope *innermost)
+{
+	struct dump_report *report = counting->report;
+	const uint64_t count = counting->block->count;
+	int status = 0;
+
+	for (const struct flow_scope *scope = innermost; status == 0 && scope; scope = scope->outer) {
+		const struct flow_source_function *function = scope->function;
+		const struct row_key key = {name_of_scope(counting, scope), function->file,
+					    counting->image->data.file_name, function->line};
+		uint32_t number;
+
+		if (is_counted(innermost, scope))
+			continue;
+		status = find_row(report, &key, &number);
+		if (status < 0)
+			break;
+		report->rows[number].self_instructions += scope == innermost ? count : 0;
+		report->rows[number].total_instructions += count;
+		report->rows[number].inlined_instructions += scope->outer ? count : 0;
+	}
+	return status;
+}
+
+static int add_function(struct counting *counting, uint64_t address)
+{
+	struct dump_report *report = counting->report;
+	const struct flow_scope *scope = flow_sources_scope(report->sources, counting->block->image, address);
+	struct row_key key = {"", "", counting->image ? counting->image->data.file_name : "", 0};
+	uint32_t number;
+	int status;
+
+	if (scope)
+		return add_scopes(counting, scope);
+	status = name_of_symbol(counting, address, &key.name);
+	if (status == 0)
+		status = find_row(report, &key, &number);
+	if (status == 0) {
+		report->rows[number].self_instructions += counting->block->count;
+		report->rows[number].total_instructions += counting->block->count;
+	}
+	return status;
+}
+
+/* ---- both ---------------------------------------------------------------------------------------- */
+
+static int add_block(struct counting *counting, const struct flow_profile_block *block)
+{
+	struct dump_report *report = counting->report;
+	const struct dump_filter *filter = &report->calls->session->options->filter;
+	uint64_t address = block->address;
+	int status = 0;
+
+	counting->block = block;
+	counting->image = block->image == FLOW_NONE ? NULL : flow_timeline_image(report->calls->timeline, block->image);
+	report->sum.self_instructions += block->count * block->instructions;
+	if (!dump_filter_wants_image(filter, counting->image ? counting->image->data.file_name : ""))
+		return 0;
+	/* Blocks tell addresses of the file; those who look them up want one at which it ran. */
+	if (counting->image)
+		address += counting->image->data.base - counting->image->data.default_base;
+	for (uint32_t i = 0; status == 0 && i < block->instructions; i++) {
+		status = report->by == DUMP_REPORT_LINE ? add_line(counting, address) : add_function(counting, address);
+		address += block->lengths[i];
+	}
+	return status;
+}
+
+int dump_report_lines(struct dump_report *report)
+{
+	const struct dump_call_session *calls = report->calls;
+	const struct flow_view_options options = dump_session_view_options(calls->session);
+	struct counting counting = {.report = report};
+	struct flow_profile profile = {0};
+	int status = flow_sources_open(calls->session->trace, calls->timeline, &report->sources);
+
+	if (status == 0 && report->by == DUMP_REPORT_INLINE)
+		flow_sources_want_scopes(report->sources);
+	if (status == 0)
+		status = flow_profile_run(calls->session->trace, calls->timeline, &options, false, &profile);
+	common_progress_end();
+	if (status < 0)
+		return status;
+	for (size_t i = 0; status == 0 && i < profile.block_count; i++)
+		status = add_block(&counting, &profile.blocks[i]);
+	if (status == 0 && !profile.instructions)
+		dump_session_note_no_flow(calls->session);
+	flow_profile_free(&profile);
+	common_bytes_free(&counting.name);
+	if (status == 0)
+		dump_warn_of_sources(report->sources,
+				     report->by == DUMP_REPORT_LINE ? "source lines" : "inlined functions");
+	return status;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What one worker has looked up: places in code, and the transfers within runs of blocks. For transfers alone. */
+#ifndef DUMP_ANALYSIS_PLACE_CACHE_H
+#define DUMP_ANALYSIS_PLACE_CACHE_H
+
+#include "dump/call/transfer_run.h"
+
+struct dump_cached_place {
+	struct dump_code_place place;
+	uint64_t address;
+	uint32_t process;
+	uint32_t entry; /* the function for who calls this address; DUMP_NO_FUNCTION: not asked yet */
+	bool valid;
+};
+
+struct dump_place_cache {
+	const struct flow_timeline *timeline;
+	struct dump_function_table *table;
+	uint64_t start_time;
+	struct dump_cached_place *slots;
+	struct dump_transfer_runs runs;
+};
+
+/* The place at an address; NULL after a failure, which is in *status. It stays until the next is asked for. */
+struct dump_cached_place *dump_place_cache_find(struct dump_place_cache *cache, uint32_t process, uint32_t image,
+						uint64_t address, int *status);
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What blocks and events lead to: transfers. */
+#include "dump/call/transfer.h"
+
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/vector.h"
+#include "dump/call/transfer_state.h"
+
+void dump_transfers_free(struct dump_transfers *transfers)
+{
+	free(transfers->list);
+	*transfers = (struct dump_transfers){0};
+}
+
+/* ---- places -------------------------------------------------------------------------------------- */
+
+/* NULL after a failure, which is in walk->status. */
+static struct dump_cached_place *find_cached(struct dump_walk *walk, uint32_t image, uint64_t address)
+{
+	return dump_place_cache_find(walk->cache, walk->segment->process, image, address, &walk->status);
+}
+
+/* The image at an address that no block tells it of. */
+static uint32_t find_image(const struct dump_walk *walk, uint64_t time, uint64_t address)
+{
+	const struct flow_segment *segment = walk->segment;
+	struct flow_place found;
+
+	if (!time)
+		time = segment->time ? segment->time : walk->cache->start_time;
+	if (segment->process == FLOW_NONE ||
+	    !flow_timeline_find(walk->cache->timeline, segment->process, time, address, &found))
+		return FLOW_NONE;
+	return found.image;
+}
+
+/* ---- transfers ----------------------------------------------------------------------------------- */
+
+static struct dump_transfer *add(struct dump_walk *walk)
+{
+	struct dump_transfers *transfers = walk->transfers;
+
+	walk->status = COMMON_VECTOR_RESERVE(transfers->list, transfers->capacity, transfers->count + 1, "calls");
+	if (walk->status < 0)
+		return NULL;
+	return &transfers->list[transfers->count++];
+}
+
+static struct dump_transfer *put(struct dump_walk *walk, uint8_t kind, uint32_t instructions)
+{
+	struct dump_transfer *transfer = add(walk);
+
+	if (transfer)
+		*transfer = (struct dump_transfer){
+			.time = walk->tracker->time,
+			.instructions = instructions,
+			.function = DUMP_NO_FUNCTION,
+			.image = FLOW_NONE,
+			.kind = kind,
+		};
+	return transfer;
+}
+
+/* The next transfer, with what was executed up to it; NULL where none is wanted, or after a failure. */
+static struct dump_transfer *start(struct dump_walk *walk, uint8_t kind)
+{
+	struct dump_tracker *tracker = walk->tracker;
+	uint64_t instructions = tracker->instructions;
+
+	if (!walk->transfers || walk->status < 0)
+		return NULL;
+	tracker->instructions = 0;
+	/* More than a transfer can report is reported by some that do nothing else. */
+	for (; instructions > UINT32_MAX; instructions -= UINT32_MAX)
+		if (!put(walk, 0, UINT32_MAX))
+			return NULL;
+	return put(walk, kind, (uint32_t)instructions);
+}
+
+/* Where calls lead there is a function, whether it has a name or not. */
+static uint32_t function_of_call(struct dump_walk *walk, struct dump_cached_place *place)
+{
+	if (place->entry == DUMP_NO_FUNCTION)
+		walk->status = dump_functions_nameless(walk->cache->table, walk->segment->process, place->place.image,
+						       place->address, &place->entry);
+	return place->entry;
+}
+
+/* A transfer to a place. */
+static void go(struct dump_walk *walk, uint8_t kind, unsigned flags, uint64_t address, struct dump_cached_place *place)
+{
+	const struct dump_transfers *before = walk->transfers;
+	struct dump_tracker *tracker = walk->tracker;
+	struct dump_transfer *transfer;
+
+	if (kind == DUMP_TRANSFER_RETURN && !flags && before && before->count &&
+	    dump_walk_is_end_of_leaf(&before->list[before->count - 1], place->address, tracker->time,
+				     tracker->instructions)) {
+		dump_walk_end_leaf(&before->list[before->count - 1], tracker->instructions);
+		tracker->instructions = 0;
+		return;
+	}
+	transfer = start(walk, kind);
+	if (!transfer)
+		return;
+	transfer->to = place->address;
+	transfer->address = address;
+	transfer->image = place->place.image;
+	transfer->function_flags = (uint16_t)place->place.flags;
+	transfer->function = kind == DUMP_TRANSFER_CALL ? function_of_call(walk, place) : place->place.function;
+	transfer->flags = (uint8_t)flags;
+	if (place->place.function != DUMP_NO_FUNCTION && place->address == place->place.start)
+		transfer->flags |= DUMP_TRANSFER_START;
+}
+
+/* ---- where flow goes on -------------------------------------------------------------------------- */
+
+static uint8_t kind_of_branch(uint8_t branch)
+{
+	switch (branch) {
+	case FLOW_BRANCH_CALL:
+	case FLOW_BRANCH_CALL_INDIRECT:
+		return DUMP_TRANSFER_CALL;
+	case FLOW_BRANCH_RETURN:
+		return DUMP_TRANSFER_RETURN;
+	case FLOW_BRANCH_FAR_CALL:
+		return DUMP_TRANSFER_FAR_CALL;
+	case FLOW_BRANCH_FAR_RETURN:
+		return DUMP_TRANSFER_FAR_RETURN;
+	default:
+		return DUMP_TRANSFER_JUMP;
+	}
+}
+
+/* Whether both are of one function, as far as names tell. */
+static bool is_same(const struct dump_code_place *a, const struct dump_code_place *b)
+{
+	return a->image == b->image && a->function == b->function;
+}
+
+/* Flow goes on at an address, by no call or return; what it was before is in the tracker. */
+static void move(struct dump_walk *walk, struct dump_cached_place *place)
+{
+	const struct dump_tracker *tracker = walk->tracker;
+	const struct dump_leaving *leaving = &tracker->leaving;
+	unsigned flags = 0;
+
+	if (!tracker->placed) {
+		go(walk, DUMP_TRANSFER_GO_ON, 0, 0, place);
+		return;
+	}
+	if (is_same(&tracker->place, &place->place))
+		return;
+	if (!leaving->valid || leaving->branch == FLOW_BRANCH_JUMP_INDIRECT)
+		flags |= DUMP_TRANSFER_INDIRECT;
+	if (tracker->place.image != place->place.image)
+		flags |= DUMP_TRANSFER_FOREIGN;
+	go(walk, DUMP_TRANSFER_JUMP, flags, 0, place);
+}
+
+/* The flow goes on at an address that is traced. */
+void dump_walk_land(struct dump_walk *walk, uint32_t image, uint64_t address)
+{
+	struct dump_tracker *tracker = walk->tracker;
+	const struct dump_leaving *leaving = &tracker->leaving;
+	const uint8_t kind = leaving->valid ? kind_of_branch(leaving->branch) : DUMP_TRANSFER_JUMP;
+	struct dump_cached_place *place;
+
+	if (kind == DUMP_TRANSFER_JUMP && tracker->placed && tracker->place.image == image &&
+	    address >= tracker->place.first && address <= tracker->place.last)
+		return;
+	place = find_cached(walk, image, address);
+	if (!place)
+		return;
+	/* Position-independent code calls what is behind the call, to learn where it is. */
+	if (kind == DUMP_TRANSFER_JUMP || (kind == DUMP_TRANSFER_CALL && address == leaving->behind))
+		move(walk, place);
+	else if (kind != DUMP_TRANSFER_FAR_CALL || address != leaving->behind)
+		go(walk, kind, 0, leaving->behind, place);
+	tracker->place = place->place;
+	tracker->placed = true;
+}
+
+/* Forgets the branch before: what comes has another reason. */
+static void forget(struct dump_tracker *tracker)
+{
+	tracker->leaving.valid = false;
+}
+
+/* ---- events -------------------------------------------------------------------------------------- */
+
+/* A place that an event names; NULL after a failure. */
+static struct dump_cached_place *place_of(struct dump_walk *walk, const struct flow_event *event, uint64_t address)
+{
+	return find_cached(walk, find_image(walk, event->time, address), address);
+}
+
+/* The branch before leads out of what is traced. */
+static void leave(struct dump_walk *walk, const struct flow_event *event)
+{
+	const struct dump_leaving *leaving = &walk->tracker->leaving;
+	const uint8_t kind = kind_of_branch(leaving->branch);
+	struct dump_transfer *transfer;
+	struct dump_cached_place *place;
+
+	if (!leaving->valid || kind == DUMP_TRANSFER_FAR_CALL || kind == DUMP_TRANSFER_FAR_RETURN)
+		return;
+	if (event->flags & FLOW_EVENT_HAS_TO) {
+		place = place_of(walk, event, event->to);
+		if (place)
+			go(walk, kind, DUMP_TRANSFER_OUTSIDE | DUMP_TRANSFER_INDIRECT | DUMP_TRANSFER_FOREIGN,
+			   leaving->behind, place);
+		return;
+	}
+	if (kind == DUMP_TRANSFER_JUMP)
+		return;
+	transfer = start(walk, kind);
+	if (!transfer)
+		return;
+	transfer->address = leaving->behind;
+	transfer->flags = DUMP_TRANSFER_OUTSIDE;
+}
+
+static void add_pause(struct dump_walk *walk, unsigned flags, uint64_t address)
+{
+	struct dump_transfer *transfer = start(walk, DUMP_TRANSFER_PAUSE);
+
+	if (transfer) {
+		transfer->address = address;
+		transfer->flags = (uint8_t)flags;
+	}
+	forget(walk->tracker);
+}
+
+static void take_disabled(struct dump_walk *walk, const struct flow_event *event)
+{
+	const struct dump_leaving leaving = walk->tracker->leaving;
+
+	leave(walk, event);
+	if (leaving.valid && leaving.branch == FLOW_BRANCH_FAR_CALL)
+		add_pause(walk, DUMP_TRANSFER_KERNEL, leaving.behind);
+	else
+		add_pause(walk, 0, 0);
+}
+
+static void take_enabled(struct dump_walk *walk, const struct flow_event *event)
+{
+	struct dump_cached_place *place = place_of(walk, event, event->to);
+
+	if (!place)
+		return;
+	go(walk, DUMP_TRANSFER_RESUME, 0, 0, place);
+	walk->tracker->place = place->place;
+	walk->tracker->placed = true;
+	forget(walk->tracker);
+}
+
+/* What was to be executed at `from` was not: something came between. */
+static void interrupt_at(struct dump_walk *walk, const struct flow_event *event)
+{
+	const struct dump_tracker *tracker = walk->tracker;
+
+	if (event->flags & FLOW_EVENT_HAS_FROM && (tracker->placed || tracker->leaving.valid))
+		dump_walk_land(walk, find_image(walk, event->time, event->from), event->from);
+	forget(walk->tracker);
+}
+
+static void take_interrupt(struct dump_walk *walk, const struct flow_event *event)
+{
+	struct dump_cached_place *place;
+
+	interrupt_at(walk, event);
+	place = place_of(walk, event, event->to);
+	if (!place)
+		return;
+	go(walk, DUMP_TRANSFER_INTERRUPT, 0, event->from, place);
+	walk->tracker->place = place->place;
+	walk->tracker->placed = true;
+}
+
+void dump_walk_event(struct dump_walk *walk, const struct flow_event *event)
+{
+	switch (event->kind) {
+	case FLOW_ENABLED:
+		take_enabled(walk, event);
+		break;
+	case FLOW_DISABLED:
+	case FLOW_STOPPED:
+		take_disabled(walk, event);
+		break;
+	case FLOW_ASYNC_DISABLED:
+		interrupt_at(walk, event);
+		add_pause(walk, DUMP_TRANSFER_KERNEL, event->from);
+		break;
+	case FLOW_ASYNC_BRANCH:
+		take_interrupt(walk, event);
+		break;
+	case FLOW_GAP:
+		start(walk, DUMP_TRANSFER_GAP);
+		forget(walk->tracker);
+		walk->tracker->placed = false;
+		break;
+	default:
+		/* An aborted transaction goes on elsewhere. */
+		forget(walk->tracker);
+		break;
+	}
+}
+
+/* Whether the event tells where flow goes, or does not. */
+bool dump_walk_matters(const struct flow_event *event)
+{
+	switch (event->kind) {
+	case FLOW_ENABLED:
+	case FLOW_DISABLED:
+	case FLOW_STOPPED:
+	case FLOW_ASYNC_DISABLED:
+	case FLOW_ASYNC_BRANCH:
+	case FLOW_GAP:
+		return true;
+	case FLOW_TSX:
+		return event->value == FLOW_TSX_ABORTED;
+	default:
+		return false;
+	}
+}
+
+int dump_transfers_join(struct dump_transfers *transfers, const struct dump_tracker *before,
+			const struct dump_first *first, struct dump_place_cache *cache,
+			const struct flow_segment *segment)
+{
+	struct dump_tracker tracker = *before;
+	struct dump_walk walk = {transfers, &tracker, cache, segment, 0, NULL, 0, false, 0, 0, 0};
+
+	tracker.instructions = 0;
+	tracker.time = first->time;
+	if (first->is_event)
+		dump_walk_event(&walk, &first->event);
+	else
+		dump_walk_land(&walk, first->image, first->ip);
+	return walk.status;
+}

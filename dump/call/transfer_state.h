@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A walk over blocks and events that finds transfers. For transfers alone. */
+#ifndef DUMP_ANALYSIS_TRANSFER_STATE_H
+#define DUMP_ANALYSIS_TRANSFER_STATE_H
+
+#include "dump/call/place_cache.h"
+
+struct dump_walk {
+	struct dump_transfers *transfers; /* NULL: nothing is to be added */
+	struct dump_tracker *tracker;
+	struct dump_place_cache *cache;
+	const struct flow_segment *segment;
+	int status;
+	const struct flow_batch *batch;
+	size_t next_mark;  /* the first that has not been reached */
+	bool reached;      /* flow was looked at */
+	size_t next_event; /* the first that has not been taken */
+	size_t clear;      /* up to this block no event comes, and time is the same */
+	size_t clear_mark; /* the first mark that is not before that */
+};
+
+/* The flow goes on at an address that is traced. */
+void dump_walk_land(struct dump_walk *walk, uint32_t image, uint64_t address);
+void dump_walk_event(struct dump_walk *walk, const struct flow_event *event);
+/* Whether the event says where flow goes, or does not. */
+bool dump_walk_matters(const struct flow_event *event);
+
+/* Whether a plain return to `to` at this time ends the call before, which then is one transfer with it. */
+static inline bool dump_walk_is_end_of_leaf(const struct dump_transfer *before, uint64_t to, uint64_t time,
+					    uint64_t instructions)
+{
+	return before->kind == DUMP_TRANSFER_CALL && before->address == to && before->time == time && to &&
+	       !before->function_flags && !(before->flags & DUMP_TRANSFER_OUTSIDE) && instructions <= UINT32_MAX;
+}
+
+static inline void dump_walk_end_leaf(struct dump_transfer *call, uint64_t instructions)
+{
+	call->kind = DUMP_TRANSFER_LEAF;
+	call->inside = (uint32_t)instructions;
+}
+
+#endif

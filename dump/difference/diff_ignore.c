@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Lists of what is not compared. */
+#include "dump/difference/diff_ignore.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "common/options.h"
+#include "common/text.h"
+#include "common/vector.h"
+#include "query/glob.h"
+
+#define FILE_MAX ((size_t)1 << 20) /* bytes of a list */
+
+void dump_ignore_free(struct dump_ignore *ignore)
+{
+	for (size_t i = 0; i < ignore->count; i++)
+		free(ignore->rules[i].pattern);
+	free(ignore->rules);
+	*ignore = (struct dump_ignore){0};
+}
+
+static int fail_rule(const char *text)
+{
+	struct ptl_bytes shown = {0};
+	int status;
+
+	common_text_safe_n(&shown, text, strnlen(text, 64));
+	status = common_fail(PTL_MISUSE, "'%s' is none of FUNCTION, image:IMAGE and range:IMAGE:0xFIRST..0xLAST",
+			     common_text_string(&shown));
+	common_bytes_free(&shown);
+	return status;
+}
+
+/* Cuts ":0xFIRST..0xLAST" off the pattern. */
+static bool take_range(struct dump_ignore_rule *rule)
+{
+	char *colon = strrchr(rule->pattern, ':'), *dots;
+
+	if (!colon || colon == rule->pattern)
+		return false;
+	*colon++ = 0;
+	dots = strstr(colon, "..");
+	if (!dots)
+		return false;
+	*dots = 0;
+	return common_parse_u64(colon, &rule->first) == 0 && common_parse_u64(dots + 2, &rule->last) == 0 &&
+	       rule->first <= rule->last;
+}
+
+static bool starts(const char *text, const char *word)
+{
+	return strncmp(text, word, strlen(word)) == 0;
+}
+
+/* The rule owns its pattern, whatever comes. */
+static int parse_rule(struct dump_ignore_rule *rule)
+{
+	static const char image[] = "image:", range[] = "range:";
+	size_t skip = 0;
+
+	rule->is_range = starts(rule->pattern, range);
+	rule->is_function = !rule->is_range && !starts(rule->pattern, image);
+	if (!rule->is_function)
+		skip = rule->is_range ? strlen(range) : strlen(image);
+	memmove(rule->pattern, rule->pattern + skip, strlen(rule->pattern + skip) + 1);
+	if (!*rule->pattern || (rule->is_range && !take_range(rule)))
+		return fail_rule(rule->pattern);
+	return 0;
+}
+
+int dump_ignore_add(struct dump_ignore *ignore, const char *text, size_t size)
+{
+	struct dump_ignore_rule rule = {.pattern = strndup(text, size)};
+	int status = rule.pattern ? parse_rule(&rule) : common_fail_memory("a list", size);
+
+	if (!status && !common_vector_room(&ignore->rules, ignore->count, sizeof(rule)))
+		status = common_fail_memory("a list", ignore->count * sizeof(rule));
+	if (status) {
+		free(rule.pattern);
+		return status;
+	}
+	ignore->rules[ignore->count++] = rule;
+	ignore->functions += rule.is_function;
+	return 0;
+}
+
+int dump_ignore_parse(struct dump_ignore *ignore, const char *name, const char *text, size_t size)
+{
+	unsigned number = 1;
+
+	for (size_t at = 0; at < size; number++) {
+		const char *line = text + at, *end = memchr(line, '\n', size - at), *comment;
+		size_t length = end ? (size_t)(end - line) : size - at;
+		int status = 0;
+
+		at += length + 1;
+		comment = memchr(line, '#', length);
+		if (comment)
+			length = (size_t)(comment - line);
+		for (; length && strchr(" \t\r", line[length - 1]); length--)
+			;
+		for (; length && (*line == ' ' || *line == '\t'); length--)
+			line++;
+		if (length)
+			status = dump_ignore_add(ignore, line, length);
+		if (status < 0)
+			return common_fail_in(status, "%s:%u", name, number);
+	}
+	return 0;
+}
+
+int dump_ignore_read(struct dump_ignore *ignore, const char *path)
+{
+	uint8_t *data;
+	size_t size;
+	int status = common_read_file(path, FILE_MAX, &data, &size);
+
+	if (status < 0)
+		return status;
+	status = dump_ignore_parse(ignore, path, (const char *)data, size);
+	free(data);
+	return status;
+}
+
+bool dump_ignores_function(const struct dump_ignore *ignore, const char *name)
+{
+	for (size_t i = 0; ignore->functions && i < ignore->count; i++)
+		if (ignore->rules[i].is_function && query_glob(ignore->rules[i].pattern, name, strlen(name), NULL))
+			return true;
+	return false;
+}
+
+bool dump_ignores_image(const struct dump_ignore *ignore, const char *path)
+{
+	for (size_t i = 0; i < ignore->count; i++) {
+		const struct dump_ignore_rule *rule = &ignore->rules[i];
+
+		if (!rule->is_function && !rule->is_range && query_glob_path(rule->pattern, path))
+			return true;
+	}
+	return false;
+}
+
+bool dump_ignores_address(const struct dump_ignore *ignore, const char *path, uint64_t address)
+{
+	for (size_t i = 0; i < ignore->count; i++) {
+		const struct dump_ignore_rule *rule = &ignore->rules[i];
+
+		if (rule->is_range && address >= rule->first && address <= rule->last &&
+		    query_glob_path(rule->pattern, path))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Takes the report of a trace's calls, and finds the images that its functions are in. */
+#include "dump/difference/diff_times.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/vector.h"
+#include "dump/call/call_report.h"
+
+/* The first image of each path; those that are not compared have none. */
+static int map_images(const struct dump_diff_run *run, struct common_byte_map *images)
+{
+	const size_t count = flow_timeline_image_count(run->timeline);
+	int status = 0;
+
+	for (size_t i = 0; !status && i < count; i++) {
+		const char *path = flow_timeline_image(run->timeline, i)->data.file_name;
+
+		if (run->images[i].key && !common_byte_map_get(images, path, strlen(path)))
+			status = common_byte_map_put(images, path, strlen(path), i);
+	}
+	return status;
+}
+
+static int add_row(const struct dump_diff_run *run, const struct common_byte_map *images,
+		   const struct dump_report_row *row, const struct dump_function *function,
+		   struct dump_diff_times *times)
+{
+	const uint64_t *image = common_byte_map_get(images, function->path, strlen(function->path));
+	const struct ptl_image_event *data;
+	struct flow_symbol symbol;
+	uint64_t place;
+
+	if (!image)
+		return 0;
+	data = &flow_timeline_image(run->timeline, *image)->data;
+	place = function->address - data->default_base + data->base;
+	if (!flow_symbols_find(run->symbols, (uint32_t)*image, place, &symbol) || symbol.offset)
+		return 0;
+	if (!common_vector_room(&times->list, times->count, sizeof(*times->list)))
+		return common_fail_memory("functions", times->count * sizeof(*times->list));
+	times->list[times->count++] = (struct dump_diff_time){
+		.image = (uint32_t)*image,
+		.place = place,
+		.name = symbol.name,
+		.time = row->self_time,
+		.instructions = row->self_instructions,
+	};
+	return 0;
+}
+
+/*
+ * Without timing packets a trace has the times of system calls and switches alone, and most code takes none. With them, what
+ * executes many instructions takes some time.
+ */
+static bool is_timed(const struct dump_report *report)
+{
+	uint64_t timed = 0;
+
+	for (size_t i = 0; i < report->count; i++)
+		timed += report->rows[i].self_time ? report->rows[i].self_instructions : 0;
+	return timed > report->sum.self_instructions / 2;
+}
+
+static int add_rows(const struct dump_diff_run *run, const struct dump_report *report, struct dump_diff_times *times)
+{
+	struct common_byte_map images = {0};
+	int status = map_images(run, &images);
+
+	for (size_t i = 0; !status && i < report->count; i++)
+		status = add_row(run, &images, &report->rows[i],
+				 dump_function(report->calls->functions, report->rows[i].function), times);
+	common_byte_map_free(&images);
+	times->timed = is_timed(report);
+	return status;
+}
+
+int dump_diff_times_run(struct dump_diff_run *run, struct dump_diff_times *times)
+{
+	struct dump_call_session calls = {.session = &run->session, .timeline = run->timeline, .symbols = run->symbols};
+	struct dump_report report = {.by = DUMP_REPORT_FUNCTION, .calls = &calls};
+	struct dump_call_observer observer = dump_report_observer;
+	int status = dump_functions_open(run->timeline, run->symbols, &calls.functions);
+
+	*times = (struct dump_diff_times){0};
+	observer.context = &report;
+	if (!status)
+		status = dump_call_session_run(&calls, &observer);
+	if (!status)
+		status = add_rows(run, &report, times);
+	dump_report_free(&report);
+	dump_functions_close(calls.functions);
+	return status;
+}
+
+void dump_diff_times_free(struct dump_diff_times *times)
+{
+	free(times->list);
+	*times = (struct dump_diff_times){0};
+}

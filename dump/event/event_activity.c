@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Trees of activities as sets that are joined. */
+#include "dump/event/event_activity.h"
+
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/guid.h"
+#include "common/vector.h"
+
+void dump_activities_free(struct dump_activities *activities)
+{
+	common_byte_map_free(&activities->numbers);
+	free(activities->guids);
+	free(activities->parents);
+	*activities = (struct dump_activities){0};
+}
+
+/* The number of a GUID, which is given one if need be. */
+static int number_of(struct dump_activities *activities, const struct ptl_guid *guid, uint32_t *number)
+{
+	const size_t count = activities->count;
+	const uint64_t *known = common_byte_map_get(&activities->numbers, guid->bytes, sizeof(guid->bytes));
+
+	if (known) {
+		*number = (uint32_t)*known;
+		return 0;
+	}
+	if (count == UINT32_MAX || !common_vector_room(&activities->guids, count, sizeof(*guid)) ||
+	    !common_vector_room(&activities->parents, count, sizeof(*activities->parents)) ||
+	    common_byte_map_put(&activities->numbers, guid->bytes, sizeof(guid->bytes), count) < 0)
+		return common_fail_memory("activities", count * sizeof(*guid));
+	activities->guids[count] = *guid;
+	activities->parents[count] = (uint32_t)count;
+	*number = (uint32_t)activities->count++;
+	return 0;
+}
+
+int dump_activities_ask(struct dump_activities *activities, const struct ptl_guid *guid)
+{
+	uint32_t number;
+	const int status = number_of(activities, guid, &number);
+
+	activities->asked = activities->count;
+	return status;
+}
+
+static uint32_t root_of(const struct dump_activities *activities, uint32_t number)
+{
+	/* Halves the way for the next one. */
+	while (activities->parents[number] != number) {
+		activities->parents[number] = activities->parents[activities->parents[number]];
+		number = activities->parents[number];
+	}
+	return number;
+}
+
+int dump_activities_join(struct dump_activities *activities, const struct ptl_event *event)
+{
+	static const struct ptl_guid none;
+	const uint32_t both = PTL_EVENT_HAS_ACTIVITY | PTL_EVENT_HAS_RELATED;
+	uint32_t one, other;
+	int status;
+
+	if ((event->flags & both) != both || common_guid_equal(&event->activity, &none) ||
+	    common_guid_equal(&event->related, &none))
+		return 0;
+	status = number_of(activities, &event->activity, &one);
+	if (!status)
+		status = number_of(activities, &event->related, &other);
+	if (status)
+		return status;
+	one = root_of(activities, one);
+	other = root_of(activities, other);
+	/* The lower number is the root, so that those that were asked for stay on top. */
+	activities->parents[one > other ? one : other] = one < other ? one : other;
+	return 0;
+}
+
+static bool wants(const struct dump_activities *activities, const struct ptl_guid *guid)
+{
+	const uint64_t *known = common_byte_map_get(&activities->numbers, guid->bytes, sizeof(guid->bytes));
+
+	return known && root_of(activities, (uint32_t)*known) < activities->asked;
+}
+
+bool dump_activities_want(const struct dump_activities *activities, const struct ptl_event *event)
+{
+	return ((event->flags & PTL_EVENT_HAS_ACTIVITY) && wants(activities, &event->activity)) ||
+	       ((event->flags & PTL_EVENT_HAS_RELATED) && wants(activities, &event->related));
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the names of an expression stand for in an event, and one walk over its payload for all conditions. */
+#include "dump/event/event_query.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/text.h"
+#include "query/evaluate_quick.h"
+
+#define DEPTH_MAX 16
+
+/* ---- what is asked ------------------------------------------------------------------------------- */
+
+int dump_query_add(struct dump_query *query, const char *text)
+{
+	struct query_expr *expr = NULL;
+	char cause[512];
+	int status = query_parse_condition("--where", text, &query->arena, &query->fields, &query->conditions, &expr);
+
+	if (status == PTL_CORRUPT) {
+		snprintf(cause, sizeof(cause), "%s", ptl_error_text());
+		return common_fail(PTL_MISUSE, "%s", cause);
+	}
+	return status < 0 ? status : query_join(&query->arena, &query->expr, expr);
+}
+
+void dump_query_free(struct dump_query *query)
+{
+	common_arena_free(&query->arena);
+	common_arena_free(&query->scratch);
+	query_files_free(&query->files);
+	query_payload_free(&query->payload);
+	common_hash_map_free(&query->bound);
+	common_bytes_free(&query->path);
+	common_bytes_free(&query->text);
+	common_bytes_free(&query->characters);
+	free(query->failure);
+	*query = (struct dump_query){0};
+}
+
+const char *dump_query_field(const struct dump_query *query, size_t i, const char **name)
+{
+	const struct query_conditions *conditions = &query->conditions;
+	const char *dot;
+
+	if (i < conditions->count) {
+		dot = strrchr(conditions->list[i].field, '.');
+		*name = dot ? dot + 1 : conditions->list[i].field;
+		return conditions->list[i].field;
+	}
+	i -= conditions->count;
+	for (size_t k = 0; k < query->fields.count; k++) {
+		const struct query_field *field = &query->fields.list[k];
+
+		if (!field->condition || i--)
+			continue;
+		for (size_t step = 0; step < field->step_count; step++)
+			*name = field->steps[step].name ? field->steps[step].name : *name;
+		return field->text;
+	}
+	return NULL;
+}
+
+/* ---- conditions ---------------------------------------------------------------------------------- */
+
+/* The bits that the literal names, "Read|Write". */
+static uint64_t bits_of_names(const struct ptl_map *map, const char *names)
+{
+	uint64_t bits = 0;
+
+	while (*names) {
+		const size_t length = strcspn(names, "|");
+
+		for (size_t i = 0; map && i < map->count; i++)
+			if (strlen(map->entries[i].name) == length && memcmp(map->entries[i].name, names, length) == 0)
+				bits |= map->entries[i].value;
+		names += length + (names[length] == '|');
+	}
+	return bits;
+}
+
+static bool meets_value(struct dump_query *query, const struct query_condition *condition,
+			const struct ptl_value *value)
+{
+	struct dump_number number;
+	const bool has_number = dump_value_number(&number, query->values, value);
+
+	if (condition->test == QUERY_TEST_BITS) {
+		const uint64_t bits = condition->is_number
+					      ? (uint64_t)condition->number
+					      : bits_of_names(dump_values_map(query->values, value), condition->text);
+
+		return has_number && !number.is_float && (number.u & bits);
+	}
+	if (has_number && condition->is_number && condition->test != QUERY_TEST_GLOB) {
+		const struct query_value shown = {
+			.kind = number.is_float ? QUERY_VALUE_REAL : QUERY_VALUE_NUMBER,
+			.number = number.is_float    ? 0
+				  : number.is_signed ? (query_number)number.i
+						     : (query_number)number.u,
+			.real = number.is_float ? number.f : 0,
+		};
+
+		return query_condition_number(condition, &shown);
+	}
+	query->text.size = 0;
+	if (!dump_value_string(&query->text, value))
+		dump_text_value(&query->text, query->values, value, false);
+	return query_condition_text(condition, common_text_string(&query->text), query->text.size,
+				    value->field->type == PTL_TYPE_GUID);
+}
+
+struct walk {
+	struct dump_query *query;
+	size_t path_sizes[DEPTH_MAX];
+	bool is_characters;
+};
+
+static const char *path_of(struct ptl_bytes *before, const struct ptl_value *value)
+{
+	const size_t size = before->size;
+	const char *path;
+
+	if (!size)
+		return value->field->name;
+	common_text_add(before, value->field->name);
+	path = common_text_string(before);
+	before->size = size;
+	return path;
+}
+
+/* Holds a value, or with text the text of a whole array, against the conditions on its field. */
+static void check(struct dump_query *query, const struct ptl_value *value, const struct ptl_bytes *text)
+{
+	const char *path = path_of(&query->path, value);
+
+	for (size_t i = 0; i < query->conditions.count; i++) {
+		const struct query_condition *condition = &query->conditions.list[i];
+
+		if ((query->met >> i & 1) || strcmp(path, condition->field) != 0)
+			continue;
+		query->seen |= UINT64_C(1) << i;
+		if (text ? query_condition_text(condition, (const char *)text->data, text->size - 1, false)
+			 : meets_value(query, condition, value))
+			query->met |= UINT64_C(1) << i;
+	}
+}
+
+static void end_characters(struct walk *walk, const struct ptl_value *value)
+{
+	struct dump_query *query = walk->query;
+
+	walk->is_characters = false;
+	query->text.size = 0;
+	dump_text_array_string(&query->text, value->field, query->characters.data, query->characters.size);
+	common_write_bytes(&query->text, "", 1);
+	if (!query->text.failed)
+		check(query, value, &query->text);
+}
+
+static int visit(void *context, enum ptl_step step, const struct ptl_value *value)
+{
+	struct walk *walk = context;
+	struct dump_query *query = walk->query;
+
+	switch (step) {
+	case PTL_STEP_VALUE:
+		if (walk->is_characters)
+			common_write_bytes(&query->characters, value->bytes, value->size);
+		else
+			check(query, value, NULL);
+		break;
+	case PTL_STEP_ARRAY:
+		walk->is_characters = dump_is_text_array(value->field);
+		query->characters.size = 0;
+		break;
+	case PTL_STEP_ARRAY_END:
+		if (walk->is_characters)
+			end_characters(walk, value);
+		break;
+	case PTL_STEP_STRUCT:
+		walk->path_sizes[value->depth] = query->path.size;
+		common_text_add(&query->path, value->field->name);
+		common_text_add(&query->path, ".");
+		break;
+	case PTL_STEP_STRUCT_END:
+		query->path.size = walk->path_sizes[value->depth];
+		break;
+	}
+	return query->met == UINT64_MAX >> (QUERY_CONDITIONS_MAX - query->conditions.count) ? PTL_CANCELLED : 0;
+}
+
+static int condition(void *context, unsigned index, struct query_value *value)
+{
+	struct dump_query *query = context;
+	struct walk walk = {.query = query};
+
+	if (!query->walked && query->schema) {
+		query->values->schema = query->schema;
+		query->path.size = 0;
+		(void)ptl_payload_walk(query->schema, query->event->payload, query->event->payload_size, visit, &walk,
+				       NULL);
+	}
+	query->walked = true;
+	*value = (struct query_value){
+		.kind = query->seen >> index & 1 ? QUERY_VALUE_BOOL : QUERY_VALUE_NONE,
+		.truth = query->met >> index & 1,
+	};
+	return 0;
+}
+
+/* ---- names in expressions ------------------------------------------------------------------------ */
+
+/* Once for each schema; NULL without memory. */
+static const struct query_location *locate(struct dump_query *query, const struct ptl_schema *schema)
+{
+	const uint64_t key = (uint64_t)(uintptr_t)schema;
+	const uint64_t *known = common_hash_map_get(&query->bound, key);
+	struct query_location *locations;
+
+	if (known)
+		return (const struct query_location *)(uintptr_t)*known;
+	locations = common_arena_zeroed(&query->arena, query->fields.count * sizeof(*locations));
+	if (!locations)
+		return NULL;
+	for (size_t i = 0; i < query->fields.count; i++)
+		query_locate(schema, &query->fields.list[i], &locations[i]);
+	return common_hash_map_put(&query->bound, key, (uint64_t)(uintptr_t)locations) ? NULL : locations;
+}
+
+static bool field_number(void *context, unsigned index, query_number *number)
+{
+	const struct dump_query *query = context;
+	const struct query_location *location = &query->locations[index];
+
+	return location->field &&
+	       query_payload_number(location, query->event->payload, query->event->payload_size, number);
+}
+
+static int decode(struct dump_query *query)
+{
+	return query_payload_decode(&query->payload, query->schema, query->event->payload, query->event->payload_size);
+}
+
+static int field_value(void *context, unsigned index, struct query_value *value)
+{
+	struct dump_query *query = context;
+	const struct query_location *location = &query->locations[index];
+	int status;
+
+	*value = (struct query_value){0};
+	if (field_number(context, index, &value->number)) {
+		value->kind = QUERY_VALUE_NUMBER;
+		return 0;
+	}
+	status = location->field ? decode(query) : 0;
+	if (status < 0 || !location->field)
+		return status;
+	return query_payload_value(&query->payload, location, &query->loops, &query->scratch, value);
+}
+
+static int elements(void *context, unsigned index, uint32_t *count, bool *there)
+{
+	struct dump_query *query = context;
+	const struct query_location *location = &query->locations[index];
+	int status = decode(query);
+
+	*count = 0;
+	*there = location->field && location->whole;
+	if (status < 0 || !*there)
+		return status;
+	*count = query_payload_elements(&query->payload, location, &query->loops);
+	return 0;
+}
+
+static const char *program(void *context)
+{
+	const struct dump_query *query = context;
+	const struct ptl_event *event = query->event;
+	const uint32_t process = flow_timeline_process_at(query->timeline, event->pid, event->time);
+	const struct flow_program *found = process == FLOW_NONE
+						   ? NULL
+						   : flow_timeline_program_at(query->timeline, process, event->time);
+
+	return found ? found->path : "";
+}
+
+/* ---- an event ------------------------------------------------------------------------------------ */
+
+static int evaluate(struct dump_query *query, bool *truth)
+{
+	const struct query_scope scope = {
+		.name = "--where",
+		.files = &query->files,
+		.scratch = &query->scratch,
+		.event = query->event,
+		.program = query->timeline ? program : NULL,
+		.field = field_value,
+		.number = field_number,
+		.elements = elements,
+		.condition = condition,
+		.loops = &query->loops,
+		.context = query,
+	};
+	struct query_value value;
+	int status;
+
+	if (query_quick_truth(&scope, query->expr, truth))
+		return 0;
+	status = query_evaluate(&scope, query->expr, &value);
+	common_arena_reset(&query->scratch);
+	*truth = !status && value.kind == QUERY_VALUE_BOOL && value.truth;
+	return status;
+}
+
+/* A buffer that had no memory once may have it for the next event. */
+static void forget_failures(struct dump_query *query)
+{
+	struct ptl_bytes *const buffers[] = {&query->path, &query->text, &query->characters};
+
+	for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++)
+		if (buffers[i]->failed)
+			common_bytes_free(buffers[i]);
+}
+
+bool dump_query_matches(struct dump_query *query, struct dump_values *values, const struct ptl_event *event,
+			const struct ptl_schema *schema)
+{
+	bool truth = false;
+
+	if (!query->expr)
+		return true;
+	query->files.folder = "";
+	query->event = event;
+	query->schema = schema;
+	query->values = values;
+	query->walked = query->payload.decoded = false;
+	query->met = query->seen = 0;
+	query->loops.steps = 0;
+	forget_failures(query);
+	query->locations = query->fields.count ? locate(query, schema) : NULL;
+	if ((!query->fields.count || query->locations) && !evaluate(query, &truth))
+		return truth;
+	query->failures++;
+	if (!query->failure)
+		query->failure = strdup(ptl_error_text());
+	return false;
+}

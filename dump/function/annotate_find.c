@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds what ran by name, or by the addresses of its file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/options.h"
+#include "common/text.h"
+#include "common/vector.h"
+#include "dump/function/annotate.h"
+#include "query/glob.h"
+
+struct finding {
+	const struct dump_annotator *annotator;
+	const char *text;
+	const bool *wanted;
+	struct dump_function *list;
+	size_t count;
+	struct ptl_bytes name;
+};
+
+uint64_t dump_address_in_process(const struct flow_timeline *timeline, uint32_t image, uint64_t address)
+{
+	const struct ptl_image_event *data;
+
+	if (image == FLOW_NONE)
+		return address;
+	data = &flow_timeline_image(timeline, image)->data;
+	return address - data->default_base + data->base;
+}
+
+static int add(struct finding *finding, const struct dump_function *function)
+{
+	if (!common_vector_room(&finding->list, finding->count, sizeof(*function)))
+		return common_fail_memory("functions", finding->count * sizeof(*function));
+	finding->list[finding->count++] = *function;
+	return 0;
+}
+
+/* ---- by name ------------------------------------------------------------------------------------- */
+
+/* "std::foo" is "std::foo(int)", too. */
+static bool is_called(const char *name, const char *text)
+{
+	const size_t size = strlen(text);
+
+	return strcmp(name, text) == 0 || (strncmp(name, text, size) == 0 && name[size] == '(') ||
+	       (strpbrk(text, "*?") && query_glob(text, name, strlen(name), NULL));
+}
+
+static bool is_wanted(struct finding *finding, const char *name)
+{
+	if (is_called(name, finding->text))
+		return true;
+	finding->name.size = 0;
+	flow_symbols_name(finding->annotator->symbols, name, &finding->name);
+	return is_called(common_text_string(&finding->name), finding->text);
+}
+
+/* A block whose function is the one that was found last, or another one. */
+static int take_block(struct finding *finding, const struct flow_profile_block *block)
+{
+	const struct dump_annotator *annotator = finding->annotator;
+	struct dump_function *last = finding->count ? &finding->list[finding->count - 1] : NULL;
+	struct dump_function function = {.content = block->content, .image = block->image};
+	struct flow_symbol symbol;
+
+	if (last && last->content == block->content && block->address < last->end)
+		return 0;
+	if (!flow_symbols_find(annotator->symbols, block->image,
+			       dump_address_in_process(annotator->timeline, block->image, block->address), &symbol) ||
+	    !is_wanted(finding, symbol.name))
+		return 0;
+	function.name = symbol.name;
+	function.first = block->address - symbol.offset;
+	function.end = function.first + symbol.size;
+	/* Without a size, or with a wrong one, it goes as far as its blocks do. */
+	if (function.end < block->address + block->size)
+		function.end = block->address + block->size;
+	if (!last || last->content != function.content || last->first != function.first)
+		return add(finding, &function);
+	last->end = function.end;
+	return 0;
+}
+
+static int find_names(struct finding *finding)
+{
+	const struct flow_profile *profile = &finding->annotator->profile;
+	int status = 0;
+
+	for (size_t i = 0; !status && i < profile->block_count; i++) {
+		const struct flow_profile_block *block = &profile->blocks[i];
+
+		if (block->content == FLOW_NONE || (finding->wanted && !finding->wanted[block->image]))
+			continue;
+		status = take_block(finding, block);
+	}
+	return status;
+}
+
+/* ---- by address ---------------------------------------------------------------------------------- */
+
+/* 0: no range of addresses; 1: it is one; PTL_MISUSE. */
+static int parse_range(const char *text, uint64_t *first, uint64_t *last)
+{
+	const char *dots = strstr(text, "..");
+	char low[32];
+
+	if (strncmp(text, "0x", 2) != 0 || !dots || (size_t)(dots - text) >= sizeof(low))
+		return 0;
+	memcpy(low, text, (size_t)(dots - text));
+	low[dots - text] = 0;
+	if (common_parse_u64(low, first) < 0 || common_parse_u64(dots + 2, last) < 0 || *last < *first ||
+	    *last == UINT64_MAX)
+		return common_fail(PTL_MISUSE, "'%s' is no range of addresses such as 0x1000..0x10ff", text);
+	return 1;
+}
+
+/* One for each content that ran there. */
+static int find_range(struct finding *finding, uint64_t first, uint64_t last)
+{
+	const struct flow_profile *profile = &finding->annotator->profile;
+	int status = 0;
+
+	for (size_t i = 0; !status && i < profile->block_count; i++) {
+		const struct flow_profile_block *block = &profile->blocks[i];
+		const struct dump_function *before = finding->count ? &finding->list[finding->count - 1] : NULL;
+		const struct dump_function function = {NULL, block->content, block->image, first, last + 1};
+
+		if (block->address > last || block->address + block->size <= first ||
+		    (before && before->content == block->content) ||
+		    (finding->wanted && (block->image == FLOW_NONE || !finding->wanted[block->image])))
+			continue;
+		status = add(finding, &function);
+	}
+	return status;
+}
+
+int dump_functions_find(const struct dump_annotator *annotator, const char *text, const bool *wanted,
+			struct dump_function **functions, size_t *count)
+{
+	struct finding finding = {.annotator = annotator, .text = text, .wanted = wanted};
+	uint64_t first = 0, last = 0;
+	int status = parse_range(text, &first, &last);
+
+	if (status >= 0)
+		status = status ? find_range(&finding, first, last) : find_names(&finding);
+	if (status >= 0 && finding.name.failed)
+		status = common_fail_memory("names", finding.name.size);
+	common_bytes_free(&finding.name);
+	if (status < 0) {
+		free(finding.list);
+		return status;
+	}
+	*functions = finding.list;
+	*count = finding.count;
+	return 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens what annotations are made of: counts of blocks, names, lines and code. */
+#include "common/message.h"
+#include "dump/function/annotate.h"
+#include "dump/print/source_note.h"
+
+int dump_annotator_open(struct dump_annotator *annotator, const struct dump_session *session,
+			const struct flow_timeline *timeline, bool edges)
+{
+	const struct flow_view_options options = dump_session_view_options(session);
+	int status;
+
+	*annotator = (struct dump_annotator){.timeline = timeline};
+	status = flow_profile_run(session->trace, timeline, &options, edges, &annotator->profile);
+	common_progress_end();
+	if (status == 0)
+		status = flow_symbols_open(session->trace, timeline, !session->options->no_demangle,
+					   &annotator->symbols);
+	if (status == 0)
+		status = flow_sources_open(session->trace, timeline, &annotator->sources);
+	if (status == 0)
+		status = flow_code_open(session->trace, timeline, options.threads, NULL, &annotator->code);
+	return status;
+}
+
+void dump_annotator_close(struct dump_annotator *annotator)
+{
+	flow_code_close(annotator->code);
+	dump_warn_of_sources(annotator->sources, NULL);
+	flow_sources_close(annotator->sources);
+	flow_symbols_close(annotator->symbols);
+	flow_profile_free(&annotator->profile);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Numbers functions by file and address, so that they are the same in all processes. */
+#include "dump/function/function_table.h"
+
+#include <fnmatch.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/hash_map.h"
+#include "common/text.h"
+
+/* Functions lie in chunks that stay where they are: who has a number reads without a lock. */
+#define CHUNK_BITS 12
+#define CHUNK_SIZE ((size_t)1 << CHUNK_BITS)
+#define CHUNKS 4096
+
+#define NO_FILE UINT32_MAX
+
+struct dump_function_table {
+	const struct flow_timeline *timeline;
+	struct flow_symbols *symbols;
+	uint32_t *file_of_image; /* images of the same file have the same number */
+	pthread_mutex_t lock;    /* of what is below */
+	struct common_byte_map by_key;
+	struct dump_function *chunks[CHUNKS];
+	size_t count;
+};
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+static int number_files(struct dump_function_table *table)
+{
+	const size_t count = flow_timeline_image_count(table->timeline);
+	struct common_byte_map files = {0};
+	struct ptl_bytes key = {0};
+	int status = 0;
+
+	table->file_of_image = calloc(count + 1, sizeof(*table->file_of_image));
+	if (!table->file_of_image)
+		return common_fail_memory("images", count * sizeof(*table->file_of_image));
+	for (size_t i = 0; !status && i < count; i++) {
+		const struct flow_timeline_image *image = flow_timeline_image(table->timeline, i);
+		const bool nameless = !strncmp(image->data.file_name, "//", 2) || !*image->data.file_name;
+		const uint64_t *known;
+
+		key.size = 0;
+		common_write_bytes(&key, image->data.build_id, image->data.build_id_size);
+		common_write_bytes(&key, image->data.file_name, strlen(image->data.file_name));
+		/* Memory without a file is another one in each process. */
+		common_write_le(&key, nameless ? image->process : FLOW_NONE, 4);
+		if (key.failed) {
+			status = common_fail_memory("images", key.size);
+			break;
+		}
+		known = common_byte_map_get(&files, key.data, key.size);
+		table->file_of_image[i] = known ? (uint32_t)*known : (uint32_t)i;
+		if (!known)
+			status = common_byte_map_put(&files, key.data, key.size, i);
+	}
+	common_bytes_free(&key);
+	common_byte_map_free(&files);
+	return status;
+}
+
+int dump_functions_open(const struct flow_timeline *timeline, struct flow_symbols *symbols,
+			struct dump_function_table **result)
+{
+	struct dump_function_table *table = calloc(1, sizeof(*table));
+	int status;
+
+	if (!table)
+		return common_fail_memory("functions", sizeof(*table));
+	table->timeline = timeline;
+	table->symbols = symbols;
+	pthread_mutex_init(&table->lock, NULL);
+	status = number_files(table);
+	if (status < 0) {
+		dump_functions_close(table);
+		return status;
+	}
+	*result = table;
+	return 0;
+}
+
+void dump_functions_close(struct dump_function_table *table)
+{
+	if (!table)
+		return;
+	for (size_t i = 0; i < table->count; i++)
+		free((void *)(uintptr_t)table->chunks[i >> CHUNK_BITS][i & (CHUNK_SIZE - 1)].name);
+	for (size_t i = 0; i < CHUNKS && table->chunks[i]; i++)
+		free(table->chunks[i]);
+	common_byte_map_free(&table->by_key);
+	free(table->file_of_image);
+	pthread_mutex_destroy(&table->lock);
+	free(table);
+}
+
+/* ---- kinds --------------------------------------------------------------------------------------- */
+
+struct kind {
+	const char *pattern;
+	unsigned flags;
+};
+
+/* Names as linkers know them. */
+static const struct kind kinds[] = {
+	{"*@plt", DUMP_FUNCTION_STUB},
+	{"_dl_runtime_resolve*", DUMP_FUNCTION_STUB},
+	{"setjmp", DUMP_FUNCTION_TWICE},
+	{"_setjmp", DUMP_FUNCTION_TWICE},
+	{"__setjmp", DUMP_FUNCTION_TWICE},
+	{"sigsetjmp", DUMP_FUNCTION_TWICE},
+	{"__sigsetjmp", DUMP_FUNCTION_TWICE},
+	{"savectx", DUMP_FUNCTION_TWICE},
+	{"getcontext", DUMP_FUNCTION_TWICE},
+	{"__getcontext", DUMP_FUNCTION_TWICE},
+	{"swapcontext", DUMP_FUNCTION_SWITCH},
+	{"__swapcontext", DUMP_FUNCTION_SWITCH},
+	{"setcontext", DUMP_FUNCTION_SWITCH},
+	{"__setcontext", DUMP_FUNCTION_SWITCH},
+	{"jump_fcontext", DUMP_FUNCTION_SWITCH},
+	{"ontop_fcontext", DUMP_FUNCTION_SWITCH},
+	{"_cl_jump*", DUMP_FUNCTION_SWITCH},
+	{"co_switch*", DUMP_FUNCTION_SWITCH},
+	{"runtime.mcall", DUMP_FUNCTION_PARKS},
+	{"runtime.mcall.abi0", DUMP_FUNCTION_PARKS},
+	{"runtime.morestack", DUMP_FUNCTION_PARKS},
+	{"runtime.morestack.abi0", DUMP_FUNCTION_PARKS},
+	{"runtime.gogo", DUMP_FUNCTION_SWITCH},
+	{"runtime.gogo.abi0", DUMP_FUNCTION_SWITCH},
+	{"gogo", DUMP_FUNCTION_SWITCH},
+	{"_Unwind_RaiseException", DUMP_FUNCTION_UNWINDS},
+	{"_Unwind_Resume", DUMP_FUNCTION_UNWINDS},
+	{"_Unwind_Resume_or_Rethrow", DUMP_FUNCTION_UNWINDS},
+	{"_Unwind_ForcedUnwind", DUMP_FUNCTION_UNWINDS},
+	{"_Unwind_Find_FDE", DUMP_FUNCTION_FINDER},
+	{"__x86_indirect_thunk_*", DUMP_FUNCTION_THUNK},
+	{"__x86_return_thunk*", DUMP_FUNCTION_THUNK},
+	{"__llvm_retpoline_*", DUMP_FUNCTION_THUNK},
+};
+
+static unsigned flags_of(const struct flow_symbol_span *span)
+{
+	if (span->type == 'P')
+		return DUMP_FUNCTION_STUB;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (fnmatch(kinds[i].pattern, span->name, 0) == 0)
+			return kinds[i].flags;
+	return 0;
+}
+
+/* The bytes of the name that belong to the function: compilers put its unlikely parts elsewhere, as "foo.cold". */
+static size_t size_of_whole(const char *name)
+{
+	const char *cold = strstr(name, ".cold");
+
+	if (cold && cold > name && (cold[5] == '\0' || cold[5] == '.'))
+		return (size_t)(cold - name);
+	return strlen(name);
+}
+
+/* "memcpy@plt" is shown as what it stands for, and "memcpy@@GLIBC_2.14" without its version. */
+static char *make_name(struct dump_function_table *table, const char *name, size_t size)
+{
+	const char *at = strchr(name, '@');
+	struct ptl_bytes text = {0};
+	char *linker_name = strndup(name, at && at > name ? (size_t)(at - name) : size);
+	char *made = NULL;
+
+	if (linker_name)
+		flow_symbols_name(table->symbols, linker_name, &text);
+	if (linker_name && !text.failed)
+		made = strdup(common_text_string(&text));
+	common_bytes_free(&text);
+	free(linker_name);
+	return made;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------- */
+
+struct key {
+	uint32_t file;
+	uint32_t process; /* where there is no file */
+	uint64_t address;
+};
+
+static int add_function(struct dump_function_table *table, const struct key *key, uint32_t image, const char *name,
+			size_t size, unsigned flags, uint32_t *number)
+{
+	struct dump_function **chunk = &table->chunks[table->count >> CHUNK_BITS];
+	const char *path = image == FLOW_NONE ? "" : flow_timeline_image(table->timeline, image)->data.file_name;
+	char *own = name ? make_name(table, name, size) : strdup("");
+	int status;
+
+	if (!*chunk)
+		*chunk = calloc(CHUNK_SIZE, sizeof(**chunk));
+	if (!own || !*chunk) {
+		free(own);
+		return common_fail_memory("functions", CHUNK_SIZE * sizeof(**chunk));
+	}
+	status = common_byte_map_put(&table->by_key, key, sizeof(*key), table->count);
+	if (status < 0) {
+		free(own);
+		return status;
+	}
+	(*chunk)[table->count & (CHUNK_SIZE - 1)] = (struct dump_function){
+		.name = own,
+		.path = path,
+		.image = image == FLOW_NONE ? "[no image]" : common_base_name(path),
+		.address = key->address,
+		.flags = flags,
+	};
+	*number = (uint32_t)table->count++;
+	return 0;
+}
+
+/* name is NULL for a function without. */
+static int number_of(struct dump_function_table *table, const struct key *key, uint32_t image, const char *name,
+		     size_t size, unsigned flags, uint32_t *number)
+{
+	const uint64_t *known;
+	int status = 0;
+
+	pthread_mutex_lock(&table->lock);
+	known = common_byte_map_get(&table->by_key, key, sizeof(*key));
+	if (known)
+		*number = (uint32_t)*known;
+	else if (table->count == CHUNKS * CHUNK_SIZE)
+		*number = DUMP_NO_FUNCTION;
+	else
+		status = add_function(table, key, image, name, size, flags, number);
+	pthread_mutex_unlock(&table->lock);
+	return status;
+}
+
+int dump_functions_place(struct dump_function_table *table, uint32_t image, uint64_t address,
+			 struct dump_code_place *place)
+{
+	struct flow_symbol_span span;
+	struct key key = {.process = FLOW_NONE};
+	size_t size;
+	uint64_t start;
+
+	*place = (struct dump_code_place){
+		.first = address, .last = address, .start = address, .image = image, .function = DUMP_NO_FUNCTION};
+	if (!flow_symbols_span(table->symbols, image, address, &span))
+		return 0;
+	place->first = span.first;
+	place->last = span.last;
+	if (!span.name)
+		return 0;
+	place->start = start = span.start;
+	size = size_of_whole(span.name);
+	if (span.name[size]) {
+		/* An unlikely part is never where a function begins. */
+		place->start = span.first - 1;
+		flow_symbols_lowest(table->symbols, image, span.name, size, &start);
+	}
+	key.file = table->file_of_image[image];
+	key.address = flow_image_address(flow_timeline_image(table->timeline, image), start);
+	place->flags = flags_of(&span);
+	return number_of(table, &key, image, span.name, size, place->flags, &place->function);
+}
+
+int dump_functions_nameless(struct dump_function_table *table, uint32_t process, uint32_t image, uint64_t address,
+			    uint32_t *function)
+{
+	const bool has_image = image != FLOW_NONE;
+	const struct key key = {
+		.file = has_image ? table->file_of_image[image] : NO_FILE,
+		.process = has_image ? FLOW_NONE : process,
+		.address = has_image ? flow_image_address(flow_timeline_image(table->timeline, image), address)
+				     : address,
+	};
+
+	return number_of(table, &key, image, NULL, 0, DUMP_FUNCTION_NAMELESS, function);
+}
+
+const struct dump_function *dump_function(const struct dump_function_table *table, uint32_t function)
+{
+	static const struct dump_function unknown = {.name = "[unknown]", .path = "", .image = "[no image]"};
+
+	if (function == DUMP_NO_FUNCTION)
+		return &unknown;
+	return &table->chunks[function >> CHUNK_BITS][function & (CHUNK_SIZE - 1)];
+}
+
+size_t dump_functions_count(struct dump_function_table *table)
+{
+	size_t count;
+
+	pthread_mutex_lock(&table->lock);
+	count = table->count;
+	pthread_mutex_unlock(&table->lock);
+	return count;
+}
+
+/* ---- for people ---------------------------------------------------------------------------------- */
+
+void dump_function_text(const struct dump_function *function, struct ptl_bytes *text)
+{
+	if (*function->name) {
+		common_text_safe(text, function->name);
+		return;
+	}
+	common_text_add(text, *function->path ? "+0x" : "0x");
+	common_text_hex(text, function->address);
+}
+
+bool dump_function_matches(const struct dump_function *function, const char *pattern)
+{
+	struct ptl_bytes text = {0};
+	const char *parameters = strchr(function->name, '(');
+	bool matches;
+
+	dump_function_text(function, &text);
+	matches = fnmatch(pattern, common_text_string(&text), 0) == 0;
+	if (!matches && parameters && parameters > function->name) {
+		text.size = 0;
+		common_write_bytes(&text, function->name, (size_t)(parameters - function->name));
+		matches = fnmatch(pattern, common_text_string(&text), 0) == 0;
+	}
+	common_bytes_free(&text);
+	return matches;
+}
