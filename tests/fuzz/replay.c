@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Runs a fuzz target over its corpus without a fuzzing engine: one TAP test a file, over the bytes
- * as they are, and for a small file also over every truncation of it and over damage to every byte.
+ * as they are, and for a small file also over every truncation of it and over damage to every byte,
+ * as far as the time of all files together goes.
  *
  *   fuzz_NAME FOLDER           runs every file of FOLDER
  *   fuzz_NAME FILE             runs one, to look at a failure
@@ -29,8 +30,8 @@
 #include "common/file.h"
 
 #define INPUT_LIMIT ((size_t)64 << 20)
-#define DAMAGE_LIMIT 4096 /* larger inputs are not damaged byte by byte */
-#define SECONDS_FOR_DAMAGE 5
+#define DAMAGE_LIMIT 4096     /* larger inputs are not damaged byte by byte */
+#define SECONDS_FOR_DAMAGE 12 /* of all files; what one leaves is for those behind it */
 #define SECONDS_FOR_ONE                                                                                                \
 	20 /* a single run that takes more CPU time hangs; one that waits for ever ends with tests/tap's time */
 
@@ -81,27 +82,53 @@ static void run_one(const uint8_t *data, size_t size)
 	free(copy);
 }
 
+static double seconds_now(void)
+{
+	struct timespec now_is;
+
+	clock_gettime(CLOCK_MONOTONIC, &now_is);
+	return (double)now_is.tv_sec + (double)now_is.tv_nsec / 1e9;
+}
+
+static size_t common_divisor(size_t a, size_t b)
+{
+	return b ? common_divisor(b, a % b) : a;
+}
+
 /*
- * Every truncation, and three kinds of damage to every byte; false when the time did not suffice.
+ * A step that visits every byte once before it comes back, and bytes all over the input before those between them: what the
+ * time does not suffice for is then not all at the end.
  */
-static bool run_damaged(uint8_t *data, size_t size)
+static size_t spread_step(size_t size)
+{
+	size_t step = size * 618 / 1000; /* the golden ratio: no cluster of bytes comes back soon */
+
+	while (step > 1 && common_divisor(step, size) != 1)
+		step--;
+	return step ? step : 1;
+}
+
+/*
+ * Every truncation, and three kinds of damage to every byte; false when the time, until `end`, did not suffice.
+ */
+static bool run_damaged(uint8_t *data, size_t size, double end)
 {
 	static const uint8_t flips[] = {0x01, 0x80, 0xff};
-	const time_t end = time(NULL) + SECONDS_FOR_DAMAGE;
+	const size_t step = spread_step(size);
 
-	for (size_t at = 0; at < size; at++) {
+	for (size_t i = 0, at = 0; i < size; i++, at = (at + step) % size) {
 		now.what = "truncated to";
 		now.at = at;
 		now.flipped = 0;
 		run_one(data, at);
 		now.what = "with byte";
-		for (size_t i = 0; i < sizeof(flips); i++) {
-			now.flipped = flips[i];
-			data[at] ^= flips[i];
+		for (size_t f = 0; f < sizeof(flips); f++) {
+			now.flipped = flips[f];
+			data[at] ^= flips[f];
 			run_one(data, size);
-			data[at] ^= flips[i];
+			data[at] ^= flips[f];
 		}
-		if (time(NULL) > end)
+		if (seconds_now() > end)
 			return false;
 	}
 	return true;
@@ -156,13 +183,15 @@ static int load(const char *path, uint8_t **data, size_t *size)
 	return status;
 }
 
-/* Replays one file as test `number`; false when it cannot be read. */
-static bool replay(unsigned number, const char *path)
+/* Replays one file as test `number` of `count`; false when it cannot be read. */
+static bool replay(unsigned number, unsigned count, const char *path)
 {
+	static double left = SECONDS_FOR_DAMAGE;
 	const char *slash = strrchr(path, '/');
 	const char *remark = "";
 	uint8_t *data;
 	size_t size;
+	double start;
 
 	now.number = number;
 	now.name = slash ? slash + 1 : path;
@@ -174,8 +203,10 @@ static bool replay(unsigned number, const char *path)
 	}
 	now.at = size;
 	run_one(data, size);
-	if (size <= DAMAGE_LIMIT && !run_damaged(data, size))
+	start = seconds_now();
+	if (size <= DAMAGE_LIMIT && !run_damaged(data, size, start + left / (count - number + 1)))
 		remark = " (damage cut short by time)";
+	left -= seconds_now() - start;
 	printf("ok %u - %s%s\n", number, now.name, remark);
 	fflush(stdout);
 	free(data);
@@ -188,7 +219,7 @@ static int is_visible(const struct dirent *entry)
 }
 
 /* Calls visit for every file of folder, by name; returns how many calls were false, or -1. */
-static int for_each_file(const char *folder, bool announce, bool (*visit)(unsigned, const char *))
+static int for_each_file(const char *folder, bool announce, bool (*visit)(unsigned, unsigned, const char *))
 {
 	struct dirent **entries;
 	const int count = scandir(folder, &entries, is_visible, alphasort);
@@ -204,7 +235,7 @@ static int for_each_file(const char *folder, bool announce, bool (*visit)(unsign
 		char path[4096];
 
 		snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
-		failures += !visit((unsigned)i + 1, path);
+		failures += !visit((unsigned)i + 1, (unsigned)count, path);
 		free(entries[i]);
 	}
 	free(entries);
@@ -213,7 +244,7 @@ static int for_each_file(const char *folder, bool announce, bool (*visit)(unsign
 
 static const char *expand_to;
 
-static bool expand(unsigned number, const char *path)
+static bool expand(unsigned number, unsigned count, const char *path)
 {
 	char target[4096];
 	uint8_t *data;
@@ -222,6 +253,7 @@ static bool expand(unsigned number, const char *path)
 	bool written;
 
 	(void)number;
+	(void)count;
 	if (load(path, &data, &size) < 0) {
 		fprintf(stderr, "%s\n", ptl_error_text());
 		return false;
@@ -258,5 +290,5 @@ int main(int argc, char **argv)
 	if (S_ISDIR(info.st_mode))
 		return for_each_file(argv[1], true, replay) != 0;
 	printf("1..1\n");
-	return !replay(1, argv[1]);
+	return !replay(1, 1, argv[1]);
 }
