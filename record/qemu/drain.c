@@ -78,25 +78,46 @@ static void advance_time(const struct record_qemu *qemu, struct record_qemu_slot
 		state->time = time;
 }
 
-static int drain_pt(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot, bool *work)
+/* Where a thread's packets go, by its state. */
+typedef int (*packet_sink)(struct record_qemu *qemu, const struct record_qemu_slot *state, const uint8_t *bytes,
+			   size_t size);
+
+static int to_thread(struct record_qemu *qemu, const struct record_qemu_slot *state, const uint8_t *bytes, size_t size)
+{
+	return record_capture_pt(qemu->capture, state->stream, bytes, size, state->time);
+}
+
+/* One piece of the ring, up to its end or to the position `limit`; *size is 0 where there is none. */
+static int drain_piece(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot, uint64_t limit,
+		       packet_sink sink, size_t *size)
 {
 	const uint8_t *bytes;
+	int status;
+
+	*size = 0;
+	if (!is_sound(qemu, state, slot))
+		return lose_thread(qemu, state, "the program overwrote the memory it shares with the recorder");
+	*size = qemu_channel_read_pt(&qemu->channel, slot, &bytes);
+	if (*size > limit - state->taken)
+		*size = (size_t)(limit - state->taken);
+	if (!*size)
+		return 0;
+	advance_time(qemu, state, slot);
+	status = sink(qemu, state, bytes, *size);
+	state->taken += *size;
+	qemu_channel_consume_pt(&qemu->channel, slot, *size);
+	return status;
+}
+
+static int drain_thread(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot, bool *work)
+{
+	size_t size = 1;
 	int status = 0;
 
 	/* Two pieces at most: up to the ring's end, and from its start. */
-	for (int piece = 0; status == 0 && piece < 2; piece++) {
-		size_t size;
-
-		if (!is_sound(qemu, state, slot))
-			return lose_thread(qemu, state, "the program overwrote the memory it shares with the recorder");
-		size = qemu_channel_read_pt(&qemu->channel, slot, &bytes);
-		if (!size)
-			break;
-		*work = true;
-		advance_time(qemu, state, slot);
-		status = record_capture_pt(qemu->capture, state->stream, bytes, size, state->time);
-		state->taken += size;
-		qemu_channel_consume_pt(&qemu->channel, slot, size);
+	for (int piece = 0; status == 0 && size && piece < 2; piece++) {
+		status = drain_piece(qemu, state, slot, UINT64_MAX, to_thread, &size);
+		*work |= size != 0;
 	}
 	return status == 0 ? index_psbs(qemu, state) : status;
 }
@@ -185,32 +206,26 @@ static int pass_marks(struct record_qemu *qemu, struct record_qemu_slot *state, 
 	return status;
 }
 
+static int to_cpu(struct record_qemu *qemu, const struct record_qemu_slot *state, const uint8_t *bytes, size_t size)
+{
+	return record_qemu_turn_bytes(&qemu->cpus, state->turn, bytes, size, state->time);
+}
+
 /* Up to `limit`, whose turns have been reported; the packets of each go to its CPU. */
 static int drain_turns(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot, uint64_t limit,
 		       bool *work)
 {
 	int status = pass_marks(qemu, state, state->taken);
+	size_t size = 1;
 
-	while (status == 0 && state->taken < limit) {
+	while (status == 0 && size && state->taken < limit) {
 		const uint64_t end = state->mark_count && state->marks[0].position < limit ? state->marks[0].position
 											   : limit;
-		const uint8_t *bytes;
-		size_t size;
 
-		if (!is_sound(qemu, state, slot))
-			return lose_thread(qemu, state, "the program overwrote the memory it shares with the recorder");
-		size = qemu_channel_read_pt(&qemu->channel, slot, &bytes);
-		if (!size)
-			break;
 		if (!state->turn)
 			return lose_thread(qemu, state, "packets of no CPU");
-		if (size > end - state->taken)
-			size = (size_t)(end - state->taken);
-		*work = true;
-		advance_time(qemu, state, slot);
-		status = record_qemu_turn_bytes(&qemu->cpus, state->turn, bytes, size, state->time);
-		state->taken += size;
-		qemu_channel_consume_pt(&qemu->channel, slot, size);
+		status = drain_piece(qemu, state, slot, end, to_cpu, &size);
+		*work |= size != 0;
 		if (status == 0)
 			status = pass_marks(qemu, state, state->taken);
 	}
@@ -322,7 +337,7 @@ static int take_all(struct record_qemu *qemu, struct record_qemu_slot *state, st
 	int status = record_qemu_messages(qemu, state, slot, work);
 
 	if (status == 0 && !state->damaged && !qemu->channel.config.cpu_count)
-		status = drain_pt(qemu, state, slot, work);
+		status = drain_thread(qemu, state, slot, work);
 	else if (status == 0 && !state->damaged && !qemu_channel_has_messages(slot))
 		status = drain_turns(qemu, state, slot, head, work);
 	if (status == 0 && !state->damaged)
