@@ -61,7 +61,7 @@ static int take_provider(void *target, const char *argument)
 
 static int take_flags(void *target, const char *argument)
 {
-	return record_flags_parse(argument, &((struct record_settings *)target)->tracepoints);
+	return record_flags_parse(argument, &((struct record_settings *)target)->flags);
 }
 
 static int take_tracepoint(void *target, const char *argument)
@@ -227,6 +227,11 @@ static int check_mode(const struct record_settings *settings)
 	return 0;
 }
 
+static bool wants_kernel(const struct record_settings *settings)
+{
+	return settings->tracepoints.count || settings->flags;
+}
+
 /* Processes and threads, wherever they run. */
 static bool names_threads(const struct record_settings *settings)
 {
@@ -282,7 +287,7 @@ static int check_settings(struct record_settings *settings)
 {
 	const bool running = names_running(settings);
 
-	if (!settings->command && !settings->attach && !running && !settings->tracepoints.count)
+	if (!settings->command && !settings->attach && !running && !wants_kernel(settings))
 		return usage("no command to record", "ptl-record --help");
 	if (running && !strcmp(settings->source, "auto"))
 		settings->source = "intel_pt";
@@ -298,9 +303,9 @@ static int check_settings(struct record_settings *settings)
 		return usage("packets come from a command that is started here, and there is none", "--source none");
 	if (settings->attach && !settings->rule_count && !settings->session_name)
 		return usage("--attach-providers needs a --provider", "--provider '*'");
-	if (settings->stacks.count && !settings->tracepoints.count && !settings->session_name)
+	if (settings->stacks.count && !wants_kernel(settings) && !settings->session_name)
 		return usage("--stack is for events of the kernel, and there is none", "-e sched:sched_switch");
-	if ((settings->rule_count || settings->tracepoints.count) && settings->clock == PTL_CLOCK_VIRTUAL)
+	if ((settings->rule_count || wants_kernel(settings)) && settings->clock == PTL_CLOCK_VIRTUAL)
 		return usage("providers' events are in real time, which has no place on the "
 			     "virtual clock",
 			     "--clock real, or no --provider");

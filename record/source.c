@@ -91,7 +91,7 @@ int record_source_run(const struct record_settings *settings)
 	if (settings->rule_count || (settings->session_name && settings->attach))
 		chosen[count++] = &record_provider_source;
 	/* In a session of all programs they may be turned on later. */
-	if (settings->tracepoints.count || (settings->session_name && settings->attach))
+	if (settings->tracepoints.count || settings->flags || (settings->session_name && settings->attach))
 		chosen[count++] = &record_tracepoint_source;
 	if (settings->session_name)
 		chosen[count++] = &record_control_source;

@@ -407,11 +407,35 @@ static int carry_over(struct record_capture *capture, struct ptl_writer *before,
 	return record_output_check(&capture->output, status == 0 ? ptl_writer_flush(writer) : status);
 }
 
+void record_capture_counts(const struct record_capture *capture, struct ptl_writer_counts *counts)
+{
+	ptl_writer_counts(capture->output.writer, counts);
+	counts->raw_bytes += capture->past.raw_bytes;
+	counts->stored_bytes += capture->past.stored_bytes;
+	counts->buffers += capture->past.buffers;
+	counts->events += capture->past.events;
+	counts->lost_buffers += capture->past.lost_buffers;
+}
+
+static void add_past(struct ptl_writer_counts *past, const struct ptl_writer *writer)
+{
+	struct ptl_writer_counts counts;
+
+	ptl_writer_counts(writer, &counts);
+	past->raw_bytes += counts.raw_bytes;
+	past->stored_bytes += counts.stored_bytes;
+	past->buffers += counts.buffers;
+	past->events += counts.events;
+	past->lost_buffers += counts.lost_buffers;
+}
+
 static int end_file(struct record_capture *capture, struct record_output *output, uint64_t now)
 {
 	capture->machine.end_time = now;
 	(void)record_output_check(output, ptl_writer_machine(output->writer, &capture->machine));
 	capture->machine.end_time = 0;
+	(void)ptl_writer_flush(output->writer);
+	add_past(&capture->past, output->writer);
 	/* A failure has been said, and is counted. */
 	(void)record_output_close(output);
 	capture->series_failed |= output->failed;

@@ -35,12 +35,13 @@ struct record_capture {
 	size_t stream_pair_capacity;
 	uint64_t ticked;
 	uint64_t pt_bytes;
-	uint64_t events;              /* of providers */
-	uint32_t streams;             /* of events: their ids are the same in each file of a series */
-	struct record_series *series; /* NULL: one file */
-	bool series_failed;           /* a file of it could not be written completely */
-	bool full;                    /* the file has its largest size */
-	bool has_notes;               /* record/capture/notes.c */
+	uint64_t events;               /* of providers */
+	uint32_t streams;              /* of events: their ids are the same in each file of a series */
+	struct record_series *series;  /* NULL: one file */
+	bool series_failed;            /* a file of it could not be written completely */
+	struct ptl_writer_counts past; /* of files that are complete */
+	bool full;                     /* the file has its largest size */
+	bool has_notes;                /* record/capture/notes.c */
 	uint32_t note_stream;
 	uint64_t loss_records;
 	struct record_lost lost[PTL_LOSS_END + 1]; /* by kind */
@@ -95,6 +96,8 @@ int record_capture_truth_thread(struct record_capture *capture, uint32_t definit
 				uint32_t *stream);
 int record_capture_truth_words(struct record_capture *capture, uint32_t stream, const uint32_t *words, size_t count);
 
+/* What was written: to the file at hand, and to those before it. */
+void record_capture_counts(const struct record_capture *capture, struct ptl_writer_counts *counts);
 /* Writes all that was taken so far. */
 int record_capture_flush(struct record_capture *capture);
 /* Calls visit with the absolute path of each file of the trace; until it fails. PTL_SYSTEM: there is none that others can open. */

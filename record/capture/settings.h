@@ -88,6 +88,7 @@ struct record_settings {
 	bool attach;            /* also to programs that are no descendants of the command */
 	uint64_t provider_ring; /* bytes of events that a thread may be ahead of the recorder; 0: by the room */
 	struct common_string_list tracepoints; /* "SYSTEM:EVENT", also with " if FILTER" */
+	uint32_t flags;                        /* values of EnableFlags, which stand for others */
 	struct common_string_list stacks;      /* patterns of names of those that have call chains */
 	bool list_flags;
 	bool list_providers;

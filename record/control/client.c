@@ -24,6 +24,7 @@ struct settings {
 	const char *file; /* behind the NAME; NULL: none */
 	struct common_string_list on, off;
 	struct common_string_list events_on, events_off; /* of the kernel */
+	struct common_string_list flags_on, flags_off;
 };
 
 struct command {
@@ -120,6 +121,12 @@ static int run_list(const struct settings *settings, int folder, const char *nam
 	return status;
 }
 
+static bool has_updates(const struct settings *settings)
+{
+	return settings->on.count || settings->off.count || settings->events_on.count || settings->events_off.count ||
+	       settings->flags_on.count || settings->flags_off.count;
+}
+
 static void add_rules(struct ptl_bytes *request, const struct common_string_list *rules, char sign, char kind)
 {
 	for (size_t i = 0; i < rules->count; i++) {
@@ -133,7 +140,7 @@ static int run_update(const struct settings *settings, int folder, const char *n
 {
 	struct ptl_bytes request = new_request("update");
 
-	if (!settings->on.count && !settings->off.count && !settings->events_on.count && !settings->events_off.count) {
+	if (!has_updates(settings)) {
 		common_bytes_free(&request);
 		return common_fail(PTL_MISUSE, "nothing to update: --provider, --event and --flags turn on, --disable, "
 					       "--disable-event and --disable-flags off");
@@ -142,6 +149,9 @@ static int run_update(const struct settings *settings, int folder, const char *n
 	add_rules(&request, &settings->on, RECORD_CONTROL_ON, RECORD_CONTROL_PROVIDER);
 	add_rules(&request, &settings->events_off, RECORD_CONTROL_OFF, RECORD_CONTROL_EVENT);
 	add_rules(&request, &settings->events_on, RECORD_CONTROL_ON, RECORD_CONTROL_EVENT);
+	/* What another flag asks for does not stop in between. */
+	add_rules(&request, &settings->flags_on, RECORD_CONTROL_ON, RECORD_CONTROL_FLAGS);
+	add_rules(&request, &settings->flags_off, RECORD_CONTROL_OFF, RECORD_CONTROL_FLAGS);
 	return ask_and_show(folder, name, &request, stderr);
 }
 
@@ -213,9 +223,13 @@ static const struct common_option json_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-static int take_flags(void *events, const char *argument)
+/* Wrong ones are refused before anything is asked. */
+static int take_flags(void *list, const char *argument)
 {
-	return record_flags_parse(argument, events);
+	uint32_t flags = 0;
+	const int status = record_flags_parse(argument, &flags);
+
+	return status < 0 ? status : common_string_list_add(list, argument);
 }
 
 static const struct common_option update_options[] = {
@@ -227,11 +241,11 @@ static const struct common_option update_options[] = {
 	{"event", 'e', "SYSTEM:EVENT", "turn an event of the kernel on, or change its filter; several times",
 	 COMMON_STRINGS(struct settings, events_on, UINT64_MAX)},
 	{"flags", 0, "FLAG,...", "turn events of the kernel on by flags: ptl-record --list-flags",
-	 COMMON_CALLBACK(struct settings, events_on, take_flags)},
+	 COMMON_CALLBACK(struct settings, flags_on, take_flags)},
 	{"disable-event", 0, "SYSTEM:EVENT", "turn an event of the kernel off; several times",
 	 COMMON_STRINGS(struct settings, events_off, UINT64_MAX)},
 	{"disable-flags", 0, "FLAG,...", "turn events of the kernel off by flags",
-	 COMMON_CALLBACK(struct settings, events_off, take_flags)},
+	 COMMON_CALLBACK(struct settings, flags_off, take_flags)},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -347,5 +361,7 @@ int record_control_command(int argc, char **argv)
 	common_string_list_free(&settings.off);
 	common_string_list_free(&settings.events_on);
 	common_string_list_free(&settings.events_off);
+	common_string_list_free(&settings.flags_on);
+	common_string_list_free(&settings.flags_off);
 	return status;
 }

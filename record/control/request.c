@@ -2,6 +2,7 @@
 /* The requests of a session's socket. */
 #include "record/control/request.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,7 +28,7 @@ static void answer_counts(struct record_answer *answer, const struct record_sess
 	struct ptl_writer_counts written;
 	struct record_model_counts processes;
 
-	ptl_writer_counts(capture->output.writer, &written);
+	record_capture_counts(capture, &written);
 	record_model_counts(capture->model, &processes);
 	record_answer_number(answer, "Buffer size", "buffer_size", written.buffer_size);
 	record_answer_number(answer, "Buffers", "buffers", written.buffers_all);
@@ -44,6 +45,27 @@ static void answer_counts(struct record_answer *answer, const struct record_sess
 	record_answer_number(answer, "Processes", "processes", processes.processes);
 }
 
+/* Who asks may have another working directory. */
+static void answer_file(struct record_answer *answer, const struct record_output *output)
+{
+	char *absolute = output->fd >= 0 ? realpath(output->path, NULL) : NULL;
+
+	record_answer_text(answer, "File", "file", absolute ? absolute : output->path);
+	free(absolute);
+}
+
+static const char *clock_name(uint32_t clock)
+{
+	switch (clock) {
+	case PTL_CLOCK_VIRTUAL:
+		return "virtual";
+	case PTL_CLOCK_PERF:
+		return "tsc";
+	default:
+		return "monotonic";
+	}
+}
+
 static int query(struct request *request)
 {
 	static const char *const modes[] = {"sequential", "newfile", "circular"}; /* as enum record_mode */
@@ -57,11 +79,13 @@ static int query(struct request *request)
 		common_json_object(&answer.json, NULL);
 	record_answer_text(&answer, "Name", "name", settings->session_name);
 	record_answer_number(&answer, "Process", "pid", (uint64_t)getpid());
-	record_answer_text(&answer, "File", "file", session->capture.output.path);
+	answer_file(&answer, &session->capture.output);
 	record_answer_text(&answer, "Mode", "mode", modes[settings->mode]);
 	record_answer_number(&answer, "Largest size", "max_size", settings->max_size);
+	record_answer_number(&answer, "Time of a file (ns)", "part_time", settings->part_time);
+	record_answer_number(&answer, "Files kept", "keep", settings->keep);
 	record_answer_text(&answer, "Source", "source", session->capture.machine.source);
-	record_answer_text(&answer, "Clock", "clock", settings->clock == PTL_CLOCK_VIRTUAL ? "virtual" : "monotonic");
+	record_answer_text(&answer, "Clock", "clock", clock_name(session->capture.machine.clock));
 	record_answer_number(&answer, "Nanoseconds", "duration", record_now() - session->start);
 	record_answer_number(&answer, "Flush timer (ns)", "flush_interval", settings->flush_interval);
 	answer_counts(&answer, session);
@@ -80,7 +104,7 @@ static int list(struct request *request)
 	const struct record_session *session = request->session;
 	struct ptl_writer_counts written;
 
-	ptl_writer_counts(session->capture.output.writer, &written);
+	record_capture_counts(&session->capture, &written);
 	fprintf(request->answer, "%d\t%llu\t%llu\t%s", (int)getpid(), (unsigned long long)session->capture.events,
 		(unsigned long long)written.stored_bytes, session->capture.output.path);
 	return 0;
@@ -88,12 +112,28 @@ static int list(struct request *request)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
+typedef int (*turn_function)(void *state, const char *rule, bool on, FILE *notes);
+
+/* NULL: the source has nothing of this kind. */
+static turn_function turn_of(const struct record_source *source, char kind)
+{
+	switch (kind) {
+	case RECORD_CONTROL_PROVIDER:
+		return source->turn;
+	case RECORD_CONTROL_EVENT:
+		return source->turn_event;
+	case RECORD_CONTROL_FLAGS:
+		return source->turn_flags;
+	default:
+		return NULL;
+	}
+}
+
 /* The argument is as record/control/request.h has it. */
 static int turn_one(struct request *request, const char *argument)
 {
 	struct record_session *session = request->session;
-	const bool on = argument[0] == RECORD_CONTROL_ON,
-		   provider = argument[0] && argument[1] == RECORD_CONTROL_PROVIDER;
+	const bool on = argument[0] == RECORD_CONTROL_ON;
 	bool taken = false;
 	int status = 0;
 
@@ -101,8 +141,7 @@ static int turn_one(struct request *request, const char *argument)
 		return common_fail(PTL_MISUSE, "a request is not as it should be");
 	for (size_t i = 0; status == 0 && i < session->running_count; i++) {
 		const struct record_running *running = &session->running[i];
-		int (*const turn)(void *state, const char *rule, bool on,
-				  FILE *notes) = provider ? running->source->turn : running->source->turn_event;
+		const turn_function turn = turn_of(running->source, argument[1]);
 
 		if (!turn)
 			continue;
@@ -113,7 +152,7 @@ static int turn_one(struct request *request, const char *argument)
 		       ? status
 		       : common_fail(PTL_MISUSE,
 				     "this session has nothing to turn on and off: it records no events of %s",
-				     provider ? "programs" : "the kernel");
+				     argument[1] == RECORD_CONTROL_PROVIDER ? "programs" : "the kernel");
 }
 
 static int update(struct request *request)
@@ -158,14 +197,15 @@ static int snapshot(struct request *request)
 	for (size_t i = 0; status == 0 && i < session->running_count; i++) {
 		const struct record_running *running = &session->running[i];
 
-		taken |= running->source->snapshot != NULL;
+		taken |= running->source->snapshot && session->settings->pt.snapshot;
 		status = running->source->snapshot ? running->source->snapshot(running->state) : 0;
 	}
 	if (status < 0 || taken || (request->count && !strcmp(request->arguments[0], RECORD_CONTROL_ANY)))
 		return status;
 	return common_fail(PTL_MISUSE,
-			   "this session keeps nothing in memory that could be kept; a FILE behind its name "
-			   "is written with what it has recorded so far");
+			   "this session writes all that it records as it comes, and has nothing in memory to keep "
+			   "(start one with --snapshot for that); a FILE behind its name is written with what it has "
+			   "recorded so far");
 }
 
 static int stop(struct request *request)

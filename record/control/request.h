@@ -19,6 +19,7 @@
 #define RECORD_CONTROL_OFF '-'
 #define RECORD_CONTROL_PROVIDER 'p'
 #define RECORD_CONTROL_EVENT 'e'
+#define RECORD_CONTROL_FLAGS 'f'
 
 /* Does what a request asks for, and writes the answer's text. stops: the answer is due when the session has ended. */
 int record_control_request(struct record_session *session, const char *request, size_t size, FILE *answer, bool *stops);

@@ -30,7 +30,8 @@ static bool counts_events(const struct record_capture *capture)
 {
 	const struct record_settings *settings = capture->settings;
 
-	return settings->rule_count || settings->tracepoints.count || (settings->session_name && capture->events);
+	return settings->rule_count || settings->tracepoints.count || settings->flags ||
+	       (settings->session_name && capture->events);
 }
 
 /* "3.2 MB of PT", "5,120 events", or both; returns text. */
@@ -95,7 +96,7 @@ void record_progress_show(const struct record_capture *capture, uint64_t elapsed
 	struct ptl_writer_counts written;
 
 	record_model_counts(capture->model, &counts);
-	ptl_writer_counts(capture->output.writer, &written);
+	record_capture_counts(capture, &written);
 	lost_text(capture, lost, sizeof(lost));
 	if (!lost[0])
 		snprintf(lost, sizeof(lost), written.lost_buffers ? "%llu buffers LOST" : "no losses",

@@ -221,7 +221,7 @@ static int finish(struct record_session *session, const char *path)
 		return verdict;
 	}
 	record_model_counts(session->capture.model, &counts);
-	ptl_writer_counts(session->capture.output.writer, &written);
+	record_capture_counts(&session->capture, &written);
 	if (session->capture.series) {
 		snprintf(last, sizeof(last), "%s", record_series_path(session->capture.series));
 		path = last;

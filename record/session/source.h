@@ -75,6 +75,8 @@ struct record_source {
 	int (*turn)(void *state, const char *rule, bool on, FILE *notes);
 	/* *The same of an event of the kernel, as --event names it. */
 	int (*turn_event)(void *state, const char *event, bool on, FILE *notes);
+	/* *The same of those that flags stand for, "FLAG,..."; one for which another flag or --event asks stays on. */
+	int (*turn_flags)(void *state, const char *flags, bool on, FILE *notes);
 	/* *What the source has turned on, for who asks the session. */
 	void (*answer)(void *state, struct record_answer *answer);
 	/* *Recording ends though programs run on. */

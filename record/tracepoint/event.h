@@ -26,7 +26,8 @@ struct tracepoint_event {
 	uint64_t number; /* of its format; 0: samples */
 	char *path;      /* that config1 points to; owned; or NULL */
 	bool stack;
-	int *fds; /* by CPU; -1: not there; NULL: it is turned off */
+	bool named; /* -e has asked for it, and not flags alone */
+	int *fds;   /* by CPU; -1: not there; NULL: it is turned off */
 };
 
 /*

@@ -69,25 +69,21 @@ static bool has(const struct common_string_list *list, const char *text)
 	return false;
 }
 
-static int add(const struct flag *flag, struct common_string_list *tracepoints)
+static int add(const struct flag *flag, uint32_t *values)
 {
-	int status = 0;
-
 	if (!flag->tracepoints[0])
 		return common_fail(PTL_MISUSE, "nothing here is what %s stands for: %s", flag->name, flag->reason);
-	for (size_t i = 0; status == 0 && i < TRACEPOINTS_MAX && flag->tracepoints[i]; i++)
-		if (!has(tracepoints, flag->tracepoints[i]))
-			status = common_string_list_add(tracepoints, flag->tracepoints[i]);
-	return status;
+	*values |= flag->value;
+	return 0;
 }
 
-static int add_number(uint64_t number, struct common_string_list *tracepoints)
+static int add_number(uint64_t number, uint32_t *values)
 {
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < COUNT; i++) {
 		if (number & flags[i].value)
-			status = add(&flags[i], tracepoints);
+			status = add(&flags[i], values);
 		number &= ~(uint64_t)flags[i].value;
 	}
 	return status == 0 && number ? common_fail(PTL_MISUSE, "0x%llx is no flag; --list-flags shows all",
@@ -95,31 +91,61 @@ static int add_number(uint64_t number, struct common_string_list *tracepoints)
 				     : status;
 }
 
-static int add_word(const char *word, size_t size, struct common_string_list *tracepoints)
+static int add_word(const char *word, size_t size, uint32_t *values)
 {
 	char text[32];
 	uint64_t number;
 
 	for (size_t i = 0; i < COUNT; i++)
 		if (strlen(flags[i].name) == size && !strncasecmp(flags[i].name, word, size))
-			return add(&flags[i], tracepoints);
+			return add(&flags[i], values);
 	snprintf(text, sizeof(text), "%.*s", size < sizeof(text) ? (int)size : 0, word);
 	if (*text && common_parse_u64(text, &number) == 0)
-		return add_number(number, tracepoints);
+		return add_number(number, values);
 	return common_fail(PTL_MISUSE, "'%.*s' is no flag; --list-flags shows all", (int)size, word);
 }
 
-int record_flags_parse(const char *text, struct common_string_list *tracepoints)
+int record_flags_parse(const char *text, uint32_t *values)
 {
 	int status;
 
 	do {
 		const size_t size = strcspn(text, ",");
 
-		status = add_word(text, size, tracepoints);
+		status = add_word(text, size, values);
 		text += size + (text[size] == ',');
 	} while (status == 0 && *text);
 	return status;
+}
+
+int record_flags_tracepoints(uint32_t values, struct common_string_list *tracepoints)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < COUNT; i++)
+		for (size_t n = 0; status == 0 && n < TRACEPOINTS_MAX && flags[i].tracepoints[n]; n++)
+			if ((values & flags[i].value) && !has(tracepoints, flags[i].tracepoints[n]))
+				status = common_string_list_add(tracepoints, flags[i].tracepoints[n]);
+	return status;
+}
+
+bool record_flags_have(uint32_t values, const char *tracepoint)
+{
+	for (size_t i = 0; i < COUNT; i++)
+		for (size_t n = 0; (values & flags[i].value) && n < TRACEPOINTS_MAX && flags[i].tracepoints[n]; n++)
+			if (!strcmp(flags[i].tracepoints[n], tracepoint))
+				return true;
+	return false;
+}
+
+void record_flags_names(uint32_t values, char *text, size_t size)
+{
+	size_t used = 0;
+
+	text[0] = 0;
+	for (size_t i = 0; i < COUNT; i++)
+		if ((values & flags[i].value) && used < size)
+			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", flags[i].name);
 }
 
 /* ---- the list -------------------------------------------------------------------------------- */

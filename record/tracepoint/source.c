@@ -19,6 +19,7 @@
 #include "record/session/answer.h"
 #include "record/session/session.h"
 #include "record/tracepoint/event.h"
+#include "record/tracepoint/flags.h"
 
 #define MILLISECOND 1000000u
 #define RING_SIZE ((size_t)1 << 20)
@@ -35,6 +36,7 @@ struct ring {
 struct tracepoints {
 	struct record_session *session;
 	bool all; /* processes, and not the command alone */
+	uint32_t flags;
 	struct perf_tracing tracing;
 	struct tracepoint_event *list; /* those that are turned off, too, of which samples may yet come */
 	size_t count, capacity;
@@ -129,8 +131,8 @@ static int open_event(struct tracepoints *state, size_t index)
 	return status < 0 ? status : 0;
 }
 
-/* "SYSTEM:EVENT", or with " if FILTER" behind it. */
-static int turn_on(struct tracepoints *state, const char *text)
+/* "SYSTEM:EVENT", or with " if FILTER" behind it; named: it is no flag that asks for it. */
+static int turn_on(struct tracepoints *state, const char *text, bool named)
 {
 	int status;
 
@@ -142,7 +144,7 @@ static int turn_on(struct tracepoints *state, const char *text)
 					&state->list[state->count]);
 	if (status < 0)
 		return status;
-	state->count++;
+	state->list[state->count++].named = named;
 	status = open_rings(state);
 	return status < 0 ? status : open_event(state, state->count - 1);
 }
@@ -168,6 +170,63 @@ static size_t name_size(const char *text)
 	return filter ? (size_t)(filter - text) : strlen(text);
 }
 
+static bool is_on(const struct tracepoints *state, const char *name)
+{
+	for (size_t i = 0; i < state->count; i++)
+		if (state->list[i].fds && tracepoint_event_is(&state->list[i], name))
+			return true;
+	return false;
+}
+
+/* What neither --event nor a flag asks for any more. */
+static void close_unwanted(struct tracepoints *state)
+{
+	for (size_t i = 0; i < state->count; i++)
+		if (!state->list[i].named && !record_flags_have(state->flags, state->list[i].name))
+			close_event(state, &state->list[i]);
+}
+
+static int turn_flags_on(struct tracepoints *state, uint32_t flags)
+{
+	struct common_string_list names = {0};
+	int status = record_flags_tracepoints(flags, &names);
+
+	for (size_t i = 0; status == 0 && i < names.count; i++)
+		if (!is_on(state, names.list[i]))
+			status = turn_on(state, names.list[i], false);
+	common_string_list_free(&names);
+	if (status == 0)
+		state->flags |= flags;
+	else
+		close_unwanted(state);
+	return status;
+}
+
+static int refuse_change(void)
+{
+	return common_fail(PTL_MISUSE, "the kernel's events of a command are those that it was started with");
+}
+
+static int turn_flags(void *state_, const char *text, bool on, FILE *notes)
+{
+	struct tracepoints *state = state_;
+	char names[512];
+	uint32_t flags = 0;
+	int status = state->all ? record_flags_parse(text, &flags) : refuse_change();
+
+	(void)notes;
+	if (status < 0)
+		return status;
+	if (on)
+		return turn_flags_on(state, flags);
+	record_flags_names(flags & ~state->flags, names, sizeof(names));
+	if (names[0])
+		return common_fail(PTL_NOT_FOUND, "not turned on: %s; query shows what is", names);
+	state->flags &= ~flags;
+	close_unwanted(state);
+	return 0;
+}
+
 /* One that is on is on once, with the filter that was given last. */
 static int turn_event(void *state_, const char *text, bool on, FILE *notes)
 {
@@ -178,7 +237,7 @@ static int turn_event(void *state_, const char *text, bool on, FILE *notes)
 
 	(void)notes;
 	if (!state->all)
-		return common_fail(PTL_MISUSE, "the kernel's events of a command are those that it was started with");
+		return refuse_change();
 	name = strndup(text, name_size(text));
 	if (!name)
 		return common_fail_memory("a tracepoint", strlen(text));
@@ -186,7 +245,7 @@ static int turn_event(void *state_, const char *text, bool on, FILE *notes)
 		const size_t before = state->count;
 
 		/* Those that were on go when this one works. */
-		status = turn_on(state, text);
+		status = turn_on(state, text, true);
 		for (size_t i = 0; status == 0 && i < before; i++)
 			if (tracepoint_event_is(&state->list[i], name))
 				close_event(state, &state->list[i]);
@@ -232,7 +291,9 @@ static int open_source(struct record_session *session, void **result)
 	state->cpus = (size_t)sysconf(_SC_NPROCESSORS_CONF);
 	state->clock_offset = record_clock_offset();
 	for (size_t i = 0; status == 0 && i < wanted->count; i++)
-		status = turn_on(state, wanted->list[i]);
+		status = turn_on(state, wanted->list[i], true);
+	if (status == 0)
+		status = turn_flags_on(state, session->settings->flags);
 	if (status < 0)
 		close_source(state);
 	else
@@ -401,7 +462,11 @@ static uint64_t due(void *state, uint64_t now)
 static void answer(void *state_, struct record_answer *answer)
 {
 	const struct tracepoints *state = state_;
+	char names[512];
 
+	record_flags_names(state->flags, names, sizeof(names));
+	record_answer_number(answer, "Enable flags", "enable_flags", state->flags);
+	record_answer_text(answer, "Flags", "flags", names);
 	record_answer_list(answer, "Tracepoints", "tracepoints");
 	for (size_t i = 0; i < state->count; i++)
 		if (state->list[i].fds)
@@ -452,6 +517,7 @@ const struct record_source record_tracepoint_source = {
 	.drain = drain,
 	.due = due,
 	.turn_event = turn_event,
+	.turn_flags = turn_flags,
 	.answer = answer,
 	.finish = finish,
 	.close = close_source,

@@ -178,6 +178,16 @@ def of_the_system():
             expect(done.returncode in (2, 4) and text in done.stderr, words, done.stderr)
         query = json.loads(record("query", "kernel", "--json").stdout)
         expect_equal(query["tracepoints"], [GETPPID])
+        # One that two flags stand for, or that was asked for by name, too, is on as long as one of them is.
+        shared = ["sched:sched_process_exit", "task:task_newtask"]
+        for words, on, flags in ((["--flags=process,thread"], {GETPPID, "sched:sched_process_fork", "sched:sched_process_exec", *shared}, "process,thread"),
+                                 (["--disable-flags=process"], {GETPPID, *shared}, "thread"),
+                                 (["-e", shared[0], "--disable-flags=thread"], {GETPPID, shared[0]}, "")):
+            done = record("update", "kernel", *words)
+            query = json.loads(record("query", "kernel", "--json").stdout)
+            expect_equal((done.returncode, set(query["tracepoints"]), query["flags"]), (0, on, flags), words, done.stderr)
+        done = record("update", "kernel", "--disable-flags=thread")
+        expect(done.returncode == 4 and "not turned on: thread" in done.stderr, done.stderr)
     finally:
         done = record("stop", "kernel")
     expect_equal(done.returncode, 0, done.stderr)

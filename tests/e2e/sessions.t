@@ -63,7 +63,8 @@ def from_start_to_stop():
     expect_equal(names(), ["web"])
     expect("web.ptl" in ask("list").stdout)
     found = query("web")
-    expect_equal((found["file"], found["mode"], found["events"], found["events_lost"]), ("web.ptl", "sequential", 0, 0))
+    expect_equal((found["file"], found["mode"], found["events"], found["events_lost"]),
+                 (os.path.realpath(path("web.ptl")), "sequential", 0, 0))
     expect_equal(found["providers"], [NAME + ":3:0xffffffffffffffff"])
     expect(0 < found["free_buffers"] <= found["buffers"] and found["buffer_size"], found)
     expect_equal(os.readlink("/proc/%d/fd/0" % found["pid"]), "/dev/null")
@@ -208,7 +209,7 @@ def refused():
     ask("start", "NT Kernel Logger", "-o", "k.ptl")
     expect_equal(names(), ["kernel"])
     expect("a session kernel runs" in ask("start", "{9e814aad-3204-11d2-9a82-006008a86939}", "-o", "l.ptl", status=4).stderr)
-    expect("keeps nothing in memory" in ask("snapshot", "kernel", status=4).stderr)
+    expect("has nothing in memory to keep" in ask("snapshot", "kernel", status=4).stderr)
     expect("nothing to update" in ask("update", "kernel", status=2).stderr)
     expect("is no level" in ask("update", "kernel", "-p", "A:b", status=4).stderr)
     expect("is not turned on" in ask("update", "kernel", "--disable", "A", status=4).stderr)
