@@ -11,7 +11,7 @@
 #include "common/thread_pool.h"
 #include "dump/print/flow_merge.h"
 #include "dump/print/flow_writer.h"
-#include "common/text.h"
+#include "dump/print/text_pool.h"
 
 /* A segment that has as much as this waits for its turn, and writes it, so that a long one fits. */
 #define TEXT_MAX ((size_t)4 << 20)
@@ -56,18 +56,6 @@ struct idle {
 	struct dump_flow_where *where; /* NULL: nothing is asked */
 };
 
-/*
- * Memory of texts that were written, for those to come: given back to the system and asked for again, every
- * page of it would be cleared again, which takes longer than making the lines.
- */
-#define SPARES_MAX 64
-#define SPARE_BYTES_MAX (8 * TEXT_MAX)
-struct spares {
-	struct ptl_bytes texts[SPARES_MAX];
-	size_t count;
-	size_t bytes; /* of all */
-};
-
 struct view {
 	const struct dump_flow_run *run;
 	const struct dump_flow_print *print;
@@ -80,8 +68,8 @@ struct view {
 	struct flow_segment events_segment;
 	atomic_size_t turn; /* without merge: index of the first segment that was not emitted yet */
 	pthread_mutex_t lock;
-	struct idle *idle; /* writers that no worker uses; behind lock, as the next */
-	struct spares spares;
+	struct idle *idle; /* writers that no worker uses; behind lock */
+	struct dump_text_pool texts;
 };
 
 /* ---- writers ------------------------------------------------------------------------------------- */
@@ -137,45 +125,6 @@ static void free_writers(struct view *view)
 		free_writer(view->idle);
 		view->idle = next;
 	}
-}
-
-/* ---- memory -------------------------------------------------------------------------------------- */
-
-static struct ptl_bytes take_spare(struct view *view)
-{
-	struct spares *spares = &view->spares;
-	struct ptl_bytes text = {0};
-
-	pthread_mutex_lock(&view->lock);
-	if (spares->count) {
-		text = spares->texts[--spares->count];
-		spares->bytes -= text.capacity;
-	}
-	pthread_mutex_unlock(&view->lock);
-	text.size = 0;
-	return text;
-}
-
-static void return_spare(void *context, struct ptl_bytes *text)
-{
-	struct view *view = context;
-	struct spares *spares = &view->spares;
-
-	pthread_mutex_lock(&view->lock);
-	if (text->capacity && !text->failed && spares->count < SPARES_MAX &&
-	    spares->bytes + text->capacity <= SPARE_BYTES_MAX) {
-		spares->bytes += text->capacity;
-		spares->texts[spares->count++] = *text;
-		*text = (struct ptl_bytes){0};
-	}
-	pthread_mutex_unlock(&view->lock);
-	common_bytes_free(text);
-}
-
-static void free_spares(struct spares *spares)
-{
-	while (spares->count)
-		common_bytes_free(&spares->texts[--spares->count]);
 }
 
 /* ---- lines --------------------------------------------------------------------------------------- */
@@ -309,20 +258,22 @@ static struct landing landing_of(const struct view *view, const struct flow_segm
 static int begin(void *context, const struct flow_segment *segment, void **partial)
 {
 	struct part *part = calloc(1, sizeof(*part));
+	struct view *view = context;
 
 	(void)segment;
 	*partial = part;
 	if (!part)
 		return common_fail_memory("lines", sizeof(*part));
-	part->lines.text = take_spare(context);
+	part->lines.text = dump_text_pool_take(&view->texts);
 	return 0;
 }
 
 static void drop(void *context, void *partial)
 {
+	struct view *view = context;
 	struct part *part = partial;
 
-	return_spare(context, &part->lines.text);
+	dump_text_pool_return(&view->texts, &part->lines.text);
 	dump_flow_lines_free(&part->lines);
 	common_bytes_free(&part->head);
 	free(part);
@@ -563,6 +514,11 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 	return status;
 }
 
+static void return_text(void *context, struct ptl_bytes *text)
+{
+	dump_text_pool_return(context, text);
+}
+
 int dump_flow_view_run(struct dump_flow_run *run, const struct flow_view_options *options)
 {
 	struct view view = {
@@ -578,10 +534,13 @@ int dump_flow_view_run(struct dump_flow_run *run, const struct flow_view_options
 	};
 	int status;
 
+	dump_text_pool_init(&view.texts, 8 * TEXT_MAX);
 	if (run->print->merged) {
-		view.merge = dump_flow_merge_new(return_spare, &view);
-		if (!view.merge)
+		view.merge = dump_flow_merge_new(return_text, &view.texts);
+		if (!view.merge) {
+			dump_text_pool_free(&view.texts);
 			return common_fail_memory("merge", 0);
+		}
 	}
 	pthread_mutex_init(&view.lock, NULL);
 	status = run->events && view.merge && dump_flow_events_lines(run->events)
@@ -596,7 +555,7 @@ int dump_flow_view_run(struct dump_flow_run *run, const struct flow_view_options
 	run->shown = view.headed;
 	dump_flow_merge_free(view.merge);
 	free_writers(&view);
-	free_spares(&view.spares);
+	dump_text_pool_free(&view.texts);
 	free(view.groups);
 	pthread_mutex_destroy(&view.lock);
 	return status;
