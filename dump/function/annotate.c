@@ -18,7 +18,7 @@ struct annotating {
 	struct dump_annotation *result;
 	struct dump_annotated_instruction *ran; /* those that ran, in order */
 	size_t ran_count;
-	uint32_t root; /* of the code, for what did not run */
+	flow_root root; /* of the code, for what did not run */
 };
 
 static int append(struct dump_annotated_instruction **list, size_t *count,

@@ -252,7 +252,7 @@ bool flow_code_file(const struct flow_code *code, uint32_t blob, const char **pa
 	return true;
 }
 
-size_t flow_code_read(const struct flow_code *code, uint32_t root, uint64_t address, uint8_t *bytes, size_t size)
+size_t flow_code_read(const struct flow_code *code, flow_root root, uint64_t address, uint8_t *bytes, size_t size)
 {
 	size_t done = 0;
 

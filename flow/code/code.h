@@ -43,6 +43,6 @@ bool flow_code_file(const struct flow_code *code, uint32_t blob, const char **pa
  * Copies up to size bytes from address on; returns how many are there in a row. root is of a
  * version of the timeline.
  */
-size_t flow_code_read(const struct flow_code *code, uint32_t root, uint64_t address, uint8_t *bytes, size_t size);
+size_t flow_code_read(const struct flow_code *code, flow_root root, uint64_t address, uint8_t *bytes, size_t size);
 
 #endif

@@ -9,7 +9,7 @@
 /* What is compared at a time: where code changes in places, what lies between stays known. */
 #define GRAIN 64
 
-void flow_code_range(const struct flow_code *code, uint32_t root, uint64_t ip, struct flow_code_range *range)
+void flow_code_range(const struct flow_code *code, flow_root root, uint64_t ip, struct flow_code_range *range)
 {
 	struct ptl_piece piece;
 	const uint8_t *blob;
@@ -42,7 +42,7 @@ void flow_code_range(const struct flow_code *code, uint32_t root, uint64_t ip, s
 
 struct comparison {
 	const struct flow_code *code;
-	uint32_t one, other;
+	flow_root one, other;
 	struct flow_code_span *changes;
 	size_t count;
 	uint64_t done; /* all below it has been compared */
@@ -113,7 +113,7 @@ static bool compare(void *context, uint64_t first, uint64_t last)
 	return !comparison->too_many;
 }
 
-size_t flow_code_changes(const struct flow_code *code, uint32_t one, uint32_t other, struct flow_code_span *changes)
+size_t flow_code_changes(const struct flow_code *code, flow_root one, flow_root other, struct flow_code_span *changes)
 {
 	struct comparison comparison = {.code = code, .one = one, .other = other, .changes = changes};
 
@@ -125,7 +125,7 @@ size_t flow_code_changes(const struct flow_code *code, uint32_t one, uint32_t ot
 }
 
 /* Whether the bytes of [first, last] that are known in `one` are the same in the other. */
-static bool keeps(const struct flow_code *code, uint32_t one, uint32_t other, struct flow_code_span span)
+static bool keeps(const struct flow_code *code, flow_root one, flow_root other, struct flow_code_span span)
 {
 	for (uint64_t at = span.first;; at++) {
 		struct flow_code_range before, after;
@@ -146,7 +146,7 @@ static bool keeps(const struct flow_code *code, uint32_t one, uint32_t other, st
 	}
 }
 
-bool flow_code_keeps(const struct flow_code *code, uint32_t one, uint32_t other)
+bool flow_code_keeps(const struct flow_code *code, flow_root one, flow_root other)
 {
 	struct flow_code_span changes[FLOW_CODE_CHANGES];
 	size_t count = flow_code_changes(code, one, other, changes);

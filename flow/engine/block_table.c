@@ -57,7 +57,7 @@ void flow_table_trim(struct flow_table *table)
 		forget(table);
 }
 
-void flow_table_version(struct flow_table *table, uint32_t root)
+void flow_table_version(struct flow_table *table, flow_root root)
 {
 	if (table->root == root)
 		return;

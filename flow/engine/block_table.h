@@ -10,7 +10,7 @@
 /* One per engine. Zero-initialise, then flow_table_start. */
 struct flow_table {
 	const struct flow_code *code;
-	uint32_t root; /* of the version of the address space at hand */
+	flow_root root; /* of the version of the address space at hand */
 	/* Changes with root: blocks of an older one are checked before they are used. */
 	uint64_t generation;
 	struct flow_slot *slots;
@@ -25,7 +25,7 @@ void flow_table_start(struct flow_table *table, const struct flow_code *code);
 void flow_table_free(struct flow_table *table);
 
 /* From now on addresses mean those of this version. */
-void flow_table_version(struct flow_table *table, uint32_t root);
+void flow_table_version(struct flow_table *table, flow_root root);
 /* Between segments: forgets all blocks if they have become too many. */
 void flow_table_trim(struct flow_table *table);
 

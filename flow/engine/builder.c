@@ -117,7 +117,7 @@ static void open_block(struct flow_builder *builder, const struct flow_block *ru
 	builder->open.instructions += run->instructions;
 }
 
-int flow_builder_version(struct flow_builder *builder, uint32_t root)
+int flow_builder_version(struct flow_builder *builder, flow_root root)
 {
 	int status = close_block(builder);
 

@@ -37,7 +37,7 @@ void flow_builder_start(struct flow_builder *builder, const struct flow_code *co
 void flow_builder_free(struct flow_builder *builder);
 
 /* From now on, code is that of this version of the address space. */
-int flow_builder_version(struct flow_builder *builder, uint32_t root);
+int flow_builder_version(struct flow_builder *builder, flow_root root);
 /* A segment begins: its flow goes to sink. */
 void flow_begin(struct flow_builder *builder, const struct flow_sink *sink);
 /* Time (0: unknown) and state of the runs that follow. */

@@ -91,7 +91,7 @@ static int section_id(struct libipt_engine *engine, const struct ptl_piece *piec
 	return common_byte_map_put(&engine->section_ids, key, sizeof(key), (uint64_t)*id);
 }
 
-static int add_sections(struct libipt_engine *engine, struct pt_image *image, uint32_t files)
+static int add_sections(struct libipt_engine *engine, struct pt_image *image, flow_root files)
 {
 	const struct flow_timeline *timeline = flow_code_timeline(engine->code);
 	struct ptl_piece piece;
@@ -111,7 +111,7 @@ static int add_sections(struct libipt_engine *engine, struct pt_image *image, ui
 	return 0;
 }
 
-static int make_image(struct libipt_engine *engine, uint32_t files)
+static int make_image(struct libipt_engine *engine, flow_root files)
 {
 	struct pt_image *image = pt_image_alloc(NULL);
 	int status;

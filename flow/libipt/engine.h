@@ -66,7 +66,7 @@ struct libipt_engine {
 	uint32_t process;           /* whose */
 	struct ptl_piece piece;     /* of version: what the callback read from last */
 	const uint8_t *piece_bytes; /* of its whole blob; NULL: nothing was read yet */
-	uint32_t files;             /* root of the pieces that are in image */
+	flow_root files;            /* root of the pieces that are in image */
 	bool has_image;
 	struct pt_image *image;
 	struct pt_image_section_cache *sections;

@@ -34,7 +34,7 @@ struct changes {
 /* Selects the code of a process as of time; *changes have to be reported to the decoder. */
 static void select_version(struct native_engine *engine, uint32_t process, uint64_t time, struct changes *changes)
 {
-	const uint32_t root = engine->version.root;
+	const flow_root root = engine->version.root;
 
 	flow_timeline_version(flow_code_timeline(engine->code), process, time, &engine->version);
 	changes->count = flow_code_changes(engine->code, root, engine->version.root, changes->spans);

@@ -31,6 +31,7 @@ static int add_process(struct flow_timeline *timeline, uint32_t pid, uint32_t *i
 				.implied = true,
 				.name = "",
 			},
+		.kernel = FLOW_NONE,
 		.previous = last_index(&timeline->last_process, pid),
 	};
 	int status = flow_timeline_grow((void **)&timeline->processes, timeline->process_count,
@@ -50,6 +51,24 @@ int flow_timeline_need_process(struct flow_timeline *timeline, uint32_t pid, uin
 {
 	*process = last_index(&timeline->last_process, pid);
 	return *process == FLOW_NONE ? add_process(timeline, pid, process) : 0;
+}
+
+/* The pid of the process that has the images of the kernel under which `pid` ran. */
+static uint32_t kernel_pid(const struct flow_timeline *timeline, uint32_t pid)
+{
+	const uint32_t machine = pid / PTL_MACHINE_IDS;
+
+	return machine < ptl_machine_count(timeline->trace) ? machine * PTL_MACHINE_IDS : 0;
+}
+
+void flow_timeline_settle_kernels(struct flow_timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->process_count; i++) {
+		struct flow_process_state *state = &timeline->processes[i];
+		const uint32_t pid = kernel_pid(timeline, state->fold.pid);
+
+		state->kernel = state->fold.pid == pid ? FLOW_NONE : last_index(&timeline->last_process, pid);
+	}
 }
 
 static int add_program(struct flow_timeline *timeline, struct flow_process_state *state, uint64_t time,

@@ -73,17 +73,14 @@ const struct flow_program *flow_timeline_program_at(const struct flow_timeline *
 	return i ? &data->programs[i - 1] : NULL;
 }
 
-void flow_timeline_version(const struct flow_timeline *timeline, uint32_t process, uint64_t time,
-			   struct flow_version *version)
+/* ---- versions ---------------------------------------------------------------------------- */
+
+/* A process's own trees at time. */
+static void own_version(const struct flow_process_state *state, uint64_t time, struct flow_version *version)
 {
-	const struct flow_process_state *state;
-	size_t low;
+	const size_t low = COMMON_PARTITION(state->version_count, at, state->versions[at].time <= time);
 
 	*version = (struct flow_version){.until = FLOW_TIME_END, .until_injected = FLOW_TIME_END};
-	if (process >= timeline->process_count)
-		return;
-	state = &timeline->processes[process];
-	low = COMMON_PARTITION(state->version_count, at, state->versions[at].time <= time);
 	if (low < state->version_count) {
 		version->until = state->versions[low].time;
 		version->until_injected = state->versions[low].next_injected;
@@ -92,6 +89,29 @@ void flow_timeline_version(const struct flow_timeline *timeline, uint32_t proces
 		version->root = state->versions[low - 1].root;
 		version->files = state->versions[low - 1].files;
 	}
+}
+
+static uint64_t earlier(uint64_t one, uint64_t other)
+{
+	return one < other ? one : other;
+}
+
+void flow_timeline_version(const struct flow_timeline *timeline, uint32_t process, uint64_t time,
+			   struct flow_version *version)
+{
+	struct flow_version kernel;
+
+	*version = (struct flow_version){.until = FLOW_TIME_END, .until_injected = FLOW_TIME_END};
+	if (process >= timeline->process_count)
+		return;
+	own_version(&timeline->processes[process], time, version);
+	if (timeline->processes[process].kernel == FLOW_NONE)
+		return;
+	own_version(&timeline->processes[timeline->processes[process].kernel], time, &kernel);
+	version->root |= kernel.root << 32;
+	version->files |= kernel.files << 32;
+	version->until = earlier(version->until, kernel.until);
+	version->until_injected = earlier(version->until_injected, kernel.until_injected);
 }
 
 bool flow_timeline_uses_blob(const struct flow_timeline *timeline, uint32_t blob)
@@ -110,20 +130,103 @@ size_t flow_timeline_outside(const struct flow_timeline *timeline, const struct 
 	return timeline->outside_count;
 }
 
-bool flow_version_find(const struct flow_timeline *timeline, uint32_t root, uint64_t address, struct ptl_piece *piece)
+/* ---- two trees --------------------------------------------------------------------------- */
+
+#define UPPER_HALF (1ull << 63) /* what the kernel has of every process's addresses */
+
+static uint32_t own_of(flow_root root)
 {
-	return format_pieces_find(&timeline->fold.pieces, root, address, piece);
+	return (uint32_t)root;
 }
 
-bool flow_version_next(const struct flow_timeline *timeline, uint32_t root, uint64_t address, struct ptl_piece *piece)
+static uint32_t kernel_of(flow_root root)
 {
-	return format_pieces_at_or_after(&timeline->fold.pieces, root, address, piece);
+	return (uint32_t)(root >> 32);
 }
 
-bool flow_version_compare(const struct flow_timeline *timeline, uint32_t one, uint32_t other,
+/* What of the piece lies in [first, last], which it touches. */
+static void clip(struct ptl_piece *piece, uint64_t first, uint64_t last)
+{
+	if (piece->first < first) {
+		piece->offset += first - piece->first;
+		piece->first = first;
+	}
+	if (piece->last > last)
+		piece->last = last;
+}
+
+bool flow_version_find(const struct flow_timeline *timeline, flow_root root, uint64_t address, struct ptl_piece *piece)
+{
+	const struct format_pieces *pieces = &timeline->fold.pieces;
+	struct ptl_piece hole;
+	bool found;
+
+	if (format_pieces_find(pieces, own_of(root), address, piece))
+		return true;
+	if (!kernel_of(root))
+		return false;
+	hole = *piece;
+	if (address < UPPER_HALF) {
+		clip(piece, 0, UPPER_HALF - 1);
+		return false;
+	}
+	found = format_pieces_find(pieces, kernel_of(root), address, piece);
+	clip(piece, hole.first > UPPER_HALF ? hole.first : UPPER_HALF, hole.last);
+	return found;
+}
+
+bool flow_version_next(const struct flow_timeline *timeline, flow_root root, uint64_t address, struct ptl_piece *piece)
+{
+	const struct format_pieces *pieces = &timeline->fold.pieces;
+	const uint64_t from = address > UPPER_HALF ? address : UPPER_HALF;
+	const bool found = format_pieces_at_or_after(pieces, own_of(root), address, piece);
+	struct ptl_piece kernel;
+
+	if (!kernel_of(root) || (found && piece->first <= from) ||
+	    !format_pieces_at_or_after(pieces, kernel_of(root), from, &kernel) ||
+	    (found && piece->first <= kernel.first))
+		return found;
+	clip(&kernel, from, found ? piece->first - 1 : UINT64_MAX);
+	*piece = kernel;
+	return true;
+}
+
+/* What differs of a process's own pieces in the lower half, and then of the kernel's in the upper one. */
+struct halves {
+	bool (*differs)(void *context, uint64_t first, uint64_t last);
+	void *context;
+	bool above; /* more differs above */
+};
+
+static bool differs_below(void *context, uint64_t first, uint64_t last)
+{
+	struct halves *halves = context;
+
+	halves->above |= last >= UPPER_HALF;
+	return first >= UPPER_HALF || halves->differs(halves->context, first, earlier(last, UPPER_HALF - 1));
+}
+
+static bool differs_above(void *context, uint64_t first, uint64_t last)
+{
+	const struct halves *halves = context;
+
+	return last < UPPER_HALF || halves->differs(halves->context, first > UPPER_HALF ? first : UPPER_HALF, last);
+}
+
+bool flow_version_compare(const struct flow_timeline *timeline, flow_root one, flow_root other,
 			  bool (*differs)(void *context, uint64_t first, uint64_t last), void *context)
 {
-	return format_pieces_compare(&timeline->fold.pieces, one, other, differs, context);
+	const struct format_pieces *pieces = &timeline->fold.pieces;
+	struct halves halves = {differs, context, false};
+
+	if (kernel_of(one) == kernel_of(other))
+		return format_pieces_compare(pieces, own_of(one), own_of(other), differs, context);
+	if (!format_pieces_compare(pieces, own_of(one), own_of(other), differs_below, &halves))
+		return false;
+	/* In order, whichever tree it is in. */
+	if (halves.above)
+		return differs(context, UPPER_HALF, UINT64_MAX);
+	return format_pieces_compare(pieces, kernel_of(one), kernel_of(other), differs_above, &halves);
 }
 
 bool flow_timeline_find(const struct flow_timeline *timeline, uint32_t process, uint64_t time, uint64_t address,
@@ -134,7 +237,7 @@ bool flow_timeline_find(const struct flow_timeline *timeline, uint32_t process, 
 	bool found;
 
 	flow_timeline_version(timeline, process, time, &version);
-	found = format_pieces_find(&timeline->fold.pieces, version.root, address, &piece);
+	found = flow_version_find(timeline, version.root, address, &piece);
 	*place = (struct flow_place){
 		.first = piece.first,
 		.last = piece.last,

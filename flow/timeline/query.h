@@ -6,11 +6,17 @@
 #include "format/state/address_space.h"
 #include "flow/timeline/timeline.h"
 
-/* A process's address space as it is at some time. Equal roots are equal spaces. */
+/*
+ * An address space, by its two trees: the process's own (the lower 32 bits) and the kernel's, process 0's, of which every process
+ * has what lies in the upper half of the addresses and is not covered by its own. Equal roots are equal spaces; 0: empty.
+ */
+typedef uint64_t flow_root;
+
+/* A process's address space as it is at some time. */
 struct flow_version {
-	uint32_t root;  /* all pieces; 0: empty */
-	uint32_t files; /* only those with their image's own bytes: changes more rarely */
-	uint64_t until; /* the first time at which another version holds; FLOW_TIME_END */
+	flow_root root;  /* all pieces */
+	flow_root files; /* only those with their image's own bytes: changes more rarely */
+	uint64_t until;  /* the first time at which another version holds; FLOW_TIME_END */
 	/* The first time behind it at which one holds that an injected event made. Those between are in it. */
 	uint64_t until_injected;
 };
@@ -19,12 +25,15 @@ struct flow_version {
 void flow_timeline_version(const struct flow_timeline *timeline, uint32_t process, uint64_t time,
 			   struct flow_version *version);
 
-/* As format_pieces_find and format_pieces_at_or_after do, with one of a version's roots. */
-bool flow_version_find(const struct flow_timeline *timeline, uint32_t root, uint64_t address, struct ptl_piece *piece);
-bool flow_version_next(const struct flow_timeline *timeline, uint32_t root, uint64_t address, struct ptl_piece *piece);
+/*
+ * As format_pieces_find and format_pieces_at_or_after do, with one of a version's roots; of a piece of the kernel's that the process's
+ * own hide in part, what is left around the address.
+ */
+bool flow_version_find(const struct flow_timeline *timeline, flow_root root, uint64_t address, struct ptl_piece *piece);
+bool flow_version_next(const struct flow_timeline *timeline, flow_root root, uint64_t address, struct ptl_piece *piece);
 
 /* As format_pieces_compare does, with roots of two versions. */
-bool flow_version_compare(const struct flow_timeline *timeline, uint32_t one, uint32_t other,
+bool flow_version_compare(const struct flow_timeline *timeline, flow_root one, flow_root other,
 			  bool (*differs)(void *context, uint64_t first, uint64_t last), void *context);
 
 /* Whether any image or code event ever gave its bytes by this blob. */

@@ -234,6 +234,7 @@ int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline
 	}
 	end_with_process(built);
 	flow_timeline_settle_switches(built);
+	flow_timeline_settle_kernels(built);
 	flow_timeline_settle_versions(built);
 	built->trace = NULL;
 	*timeline = built;

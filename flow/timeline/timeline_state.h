@@ -22,7 +22,8 @@ struct flow_space_version {
 struct flow_process_state {
 	struct format_fold_process fold; /* first; its root is that of all pieces */
 	struct flow_timeline_process data;
-	uint32_t files;    /* root as it is now: see flow_space_version */
+	uint32_t kernel; /* process 0 of its machine, whose images it sees, too; FLOW_NONE; once all events have come */
+	uint32_t files;  /* root as it is now: see flow_space_version */
 	uint32_t previous; /* the process that had this pid before, FLOW_NONE */
 	/* Of the parent's space at the fork, while undecided whether it is inherited; else 0. */
 	uint32_t inherited_root;
@@ -100,6 +101,9 @@ int flow_timeline_switched(void *context, const struct ptl_event *event, const s
 /* All events have come: finds the process of the thread that each CPU ran first, by its tid. */
 void flow_timeline_settle_switches(struct flow_timeline *timeline);
 void flow_timeline_free_switches(struct flow_timeline *timeline);
+
+/* process.c. All events have come: finds whose images each process sees beside its own. */
+void flow_timeline_settle_kernels(struct flow_timeline *timeline);
 
 /* image.c. All events have come: finds the injected version that comes next. */
 void flow_timeline_settle_versions(struct flow_timeline *timeline);

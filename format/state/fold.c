@@ -89,7 +89,8 @@ static int start_process(struct format_fold *fold, const struct ptl_event *event
 	const bool started = decoded->action == FORMAT_ACTION_BEGIN;
 	struct ptl_process_event data = decoded->process;
 	struct format_fold_process *parent = find_parent(fold, &data);
-	const bool forked = started && !data.begins_empty && parent;
+	/* A parent of 0 is unknown; that process has the kernel's images, which need no copies. */
+	const bool forked = started && !data.begins_empty && parent && parent->pid % PTL_MACHINE_IDS;
 	const char *path, *command_line;
 	int status;
 
