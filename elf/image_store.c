@@ -55,8 +55,7 @@ struct piece_entry {
 
 struct elf_image_store {
 	enum elf_embed embed;
-	elf_put_blob put;
-	void *context;
+	struct elf_image_sink sink;
 	struct common_byte_map files;  /* file_key -> struct file_entry * */
 	struct common_byte_map pieces; /* piece_key -> struct piece_entry * */
 	void **entries;                /* all of both, to free them */
@@ -65,14 +64,13 @@ struct elf_image_store {
 	uint64_t unread;
 };
 
-int elf_image_store_new(enum elf_embed embed, elf_put_blob put, void *context, struct elf_image_store **store)
+int elf_image_store_new(enum elf_embed embed, const struct elf_image_sink *sink, struct elf_image_store **store)
 {
 	*store = calloc(1, sizeof(**store));
 	if (!*store)
 		return common_fail_memory("image store", sizeof(**store));
 	(*store)->embed = embed;
-	(*store)->put = put;
-	(*store)->context = context;
+	(*store)->sink = *sink;
 	return 0;
 }
 
@@ -134,7 +132,7 @@ static int put_range(struct elf_image_store *store, int fd, uint64_t offset, uin
 		if (store->embed == ELF_EMBED_NONE)
 			common_sha256_of(bytes, size, hash);
 		else
-			status = store->put(store->context, type, bytes, size, hash);
+			status = store->sink.blob(store->sink.context, type, bytes, size, hash);
 		*done = status == 0;
 	} else {
 		store->unread++;
@@ -195,7 +193,8 @@ static int put_symbols(struct elf_image_store *store, const struct elf_file *elf
 		store->unread++;
 		status = 0;
 	} else if (status == 0 && symbols.size) {
-		status = store->put(store->context, PTL_BLOB_SYMBOLS, symbols.data, symbols.size, entry->symbols);
+		status = store->sink.blob(store->sink.context, PTL_BLOB_SYMBOLS, symbols.data, symbols.size,
+					  entry->symbols);
 		entry->has_symbols = status == 0;
 	}
 	common_bytes_free(&symbols);

@@ -19,17 +19,23 @@ enum elf_embed {
 
 struct elf_image_store;
 
-/* Stores a blob in the trace and gives its hash; 0 or a ptl_status. */
-typedef int (*elf_put_blob)(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE]);
+/* Where it goes: both give 0 or a ptl_status. */
+struct elf_image_sink {
+	void *context;
+	/* Stores a blob in the trace and gives its hash. */
+	int (*blob)(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE]);
+	/* Says what a blob of the type PTL_BLOB_FILE is; the same may be said again. */
+	int (*attachment)(void *context, const struct ptl_attachment *attachment);
+};
 
-int elf_image_store_new(enum elf_embed embed, elf_put_blob put, void *context, struct elf_image_store **store);
+int elf_image_store_new(enum elf_embed embed, const struct elf_image_sink *sink, struct elf_image_store **store);
 void elf_image_store_free(struct elf_image_store *store);
 
 /*
  * Puts the bytes of the open file fd, described by info, from offset on into the trace, with its symbols and
  * debug information, unless they are there; of *image sets has_code, has_symbols, has_debug, build_id and
  * default_base. Separate debug files are looked for beside image->file_name, too. What cannot be had is simply not
- * there: only PTL_NO_MEMORY and the failure of `put` are failures.
+ * there: only PTL_NO_MEMORY and the failure of the sink are failures.
  * With ELF_EMBED_NONE nothing is put, but the code has its hash: a reader that has the same file takes it from there.
  */
 int elf_image_store_file(struct elf_image_store *store, int fd, const struct stat *info, uint64_t offset, uint64_t size,

@@ -13,43 +13,52 @@
 
 #define NAMES_MAX ((size_t)256 << 20)
 
-static struct elf_jit_names **all;
-static size_t count;
+/* Of the files that the user names. */
+static struct elf_jit_set given;
+
+void elf_jit_set_free(struct elf_jit_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		elf_symbol_list_free(&set->list[i]->symbols);
+		free(set->list[i]->lines.list);
+		free(set->list[i]);
+	}
+	free(set->list);
+	*set = (struct elf_jit_set){0};
+}
 
 void elf_jit_names_free(void)
 {
-	for (size_t i = 0; i < count; i++) {
-		elf_symbol_list_free(&all[i]->symbols);
-		free(all[i]->lines.list);
-		free(all[i]);
-	}
-	free(all);
-	all = NULL;
-	count = 0;
+	elf_jit_set_free(&given);
 }
 
-const struct elf_jit_names *elf_jit_names_of(uint32_t pid)
+const struct elf_jit_names *elf_jit_set_find(const struct elf_jit_set *set, uint32_t pid)
 {
 	const struct elf_jit_names *of_any = NULL;
 
-	for (size_t i = 0; i < count; i++) {
-		if (all[i]->any)
-			of_any = all[i];
-		else if (all[i]->pid == pid)
-			return all[i];
+	for (size_t i = 0; i < set->count; i++) {
+		if (set->list[i]->any)
+			of_any = set->list[i];
+		else if (set->list[i]->pid == pid)
+			return set->list[i];
 	}
 	return of_any;
 }
 
+const struct elf_jit_names *elf_jit_names_of(uint32_t pid)
+{
+	return elf_jit_set_find(&given, pid);
+}
+
 /* Those of the process, which may be empty; NULL without memory. */
-static struct elf_jit_names *need(uint32_t pid, bool any)
+static struct elf_jit_names *need(struct elf_jit_set *set, uint32_t pid, bool any)
 {
 	struct elf_jit_names *names;
 
-	for (size_t i = 0; i < count; i++)
-		if (all[i]->any == any && all[i]->pid == pid)
-			return all[i];
-	if (!common_vector_room(&all, count, sizeof(*all)))
+	for (size_t i = 0; i < set->count; i++)
+		if (set->list[i]->any == any && set->list[i]->pid == pid)
+			return set->list[i];
+	if (!common_vector_room(&set->list, set->count, sizeof(*set->list)))
 		return NULL;
 	names = calloc(1, sizeof(*names));
 	if (!names)
@@ -57,8 +66,24 @@ static struct elf_jit_names *need(uint32_t pid, bool any)
 	names->pid = pid;
 	names->any = any;
 	names->symbols.limit = NAMES_MAX;
-	all[count++] = names;
+	set->list[set->count++] = names;
 	return names;
+}
+
+static int add_names(struct elf_jit_set *set, const char *name, const struct elf_symbol_source *source, uint32_t pid,
+		     bool any)
+{
+	struct elf_jit_names *names = need(set, pid, any);
+
+	if (!names)
+		return common_fail_memory("names", sizeof(*names));
+	return elf_is_jitdump(source) ? elf_symbols_jitdump(name, source, &names->symbols, &names->lines, NULL)
+				      : elf_symbols_perf_map(name, source, &names->symbols);
+}
+
+int elf_jit_set_add(struct elf_jit_set *set, const char *name, const struct elf_symbol_source *source, uint32_t pid)
+{
+	return add_names(set, name, source, pid, false);
 }
 
 /* A decimal number up to `end`. */
@@ -90,7 +115,6 @@ static int read_names(const char *path, const struct elf_symbol_source *source, 
 	const bool dump = elf_is_jitdump(source);
 	struct elf_symbol_list none = {.size = 1, .base = UINT64_MAX};
 	uint32_t own = 0;
-	struct elf_jit_names *names;
 	int status;
 
 	/* Once for the process alone, when nobody says it. */
@@ -104,11 +128,7 @@ static int read_names(const char *path, const struct elf_symbol_source *source, 
 	} else if (!has_pid) {
 		has_pid = pid_of_name(path, &pid);
 	}
-	names = need(has_pid ? pid : 0, !has_pid);
-	if (!names)
-		return common_fail_memory("names", sizeof(*names));
-	return dump ? elf_symbols_jitdump(path, source, &names->symbols, &names->lines, NULL)
-		    : elf_symbols_perf_map(path, source, &names->symbols);
+	return add_names(&given, path, source, has_pid ? pid : 0, !has_pid);
 }
 
 int elf_jit_names_add(const char *argument)

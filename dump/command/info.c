@@ -313,6 +313,37 @@ static int put_blobs(struct page *page)
 	return dump_table_print(&table, page->session);
 }
 
+static int put_attachments(struct page *page)
+{
+	static const struct dump_column columns[] = {
+		{"FILE", false}, {"PID", true}, {"SIZE", true}, {"WHAT IT IS", false}};
+	static const char *const kinds[] = {
+		[PTL_ATTACHMENT_JIT] = "names of code that was made at run time",
+		[PTL_ATTACHMENT_SHARED] = "debug information that debug files share",
+		[PTL_ATTACHMENT_SPLIT] = "split DWARF",
+	};
+	struct dump_table table = {.columns = columns, .column_count = 4};
+	const size_t count = ptl_attachment_count(page->trace);
+
+	if (count)
+		fputc('\n', page->session->out);
+	for (size_t i = 0; i < count; i++) {
+		const struct ptl_attachment *attachment = ptl_attachment_at(page->trace, i);
+		const struct ptl_blob_info *blob = ptl_blob_find(page->trace, attachment->hash);
+		const bool known = attachment->kind < sizeof(kinds) / sizeof(kinds[0]) && kinds[attachment->kind];
+
+		dump_cell(&table, DUMP_STYLE_PLAIN, attachment->name);
+		id_cell(&table, attachment->pid);
+		if (blob)
+			common_text_size(&table.text, blob->size);
+		else
+			common_text_add(&table.text, "not here");
+		dump_cell_text(&table, DUMP_STYLE_PLAIN);
+		dump_cell(&table, DUMP_STYLE_PLAIN, known ? kinds[attachment->kind] : "unknown");
+	}
+	return dump_table_print(&table, page->session);
+}
+
 static int put_losses(struct page *page)
 {
 	static const struct dump_column columns[] = {
@@ -443,6 +474,8 @@ static int show_text(struct dump_session *session, size_t broken_blobs)
 	status = put_streams(&page);
 	if (status == 0)
 		status = put_blobs(&page);
+	if (status == 0)
+		status = put_attachments(&page);
 	if (status == 0)
 		status = put_losses(&page);
 	if (status == 0)

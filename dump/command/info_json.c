@@ -104,6 +104,27 @@ static void put_blobs(struct dump_session *session)
 	common_json_array_end(json);
 }
 
+static void put_attachments(struct dump_session *session)
+{
+	struct common_json *json = &session->json_out;
+	const size_t count = ptl_attachment_count(session->trace);
+	char hash[COMMON_SHA256_TEXT_SIZE];
+
+	common_json_array(json, "attachments");
+	for (size_t i = 0; i < count; i++) {
+		const struct ptl_attachment *attachment = ptl_attachment_at(session->trace, i);
+
+		common_sha256_format(attachment->hash, hash);
+		common_json_object(json, NULL);
+		common_json_string(json, "name", attachment->name);
+		common_json_u64(json, "kind", attachment->kind);
+		dump_json_id(json, "pid", attachment->pid);
+		common_json_string(json, "sha256", hash);
+		common_json_object_end(json);
+	}
+	common_json_array_end(json);
+}
+
 static void put_inputs(struct common_json *json, const struct ptl_provenance *step)
 {
 	char hash[COMMON_SHA256_TEXT_SIZE];
@@ -193,6 +214,7 @@ int dump_info_json(struct dump_session *session, size_t broken_blobs)
 	put_pt(json, machine);
 	put_streams(session);
 	put_blobs(session);
+	put_attachments(session);
 	dump_json_losses(session, NULL);
 	dump_json_damage(session, NULL);
 	if (((const struct dump_info_options *)session->options)->check)

@@ -24,6 +24,7 @@ struct flow_sources {
 	size_t image_count;
 	bool scopes;
 	_Atomic(struct flow_debug *) *by_image; /* NULL: not asked yet; NOTHING: there is none */
+	struct flow_jit_files jit;              /* under the lock */
 	pthread_mutex_t lock;                   /* of what is below */
 	struct common_byte_map by_id;           /* debug blob's hash or build id: index in tables */
 	struct flow_debug **tables;             /* owned; NOTHING where there is none */
@@ -53,6 +54,7 @@ int flow_sources_open(struct ptl_trace *trace, const struct flow_timeline *timel
 	sources->trace = trace;
 	sources->timeline = timeline;
 	sources->image_count = count;
+	sources->jit.trace = trace;
 	pthread_mutex_init(&sources->lock, NULL);
 	*result = sources;
 	return 0;
@@ -73,6 +75,7 @@ void flow_sources_close(struct flow_sources *sources)
 	free(sources->tables);
 	free(sources->by_image);
 	common_byte_map_free(&sources->by_id);
+	flow_jit_files_free(&sources->jit);
 	pthread_mutex_destroy(&sources->lock);
 	free(sources);
 }
@@ -165,7 +168,7 @@ static struct flow_debug *table_of(struct flow_sources *sources, const struct pt
 	struct flow_image_key key;
 	const uint64_t *known;
 
-	flow_image_key(image, image->has_debug ? image->debug : NULL, &key);
+	flow_image_key(image, image->has_debug ? image->debug : NULL, &sources->jit, &key);
 	known = key.size ? common_byte_map_get(&sources->by_id, key.bytes, key.size) : NULL;
 	if (!key.size)
 		return NOTHING;

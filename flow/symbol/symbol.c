@@ -29,6 +29,7 @@ struct flow_symbols {
 	size_t image_count;
 	/* For each image its table once it was asked for; `nothing` where there is none. */
 	_Atomic(struct ptl_symbol_table *) *by_image;
+	struct flow_jit_files jit;        /* under the lock */
 	pthread_mutex_t lock;             /* of what is below */
 	struct common_byte_map by_hash;   /* symbols' hash, or build id of a file that may have them: index in tables */
 	struct ptl_symbol_table **tables; /* owned */
@@ -57,6 +58,7 @@ int flow_symbols_open(struct ptl_trace *trace, const struct flow_timeline *timel
 	symbols->timeline = timeline;
 	symbols->demangle = demangle;
 	symbols->image_count = count;
+	symbols->jit.trace = trace;
 	pthread_mutex_init(&symbols->lock, NULL);
 	*result = symbols;
 	return 0;
@@ -72,13 +74,14 @@ void flow_symbols_close(struct flow_symbols *symbols)
 	free(symbols->tables);
 	free(symbols->by_image);
 	common_byte_map_free(&symbols->by_hash);
+	flow_jit_files_free(&symbols->jit);
 	pthread_mutex_destroy(&symbols->lock);
 	free(symbols);
 }
 
 size_t flow_symbols_unreadable(const struct flow_symbols *symbols)
 {
-	return symbols->unreadable;
+	return symbols->unreadable + symbols->jit.unreadable;
 }
 
 /*
@@ -150,7 +153,7 @@ static struct ptl_symbol_table *table_of(struct flow_symbols *symbols, const str
 	struct flow_image_key key;
 	const uint64_t *known;
 
-	flow_image_key(image, image->has_symbols ? image->symbols : NULL, &key);
+	flow_image_key(image, image->has_symbols ? image->symbols : NULL, &symbols->jit, &key);
 	known = key.size ? common_byte_map_get(&symbols->by_hash, key.bytes, key.size) : NULL;
 	if (!key.size)
 		return NOTHING;

@@ -11,6 +11,7 @@
 #include <ptl/symbols.h>
 
 #include "elf/jit_names.h"
+#include "flow/symbol/jit_file.h"
 
 /*
  * A table that the caller frees; NULL: no such file, one of another build id, or one without names. With `given` only
@@ -26,8 +27,10 @@ struct flow_image_key {
 };
 /*
  * The hash of what the trace has of them (NULL: nothing), unless folders of debug files were given; else the build id; else
- * the names of code that was made at run time. A size of 0: there is nothing to look for.
+ * the names of code that was made at run time: of files that the user names, or those in the trace. A size of 0: there is nothing
+ * to look for.
  */
-void flow_image_key(const struct ptl_image_event *image, const uint8_t *hash, struct flow_image_key *key);
+void flow_image_key(const struct ptl_image_event *image, const uint8_t *hash, struct flow_jit_files *jit,
+		    struct flow_image_key *key);
 
 #endif

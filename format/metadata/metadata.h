@@ -23,6 +23,7 @@ enum format_record_type {
 	FORMAT_RECORD_LOSS = 4,
 	FORMAT_RECORD_PROVENANCE = 5,
 	FORMAT_RECORD_MAP = 6,
+	FORMAT_RECORD_ATTACHMENT = 7,
 };
 
 /* Where in which stream of which file the bytes of a stream, or its events, were first (docs/format.md 5). */
@@ -50,6 +51,7 @@ void format_schema_encode(const struct ptl_schema *schema, struct ptl_bytes *out
 void format_map_encode(const struct ptl_map *map, struct ptl_bytes *out);
 void format_loss_encode(const struct ptl_loss *loss, struct ptl_bytes *out);
 void format_provenance_encode(const struct ptl_provenance *provenance, struct ptl_bytes *out);
+void format_attachment_encode(const struct ptl_attachment *attachment, struct ptl_bytes *out);
 
 /* What a record counts towards FORMAT_METADATA_ITEMS_MAX: itself, and its fields, entries or inputs. */
 uint64_t format_record_items(uint64_t type, const uint8_t *data, size_t size);
@@ -74,5 +76,7 @@ int format_loss_decode(struct common_cursor body, struct ptl_loss **loss);
 void format_loss_free(struct ptl_loss *loss);
 int format_provenance_decode(struct common_cursor body, struct ptl_provenance **provenance);
 void format_provenance_free(struct ptl_provenance *provenance);
+int format_attachment_decode(struct common_cursor body, struct ptl_attachment **attachment);
+void format_attachment_free(struct ptl_attachment *attachment);
 
 #endif

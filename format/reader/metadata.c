@@ -17,6 +17,7 @@
 #define RECORD_BYTES 128
 #define TYPE_BYTES 1024
 #define ITEM_BYTES 192
+#define ATTACHMENT_BYTES 320
 
 /* Identity of a schema: provider, id, version, opcode. */
 static void schema_key(const struct ptl_guid *provider, uint16_t id, uint8_t version, uint8_t opcode,
@@ -155,6 +156,25 @@ static int take_loss(struct ptl_trace *trace, struct common_cursor body)
 	return 0;
 }
 
+static int take_attachment(struct ptl_trace *trace, struct common_cursor body)
+{
+	struct ptl_attachment *attachment;
+	int status = common_memory_budget_take(&trace->memory_budget, ATTACHMENT_BYTES, "attachments",
+					       trace->attachment_count + 1);
+
+	if (!status)
+		status = format_attachment_decode(body, &attachment);
+	if (status)
+		return status;
+	if (!common_vector_room(&trace->attachments, trace->attachment_count, sizeof(attachment)) ||
+	    common_byte_map_put(&trace->attached, attachment->hash, PTL_HASH_SIZE, 1) < 0) {
+		format_attachment_free(attachment);
+		return common_fail_memory("attachments", trace->attachment_count * sizeof(attachment));
+	}
+	trace->attachments[trace->attachment_count++] = attachment;
+	return 0;
+}
+
 static int take_provenance(struct ptl_trace *trace, struct common_cursor body)
 {
 	struct ptl_provenance *provenance;
@@ -175,6 +195,7 @@ static int (*const takers[])(struct ptl_trace *trace, struct common_cursor body)
 	[FORMAT_RECORD_MACHINE] = take_machine,       [FORMAT_RECORD_STREAM] = take_stream,
 	[FORMAT_RECORD_SCHEMA] = take_schema,         [FORMAT_RECORD_LOSS] = take_loss,
 	[FORMAT_RECORD_PROVENANCE] = take_provenance, [FORMAT_RECORD_MAP] = take_map,
+	[FORMAT_RECORD_ATTACHMENT] = take_attachment,
 };
 
 static bool is_known(uint64_t type)
@@ -294,6 +315,8 @@ void format_metadata_free(struct ptl_trace *trace)
 		format_map_free(trace->maps[i]);
 	for (size_t i = 0; i < trace->loss_count; i++)
 		format_loss_free(trace->losses[i]);
+	for (size_t i = 0; i < trace->attachment_count; i++)
+		format_attachment_free(trace->attachments[i]);
 	for (size_t i = 0; i < trace->provenance_count; i++)
 		format_provenance_free(trace->provenances[i]);
 	for (size_t i = 0; i < trace->payload_count; i++)
@@ -301,11 +324,13 @@ void format_metadata_free(struct ptl_trace *trace)
 	free(trace->schemas);
 	free(trace->maps);
 	free(trace->losses);
+	free(trace->attachments);
 	free(trace->provenances);
 	free(trace->payloads);
 	free(trace->records);
 	common_byte_map_free(&trace->schema_map);
 	common_byte_map_free(&trace->map_map);
+	common_byte_map_free(&trace->attached);
 	common_hash_map_free(&trace->unknown_types);
 }
 
@@ -333,6 +358,21 @@ const struct ptl_machine *ptl_machine_of(const struct ptl_trace *trace, uint32_t
 const struct ptl_machine *ptl_trace_machine(const struct ptl_trace *trace)
 {
 	return &trace->machine;
+}
+
+size_t ptl_attachment_count(const struct ptl_trace *trace)
+{
+	return trace->attachment_count;
+}
+
+const struct ptl_attachment *ptl_attachment_at(const struct ptl_trace *trace, size_t i)
+{
+	return i < trace->attachment_count ? trace->attachments[i] : NULL;
+}
+
+bool format_is_attached(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE])
+{
+	return common_byte_map_get(&trace->attached, hash, PTL_HASH_SIZE) != NULL;
 }
 
 size_t ptl_loss_count(const struct ptl_trace *trace)

@@ -50,6 +50,9 @@ const struct ptl_psb *format_stream_psbs(const struct ptl_trace *trace, size_t s
 
 /* ---- blobs, by number -------------------------------------------------------------------------------- */
 
+/* Whether an attachment of the trace is this blob. */
+bool format_is_attached(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE]);
+
 struct format_blob_piece {
 	uint32_t entry;
 	uint32_t from;   /* in the payload */

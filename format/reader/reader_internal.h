@@ -130,6 +130,9 @@ struct ptl_trace {
 	struct common_byte_map map_map; /* by provider, kind and name */
 	struct ptl_loss **losses;
 	size_t loss_count;
+	struct ptl_attachment **attachments;
+	size_t attachment_count;
+	struct common_byte_map attached; /* hashes of their blobs */
 	struct ptl_provenance **provenances;
 	size_t provenance_count;
 	struct ptl_record *records;

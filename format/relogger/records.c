@@ -18,6 +18,7 @@
 
 /* Fields that are renumbered. */
 enum { STREAM_ID = 1, STREAM_CPU = 3, STREAM_PID = 4, STREAM_TID = 5 };
+enum { ATTACHMENT_PID = 2 };
 enum { LOSS_STREAM = 2, LOSS_PID = 3, LOSS_TID = 4, LOSS_FIRST = 7, LOSS_LAST = 8 };
 
 /* The index among the input's streams; the number of them: none. */
@@ -206,6 +207,19 @@ int format_relogger_pass_loss(struct ptl_relogger *relogger, struct ptl_relogger
 	return write_body(relogger, record->type, &out);
 }
 
+static int pass_attachment(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			   const struct ptl_record *record)
+{
+	struct replacement pid = {.tag = ATTACHMENT_PID};
+	struct ptl_bytes out = {0};
+	int status = get_id(input, record, &pid);
+
+	if (status)
+		return status;
+	replace(&out, record, &pid, 1);
+	return write_body(relogger, record->type, &out);
+}
+
 static int ask(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const struct ptl_record *record,
 	       bool *keep)
 {
@@ -234,6 +248,8 @@ static int pass_record(struct ptl_relogger *relogger, struct ptl_relogger_input 
 		return status;
 	if (record->type == FORMAT_RECORD_LOSS)
 		return is_part(input, record) ? 0 : format_relogger_pass_loss(relogger, input, record);
+	if (record->type == FORMAT_RECORD_ATTACHMENT)
+		return pass_attachment(relogger, input, record);
 	if (record->type == FORMAT_RECORD_PROVENANCE) {
 		status = format_dedup_record(relogger, input, record->type, record->data, record->size);
 		if (status)

@@ -302,7 +302,7 @@ int ptl_writer_record(struct ptl_writer *writer, uint64_t type, const void *data
 
 	if (size)
 		common_write_bytes(&body, data, size);
-	if (type == FORMAT_RECORD_SCHEMA || type == FORMAT_RECORD_MAP)
+	if (type == FORMAT_RECORD_SCHEMA || type == FORMAT_RECORD_MAP || type == FORMAT_RECORD_ATTACHMENT)
 		return write_once(writer, (uint32_t)type, &body);
 	status = format_writer_settle(writer, format_writer_put_record(writer, type, &body));
 	common_bytes_free(&body);
@@ -444,6 +444,14 @@ int format_writer_chunk(struct ptl_writer *writer, const struct format_chunk *ch
 int ptl_writer_loss(struct ptl_writer *writer, const struct ptl_loss *loss)
 {
 	return format_writer_settle(writer, format_writer_put_loss(writer, loss));
+}
+
+int ptl_writer_attachment(struct ptl_writer *writer, const struct ptl_attachment *attachment)
+{
+	struct ptl_bytes body = {0};
+
+	format_attachment_encode(attachment, &body);
+	return write_once(writer, FORMAT_RECORD_ATTACHMENT, &body);
 }
 
 int ptl_writer_provenance(struct ptl_writer *writer, const struct ptl_provenance *provenance)

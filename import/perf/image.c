@@ -13,8 +13,11 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/text.h"
 #include "common/vector.h"
 #include "elf/file.h"
+#include "elf/jit_attach.h"
+#include "elf/jitdump.h"
 #include "import/perf/import.h"
 
 #define KERNEL_PID 0u /* perf has the kernel's code in process -1 */
@@ -176,6 +179,24 @@ static int add_file(struct perf_import *import, const struct mapping *mapping, s
 	return status;
 }
 
+/* The jitdump that a compiler mapped, so that it is known; only the very same file has the names. */
+static int add_jitdump(struct perf_import *import, const struct mapping *mapping)
+{
+	const struct elf_image_sink sink = perf_image_sink(import);
+	struct stat info;
+	int status = 0, fd;
+
+	if (!elf_is_jitdump_name(mapping->path, strlen(mapping->path)))
+		return 0;
+	fd = common_open_regular(mapping->path, &info);
+	if (fd >= 0 && info.st_ino == mapping->inode && major(info.st_dev) == mapping->device_major &&
+	    minor(info.st_dev) == mapping->device_minor && elf_is_jitdump(&(struct elf_symbol_source){.fd = fd}))
+		status = elf_jit_attach(&sink, fd, mapping->pid, common_base_name(mapping->path));
+	if (fd >= 0)
+		close(fd);
+	return status;
+}
+
 static int write_image(struct perf_import *import, const struct mapping *mapping, const struct perf_sample *sample)
 {
 	const bool rundown = perf_is_rundown(import, sample);
@@ -198,6 +219,8 @@ static int write_image(struct perf_import *import, const struct mapping *mapping
 	memcpy(image.build_id, mapping->id.bytes, mapping->id.size);
 	if (import->embed != ELF_EMBED_NONE && mapping->path[0] == '/' && mapping->path[1] != '/')
 		status = add_file(import, mapping, &image);
+	if (!status && import->embed >= ELF_EMBED_SYMBOLS)
+		status = add_jitdump(import, mapping);
 	if (!status) {
 		import->storage.size = 0;
 		status = ptl_image_encode(&image, rundown ? PTL_OPCODE_START_RUNDOWN : PTL_OPCODE_LOAD,

@@ -65,6 +65,10 @@ struct perf_import {
 	bool running; /* what was there before has been reported */
 };
 
+/* ---- input.c */
+
+struct elf_image_sink perf_image_sink(struct perf_import *import);
+
 /* ---- event.c */
 
 /* The time of a record: its own, else that of the trace's start, as it says what was there before. */

@@ -342,6 +342,18 @@ static int put_blob(void *context, uint32_t type, const void *data, size_t size,
 	return ptl_writer_blob(import->writer, type, data, size, hash);
 }
 
+static int put_attachment(void *context, const struct ptl_attachment *attachment)
+{
+	struct perf_import *import = context;
+
+	return ptl_writer_attachment(import->writer, attachment);
+}
+
+struct elf_image_sink perf_image_sink(struct perf_import *import)
+{
+	return (struct elf_image_sink){import, put_blob, put_attachment};
+}
+
 static int import_file(struct perf_import *import, int fd)
 {
 	int status = perf_file_open(fd, &import->main);
@@ -379,6 +391,7 @@ int perf_import(const char *name, int fd, enum elf_embed embed, struct import_sp
 		struct perf_outcome *outcome)
 {
 	struct perf_import *import = calloc(1, sizeof(*import));
+	struct elf_image_sink sink;
 	int status;
 
 	*outcome = (struct perf_outcome){0};
@@ -388,7 +401,8 @@ int perf_import(const char *name, int fd, enum elf_embed embed, struct import_sp
 	import->embed = embed;
 	import->machine = (struct ptl_machine){
 		.source = "perf", .architecture = "x86_64", .mode = 64, .return_compression = true};
-	status = elf_image_store_new(embed, put_blob, import, &import->images);
+	sink = perf_image_sink(import);
+	status = elf_image_store_new(embed, &sink, &import->images);
 	if (!status)
 		status = ptl_event_headers_new(ptl_guid_from_name, &import->headers);
 	if (!status)

@@ -67,6 +67,13 @@ static int put_blob(void *context, uint32_t type, const void *data, size_t size,
 	return record_output_check(&capture->output, ptl_writer_blob(capture->output.writer, type, data, size, hash));
 }
 
+static int put_attachment(void *context, const struct ptl_attachment *attachment)
+{
+	struct record_capture *capture = context;
+
+	return record_output_check(&capture->output, ptl_writer_attachment(capture->output.writer, attachment));
+}
+
 static int take_code(void *context, const uint8_t *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
 {
 	return put_blob(context, PTL_BLOB_CODE, data, size, hash);
@@ -162,10 +169,11 @@ static int make_parts(struct record_capture *capture)
 		.code = capture->settings->embed == ELF_EMBED_NONE ? NULL : take_code,
 		.loss = take_loss,
 	};
+	const struct elf_image_sink files = {capture, put_blob, put_attachment};
 	int status = record_model_new(&sink, &capture->model);
 
 	if (status == 0)
-		status = record_image_store_new(capture->settings->embed, put_blob, capture, &capture->images);
+		status = record_image_store_new(capture->settings->embed, &files, &capture->images);
 	if (status == 0 && capture->settings->truth)
 		status = record_truth_open(capture->settings->truth, capture->settings->force, &capture->machine,
 					   &capture->truth);
@@ -263,6 +271,8 @@ int record_capture_close(struct record_capture *capture, uint64_t end_time)
 {
 	int status = record_model_finish(capture->model), closed;
 
+	if (status == 0)
+		status = record_image_store_finish(capture->images);
 	if (status == 0)
 		status = lose_unread(capture);
 	capture->machine.end_time = end_time;

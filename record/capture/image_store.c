@@ -9,25 +9,29 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "record/capture/jit_files.h"
 #include "record/capture/mapped_file.h"
 
 #define NAME_MAX_LENGTH 4096u
 
 struct record_image_store {
 	struct elf_image_store *files;
+	struct record_jit_files *jit; /* NULL: names are not wanted */
 	char name[NAME_MAX_LENGTH + 1];
 };
 
-int record_image_store_new(enum elf_embed embed, elf_put_blob put, void *context, struct record_image_store **store)
+int record_image_store_new(enum elf_embed embed, const struct elf_image_sink *sink, struct record_image_store **store)
 {
 	int status;
 
 	*store = calloc(1, sizeof(**store));
 	if (!*store)
 		return common_fail_memory("image store", sizeof(**store));
-	status = elf_image_store_new(embed, put, context, &(*store)->files);
+	status = elf_image_store_new(embed, sink, &(*store)->files);
+	if (!status && embed >= ELF_EMBED_SYMBOLS)
+		status = record_jit_files_new(sink, &(*store)->jit);
 	if (status) {
-		free(*store);
+		record_image_store_free(*store);
 		*store = NULL;
 	}
 	return status;
@@ -38,6 +42,7 @@ void record_image_store_free(struct record_image_store *store)
 	if (!store)
 		return;
 	elf_image_store_free(store->files);
+	record_jit_files_free(store->jit);
 	free(store);
 }
 
@@ -68,7 +73,7 @@ int record_image_store_add(struct record_image_store *store, const struct record
 			   struct ptl_image_event *image)
 {
 	struct stat info;
-	int fd, status;
+	int fd, status = store->jit ? record_jit_files_note(store->jit, mapping) : 0;
 
 	*image = (struct ptl_image_event){
 		.base = mapping->base,
@@ -85,12 +90,17 @@ int record_image_store_add(struct record_image_store *store, const struct record
 	 * What a file without a name holds may change without a trace: its code comes as it is
 	 * executed.
 	 */
-	if (mapping->anonymous || mapping->deleted || !mapping->inode)
-		return 0;
+	if (status || mapping->anonymous || mapping->deleted || !mapping->inode)
+		return status;
 	fd = record_open_mapped(mapping, &info);
 	if (fd < 0)
 		return 0;
 	status = elf_image_store_file(store->files, fd, &info, mapping->file_offset, mapping->size, image);
 	close(fd);
 	return status;
+}
+
+int record_image_store_finish(struct record_image_store *store)
+{
+	return store->jit ? record_jit_files_put(store->jit) : 0;
 }

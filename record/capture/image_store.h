@@ -13,7 +13,7 @@
 
 struct record_image_store;
 
-int record_image_store_new(enum elf_embed embed, elf_put_blob put, void *context, struct record_image_store **store);
+int record_image_store_new(enum elf_embed embed, const struct elf_image_sink *sink, struct record_image_store **store);
 void record_image_store_free(struct record_image_store *store);
 
 /* A mapping as the program's side describes it; nothing in it is believed. */
@@ -35,10 +35,16 @@ struct record_mapping {
  * Fills *image, whose file_name is in the store's memory until the next call. If the file can be
  * opened and is the one that was mapped, its bytes are put into the trace (unless they are there),
  * and has_code, has_symbols, has_debug, build_id and default_base say what is known. What cannot be
- * had is simply not there: only PTL_NO_MEMORY and the failure of `put` are failures.
+ * had is simply not there: only PTL_NO_MEMORY and the failure of the sink are failures.
  */
 int record_image_store_add(struct record_image_store *store, const struct record_mapping *mapping,
 			   struct ptl_image_event *image);
+
+/*
+ * To be called once, when nothing is recorded any more: puts the names of code that was made at run time into the trace, with
+ * ELF_EMBED_SYMBOLS and more (record/capture/jit_files.h). PTL_NO_MEMORY, and the failure of the sink.
+ */
+int record_image_store_finish(struct record_image_store *store);
 
 /* Files whose bytes or symbols were wanted but could not be read. */
 uint64_t record_image_store_unread(const struct record_image_store *store);

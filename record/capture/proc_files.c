@@ -76,6 +76,42 @@ bool record_proc_stat(uint32_t pid, struct record_proc_stat *stat)
 	return parse_stat(text, stat);
 }
 
+/* The last number of a line "NAME:\t1\t2\n", or with `second` its second one. */
+static bool find_number(const char *text, const char *name, bool second, uint32_t *number)
+{
+	const char *at = strstr(text, name);
+	const char *end = at ? strchr(at + 1, '\n') : NULL;
+	unsigned count = 0;
+
+	if (!end)
+		return false;
+	for (at += strlen(name); at < end && !(second && count == 2); count++) {
+		char *behind;
+		const unsigned long value = strtoul(at, &behind, 10);
+
+		if (behind == at || behind > end)
+			break;
+		*number = (uint32_t)value;
+		at = behind;
+	}
+	return count > 0;
+}
+
+bool record_proc_identity(uint32_t pid, uint32_t *own_pid, uint32_t *user)
+{
+	const int fd = open_entry(pid, "status");
+	char text[4096];
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	/* The effective user; the process's number in its innermost namespace. */
+	return find_number(text, "\nUid:", true, user) && find_number(text, "\nNSpid:", false, own_pid);
+}
+
 uint64_t record_proc_start_time(uint64_t start_ticks)
 {
 	const uint64_t rate = (uint64_t)sysconf(_SC_CLK_TCK);

@@ -19,6 +19,9 @@ struct record_proc_stat {
 /* false: there is no such process. */
 bool record_proc_stat(uint32_t pid, struct record_proc_stat *stat);
 
+/* The pid of a process in its own namespace, and its user; false: there is no such process. */
+bool record_proc_identity(uint32_t pid, uint32_t *own_pid, uint32_t *user);
+
 /* The trace's time of a start; it is up to a tick (10 ms) too early. */
 uint64_t record_proc_start_time(uint64_t start_ticks);
 

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <ptl/state.h>
 
@@ -16,7 +17,9 @@
 #include "common/error.h"
 #include "common/hash_map.h"
 #include "common/message.h"
+#include "elf/jit_attach.h"
 #include "format/metadata/metadata.h"
+#include "format/reader/parts.h"
 #include "relog/cut/pt.h"
 #include "relog/cut/select.h"
 #include "relog/cut/switch.h"
@@ -459,6 +462,27 @@ static int take_stream(void *context, struct ptl_relogger *relogger, struct ptl_
 	return status;
 }
 
+/* What belongs to a process that is left out goes with it. */
+static int take_attachment(struct cut *cut, const struct ptl_relogger_input *input, const struct ptl_record *record,
+			   bool *keep)
+{
+	struct ptl_attachment *attachment;
+	int status = format_attachment_decode(common_cursor(record->data, record->size), &attachment);
+	uint32_t pid;
+
+	if (status)
+		return status == PTL_NO_MEMORY ? status : 0;
+	pid = attachment->pid;
+	status = ptl_relogger_map_id(input, &pid);
+	*keep = pid == PTL_NO_ID || keeps_process(cut, pid);
+	/* A jitdump has the code with the names. */
+	if (cut->settings->drop_code && elf_is_jitdump_name(attachment->name, strlen(attachment->name)))
+		*keep = false;
+	note_blob(cut, *keep, attachment->hash);
+	format_attachment_free(attachment);
+	return status;
+}
+
 static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 		       const struct ptl_record *record, bool *keep)
 {
@@ -470,6 +494,8 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 	int status;
 
 	(void)relogger;
+	if (record->type == FORMAT_RECORD_ATTACHMENT)
+		return take_attachment(cut, input, record, keep);
 	if (record->type != FORMAT_RECORD_LOSS)
 		return 0;
 	status = format_loss_decode(common_cursor(record->data, record->size), &loss);
@@ -493,7 +519,8 @@ static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_re
 	struct cut *cut = context;
 
 	(void)relogger;
-	if (blob->type == PTL_BLOB_CODE || blob->type == PTL_BLOB_SYMBOLS || blob->type == PTL_BLOB_DEBUG)
+	if (blob->type == PTL_BLOB_CODE || blob->type == PTL_BLOB_SYMBOLS || blob->type == PTL_BLOB_DEBUG ||
+	    format_is_attached(ptl_relogger_input_trace(input), blob->hash))
 		*keep = is_noted(cut, input, blob->hash);
 	/* An ELF file with debug information may hold the code, too. */
 	if (cut->settings->drop_code && blob->type == PTL_BLOB_CODE)

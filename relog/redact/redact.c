@@ -336,6 +336,8 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 	case FORMAT_RECORD_MACHINE:
 		*keep = true;
 		return 0;
+	case FORMAT_RECORD_ATTACHMENT:
+		return 0; /* files are left out: nothing knows what is in them */
 	default:
 		return take_other(redact, record, keep);
 	}

@@ -12,6 +12,8 @@
 #include "common/http.h"
 #include "common/message.h"
 #include "common/sha256.h"
+#include "format/metadata/metadata.h"
+#include "format/reader/parts.h"
 #include "relog/cut/select.h"
 
 struct store {
@@ -60,7 +62,7 @@ static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_re
 	struct store *store = context;
 
 	(void)relogger;
-	if (!*keep || !is_of_images(blob->type))
+	if (!*keep || !(is_of_images(blob->type) || format_is_attached(ptl_relogger_input_trace(input), blob->hash)))
 		return 0;
 	if (blob->size > store->settings->memory_limit / 2) {
 		store->left++;
@@ -155,6 +157,25 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 	return status ? status : ptl_relogger_inject(relogger, event);
 }
 
+static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+		       const struct ptl_record *record, bool *keep)
+{
+	struct ptl_attachment *attachment;
+	int status;
+
+	(void)relogger;
+	(void)input;
+	(void)keep;
+	if (record->type != FORMAT_RECORD_ATTACHMENT)
+		return 0;
+	status = format_attachment_decode(common_cursor(record->data, record->size), &attachment);
+	if (status)
+		return status == PTL_NO_MEMORY ? status : 0;
+	status = attach(context, true, PTL_BLOB_FILE, attachment->hash);
+	format_attachment_free(attachment);
+	return status;
+}
+
 /* ---- the stage ------------------------------------------------------------------------------------------- */
 
 static int begin(void *context, struct ptl_relogger *relogger)
@@ -202,7 +223,8 @@ static void free_store(void *state)
 static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
 {
 	static const struct ptl_relogger_callbacks detaching = {.begin = begin, .end = end, .blob = take_blob};
-	static const struct ptl_relogger_callbacks attaching = {.begin = begin, .event = take_event, .end = end};
+	static const struct ptl_relogger_callbacks attaching = {
+		.begin = begin, .record = take_record, .event = take_event, .end = end};
 	struct store *store;
 
 	if (!settings->detach_code && !settings->attach_code)

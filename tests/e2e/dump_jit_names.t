@@ -72,19 +72,23 @@ static int call(unsigned char *at, int n)
     return sum;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    /* With an argument where ptl-record looks for them: a map in /tmp, a jitdump that is mapped. */
+    const char *folder = argc > 1 ? argv[1] : ".";
     unsigned char *memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     uint32_t header[] = {0x4a695444, 1, 40, 62, 0, getpid(), 0, 0, 0, 0};
     uint64_t move[] = {0, 0, 0, 0, 0, 0};
     char name[64];
     FILE *map, *dump;
 
-    snprintf(name, sizeof(name), "perf-%d.map", getpid());
+    snprintf(name, sizeof(name), "%s/perf-%d.map", folder, getpid());
     map = fopen(name, "w");
     snprintf(name, sizeof(name), "jit-%d.dump", getpid());
-    dump = fopen(name, "w");
+    dump = fopen(name, "w+");
     fwrite(header, 40, 1, dump);
+    if (argc > 2)
+        mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(dump), 0);
     load(dump, map, "gone before it ran", memory, make(memory, 20), 1);
     load(dump, map, "gone, too", memory + 64, make(memory + 64, 20), 2);
     /* Others come to lie over both. */
@@ -128,8 +132,8 @@ def names(*arguments, trace="a.ptl"):
     return dict(found), got.stderr
 
 
-def lines(*arguments):
-    got = run(DUMP, "report", "--by", "line", "--json", *arguments, "a.ptl")
+def lines(*arguments, trace="a.ptl"):
+    got = run(DUMP, "report", "--by", "line", "--json", *arguments, trace)
     return {row["line"]: row["self_instructions"] for row in map(json.loads, got.stdout.splitlines())
             if row["file"] == "source.js"}, got.stderr
 
@@ -162,13 +166,61 @@ for file in "names.map", os.path.basename(jitdump):
     check(f"ptl-relog puts the names of {file.split('-')[0]} into the trace", names(trace="named.ptl")[0] == WANTED,
           names(trace="named.ptl"))
 
+# ---- from the recording itself -----------------------------------------------------------------------
+
+os.rename(jitdump, path("kept.dump"))
+
+
+def recorded(name, *arguments, record=()):
+    """Records maker with a perf map in /tmp, or a jitdump that it maps; then takes both away."""
+    output(RECORD, "-q", "-f", "-o", name, *record, "--", path("maker"), *arguments)
+    files = set(glob.glob(path("perf-*.map")) + glob.glob(path("jit-*.dump")))
+    owner = re.search(r"jit-(\d+)\.dump", " ".join(files))[1]
+    for file in files | {f"/tmp/perf-{owner}.map"}:
+        if os.path.exists(file):
+            os.remove(file)
+    return owner
+
+
+owner = recorded("map.ptl", "/tmp")
+check("ptl-record finds the perf map in /tmp", names(trace="map.ptl") == (WANTED, ""), names(trace="map.ptl"))
+recorded("none.ptl", "/tmp", record=["--embed", "code"])
+check("but not with --embed code", names(trace="none.ptl")[0] == {})
+recorded("dump.ptl", ".", "mapped")
+check("a jitdump that the program maps", names(trace="dump.ptl") == (WANTED, ""), names(trace="dump.ptl"))
+check("has lines", lines(trace="dump.ptl") == (LINES, ""), lines(trace="dump.ptl"))
+check("ptl-dump info shows that there is a file", "files " in output(DUMP, "info", "dump.ptl"))
+write("other.map", f"{0x10000:x} 10 nothing\n")
+check("files that are named go before those of the trace",
+      names("--jit", f"{owner}=other.map", trace="map.ptl")[0] == {})
+output(RELOG, "-q", "-f", "--process", "maker", "-o", "cut.ptl", "map.ptl")
+check("a cut keeps what its processes have", names(trace="cut.ptl")[0] == WANTED, names(trace="cut.ptl"))
+output(RELOG, "-q", "-f", "--drop-code", "-o", "codeless.ptl", "dump.ptl")
+check("--drop-code drops a jitdump, which has the code", "files " not in output(DUMP, "info", "codeless.ptl"))
+output(RELOG, "-q", "-f", "--detach-code", "store", "-o", "detached.ptl", "map.ptl")
+check("--detach-code takes it out, and a store gives it back", "files " not in output(DUMP, "info", "detached.ptl") and
+      names("--code-store", "store", trace="detached.ptl")[0] == WANTED)
+output(RELOG, "-q", "-f", "--attach-code", "store", "-o", "back.ptl", "detached.ptl")
+check("and --attach-code puts it back", names(trace="back.ptl")[0] == WANTED and
+      "files " in output(DUMP, "info", "back.ptl"))
+output(RELOG, "-q", "-f", "--redact", "users", "-o", "redacted.ptl", "map.ptl")
+check("redaction leaves it out", names(trace="redacted.ptl")[0] == {} and
+      "files " not in output(DUMP, "info", "redacted.ptl"))
+write("link.sh", "echo $$ > shell\nln -sf \"$PWD/elsewhere\" /tmp/perf-$$.map\nexec ./maker /tmp\n")
+output(RECORD, "-q", "-f", "-o", "link.ptl", "--", "sh", path("link.sh"))
+owner = int(read("shell"))
+os.remove(f"/tmp/perf-{owner}.map")
+os.remove(path(f"jit-{owner}.dump"))
+check("a symbolic link in /tmp is not followed: it may lead anywhere", names(trace="link.ptl")[0] == {} and
+      b"third" in read("elsewhere"))
+
 # ---- what is wrong -----------------------------------------------------------------------------------
 
 got = run(DUMP, "stats", "--jit", "nowhere.map", "a.ptl")
 check("a file that is not there", got.returncode != 0 and "nowhere.map" in got.stderr and not got.stdout, got.stderr)
 got = run(DUMP, "stats", "--jit", "x=names.map", "a.ptl")
 check("a process that is none", got.returncode == 2 and "PID=FILE" in got.stderr, got.stderr)
-data, text = read(os.path.basename(jitdump)), read("names.map")
+data, text = read("kept.dump"), read("names.map")
 write("cut.map", text[:text.index(b" third")])
 found, said = names("--jit", "cut.map")
 check("a perf map that is cut: what comes before it counts", found.keys() == {FIRST, SECOND} and

@@ -65,6 +65,8 @@ const struct ptl_stream *ptl_stream_at(const struct ptl_trace *trace, size_t i);
 const struct ptl_stream *ptl_stream_find(const struct ptl_trace *trace, uint32_t id); /* NULL: none */
 size_t ptl_loss_count(const struct ptl_trace *trace);
 const struct ptl_loss *ptl_loss_at(const struct ptl_trace *trace, size_t i);
+size_t ptl_attachment_count(const struct ptl_trace *trace);
+const struct ptl_attachment *ptl_attachment_at(const struct ptl_trace *trace, size_t i);
 size_t ptl_provenance_count(const struct ptl_trace *trace);
 const struct ptl_provenance *ptl_provenance_at(const struct ptl_trace *trace, size_t i);
 size_t ptl_damage_count(const struct ptl_trace *trace);

@@ -121,7 +121,27 @@ enum ptl_blob_type {
 	PTL_BLOB_CODE = 1,    /* bytes of an executable range */
 	PTL_BLOB_SYMBOLS = 2, /* a symbol table: ptl/symbols.h */
 	PTL_BLOB_DEBUG = 3,   /* an ELF file that holds debug information */
-	PTL_BLOB_FILE = 4,    /* any other file */
+	PTL_BLOB_FILE = 4,    /* any other file; an attachment says what it is */
+};
+
+#define PTL_ATTACHMENT_ID_MAX 64
+
+/* What an attached file is for. */
+enum ptl_attachment_kind {
+	PTL_ATTACHMENT_JIT = 1, /* names of code that a process made: a perf map or a jitdump */
+	PTL_ATTACHMENT_SHARED =
+		2, /* debug information that debug files share: its build id is in their .gnu_debugaltlink */
+	PTL_ATTACHMENT_SPLIT = 3, /* a .dwo file of split DWARF: id is the 8 bytes of its dwo_id, the lowest first */
+};
+
+/* A file as it was on the machine that was recorded, whole: a blob of the type PTL_BLOB_FILE. */
+struct ptl_attachment {
+	uint32_t kind; /* enum ptl_attachment_kind, or a newer one */
+	uint32_t pid;  /* whose it is; PTL_NO_ID: of no process */
+	const char *name;
+	uint8_t hash[PTL_HASH_SIZE];
+	uint8_t id[PTL_ATTACHMENT_ID_MAX]; /* by which other files refer to it */
+	size_t id_size;                    /* 0: none */
 };
 
 /* Why something is missing. Losses survive every rewriting of the trace. */

@@ -82,6 +82,8 @@ int ptl_writer_blob(struct ptl_writer *writer, uint32_t type, const void *data, 
 int ptl_writer_blob_file(struct ptl_writer *writer, uint32_t type, int fd, uint64_t offset, uint64_t size,
 			 uint8_t hash[PTL_HASH_SIZE]);
 int ptl_writer_loss(struct ptl_writer *writer, const struct ptl_loss *loss);
+/* What a blob is that was stored: repeating an equal one costs nothing. */
+int ptl_writer_attachment(struct ptl_writer *writer, const struct ptl_attachment *attachment);
 int ptl_writer_provenance(struct ptl_writer *writer, const struct ptl_provenance *provenance);
 /*
  * Copies buffer i of another trace as it is there, whether its kind and codec are known or not: payload, times,

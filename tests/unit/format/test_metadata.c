@@ -112,6 +112,71 @@ static void losses_and_provenance_come_back(void **state)
 	close(fd);
 }
 
+static void attachments_come_back_once(void **state)
+{
+	const struct ptl_attachment map = {
+		.kind = PTL_ATTACHMENT_JIT, .pid = 7, .name = "perf-7.map", .hash = {1, [31] = 2}};
+	struct ptl_attachment shared = {.kind = PTL_ATTACHMENT_SHARED,
+					.pid = PTL_NO_ID,
+					.name = "",
+					.id_size = PTL_ATTACHMENT_ID_MAX,
+					.id = {9, [63] = 8}};
+	const int fd = sample_fd();
+	struct ptl_writer *writer = sample_writer(fd, NULL);
+	const struct ptl_attachment *read;
+	struct ptl_trace *trace;
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		assert_done(ptl_writer_attachment(writer, &map));
+	assert_done(ptl_writer_attachment(writer, &shared));
+	assert_done(ptl_writer_close(writer));
+	trace = sample_open(fd, false);
+	assert_int_equal(ptl_attachment_count(trace), 2);
+	read = ptl_attachment_at(trace, 0);
+	assert_int_equal(read->pid, 7);
+	assert_string_equal(read->name, "perf-7.map");
+	assert_memory_equal(read->hash, map.hash, PTL_HASH_SIZE);
+	assert_int_equal(read->id_size, 0);
+	read = ptl_attachment_at(trace, 1);
+	assert_int_equal(read->kind, PTL_ATTACHMENT_SHARED);
+	assert_int_equal(read->pid, PTL_NO_ID);
+	assert_int_equal(read->id_size, PTL_ATTACHMENT_ID_MAX);
+	assert_memory_equal(read->id, shared.id, PTL_ATTACHMENT_ID_MAX);
+	assert_null(ptl_attachment_at(trace, 2));
+	ptl_close(trace);
+	close(fd);
+}
+
+/* Each is left out, and is on the list of damage. */
+static void bad_attachments_are_damage(void **state)
+{
+	static const struct {
+		size_t size;
+		uint8_t body[80];
+	} bad[] = {
+		{0, {0}},                      /* no hash */
+		{4, {1, 2, 5, 1}},             /* a number with bytes behind it */
+		{33, {4, 31}},                 /* a hash of 31 bytes */
+		{67, {5, 65}},                 /* an id of 65 bytes */
+		{37, {4, 32, [34] = 3, 1, 0}}, /* a zero in the name */
+		{35, {4, 32, [34] = 3}},       /* a field without an end */
+	};
+	const int fd = sample_fd();
+	struct ptl_writer *writer = sample_writer(fd, NULL);
+	struct ptl_trace *trace;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_done(ptl_writer_record(writer, 7, bad[i].body, bad[i].size));
+	assert_done(ptl_writer_close(writer));
+	trace = sample_open(fd, false);
+	assert_int_equal(ptl_attachment_count(trace), 0);
+	assert_int_equal(ptl_damage_count(trace), sizeof(bad) / sizeof(bad[0]));
+	ptl_close(trace);
+	close(fd);
+}
+
 static void equal_schemas_are_stored_once(void **state)
 {
 	const struct ptl_schema *const *schemas;
@@ -311,6 +376,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(machine_comes_back),
 		cmocka_unit_test(losses_and_provenance_come_back),
+		cmocka_unit_test(attachments_come_back_once),
+		cmocka_unit_test(bad_attachments_are_damage),
 		cmocka_unit_test(equal_schemas_are_stored_once),
 		cmocka_unit_test(maps_add_up),
 		cmocka_unit_test(long_names_are_cut),

@@ -24,6 +24,8 @@ struct fixture {
 	struct record_image_store *store;
 	unsigned puts[5]; /* by blob type */
 	size_t last_size;
+	unsigned attached;
+	struct ptl_attachment attachment; /* the last one */
 	uint8_t content[SIZE];
 	char path[64];
 	struct stat info;
@@ -36,6 +38,15 @@ static int put(void *context, uint32_t type, const void *data, size_t size, uint
 	fixture->puts[type]++;
 	fixture->last_size = size;
 	common_sha256_of(data, size, hash);
+	return 0;
+}
+
+static int attach(void *context, const struct ptl_attachment *attachment)
+{
+	struct fixture *fixture = context;
+
+	fixture->attached++;
+	fixture->attachment = *attachment;
 	return 0;
 }
 
@@ -53,7 +64,7 @@ static int set_up(void **state)
 		fixture->content[i] = (uint8_t)(i * 7 >> 3);
 	if (fwrite(fixture->content, 1, SIZE, file) != SIZE || fclose(file) || stat(fixture->path, &fixture->info))
 		return -1;
-	return record_image_store_new(ELF_EMBED_DEBUG, put, fixture, &fixture->store);
+	return record_image_store_new(ELF_EMBED_DEBUG, &(struct elf_image_sink){fixture, put, attach}, &fixture->store);
 }
 
 static int tear_down(void **state)
@@ -198,6 +209,45 @@ static void stores_a_programs_symbols_and_debug_file(void **state)
 	assert_int_equal(fixture->last_size, 0x1000);
 }
 
+/* The perf map of this very process, which belongs to its user. */
+static void takes_the_perf_map_of_a_process_that_makes_code(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct record_mapping mapping = {.pid = (uint32_t)getpid(), .size = 4096, .anonymous = true, .path = ""};
+	struct ptl_image_event image;
+	char map[64], elsewhere[80];
+	FILE *file;
+
+	snprintf(map, sizeof(map), "/tmp/perf-%d.map", getpid());
+	snprintf(elsewhere, sizeof(elsewhere), "%s.link", fixture->path);
+	file = fopen(map, "w");
+	assert_non_null(file);
+	assert_true(fputs("1000 10 made\n", file) > 0 && fclose(file) == 0);
+	assert_int_equal(record_image_store_finish(fixture->store), 0);
+	assert_int_equal(fixture->attached, 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+	assert_int_equal(record_image_store_finish(fixture->store), 0);
+	assert_int_equal(fixture->attached, 1);
+	assert_int_equal(fixture->last_size, 13);
+	assert_int_equal(fixture->puts[PTL_BLOB_FILE], 1);
+	assert_int_equal(fixture->attachment.kind, PTL_ATTACHMENT_JIT);
+	assert_int_equal(fixture->attachment.pid, getpid());
+	/* What is not its own: a link, a pipe that nobody writes to, and, where this can be tried, another user's file. */
+	assert_int_equal(rename(map, elsewhere), 0);
+	assert_int_equal(symlink(elsewhere, map), 0);
+	assert_int_equal(record_image_store_finish(fixture->store), 0);
+	unlink(map);
+	assert_int_equal(mkfifo(map, 0600), 0);
+	assert_int_equal(record_image_store_finish(fixture->store), 0);
+	unlink(map);
+	assert_int_equal(rename(elsewhere, map), 0);
+	if (chown(map, 12345, (gid_t)-1) == 0)
+		assert_int_equal(record_image_store_finish(fixture->store), 0);
+	assert_int_equal(fixture->attached, 1);
+	unlink(map);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -206,6 +256,7 @@ int main(void)
 		TEST(sees_that_a_file_changed),
 		TEST(takes_no_other_file),
 		TEST(stores_a_programs_symbols_and_debug_file),
+		TEST(takes_the_perf_map_of_a_process_that_makes_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
