@@ -118,6 +118,13 @@ static size_t find_build_id(Elf_Data *notes, uint8_t id[PTL_BUILD_ID_MAX])
 	return 0;
 }
 
+size_t elf_notes_build_id(const void *notes, size_t size, uint8_t id[PTL_BUILD_ID_MAX])
+{
+	Elf_Data data = {.d_buf = (void *)(uintptr_t)notes, .d_type = ELF_T_NHDR, .d_size = size, .d_align = 4};
+
+	return find_build_id(&data, id);
+}
+
 static size_t build_id_in_segments(const struct elf_file *elf, uint8_t id[PTL_BUILD_ID_MAX])
 {
 	GElf_Phdr segment;

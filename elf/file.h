@@ -26,6 +26,8 @@ void elf_close(struct elf_file *elf);
 
 /* Copies the GNU build id; returns its size, 0 where there is none. */
 size_t elf_build_id(const struct elf_file *elf, uint8_t id[PTL_BUILD_ID_MAX]);
+/* The same of notes alone, aligned to 4 bytes: of what the kernel shows of itself, /sys/kernel/notes. */
+size_t elf_notes_build_id(const void *notes, size_t size, uint8_t id[PTL_BUILD_ID_MAX]);
 
 /*
  * The virtual address that the program headers give to the byte at offset of the file, an

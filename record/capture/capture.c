@@ -60,11 +60,15 @@ static int take_event(void *context, uint32_t stream_pair, enum record_part part
 								      capture->stream_pairs[stream_pair][part], event));
 }
 
+int record_capture_blob(struct record_capture *capture, uint32_t type, const void *data, size_t size,
+			uint8_t hash[PTL_HASH_SIZE])
+{
+	return record_output_check(&capture->output, ptl_writer_blob(capture->output.writer, type, data, size, hash));
+}
+
 static int put_blob(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
 {
-	struct record_capture *capture = context;
-
-	return record_output_check(&capture->output, ptl_writer_blob(capture->output.writer, type, data, size, hash));
+	return record_capture_blob(context, type, data, size, hash);
 }
 
 static int put_attachment(void *context, const struct ptl_attachment *attachment)

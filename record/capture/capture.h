@@ -88,6 +88,10 @@ int record_capture_map(struct record_capture *capture, const struct ptl_map *map
 /* Facts about processes go to record_model_fact(capture->model, ...); this is what waitpid(2) says of one. */
 int record_capture_exit_status(struct record_capture *capture, uint32_t pid, uint32_t wait_status);
 
+/* Stores bytes, unless they are there, and gives their hash. type: enum ptl_blob_type. */
+int record_capture_blob(struct record_capture *capture, uint32_t type, const void *data, size_t size,
+			uint8_t hash[PTL_HASH_SIZE]);
+
 /* Truth, where capture->truth is there: see record/capture/truth.h. */
 int record_capture_truth_block(struct record_capture *capture, uint32_t definitions, uint32_t number,
 			       const uint64_t *addresses, size_t count);

@@ -45,6 +45,7 @@ struct intel_pt_buffer {
 struct intel_pt {
 	struct record_session *session;
 	struct record_observer *observer;
+	struct record_kernel_code *kernel; /* NULL: it is not traced */
 	struct intel_pt_device device;
 	struct intel_pt_config config;
 	struct intel_pt_buffer **buffers;

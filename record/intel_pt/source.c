@@ -20,6 +20,7 @@
 #include "record/intel_pt/intel_pt_state.h"
 #include "record/intel_pt/options.h"
 #include "record/intel_pt/tsc.h"
+#include "record/kernel/kernel_code.h"
 #include "record/kernel/observer.h"
 #include "record/launch/launch.h"
 
@@ -229,20 +230,11 @@ static int open_targets(struct intel_pt *pt)
 	return status == 0 ? open_running(pt) : status;
 }
 
-/* What the kernel's code is, nobody says here. */
-static int lose_kernel(struct intel_pt *pt)
+static int open_kernel(struct intel_pt *pt)
 {
-	const struct ptl_loss loss = {
-		.kind = PTL_LOSS_CODE,
-		.stream = PTL_NO_ID,
-		.pid = PTL_NO_ID,
-		.tid = PTL_NO_ID,
-		.count = 1,
-		.first_time = record_now(),
-		.cause = "code of the kernel is not read: what it executed is a gap",
-	};
-
-	return pt->session->settings->pt.code == RECORD_PT_USER ? 0 : record_capture_loss(&pt->session->capture, &loss);
+	if (pt->session->settings->pt.code == RECORD_PT_USER)
+		return 0;
+	return record_kernel_code_open(&pt->session->capture, "", &pt->session->wait, &pt->kernel);
 }
 
 static int prepare(struct intel_pt *pt)
@@ -261,7 +253,7 @@ static int prepare(struct intel_pt *pt)
 	if (status == 0)
 		status = write_schemas(&pt->session->capture);
 	if (status == 0)
-		status = lose_kernel(pt);
+		status = open_kernel(pt);
 	return status == 0 ? open_targets(pt) : status;
 }
 
@@ -273,6 +265,7 @@ static void close_source(void *state)
 	intel_pt_names_close(pt->names);
 	intel_pt_triggers_close(pt->triggers);
 	record_observer_free(pt->observer);
+	record_kernel_code_close(pt->kernel);
 	free(pt->cpus);
 	free(pt->targets);
 	common_id_set_free(&pt->pids);
@@ -382,6 +375,8 @@ static int drain(void *state, uint64_t now, bool *work)
 	struct intel_pt *pt = state;
 	int status = record_observer_step(pt->observer, now);
 
+	if (status == 0 && pt->kernel)
+		status = record_kernel_code_step(pt->kernel, now - RECORD_SIDEBAND_DELAY);
 	for (size_t i = 0; status == 0 && i < pt->count; i++)
 		status = intel_pt_drain(pt, pt->buffers[i], work);
 	if (status == 0 && pt->names)
@@ -406,6 +401,8 @@ static uint64_t due(void *state, uint64_t now)
 	(void)now;
 	if (pt->names && intel_pt_names_due(pt->names) < first)
 		first = intel_pt_names_due(pt->names);
+	if (pt->kernel && record_kernel_code_due(pt->kernel) < first)
+		first = record_kernel_code_due(pt->kernel);
 	if (pt->per_thread && pt->looked_for_threads + LOOK_FOR_THREADS_EVERY < first)
 		first = pt->looked_for_threads + LOOK_FOR_THREADS_EVERY;
 	return first;
@@ -469,6 +466,8 @@ static int finish(void *state, bool alone)
 		status = intel_pt_triggers_finish(pt);
 	for (size_t i = 0; status == 0 && i < pt->count; i++)
 		status = intel_pt_stream_finish(&pt->buffers[i]->stream);
+	if (status == 0 && pt->kernel)
+		status = record_kernel_code_step(pt->kernel, UINT64_MAX);
 	if (status == 0)
 		status = record_observer_finish(pt->observer, record_now());
 	if (status == 0 && !pt->session->capture.pt_bytes)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads the kernel's records, by their layouts in perf_event_open(2). */
 #include <linux/perf_event.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
@@ -32,6 +33,21 @@ struct mmap2_record {
 	uint64_t inode, inode_generation;
 	uint32_t protection, flags;
 	char name[];
+};
+
+struct symbol_record {
+	struct perf_event_header header;
+	uint64_t base;
+	uint32_t size;
+	uint16_t type, flags;
+	char name[];
+};
+
+struct poke_record {
+	struct perf_event_header header;
+	uint64_t base;
+	uint16_t old_size, new_size;
+	/* Old bytes, then new ones. */
 };
 
 struct lost_record {
@@ -90,6 +106,36 @@ static bool read_mmap2(const void *data, size_t size, struct record_sideband_rec
 	return take_name((const char *)data + sizeof(map), size - sizeof(map), record);
 }
 
+static bool read_symbol(const void *data, size_t size, struct record_sideband_record *record)
+{
+	struct symbol_record symbol;
+
+	if (size <= sizeof(symbol))
+		return false;
+	memcpy(&symbol, data, sizeof(symbol));
+	record->base = symbol.base;
+	record->size = symbol.size;
+	record->is_gone = symbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
+	return take_name((const char *)data + sizeof(symbol), size - sizeof(symbol), record);
+}
+
+static bool read_poke(const void *data, size_t size, struct record_sideband_record *record)
+{
+	/* Without what aligns the structure. */
+	const size_t fixed = offsetof(struct poke_record, new_size) + sizeof(uint16_t);
+	struct poke_record poke;
+
+	if (size < fixed)
+		return false;
+	memcpy(&poke, data, fixed);
+	if (size - fixed < (size_t)poke.old_size + poke.new_size)
+		return false;
+	record->base = poke.base;
+	record->size = poke.new_size;
+	record->code = (const uint8_t *)data + fixed + poke.old_size;
+	return true;
+}
+
 static bool read_lost(const void *data, size_t size, struct record_sideband_record *record)
 {
 	struct lost_record lost;
@@ -106,9 +152,13 @@ static const struct {
 	enum record_sideband_kind kind;
 	bool (*read)(const void *data, size_t size, struct record_sideband_record *record);
 } types[] = {
-	[PERF_RECORD_FORK] = {RECORD_SIDEBAND_FORK, read_task}, [PERF_RECORD_EXIT] = {RECORD_SIDEBAND_EXIT, read_task},
-	[PERF_RECORD_COMM] = {RECORD_SIDEBAND_NAME, read_comm}, [PERF_RECORD_MMAP2] = {RECORD_SIDEBAND_MAP, read_mmap2},
+	[PERF_RECORD_FORK] = {RECORD_SIDEBAND_FORK, read_task},
+	[PERF_RECORD_EXIT] = {RECORD_SIDEBAND_EXIT, read_task},
+	[PERF_RECORD_COMM] = {RECORD_SIDEBAND_NAME, read_comm},
+	[PERF_RECORD_MMAP2] = {RECORD_SIDEBAND_MAP, read_mmap2},
 	[PERF_RECORD_LOST] = {RECORD_SIDEBAND_LOST, read_lost},
+	[PERF_RECORD_KSYMBOL] = {RECORD_SIDEBAND_SYMBOL, read_symbol},
+	[PERF_RECORD_TEXT_POKE] = {RECORD_SIDEBAND_CODE, read_poke},
 };
 
 void record_sideband_decode(const void *data, size_t size, struct record_sideband_record *record)

@@ -72,7 +72,8 @@ static int set_probe(struct perf_event_attr *attr, const struct record_sideband_
 /* targets: NULL as for record_sideband_open. */
 static int open_event(const struct record_sideband_targets *targets, pid_t thread, int cpu)
 {
-	const bool all_records = !targets || (!targets->programs_only && !targets->probe);
+	const bool kernel_code = targets && targets->kernel_code;
+	const bool all_records = !targets || (!targets->programs_only && !targets->probe && !kernel_code);
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
@@ -86,8 +87,10 @@ static int open_event(const struct record_sideband_targets *targets, pid_t threa
 		.exclude_hv = 1,
 		.mmap = all_records,
 		.mmap2 = all_records,
-		.comm = !targets || !targets->probe,
-		.comm_exec = !targets || !targets->probe,
+		.comm = !targets || (!targets->probe && !kernel_code),
+		.comm_exec = !targets || (!targets->probe && !kernel_code),
+		.ksymbol = kernel_code,
+		.text_poke = kernel_code,
 		.task = all_records,
 		.sample_id_all = 1,
 		/* Else the kernel's own clock is the trace's. */

@@ -27,6 +27,8 @@ enum record_sideband_kind {
 	RECORD_SIDEBAND_MAP,    /* executable memory */
 	RECORD_SIDEBAND_LOST,   /* the kernel had no room for so many records */
 	RECORD_SIDEBAND_SAMPLE, /* tid of pid came to the probe */
+	RECORD_SIDEBAND_SYMBOL, /* the kernel made code: size bytes at base, of this name; or has given it up */
+	RECORD_SIDEBAND_CODE,   /* the kernel changed its code */
 };
 
 struct record_sideband_record {
@@ -36,14 +38,16 @@ struct record_sideband_record {
 	uint32_t tid;
 	uint32_t parent_pid; /* FORK, EXIT */
 	uint32_t parent_tid;
-	uint64_t base; /* MAP */
+	uint64_t base; /* MAP, SYMBOL, CODE */
 	uint64_t size;
 	uint64_t file_offset;
 	uint64_t device; /* as the kernel shows it in /proc/PID/maps */
 	uint64_t inode;  /* 0: of no file */
 	uint32_t protection;
 	uint64_t lost;
-	const char *name; /* NAME, EXEC: at most 15 bytes; MAP: the path that was mapped; else "" */
+	bool is_gone;        /* SYMBOL */
+	const uint8_t *code; /* CODE: size bytes */
+	const char *name;    /* NAME, EXEC: at most 15 bytes; MAP: the path that was mapped; SYMBOL; else "" */
 	/* The consumer's: what it has found out while the record waited for its turn. */
 	struct ptl_bytes note;
 };
@@ -63,6 +67,7 @@ struct record_sideband_targets {
 	const pid_t *threads;
 	size_t count;
 	bool programs_only;                        /* no other records than EXEC and NAME */
+	bool kernel_code;                          /* no other records than SYMBOL and CODE */
 	const struct record_sideband_probe *probe; /* NULL: none; else no other records than SAMPLE */
 };
 

@@ -250,11 +250,11 @@ def settings(recording):
     check("settings: the trace says what there is", info["clock"]["name"] == "perf" and info["source"] == "intel_pt" and
           info["pt"]["timing"] == "cyc" and not info["pt"]["return_compression"] and info["pt"]["mtc_frequency"] == 6, info)
     program(recording, "--code=all")
-    asked = [line for line in pmu_test.log() if "pid=0" not in line and line.startswith("open")]
+    asked = [line for line in pmu_test.log() if "pid=0" not in line and "pid=-1" not in line and line.startswith("open")]
     check("settings: namespaces and cgroups are reported", sum("switch=1" in line and line.endswith("containers=1") for line in
                                                                asked) == 2, *asked)
     check("settings: the kernel, whose code is a loss", all("user=1 kernel=1" in line for line in asked) and
-          any("code of the kernel" in loss["cause"] for loss in losses()), *asked, losses())
+          any("kernel's code" in loss["cause"] for loss in losses()), *asked, losses())
     # What is permitted: 256K for processes, 512K for records, and 128K for packets, of each CPU.
     _, _, _, done = program(recording, changes={"mlock": str(2 * (256 + 512 + 128 << 10))})
     os.unlink(path("mlock"))

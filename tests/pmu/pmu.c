@@ -140,17 +140,30 @@ static bool is_here(void)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+/* What is shown instead of the machine's own files and folders. */
+static const struct {
+	const char *path, *name;
+	bool if_there;
+} shown[] = {
+	{DEVICE, "intel_pt", false},
+	{ONLINE, "online", true},
+	{"/proc/kcore", "kernel/proc/kcore", false},
+	{"/proc/kallsyms", "kernel/proc/kallsyms", false},
+	{"/sys/kernel/notes", "kernel/sys/kernel/notes", false},
+	{"/sys/module/", "kernel/sys/module/", false},
+};
+
 static const char *redirect(const char *path, char *to, size_t size)
 {
-	if (!is_here())
-		return path;
-	if (!strncmp(path, DEVICE, strlen(DEVICE)))
-		snprintf(to, size, "%s/intel_pt%s", folder, path + strlen(DEVICE));
-	else if (!strcmp(path, ONLINE))
-		snprintf(to, size, "%s/online", folder);
-	else
-		return path;
-	return NEXT(access)(to, F_OK) == 0 || strcmp(path, ONLINE) != 0 ? to : path;
+	for (size_t i = 0; is_here() && i < sizeof(shown) / sizeof(shown[0]); i++) {
+		const size_t length = strlen(shown[i].path);
+
+		if (strncmp(path, shown[i].path, length) != 0)
+			continue;
+		snprintf(to, size, "%s/%s%s", folder, shown[i].name, path + length);
+		return !shown[i].if_there || NEXT(access)(to, F_OK) == 0 ? to : path;
+	}
+	return path;
 }
 
 int open(const char *path, int flags, ...)

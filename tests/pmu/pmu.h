@@ -6,6 +6,7 @@
  *
  *   intel_pt/   what is shown for /sys/bus/event_source/devices/intel_pt
  *   online      what is shown for /sys/devices/system/cpu/online, if it is there
+ *   kernel/     what is shown for /proc/kcore, /proc/kallsyms, /sys/kernel/notes and /sys/module
  *   script      what is played: tests/pmu/player.c
  *   log         written: calls with what they asked for
  *   done        written when all has been played

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Makes facts about process 0 of what the kernel shows and reports of its code. */
+#include "record/kernel/kernel_code.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "record/capture/clock.h"
+#include "record/capture/machine.h"
+#include "record/kernel/kernel_files.h"
+#include "record/kernel/kernel_images.h"
+#include "record/kernel/observer_state.h"
+#include "record/perf/sideband.h"
+
+#define NUMBER (UINT32_MAX - 1)        /* of process 0: the observer counts from 1 */
+#define IMAGE_MAX ((size_t)256 << 20)  /* bytes; the largest kernels have some 30 MiB */
+#define USUAL_TEXT 0xffffffff81000000u /* CONFIG_PHYSICAL_START of x86-64, unless a vmlinux says otherwise */
+#define ALIGNMENT 0x200000u            /* by which address randomisation moves the kernel */
+
+struct record_kernel_code {
+	struct record_capture *capture;
+	const char *root;
+	struct record_kernel_file *core, *vmlinux; /* NULL: not to be had */
+	uint64_t bias;                    /* of the kernel's own code against vmlinux, or against where it usually is */
+	struct record_sideband *sideband; /* NULL: the kernel does not report changes to us */
+	uint64_t epoch;
+	uint64_t unread; /* images without bytes */
+};
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static int send(struct record_kernel_code *code, enum record_fact_kind kind, struct record_fact *fact, uint64_t time)
+{
+	fact->kind = kind;
+	fact->process = NUMBER;
+	fact->time = time;
+	fact->epoch = ++code->epoch;
+	return record_model_fact(code->capture->model, fact, record_now());
+}
+
+static int send_process(struct record_kernel_code *code, uint64_t time)
+{
+	struct record_fact start = {.rundown = true}, program = {.pid = 0};
+	struct ptl_bytes strings = {0};
+	int status;
+
+	record_observer_name_strings(&strings, "[kernel]", "[kernel]");
+	program.exec.program = (struct record_program){strings.data, strings.size};
+	status = strings.failed ? common_fail_memory("command line", strings.size)
+				: send(code, RECORD_FACT_PROCESS_START, &start, time);
+	if (status == 0)
+		status = send(code, RECORD_FACT_EXEC, &program, time);
+	common_bytes_free(&strings);
+	return status;
+}
+
+static int lose(struct record_kernel_code *code, uint64_t count, uint64_t time, const char *cause)
+{
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_CODE,
+		.stream = PTL_NO_ID,
+		.pid = 0,
+		.tid = PTL_NO_ID,
+		.count = count,
+		.first_time = time,
+		.cause = cause,
+	};
+
+	return record_capture_loss(code->capture, &loss);
+}
+
+/* ---- images ---------------------------------------------------------------------------------- */
+
+/* The bytes of a range, as far as they are to be had in a row. */
+static size_t read_bytes(const struct record_kernel_code *code, uint64_t base, bool own, uint8_t *bytes, size_t size)
+{
+	size_t got = code->core ? record_kernel_file_read(code->core, base, bytes, size) : 0;
+
+	if (!got && own && code->vmlinux)
+		got = record_kernel_file_read(code->vmlinux, base - code->bias, bytes, size);
+	return got;
+}
+
+static int put_code(struct record_kernel_code *code, bool own, struct ptl_image_event *image)
+{
+	const size_t size = image->size < IMAGE_MAX ? (size_t)image->size : IMAGE_MAX;
+	uint8_t *bytes = malloc(size);
+	int status = 0;
+	size_t got;
+
+	if (!bytes)
+		return common_fail_memory("code of the kernel", size);
+	got = read_bytes(code, image->base, own, bytes, size);
+	code->unread += !got;
+	if (got)
+		status = record_capture_blob(code->capture, PTL_BLOB_CODE, bytes, got, image->code);
+	image->has_code = got != 0;
+	free(bytes);
+	return status;
+}
+
+/* By the image's own addresses: it is moved by its bias. */
+static int put_symbols(struct record_kernel_code *code, const struct ptl_symbol *symbols, size_t count,
+		       struct ptl_image_event *image)
+{
+	struct ptl_symbol *own = reallocarray(NULL, count + 1, sizeof(*own));
+	struct ptl_bytes encoded = {0};
+	int status;
+
+	if (!own)
+		return common_fail_memory("symbols of the kernel", (count + 1) * sizeof(*own));
+	for (size_t i = 0; i < count; i++) {
+		own[i] = symbols[i];
+		own[i].address += image->default_base - image->base;
+	}
+	status = ptl_symbols_encode(own, count, &encoded);
+	free(own);
+	if (status == 0)
+		status = record_capture_blob(code->capture, PTL_BLOB_SYMBOLS, encoded.data, encoded.size,
+					     image->symbols);
+	image->has_symbols = status == 0;
+	common_bytes_free(&encoded);
+	return status;
+}
+
+/* module: NULL: it was made at run time; "": the kernel's own code. */
+static int send_image(struct record_kernel_code *code, struct ptl_image_event *image, const char *module,
+		      const struct ptl_symbol *symbols, size_t count, uint64_t time, bool rundown)
+{
+	const enum elf_embed embed = code->capture->settings->embed;
+	struct record_fact fact = {.rundown = rundown, .image = image};
+	int status = 0;
+
+	image->protection = PROT_READ | PROT_EXEC;
+	image->default_base = image->base - (module && !*module ? code->bias : 0);
+	if (module)
+		image->build_id_size = (uint8_t)record_kernel_build_id(code->root, module, image->build_id);
+	if (embed != ELF_EMBED_NONE)
+		status = put_code(code, module && !*module, image);
+	if (status == 0 && embed >= ELF_EMBED_SYMBOLS)
+		status = put_symbols(code, symbols, count, image);
+	return status < 0 ? status : send(code, RECORD_FACT_IMAGE_MAP, &fact, time);
+}
+
+static int send_images(struct record_kernel_code *code, const struct record_kernel_images *images, uint64_t time)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < images->count; i++) {
+		const struct record_kernel_image *found = &images->list[i];
+		struct ptl_image_event image = {.base = found->base, .size = found->size};
+		char name[600];
+
+		snprintf(name, sizeof(name), "[%.512s]", *found->name ? found->name : "kernel");
+		image.file_name = name;
+		status = send_image(code, &image, found->made ? NULL : found->name, images->symbols.list + found->first,
+				    found->count, time, true);
+	}
+	return status;
+}
+
+/* ---- all that is there ----------------------------------------------------------------------- */
+
+/* By what the kernel's code was moved, so that its symbols agree with those of its file. */
+static void find_bias(struct record_kernel_code *code, const struct record_kernel_images *images)
+{
+	const uint64_t text = images->text & -(uint64_t)4096;
+	uint64_t linked;
+
+	if (!text)
+		return;
+	if (code->vmlinux && record_kernel_file_text(code->vmlinux, &linked))
+		code->bias = text - linked;
+	else if (!((text - USUAL_TEXT) & (ALIGNMENT - 1)))
+		code->bias = text - USUAL_TEXT;
+}
+
+/* Where bytes come from; else why there are none. */
+static int open_files(struct record_kernel_code *code, uint64_t time)
+{
+	char path[RECORD_KERNEL_PATH], why[200], cause[RECORD_KERNEL_PATH + 800];
+	uint8_t id[PTL_BUILD_ID_MAX];
+
+	snprintf(path, sizeof(path), "%.4000s/proc/kcore", code->root);
+	if (record_kernel_file_open(path, &code->core) == 0)
+		return 0;
+	snprintf(why, sizeof(why), "%.190s", ptl_error_text());
+	if (record_kernel_find_file(code->root, id, record_kernel_build_id(code->root, "", id), &code->vmlinux, path) ==
+	    0)
+		snprintf(cause, sizeof(cause),
+			 "code of the kernel is that of its file %s: what it changed in itself when it started, and "
+			 "code of "
+			 "modules, is not known (%s)",
+			 path, why);
+	else
+		snprintf(cause, sizeof(cause), "code of the kernel is not read: what it executed is a gap (%s; %.300s)",
+			 why, ptl_error_text());
+	return lose(code, 1, time, cause);
+}
+
+static int take_all(struct record_kernel_code *code, uint64_t time)
+{
+	char cause[400], path[RECORD_KERNEL_PATH];
+	struct record_kernel_images images;
+	int status;
+
+	snprintf(path, sizeof(path), "%.4000s/proc/kallsyms", code->root);
+	status = record_kernel_images_read(path, &images);
+
+	if (status == PTL_SYSTEM) {
+		snprintf(cause, sizeof(cause),
+			 "where the kernel's code is, is not known: what it executed is a gap (%s)", ptl_error_text());
+		status = lose(code, 1, time, cause);
+	} else if (status == 0) {
+		find_bias(code, &images);
+		status = send_images(code, &images, time);
+		if (status == 0 && code->unread && code->core)
+			status = lose(code, code->unread, time, "/proc/kcore does not have all code of the kernel");
+	}
+	record_kernel_images_free(&images);
+	return status;
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+static int add_descriptor(void *context, int fd)
+{
+	return record_wait_descriptor(context, fd);
+}
+
+static int listen(struct record_kernel_code *code, struct record_wait *wait)
+{
+	const pid_t everyone = -1;
+	const struct record_sideband_targets targets = {.threads = &everyone, .count = 1, .kernel_code = true};
+	char cause[400];
+	int status = record_sideband_open(&targets, &code->sideband);
+
+	if (status == 0)
+		return record_sideband_descriptors(code->sideband, add_descriptor, wait);
+	if (status != PTL_SYSTEM)
+		return status;
+	snprintf(cause, sizeof(cause), "changes of the kernel's code are not reported: %s", ptl_error_text());
+	return lose(code, 1, record_now(), cause);
+}
+
+static int take_symbol(struct record_kernel_code *code, const struct record_sideband_record *record)
+{
+	const struct ptl_symbol symbol = {
+		.address = record->base, .size = record->size, .name = record->name, .type = 't'};
+	struct ptl_image_event image = {.base = record->base, .size = record->size};
+	struct record_fact gone = {.range = {.base = record->base, .size = record->size}};
+	const uint64_t unread = code->unread;
+	char name[600];
+	int status;
+
+	if (record->is_gone)
+		return send(code, RECORD_FACT_IMAGE_UNMAP, &gone, record->time);
+	snprintf(name, sizeof(name), "[%.512s]", record->name);
+	image.file_name = name;
+	status = send_image(code, &image, NULL, &symbol, 1, record->time, false);
+	if (status < 0 || code->unread == unread || !code->core)
+		return status;
+	return lose(code, 1, record->time, "code that the kernel made was gone before it was read");
+}
+
+static int take(struct record_kernel_code *code, const struct record_sideband_record *record)
+{
+	struct record_fact fact = {.range = {.base = record->base, .size = record->size, .code = record->code}};
+
+	switch (record->kind) {
+	case RECORD_SIDEBAND_SYMBOL:
+		return record->size ? take_symbol(code, record) : 0;
+	case RECORD_SIDEBAND_CODE:
+		return record->size ? send(code, RECORD_FACT_CODE, &fact, record->time) : 0;
+	case RECORD_SIDEBAND_LOST:
+		return lose(code, record->lost, record->time,
+			    "the kernel had no room for its reports of changes of its code");
+	default:
+		return 0;
+	}
+}
+
+int record_kernel_code_step(struct record_kernel_code *code, uint64_t until)
+{
+	const struct record_sideband_record *record;
+	int status = code->sideband ? record_sideband_collect(code->sideband) : 0;
+
+	while (status == 0 && code->sideband && (record = record_sideband_next(code->sideband, until)))
+		status = take(code, record);
+	return status;
+}
+
+uint64_t record_kernel_code_due(const struct record_kernel_code *code)
+{
+	const uint64_t first = code->sideband ? record_sideband_due(code->sideband) : UINT64_MAX;
+
+	return first > UINT64_MAX - RECORD_SIDEBAND_DELAY ? UINT64_MAX : first + RECORD_SIDEBAND_DELAY;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+int record_kernel_code_open(struct record_capture *capture, const char *root, struct record_wait *wait,
+			    struct record_kernel_code **code)
+{
+	struct record_kernel_code *opened = calloc(1, sizeof(*opened));
+	const uint64_t time = record_now();
+	int status;
+
+	if (!opened)
+		return common_fail_memory("code of the kernel", sizeof(*opened));
+	opened->capture = capture;
+	opened->root = root;
+	status = listen(opened, wait);
+	if (status == 0)
+		status = send_process(opened, time);
+	/* With --embed none nothing is to be read. */
+	if (status == 0 && capture->settings->embed != ELF_EMBED_NONE)
+		status = open_files(opened, time);
+	if (status == 0)
+		status = take_all(opened, time);
+	if (status < 0)
+		record_kernel_code_close(opened);
+	else
+		*code = opened;
+	return status;
+}
+
+void record_kernel_code_close(struct record_kernel_code *code)
+{
+	if (!code)
+		return;
+	record_sideband_close(code->sideband);
+	record_kernel_file_close(code->core);
+	record_kernel_file_close(code->vmlinux);
+	free(code);
+}
