@@ -43,19 +43,31 @@ static inline void common_store_le(uint8_t *p, uint64_t value, size_t size)
 		p[i] = (uint8_t)(value >> 8 * i);
 }
 
+/* Without a loop: each is one instruction. */
 static inline void common_store16(uint8_t *p, uint16_t value)
 {
-	common_store_le(p, value, 2);
+	p[0] = (uint8_t)value;
+	p[1] = (uint8_t)(value >> 8);
 }
 
 static inline void common_store32(uint8_t *p, uint32_t value)
 {
-	common_store_le(p, value, 4);
+	p[0] = (uint8_t)value;
+	p[1] = (uint8_t)(value >> 8);
+	p[2] = (uint8_t)(value >> 16);
+	p[3] = (uint8_t)(value >> 24);
 }
 
 static inline void common_store64(uint8_t *p, uint64_t value)
 {
-	common_store_le(p, value, 8);
+	p[0] = (uint8_t)value;
+	p[1] = (uint8_t)(value >> 8);
+	p[2] = (uint8_t)(value >> 16);
+	p[3] = (uint8_t)(value >> 24);
+	p[4] = (uint8_t)(value >> 32);
+	p[5] = (uint8_t)(value >> 40);
+	p[6] = (uint8_t)(value >> 48);
+	p[7] = (uint8_t)(value >> 56);
 }
 
 static inline uint64_t common_zigzag(int64_t value)
@@ -121,17 +133,23 @@ static inline uint8_t common_read8(struct common_cursor *cursor)
 
 static inline uint16_t common_read16(struct common_cursor *cursor)
 {
-	return (uint16_t)common_read_le(cursor, 2);
+	const uint8_t *p = common_read_bytes(cursor, 2);
+
+	return (uint16_t)(p ? common_load16(p) : 0);
 }
 
 static inline uint32_t common_read32(struct common_cursor *cursor)
 {
-	return (uint32_t)common_read_le(cursor, 4);
+	const uint8_t *p = common_read_bytes(cursor, 4);
+
+	return p ? common_load32(p) : 0;
 }
 
 static inline uint64_t common_read64(struct common_cursor *cursor)
 {
-	return common_read_le(cursor, 8);
+	const uint8_t *p = common_read_bytes(cursor, 8);
+
+	return p ? common_load64(p) : 0;
 }
 
 /*

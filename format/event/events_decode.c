@@ -3,11 +3,9 @@
 #include "format/event/events.h"
 
 #include <stdlib.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 #include "common/error.h"
+#include "format/event/planes.h"
 
 struct format_block_row {
 	uint64_t time;
@@ -207,48 +205,19 @@ static int decode_times(struct format_event_block *block, struct common_cursor *
 	return fits ? 0 : corrupt("a time is outside of the buffer's");
 }
 
-#ifdef __SSE2__
-/*
- * 8 events of 8 planes, which are `events` apart, into rows of `size` bytes: three rounds of
- * interleaving.
- */
-static void transpose_8x8(const uint8_t *planes, size_t events, size_t size, uint8_t *rows)
-{
-	__m128i a[4], b[4];
-
-	for (int k = 0; k < 4; k++)
-		a[k] = _mm_unpacklo_epi8(_mm_loadl_epi64((const void *)(planes + 2 * (size_t)k * events)),
-					 _mm_loadl_epi64((const void *)(planes + (2 * (size_t)k + 1) * events)));
-	b[0] = _mm_unpacklo_epi16(a[0], a[1]);
-	b[1] = _mm_unpackhi_epi16(a[0], a[1]);
-	b[2] = _mm_unpacklo_epi16(a[2], a[3]);
-	b[3] = _mm_unpackhi_epi16(a[2], a[3]);
-	a[0] = _mm_unpacklo_epi32(b[0], b[2]);
-	a[1] = _mm_unpackhi_epi32(b[0], b[2]);
-	a[2] = _mm_unpacklo_epi32(b[1], b[3]);
-	a[3] = _mm_unpackhi_epi32(b[1], b[3]);
-	for (int k = 0; k < 4; k++) {
-		_mm_storel_epi64((void *)(rows + 2 * (size_t)k * size), a[k]);
-		_mm_storel_epi64((void *)(rows + (2 * (size_t)k + 1) * size), _mm_srli_si128(a[k], 8));
-	}
-}
-#else
-static void transpose_8x8(const uint8_t *planes, size_t events, size_t size, uint8_t *rows)
-{
-	for (size_t i = 0; i < 8; i++)
-		for (size_t k = 0; k < 8; k++)
-			rows[i * size + k] = planes[k * events + i];
-}
-#endif
-
 /* Planes into rows. */
 static void transpose(const uint8_t *planes, size_t events, size_t size, uint8_t *rows)
 {
 	const size_t even_events = events & ~(size_t)7, even_size = size & ~(size_t)7;
 
 	for (size_t i = 0; i < even_events; i += 8)
-		for (size_t k = 0; k < even_size; k += 8)
-			transpose_8x8(planes + k * events + i, events, size, rows + i * size + k);
+		for (size_t k = 0; k < even_size; k += 8) {
+			const uint8_t *in[8];
+
+			for (size_t plane = 0; plane < 8; plane++)
+				in[plane] = planes + (k + plane) * events;
+			format_transpose_8x8(in, i, rows + i * size + k, size);
+		}
 	for (size_t i = 0; i < events; i++)
 		for (size_t k = i < even_events ? even_size : 0; k < size; k++)
 			rows[i * size + k] = planes[k * events + i];

@@ -68,10 +68,10 @@ static size_t waiting(const struct ptl_writer_stream *stream)
 	return stream->batch.count ? format_event_batch_size(&stream->batch) : stream->raw.size;
 }
 
-/* What waits in the stream takes. */
-static size_t memory_of(const struct ptl_writer_stream *stream)
+/* What so many bytes that wait in the stream take. */
+static size_t memory_of(const struct ptl_writer_stream *stream, size_t size)
 {
-	return waiting(stream) + (stream->batch.count ? BATCH_BYTES : 0);
+	return size + (stream->batch.count ? BATCH_BYTES : 0);
 }
 
 static bool is_empty(const struct ptl_writer_stream *stream)
@@ -155,7 +155,7 @@ int format_stream_submit(struct ptl_writer *writer, struct ptl_writer_stream *st
 		return common_fail_memory("a buffer", sizeof(*job));
 	size = waiting(stream);
 	/* What waits, the encoded form of events, the compressed form. */
-	job->memory = 2 * size + memory_of(stream) + stream->psb_count * sizeof(struct ptl_psb) + sizeof(*job);
+	job->memory = 2 * size + memory_of(stream, size) + stream->psb_count * sizeof(struct ptl_psb) + sizeof(*job);
 	writer->partial_bytes -= stream->accounted;
 	stream->accounted = 0;
 	fill_job(stream, job);
@@ -196,10 +196,10 @@ int format_streams_submit(struct ptl_writer *writer, uint64_t before)
 
 int format_stream_added(struct ptl_writer *writer, struct ptl_writer_stream *stream)
 {
-	const size_t size = waiting(stream);
+	const size_t size = waiting(stream), memory = memory_of(stream, size);
 
-	writer->partial_bytes += memory_of(stream) - stream->accounted;
-	stream->accounted = memory_of(stream);
+	writer->partial_bytes += memory - stream->accounted;
+	stream->accounted = memory;
 	if (size >= writer->buffer_size || stream->psb_count >= PSBS_MAX || stream->chunk_count >= CHUNKS_MAX ||
 	    stream->batch.count >= FORMAT_EVENTS_MAX)
 		return format_stream_submit(writer, stream);
