@@ -167,6 +167,9 @@ static const struct common_option options[] = {
 	 "with the stack of calls, of the kernel's and of programs' functions, where the event's name matches this "
 	 "pattern; several times; '*': all",
 	 COMMON_STRINGS(struct record_settings, stacks, UINT64_MAX)},
+	{"event-buffer", 0, "BYTES",
+	 "memory for the kernel's events of each CPU (4M, less where that is not permitted)",
+	 COMMON_POWER_OF_TWO(struct record_settings, event_ring, RING_MIN, RING_MAX)},
 	{"list-flags", 0, NULL, "show the flags, which tracepoints they are, and whether they work here",
 	 COMMON_FLAG(struct record_settings, list_flags)},
 	{"", 0, NULL, "Messages"},

@@ -22,6 +22,7 @@ void perf_trace_format_free(struct perf_trace_format *format)
 	}
 	free(format->maps);
 	free(format->fields);
+	free(format->steps);
 	free(format->described);
 	free(format->text);
 	free(format->names);
@@ -342,8 +343,36 @@ static int parse_lines(struct perf_trace_format *format)
 	return !status && print ? perf_trace_print_parse(print, format) : status;
 }
 
+/* Whether the field's bytes are the payload's. */
+static bool is_plain(const struct perf_trace_field *field, const struct ptl_field *described)
+{
+	return field->size && !field->is_dynamic && described->type != PTL_TYPE_UTF8;
+}
+
+/* What lies together is copied together. */
+static int plan_payload(struct perf_trace_format *format)
+{
+	format->steps = calloc(format->field_count + 1, sizeof(*format->steps));
+	if (!format->steps)
+		return common_fail_memory("a tracepoint's format", format->field_count * sizeof(*format->steps));
+	for (size_t i = 0; i < format->field_count; i++) {
+		const struct perf_trace_field *field = &format->fields[i];
+		struct perf_trace_step *last = format->step_count ? &format->steps[format->step_count - 1] : NULL;
+		const bool plain = is_plain(field, &format->described[i]);
+
+		if (plain && last && last->field == PERF_TRACE_COPY && last->offset + last->size == field->offset)
+			last->size += field->size;
+		else
+			format->steps[format->step_count++] = (struct perf_trace_step){
+				field->offset, field->size, plain ? PERF_TRACE_COPY : (uint32_t)i};
+	}
+	return 0;
+}
+
 int perf_trace_format_parse(const char *text, size_t size, struct perf_trace_format *format)
 {
+	int status;
+
 	*format = (struct perf_trace_format){0};
 	if (size > PERF_TRACE_TEXT_MAX)
 		return common_fail(PTL_CORRUPT, "a tracepoint's format of %zu bytes", size);
@@ -354,7 +383,8 @@ int perf_trace_format_parse(const char *text, size_t size, struct perf_trace_for
 		return common_fail_memory("a tracepoint's format", size);
 	memcpy(format->text, text, size);
 	format->text[size] = 0;
-	return parse_lines(format);
+	status = parse_lines(format);
+	return status == 0 ? plan_payload(format) : status;
 }
 
 /* ---- records -------------------------------------------------------------------------------------------- */
@@ -382,30 +412,49 @@ static bool find_bytes(const struct perf_trace_field *field, const uint8_t *raw,
 	return true;
 }
 
+/* A field that is not as it lies in the record; false where it lies outside. */
+static bool write_field(const struct perf_trace_field *field, const struct ptl_field *described, const uint8_t *raw,
+			size_t size, struct ptl_bytes *payload)
+{
+	const uint8_t *bytes;
+	size_t length;
+
+	if (!find_bytes(field, raw, size, &bytes, &length))
+		return false;
+	if (described->type == PTL_TYPE_UTF8) {
+		common_write_bytes(payload, bytes, strnlen((const char *)bytes, length));
+		common_write_le(payload, 0, 1);
+		return true;
+	}
+	if (described->type == PTL_TYPE_BYTES_COUNTED)
+		common_write_le(payload, length, 2);
+	if (described->array == PTL_ARRAY_COUNTED) {
+		const size_t each = size_of_number(described->type);
+
+		common_write_le(payload, length / each, 2);
+		length -= length % each;
+	}
+	common_write_bytes(payload, bytes, length);
+	return true;
+}
+
 bool perf_trace_format_payload(const struct perf_trace_format *format, const uint8_t *raw, size_t size,
 			       struct ptl_bytes *payload)
 {
-	for (size_t i = 0; i < format->field_count; i++) {
-		const struct ptl_field *described = &format->described[i];
-		const uint8_t *bytes;
-		size_t length;
+	for (size_t i = 0; i < format->step_count; i++) {
+		const struct perf_trace_step *step = &format->steps[i];
 
-		if (payload->size > PTL_PAYLOAD_MAX || !find_bytes(&format->fields[i], raw, size, &bytes, &length))
+		if (payload->size > PTL_PAYLOAD_MAX)
 			return false;
-		if (described->type == PTL_TYPE_UTF8) {
-			common_write_bytes(payload, bytes, strnlen((const char *)bytes, length));
-			common_write_le(payload, 0, 1);
+		if (step->field != PERF_TRACE_COPY) {
+			if (!write_field(&format->fields[step->field], &format->described[step->field], raw, size,
+					 payload))
+				return false;
 			continue;
 		}
-		if (described->type == PTL_TYPE_BYTES_COUNTED)
-			common_write_le(payload, length, 2);
-		if (described->array == PTL_ARRAY_COUNTED) {
-			const size_t each = size_of_number(described->type);
-
-			common_write_le(payload, length / each, 2);
-			length -= length % each;
-		}
-		common_write_bytes(payload, bytes, length);
+		if (step->offset > size || step->size > size - step->offset)
+			return false;
+		common_write_bytes(payload, raw + step->offset, step->size);
 	}
 	return payload->size <= PTL_PAYLOAD_MAX;
 }

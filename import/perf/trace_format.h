@@ -28,6 +28,13 @@ struct perf_trace_field {
 	bool is_signed;
 };
 
+/* Bytes of a record that become bytes of the payload as they are, or one field that does not. */
+struct perf_trace_step {
+	uint32_t offset, size;
+	uint32_t field; /* PERF_TRACE_COPY: bytes */
+};
+#define PERF_TRACE_COPY UINT32_MAX
+
 /* A format that was understood. */
 struct perf_trace_format {
 	char *text;  /* names of fields point into it */
@@ -37,6 +44,8 @@ struct perf_trace_format {
 	struct perf_trace_field *fields;
 	struct ptl_field *described; /* for a schema */
 	size_t field_count;
+	struct perf_trace_step *steps; /* of perf_trace_format_payload */
+	size_t step_count;
 	struct perf_trace_map {
 		size_t field;
 		struct ptl_map map; /* without provider */

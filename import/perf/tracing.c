@@ -25,6 +25,7 @@ struct perf_tracing_event {
 	bool given;
 	struct perf_trace_format format;
 	struct ptl_schema schema;
+	struct ptl_descriptor descriptor;
 	struct ptl_map *maps;
 };
 
@@ -207,31 +208,57 @@ static int read_event(struct perf_tracing *tracing, size_t index)
 		event->maps[i].provider = event->schema.provider;
 	}
 	status = identify(tracing, index);
-	if (!status)
-		event->state = GOOD;
-	return status;
+	if (status < 0)
+		return status;
+	event->descriptor = (struct ptl_descriptor){
+		.provider = event->schema.provider,
+		.id = event->schema.id,
+		.version = event->schema.version,
+	};
+	event->state = GOOD;
+	return 0;
+}
+
+/* The tracepoint that is known and understood, or NULL; the same one comes again and again. PTL_NO_MEMORY. */
+static int find_event(struct perf_tracing *tracing, uint64_t number, struct perf_tracing_event **result)
+{
+	const uint64_t *index;
+	int status = 0;
+
+	*result = tracing->last;
+	if (tracing->last && tracing->last_number == number)
+		return 0;
+	*result = NULL;
+	index = common_hash_map_get(&tracing->numbers, number);
+	if (!index)
+		return 0;
+	if (tracing->events[*index]->state == UNREAD)
+		status = read_event(tracing, *index);
+	if (status < 0 || tracing->events[*index]->state == BAD)
+		return status;
+	*result = tracing->last = tracing->events[*index];
+	tracing->last_number = number;
+	return 0;
 }
 
 int perf_tracing_decode(struct perf_tracing *tracing, uint64_t number, const uint8_t *raw, size_t size,
 			struct ptl_bytes *storage, struct ptl_event *event, struct perf_tracing_described *described)
 {
-	const uint64_t *index = common_hash_map_get(&tracing->numbers, number);
-	struct perf_tracing_event *known = index ? tracing->events[*index] : NULL;
-	int status = 0;
+	struct perf_tracing_event *known;
+	const int status = find_event(tracing, number, &known);
 
-	if (known && known->state == UNREAD)
-		status = read_event(tracing, *index);
-	if (status || !known || known->state == BAD)
+	if (status || !known)
 		return status;
 	storage->size = 0;
 	if (!perf_trace_format_payload(&known->format, raw, size, storage))
 		return 0;
 	if (storage->failed)
 		return common_fail_memory("a tracepoint's sample", storage->size);
-	*event = (struct ptl_event){.payload = storage->data, .payload_size = storage->size};
-	event->descriptor.provider = known->schema.provider;
-	event->descriptor.id = known->schema.id;
-	event->descriptor.version = known->schema.version;
+	event->descriptor = known->descriptor;
+	event->flags = 0;
+	event->payload = storage->data;
+	event->payload_size = storage->size;
+	event->extended_count = 0;
 	*described = (struct perf_tracing_described){.schema = &known->schema,
 						     .maps = known->maps,
 						     .map_count = known->format.map_count,

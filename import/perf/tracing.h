@@ -19,6 +19,8 @@ struct perf_tracing {
 	size_t count;
 	struct common_hash_map numbers;    /* of a tracepoint: index in events */
 	struct common_hash_map identities; /* given to events: index in events */
+	uint64_t last_number;              /* that perf_tracing_decode was given */
+	struct perf_tracing_event *last;   /* what that is; NULL: ask numbers */
 };
 
 /*

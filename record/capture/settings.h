@@ -85,7 +85,9 @@ struct record_settings {
 	char *const *command;      /* ends with NULL; NULL: none, but what runs already */
 	struct provider_shm_rule rules[PROVIDER_SHM_RULES_MAX]; /* of providers */
 	uint32_t rule_count;
-	bool attach;            /* also to programs that are no descendants of the command */
+	bool attach; /* also to programs that are no descendants of the command */
+	uint64_t
+		event_ring; /* bytes of the kernel's events that a CPU may be ahead of the recorder; 0: by what is permitted */
 	uint64_t provider_ring; /* bytes of events that a thread may be ahead of the recorder; 0: by the room */
 	struct common_string_list tracepoints; /* "SYSTEM:EVENT", also with " if FILTER" */
 	uint32_t flags;                        /* values of EnableFlags, which stand for others */

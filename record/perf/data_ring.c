@@ -10,6 +10,8 @@
 
 #include "common/error.h"
 
+#define GIVE_BACK_SHARE 16 /* of the ring */
+
 static size_t page_size(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
@@ -27,6 +29,8 @@ int record_data_ring_map(struct record_data_ring *ring, int fd, size_t size)
 	page = mmap(NULL, page_size() + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page != MAP_FAILED) {
 		ring->page = page;
+		ring->data = (const uint8_t *)page + page_size();
+		ring->tail = ring->page->data_tail;
 		return 0;
 	}
 	error = errno;
@@ -49,41 +53,52 @@ uint64_t record_data_ring_head(const struct record_data_ring *ring)
 	return __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 }
 
-static void take(struct record_data_ring *ring, uint64_t position)
+/* The kernel may write over what is before tail. */
+static void give_back(struct record_data_ring *ring)
 {
-	__atomic_store_n(&ring->page->data_tail, position, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->page->data_tail, ring->tail, __ATOMIC_RELEASE);
+}
+
+/* The record at `from`, which passes the ring's end. */
+static const void *join(struct record_data_ring *ring, size_t from, size_t size)
+{
+	memcpy(ring->record, ring->data + from, ring->size - from);
+	memcpy(ring->record + (ring->size - from), ring->data, size - (ring->size - from));
+	return ring->record;
 }
 
 int record_data_ring_next(struct record_data_ring *ring, uint64_t head, const struct perf_event_header **record)
 {
-	const uint8_t *data = (const uint8_t *)ring->page + page_size();
-	const uint64_t tail = ring->page->data_tail, left = head - tail;
-	const size_t from = tail & (ring->size - 1);
+	const uint64_t left = head - ring->tail;
+	const size_t from = ring->tail & (ring->size - 1);
 	struct perf_event_header header;
-	size_t first;
 
-	if (!left)
+	if (!left) {
+		give_back(ring);
 		return 0;
+	}
 	/* Records are aligned to 8, so that a header never passes the ring's end. */
 	if (left > ring->size || left < sizeof(header) || from % 8)
 		goto corrupt;
-	memcpy(&header, data + from, sizeof(header));
+	memcpy(&header, ring->data + from, sizeof(header));
 	if (header.size < sizeof(header) || header.size > left || header.size % 8)
 		goto corrupt;
-	/* A copy: nobody else changes it, and what it says was checked. */
-	first = header.size < ring->size - from ? header.size : ring->size - from;
-	memcpy(ring->record, data + from, first);
-	memcpy(ring->record + first, data, header.size - first);
-	memcpy(ring->record, &header, sizeof(header));
-	*record = (const struct perf_event_header *)(const void *)ring->record;
+	/* In its place: nobody changes it before tail is given back. */
+	*record = header.size <= ring->size - from ? (const void *)(ring->data + from) : join(ring, from, header.size);
 	return 1;
 corrupt:
-	take(ring, head);
+	ring->tail = head;
+	give_back(ring);
 	return common_fail(PTL_CORRUPT, "the ring of the kernel's records makes no sense at %llu of %llu",
-			   (unsigned long long)tail, (unsigned long long)head);
+			   (unsigned long long)(head - left), (unsigned long long)head);
 }
 
 void record_data_ring_taken(struct record_data_ring *ring, const struct perf_event_header *record)
 {
-	take(ring, ring->page->data_tail + record->size);
+	const uint64_t before = ring->tail;
+
+	ring->tail += record->size;
+	/* Not each time: the CPU on which the kernel writes reads this. */
+	if ((before ^ ring->tail) >= ring->size / GIVE_BACK_SHARE)
+		give_back(ring);
 }

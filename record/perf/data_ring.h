@@ -14,8 +14,10 @@
 
 struct record_data_ring {
 	struct perf_event_mmap_page *page; /* NULL: not mapped */
-	size_t size;                       /* of the records, behind the page */
-	uint8_t *record;                   /* a copy of the one that record_data_ring_next gave last */
+	const uint8_t *data;               /* the records, behind the page */
+	size_t size;                       /* of these */
+	uint64_t tail;                     /* up to where records were taken */
+	uint8_t *record;                   /* a copy of the last one that passes the ring's end */
 };
 
 /*
@@ -30,9 +32,9 @@ void record_data_ring_unmap(struct record_data_ring *ring);
 uint64_t record_data_ring_head(const struct record_data_ring *ring);
 
 /*
- * The next record before head, good until the next call; header included, header.size bytes. It stays the next one until
- * it has been taken. 1: there is one; 0: there is none; PTL_CORRUPT: the ring makes no sense, and all up to head is
- * skipped, which the caller counts as a loss.
+ * The next record before head, good until it has been taken; header included, header.size bytes. It stays the next one until
+ * then. 1: there is one; 0: there is none; PTL_CORRUPT: the ring makes no sense, and all up to head is skipped, which the
+ * caller counts as a loss. The kernel gets room back when there is none, and with each sixteenth of the ring.
  */
 int record_data_ring_next(struct record_data_ring *ring, uint64_t head, const struct perf_event_header **record);
 void record_data_ring_taken(struct record_data_ring *ring, const struct perf_event_header *record);

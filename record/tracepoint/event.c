@@ -166,12 +166,11 @@ int tracepoint_event_open(struct tracepoint_event *event, int cpu, int ring, boo
 	return status;
 }
 
-int tracepoint_event_open_ring(int cpu, uint32_t wakeup, bool all)
+int tracepoint_event_open_ring(int cpu, bool all)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, all);
 	int fd;
 
-	attr.wakeup_watermark = wakeup;
 	attr.exclude_kernel = attr.exclude_hv = 1;
 	fd = open_event(&attr, cpu, all);
 	if (fd < 0 && errno == ENODEV)
@@ -197,21 +196,40 @@ bool tracepoint_sample_id(const struct perf_event_header *record, uint64_t *id)
 	return true;
 }
 
+/* The numbers that each sample begins with; there are millions a second. */
+static const uint8_t *read_numbers(const struct tracepoint_event *event, const uint8_t *at,
+				   struct tracepoint_sample *sample)
+{
+	sample->id = common_load64(at);
+	at += 8;
+	if (event->samples) {
+		sample->ip = common_load64(at);
+		at += 8;
+	}
+	sample->pid = common_load32(at);
+	sample->tid = common_load32(at + 4);
+	sample->time = common_load64(at + 8);
+	sample->cpu = common_load32(at + 16);
+	at += 24;
+	if (event->samples) {
+		sample->period = common_load64(at);
+		at += 8;
+	}
+	return at;
+}
+
 bool tracepoint_sample_read(const struct tracepoint_event *event, const struct perf_event_header *record,
 			    struct tracepoint_sample *sample)
 {
-	struct common_cursor in = common_cursor(record + 1, record->size - sizeof(*record));
+	const uint8_t *at = (const uint8_t *)(record + 1), *end = (const uint8_t *)record + record->size;
+	struct common_cursor in;
 
-	*sample = (struct tracepoint_sample){.id = common_read64(&in)};
-	if (event->samples)
-		sample->ip = common_read64(&in);
-	sample->pid = common_read32(&in);
-	sample->tid = common_read32(&in);
-	sample->time = common_read64(&in);
-	sample->cpu = common_read32(&in);
-	common_read32(&in);
-	if (event->samples)
-		sample->period = common_read64(&in);
+	sample->callchain_count = sample->raw_size = 0;
+	sample->ip = sample->period = 0;
+	if (end - at < (event->samples ? 48 : 32))
+		return false;
+	at = read_numbers(event, at, sample);
+	in = common_cursor(at, (size_t)(end - at));
 	if (event->stack) {
 		const uint64_t count = common_read64(&in);
 

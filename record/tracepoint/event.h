@@ -48,10 +48,10 @@ bool tracepoint_event_is(const struct tracepoint_event *event, const char *name)
 int tracepoint_event_open(struct tracepoint_event *event, int cpu, int ring, bool all);
 
 /*
- * Opens the event that a CPU's ring belongs to, which writes nothing itself. The ring wakes its reader when it has `wakeup`
- * bytes. PTL_NOT_FOUND: the CPU is switched off; PTL_SYSTEM.
+ * Opens the event that a CPU's ring belongs to, which writes nothing itself. The ring wakes its reader when it is half full.
+ * PTL_NOT_FOUND: the CPU is switched off; PTL_SYSTEM.
  */
-int tracepoint_event_open_ring(int cpu, uint32_t wakeup, bool all);
+int tracepoint_event_open_ring(int cpu, bool all);
 
 /* What a sample says. */
 struct tracepoint_sample {

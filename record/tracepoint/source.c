@@ -22,8 +22,8 @@
 #include "record/tracepoint/flags.h"
 
 #define MILLISECOND 1000000u
-#define RING_SIZE ((size_t)1 << 20)
-#define WAKE_SHARE 4
+#define RING_SIZE ((size_t)4 << 20)
+#define RING_LEAST ((size_t)128 << 10) /* what is not worth trying, where less than RING_SIZE is permitted */
 #define LOOK_TIME (20 * MILLISECOND)
 #define EVENTS_MAX 4096u
 
@@ -41,6 +41,8 @@ struct tracepoints {
 	struct tracepoint_event *list; /* those that are turned off, too, of which samples may yet come */
 	size_t count, capacity;
 	struct common_hash_map ids; /* of samples: index in the list */
+	uint64_t last_id;           /* of a sample; 0: none, as ids begin with 1 */
+	size_t last_index;          /* that belongs to it */
 	struct ring *rings;         /* by CPU; NULL: nothing was turned on so far */
 	size_t cpus;
 	int64_t clock_offset; /* record_clock_offset() */
@@ -51,16 +53,29 @@ struct tracepoints {
 
 /* ---- rings ----------------------------------------------------------------------------------- */
 
+/* Who may lock little memory has a smaller ring, unless its size was asked for. */
+static int map_ring(struct ring *ring, size_t wanted)
+{
+	size_t size = wanted ? wanted : RING_SIZE;
+	int status = record_data_ring_map(&ring->data, ring->fd, size);
+
+	while (status < 0 && !wanted && (errno == EPERM || errno == ENOMEM) && size > RING_LEAST) {
+		size /= 2;
+		status = record_data_ring_map(&ring->data, ring->fd, size);
+	}
+	return status;
+}
+
 static int open_ring(struct tracepoints *state, size_t cpu)
 {
 	struct ring *ring = &state->rings[cpu];
-	const int fd = tracepoint_event_open_ring((int)cpu, RING_SIZE / WAKE_SHARE, state->all);
+	const int fd = tracepoint_event_open_ring((int)cpu, state->all);
 	int status;
 
 	if (fd < 0)
 		return fd == PTL_NOT_FOUND ? 0 : fd;
 	ring->fd = fd;
-	status = record_data_ring_map(&ring->data, fd, RING_SIZE);
+	status = map_ring(ring, (size_t)state->session->settings->event_ring);
 	if (status == 0)
 		status = record_wait_descriptor(&state->session->wait, fd);
 	return status < 0 ? status : record_capture_event_stream(&state->session->capture, &ring->stream);
@@ -403,10 +418,25 @@ static int put_event(struct tracepoints *state, const struct ring *ring, const s
 	return status < 0 ? status : record_capture_event(&state->session->capture, ring->stream, &event);
 }
 
+/* The event whose samples have this id, or NULL; samples of one come together. */
+static const struct tracepoint_event *find_event(struct tracepoints *state, uint64_t id)
+{
+	const uint64_t *index;
+
+	if (state->last_id != id || !id) {
+		index = common_hash_map_get(&state->ids, id);
+		if (!index)
+			return NULL;
+		state->last_id = id;
+		state->last_index = *index;
+	}
+	return &state->list[state->last_index];
+}
+
 static int take(struct tracepoints *state, const struct ring *ring, const struct perf_event_header *record)
 {
 	struct tracepoint_sample sample;
-	const uint64_t *index;
+	const struct tracepoint_event *of;
 	uint64_t number;
 
 	if (record->type == PERF_RECORD_LOST && record->size >= sizeof(*record) + 16) {
@@ -416,12 +446,12 @@ static int take(struct tracepoints *state, const struct ring *ring, const struct
 	}
 	if (record->type != PERF_RECORD_SAMPLE)
 		return 0;
-	index = tracepoint_sample_id(record, &number) ? common_hash_map_get(&state->ids, number) : NULL;
-	if (!index || !tracepoint_sample_read(&state->list[*index], record, &sample)) {
+	of = tracepoint_sample_id(record, &number) ? find_event(state, number) : NULL;
+	if (!of || !tracepoint_sample_read(of, record, &sample)) {
 		state->unread++;
 		return 0;
 	}
-	return put_event(state, ring, &state->list[*index], &sample);
+	return put_event(state, ring, of, &sample);
 }
 
 static int empty(struct tracepoints *state, struct ring *ring, bool *work)

@@ -121,12 +121,29 @@ static void test_records_pass_the_end(void **state)
 	expect_end(fixture);
 }
 
+/* The kernel gets its room back in pieces, and all of it when there is nothing left. */
+static void test_room_is_given_back(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t begin = fixture->ring.page->data_tail;
+
+	for (unsigned i = 0; i < 6; i++)
+		put(fixture, 1, 200, 1);
+	expect(fixture, 1, 200, 1);
+	assert_int_equal(fixture->ring.page->data_tail, begin);
+	expect(fixture, 1, 200, 1);
+	assert_int_equal(fixture->ring.page->data_tail, begin + 400);
+	for (unsigned i = 2; i < 6; i++)
+		expect(fixture, 1, 200, 1);
+	expect_end(fixture);
+}
+
 /* Positions count on for as long as the event is open. */
 static void test_positions_may_pass_64_bits(void **state)
 {
 	struct fixture *fixture = *state;
 
-	fixture->ring.page->data_head = fixture->ring.page->data_tail = UINT64_MAX - 15;
+	fixture->ring.page->data_head = fixture->ring.tail = UINT64_MAX - 15;
 	put(fixture, 1, 40, 7);
 	expect(fixture, 1, 40, 7);
 	expect_end(fixture);
@@ -146,7 +163,7 @@ static void test_sizes_that_make_no_sense(void **state)
 		put(fixture, 2, 32, 0);
 		expect(fixture, 1, 16, 0);
 		for (size_t byte = 0; byte < sizeof(bytes); byte++)
-			fixture->bytes[(fixture->ring.page->data_tail + byte) % SIZE] = bytes[byte];
+			fixture->bytes[(fixture->ring.tail + byte) % SIZE] = bytes[byte];
 		expect_corrupt(fixture);
 	}
 }
@@ -157,11 +174,11 @@ static void test_positions_that_make_no_sense(void **state)
 	struct perf_event_mmap_page *page = fixture->ring.page;
 
 	/* More than the ring has room for; fewer than a header; between records. */
-	page->data_head = page->data_tail + SIZE + 8;
+	page->data_head = fixture->ring.tail + SIZE + 8;
 	expect_corrupt(fixture);
-	page->data_tail = page->data_head + 8;
+	fixture->ring.tail = page->data_head + 8;
 	expect_corrupt(fixture);
-	page->data_tail = page->data_head - 4;
+	fixture->ring.tail = page->data_head - 4;
 	page->data_head += 20;
 	{
 		const struct perf_event_header *record;
@@ -187,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_records, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_records_pass_the_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_room_is_given_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_positions_may_pass_64_bits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sizes_that_make_no_sense, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_positions_that_make_no_sense, setup, teardown),
