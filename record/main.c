@@ -90,7 +90,7 @@ static const struct common_option options[] = {
 	{"mode", 0, "MODE",
 	 "what becomes of a file of --max-size or --part-time: sequential ends the recording, newfile goes on in the "
 	 "next "
-	 "one, circular, too, and all together have --max-size. Without packets only",
+	 "one, circular, too, and all together have --max-size",
 	 COMMON_CHOICE(struct record_settings, mode, mode_words)},
 	{"max-size", 0, "BYTES", "of a file, about (any)",
 	 COMMON_SIZE(struct record_settings, max_size, MAX_SIZE_MIN, UINT64_MAX)},
@@ -222,9 +222,6 @@ static int check_mode(const struct record_settings *settings)
 		return usage("--mode newfile needs to know when a file is full", "--max-size 100M, or --part-time 60s");
 	if (settings->mode == RECORD_MODE_CIRCULAR && (!settings->max_size || settings->part_time || settings->keep))
 		return usage("--mode circular has a --max-size, and neither --part-time nor --keep", "--max-size 100M");
-	if (strcmp(settings->source, "none") != 0 || (settings->embed_given && settings->embed != ELF_EMBED_NONE))
-		return usage("several files are for recordings without packets and code",
-			     "--source none, and no --embed");
 	if (settings->output && (!strcmp(settings->output, "-") || !strncmp(settings->output, "/dev/", 5)))
 		return usage("several files need names, and a pipe has none", "-o FILE");
 	return 0;
@@ -329,8 +326,7 @@ static int check_settings(struct record_settings *settings)
 	if (settings->truth)
 		return usage("--source none has no truth", "--source qemu");
 	/* Nothing is decoded, so nothing is needed for it; stacks of a command have names. */
-	if (!settings->embed_given &&
-	    (!settings->stacks.count || !settings->command || settings->mode != RECORD_MODE_SEQUENTIAL))
+	if (!settings->embed_given && (!settings->stacks.count || !settings->command))
 		settings->embed = ELF_EMBED_NONE;
 	return 0;
 }

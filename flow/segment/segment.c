@@ -288,6 +288,28 @@ void flow_segments_group_by_thread(struct flow_segment_list *list)
 	list->groups = group;
 }
 
+/*
+ * The packets of a CPU may go on in another stream, as those of the files of a series do: when that begins, so that who runs
+ * there later is not looked for here. 0: they do not.
+ */
+static uint64_t time_of_successor(struct ptl_trace *trace, const struct ptl_stream *stream, uint64_t after)
+{
+	uint64_t found = 0;
+
+	for (size_t i = 0; i < ptl_stream_count(trace); i++) {
+		const struct ptl_stream *other = ptl_stream_at(trace, i);
+		const struct ptl_psb *psbs;
+		size_t count;
+
+		if (other->kind != PTL_KIND_PT || other->cpu != stream->cpu || other->id == stream->id ||
+		    other->last_time < after || ptl_psb_index(trace, other->id, &psbs, &count) < 0 || !count)
+			continue;
+		if (psbs[0].time >= after && (!found || psbs[0].time < found))
+			found = psbs[0].time;
+	}
+	return found;
+}
+
 static int add_stream(struct ptl_trace *trace, const struct flow_segment_stream *owned,
 		      const struct segment_source *source, struct flow_segment_list *list, size_t *capacity)
 {
@@ -322,6 +344,8 @@ static int add_stream(struct ptl_trace *trace, const struct flow_segment_stream 
 		segment.size = (i < count ? psbs[i].offset : stream->bytes) - segment.offset;
 		segment.time = i ? psbs[i - 1].time : 0;
 		segment.end_time = i < count ? psbs[i].time : 0;
+		if (i == count && source->switches && segment.time)
+			segment.end_time = time_of_successor(trace, stream, segment.time);
 		segment.has_next = i < count;
 		known = segment.time > known ? segment.time : known;
 		segment.order_time = known;

@@ -10,6 +10,7 @@
 #include "common/file.h"
 #include "common/sha256.h"
 #include "common/vector.h"
+#include "format/writer/repeat.h"
 #include "format/writer/writer_internal.h"
 
 #define PIECE_SIZE ((size_t)256 << 10)
@@ -98,5 +99,23 @@ int ptl_writer_blob_file(struct ptl_writer *writer, uint32_t type, int fd, uint6
 	status = read_through(writer, fd, offset, size, &chunk, again);
 	if (!status && memcmp(hash, again, PTL_HASH_SIZE) != 0)
 		status = common_fail(PTL_CORRUPT, "the file was changed while it was read");
+	return status;
+}
+
+int format_writer_repeat_blob(struct ptl_writer *writer, struct ptl_trace *before, const uint8_t hash[PTL_HASH_SIZE])
+{
+	const struct ptl_blob_info *info = format_writer_has_blob(writer, hash) ? NULL : ptl_blob_find(before, hash);
+	uint8_t own[PTL_HASH_SIZE];
+	uint8_t *data;
+	size_t size;
+	int status;
+
+	if (!info)
+		return 0;
+	status = ptl_blob_read(before, hash, SIZE_MAX, &data, &size);
+	if (status < 0)
+		return status == PTL_NO_MEMORY ? status : 0;
+	status = ptl_writer_blob(writer, info->type, data, size, own);
+	free(data);
 	return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opens and closes the trace of a capture, and brings what sources deliver into it. */
-#include "record/capture/capture.h"
+#include "record/capture/capture_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,23 +13,12 @@
 #include "common/thread_pool.h"
 #include "common/vector.h"
 #include "common/version.h"
-#include "format/writer/repeat.h"
 #include "record/capture/machine.h"
 
 #define WRITE_BUFFER (512u << 10) /* the writer's own size */
 #define TICK 100000000u           /* nanoseconds between looks at what has become old */
 
 /* ---- what the model gives -------------------------------------------------------------------- */
-
-int record_capture_event_stream(struct record_capture *capture, uint32_t *id)
-{
-	struct ptl_stream stream = {.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
-	int status = record_output_check(&capture->output, ptl_writer_stream(capture->output.writer, &stream));
-
-	*id = stream.id;
-	capture->streams++;
-	return status;
-}
 
 static int add_stream_pair(struct record_capture *capture)
 {
@@ -56,14 +45,23 @@ static int take_event(void *context, uint32_t stream_pair, enum record_part part
 		status = record_series_event(capture->series, event);
 	if (status < 0)
 		return status;
-	return record_output_check(&capture->output, ptl_writer_event(capture->output.writer,
-								      capture->stream_pairs[stream_pair][part], event));
+	if (capture->series)
+		status = record_rotation_code(capture, event);
+	return status < 0 ? status : record_streams_event(capture, capture->stream_pairs[stream_pair][part], event);
 }
 
 int record_capture_blob(struct record_capture *capture, uint32_t type, const void *data, size_t size,
 			uint8_t hash[PTL_HASH_SIZE])
 {
-	return record_output_check(&capture->output, ptl_writer_blob(capture->output.writer, type, data, size, hash));
+	int status = 0;
+
+	/* Packets that need it may still go there. */
+	if (capture->before.writer)
+		status = record_output_check(&capture->before,
+					     ptl_writer_blob(capture->before.writer, type, data, size, hash));
+	return status < 0 ? status
+			  : record_output_check(&capture->output,
+						ptl_writer_blob(capture->output.writer, type, data, size, hash));
 }
 
 static int put_blob(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
@@ -96,13 +94,7 @@ int record_capture_loss(struct record_capture *capture, const struct ptl_loss *l
 	}
 	if (!capture->loss_records++)
 		snprintf(capture->first_loss, sizeof(capture->first_loss), "%s", loss->cause ? loss->cause : "");
-	return record_output_check(&capture->output, ptl_writer_loss(capture->output.writer, loss));
-}
-
-int record_capture_event(struct record_capture *capture, uint32_t stream, const struct ptl_event *event)
-{
-	capture->events++;
-	return record_output_check(&capture->output, ptl_writer_event(capture->output.writer, stream, event));
+	return record_streams_loss(capture, loss);
 }
 
 int record_capture_schema(struct record_capture *capture, const struct ptl_schema *schema)
@@ -128,7 +120,7 @@ static int write_schemas(struct record_capture *capture)
 	return status;
 }
 
-static int write_provenance(struct record_capture *capture)
+int record_capture_write_provenance(struct record_capture *capture)
 {
 	char *const *words = capture->settings->command_line;
 	struct ptl_bytes command = {0};
@@ -158,7 +150,7 @@ static int write_beginning(struct record_capture *capture)
 	int status = ptl_writer_machine(capture->output.writer, &capture->machine);
 
 	if (status == 0)
-		status = write_provenance(capture);
+		status = record_capture_write_provenance(capture);
 	if (status == 0)
 		status = write_schemas(capture);
 	/* So that the file is a trace from now on, whatever happens. */
@@ -189,6 +181,8 @@ static void free_parts(struct record_capture *capture)
 	record_model_free(capture->model);
 	record_image_store_free(capture->images);
 	free(capture->stream_pairs);
+	record_streams_free(capture);
+	record_rotation_free(capture);
 	record_series_free(capture->series);
 	capture->series = NULL;
 	capture->model = NULL;
@@ -231,7 +225,7 @@ int record_capture_open(struct record_capture *capture, const struct record_sett
 	const struct ptl_writer_options options = record_writer_options(settings, path);
 	int status;
 
-	*capture = (struct record_capture){.settings = settings, .machine = *machine};
+	*capture = (struct record_capture){.settings = settings, .machine = *machine, .before.fd = -1};
 	status = open_first(capture, path, &options);
 	if (status < 0)
 		return status;
@@ -279,9 +273,11 @@ int record_capture_close(struct record_capture *capture, uint64_t end_time)
 		status = record_image_store_finish(capture->images);
 	if (status == 0)
 		status = lose_unread(capture);
-	capture->machine.end_time = end_time;
 	if (capture->settings->clock == PTL_CLOCK_VIRTUAL)
-		capture->machine.end_time = record_model_last_time(capture->model);
+		end_time = record_model_last_time(capture->model);
+	if (status == 0)
+		status = record_rotation_end_before(capture, end_time, true);
+	capture->machine.end_time = end_time;
 	if (status == 0)
 		status = record_output_check(&capture->output,
 					     ptl_writer_machine(capture->output.writer, &capture->machine));
@@ -293,29 +289,6 @@ int record_capture_close(struct record_capture *capture, uint64_t end_time)
 	closed = record_output_close(&capture->output);
 	free_parts(capture);
 	return status < 0 ? status : closed;
-}
-
-/* ---- PT -------------------------------------------------------------------------------------- */
-
-int record_capture_thread(struct record_capture *capture, uint32_t pid, uint32_t tid, uint32_t *id)
-{
-	struct ptl_stream stream = {.kind = PTL_KIND_PT, .cpu = PTL_NO_CPU, .pid = pid, .tid = tid};
-	int status = ptl_writer_stream(capture->output.writer, &stream);
-
-	*id = stream.id;
-	return record_output_check(&capture->output, status);
-}
-
-int record_capture_pt(struct record_capture *capture, uint32_t stream, const void *data, size_t size, uint64_t time)
-{
-	capture->pt_bytes += size;
-	return record_output_check(&capture->output,
-				   ptl_writer_bytes(capture->output.writer, stream, data, size, time));
-}
-
-int record_capture_psb(struct record_capture *capture, uint32_t stream, uint64_t offset, uint64_t time)
-{
-	return record_output_check(&capture->output, ptl_writer_psb(capture->output.writer, stream, offset, time));
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -359,7 +332,11 @@ int record_capture_truth_words(struct record_capture *capture, uint32_t stream, 
 
 int record_capture_flush(struct record_capture *capture)
 {
-	return record_output_check(&capture->output, ptl_writer_flush(capture->output.writer));
+	int status = 0;
+
+	if (capture->before.writer)
+		status = record_output_check(&capture->before, ptl_writer_flush(capture->before.writer));
+	return status < 0 ? status : record_output_check(&capture->output, ptl_writer_flush(capture->output.writer));
 }
 
 struct file_visit {
@@ -393,101 +370,6 @@ int record_capture_files(const struct record_capture *capture, int (*visit)(void
 			       : visit_absolute(&absolute, capture->output.path);
 }
 
-/* ---- files of a series ----------------------------------------------------------------------------------------------- */
-
-/* An event of the rundown, which each file but the first begins with. */
-static int take_rundown(void *context, const struct ptl_event *event)
-{
-	struct record_capture *capture = context;
-
-	return ptl_writer_event(capture->output.writer, capture->stream_pairs[0][0], event);
-}
-
-/* What came before goes on in this file: its schemas, its streams, and who lives. */
-static int carry_over(struct record_capture *capture, struct ptl_writer *before, uint64_t now)
-{
-	struct ptl_stream stream = {.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
-	struct ptl_writer *writer = capture->output.writer;
-	int status = ptl_writer_machine(writer, &capture->machine);
-
-	if (status == 0)
-		status = write_provenance(capture);
-	if (status == 0)
-		status = format_writer_repeat(writer, before);
-	for (uint32_t i = 0; status == 0 && i < capture->streams; i++)
-		status = ptl_writer_stream(writer, &stream);
-	if (status == 0 && capture->stream_pair_count)
-		status = record_series_rundown(capture->series, now, take_rundown, capture);
-	return record_output_check(&capture->output, status == 0 ? ptl_writer_flush(writer) : status);
-}
-
-void record_capture_counts(const struct record_capture *capture, struct ptl_writer_counts *counts)
-{
-	ptl_writer_counts(capture->output.writer, counts);
-	counts->raw_bytes += capture->past.raw_bytes;
-	counts->stored_bytes += capture->past.stored_bytes;
-	counts->buffers += capture->past.buffers;
-	counts->events += capture->past.events;
-	counts->lost_buffers += capture->past.lost_buffers;
-}
-
-static void add_past(struct ptl_writer_counts *past, const struct ptl_writer *writer)
-{
-	struct ptl_writer_counts counts;
-
-	ptl_writer_counts(writer, &counts);
-	past->raw_bytes += counts.raw_bytes;
-	past->stored_bytes += counts.stored_bytes;
-	past->buffers += counts.buffers;
-	past->events += counts.events;
-	past->lost_buffers += counts.lost_buffers;
-}
-
-static int end_file(struct record_capture *capture, struct record_output *output, uint64_t now)
-{
-	capture->machine.end_time = now;
-	(void)record_output_check(output, ptl_writer_machine(output->writer, &capture->machine));
-	capture->machine.end_time = 0;
-	(void)ptl_writer_flush(output->writer);
-	add_past(&capture->past, output->writer);
-	/* A failure has been said, and is counted. */
-	(void)record_output_close(output);
-	capture->series_failed |= output->failed;
-	return 0;
-}
-
-/* The next file is there before the one before it is closed. */
-static int go_on_in_next(struct record_capture *capture, uint64_t now)
-{
-	struct record_output before = capture->output;
-	int status = record_series_open_next(capture->series, &capture->output);
-
-	if (status < 0) {
-		capture->output = before;
-		record_series_say_failure(capture->series);
-		return status == PTL_NO_MEMORY ? status : 0;
-	}
-	status = carry_over(capture, before.writer, now);
-	(void)end_file(capture, &before, now);
-	return status;
-}
-
-static int look_at_size(struct record_capture *capture, uint64_t now)
-{
-	const struct record_settings *settings = capture->settings;
-	struct ptl_writer_counts counts;
-
-	if (!settings->max_size && !settings->part_time)
-		return 0;
-	ptl_writer_counts(capture->output.writer, &counts);
-	if (capture->series)
-		return record_series_is_due(capture->series, &counts, capture->output.failed, now)
-			       ? go_on_in_next(capture, now)
-			       : 0;
-	capture->full |= counts.stored_bytes >= settings->max_size;
-	return 0;
-}
-
 /* ---- time ------------------------------------------------------------------------------------------------------------ */
 
 int record_capture_advance(struct record_capture *capture, uint64_t now)
@@ -500,5 +382,7 @@ int record_capture_advance(struct record_capture *capture, uint64_t now)
 	}
 	if (status == 0)
 		status = record_output_check(&capture->output, ptl_writer_poll(capture->output.writer));
-	return status == 0 ? look_at_size(capture, now) : status;
+	if (status == 0 && capture->before.writer)
+		status = record_output_check(&capture->before, ptl_writer_poll(capture->before.writer));
+	return status == 0 ? record_rotation_step(capture, now) : status;
 }

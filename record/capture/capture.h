@@ -36,9 +36,18 @@ struct record_capture {
 	uint64_t ticked;
 	uint64_t pt_bytes;
 	uint64_t events;               /* of providers */
-	uint32_t streams;              /* of events: their ids are the same in each file of a series */
-	struct record_series *series;  /* NULL: one file */
-	bool series_failed;            /* a file of it could not be written completely */
+	struct record_stream *streams; /* record/capture/streams.c */
+	size_t stream_count;
+	size_t stream_capacity;
+	size_t waiting;               /* streams of packets that go to the file before until their next PSB */
+	struct record_series *series; /* NULL: one file */
+	bool series_failed;           /* a file of it could not be written completely */
+	struct record_output before;  /* the file before, while packets go there; no writer: it is closed */
+	uint64_t before_since;
+	struct ptl_trace *code_before; /* the file before, for its code; NULL: none */
+	uint64_t code_since;
+	uint64_t file_start;           /* time of the events that the file at hand begins with; 0: it is the first */
+	uint32_t rotations;            /* files that were begun after the first; each wants a PSB of each stream */
 	struct ptl_writer_counts past; /* of files that are complete */
 	bool full;                     /* the file has its largest size */
 	bool has_notes;                /* record/capture/notes.c */
@@ -72,15 +81,24 @@ void record_capture_discard(struct record_capture *capture);
  * capture->output.
  */
 
-/* A stream for the PT bytes of a thread. */
+/* Streams; their numbers are the same through all files of a series. This one is of the PT bytes of a thread. */
+int record_capture_stream(struct record_capture *capture, const struct ptl_stream *declared, uint32_t *stream);
 int record_capture_thread(struct record_capture *capture, uint32_t pid, uint32_t tid, uint32_t *stream);
 int record_capture_pt(struct record_capture *capture, uint32_t stream, const void *data, size_t size, uint64_t time);
 int record_capture_psb(struct record_capture *capture, uint32_t stream, uint64_t offset, uint64_t time);
+int record_capture_hole(struct record_capture *capture, uint32_t stream, uint64_t size, uint64_t time);
+/* No more packets come: the next files do not have the stream. */
+int record_capture_end_stream(struct record_capture *capture, uint32_t stream);
 int record_capture_loss(struct record_capture *capture, const struct ptl_loss *loss);
 
 /* A stream of events of no process in particular, and what goes to it; counted as events. */
 int record_capture_event_stream(struct record_capture *capture, uint32_t *stream);
 int record_capture_event(struct record_capture *capture, uint32_t stream, const struct ptl_event *event);
+/* The same, and not counted. */
+int record_capture_put(struct record_capture *capture, uint32_t stream, const struct ptl_event *event);
+/* A context switch of the CPU that has these packets. */
+int record_capture_switch(struct record_capture *capture, uint32_t stream, uint32_t packets,
+			  const struct ptl_event *event);
 /* What explains events; an equal one that is there costs nothing. */
 int record_capture_schema(struct record_capture *capture, const struct ptl_schema *schema);
 int record_capture_map(struct record_capture *capture, const struct ptl_map *map);

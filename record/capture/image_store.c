@@ -17,6 +17,9 @@
 struct record_image_store {
 	struct elf_image_store *files;
 	struct record_jit_files *jit; /* NULL: names are not wanted */
+	enum elf_embed embed;
+	struct elf_image_sink sink;
+	uint64_t unread; /* of stores before this one */
 	char name[NAME_MAX_LENGTH + 1];
 };
 
@@ -27,6 +30,8 @@ int record_image_store_new(enum elf_embed embed, const struct elf_image_sink *si
 	*store = calloc(1, sizeof(**store));
 	if (!*store)
 		return common_fail_memory("image store", sizeof(**store));
+	(*store)->embed = embed;
+	(*store)->sink = *sink;
 	status = elf_image_store_new(embed, sink, &(*store)->files);
 	if (!status && embed >= ELF_EMBED_SYMBOLS)
 		status = record_jit_files_new(sink, &(*store)->jit);
@@ -48,7 +53,7 @@ void record_image_store_free(struct record_image_store *store)
 
 uint64_t record_image_store_unread(const struct record_image_store *store)
 {
-	return elf_image_store_unread(store->files);
+	return store->unread + elf_image_store_unread(store->files);
 }
 
 /*
@@ -98,6 +103,19 @@ int record_image_store_add(struct record_image_store *store, const struct record
 	status = elf_image_store_file(store->files, fd, &info, mapping->file_offset, mapping->size, image);
 	close(fd);
 	return status;
+}
+
+int record_image_store_restart(struct record_image_store *store)
+{
+	struct elf_image_store *files;
+	const int status = elf_image_store_new(store->embed, &store->sink, &files);
+
+	if (status < 0)
+		return status;
+	store->unread += elf_image_store_unread(store->files);
+	elf_image_store_free(store->files);
+	store->files = files;
+	return 0;
 }
 
 int record_image_store_finish(struct record_image_store *store)

@@ -40,8 +40,11 @@ struct record_mapping {
 int record_image_store_add(struct record_image_store *store, const struct record_mapping *mapping,
 			   struct ptl_image_event *image);
 
+/* What was put so far is in a file that is complete: it is put again where it is mapped. PTL_NO_MEMORY. */
+int record_image_store_restart(struct record_image_store *store);
+
 /*
- * To be called once, when nothing is recorded any more: puts the names of code that was made at run time into the trace, with
+ * To be called when a file of the trace ends: puts the names of code that was made at run time into the trace, with
  * ELF_EMBED_SYMBOLS and more (record/capture/jit_files.h). PTL_NO_MEMORY, and the failure of the sink.
  */
 int record_image_store_finish(struct record_image_store *store);

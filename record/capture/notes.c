@@ -46,7 +46,5 @@ int record_note(struct record_capture *capture, const struct record_note *note)
 
 	if (status == 0 && !capture->has_notes)
 		status = begin(capture, &event.descriptor.provider);
-	return status < 0 ? status
-			  : record_output_check(&capture->output,
-						ptl_writer_event(capture->output.writer, capture->note_stream, &event));
+	return status < 0 ? status : record_capture_put(capture, capture->note_stream, &event);
 }

@@ -40,6 +40,7 @@ struct record_series {
 	uint64_t max_size;
 	uint64_t keep; /* 0: all */
 	uint64_t opened, tried;
+	uint64_t begun; /* bytes that the file at hand begins with */
 	bool said;
 	struct ptl_state *state; /* as it was OVERLAP ago */
 	struct pending *first, **last;
@@ -153,6 +154,11 @@ int record_series_files(const struct record_series *series, int (*visit)(void *c
 	return status;
 }
 
+void record_series_begun(struct record_series *series, uint64_t bytes)
+{
+	series->begun = bytes;
+}
+
 void record_series_say_failure(struct record_series *series)
 {
 	if (series->said)
@@ -171,7 +177,9 @@ bool record_series_is_due(struct record_series *series, const struct ptl_writer_
 		return true;
 	if (series->settings->part_time && now - series->opened >= series->settings->part_time)
 		return true;
-	return series->max_size && counts->stored_bytes >= series->max_size;
+	/* Where the code alone is larger than a file is to be, there is something beside it all the same. */
+	return series->max_size && counts->stored_bytes >= series->max_size &&
+	       counts->stored_bytes - series->begun >= series->max_size / 4;
 }
 
 /* ---- who lives ------------------------------------------------------------------------------- */
@@ -218,7 +226,7 @@ int record_series_event(struct record_series *series, const struct ptl_event *ev
 	return status < 0 ? status : settle(series, event->time > OVERLAP ? event->time - OVERLAP : 0);
 }
 
-int record_series_rundown(struct record_series *series, uint64_t now,
+int record_series_rundown(struct record_series *series, uint64_t now, uint64_t *start,
 			  int (*take)(void *context, const struct ptl_event *event), void *context)
 {
 	const struct ptl_rundown rundown = {
@@ -230,6 +238,7 @@ int record_series_rundown(struct record_series *series, uint64_t now,
 	};
 	int status = settle(series, rundown.time);
 
+	*start = rundown.time;
 	if (status == 0)
 		status = ptl_state_rundown(series->state, &rundown);
 	for (const struct pending *pending = series->first; status == 0 && pending; pending = pending->next)

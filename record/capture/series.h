@@ -25,6 +25,8 @@ const char *record_series_path(const struct record_series *series);
 /* Calls visit with each file that is kept, the oldest first, until it returns a value other than 0, which is returned. */
 int record_series_files(const struct record_series *series, int (*visit)(void *context, const char *path),
 			void *context);
+/* All is there that the file at hand begins with, which takes so many bytes. */
+void record_series_begun(struct record_series *series, uint64_t bytes);
 /* The next file could not be opened: says so once, and that the one at hand goes on. */
 void record_series_say_failure(struct record_series *series);
 /* Whether the file at hand is full, has had its time, or cannot be written while there is one that can be removed. */
@@ -33,8 +35,8 @@ bool record_series_is_due(struct record_series *series, const struct ptl_writer_
 
 /* An event of the kernel's classes was written. PTL_NO_MEMORY, PTL_SYSTEM. */
 int record_series_event(struct record_series *series, const struct ptl_event *event);
-/* Gives the events that say who lives, for the beginning of a file. What take returns, PTL_NO_MEMORY. */
-int record_series_rundown(struct record_series *series, uint64_t now,
+/* Gives the events that say who lives, for the beginning of a file; *start: their time. What take returns, PTL_NO_MEMORY. */
+int record_series_rundown(struct record_series *series, uint64_t now, uint64_t *start,
 			  int (*take)(void *context, const struct ptl_event *event), void *context);
 
 #endif

@@ -430,6 +430,8 @@ static int drop_buffer(struct intel_pt *pt, size_t n)
 
 	if (status == 0)
 		status = intel_pt_stream_finish(&buffer->stream);
+	if (status == 0)
+		status = record_capture_end_stream(&pt->session->capture, buffer->stream.id);
 	drop_target(pt, buffer->list[0].thread);
 	close_buffer(buffer);
 	memmove(&pt->buffers[n], &pt->buffers[n + 1], (--pt->count - n) * sizeof(*pt->buffers));

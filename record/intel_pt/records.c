@@ -6,7 +6,7 @@
 #include <ptl/kernel.h>
 
 #include "import/perf/schemas.h"
-#include "record/capture/output.h"
+#include "record/capture/capture.h"
 #include "record/intel_pt/intel_pt_state.h"
 
 /* PERF_SAMPLE_TID | TIME | CPU | IDENTIFIER. */
@@ -42,15 +42,12 @@ static uint64_t word_at(const uint8_t *body, size_t size, size_t at)
 
 /* ---- who runs -------------------------------------------------------------------------------- */
 
-static int write_event(struct intel_pt_buffer *buffer, struct ptl_event *event, const struct intel_pt_ids *ids)
+static void place(struct ptl_event *event, const struct intel_pt_ids *ids)
 {
-	struct record_output *output = &buffer->stream.capture->output;
-
 	event->time = ids->time;
 	event->cpu = ids->cpu;
 	event->pid = ids->pid;
 	event->tid = ids->tid;
-	return record_output_check(output, ptl_writer_event(output->writer, buffer->events, event));
 }
 
 /* From now on this thread runs on the CPU; 0: none that is recorded. */
@@ -65,8 +62,9 @@ static int set_running(struct intel_pt_buffer *buffer, const struct intel_pt_ids
 	if (buffer->cpu == PTL_NO_CPU || tid == buffer->running)
 		return 0;
 	status = ptl_switch_encode(&data, &storage, &event);
+	place(&event, ids);
 	if (status == 0)
-		status = write_event(buffer, &event, ids);
+		status = record_capture_switch(buffer->stream.capture, buffer->events, buffer->stream.id, &event);
 	common_bytes_free(&storage);
 	buffer->running = tid;
 	buffer->last_switch = ids->time;
@@ -139,7 +137,8 @@ static int keep(struct intel_pt_buffer *buffer, const struct perf_event_header *
 
 	event.payload_size = body_of(record, &body);
 	event.payload = body;
-	return write_event(buffer, &event, ids);
+	place(&event, ids);
+	return record_capture_put(buffer->stream.capture, buffer->events, &event);
 }
 
 static const struct {

@@ -4,16 +4,15 @@
 
 #include <string.h>
 
-#include "record/capture/output.h"
+#include "record/capture/capture.h"
 
 int intel_pt_stream_open(struct intel_pt_stream *stream, struct record_capture *capture, uint32_t cpu, uint32_t pid,
 			 uint32_t tid)
 {
-	struct ptl_stream made = {.kind = PTL_KIND_PT, .cpu = cpu, .pid = pid, .tid = tid};
-	int status = ptl_writer_stream(capture->output.writer, &made);
+	const struct ptl_stream made = {.kind = PTL_KIND_PT, .cpu = cpu, .pid = pid, .tid = tid};
 
-	*stream = (struct intel_pt_stream){.capture = capture, .id = made.id, .pid = pid, .tid = tid};
-	return record_output_check(&capture->output, status);
+	*stream = (struct intel_pt_stream){.capture = capture, .pid = pid, .tid = tid};
+	return record_capture_stream(capture, &made, &stream->id);
 }
 
 static int write_psb(struct intel_pt_stream *stream, uint64_t time)
@@ -110,11 +109,10 @@ int intel_pt_stream_lose(struct intel_pt_stream *stream, uint32_t kind, uint64_t
 int intel_pt_stream_interrupt(struct intel_pt_stream *stream, uint64_t bytes, const char *cause)
 {
 	const uint64_t hole = bytes ? bytes : 1; /* so that nobody takes both sides together */
-	struct record_output *output = &stream->capture->output;
 	int status = intel_pt_stream_finish(stream);
 
 	if (status == 0)
-		status = record_output_check(output, ptl_writer_hole(output->writer, stream->id, hole, stream->time));
+		status = record_capture_hole(stream->capture, stream->id, hole, stream->time);
 	stream->end += hole;
 	stream->scan = (struct import_psb_scan){.offset = stream->end, .found = stream->scan.found};
 	return status < 0 ? status : intel_pt_stream_lose(stream, PTL_LOSS_BYTES, 1, bytes, cause);

@@ -71,8 +71,7 @@ void record_qemu_cpus_free(struct record_qemu_cpus *cpus)
 
 static int open_cpu(struct record_qemu_cpus *cpus, uint32_t number, struct record_qemu_cpu **result)
 {
-	struct ptl_stream made = {.kind = PTL_KIND_PT, .cpu = number, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
-	struct record_output *output = &cpus->capture->output;
+	const struct ptl_stream made = {.kind = PTL_KIND_PT, .cpu = number, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 	struct record_qemu_cpu *cpu = calloc(1, sizeof(*cpu));
 	int status;
 
@@ -81,8 +80,7 @@ static int open_cpu(struct record_qemu_cpus *cpus, uint32_t number, struct recor
 	cpus->list[number] = *result = cpu;
 	cpu->number = number;
 	cpu->next = 1;
-	status = record_output_check(output, ptl_writer_stream(output->writer, &made));
-	cpu->stream = made.id;
+	status = record_capture_stream(cpus->capture, &made, &cpu->stream);
 	return status < 0 ? status : record_capture_event_stream(cpus->capture, &cpu->events);
 }
 
@@ -127,7 +125,6 @@ static int write_switch(struct record_qemu_cpus *cpus, struct record_qemu_cpu *c
 {
 	const struct ptl_switch_event data = {.new_thread = begins ? turn->tid : 0,
 					      .old_thread = begins ? 0 : turn->tid};
-	struct record_output *output = &cpus->capture->output;
 	struct ptl_bytes storage = {0};
 	struct ptl_event event = {0};
 	int status;
@@ -145,7 +142,7 @@ static int write_switch(struct record_qemu_cpus *cpus, struct record_qemu_cpu *c
 	event.pid = turn->pid;
 	event.tid = turn->tid;
 	if (status == 0)
-		status = record_output_check(output, ptl_writer_event(output->writer, cpu->events, &event));
+		status = record_capture_switch(cpus->capture, cpu->events, cpu->stream, &event);
 	common_bytes_free(&storage);
 	return status;
 }

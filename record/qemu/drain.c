@@ -310,7 +310,8 @@ static int end_slot(struct record_qemu *qemu, uint32_t index)
 	const uint64_t offset = qemu_channel_slot_offset(&qemu->channel.config, index);
 	const uint64_t rings = qemu_channel_slot_size(&qemu->channel.config) - QEMU_SLOT_STATE_SIZE;
 
-	const int status = qemu->channel.config.cpu_count ? leave_cpus(qemu, state, index) : 0;
+	const int status = qemu->channel.config.cpu_count ? leave_cpus(qemu, state, index)
+							  : record_capture_end_stream(qemu->capture, state->stream);
 
 	if (process && process->slots)
 		process->slots--;
@@ -441,6 +442,15 @@ static int hear_all(struct record_qemu *qemu, uint32_t high, bool *work)
 	return status < 0 ? status : record_qemu_order_deliver(&qemu->order, record_now(), false);
 }
 
+/* A file of a series begins each stream with a PSB. Who has just looked what is due looks at this the next time. */
+static void ask_for_psbs(struct record_qemu *qemu, uint32_t high)
+{
+	__atomic_store_n(&qemu->channel.header->psb_request, qemu->capture->rotations, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; qemu->capture->waiting && i < high; i++)
+		if (qemu->slots[i].live)
+			__atomic_store_n(&qemu_channel_slot(&qemu->channel, i)->pt_limit, 0, __ATOMIC_RELAXED);
+}
+
 /*
  * Processes and their code go into the trace before the PT that they explain: whenever the recorder
  * is killed, the file has no PT of a process that it does not know.
@@ -450,6 +460,8 @@ int record_qemu_drain(struct record_qemu *qemu, bool *work)
 	const uint32_t high = qemu_channel_slot_high(&qemu->channel);
 	int status = hear_all(qemu, high, work);
 
+	if (qemu->capture->rotations)
+		ask_for_psbs(qemu, high);
 	for (uint32_t i = 0; status == 0 && i < high; i++)
 		status = record_qemu_drain_slot(qemu, i, work);
 	return status;

@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
 import perf_file  # noqa: E402
 import pmu_test  # noqa: E402
 from pmu_test import COLLISION, FILTERABLE, PARTIAL, TASKS, TRUNCATED, Recording, Script, losses, play, stats_of_threads  # noqa: E402
-from scratch_test import DUMP, check, path, plan, run, skip, write  # noqa: E402
+from scratch_test import DUMP, check, path, plan, run, scratch, skip, write  # noqa: E402
 
 
 def values(stats):
@@ -45,6 +45,31 @@ def several_cpus(recording):
     stats = stats_of_threads("out.ptl")
     check("several processes on two CPUs: each executes what it did", len(stats) == 4 and
           values(stats) == values(recording.stats), stats, recording.stats)
+
+
+def files_of_a_series(recording):
+    """Packets of two CPUs go on from file to file at their PSBs: each file is decoded alone, and nothing is missing in between."""
+    for name in os.listdir(scratch):
+        if name.startswith("out."):
+            os.unlink(path(name))
+    script = Script(recording)
+    script.processes()
+    lists, end = script.turns(cpus=2)
+    pid, tid, _ = recording.streams[0]
+    for cpu, data in enumerate(lists):
+        script.packets(data)
+        script.aux(cpu, pid, tid, data, end, piece=2000)
+    done = play(script, "--timing=tsc", "--no-retcomp", "--mode=newfile", "--max-size=64K", "--write-buffer=4K", "--aux-buffer=16K",
+                "--embed=code", command=(TASKS, "1", "3"))
+    files = sorted(name for name in os.listdir(scratch) if name.startswith("out."))
+    stats = [stats_of_threads(name) for name in files]
+    counts = {tid: sum(part.get(tid, (0,))[0] for part in stats) for part in stats for tid in part}
+    check("a series: there are several files with packets", done.returncode in (40, 41) and sum(map(bool, stats)) > 1, files,
+          done.stderr)
+    # The stand-in reports all switches before any packets: those behind the last packets of a file leave open whose these are.
+    check("a series: each thread executes what it did, in all files together", sorted(counts.values()) ==
+          sorted(one[0] for one in recording.stats.values()) and sum(gaps for part in stats for _, _, gaps in part.values()) <= 2,
+          stats, recording.stats)
 
 
 def program(recording, *arguments, flags=0, cut=None, **options):
@@ -409,6 +434,7 @@ def main():
     one_process(recording)
     family = Recording("family.ptl", TASKS, "2000", "3", options=["--no-retcomp"])
     several_cpus(family)
+    files_of_a_series(family)
     hardware_traces(recording)
     running(recording, family)
     by_name(family)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # ptl-record --mode: files of a series hold every event once, and each can be read alone.
+import json
 import os
 import re
 import subprocess
@@ -8,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import DUMP, PROGRAMS, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record
+from record_test import DUMP, PROGRAMS, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, run
 
 WRITER = os.path.join(PROGRAMS, "provider_writer")
 NAME = "PTL-Test-Writer"
@@ -51,6 +52,47 @@ def new_files():
     shells = [process for process in lines("processes", found[1]) if process["command_line"].startswith("sh -c")]
     expect_equal(len(shells), 1, found[1])
     expect("%s: " % found[-1] in done.stderr and "no losses" in done.stderr, done.stderr)
+
+
+def packets_of(name, *options):
+    """A series of the program's packets: (instructions, files with packets); the truth is that of one trace made of all files."""
+    done = record("-f", "-o", name + ".ptl", "--truth", "truth", "--mode=newfile", "--part-time=20ms", *options, "--", os.path.join(PROGRAMS, "threads"))
+    expect_equal(done.returncode, 0, done.stderr)
+    expect("no losses" in done.stderr, done.stderr)
+    counts = []
+    for part in series(name):
+        expect(lines("info", part)[0]["complete"], part)
+        if any(stream["kind"] == "pt" and stream["bytes"] for stream in lines("info", part)[0]["streams"]):
+            stats = lines("stats", part)[0]
+            expect_equal(stats["gaps"], 0, part)
+            counts.append(stats["instructions"])
+    run(os.path.join(os.path.dirname(RECORD), "ptl-relog"), "-q", "-f", "-o", "all.ptl", *series(name))
+    compared = run(os.path.join(os.environ["PTL_TEST_TOOLS"], "truth_compare"), "all.ptl", "truth")
+    expect_equal(compared.returncode, 0, compared.stdout, compared.stderr)
+    expect_equal("equal: %d instructions" % sum(counts) in compared.stdout, True, compared.stdout, counts)
+    expect(len(counts) > 1, counts)
+
+
+def packets():
+    """newfile, with packets: each file is decoded alone, without a gap, and all instructions are in one of them"""
+    packets_of("p")
+
+
+def packets_of_cpus():
+    """the same of virtual CPUs, whose packets are of several threads"""
+    packets_of("v", "--per-cpu=2")
+
+
+def processes_of_packets():
+    """circular, with packets and code: a file has what its processes need, whether they live when it begins, or start later"""
+    done = record("-o", "r.ptl", "--source=qemu", "--mode=circular", "--max-size=512K", "--write-buffer=16K", "--", "sh", "-c",
+                  "i=0; while [ $i -lt 12 ]; do /bin/true; i=$((i + 1)); done")
+    expect_equal(done.returncode, 0, done.stderr)
+    found = series("r")
+    expect(1 < len(found) <= 8, found, done.stderr)
+    for name in found:
+        stats = run(DUMP, "stats", "--json", name)
+        expect(stats.returncode in (0, 3) and (stats.returncode or json.loads(stats.stdout)["gaps"] == 0), name, stats.stdout, stats.stderr)
 
 
 def keep_some():
@@ -108,13 +150,10 @@ def refused():
     """modes that do not go with what else is asked for"""
     for words, text in ((["--mode=newfile"], "needs to know when a file is full"),
                         (["--mode=circular"], "has a --max-size"), (["--keep=2"], "are for several files"),
-                        (["--mode=newfile", "--max-size=1M", "--embed=code"], "without packets and code"),
                         (["--mode=newfile", "--max-size=1M", "-o", "/dev/fd/2"], "a pipe has none")):
         done = record(NONE, *words, "--", "true")
         expect_equal(done.returncode, 2, words, done.stderr)
         expect(text in done.stderr, words, done.stderr)
-    done = record("--source=qemu", "--mode=newfile", "--max-size=1M", "--", "true")
-    expect("without packets" in done.stderr and done.returncode == 2, done.stderr)
 
 
-sys.exit(main([new_files, keep_some, largest_size, full_disk, refused]))
+sys.exit(main([new_files, packets, packets_of_cpus, processes_of_packets, keep_some, largest_size, full_disk, refused]))

@@ -5,11 +5,12 @@
 #include "record/qemu/plugin/guest.h"
 #include "record/qemu/plugin/plugin.h"
 
-/* A segment ends when it is long enough, and when the address space it would be decoded in has
- * changed. */
+/* A segment ends when it is long enough, when the address space it would be decoded in has
+ * changed, and when the recorder begins a file. */
 static bool psb_is_due(const struct qemu_slot *slot)
 {
-	return slot->pt_head >= slot->psb_next || slot->epoch != __atomic_load_n(&plugin.epoch, __ATOMIC_ACQUIRE);
+	return slot->pt_head >= slot->psb_next || slot->epoch != __atomic_load_n(&plugin.epoch, __ATOMIC_ACQUIRE) ||
+	       slot->psb_answered != __atomic_load_n(&plugin.header->psb_request, __ATOMIC_RELAXED);
 }
 
 /*
@@ -32,6 +33,7 @@ static void write_psb(struct plugin_step *step, uint64_t ip)
 		plugin.psb_time = time;
 	slot->virtual_offset = time - slot->instructions;
 	slot->epoch = plugin.epoch;
+	slot->psb_answered = __atomic_load_n(&plugin.header->psb_request, __ATOMIC_RELAXED);
 	message.epoch = plugin.epoch;
 	message.header.time = time;
 	message.header.pt_offset = plugin_step_position(step);

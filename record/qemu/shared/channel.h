@@ -33,7 +33,7 @@
  */
 
 #define QEMU_CHANNEL_MAGIC 0x314e4843514c5450ull /* "PTLQCHN1" in memory */
-#define QEMU_CHANNEL_VERSION 3u
+#define QEMU_CHANNEL_VERSION 4u
 #define QEMU_CPUS_MAX 64u
 #define QEMU_CHANNEL_HEADER_SIZE 16384u
 #define QEMU_SLOT_STATE_SIZE 8192u
@@ -100,10 +100,11 @@ struct qemu_channel_header {
 	/* Written by both sides while tracing; atomics. */
 	uint32_t stop __attribute__((aligned(64))); /* recorder: 1 = stop tracing, let the programs run on; noticed
 				    * by a thread at its next PSB or system call */
-	uint32_t recorder_waiting;                  /* recorder: 1 while it sleeps on doorbell */
-	uint32_t doorbell;                          /* futex (shared): a producer adds 1 and wakes when there is much to
+	uint32_t psb_request;      /* recorder: where it differs from a slot's psb_answered, the thread writes a PSB */
+	uint32_t recorder_waiting; /* recorder: 1 while it sleeps on doorbell */
+	uint32_t doorbell;         /* futex (shared): a producer adds 1 and wakes when there is much to
 				  drain */
-	uint32_t next_process;                      /* last process number given out; the first process is 1 */
+	uint32_t next_process;     /* last process number given out; the first process is 1 */
 	uint64_t sequence __attribute__((aligned(64))); /* last message sequence number given out */
 	uint32_t slots_claimed;                         /* how many times a slot was claimed, ever */
 	uint32_t untraced_threads;                      /* threads that found no free slot and ran untraced: a loss */
@@ -203,17 +204,19 @@ struct qemu_slot {
 	uint64_t commit_head;
 	uint64_t commit_ip;
 
-	uint64_t pt_bias;        /* (plugin's pointer) address of a byte less its position */
-	uint64_t pt_lap;         /* position of the byte at ring offset 0 in the current lap; see below */
-	uint64_t pt_limit;       /* position at which the slow path runs: PSB due, room, end of lap */
-	uint64_t last_ip;        /* of IP compression */
-	uint64_t psb_next;       /* position at or after which the next PSB is due */
-	uint64_t time;           /* of the last time shown in the stream, ns */
+	uint64_t pt_bias;  /* (plugin's pointer) address of a byte less its position */
+	uint64_t pt_lap;   /* position of the byte at ring offset 0 in the current lap; see below */
+	uint64_t pt_limit; /* position at which the slow path runs: PSB due, room, end of lap; recorder: 0, for a PSB */
+	uint64_t last_ip;  /* of IP compression */
+	uint64_t psb_next; /* position at or after which the next PSB is due */
+	uint64_t time;     /* of the last time shown in the stream, ns */
 	uint64_t virtual_offset; /* virtual clock = virtual_offset + instructions */
 	uint64_t epoch;          /* of the process's mappings, at the last PSB */
 	uint64_t ctc;            /* MTC mode: the last CTC shown, in MTC periods */
 	uint64_t cyc_time;       /* CYC mode: the time up to which CYC packets account, ns */
 	uint64_t return_bottom;
+	uint32_t psb_answered; /* the header's psb_request at the last PSB */
+	uint32_t reserved;
 
 	/*
 	 * Truth. {truth_head, truth_mark} are stored at once, after the packets of the step; a mark

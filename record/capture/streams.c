@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Streams that go on from file to file: packets are divided where a PSB begins. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <ptl/pt.h>
+
+#include "common/error.h"
+#include "common/vector.h"
+#include "import/psb_time.h"
+#include "record/capture/capture_state.h"
+
+#define PSB_SIZE 16u
+#define PSB_PLUS_MAX 256u
+
+static const uint8_t psb[PSB_SIZE] = {0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
+				      0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82};
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+static int declare(struct record_capture *capture, struct record_stream *stream)
+{
+	return record_output_check(&capture->output, ptl_writer_stream(capture->output.writer, &stream->declared));
+}
+
+int record_capture_stream(struct record_capture *capture, const struct ptl_stream *wanted, uint32_t *id)
+{
+	struct record_stream *stream;
+
+	if (COMMON_VECTOR_RESERVE(capture->streams, capture->stream_capacity, capture->stream_count + 1, "streams"))
+		return PTL_NO_MEMORY;
+	*id = (uint32_t)capture->stream_count;
+	stream = &capture->streams[capture->stream_count++];
+	*stream = (struct record_stream){.declared = *wanted, .before = PTL_NO_ID, .switches_in = PTL_NO_ID};
+	return declare(capture, stream);
+}
+
+int record_capture_event_stream(struct record_capture *capture, uint32_t *id)
+{
+	const struct ptl_stream stream = {
+		.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+
+	return record_capture_stream(capture, &stream, id);
+}
+
+int record_capture_thread(struct record_capture *capture, uint32_t pid, uint32_t tid, uint32_t *id)
+{
+	const struct ptl_stream stream = {.kind = PTL_KIND_PT, .cpu = PTL_NO_CPU, .pid = pid, .tid = tid};
+
+	return record_capture_stream(capture, &stream, id);
+}
+
+void record_streams_free(struct record_capture *capture)
+{
+	for (size_t i = 0; i < capture->stream_count; i++) {
+		common_bytes_free(&capture->streams[i].held);
+		free(capture->streams[i].switches);
+		free(capture->streams[i].psbs);
+	}
+	free(capture->streams);
+	capture->streams = NULL;
+	capture->stream_count = capture->stream_capacity = 0;
+}
+
+/* ---- context switches ------------------------------------------------------------------------ */
+
+/* What packets need that still go to the file before is there, too. */
+static int put_in_before(struct record_capture *capture, uint32_t id, const struct ptl_event *event)
+{
+	const struct record_stream *stream = &capture->streams[id];
+
+	if (!capture->before.writer || stream->before == PTL_NO_ID)
+		return 0;
+	return record_output_check(&capture->before, ptl_writer_event(capture->before.writer, stream->before, event));
+}
+
+static struct record_switch *switch_at(const struct record_stream *stream, size_t n)
+{
+	return &stream->switches[(stream->switch_first + n) % RECORD_SWITCHES_MAX];
+}
+
+static int keep_switch(struct record_capture *capture, uint32_t id, bool waits, const struct ptl_event *event)
+{
+	struct record_stream *stream = &capture->streams[id];
+	struct record_switch *kept;
+	int status = 0;
+
+	if (event->payload_size > RECORD_SWITCH_PAYLOAD_MAX)
+		return 0;
+	if (!stream->switches)
+		stream->switches = calloc(RECORD_SWITCHES_MAX, sizeof(*stream->switches));
+	if (!stream->switches)
+		return common_fail_memory("context switches", RECORD_SWITCHES_MAX * sizeof(*stream->switches));
+	if (stream->switch_count == RECORD_SWITCHES_MAX) {
+		kept = switch_at(stream, 0);
+		status = kept->waits ? put_in_before(capture, id, &kept->event) : 0;
+		stream->switch_first = (stream->switch_first + 1) % RECORD_SWITCHES_MAX;
+		stream->switch_count--;
+	}
+	kept = switch_at(stream, stream->switch_count++);
+	kept->event = *event;
+	kept->event.payload = kept->payload;
+	kept->event.extended_count = 0;
+	memcpy(kept->payload, event->payload, event->payload_size);
+	kept->waits = waits;
+	return status;
+}
+
+/* The file before has packets up to this time: switches that are later would say something of the last ones. */
+static int put_switches_before(struct record_capture *capture, const struct record_stream *packets, uint64_t until)
+{
+	const struct record_stream *stream;
+	int status = 0;
+
+	if (packets->switches_in == PTL_NO_ID)
+		return 0;
+	stream = &capture->streams[packets->switches_in];
+	for (size_t i = 0; status == 0 && i < stream->switch_count; i++) {
+		struct record_switch *kept = switch_at(stream, i);
+
+		if (kept->waits && kept->event.time <= until)
+			status = put_in_before(capture, packets->switches_in, &kept->event);
+		kept->waits = false;
+	}
+	return status;
+}
+
+/* ---- packets --------------------------------------------------------------------------------- */
+
+static int put_psb(struct record_capture *capture, const struct record_stream *stream, uint64_t offset, uint64_t time)
+{
+	const bool in_before = offset < stream->base || (offset == stream->base && stream->repeats);
+	int status = 0;
+
+	if (in_before && capture->before.writer && stream->before != PTL_NO_ID && offset >= stream->base_before)
+		status = record_output_check(&capture->before, ptl_writer_psb(capture->before.writer, stream->before,
+									      offset - stream->base_before, time));
+	if (status < 0 || offset < stream->base)
+		return status;
+	return record_output_check(&capture->output, ptl_writer_psb(capture->output.writer, stream->declared.id,
+								    offset - stream->base, time));
+}
+
+/* Those that were stated so far and lie before this position: it is known by now in which file. */
+static int put_psbs(struct record_capture *capture, struct record_stream *stream, uint64_t end)
+{
+	size_t left = 0;
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < stream->psb_count; i++) {
+		const struct ptl_psb stated = stream->psbs[i];
+
+		if (stated.offset < end)
+			status = put_psb(capture, stream, stated.offset, stated.time);
+		else
+			stream->psbs[left++] = stated;
+	}
+	stream->psb_count = left;
+	return status;
+}
+
+static int put_now(struct record_capture *capture, struct record_stream *stream, const uint8_t *data, size_t size,
+		   uint64_t time)
+{
+	int status = stream->declared.id == PTL_NO_ID ? declare(capture, stream) : 0;
+
+	if (status == 0)
+		status = record_output_check(&capture->output, ptl_writer_bytes(capture->output.writer,
+										stream->declared.id, data, size, time));
+	return status < 0 ? status : put_psbs(capture, stream, UINT64_MAX);
+}
+
+/* What is in front of the PSB. */
+static int put_before(struct record_capture *capture, struct record_stream *stream, const uint8_t *data, size_t size,
+		      uint64_t time)
+{
+	if (stream->skips)
+		stream->skipped += size;
+	if (stream->skips || !size)
+		return 0;
+	return record_output_check(&capture->before,
+				   ptl_writer_bytes(capture->before.writer, stream->before, data, size, time));
+}
+
+/* Where a PSB begins; `size`: there is none. The pattern may stand right before it: no packet but the PSB begins with it. */
+static size_t find_psb(const uint8_t *data, size_t size)
+{
+	const uint8_t *found = size < PSB_SIZE ? NULL : memmem(data, size, psb, PSB_SIZE);
+
+	while (found && found + PSB_SIZE + 2 <= data + size && !memcmp(found + PSB_SIZE, psb, 2))
+		found += 2;
+	return found ? (size_t)(found - data) : size;
+}
+
+/* Whether all of the PSB+ is there. *size: its bytes, if it has a FUP, which is where the flow has come to; else 0. */
+static bool read_psb_plus(const uint8_t *data, size_t data_size, size_t *size)
+{
+	struct ptl_pt_context context = {0};
+	struct ptl_pt_packet packet = {.kind = PTL_PT_PSB};
+	size_t at = PSB_SIZE;
+	bool has_fup = false;
+
+	*size = 0;
+	while (at < PSB_PLUS_MAX && packet.kind != PTL_PT_PSBEND) {
+		const int taken = ptl_pt_decode(data + at, data_size - at, &context, &packet);
+
+		if (taken == PTL_TRUNCATED)
+			return false;
+		if (taken < 0)
+			return true;
+		has_fup |= packet.kind == PTL_PT_FUP;
+		at += (size_t)taken;
+	}
+	*size = has_fup ? at : 0;
+	return true;
+}
+
+static int lose_skipped(struct record_capture *capture, struct record_stream *stream, uint64_t time)
+{
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_BYTES,
+		.stream = PTL_NO_ID,
+		.pid = stream->declared.pid,
+		.tid = stream->declared.tid,
+		.count = 1,
+		.bytes = stream->skipped,
+		.first_time = time,
+		.last_time = time,
+		.cause = "packets came after the file that they belong to was closed (--mode)",
+	};
+	const bool any = stream->skipped != 0;
+
+	stream->skipped = 0;
+	return any ? record_capture_loss(capture, &loss) : 0;
+}
+
+/*
+ * The stream's part in the file at hand begins at this position, with these bytes. A PSB+ with a FUP ends the part in the file before,
+ * too: only that says how far was gone there.
+ */
+static int divide(struct record_capture *capture, struct record_stream *stream, uint64_t position, size_t psb_plus,
+		  uint64_t time)
+{
+	const size_t at = (size_t)(position - (stream->taken - stream->held.size));
+	const uint8_t *data = stream->held.data + at;
+	const size_t size = stream->held.size - at;
+	uint64_t psb_time = UINT64_MAX;
+	int status = put_before(capture, stream, data, stream->skips ? 0 : psb_plus, time);
+
+	if (import_psb_time(&capture->machine, data, size, &psb_time) != IMPORT_PSB_TIMED)
+		psb_time = UINT64_MAX;
+	if (status == 0)
+		status = put_switches_before(capture, stream, psb_time);
+
+	capture->waiting -= stream->waits;
+	stream->repeats = stream->waits && psb_plus;
+	stream->waits = stream->skips = false;
+	stream->base = position;
+	if (status == 0)
+		status = lose_skipped(capture, stream, time);
+	if (status == 0)
+		status = put_now(capture, stream, data, size, time);
+	common_bytes_free(&stream->held);
+	return status;
+}
+
+/* With what was held before. */
+static int put_waiting(struct record_capture *capture, struct record_stream *stream, const void *data, size_t size,
+		       uint64_t time)
+{
+	size_t at, rest, psb_plus = 0;
+	bool found;
+	int status;
+
+	common_write_bytes(&stream->held, data, size);
+	if (stream->held.failed)
+		return common_fail_memory("packets", size);
+	stream->taken += size;
+	at = find_psb(stream->held.data, stream->held.size);
+	found = at < stream->held.size && read_psb_plus(stream->held.data + at, stream->held.size - at, &psb_plus);
+	/* It may not be there to its end, or not to that of its PSB+. */
+	rest = stream->held.size - at;
+	if (!rest)
+		rest = at < PSB_SIZE ? at : PSB_SIZE - 1;
+	at = stream->held.size - rest;
+	status = put_before(capture, stream, stream->held.data, at, time);
+	if (status == 0 && found)
+		return divide(capture, stream, stream->taken - rest, psb_plus, time);
+	memmove(stream->held.data, stream->held.data + at, rest);
+	stream->held.size = rest;
+	return status;
+}
+
+int record_capture_pt(struct record_capture *capture, uint32_t id, const void *data, size_t size, uint64_t time)
+{
+	struct record_stream *stream = &capture->streams[id];
+
+	capture->pt_bytes += size;
+	stream->last_time = time;
+	if (stream->waits || stream->skips)
+		return put_waiting(capture, stream, data, size, time);
+	stream->taken += size;
+	return put_now(capture, stream, data, size, time);
+}
+
+/* That no PSB comes of what is held is clear: all that was taken is in the file before. */
+static int put_held(struct record_capture *capture, struct record_stream *stream)
+{
+	int status = put_before(capture, stream, stream->held.data, stream->held.size, stream->last_time);
+
+	stream->held.size = 0;
+	if (!stream->waits)
+		return status;
+	stream->base = stream->taken;
+	return status < 0 ? status : put_psbs(capture, stream, stream->taken);
+}
+
+int record_capture_hole(struct record_capture *capture, uint32_t id, uint64_t size, uint64_t time)
+{
+	struct record_stream *stream = &capture->streams[id];
+	int status = put_held(capture, stream);
+
+	stream->taken += size;
+	if (status < 0)
+		return status;
+	if (stream->waits)
+		return record_output_check(&capture->before,
+					   ptl_writer_hole(capture->before.writer, stream->before, size, time));
+	if (!stream->skips && stream->declared.id != PTL_NO_ID)
+		return record_output_check(&capture->output,
+					   ptl_writer_hole(capture->output.writer, stream->declared.id, size, time));
+	stream->base += stream->skips ? 0 : size;
+	return 0;
+}
+
+int record_capture_psb(struct record_capture *capture, uint32_t id, uint64_t offset, uint64_t time)
+{
+	struct record_stream *stream = &capture->streams[id];
+
+	if (!stream->waits && !stream->skips && stream->declared.id != PTL_NO_ID)
+		return put_psb(capture, stream, offset, time);
+	/* It may be stated before its bytes come. */
+	if (COMMON_VECTOR_RESERVE(stream->psbs, stream->psb_capacity, stream->psb_count + 1, "PSBs"))
+		return PTL_NO_MEMORY;
+	stream->psbs[stream->psb_count++] = (struct ptl_psb){offset, time};
+	return 0;
+}
+
+int record_capture_end_stream(struct record_capture *capture, uint32_t id)
+{
+	struct record_stream *stream;
+	int status;
+
+	/* A thread that could not be begun has none. */
+	if (id >= capture->stream_count)
+		return 0;
+	stream = &capture->streams[id];
+	status = put_held(capture, stream);
+	capture->waiting -= stream->waits;
+	stream->waits = false;
+	stream->ended = true;
+	common_bytes_free(&stream->held);
+	return status < 0 ? status : lose_skipped(capture, stream, stream->last_time);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+int record_capture_put(struct record_capture *capture, uint32_t id, const struct ptl_event *event)
+{
+	return record_output_check(&capture->output,
+				   ptl_writer_event(capture->output.writer, capture->streams[id].declared.id, event));
+}
+
+int record_streams_event(struct record_capture *capture, uint32_t id, const struct ptl_event *event)
+{
+	struct ptl_event later = *event;
+	int status = put_in_before(capture, id, event);
+
+	/* Code that is reported late was there before: in this file, behind what says so. */
+	if (later.time <= capture->file_start && capture->file_start)
+		later.time = capture->file_start + 1;
+	return status < 0 ? status : record_capture_put(capture, id, &later);
+}
+
+int record_capture_switch(struct record_capture *capture, uint32_t id, uint32_t packets, const struct ptl_event *event)
+{
+	int status = record_capture_put(capture, id, event);
+
+	if (status < 0 || !capture->series)
+		return status;
+	capture->streams[packets].switches_in = id;
+	return keep_switch(capture, id, capture->streams[packets].waits, event);
+}
+
+int record_capture_event(struct record_capture *capture, uint32_t stream, const struct ptl_event *event)
+{
+	capture->events++;
+	return record_capture_put(capture, stream, event);
+}
+
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+/* Goes where what is lost would be. */
+int record_streams_loss(struct record_capture *capture, const struct ptl_loss *loss)
+{
+	struct ptl_loss mapped = *loss;
+	struct record_output *output = &capture->output;
+
+	if (loss->stream < capture->stream_count) {
+		const struct record_stream *stream = &capture->streams[loss->stream];
+
+		output = stream->waits ? &capture->before : &capture->output;
+		mapped.stream = stream->waits ? stream->before : stream->declared.id;
+	}
+	return record_output_check(output, ptl_writer_loss(output->writer, &mapped));
+}
+
+/* ---- from file to file ----------------------------------------------------------------------- */
+
+/* Nothing of a stream without packets in the file before is left for it. */
+static void begin_waiting(struct record_capture *capture, struct record_stream *stream)
+{
+	stream->before = stream->declared.id;
+	stream->base_before = stream->base;
+	stream->declared.id = PTL_NO_ID;
+	if (stream->ended || stream->skips)
+		return;
+	stream->waits = stream->taken > stream->base;
+	capture->waiting += stream->waits;
+	if (!stream->waits)
+		stream->base = stream->taken;
+}
+
+int record_streams_go_on(struct record_capture *capture)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < capture->stream_count; i++) {
+		struct record_stream *stream = &capture->streams[i];
+
+		if (stream->declared.kind == PTL_KIND_PT) {
+			begin_waiting(capture, stream);
+			continue;
+		}
+		stream->before = stream->declared.id;
+		status = declare(capture, stream);
+	}
+	return status;
+}
+
+int record_streams_write_switches(struct record_capture *capture)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < capture->stream_count; i++)
+		for (size_t n = 0; status == 0 && n < capture->streams[i].switch_count; n++)
+			status = record_capture_put(capture, (uint32_t)i, &switch_at(&capture->streams[i], n)->event);
+	return status;
+}
+
+int record_streams_leave_before(struct record_capture *capture, bool last)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < capture->stream_count; i++) {
+		struct record_stream *stream = &capture->streams[i];
+
+		if (stream->waits) {
+			status = put_held(capture, stream);
+			if (status == 0)
+				status = put_switches_before(capture, stream, UINT64_MAX);
+			stream->skips = !last;
+		}
+		stream->waits = false;
+		stream->before = PTL_NO_ID;
+	}
+	capture->waiting = 0;
+	return status;
+}
