@@ -26,6 +26,7 @@
 struct record_kernel_code {
 	struct record_capture *capture;
 	const char *root;
+	enum record_kernel_wish wish;
 	struct record_kernel_file *core, *vmlinux; /* NULL: not to be had */
 	uint64_t bias;                    /* of the kernel's own code against vmlinux, or against where it usually is */
 	struct record_sideband *sideband; /* NULL: the kernel does not report changes to us */
@@ -141,9 +142,9 @@ static int send_image(struct record_kernel_code *code, struct ptl_image_event *i
 	image->default_base = image->base - (module && !*module ? code->bias : 0);
 	if (module)
 		image->build_id_size = (uint8_t)record_kernel_build_id(code->root, module, image->build_id);
-	if (embed != ELF_EMBED_NONE)
+	if (code->wish == RECORD_KERNEL_CODE && embed != ELF_EMBED_NONE)
 		status = put_code(code, module && !*module, image);
-	if (status == 0 && embed >= ELF_EMBED_SYMBOLS)
+	if (status == 0 && (code->wish == RECORD_KERNEL_NAMES || embed >= ELF_EMBED_SYMBOLS))
 		status = put_symbols(code, symbols, count, image);
 	return status < 0 ? status : send(code, RECORD_FACT_IMAGE_MAP, &fact, time);
 }
@@ -215,7 +216,10 @@ static int take_all(struct record_kernel_code *code, uint64_t time)
 
 	if (status == PTL_SYSTEM) {
 		snprintf(cause, sizeof(cause),
-			 "where the kernel's code is, is not known: what it executed is a gap (%s)", ptl_error_text());
+			 code->wish == RECORD_KERNEL_NAMES
+				 ? "functions of the kernel in stacks have no names (%s)"
+				 : "where the kernel's code is, is not known: what it executed is a gap (%s)",
+			 ptl_error_text());
 		status = lose(code, 1, time, cause);
 	} else if (status == 0) {
 		find_bias(code, &images);
@@ -277,7 +281,7 @@ static int take(struct record_kernel_code *code, const struct record_sideband_re
 	case RECORD_SIDEBAND_SYMBOL:
 		return record->size ? take_symbol(code, record) : 0;
 	case RECORD_SIDEBAND_CODE:
-		return record->size ? send(code, RECORD_FACT_CODE, &fact, record->time) : 0;
+		return record->size && code->wish == RECORD_KERNEL_CODE ? send(code, RECORD_FACT_CODE, &fact, record->time) : 0;
 	case RECORD_SIDEBAND_LOST:
 		return lose(code, record->lost, record->time,
 			    "the kernel had no room for its reports of changes of its code");
@@ -305,8 +309,8 @@ uint64_t record_kernel_code_due(const struct record_kernel_code *code)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-int record_kernel_code_open(struct record_capture *capture, const char *root, struct record_wait *wait,
-			    struct record_kernel_code **code)
+int record_kernel_code_open(struct record_capture *capture, const char *root, enum record_kernel_wish wish,
+			    struct record_wait *wait, struct record_kernel_code **code)
 {
 	struct record_kernel_code *opened = calloc(1, sizeof(*opened));
 	const uint64_t time = record_now();
@@ -316,11 +320,12 @@ int record_kernel_code_open(struct record_capture *capture, const char *root, st
 		return common_fail_memory("code of the kernel", sizeof(*opened));
 	opened->capture = capture;
 	opened->root = root;
+	opened->wish = wish;
 	status = listen(opened, wait);
 	if (status == 0)
 		status = send_process(opened, time);
 	/* With --embed none nothing is to be read. */
-	if (status == 0 && capture->settings->embed != ELF_EMBED_NONE)
+	if (status == 0 && wish == RECORD_KERNEL_CODE && capture->settings->embed != ELF_EMBED_NONE)
 		status = open_files(opened, time);
 	if (status == 0)
 		status = take_all(opened, time);

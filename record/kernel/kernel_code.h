@@ -11,13 +11,18 @@
 
 struct record_kernel_code;
 
+enum record_kernel_wish {
+	RECORD_KERNEL_CODE,  /* bytes and names, as --embed has it */
+	RECORD_KERNEL_NAMES, /* names of functions alone, for stacks */
+};
+
 /*
  * Has the kernel report changes of its code from now on, and then puts all of it into the trace, with the names of its functions:
  * bytes from /proc/kcore, else from the file of the kernel with the same build id; a loss says what is missing, and why. root: a
  * folder that stands for /, or "". capture must live as long. PTL_NO_MEMORY.
  */
-int record_kernel_code_open(struct record_capture *capture, const char *root, struct record_wait *wait,
-			    struct record_kernel_code **code);
+int record_kernel_code_open(struct record_capture *capture, const char *root, enum record_kernel_wish wish,
+			    struct record_wait *wait, struct record_kernel_code **code);
 /* NULL is none. */
 void record_kernel_code_close(struct record_kernel_code *code);
 

@@ -14,8 +14,10 @@
 #include "import/perf/schemas.h"
 #include "import/perf/stack.h"
 #include "record/capture/machine.h"
+#include "record/kernel/kernel_code.h"
 #include "record/kernel/observer.h"
 #include "record/perf/data_ring.h"
+#include "record/perf/sideband.h"
 #include "record/session/answer.h"
 #include "record/session/session.h"
 #include "record/tracepoint/event.h"
@@ -47,7 +49,9 @@ struct tracepoints {
 	size_t cpus;
 	int64_t clock_offset; /* record_clock_offset() */
 	uint64_t lost, unread, corrupt;
-	bool schema_written; /* that of samples */
+	bool schema_written;               /* that of samples */
+	bool names_wanted;                 /* of the kernel's functions, of which it was tried to have them */
+	struct record_kernel_code *kernel; /* that names them; NULL: nobody, or another source */
 	struct ptl_bytes storage;
 };
 
@@ -146,6 +150,22 @@ static int open_event(struct tracepoints *state, size_t index)
 	return status < 0 ? status : 0;
 }
 
+/*
+ * Stacks have names of the kernel's functions in a trace of one file, which has them once. With its code, they are there already.
+ */
+static int name_functions(struct tracepoints *state, const struct tracepoint_event *event)
+{
+	const struct record_settings *settings = state->session->settings;
+	const bool named = !strcmp(settings->source, "intel_pt") && settings->pt.code != RECORD_PT_USER;
+
+	if (!event->stack || event->user_only || state->names_wanted || named ||
+	    settings->mode != RECORD_MODE_SEQUENTIAL || (settings->embed_given && settings->embed < ELF_EMBED_SYMBOLS))
+		return 0;
+	state->names_wanted = true;
+	return record_kernel_code_open(&state->session->capture, "", RECORD_KERNEL_NAMES, &state->session->wait,
+				       &state->kernel);
+}
+
 /* "SYSTEM:EVENT", or with " if FILTER" behind it; named: it is no flag that asks for it. */
 static int turn_on(struct tracepoints *state, const char *text, bool named)
 {
@@ -161,7 +181,9 @@ static int turn_on(struct tracepoints *state, const char *text, bool named)
 		return status;
 	state->list[state->count++].named = named;
 	status = open_rings(state);
-	return status < 0 ? status : open_event(state, state->count - 1);
+	if (status == 0)
+		status = open_event(state, state->count - 1);
+	return status < 0 ? status : name_functions(state, &state->list[state->count - 1]);
 }
 
 /* Whether it was on; what it has written so far is in the rings. */
@@ -285,6 +307,7 @@ static void close_source(void *state_)
 		if (state->rings[i].fd >= 0)
 			close(state->rings[i].fd);
 	}
+	record_kernel_code_close(state->kernel);
 	perf_tracing_free(&state->tracing);
 	common_hash_map_free(&state->ids);
 	common_bytes_free(&state->storage);
@@ -477,10 +500,11 @@ static int drain(void *state_, uint64_t now, bool *work)
 	struct tracepoints *state = state_;
 	int status = 0;
 
-	(void)now;
 	for (size_t i = 0; status == 0 && state->rings && i < state->cpus; i++)
 		if (state->rings[i].data.page)
 			status = empty(state, &state->rings[i], work);
+	if (status == 0 && state->kernel)
+		status = record_kernel_code_step(state->kernel, now - RECORD_SIDEBAND_DELAY);
 	return status;
 }
 
@@ -531,7 +555,8 @@ static int finish(void *state_, bool alone)
 		for (size_t cpu = 0; state->list[i].fds && cpu < state->cpus; cpu++)
 			if (state->list[i].fds[cpu] >= 0)
 				ioctl(state->list[i].fds[cpu], PERF_EVENT_IOC_DISABLE, 0);
-	status = drain(state, 0, &work);
+	/* All that the kernel has reported. */
+	status = drain(state, UINT64_MAX, &work);
 	if (status == 0)
 		status = lose(state, state->lost, "the kernel wrote tracepoints faster than they could be taken");
 	if (status == 0)

@@ -88,6 +88,29 @@ def stacks():
         theirs = perf_stacks(pid, name)
         # perf begins and ends within our recording.
         expect(theirs and set(theirs) <= set(ours), name, set(theirs) - set(ours))
+    check_kernel_names(events)
+
+
+def check_kernel_names(events):
+    """Names of the kernel's functions are perf's; who may not see addresses has none, which is a loss."""
+    named = {frame["ip"].lower(): frame.get("symbol") for event in events for frame in event.get("stack", [])
+             if int(frame["ip"], 16) >> 63}
+    expect(named)
+    if not kernel_has_addresses():
+        expect_equal(set(named.values()), {None})
+        expect("have no names" in json.dumps(lines("info", "st.ptl")), "the loss")
+        return
+    done = subprocess.run(["perf", "script", "-i", "perf.data", "-F", "ip,sym"], cwd=SCRATCH, capture_output=True, text=True, check=False)
+    theirs = {"0x" + frame.split()[0]: frame.split()[1] for frame in done.stdout.splitlines() if len(frame.split()) == 2}
+    both = [address for address in theirs if address in named]
+    expect(len(both) > 5, len(both), len(theirs), len(named))
+    for address in both:
+        expect_equal(named[address], theirs[address], address)
+
+
+def kernel_has_addresses():
+    with open("/proc/kallsyms", encoding="ascii") as symbols:
+        return int(symbols.readline().split()[0], 16) != 0
 
 
 def frame_of(address):
@@ -239,10 +262,12 @@ def without_privileges():
     except PermissionError as error:
         raise Skip("the programs are not everybody's") from error
     expect(done.returncode == 4 and "cannot record the whole system: that is for root" in done.stderr, done.stderr)
-    done = run(RECORD, "-o", "/dev/null", NONE, "-e", "cpu-clock/freq=100/", "--", "/bin/true", user=65534, group=65534,
+    done = run(RECORD, "-o", "/dev/null", NONE, "-e", "cpu-clock/freq=100/", "--stack=*", "--", "/bin/true", user=65534, group=65534,
                extra_groups=[], env={"PATH": os.environ["PATH"]})
     expect_equal(done.returncode, 0, done.stderr)
     expect(("of programs alone" in done.stderr) == (paranoid == 2), done.stderr)
+    # Then there is nothing of the kernel to be named.
+    expect(paranoid == 1 or "no losses" in done.stderr, done.stderr)
 
 
 try:

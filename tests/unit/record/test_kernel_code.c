@@ -136,7 +136,7 @@ static struct ptl_trace *record(const struct fixture *fixture, enum elf_embed em
 	record_machine_describe(&settings, &machine);
 	assert_int_equal(record_wait_open(&wait), 0);
 	assert_int_equal(record_capture_open(&capture, &settings, fixture->path, &machine), 0);
-	assert_int_equal(record_kernel_code_open(&capture, fixture->folder, &wait, &code), 0);
+	assert_int_equal(record_kernel_code_open(&capture, fixture->folder, RECORD_KERNEL_CODE, &wait, &code), 0);
 	assert_int_equal(record_kernel_code_step(code, 0), 0);
 	record_wait_close(&wait);
 	record_kernel_code_close(code);
