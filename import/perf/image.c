@@ -220,7 +220,7 @@ static int write_image(struct perf_import *import, const struct mapping *mapping
 	if (import->embed != ELF_EMBED_NONE && mapping->path[0] == '/' && mapping->path[1] != '/')
 		status = add_file(import, mapping, &image);
 	if (!status && import->embed >= ELF_EMBED_SYMBOLS)
-		status = add_jitdump(import, mapping);
+		status = mapping->pid == KERNEL_PID ? perf_kernel_names(import, &image) : add_jitdump(import, mapping);
 	if (!status) {
 		import->storage.size = 0;
 		status = ptl_image_encode(&image, rundown ? PTL_OPCODE_START_RUNDOWN : PTL_OPCODE_LOAD,

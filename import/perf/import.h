@@ -91,6 +91,11 @@ int perf_event_keep(struct perf_import *import, const struct perf_record *record
 		    size_t body);
 int perf_event_sample(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample);
 
+/* ---- kernel_names.c */
+
+/* Puts the names of an image of the kernel into the trace, where they are known; sets has_symbols and build_id. PTL_NO_MEMORY. */
+int perf_kernel_names(struct perf_import *import, struct ptl_image_event *image);
+
 /* ---- process.c: processes, threads and what they map */
 
 int perf_comm(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,

@@ -234,8 +234,7 @@ static int open_kernel(struct intel_pt *pt)
 {
 	if (pt->session->settings->pt.code == RECORD_PT_USER)
 		return 0;
-	return record_kernel_code_open(&pt->session->capture, "", RECORD_KERNEL_CODE, &pt->session->wait,
-				       &pt->kernel);
+	return record_kernel_code_open(&pt->session->capture, "", RECORD_KERNEL_CODE, &pt->session->wait, &pt->kernel);
 }
 
 static int prepare(struct intel_pt *pt)

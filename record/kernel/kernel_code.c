@@ -281,7 +281,9 @@ static int take(struct record_kernel_code *code, const struct record_sideband_re
 	case RECORD_SIDEBAND_SYMBOL:
 		return record->size ? take_symbol(code, record) : 0;
 	case RECORD_SIDEBAND_CODE:
-		return record->size && code->wish == RECORD_KERNEL_CODE ? send(code, RECORD_FACT_CODE, &fact, record->time) : 0;
+		return record->size && code->wish == RECORD_KERNEL_CODE
+			       ? send(code, RECORD_FACT_CODE, &fact, record->time)
+			       : 0;
 	case RECORD_SIDEBAND_LOST:
 		return lose(code, record->lost, record->time,
 			    "the kernel had no room for its reports of changes of its code");

@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 #include "common/vector.h"
-#include "record/kernel/kallsyms.h"
+#include "elf/kallsyms.h"
 
 #define PAGE 4096u
 #define UPPER_HALF (1ull << 63)
@@ -22,7 +22,7 @@ static bool is_made(const char *module)
 }
 
 /* Names of borders are no functions. */
-static bool is_border(struct record_kernel_images *images, const struct record_kallsym *symbol)
+static bool is_border(struct record_kernel_images *images, const struct elf_kallsym *symbol)
 {
 	if (*symbol->module)
 		return false;
@@ -37,7 +37,7 @@ static bool is_border(struct record_kernel_images *images, const struct record_k
 	return true;
 }
 
-static int take_symbol(void *context, const struct record_kallsym *symbol)
+static int take_symbol(void *context, const struct elf_kallsym *symbol)
 {
 	struct record_kernel_images *images = context;
 	const size_t count = images->symbols.count;
@@ -46,7 +46,7 @@ static int take_symbol(void *context, const struct record_kallsym *symbol)
 
 	/* Nothing is in the last page: what comes behind an image has an address. */
 	if (is_border(images, symbol) || symbol->address < UPPER_HALF || symbol->address > UINT64_MAX - PAGE ||
-	    !record_kallsym_is_code(symbol))
+	    !elf_kallsym_is_code(symbol))
 		return 0;
 	copy.name = elf_symbol_list_name(&images->symbols, symbol->name, strlen(symbol->name), "");
 	/* Symbols of a module stand together. */
@@ -177,7 +177,7 @@ int record_kernel_images_read(const char *kallsyms, struct record_kernel_images 
 	int status;
 
 	*images = (struct record_kernel_images){.symbols = {.limit = NAMES_MAX}};
-	status = record_kallsyms_read(kallsyms, take_symbol, images);
+	status = elf_kallsyms_read(kallsyms, take_symbol, images);
 	if (status == 0)
 		status = sort(images);
 	if (status == 0)

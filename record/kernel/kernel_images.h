@@ -26,7 +26,7 @@ struct record_kernel_images {
 	uint64_t text, text_end; /* of the kernel's own code; 0: unknown */
 };
 
-/* kallsyms: the path of that file. As record_kallsyms_read; PTL_NO_MEMORY. To be freed in any case. */
+/* kallsyms: the path of that file. As elf_kallsyms_read; PTL_NO_MEMORY. To be freed in any case. */
 int record_kernel_images_read(const char *kallsyms, struct record_kernel_images *images);
 void record_kernel_images_free(struct record_kernel_images *images);
 

@@ -10,6 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
+from scratch_test import BIN  # noqa: E402
 from record_test import PROGRAMS, RECORD, SCRATCH, Skip, expect, expect_equal, lines, main, path, record, run
 
 NONE = "--source=none"
@@ -89,6 +90,10 @@ def stacks():
         # perf begins and ends within our recording.
         expect(theirs and set(theirs) <= set(ours), name, set(theirs) - set(ours))
     check_kernel_names(events)
+    # perf's own file of the same kernel.
+    expect_equal(run(os.path.join(BIN, "ptl-relog"), "-q", "perf.data", "-o", "fp.ptl").returncode, 0)
+    if kernel_has_addresses():
+        check_kernel_names(lines("events", "--stacks", "fp.ptl"))
 
 
 def check_kernel_names(events):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads lines "ADDRESS TYPE NAME[\t[MODULE]]". */
-#include "record/kernel/kallsyms.h"
+#include "elf/kallsyms.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,13 +8,13 @@
 
 #include "common/error.h"
 
-bool record_kallsym_is_code(const struct record_kallsym *symbol)
+bool elf_kallsym_is_code(const struct elf_kallsym *symbol)
 {
 	return symbol->type && strchr("tTwW", symbol->type);
 }
 
 /* Splits the line, in place. */
-static bool parse(char *line, struct record_kallsym *symbol)
+static bool parse(char *line, struct elf_kallsym *symbol)
 {
 	char *end, *name, *module;
 
@@ -37,11 +37,10 @@ static bool parse(char *line, struct record_kallsym *symbol)
 	return *name != 0;
 }
 
-int record_kallsyms_read(const char *path, int (*visit)(void *context, const struct record_kallsym *symbol),
-			 void *context)
+int elf_kallsyms_read(const char *path, int (*visit)(void *context, const struct elf_kallsym *symbol), void *context)
 {
 	FILE *file = fopen(path, "re");
-	struct record_kallsym symbol;
+	struct elf_kallsym symbol;
 	bool any = false, hidden = true;
 	size_t capacity = 0;
 	char *line = NULL;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The kernel's symbols, as /proc/kallsyms lists them. */
-#ifndef RECORD_KERNEL_KALLSYMS_H
-#define RECORD_KERNEL_KALLSYMS_H
+#ifndef ELF_KALLSYMS_H
+#define ELF_KALLSYMS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Strings live until the visit returns. */
-struct record_kallsym {
+struct elf_kallsym {
 	uint64_t address;
 	char type; /* as nm has it */
 	const char *name;
@@ -15,13 +15,12 @@ struct record_kallsym {
 };
 
 /* Whether the symbol is of code. */
-bool record_kallsym_is_code(const struct record_kallsym *symbol);
+bool elf_kallsym_is_code(const struct elf_kallsym *symbol);
 
 /*
  * Calls visit with each symbol, in the order of the file, until it returns a status; that is returned. Lines that are no symbols
  * are left out. PTL_SYSTEM: the file cannot be read, or the kernel hides addresses from this user (all are 0).
  */
-int record_kallsyms_read(const char *path, int (*visit)(void *context, const struct record_kallsym *symbol),
-			 void *context);
+int elf_kallsyms_read(const char *path, int (*visit)(void *context, const struct elf_kallsym *symbol), void *context);
 
 #endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Names of the kernel's functions: perf.data has none, but says which kernel it was. perf record leaves the list of that kernel's
+ * symbols in its cache; else the kernel that runs here may be the same one.
+ */
+#include <ptl/kernel.h>
+#include <ptl/symbols.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "elf/file.h"
+#include "elf/kallsyms.h"
+#include "elf/symbol_list.h"
+#include "import/perf/import.h"
+
+#define KERNEL "[kernel.kallsyms]" /* perf's name of the kernel; behind it, of the symbol whose address its offset is */
+#define NAMES_MAX ((size_t)512 << 20)
+#define NOTES_MAX 65536u
+
+struct reading {
+	struct elf_symbol_list symbols;
+	const char *reference;
+	uint64_t reference_address;
+};
+
+static int take(void *context, const struct elf_kallsym *symbol)
+{
+	struct reading *reading = context;
+	struct ptl_symbol copy = {.address = symbol->address, .type = (uint8_t)symbol->type};
+
+	if (!*symbol->module && !strcmp(symbol->name, reading->reference))
+		reading->reference_address = symbol->address;
+	if (!elf_kallsym_is_code(symbol))
+		return 0;
+	copy.name = elf_symbol_list_name(&reading->symbols, symbol->name, strlen(symbol->name), "");
+	return copy.name ? elf_symbol_list_add(&reading->symbols, &copy) : PTL_NO_MEMORY;
+}
+
+/* perf's cache has a list for each kernel of which a perf.data was made here. */
+static bool cached_path(const struct perf_build_id *id, char *path, size_t room)
+{
+	const char *home = getenv("HOME");
+	int used;
+
+	if (!home || !id->size)
+		return false;
+	used = snprintf(path, room, "%.3900s/.debug/" KERNEL "/", home);
+	for (size_t i = 0; i < id->size; i++)
+		used += snprintf(path + used, room - (size_t)used, "%02x", id->bytes[i]);
+	snprintf(path + used, room - (size_t)used, "/kallsyms");
+	return true;
+}
+
+/* Whether the kernel that runs has this build id. */
+static bool runs_here(const struct perf_build_id *id)
+{
+	uint8_t own[PTL_BUILD_ID_MAX], *notes;
+	size_t size, own_size;
+
+	if (!id->size || common_read_file("/sys/kernel/notes", NOTES_MAX, &notes, &size) < 0)
+		return false;
+	own_size = elf_notes_build_id(notes, size, own);
+	free(notes);
+	return own_size == id->size && !memcmp(own, id->bytes, own_size);
+}
+
+static int read_list(const char *path, struct reading *reading)
+{
+	int status;
+
+	elf_symbol_list_free(&reading->symbols);
+	reading->symbols = (struct elf_symbol_list){.limit = NAMES_MAX};
+	reading->reference_address = 0;
+	status = elf_kallsyms_read(path, take, reading);
+	return status < 0 ? status : reading->symbols.count && reading->reference_address;
+}
+
+/* 1: there is a list; 0: none. PTL_NO_MEMORY. */
+static int find_list(const struct perf_build_id *id, struct reading *reading)
+{
+	char path[4200];
+	int found = 0;
+
+	if (cached_path(id, path, sizeof(path)))
+		found = read_list(path, reading);
+	if ((found == 0 || found == PTL_SYSTEM) && runs_here(id))
+		found = read_list("/proc/kallsyms", reading);
+	return found == PTL_SYSTEM ? 0 : found;
+}
+
+/* Addresses of the list are those of another start of the kernel, perhaps: the symbol that perf names says by how much. */
+static int put_names(struct perf_import *import, const struct reading *reading, struct ptl_image_event *image)
+{
+	const struct elf_image_sink sink = perf_image_sink(import);
+	const uint64_t moved = image->file_offset - reading->reference_address;
+	struct ptl_symbol *own = reallocarray(NULL, reading->symbols.count + 1, sizeof(*own));
+	struct ptl_bytes encoded = {0};
+	size_t count = 0;
+	int status;
+
+	if (!own)
+		return common_fail_memory("symbols of the kernel", (reading->symbols.count + 1) * sizeof(*own));
+	for (size_t i = 0; i < reading->symbols.count; i++) {
+		own[count] = reading->symbols.list[i];
+		own[count].address += moved;
+		if (own[count].address - image->base >= image->size)
+			continue;
+		own[count++].address += image->default_base - image->base;
+	}
+	status = ptl_symbols_encode(own, count, &encoded);
+	free(own);
+	if (status == 0 && count)
+		status = sink.blob(sink.context, PTL_BLOB_SYMBOLS, encoded.data, encoded.size, image->symbols);
+	image->has_symbols = status == 0 && count;
+	common_bytes_free(&encoded);
+	return status;
+}
+
+int perf_kernel_names(struct perf_import *import, struct ptl_image_event *image)
+{
+	const uint64_t *index = common_byte_map_get(&import->build_ids, KERNEL, strlen(KERNEL));
+	struct reading reading = {.reference = ""};
+	int status;
+
+	if (!strncmp(image->file_name, KERNEL, strlen(KERNEL)))
+		reading.reference = image->file_name + strlen(KERNEL);
+	if (!index || !*reading.reference)
+		return 0;
+	image->build_id_size = import->ids[*index].size;
+	memcpy(image->build_id, import->ids[*index].bytes, image->build_id_size);
+	status = find_list(&import->ids[*index], &reading);
+	if (status > 0)
+		status = put_names(import, &reading, image);
+	elf_symbol_list_free(&reading.symbols);
+	return status;
+}
