@@ -75,6 +75,25 @@ bool elf_debug_link(const struct elf_file *elf, char name[256], uint32_t *crc)
 	return true;
 }
 
+bool elf_debug_shared_link(const struct elf_file *elf, uint8_t **bytes, const char **name, const uint8_t **build_id,
+			   size_t *build_id_size)
+{
+	GElf_Shdr header;
+	size_t size;
+
+	*bytes = NULL;
+	if (!elf_section(elf, SHT_PROGBITS, ".gnu_debugaltlink", &header) || header.sh_size > LINK_MAX_BYTES)
+		return false;
+	*bytes = malloc((size_t)header.sh_size + 1);
+	if (!*bytes || elf_read(elf, header.sh_offset, *bytes, (size_t)header.sh_size) < 0)
+		return false;
+	size = strnlen((const char *)*bytes, (size_t)header.sh_size);
+	*name = (const char *)*bytes;
+	*build_id = *bytes + size + 1;
+	*build_id_size = size < header.sh_size ? (size_t)header.sh_size - size - 1 : 0;
+	return size && *build_id_size && *build_id_size <= PTL_BUILD_ID_MAX;
+}
+
 static bool has_crc(int fd, uint64_t size, uint32_t expected)
 {
 	uint8_t *bytes = malloc(CRC_CHUNK);

@@ -59,4 +59,11 @@ int elf_debug_search_shared(const char *path, const char *name, const uint8_t *b
  */
 bool elf_debug_link(const struct elf_file *elf, char name[256], uint32_t *crc);
 
+/*
+ * Which file .gnu_debugaltlink of a debug file names, and its build id; false where there is none. *name lives until *bytes, which
+ * the caller frees, is freed.
+ */
+bool elf_debug_shared_link(const struct elf_file *elf, uint8_t **bytes, const char **name, const uint8_t **build_id,
+			   size_t *build_id_size);
+
 #endif

@@ -2,6 +2,8 @@
 /* Reads files once each and remembers what of them is in the trace. */
 #include "elf/image_store.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -158,6 +160,36 @@ static struct elf_file *open_debug(const struct elf_file *elf, const struct file
 	return debug;
 }
 
+/* The file that debug files share and that this one, open as fd, refers to. */
+static int put_shared(struct elf_image_store *store, int fd, const struct elf_file *elf)
+{
+	struct ptl_attachment attachment = {.kind = PTL_ATTACHMENT_SHARED, .pid = PTL_NO_ID};
+	char link[64], path[PATH_MAX];
+	const uint8_t *build_id;
+	int shared = -1, status = 0;
+	struct stat info;
+	bool done = false;
+	uint8_t *bytes;
+	ssize_t size;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	size = readlink(link, path, sizeof(path) - 1);
+	path[size > 0 ? size : 0] = 0;
+	if (elf_debug_shared_link(elf, &bytes, &attachment.name, &build_id, &attachment.id_size)) {
+		memcpy(attachment.id, build_id, attachment.id_size);
+		shared = elf_debug_search_shared(*path ? path : NULL, attachment.name, attachment.id,
+						 attachment.id_size);
+	}
+	if (shared >= 0 && fstat(shared, &info) == 0 && (uint64_t)info.st_size <= DEBUG_MAX)
+		status = put_range(store, shared, 0, (uint64_t)info.st_size, PTL_BLOB_FILE, attachment.hash, &done);
+	if (done)
+		status = store->sink.attachment(store->sink.context, &attachment);
+	if (shared >= 0)
+		close(shared);
+	free(bytes);
+	return status;
+}
+
 /* The whole file that has the DWARF: elf's own, or the separate one. */
 static int put_debug(struct elf_image_store *store, int fd, const struct elf_file *elf, const char *path,
 		     struct file_entry *entry)
@@ -173,6 +205,8 @@ static int put_debug(struct elf_image_store *store, int fd, const struct elf_fil
 	if (fd >= 0 && fstat(fd, &info) == 0 && (uint64_t)info.st_size <= DEBUG_MAX)
 		status = put_range(store, fd, 0, (uint64_t)info.st_size, PTL_BLOB_DEBUG, entry->debug,
 				   &entry->has_debug);
+	if (!status && entry->has_debug)
+		status = put_shared(store, fd, debug ? debug : elf);
 	elf_close(debug);
 	if (debug_fd >= 0)
 		close(debug_fd);

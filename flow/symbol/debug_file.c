@@ -12,6 +12,8 @@
 
 #include "elf/debug_search.h"
 
+#define SHARED_MAX ((size_t)1 << 30) /* bytes of a file that debug files share, in the trace */
+
 void flow_debug_free(struct flow_debug *debug)
 {
 	if (!debug)
@@ -49,6 +51,7 @@ static const Elf64_Ehdr empty_file = {
 /* DWARF that lies in an ELF file of its own. */
 struct shared {
 	int fd;
+	uint8_t *data; /* the file in memory; NULL: it is open on disk */
 	Elf *elf;
 	Dwarf *dwarf; /* NULL: there is none */
 };
@@ -60,6 +63,7 @@ static void close_shared(struct shared *shared)
 	elf_end(shared->elf);
 	if (shared->fd >= 0)
 		close(shared->fd);
+	free(shared->data);
 }
 
 static struct shared open_shared(int fd)
@@ -71,11 +75,37 @@ static struct shared open_shared(int fd)
 	return shared;
 }
 
+/* Of the trace, if it has the build id that it is said to have. */
+static struct shared open_attached(struct ptl_trace *trace, const void *id, size_t id_size)
+{
+	struct shared shared = {.fd = -1};
+	const size_t count = trace ? ptl_attachment_count(trace) : 0;
+	const void *own;
+	size_t size;
+
+	for (size_t i = 0; i < count && !shared.dwarf; i++) {
+		const struct ptl_attachment *attachment = ptl_attachment_at(trace, i);
+
+		if (attachment->kind != PTL_ATTACHMENT_SHARED || attachment->id_size != id_size ||
+		    memcmp(attachment->id, id, id_size) != 0 ||
+		    ptl_blob_read(trace, attachment->hash, SHARED_MAX, &shared.data, &size))
+			continue;
+		shared.elf = elf_memory((char *)shared.data, size);
+		if (shared.elf && dwelf_elf_gnu_build_id(shared.elf, &own) == (ssize_t)id_size &&
+		    memcmp(own, id, id_size) == 0)
+			shared.dwarf = dwarf_begin_elf(shared.elf, DWARF_C_READ, NULL);
+		/* One is enough: a trace may say the same of any number of files. */
+		break;
+	}
+	return shared;
+}
+
 /*
  * Gives dwarf the file that its .gnu_debugaltlink names. libdw would look for it by itself, and open whatever has that name,
  * for as long as that takes: so there is always one, an empty one where the right one is not there, or refers to another.
  */
-static void link_shared(Dwarf *dwarf, const char *path, struct shared *shared, struct shared *nothing, char **missing)
+static void link_shared(struct ptl_trace *trace, Dwarf *dwarf, const char *path, struct shared *shared,
+			struct shared *nothing, char **missing)
 {
 	const char *name = NULL;
 	const void *id;
@@ -86,7 +116,11 @@ static void link_shared(Dwarf *dwarf, const char *path, struct shared *shared, s
 		return;
 	nothing->elf = elf_memory((char *)&empty_file, sizeof(empty_file));
 	nothing->dwarf = nothing->elf ? dwarf_begin_elf(nothing->elf, DWARF_C_READ, NULL) : NULL;
-	*shared = open_shared(elf_debug_search_shared(path, name, id, (size_t)size));
+	*shared = open_attached(trace, id, (size_t)size);
+	if (!shared->dwarf) {
+		close_shared(shared);
+		*shared = open_shared(elf_debug_search_shared(path, name, id, (size_t)size));
+	}
 	if (!shared->dwarf)
 		*missing = strdup(name);
 	dwarf_setalt(dwarf, shared->dwarf ? shared->dwarf : nothing->dwarf);
@@ -113,7 +147,7 @@ static struct flow_debug *make_tables(Dwarf *dwarf, bool scopes, bool split, cha
 }
 
 /* path is where the file is; NULL: not known. */
-static struct flow_debug *read_debug(Elf *elf, const char *path, bool scopes)
+static struct flow_debug *read_debug(struct ptl_trace *trace, Elf *elf, const char *path, bool scopes)
 {
 	Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	struct shared shared, nothing;
@@ -122,7 +156,7 @@ static struct flow_debug *read_debug(Elf *elf, const char *path, bool scopes)
 
 	if (!dwarf)
 		return NULL;
-	link_shared(dwarf, path, &shared, &nothing, &missing);
+	link_shared(trace, dwarf, path, &shared, &nothing, &missing);
 	debug = make_tables(dwarf, scopes, path != NULL, &missing);
 	dwarf_end(dwarf);
 	close_shared(&shared);
@@ -134,7 +168,7 @@ static struct flow_debug *read_debug(Elf *elf, const char *path, bool scopes)
 	return debug;
 }
 
-struct flow_debug *flow_debug_from_memory(uint8_t *data, size_t size, bool scopes)
+struct flow_debug *flow_debug_from_memory(struct ptl_trace *trace, uint8_t *data, size_t size, bool scopes)
 {
 	struct flow_debug *debug = NULL;
 	Elf *elf;
@@ -142,7 +176,7 @@ struct flow_debug *flow_debug_from_memory(uint8_t *data, size_t size, bool scope
 	elf_version(EV_CURRENT);
 	elf = elf_memory((char *)data, size);
 	if (elf && elf_kind(elf) == ELF_K_ELF)
-		debug = read_debug(elf, NULL, scopes);
+		debug = read_debug(trace, elf, NULL, scopes);
 	elf_end(elf);
 	return debug;
 }
@@ -159,7 +193,8 @@ static bool find_path(int fd, char path[PATH_MAX])
 	return size > 0 && path[0] == '/';
 }
 
-struct flow_debug *flow_debug_from_file(int fd, const uint8_t *build_id, size_t build_id_size, bool scopes)
+struct flow_debug *flow_debug_from_file(struct ptl_trace *trace, int fd, const uint8_t *build_id, size_t build_id_size,
+					bool scopes)
 {
 	struct flow_debug *debug = NULL;
 	char path[PATH_MAX];
@@ -173,7 +208,7 @@ struct flow_debug *flow_debug_from_file(int fd, const uint8_t *build_id, size_t 
 	if (elf && elf_kind(elf) == ELF_K_ELF &&
 	    (!build_id_size ||
 	     (dwelf_elf_gnu_build_id(elf, &id) == (ssize_t)build_id_size && memcmp(id, build_id, build_id_size) == 0)))
-		debug = read_debug(elf, find_path(fd, path) ? path : NULL, scopes);
+		debug = read_debug(trace, elf, find_path(fd, path) ? path : NULL, scopes);
 	elf_end(elf);
 	close(fd);
 	return debug;

@@ -107,7 +107,7 @@ static struct flow_debug *from_trace(struct ptl_trace *trace, const uint8_t *has
 
 	if (ptl_blob_read(trace, hash, DEBUG_MAX, &data, &size) < 0)
 		return NULL;
-	table = flow_debug_from_memory(data, size, scopes);
+	table = flow_debug_from_memory(trace, data, size, scopes);
 	free(data);
 	return table;
 }
@@ -131,9 +131,9 @@ static struct flow_debug *from_files(const struct flow_sources *sources, const s
 		fd = elf_open_same(image->file_name, image->build_id, image->build_id_size, &elf);
 	wanted.file = elf;
 	if (elf && !given && elf_has_debug(elf))
-		table = flow_debug_from_file(dup(fd), NULL, 0, sources->scopes);
+		table = flow_debug_from_file(sources->trace, dup(fd), NULL, 0, sources->scopes);
 	if (!table)
-		table = flow_debug_from_file(elf_debug_search(&wanted), NULL, 0, sources->scopes);
+		table = flow_debug_from_file(sources->trace, elf_debug_search(&wanted), NULL, 0, sources->scopes);
 	elf_close(elf);
 	if (fd >= 0)
 		close(fd);

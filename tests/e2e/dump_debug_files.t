@@ -229,11 +229,20 @@ else:
         found, said = inlined()
         check("dwz: names that lie in the shared file", {name: found.get(name) for name in LINES} == wanted and
               not said, found, truth, said)
+        output(RECORD, "-q", "-f", "-o", "shared.ptl", "--embed", "debug", "--", path("one"))
         os.makedirs(path("dwz"))
         os.rename(path("shared.dwz"), path("dwz/shared.dwz"))
         found, said = inlined()
         check("without it names are missing, and that is said", "twice" not in found and "one_hidden" in found and
               "shared.dwz" in said, found, said)
+        for name in "one", "one.debug":
+            os.rename(path(name), path(f"away/{name}"))
+        found, said = inlined(trace="shared.ptl")
+        check("--embed debug puts it into the trace", {name: found.get(name) for name in LINES} == wanted and not said,
+              found, said)
+        check("as ptl-dump info shows", "shared.dwz" in output(DUMP, "info", "shared.ptl"))
+        for name in "one", "one.debug":
+            os.rename(path(f"away/{name}"), path(name))
         found = inlined("--debug-path", "dwz")[0]
         check("--debug-path finds it", {name: found.get(name) for name in LINES} == wanted, found)
         shutil.copy(path("dwz/shared.dwz"), path("shared.dwz"))

@@ -224,7 +224,7 @@ static void finds_no_lines(void **state)
 /* Some address is of the function below, which is declared here. */
 static void finds_own_scope(uint8_t *data, size_t size)
 {
-	struct flow_debug *debug = flow_debug_from_memory(data, size, true);
+	struct flow_debug *debug = flow_debug_from_memory(NULL, data, size, true);
 	const struct flow_scope *scope = NULL;
 	bool found = false;
 
@@ -255,7 +255,7 @@ static void finds_lines(void **state)
 
 	(void)state;
 	assert_int_equal(common_read_file("/proc/self/exe", (size_t)1 << 30, &data, &size), 0);
-	debug = flow_debug_from_memory(data, size, false);
+	debug = flow_debug_from_memory(NULL, data, size, false);
 	if (!debug) {
 		free(data);
 		skip(); /* built without -g */
@@ -269,12 +269,12 @@ static void finds_lines(void **state)
 	assert_null(debug->scopes);
 	flow_debug_free(debug);
 	finds_own_scope(data, size);
-	assert_null(
-		flow_debug_from_file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC), wrong_id, sizeof(wrong_id), true));
-	assert_null(flow_debug_from_file(-1, wrong_id, sizeof(wrong_id), true));
-	assert_null(flow_debug_from_memory(data, 3, true));
+	assert_null(flow_debug_from_file(NULL, open("/proc/self/exe", O_RDONLY | O_CLOEXEC), wrong_id, sizeof(wrong_id),
+					 true));
+	assert_null(flow_debug_from_file(NULL, -1, wrong_id, sizeof(wrong_id), true));
+	assert_null(flow_debug_from_memory(NULL, data, 3, true));
 	memset(data, 0, 64);
-	assert_null(flow_debug_from_memory(data, size, true));
+	assert_null(flow_debug_from_memory(NULL, data, size, true));
 	free(data);
 }
 
