@@ -101,11 +101,23 @@ static int name_of_symbol(struct counting *counting, uint64_t address, const cha
 	return status;
 }
 
-static const char *name_of_scope(struct counting *counting, const struct flow_scope *scope)
+/* A function whose description names it nowhere, as where a file that it refers to is missing, is the one that symbols tell. */
+static int name_of_scope(struct counting *counting, const struct flow_scope *scope, uint64_t address, const char **name)
 {
+	if (!*scope->function->name)
+		return name_of_symbol(counting, address, name);
 	counting->name.size = 0;
 	flow_symbols_name(counting->report->calls->symbols, scope->function->name, &counting->name);
-	return common_text_string(&counting->name);
+	*name = common_text_string(&counting->name);
+	return 0;
+}
+
+/* Code that was inlined from a function without a name belongs to the function that it lies in. */
+static const struct flow_scope *named_scope(const struct flow_scope *scope)
+{
+	while (scope && scope->outer && !*scope->function->name)
+		scope = scope->outer;
+	return scope;
 }
 
 static bool is_same(const struct flow_source_function *a, const struct flow_source_function *b)
@@ -122,21 +134,23 @@ static bool is_counted(const struct flow_scope *innermost, const struct flow_sco
 	return false;
 }
 
-static int add_scopes(struct counting *counting, const struct flow_scope *innermost)
+static int add_scopes(struct counting *counting, const struct flow_scope *innermost, uint64_t address)
 {
 	struct dump_report *report = counting->report;
 	const uint64_t count = counting->block->count;
 	int status = 0;
 
-	for (const struct flow_scope *scope = innermost; status == 0 && scope; scope = scope->outer) {
+	innermost = named_scope(innermost);
+	for (const struct flow_scope *scope = innermost; status == 0 && scope; scope = named_scope(scope->outer)) {
 		const struct flow_source_function *function = scope->function;
-		const struct row_key key = {name_of_scope(counting, scope), function->file,
-					    counting->image->data.file_name, function->line};
+		struct row_key key = {"", function->file, counting->image->data.file_name, function->line};
 		uint32_t number;
 
 		if (is_counted(innermost, scope))
 			continue;
-		status = find_row(report, &key, &number);
+		status = name_of_scope(counting, scope, address, &key.name);
+		if (status == 0)
+			status = find_row(report, &key, &number);
 		if (status < 0)
 			break;
 		report->rows[number].self_instructions += scope == innermost ? count : 0;
@@ -155,7 +169,7 @@ static int add_function(struct counting *counting, uint64_t address)
 	int status;
 
 	if (scope)
-		return add_scopes(counting, scope);
+		return add_scopes(counting, scope, address);
 	status = name_of_symbol(counting, address, &key.name);
 	if (status == 0)
 		status = find_row(report, &key, &number);

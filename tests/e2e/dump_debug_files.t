@@ -235,6 +235,12 @@ else:
         found, said = inlined()
         check("without it names are missing, and that is said", "twice" not in found and "one_hidden" in found and
               "shared.dwz" in said, found, said)
+        rows = [json.loads(line) for line in output(DUMP, "report", "--by", "inline", "--json", "--image", "one",
+                                                     "one.ptl").splitlines()]
+        own_rows = {row["function"]: row["self_instructions"] for row in rows if row["file"] or row["function"]}
+        check("what was inlined is then the function's that it lies in",
+              own_rows.get("one_hidden") == own["one_hidden"] + own["twice"] and
+              all(row["function"] for row in rows if row["file"]), rows, own)
         for name in "one", "one.debug":
             os.rename(path(name), path(f"away/{name}"))
         found, said = inlined(trace="shared.ptl")
