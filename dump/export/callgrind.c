@@ -10,6 +10,7 @@
 #include "common/text.h"
 #include "common/vector.h"
 #include "common/version.h"
+#include "dump/export/line_count.h"
 
 /* A function, or its calls of another one. */
 struct item {
@@ -30,8 +31,13 @@ struct callgrind {
 	struct list edges;
 	uint32_t *ids;                /* of each node: its function */
 	struct item *sums;            /* of each node: with all that it called */
-	struct common_byte_map files; /* by path: number, from 1 */
+	struct common_byte_map files; /* of code, by path: number, from 1 */
 	size_t file_count;
+	bool by_line;
+	struct dump_function_lines lines;
+	struct dump_line_counts counts;
+	struct common_byte_map sources; /* files of the source, by path: number, from 2; 1 stands for none */
+	size_t source_count;
 };
 
 static int find_item(struct list *list, uint64_t key, struct item **item, uint32_t *number)
@@ -144,28 +150,88 @@ static int write_object(struct callgrind *callgrind, const char *prefix, const c
 	return common_byte_map_put(&callgrind->files, path, strlen(path), callgrind->file_count);
 }
 
-/* Functions are named in the order of their numbers before anything refers to them. */
-static int write_function(struct callgrind *callgrind, uint32_t number, struct ptl_bytes *text)
+/* "fl=(2) /usr/src/a.c", or "fl=(2)" where that has been said. */
+static int write_source(struct callgrind *callgrind, const char *prefix, const char *path, struct ptl_bytes *text)
 {
-	const uint32_t function = callgrind->functions.items[number].callee;
-	const int status = write_object(callgrind,
-					"ob=", dump_function(callgrind->paths->calls->functions, function)->path, text);
+	const uint64_t *known = common_byte_map_get(&callgrind->sources, path, strlen(path));
 
-	common_text_format(text, "fl=(1)\nfn=(%" PRIu32 ") ", number + 1);
-	dump_path_function_text(callgrind->paths, function, text);
-	common_text_format(text, "\n0 %" PRIu64 " %" PRIu64 "\n", callgrind->functions.items[number].instructions,
-			   callgrind->functions.items[number].time);
+	if (known) {
+		common_text_format(text, "%s(%" PRIu64 ")\n", prefix, *known);
+		return 0;
+	}
+	common_text_format(text, "%s(%zu) ", prefix, ++callgrind->source_count);
+	common_text_safe(text, path);
+	common_text_add(text, "\n");
+	return common_byte_map_put(&callgrind->sources, path, strlen(path), callgrind->source_count);
+}
+
+/* Where a function begins in the source: "fl=(2) a.c" and the line; "fl=(1)" and 0 where that is not known, or not wanted. */
+static int write_place(struct callgrind *callgrind, const char *prefix, uint32_t function, struct ptl_bytes *text,
+		       uint32_t *line)
+{
+	const char *path;
+
+	*line = 0;
+	if (callgrind->by_line &&
+	    dump_function_line(&callgrind->lines, dump_function(callgrind->paths->calls->functions, function), &path,
+			       line))
+		return write_source(callgrind, prefix, path, text);
+	common_text_format(text, "%s(1)\n", prefix);
+	return 0;
+}
+
+/* What of the function ran on which line; what no line is known of, and all time, is where the function begins. */
+static int write_lines(struct callgrind *callgrind, const struct item *item, uint32_t first, struct ptl_bytes *text)
+{
+	size_t count;
+	const struct dump_line_count *lines = dump_line_counts_of(&callgrind->counts, item->callee, item->instructions,
+								  &count);
+	uint64_t left = item->instructions;
+	const char *file = NULL;
+	int status = 0;
+
+	for (size_t i = 0; i < count; i++)
+		left -= lines[i].instructions;
+	common_text_format(text, "%" PRIu32 " %" PRIu64 " %" PRIu64 "\n", first, left, item->time);
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		/* What was inlined may be of another file. */
+		if (!file || strcmp(file, lines[i].file) != 0)
+			status = write_source(callgrind, "fi=", lines[i].file, text);
+		file = lines[i].file;
+		common_text_format(text, "%" PRIu32 " %" PRIu64 " 0\n", lines[i].line, lines[i].instructions);
+	}
 	return status;
 }
 
-static int write_edge(struct callgrind *callgrind, const struct item *edge, struct ptl_bytes *text)
+/* Functions are named in the order of their numbers before anything refers to them. */
+static int write_function(struct callgrind *callgrind, uint32_t number, struct ptl_bytes *text)
+{
+	const struct item *item = &callgrind->functions.items[number];
+	uint32_t line = 0;
+	int status = write_object(callgrind,
+				  "ob=", dump_function(callgrind->paths->calls->functions, item->callee)->path, text);
+
+	if (status == 0)
+		status = write_place(callgrind, "fl=", item->callee, text, &line);
+	common_text_format(text, "fn=(%" PRIu32 ") ", number + 1);
+	dump_path_function_text(callgrind->paths, item->callee, text);
+	common_text_add(text, "\n");
+	return status ? status : write_lines(callgrind, item, line, text);
+}
+
+/* line is where the caller begins: where in it the call is, is not known. */
+static int write_edge(struct callgrind *callgrind, const struct item *edge, uint32_t line, struct ptl_bytes *text)
 {
 	const uint32_t function = callgrind->functions.items[edge->callee].callee;
-	const int status = write_object(
-		callgrind, "cob=", dump_function(callgrind->paths->calls->functions, function)->path, text);
+	uint32_t target = 0;
+	int status = write_object(callgrind, "cob=", dump_function(callgrind->paths->calls->functions, function)->path,
+				  text);
 
-	common_text_format(text, "cfn=(%" PRIu32 ")\ncalls=%" PRIu64 " 0\n0 %" PRIu64 " %" PRIu64 "\n",
-			   edge->callee + 1, edge->calls ? edge->calls : 1, edge->instructions, edge->time);
+	if (status == 0)
+		status = write_place(callgrind, "cfi=", function, text, &target);
+	common_text_format(
+		text, "cfn=(%" PRIu32 ")\ncalls=%" PRIu64 " %" PRIu32 "\n%" PRIu32 " %" PRIu64 " %" PRIu64 "\n",
+		edge->callee + 1, edge->calls ? edge->calls : 1, target, line, edge->instructions, edge->time);
 	return status;
 }
 
@@ -201,7 +267,7 @@ static void write_totals(const struct callgrind *callgrind, struct ptl_bytes *te
 static int write_all(struct callgrind *callgrind, struct dump_left_out *left_out)
 {
 	struct ptl_bytes text = {0};
-	uint32_t caller = UINT32_MAX;
+	uint32_t caller = UINT32_MAX, line = 0;
 	int status = 0;
 
 	write_head(callgrind, left_out, &text);
@@ -215,11 +281,13 @@ static int write_all(struct callgrind *callgrind, struct dump_left_out *left_out
 			status = write_object(callgrind,
 					      "ob=", dump_function(callgrind->paths->calls->functions, function)->path,
 					      &text);
+			if (status == 0)
+				status = write_place(callgrind, "fl=", function, &text, &line);
 			common_text_format(&text, "fn=(%" PRIu32 ")\n", edge->caller + 1);
 		}
 		caller = edge->caller;
 		if (status == 0)
-			status = write_edge(callgrind, edge, &text);
+			status = write_edge(callgrind, edge, line, &text);
 		common_text_write(&text, callgrind->session->out);
 		text.size = 0;
 	}
@@ -231,9 +299,10 @@ static int write_all(struct callgrind *callgrind, struct dump_left_out *left_out
 	return status;
 }
 
-int dump_callgrind(struct dump_session *session, const struct dump_paths *paths, struct dump_left_out *left_out)
+int dump_callgrind(struct dump_session *session, const struct dump_paths *paths, bool lines,
+		   struct dump_left_out *left_out)
 {
-	struct callgrind callgrind = {.session = session, .paths = paths};
+	struct callgrind callgrind = {.session = session, .paths = paths, .by_line = lines, .source_count = 1};
 	const size_t count = paths->tree.count;
 	int status;
 
@@ -243,7 +312,13 @@ int dump_callgrind(struct dump_session *session, const struct dump_paths *paths,
 			 ? add_up(&callgrind)
 			 : common_fail_memory("paths of calls", count * sizeof(*callgrind.sums));
 	if (status == 0)
+		status = dump_function_lines_open(&callgrind.lines, paths->calls);
+	if (status == 0 && lines)
+		status = dump_line_counts_make(&callgrind.counts, &callgrind.lines, false);
+	if (status == 0)
 		status = write_all(&callgrind, left_out);
+	dump_line_counts_free(&callgrind.counts);
+	dump_function_lines_close(&callgrind.lines);
 	free(callgrind.ids);
 	free(callgrind.sums);
 	free(callgrind.functions.items);
@@ -251,5 +326,6 @@ int dump_callgrind(struct dump_session *session, const struct dump_paths *paths,
 	common_hash_map_free(&callgrind.functions.numbers);
 	common_hash_map_free(&callgrind.edges.numbers);
 	common_byte_map_free(&callgrind.files);
+	common_byte_map_free(&callgrind.sources);
 	return status;
 }

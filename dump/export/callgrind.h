@@ -6,7 +6,8 @@
 #include "dump/call/call_path.h"
 #include "dump/export/export.h"
 
-/* Functions with what they took themselves, and in calls of each other one. */
-int dump_callgrind(struct dump_session *session, const struct dump_paths *paths, struct dump_left_out *left_out);
+/* Functions with what they took themselves, with `lines` by line of the source, and in calls of each other one. */
+int dump_callgrind(struct dump_session *session, const struct dump_paths *paths, bool lines,
+		   struct dump_left_out *left_out);
 
 #endif

@@ -10,8 +10,9 @@
 
 #include "common/error.h"
 #include "common/text.h"
+#include "common/vector.h"
 #include "common/version.h"
-#include "dump/export/function_line.h"
+#include "dump/export/line_count.h"
 #include "dump/export/gzip.h"
 #include "dump/export/protobuf.h"
 
@@ -41,6 +42,19 @@ enum {
 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4, FUNCTION_START_LINE = 5 };
 
+/*
+ * What is left of the instructions of a function for one of its lines, while they are given to its paths. The first share of a
+ * function is what no line of its own file is known of, and says how many shares there are.
+ */
+struct share {
+	uint64_t left;
+	uint64_t given; /* to the path at hand */
+	uint64_t all;   /* of the first: left of all of them */
+	uint32_t count; /* likewise */
+	uint32_t line;
+	uint64_t location; /* 0: none yet */
+};
+
 #define FLUSH_BYTES ((size_t)64 << 10)
 
 struct pprof {
@@ -56,7 +70,11 @@ struct pprof {
 	size_t mapping_count;
 	struct common_hash_map locations; /* by function */
 	uint64_t location_count;
-	uint32_t *ids; /* location of each node */
+	uint32_t *ids;                  /* location of each node */
+	struct dump_line_counts counts; /* empty where lines are not wanted */
+	struct share *shares;           /* owned */
+	size_t share_count, share_capacity;
+	struct common_hash_map functions; /* by function: index of its first share */
 };
 
 static int flush(struct pprof *pprof, bool last)
@@ -222,19 +240,144 @@ static void put_labels(struct pprof *pprof, uint32_t group)
 		put_number_label(pprof, "cpu", root->cpu);
 }
 
-static void put_sample(struct pprof *pprof, size_t at)
+/* A sample of the path of node `at`, whose last function is at this location. */
+static void put_sample(struct pprof *pprof, size_t at, uint64_t location, const uint64_t values[3])
 {
-	const struct dump_path_node *nodes = pprof->paths->tree.nodes, *node = &nodes[at];
+	const struct dump_path_node *nodes = pprof->paths->tree.nodes;
 
-	for (; nodes[at].parent; at = nodes[at].parent)
+	common_write_varint(&pprof->inner, location);
+	for (at = nodes[at].parent; nodes[at].parent; at = nodes[at].parent)
 		common_write_varint(&pprof->inner, pprof->ids[at]);
 	dump_proto_message(&pprof->message, SAMPLE_LOCATION, &pprof->inner);
-	common_write_varint(&pprof->inner, dump_export_signed(node->calls));
-	common_write_varint(&pprof->inner, dump_export_signed(node->self_instructions));
-	common_write_varint(&pprof->inner, dump_export_signed(node->self_time));
+	for (int i = 0; i < 3; i++)
+		common_write_varint(&pprof->inner, dump_export_signed(values[i]));
 	dump_proto_message(&pprof->message, SAMPLE_VALUE, &pprof->inner);
 	put_labels(pprof, nodes[at].function);
 	dump_proto_message(&pprof->bytes, PROFILE_SAMPLE, &pprof->message);
+}
+
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+static int add_share(struct pprof *pprof, uint32_t line, uint64_t instructions)
+{
+	const int status = COMMON_VECTOR_RESERVE(pprof->shares, pprof->share_capacity, pprof->share_count + 1, "lines");
+
+	if (status == 0)
+		pprof->shares[pprof->share_count++] = (struct share){.left = instructions, .line = line};
+	return status;
+}
+
+/* The lines of a function whose paths took so many instructions by themselves. */
+static int add_shares(struct pprof *pprof, uint32_t function, uint64_t instructions)
+{
+	const size_t first = pprof->share_count;
+	const char *path;
+	uint32_t start;
+	size_t count;
+	const struct dump_line_count *lines = dump_line_counts_of(&pprof->counts, function, instructions, &count);
+	int status;
+
+	if (!count ||
+	    !dump_function_line(&pprof->lines, dump_function(pprof->paths->calls->functions, function), &path, &start))
+		return 0;
+	status = add_share(pprof, 0, instructions);
+	/* A line of another file is none of the function's. */
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		if (strcmp(lines[i].file, path) != 0)
+			continue;
+		status = add_share(pprof, lines[i].line, lines[i].instructions);
+		pprof->shares[first].left -= lines[i].instructions;
+	}
+	if (status == 0)
+		status = common_hash_map_put(&pprof->functions, function, first);
+	pprof->shares[first].all = instructions;
+	pprof->shares[first].count = (uint32_t)(pprof->share_count - first);
+	return status;
+}
+
+static int make_shares(struct pprof *pprof)
+{
+	const struct dump_path_tree *tree = &pprof->paths->tree;
+	struct common_hash_map sums = {0};
+	uint64_t function, sum;
+	size_t at = 0;
+	int status = dump_line_counts_make(&pprof->counts, &pprof->lines, true);
+
+	for (size_t i = 1; status == 0 && i < tree->count; i++) {
+		const struct dump_path_node *node = &tree->nodes[i];
+		const uint64_t *known = common_hash_map_get(&sums, node->function);
+
+		if (node->parent && node->function != DUMP_NO_FUNCTION)
+			status = common_hash_map_put(&sums, node->function,
+						     (known ? *known : 0) + node->self_instructions);
+	}
+	while (status == 0 && common_hash_map_next(&sums, &at, &function, &sum))
+		status = add_shares(pprof, (uint32_t)function, sum);
+	common_hash_map_free(&sums);
+	return status;
+}
+
+static uint64_t location_of(struct pprof *pprof, struct share *share, size_t node)
+{
+	const struct dump_function *function = dump_function(pprof->paths->calls->functions,
+							     pprof->paths->tree.nodes[node].function);
+	const uint64_t mapping = mapping_of(pprof, function->path);
+
+	if (!share->line)
+		return pprof->ids[node];
+	if (share->location)
+		return share->location;
+	share->location = ++pprof->location_count;
+	dump_proto_u64(&pprof->message, LOCATION_ID, share->location);
+	if (mapping)
+		dump_proto_u64(&pprof->message, LOCATION_MAPPING, mapping);
+	dump_proto_u64(&pprof->inner, LINE_FUNCTION, pprof->ids[node]);
+	dump_proto_u64(&pprof->inner, LINE_LINE, share->line);
+	dump_proto_message(&pprof->message, LOCATION_LINE, &pprof->inner);
+	dump_proto_message(&pprof->bytes, PROFILE_LOCATION, &pprof->message);
+	return share->location;
+}
+
+/*
+ * Gives each line its part of a path's instructions. On which path a line ran is not known: paths get of it as they have of the
+ * function, in whole numbers, and together all of it.
+ */
+static void divide(struct share *shares, uint64_t instructions)
+{
+	const uint64_t all = shares->all;
+	uint64_t left = instructions;
+
+	for (uint32_t i = 0; i < shares->count; i++) {
+		shares[i].given = (uint64_t)((unsigned __int128)shares[i].left * instructions / all);
+		left -= shares[i].given;
+	}
+	/* What dividing leaves over is less than one for each line that has some left. */
+	for (uint32_t i = 0; left && i < shares->count; i++) {
+		if (shares[i].left == shares[i].given)
+			continue;
+		shares[i].given++;
+		left--;
+	}
+	for (uint32_t i = 0; i < shares->count; i++)
+		shares[i].left -= shares[i].given;
+	shares->all -= instructions;
+}
+
+static void put_line_samples(struct pprof *pprof, size_t at, struct share *shares)
+{
+	const struct dump_path_node *node = &pprof->paths->tree.nodes[at];
+	uint64_t values[3] = {node->calls, 0, node->self_time};
+
+	divide(shares, node->self_instructions);
+	values[1] = shares->given;
+	if (values[0] || values[1] || values[2])
+		put_sample(pprof, at, pprof->ids[at], values);
+	for (uint32_t i = 1; i < shares->count; i++) {
+		const uint64_t only[3] = {0, shares[i].given, 0};
+
+		if (shares[i].given)
+			put_sample(pprof, at, location_of(pprof, &shares[i], at), only);
+	}
 }
 
 static int put_samples(struct pprof *pprof)
@@ -245,9 +388,16 @@ static int put_samples(struct pprof *pprof)
 	for (size_t i = 1; status == 0 && i < tree->count; i++) {
 		const struct dump_path_node *node = &tree->nodes[i];
 
+		const uint64_t *first;
+
 		if (!node->parent || !(node->calls || node->self_instructions || node->self_time))
 			continue;
-		put_sample(pprof, i);
+		first = common_hash_map_get(&pprof->functions, node->function);
+		if (first && node->self_instructions)
+			put_line_samples(pprof, i, &pprof->shares[*first]);
+		else
+			put_sample(pprof, i, pprof->ids[i],
+				   (const uint64_t[3]){node->calls, node->self_instructions, node->self_time});
 		status = flush(pprof, false);
 	}
 	return status;
@@ -281,7 +431,7 @@ static void put_head(struct pprof *pprof, bool by_time, struct dump_left_out *le
 			       dump_export_signed(machine->end_time - machine->start_time));
 }
 
-int dump_pprof(struct dump_session *session, const struct dump_paths *paths, bool by_time,
+int dump_pprof(struct dump_session *session, const struct dump_paths *paths, bool by_time, bool by_line,
 	       struct dump_left_out *left_out)
 {
 	struct pprof pprof = {.session = session, .paths = paths};
@@ -292,6 +442,8 @@ int dump_pprof(struct dump_session *session, const struct dump_paths *paths, boo
 		status = dump_function_lines_open(&pprof.lines, paths->calls);
 	if (status == 0 && !pprof.ids)
 		status = common_fail_memory("paths of calls", paths->tree.count * sizeof(*pprof.ids));
+	if (status == 0 && by_line)
+		status = make_shares(&pprof);
 	if (status == 0) {
 		put_head(&pprof, by_time, left_out);
 		status = put_functions(&pprof);
@@ -302,6 +454,9 @@ int dump_pprof(struct dump_session *session, const struct dump_paths *paths, boo
 		status = flush(&pprof, true);
 	dump_gzip_close(&pprof.gzip);
 	dump_function_lines_close(&pprof.lines);
+	dump_line_counts_free(&pprof.counts);
+	free(pprof.shares);
+	common_hash_map_free(&pprof.functions);
 	free(pprof.ids);
 	common_byte_map_free(&pprof.strings);
 	common_byte_map_free(&pprof.mappings);

@@ -6,8 +6,11 @@
 #include "dump/call/call_path.h"
 #include "dump/export/export.h"
 
-/* A sample for each path, with calls, instructions and time, and its process and thread as labels. */
-int dump_pprof(struct dump_session *session, const struct dump_paths *paths, bool by_time,
+/*
+ * A sample for each path, with calls, instructions and time, and its process and thread as labels. With by_line the instructions of a
+ * path are several samples, of the lines of its last function.
+ */
+int dump_pprof(struct dump_session *session, const struct dump_paths *paths, bool by_time, bool by_line,
 	       struct dump_left_out *left_out);
 
 #endif

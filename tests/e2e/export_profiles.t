@@ -72,6 +72,20 @@ def with_go():
           re.search(r"^ROUTINE =+ main in .*thread_names\.c$", text, re.M) and
           any(re.match(rf" +{row['self_instructions']} +{row['total_instructions']} +{line}:", one)
               for one in text.splitlines() for line in (number, number + 1)), text, row)
+    lines = {row["line"]: row["self_instructions"] for row in report("--by", "line", "threads.ptl")
+             if row["file"] and os.path.basename(row["file"]) == os.path.basename(source)}
+    output(DUMP, "pprof", "--lines", "-f", "-o", "lines.pb.gz", "threads.ptl")
+    text = pprof("-list", ".", "lines.pb.gz")
+    text = text[text.index("thread_names.c"):]
+    found = collections.Counter()
+    for part in re.split(r"^ROUTINE", text, flags=re.M):
+        if "thread_names.c\n" in part or part is text:
+            for match in re.finditer(r"^ +(\d+) +\S+ +(\d+):", part, re.M):
+                found[int(match[2])] += int(match[1])
+    check("pprof --lines: each line of the source has what report says", found == lines and len(lines) > 5, found, lines)
+    check("pprof --lines: functions still have what report says",
+          {name: flat for name, (flat, _) in top("lines.pb.gz").items() if flat} == by_name(report("threads.ptl"),
+                                                                                            "self_instructions"))
 
 
 def messages():
@@ -98,7 +112,7 @@ def messages():
 
 def annotated(*arguments):
     """{function: (instructions, nanoseconds)}, and the sums"""
-    got = run("callgrind_annotate", "--threshold=100", *arguments)
+    got = run("callgrind_annotate", "--auto=no", "--threshold=100", *arguments)
     check("callgrind_annotate %s" % " ".join(arguments), got.returncode == 0 and not got.stderr, got)
     number = r"([\d,]+|\.)(?: \([^)]*\))?"
     found, sums = {}, None
@@ -110,7 +124,7 @@ def annotated(*arguments):
         if match.group(3) == "PROGRAM TOTALS":
             sums = values
         else:
-            name = re.match(r"\?\?\?:(.*?)(?: \[[^]]*\])?$", match.group(3)).group(1)
+            name = re.match(r"[^:]*:(.*?)(?: \[[^]]*\])?$", match.group(3)).group(1)
             found[name] = tuple(map(sum, zip(found.get(name, (0, 0)), values)))
     return found, sums
 
@@ -134,6 +148,22 @@ def callgrind():
     expected = total_by_name(rows, "total_instructions")
     wrong = {name: (found.get(name), value) for name, value in expected.items() if found.get(name, (0,))[0] != value}
     check("callgrind: and so with what they called, but for recursion", len(wrong) < 5, wrong)
+    output(DUMP, "callgrind", "--lines", "-o", "callgrind.out.lines", "threads.ptl")
+    rows = report("threads.ptl")
+    found, sums = annotated("callgrind.out.lines")
+    check("callgrind --lines: the sums are those of report", sums == (sum(row["self_instructions"] for row in rows),
+                                                                     sum(row["self_time"] for row in rows)), sums)
+    text = run("callgrind_annotate", "--threshold=100", "--auto=yes", "callgrind.out.lines",
+               os.path.join(os.environ["PTL_TESTDATA"], "programs", "thread_names.c")).stdout
+    lines = {row["line"]: row["self_instructions"] for row in report("--by", "line", "threads.ptl")
+             if row["file"] and os.path.basename(row["file"]) == "thread_names.c"}
+    with open(os.path.join(os.environ["PTL_TESTDATA"], "programs", "thread_names.c"), encoding="utf-8") as file:
+        source = file.read().splitlines()
+    shown = [int(match[1].replace(",", "")) for match in re.finditer(
+        r"^ *([\d,]+) \([ \d.]+%\) +\S+(?: \([ \d.]+%\))? {2}(?! *=>)(.*)$", text, re.M) if match[2].strip() and
+             any(match[2].strip() == line.strip() for line in source)]
+    check("callgrind_annotate shows at the lines of the source what report says",
+          len(lines) > 5 and sorted(shown) == sorted(lines.values()), shown, lines)
     found, _ = annotated("callgrind.out.hostile")
     check("callgrind: a hostile name is text", any("alert('x')" in name for name in found), found)
 

@@ -263,7 +263,8 @@ static void write_paths(struct dump_session *session, const struct dump_paths *p
 		return;
 	write_flames(session, paths, false, expected);
 	write_flames(session, paths, true, expected);
-	need(dump_pprof(session, paths, false, &left_out) == 0 && dump_callgrind(session, paths, &left_out) == 0 &&
+	need(dump_pprof(session, paths, false, true, &left_out) == 0 &&
+	     dump_callgrind(session, paths, true, &left_out) == 0 &&
 	     dump_speedscope(session, paths, false, &left_out) == 0);
 	dump_left_out_free(&left_out);
 }

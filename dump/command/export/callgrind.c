@@ -4,8 +4,21 @@
 #include "dump/export/callgrind.h"
 #include "dump/export/path_session.h"
 
+struct callgrind_options {
+	struct dump_options shared; /* first: see dump/session/command.h */
+	bool lines;
+};
+
+static const struct common_option own_options[] = {
+	{"", 0, NULL, "What is written:"},
+	{"lines", 0, NULL, "Tells apart on which lines of the source instructions ran, with debug information.",
+	 COMMON_FLAG(struct callgrind_options, lines)},
+	{NULL},
+};
+
 static int run(struct dump_session *session)
 {
+	const struct callgrind_options *own = (const struct callgrind_options *)session->options;
 	/* Paths of any depth: only pairs of them are written. */
 	const struct dump_path_options options = {.group = DUMP_PATH_ALL, .depth = UINT32_MAX};
 	struct dump_path_session run = {0};
@@ -16,16 +29,18 @@ static int run(struct dump_session *session)
 		status = dump_path_session_run(&run, &options);
 	dump_path_session_left_out(&run, &left_out);
 	if (status == 0)
-		status = dump_callgrind(session, &run.paths, &left_out);
+		status = dump_callgrind(session, &run.paths, own->lines, &left_out);
 	dump_left_out_report(&left_out);
 	dump_left_out_free(&left_out);
 	dump_path_session_close(&run);
 	return status;
 }
 
-static const char examples[] = "ptl-dump callgrind -o callgrind.out.a a.ptl && callgrind_annotate callgrind.out.a\n"
-			       "ptl-dump callgrind --process gzip -o callgrind.out.gzip build.ptl && kcachegrind "
-			       "callgrind.out.gzip";
+static const char examples[] =
+	"ptl-dump callgrind -o callgrind.out.a a.ptl && callgrind_annotate callgrind.out.a\n"
+	"ptl-dump callgrind --lines -o callgrind.out.a a.ptl && callgrind_annotate --auto=yes callgrind.out.a\n"
+	"ptl-dump callgrind --process gzip -o callgrind.out.gzip build.ptl && kcachegrind "
+	"callgrind.out.gzip";
 
 const struct dump_command dump_command_callgrind = {
 	.name = "callgrind",
@@ -34,6 +49,7 @@ const struct dump_command dump_command_callgrind = {
 		   "callgrind_annotate and kcachegrind.",
 	.examples = examples,
 	.takes = DUMP_EXPORT_TAKES,
-	.options_size = sizeof(struct dump_options),
+	.options = own_options,
+	.options_size = sizeof(struct callgrind_options),
 	.run = run,
 };

@@ -7,6 +7,7 @@
 struct pprof_options {
 	struct dump_options shared; /* first: see dump/session/command.h */
 	struct dump_path_options paths;
+	bool lines;
 };
 
 static const struct common_option own_options[] = {
@@ -15,6 +16,8 @@ static const struct common_option own_options[] = {
 	 COMMON_CHOICE(struct pprof_options, paths.by_time, dump_path_values)},
 	{"depth", 'd', "N", "Calls up to N deep; deeper ones are part of their callers (default: 512).",
 	 COMMON_NUMBER(struct pprof_options, paths.depth, 1, UINT32_MAX)},
+	{"lines", 0, NULL, "Tells apart on which lines of the source instructions ran, with debug information.",
+	 COMMON_FLAG(struct pprof_options, lines)},
 	{NULL},
 };
 
@@ -33,7 +36,7 @@ static int run(struct dump_session *session)
 		status = dump_path_session_run(&run, &options->paths);
 	dump_path_session_left_out(&run, &left_out);
 	if (status == 0)
-		status = dump_pprof(session, &run.paths, options->paths.by_time, &left_out);
+		status = dump_pprof(session, &run.paths, options->paths.by_time, options->lines, &left_out);
 	dump_left_out_report(&left_out);
 	dump_left_out_free(&left_out);
 	dump_path_session_close(&run);
@@ -42,6 +45,7 @@ static int run(struct dump_session *session)
 
 static const char examples[] = "ptl-dump pprof -o a.pb.gz a.ptl && go tool pprof -top a.pb.gz\n"
 			       "go tool pprof -sample_index=time -tagfocus=process=gzip -http=: a.pb.gz\n"
+			       "ptl-dump pprof --lines -o a.pb.gz a.ptl && go tool pprof -list main a.pb.gz\n"
 			       "go tool pprof -tags a.pb.gz          processes and threads";
 
 const struct dump_command dump_command_pprof = {
