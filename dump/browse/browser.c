@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "common/text.h"
+#include "dump/print/source_note.h"
 
 static const struct dump_browse_view *const views[] = {
 	[DUMP_BROWSE_THREADS] = &dump_browse_threads_view,
@@ -460,6 +461,8 @@ static void close_browser(struct dump_browser *browser)
 	free(browser->choices);
 	common_id_set_free(&browser->pids);
 	common_id_set_free(&browser->tids);
+	/* The screen is gone by now: this is for who looks at what was said. */
+	dump_warn_of_sources(browser->sources, NULL);
 	flow_sources_close(browser->sources);
 	dump_source_texts_free(&browser->texts);
 	common_bytes_free(&browser->search);

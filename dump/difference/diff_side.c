@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/text.h"
+#include "dump/print/source_note.h"
 #include "dump/session/session.h"
 
 /* ---- images -------------------------------------------------------------------------------------- */
@@ -170,6 +171,7 @@ void dump_diff_close(struct dump_diff *diff)
 	for (size_t i = 0; i < diff->count; i++) {
 		struct dump_diff_run *run = &diff->runs[i];
 
+		dump_warn_of_sources(run->sources, NULL);
 		flow_sources_close(run->sources);
 		flow_symbols_close(run->symbols);
 		flow_timeline_free(run->timeline);

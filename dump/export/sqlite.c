@@ -200,19 +200,30 @@ struct dump_row_sink *dump_sqlite_trace(struct dump_sqlite *database, uint64_t n
 	return &database->sink;
 }
 
+/*
+ * A sum of numbers that are not negative. Where sum() ends the query with an error because it passes 2^63, as times of a damaged
+ * or hostile trace may, this becomes a floating-point number: each half is exact.
+ */
+#define SUM(column) "sum(" column " >> 32) * 4294967296 + sum(" column " & 4294967295)"
+
 /* Names beside numbers, and times in milliseconds, as ptl-dump shows them. */
-static const char views[] =
-	"CREATE VIEW call_list AS SELECT c.*, s.function, s.image, s.build_id, s.address, t.started + c.time AS "
-	"wall_time "
-	"FROM calls c JOIN traces t USING (trace) LEFT JOIN symbols s USING (trace, symbol);"
-	"CREATE VIEW function_list AS SELECT s.trace, s.function, s.image, s.build_id, count(*) AS calls, "
-	"sum(c.self) AS self_time, sum(c.self_instructions) AS self_instructions, max(c.duration) AS slowest "
-	"FROM symbols s JOIN calls c USING (trace, symbol) GROUP BY s.trace, s.symbol;"
-	"CREATE VIEW event_list AS SELECT trace, number, time / 1e6 AS milliseconds, provider || '/' || event AS "
-	"event, "
-	"pid, tid, process, payload FROM events;"
-	"CREATE VIEW missing AS SELECT trace, 'gap' AS what, cause, pid, tid, time, bytes FROM gaps UNION ALL "
-	"SELECT trace, 'loss: ' || kind, cause, pid, tid, first_time, bytes FROM losses";
+static const char views[] = "CREATE VIEW call_list AS SELECT c.*, s.function, s.image, s.build_id, s.address, "
+			    "t.started + c.time AS "
+			    "wall_time "
+			    "FROM calls c JOIN traces t USING (trace) LEFT JOIN symbols s USING (trace, symbol);"
+			    "CREATE VIEW function_list AS SELECT s.trace, s.function, s.image, s.build_id, count(*) AS "
+			    "calls, " SUM("c.self") " AS self_time, " SUM(
+				    "c.self_instructions") " AS self_instructions, max(c.duration) AS slowest "
+							   "FROM symbols s JOIN calls c USING (trace, symbol) GROUP BY "
+							   "s.trace, s.symbol;"
+							   "CREATE VIEW event_list AS SELECT trace, number, time / 1e6 "
+							   "AS milliseconds, provider || '/' || event AS "
+							   "event, "
+							   "pid, tid, process, payload FROM events;"
+							   "CREATE VIEW missing AS SELECT trace, 'gap' AS what, cause, "
+							   "pid, tid, time, bytes FROM gaps UNION ALL "
+							   "SELECT trace, 'loss: ' || kind, cause, pid, tid, "
+							   "first_time, bytes FROM losses";
 
 int dump_sqlite_finish(struct dump_sqlite *database)
 {

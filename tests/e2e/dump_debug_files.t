@@ -235,6 +235,9 @@ else:
         found, said = inlined()
         check("without it names are missing, and that is said", "twice" not in found and "one_hidden" in found and
               "shared.dwz" in said, found, said)
+        output(RECORD, "-q", "-f", "-o", "more.ptl", "--embed", "code", "--", path("one"), "x")
+        got = run(DUMP, "diff", "--first", "--image", "one", "one.ptl", "more.ptl")
+        check("diff says so, too", got.returncode == 1 and "shared.dwz" in got.stderr, got.stdout, got.stderr)
         rows = [json.loads(line) for line in output(DUMP, "report", "--by", "inline", "--json", "--image", "one",
                                                      "one.ptl").splitlines()]
         own_rows = {row["function"]: row["self_instructions"] for row in rows if row["file"] or row["function"]}

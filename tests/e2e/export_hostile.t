@@ -131,6 +131,15 @@ def times():
             export(name, *words)
         database = sqlite3.connect(path(exports.DATABASE))
         numbers = database.execute("select min(duration), min(self), (select min(bytes) from losses) from calls").fetchone()
+        own = [value for value, in database.execute("select self from calls where symbol is not null")]
+        # What sum() gives up at: SQLite ends the query with an error.
+        database.execute("insert into calls select * from calls")
+        database.execute("update calls set self = 9223372036854775807 where rowid > ?", (len(own),))
+        sums = database.execute("select sum(self_time) from (select self_time * 1.0 as self_time from function_list)").fetchone()[0]
+        twice = database.execute("select total(self) from calls where symbol is not null").fetchone()[0]
+        check(f"sqlite: the views of {name} have no sum that ends a query", abs(sums - twice) <= 1e-9 * twice and
+              all(database.execute(f"select * from {view}").fetchall() for view in ("function_list", "call_list", "event_list")),
+              sums, twice)
         database.close()
         check(f"sqlite: no number of {name} is negative", min(numbers) >= 0, numbers)
         slices = [what for track in perfetto_file.read(export(name, "timeline")).values() for what in track.slices]
