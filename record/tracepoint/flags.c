@@ -17,10 +17,11 @@ static const struct flag {
 	uint32_t value;
 	const char *tracepoints[TRACEPOINTS_MAX]; /* ends with NULL */
 	const char *reason;                       /* of there being none */
+	const char *always;                       /* where it needs none: what records it in any case */
 } flags[] = {
 	{"process", 0x1, {"sched:sched_process_fork", "sched:sched_process_exec", "sched:sched_process_exit"}, NULL},
 	{"thread", 0x2, {"task:task_newtask", "sched:sched_process_exit"}, NULL},
-	{"image-load", 0x4, {NULL}, "a command's mapped code is always reported; there is no tracepoint of all"},
+	{"image-load", 0x4, .always = "code that is mapped is recorded with processes, always"},
 	{"process-counters", 0x8, {NULL}, "the kernel does not report them"},
 	{"cswitch", 0x10, {"sched:sched_switch"}, NULL},
 	{"dpc", 0x20, {"irq:softirq_entry", "irq:softirq_exit"}, NULL},
@@ -71,7 +72,7 @@ static bool has(const struct common_string_list *list, const char *text)
 
 static int add(const struct flag *flag, uint32_t *values)
 {
-	if (!flag->tracepoints[0])
+	if (flag->reason)
 		return common_fail(PTL_MISUSE, "nothing here is what %s stands for: %s", flag->name, flag->reason);
 	*values |= flag->value;
 	return 0;
@@ -155,7 +156,7 @@ static const char *state_of(const struct flag *flag)
 	const struct common_string_list none = {NULL, 0};
 	struct perf_tracing tracing = {0};
 	struct tracepoint_event event;
-	bool works = flag->tracepoints[0] != NULL;
+	bool works = !flag->reason;
 
 	for (size_t i = 0; works && i < TRACEPOINTS_MAX && flag->tracepoints[i]; i++) {
 		works = tracepoint_event_parse(flag->tracepoints[i], &none, &tracing, &event) == 0;
@@ -174,6 +175,8 @@ void record_flags_list(FILE *file)
 		fprintf(file, "%-17s 0x%08x %-6s", flag->name, flag->value, state_of(flag));
 		for (size_t n = 0; n < TRACEPOINTS_MAX && flag->tracepoints[n]; n++)
 			fprintf(file, " %s", flag->tracepoints[n]);
-		fprintf(file, "%s%s\n", flag->reason ? " " : "", flag->reason ? flag->reason : "");
+		if (flag->reason || flag->always)
+			fprintf(file, " %s", flag->reason ? flag->reason : flag->always);
+		fputc('\n', file);
 	}
 }

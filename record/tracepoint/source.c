@@ -228,6 +228,9 @@ static int turn_flags_on(struct tracepoints *state, uint32_t flags)
 	struct common_string_list names = {0};
 	int status = record_flags_tracepoints(flags, &names);
 
+	/* Processes of the whole system are reported where no tracepoint is, too. */
+	if (status == 0 && flags)
+		status = open_rings(state);
 	for (size_t i = 0; status == 0 && i < names.count; i++)
 		if (!is_on(state, names.list[i]))
 			status = turn_on(state, names.list[i], false);

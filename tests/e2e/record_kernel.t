@@ -231,6 +231,19 @@ def of_the_system():
         expect(program.pid in {found["pid"] for found in named("s.ptl", event)}, event)
 
 
+def images_alone():
+    """--flags=image-load: code that every process maps, without a tracepoint"""
+    works()
+    done = record("start", "images", "-o", "i.ptl", "--flags=image-load")
+    if done.returncode:
+        raise Skip("the whole system cannot be recorded here: " + done.stderr.splitlines()[0])
+    program = subprocess.Popen(["/bin/true"])
+    program.wait()
+    query = json.loads(record("query", "images", "--json").stdout)
+    expect_equal((record("stop", "images").returncode, query["flags"], query["tracepoints"]), (0, "image-load", []))
+    expect("libc.so.6" in {os.path.basename(image["path"]) for image in lines("images", "i.ptl") if image["pid"] == program.pid})
+
+
 def refused():
     """flags that are nothing here, tracepoints that are not there, and filters that are wrong"""
     works()
@@ -252,6 +265,7 @@ def refused():
         expect(not os.path.exists(path("r.ptl")))
     listed = record("--list-flags").stdout
     expect(re.search(r"^cswitch +0x00000010 works +sched:sched_switch$", listed, re.M), listed)
+    expect(re.search(r"^image-load +0x00000004 works +code that is mapped", listed, re.M), listed)
     expect(re.search(r"^registry +0x00020000 no +Linux has no registry$", listed, re.M), listed)
 
 
@@ -276,7 +290,7 @@ def without_privileges():
 
 
 try:
-    failed = main([of_a_command, stacks, functions, of_the_system, without_privileges, refused])
+    failed = main([of_a_command, stacks, functions, of_the_system, images_alone, without_privileges, refused])
 finally:
     record("stop", "kernel")
     shutil.rmtree(RUNTIME, ignore_errors=True)
