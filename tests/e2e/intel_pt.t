@@ -166,17 +166,11 @@ def snapshots(recording):
                   count, whole, losses())
 
 
-def notes():
-    """What the recorder says in the trace."""
-    events = (json.loads(line) for line in run(DUMP, "events", "--json", "out.ptl").stdout.splitlines())
-    return [event["message"] for event in events if event["provider"] == "PTL-Record"]
-
-
 def triggers(recording):
     """Functions that are reached, or take too long; the kernel's own uprobes report them."""
     def snapshot(*arguments, **options):
         _, data, _, done = program(recording, "--snapshot", "--aux-buffer=2M", *arguments, **options)
-        return data, done, notes()
+        return data, done, pmu_test.notes()
 
     _, done, said = snapshot(f"--snapshot-at=main @ {TASKS}")
     if "perf_event_open" in done.stderr:

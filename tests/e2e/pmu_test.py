@@ -259,3 +259,9 @@ def losses(name="out.ptl"):
 
 def streams(name="out.ptl"):
     return json.loads(run(DUMP, "info", "--json", name).stdout)["streams"]
+
+
+def notes():
+    """What the recorder says in the trace."""
+    events = (json.loads(line) for line in run(DUMP, "events", "--json", "out.ptl").stdout.splitlines())
+    return [event["message"] for event in events if event["provider"] == "PTL-Record"]

@@ -21,6 +21,7 @@
  *   enabled P                       waits until Intel PT of this process is on
  *   signal                          SIGUSR2 to ptl-record, and waits until it has stopped Intel PT and gone on
  *   pause MILLISECONDS
+ *   wait_file NAME                  waits until the folder has this file
  *
  * Instead of a CPU, -H is the thread that has a buffer of its own.
  */
@@ -315,23 +316,48 @@ static void play_pause(const struct words *w)
 	nanosleep(&time, NULL);
 }
 
+static void play_wait_file(const struct words *w)
+{
+	char path[10240];
+
+	pmu_log("waits for %s\n", w->rest);
+	snprintf(path, sizeof(path), "%s/%s", pmu_folder(), w->rest);
+	for (int i = 0; access(path, F_OK) < 0; i++) {
+		if (i > PMU_READER_TIME * 5)
+			pmu_die("%s does not come", path);
+		pmu_sleep_a_little();
+	}
+}
+
 /* How many numbers stand behind each name; what follows them is text. */
 static const struct shape {
 	const char *name;
 	int numbers;
 	void (*play)(const struct words *w);
 } shapes[] = {
-	{"process", 2, play_process},   {"real", 2, play_real},
-	{"packets", 1, play_packets},   {"bytes", 0, play_bytes},
-	{"map", 6, play_map},           {"exec", 2, play_exec},
-	{"fork", 5, play_fork},         {"end", 4, play_end},
-	{"start", 4, play_start},       {"in", 4, play_in},
-	{"out", 4, play_out},           {"aux", 7, play_aux},
-	{"burst", 6, play_burst},       {"poke", 2, play_poke},
-	{"symbol", 4, play_symbol},     {"record", 6, play_any},
-	{"raw", 1, play_raw},           {"aux_head", 2, play_aux_head},
-	{"executes", 2, play_executes}, {"enabled", 1, play_enabled},
-	{"signal", 0, play_signal},     {"pause", 1, play_pause},
+	{"process", 2, play_process},
+	{"real", 2, play_real},
+	{"packets", 1, play_packets},
+	{"bytes", 0, play_bytes},
+	{"map", 6, play_map},
+	{"exec", 2, play_exec},
+	{"fork", 5, play_fork},
+	{"end", 4, play_end},
+	{"start", 4, play_start},
+	{"in", 4, play_in},
+	{"out", 4, play_out},
+	{"aux", 7, play_aux},
+	{"burst", 6, play_burst},
+	{"poke", 2, play_poke},
+	{"symbol", 4, play_symbol},
+	{"record", 6, play_any},
+	{"raw", 1, play_raw},
+	{"aux_head", 2, play_aux_head},
+	{"executes", 2, play_executes},
+	{"enabled", 1, play_enabled},
+	{"signal", 0, play_signal},
+	{"pause", 1, play_pause},
+	{"wait_file", 0, play_wait_file},
 };
 
 static void play_line(const char *line)

@@ -133,9 +133,20 @@ __attribute__((constructor)) static void begin(void)
 	make_clock();
 }
 
+/* Not what runs between fork and exec of a command. */
 static bool is_here(void)
 {
 	return self && getpid() == self;
+}
+
+/* A session in the background is a child of the process that was started: whoever opens the first event of Intel PT is the recorder. */
+static void be_here(bool opens_pt)
+{
+	static bool taken;
+
+	if (self && !taken)
+		self = getpid();
+	taken |= opens_pt;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -155,7 +166,7 @@ static const struct {
 
 static const char *redirect(const char *path, char *to, size_t size)
 {
-	for (size_t i = 0; is_here() && i < sizeof(shown) / sizeof(shown[0]); i++) {
+	for (size_t i = 0; self && i < sizeof(shown) / sizeof(shown[0]); i++) {
 		const size_t length = strlen(shown[i].path);
 
 		if (strncmp(path, shown[i].path, length) != 0)
@@ -283,6 +294,8 @@ long syscall(long number, ...)
 		words[i] = va_arg(arguments, long);
 	va_end(arguments);
 	/* What else there is, such as uprobes, is the kernel's own. */
+	if (number == SYS_perf_event_open && is_ours((const struct perf_event_attr *)words[0]))
+		be_here(((const struct perf_event_attr *)words[0])->type == pmu_type);
 	if (number != SYS_perf_event_open || !is_here() || !is_ours((const struct perf_event_attr *)words[0]))
 		return NEXT(syscall)(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 	pthread_mutex_lock(&pmu_lock);
