@@ -25,6 +25,7 @@
 #define THREADS_MAX 65536u
 #define VIRTUAL_CPUS_MAX 64 /* QEMU_CPUS_MAX */
 #define LEVEL_MAX 19
+#define COMPRESS_THREADS_MAX 256
 #define OPTION_TABLES_MAX 8
 
 static const char *const source_words[] = {"auto", "qemu", "intel_pt", "none", NULL};
@@ -84,7 +85,11 @@ static const struct common_option options[] = {
 	{"debug-path", 0, "FOLDER[:...]",
 	 "look for separate debug files in these folders, before /usr/lib/debug; then in those of $PTL_DEBUG_PATH",
 	 .take = elf_debug_path_take},
-	{"compress", 0, "LEVEL", "zstd level, 1 to 19 (1)", COMMON_NUMBER(struct record_settings, level, 1, LEVEL_MAX)},
+	{"compress", 0, "LEVEL",
+	 "zstd level, 1 to 19 (1); 0 compresses nothing, which takes a fifth of the CPU time, or less",
+	 COMMON_NUMBER(struct record_settings, level, 0, LEVEL_MAX)},
+	{"compress-threads", 0, "N", "threads that compress (1; with --source intel_pt one for each 4 CPUs)",
+	 COMMON_COUNT(struct record_settings, compressors, 1, COMPRESS_THREADS_MAX)},
 	{"flush-interval", 0, "TIME", "write at least this often (400ms)",
 	 COMMON_DURATION(struct record_settings, flush_interval, 0)},
 	{"mode", 0, "MODE",

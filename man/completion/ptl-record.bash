@@ -37,7 +37,7 @@ _ptl_record()
 			_ptl_record_command $((i + 1))
 			return
 			;;
-		-o | --output | --embed | --debug-path | --compress | --flush-interval | --flags | -e | --event | --stack | --event-buffer | --mode | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --timing | --clock | --psb-period | --per-cpu | --source | \
+		-o | --output | --embed | --debug-path | --compress | --compress-threads | --flush-interval | --flags | -e | --event | --stack | --event-buffer | --mode | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --timing | --clock | --psb-period | --per-cpu | --source | \
 			--qemu | --buffer | --threads | --truth | -p | --provider | --provider-buffer | --duration | --pid | --tid | --process | --max-cpus | \
 			--cpus | --code | --pt | --filter | --aux-buffer | --snapshot-at | --over | --snapshot-depth | --snapshots)
 			[[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
@@ -79,7 +79,7 @@ _ptl_record()
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-record --list-flags 2>/dev/null | cut -d ' ' -f 1)" -- "$current")
 		return
 		;;
-	--compress | --flush-interval | -e | --event | --stack | --event-buffer | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --psb-period | --per-cpu | --buffer | --threads | --provider-buffer | --duration | --pid | --tid | --process | --max-cpus | \
+	--compress | --compress-threads | --flush-interval | -e | --event | --stack | --event-buffer | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --psb-period | --per-cpu | --buffer | --threads | --provider-buffer | --duration | --pid | --tid | --process | --max-cpus | \
 		--cpus | --pt | --filter | --aux-buffer | --snapshot-at | --over | --snapshot-depth | --snapshots)
 		return
 		;;

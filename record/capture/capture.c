@@ -16,6 +16,7 @@
 #include "record/capture/machine.h"
 
 #define WRITE_BUFFER (512u << 10) /* the writer's own size */
+#define CPUS_PER_THREAD 4         /* whose packets one thread compresses */
 #define TICK 100000000u           /* nanoseconds between looks at what has become old */
 
 /* ---- what the model gives -------------------------------------------------------------------- */
@@ -190,17 +191,29 @@ static void free_parts(struct record_capture *capture)
 	capture->stream_pairs = NULL;
 }
 
+/* On one CPU a worker would only be in the way; several CPUs make more packets than one compresses. */
+static unsigned compress_threads(const struct record_settings *settings)
+{
+	const unsigned cpus = common_cpu_count();
+
+	if (settings->compressors || cpus == 1)
+		return settings->compressors;
+	return settings->source && !strcmp(settings->source, "intel_pt")
+		       ? (cpus + CPUS_PER_THREAD - 1) / CPUS_PER_THREAD
+		       : 1;
+}
+
 struct ptl_writer_options record_writer_options(const struct record_settings *settings, const char *path)
 {
 	return (struct ptl_writer_options){
 		.level = settings->level,
+		.store = !settings->level,
 		.flush_interval = settings->flush_interval,
 		.buffer_size = settings->write_buffer,
 		.memory_limit = settings->write_buffers *
 				(settings->write_buffer ? settings->write_buffer : WRITE_BUFFER),
 		.name = strcmp(path, "-") == 0 ? "standard output" : path,
-		/* On one CPU a worker would only be in the way. */
-		.threads = common_cpu_count() > 1 ? 1 : 0,
+		.threads = compress_threads(settings),
 	};
 }
 

@@ -63,6 +63,7 @@ struct record_settings {
 	uint64_t part_time;     /* nanoseconds of a file; 0: any */
 	uint32_t keep;          /* files, the last ones; 0: all */
 	uint64_t write_buffer;  /* bytes of a buffer before compression; 0: the writer's own */
+	uint32_t compressors;   /* threads; 0: as many as suit the source */
 	uint32_t write_buffers; /* for which there is memory; 0: the writer's own */
 	bool list_sources;
 	bool quiet;

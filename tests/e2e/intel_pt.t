@@ -24,7 +24,7 @@ def one_process(recording):
     (data,), end = script.turns()
     script.packets(data)
     script.aux(0, pid, tid, data, end)
-    done = play(script, "--aux-buffer=8K", "--timing=tsc")
+    done = play(script, "--aux-buffer=8K", "--timing=tsc", "--compress=0")
     check("one process: it is recorded", done.returncode in (40, 41) and "no losses" in done.stderr, done.returncode, done.stderr)
     check("one process: executes what it did", values(stats_of_threads("out.ptl")) == values(recording.stats),
           stats_of_threads("out.ptl"), recording.stats, done.stderr)
@@ -39,7 +39,7 @@ def several_cpus(recording):
     for cpu, data in enumerate(lists):
         script.packets(data)
         script.aux(cpu, pid, tid, data, end)
-    done = play(script, "--timing=tsc", "--no-retcomp", command=(TASKS, "1", "3"))
+    done = play(script, "--timing=tsc", "--no-retcomp", "--compress-threads=3", command=(TASKS, "1", "3"))
     check("several processes on two CPUs: they are recorded", done.returncode in (40, 41) and "no losses" in done.stderr,
           done.returncode, done.stderr)
     stats = stats_of_threads("out.ptl")

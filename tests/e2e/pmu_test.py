@@ -187,8 +187,8 @@ def start(*arguments, command=(TASKS, "1")):
                             stderr=subprocess.PIPE, text=True, errors="replace")
 
 
-def wait_for(condition):
-    until = time.monotonic() + 30
+def wait_for(condition, seconds=30):
+    until = time.monotonic() + seconds
     while not condition() and time.monotonic() < until:
         time.sleep(0.01)
 

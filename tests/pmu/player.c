@@ -12,6 +12,8 @@
  *   start CPU P H T          in CPU P H T          out CPU P H T
  *   aux CPU FIRST END FLAGS P H T   bytes of the file into the CPU's area, waiting for room; then their AUX record
  *   burst CPU FIRST END P H T       the same without waiting: what has no room is lost, and the event stops
+ *   flood CPUS RATE BYTES P H T     so many bytes of the file, again and again, into the areas of the first CPUs: RATE a second
+ *                                     each, or (0) as fast as they are taken; what has no room is lost
  *   record CPU TYPE MISC P H T HEX  a record with this body
  *   raw CPU HEX                     bytes as they are, for a kernel that cannot be trusted
  *   aux_head CPU N                  the same of the page
@@ -304,6 +306,13 @@ static void play_burst(const struct words *w)
 	pmu_play_burst((int)w->n[0], w->n[1], w->n[2], &ids);
 }
 
+static void play_flood(const struct words *w)
+{
+	const struct pmu_ids ids = ids_of(w->n[3], w->n[4], w->n[5], 0);
+
+	pmu_play_flood((unsigned)w->n[0], w->n[1], w->n[2], &ids);
+}
+
 static void play_aux_head(const struct words *w)
 {
 	__atomic_store_n(&pmu_page_of(pmu_ring_of((int)w->n[0]))->aux_head, w->n[1], __ATOMIC_RELEASE);
@@ -335,29 +344,18 @@ static const struct shape {
 	int numbers;
 	void (*play)(const struct words *w);
 } shapes[] = {
-	{"process", 2, play_process},
-	{"real", 2, play_real},
-	{"packets", 1, play_packets},
-	{"bytes", 0, play_bytes},
-	{"map", 6, play_map},
-	{"exec", 2, play_exec},
-	{"fork", 5, play_fork},
-	{"end", 4, play_end},
-	{"start", 4, play_start},
-	{"in", 4, play_in},
-	{"out", 4, play_out},
-	{"aux", 7, play_aux},
-	{"burst", 6, play_burst},
-	{"poke", 2, play_poke},
-	{"symbol", 4, play_symbol},
-	{"record", 6, play_any},
-	{"raw", 1, play_raw},
-	{"aux_head", 2, play_aux_head},
-	{"executes", 2, play_executes},
-	{"enabled", 1, play_enabled},
-	{"signal", 0, play_signal},
-	{"pause", 1, play_pause},
-	{"wait_file", 0, play_wait_file},
+	{"process", 2, play_process},   {"real", 2, play_real},
+	{"packets", 1, play_packets},   {"bytes", 0, play_bytes},
+	{"map", 6, play_map},           {"exec", 2, play_exec},
+	{"fork", 5, play_fork},         {"end", 4, play_end},
+	{"start", 4, play_start},       {"in", 4, play_in},
+	{"out", 4, play_out},           {"aux", 7, play_aux},
+	{"burst", 6, play_burst},       {"flood", 6, play_flood},
+	{"poke", 2, play_poke},         {"symbol", 4, play_symbol},
+	{"record", 6, play_any},        {"raw", 1, play_raw},
+	{"aux_head", 2, play_aux_head}, {"executes", 2, play_executes},
+	{"enabled", 1, play_enabled},   {"signal", 0, play_signal},
+	{"pause", 1, play_pause},       {"wait_file", 0, play_wait_file},
 };
 
 static void play_line(const char *line)

@@ -60,6 +60,8 @@ void pmu_record(struct pmu_event *event, uint32_t type, uint16_t misc, const voi
 /* ---- player_aux.c: packets into AUX areas */
 
 void pmu_play_aux(int cpu, size_t first, size_t end, uint64_t flags, const struct pmu_ids *ids);
+/* So many bytes into the area of each of the first CPUs, at this rate; 0: as fast as they are taken. */
+void pmu_play_flood(unsigned cpus, uint64_t rate, uint64_t bytes, const struct pmu_ids *ids);
 void pmu_play_burst(int cpu, size_t first, size_t end, const struct pmu_ids *ids);
 
 #endif

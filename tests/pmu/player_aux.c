@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Packets into AUX areas, as the driver puts them there. */
+#include <string.h>
+#include <time.h>
+
 #include "tests/pmu/player.h"
 
 static uint64_t room_of(const struct pmu_event *event)
@@ -13,8 +16,12 @@ static void put_aux(struct pmu_event *event, const uint8_t *bytes, size_t size)
 {
 	const uint64_t head = pmu_page_of(event)->aux_head;
 
-	for (size_t i = 0; i < size; i++)
-		event->aux[(head + i) & (event->aux_size - 1)] = bytes[i];
+	for (size_t done = 0, part; done < size; done += part) {
+		const size_t at = (head + done) & (event->aux_size - 1);
+
+		part = size - done < event->aux_size - at ? size - done : event->aux_size - at;
+		memcpy(event->aux + at, bytes + done, part);
+	}
 }
 
 /* The record, then the head: what is before the head is in records. In an area that is written over, the head is a place. */
@@ -96,4 +103,76 @@ void pmu_play_burst(int cpu, size_t first, size_t end, const struct pmu_ids *ids
 		event->enabled = false;
 	end_aux(event, size, full ? PERF_AUX_FLAG_TRUNCATED : 0, ids);
 	pmu_log("burst cpu=%d bytes=%zu lost=%zu\n", cpu, size, end - first - size);
+}
+
+/* ---- as much as a CPU makes ------------------------------------------------------------------ */
+
+#define CHUNK ((size_t)128 << 10)
+
+struct flood {
+	uint64_t put, lost;
+	size_t at; /* in the file */
+};
+
+static uint64_t clock_time(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* What finds no room is lost, and the event stops until it is started again: meanwhile the CPU makes nothing. */
+static void put_chunk(struct flood *flood, struct pmu_event *event, const struct pmu_ids *ids)
+{
+	const uint64_t room = room_of(event);
+	const size_t size = room < CHUNK ? (size_t)room : CHUNK;
+	const bool full = size < CHUNK;
+
+	if (flood->at + CHUNK > pmu_playing.size)
+		flood->at = 0;
+	if (!is_on(event)) {
+		flood->lost += CHUNK;
+		return;
+	}
+	put_aux(event, pmu_playing.packets + flood->at, size);
+	flood->at += CHUNK;
+	flood->put += size;
+	flood->lost += CHUNK - size;
+	if (full)
+		event->enabled = false;
+	end_aux(event, size, full ? PERF_AUX_FLAG_TRUNCATED : 0, ids);
+}
+
+static void wait_for_room(struct pmu_event *event)
+{
+	for (int i = 0; room_of(event) < CHUNK; i++) {
+		if (i > PMU_READER_TIME * 5)
+			pmu_die("nobody takes the packets of CPU %d", event->cpu);
+		pmu_wake(event);
+		pmu_sleep_a_little();
+	}
+}
+
+void pmu_play_flood(unsigned cpus, uint64_t rate, uint64_t bytes, const struct pmu_ids *ids)
+{
+	struct flood flood = {0};
+	const uint64_t begun = clock_time(CLOCK_MONOTONIC), cpu_time = clock_time(CLOCK_THREAD_CPUTIME_ID);
+
+	if (pmu_playing.size < CHUNK)
+		pmu_die("fewer packets than %zu bytes", CHUNK);
+	for (uint64_t done = 0; done < bytes; done += CHUNK) {
+		while (rate && clock_time(CLOCK_MONOTONIC) - begun < done * 1000 / (rate / 1000000))
+			pmu_sleep_a_little();
+		for (unsigned cpu = 0; cpu < cpus; cpu++) {
+			struct pmu_event *event = pmu_ring_of((int)cpu);
+
+			if (!rate)
+				wait_for_room(event);
+			put_chunk(&flood, event, ids);
+		}
+	}
+	pmu_log("flood bytes=%llu lost=%llu cpu_ns=%llu wall_ns=%llu\n", (unsigned long long)flood.put,
+		(unsigned long long)flood.lost, (unsigned long long)(clock_time(CLOCK_THREAD_CPUTIME_ID) - cpu_time),
+		(unsigned long long)(clock_time(CLOCK_MONOTONIC) - begun));
 }
