@@ -31,9 +31,11 @@
 static const char *const source_words[] = {"auto", "qemu", "intel_pt", "none", NULL};
 #define MAX_SIZE_MIN (64u << 10)
 #define KEEP_MAX 100000u
+#define MEMORY_SIZE (64u << 20) /* of what is kept in memory instead of a file */
 
-static const char *const mode_words[] = {"sequential", "newfile", "circular", NULL}; /* as enum record_mode */
-static const char *const timing_words[] = {"none", "tsc", "mtc", "cyc", NULL};       /* as enum ptl_timing */
+static const char *const mode_words[] = {"sequential", "newfile",  "circular",
+					 "buffering",  "realtime", NULL};      /* as enum record_mode */
+static const char *const timing_words[] = {"none", "tsc", "mtc", "cyc", NULL}; /* as enum ptl_timing */
 static const char *const clock_words[] = {"real", "virtual", NULL};
 static const uint32_t clocks[] = {PTL_CLOCK_MONOTONIC, PTL_CLOCK_VIRTUAL};
 static const char *const embed_words[] = {"none", "code", "symbols", "debug", NULL}; /* as enum elf_embed */
@@ -95,9 +97,11 @@ static const struct common_option options[] = {
 	{"mode", 0, "MODE",
 	 "what becomes of a file of --max-size or --part-time: sequential ends the recording, newfile goes on in the "
 	 "next "
-	 "one, circular, too, and all together have --max-size",
+	 "one, circular, too, and all together have --max-size; buffering keeps that in memory until it is flushed, "
+	 "and "
+	 "realtime for readers alone",
 	 COMMON_CHOICE(struct record_settings, mode, mode_words)},
-	{"max-size", 0, "BYTES", "of a file, about (any)",
+	{"max-size", 0, "BYTES", "of a file, about (any); of all that is kept (64M in memory)",
 	 COMMON_SIZE(struct record_settings, max_size, MAX_SIZE_MIN, UINT64_MAX)},
 	{"part-time", 0, "TIME", "with --mode newfile: a new file after this time",
 	 COMMON_DURATION(struct record_settings, part_time, 1)},
@@ -217,7 +221,7 @@ static int usage(const char *text, const char *hint)
 }
 
 /* How many files there are, and of which size. */
-static int check_mode(const struct record_settings *settings)
+static int check_mode(struct record_settings *settings)
 {
 	if (settings->mode == RECORD_MODE_SEQUENTIAL && (settings->part_time || settings->keep))
 		return usage("--part-time and --keep are for several files", "--mode newfile");
@@ -225,8 +229,18 @@ static int check_mode(const struct record_settings *settings)
 		return 0;
 	if (settings->mode == RECORD_MODE_NEWFILE && !settings->max_size && !settings->part_time)
 		return usage("--mode newfile needs to know when a file is full", "--max-size 100M, or --part-time 60s");
-	if (settings->mode == RECORD_MODE_CIRCULAR && (!settings->max_size || settings->part_time || settings->keep))
-		return usage("--mode circular has a --max-size, and neither --part-time nor --keep", "--max-size 100M");
+	if (settings->mode >= RECORD_MODE_CIRCULAR && (settings->part_time || settings->keep))
+		return usage("--part-time and --keep are for --mode newfile: all that is kept has --max-size",
+			     "--max-size 100M");
+	if (settings->mode == RECORD_MODE_CIRCULAR && !settings->max_size)
+		return usage("--mode circular needs to know the size of all files together", "--max-size 100M");
+	if (settings->mode >= RECORD_MODE_BUFFERING && !settings->max_size)
+		settings->max_size = MEMORY_SIZE;
+	if (settings->mode == RECORD_MODE_REALTIME && !settings->session_name)
+		return usage("--mode realtime is for a session: others read it by its name",
+			     "ptl-record start NAME --mode realtime");
+	if (settings->mode == RECORD_MODE_REALTIME && settings->output)
+		return usage("--mode realtime writes no file", "--mode buffering -o FILE");
 	if (settings->output && (!strcmp(settings->output, "-") || !strncmp(settings->output, "/dev/", 5)))
 		return usage("several files need names, and a pipe has none", "-o FILE");
 	return 0;

@@ -16,6 +16,7 @@
 #include "dump/print/event_xml.h"
 #include "common/text.h"
 #include "dump/session/follow.h"
+#include "dump/session/live.h"
 #include "dump/session/session.h"
 #include "format/reader/trace_end.h"
 
@@ -271,6 +272,10 @@ static int take(void *context, struct ptl_trace *trace, const struct ptl_event *
 
 	if (status < 0)
 		return status;
+	if (events->options->shared.session)
+		status = dump_live_is_repeated(events->options->shared.session, event);
+	if (status)
+		return status < 0 ? status : 0;
 	if (++events->seen % CHECK_EVERY == 0)
 		status = dump_output_check(events->session);
 	if (status < 0)
@@ -353,6 +358,9 @@ static void check_names(const struct events *events)
 	struct ptl_bytes names = {0};
 	const char *last = "";
 
+	/* Of a session, it may come yet. */
+	if (events->options->shared.session)
+		return;
 	check_patterns(events);
 	check_failures(events);
 	if (events->shown)
@@ -462,6 +470,7 @@ static int run(struct dump_session *session)
 	events.followed = session->options->follow ? timeline : NULL;
 	events.printer.timeline = events.options->filter.where.timeline = timeline;
 	events.printer.verbose = events.options->verbose;
+	events.printer.goes_on = session->options->session && session->options->session->files > 1;
 	events.printer.absolute = events.options->absolute;
 	events.output = output_of(events.options);
 	status = dump_names_load(&names, session->trace);

@@ -85,6 +85,8 @@ static void print_head(struct dump_event_printer *printer)
 	printer->has_head = true;
 	printer->name_width = find_name_width(printer);
 	printer->process_width = find_process_width(printer);
+	if (printer->goes_on)
+		return;
 	fprintf(session->out, "%s%s  %-*s  %-*s %8s%s\n", dump_dim(session),
 		printer->absolute ? "time UTC                     " : "       time ms", (int)printer->name_width,
 		"event", (int)printer->process_width, "process", "thread", dump_plain(session));

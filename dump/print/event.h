@@ -20,6 +20,7 @@ struct dump_event_printer {
 	const struct dump_stacks *stacks; /* NULL: not shown */
 	size_t name_width, process_width; /* of the columns: found at the first event */
 	bool has_head;                    /* the head of the columns was printed */
+	bool goes_on;                     /* and needs none: this is behind what was printed of another trace */
 	struct ptl_bytes line, fields, scratch;
 	struct dump_places places;
 };

@@ -184,7 +184,7 @@ static const struct column {
 
 static void print_head(struct dump_event_printer *printer)
 {
-	for (size_t i = 0; i < COLUMNS && !printer->has_head; i++)
+	for (size_t i = 0; i < COLUMNS && !printer->has_head && !printer->goes_on; i++)
 		fprintf(printer->session->out, "%s%s", columns[i].name, i + 1 < COLUMNS ? "," : "\r\n");
 	printer->has_head = true;
 }

@@ -370,20 +370,44 @@ static int run(const struct dump_command *command, struct dump_options *options,
 	return status;
 }
 
-/* The session's file takes the place of its name; commands that follow take one FILE, and nothing before it. */
+/* What a reader that was too slow has missed of a session. */
+static void say_missed(const struct dump_live *live, uint64_t before)
+{
+	if (live->missed > before)
+		common_message_warning("missed %llu events: the session went on faster than they were read",
+				       (unsigned long long)(live->missed - before));
+}
+
+/* The session's files take the place of its name; commands that follow take one FILE, and nothing before it. */
 static int run_live(const struct dump_command *command, struct dump_options *options, char *name)
 {
+	struct dump_live live = {.session = name};
 	char *path;
-	int status = dump_live_path(name, &path);
+	int status = dump_live_next(&live, &path), exit_status = COMMON_EXIT_OK;
 
 	if (status < 0) {
 		status = common_message_failure(status);
 		common_message_hint("ptl-record list    shows the sessions");
 		return status;
 	}
-	status = run(command, options, &path, 1, NULL);
-	free(path);
-	return status;
+	options->session = &live;
+	while (path) {
+		const uint64_t missed = live.missed;
+
+		exit_status = run(command, options, &path, 1, NULL);
+		free(path);
+		path = NULL;
+		/* What could not be read of one file does not end the session. */
+		if ((exit_status != COMMON_EXIT_OK && exit_status != COMMON_EXIT_INPUT) || dump_follow_interrupted())
+			break;
+		status = dump_live_next(&live, &path);
+		if (status < 0)
+			exit_status = common_message_failure(status);
+		say_missed(&live, missed);
+	}
+	dump_live_free(&live);
+	options->session = NULL;
+	return exit_status;
 }
 
 /* Whether there are as many as the command takes; reports it otherwise. */

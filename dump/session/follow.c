@@ -24,6 +24,11 @@ static bool is_interrupted(const struct dump_session *session)
 	return signals > (strcmp(session->path, "-") == 0);
 }
 
+bool dump_follow_interrupted(void)
+{
+	return signals > 0;
+}
+
 static int idle(void *context, struct ptl_trace *trace)
 {
 	struct dump_session *session = context;

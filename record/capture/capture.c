@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/message.h"
 #include "common/quote.h"
 #include "common/thread_pool.h"
 #include "common/vector.h"
@@ -184,6 +185,8 @@ static void free_parts(struct record_capture *capture)
 	free(capture->stream_pairs);
 	record_streams_free(capture);
 	record_rotation_free(capture);
+	record_keeper_free(capture->keeper);
+	capture->keeper = NULL;
 	record_series_free(capture->series);
 	capture->series = NULL;
 	capture->model = NULL;
@@ -224,11 +227,16 @@ static int open_first(struct record_capture *capture, const char *path, const st
 
 	if (settings->mode == RECORD_MODE_SEQUENTIAL)
 		return record_output_open(&capture->output, path, settings->force, options);
-	status = record_series_new(settings, path, &capture->series);
+	status = settings->mode == RECORD_MODE_BUFFERING ? record_keeper_new(path, settings->force, &capture->keeper)
+							 : 0;
+	if (status == 0)
+		status = record_series_new(settings, path, &capture->series);
 	if (status == 0)
 		status = record_series_open_next(capture->series, &capture->output);
-	if (status < 0)
+	if (status < 0) {
 		record_series_free(capture->series);
+		record_keeper_free(capture->keeper);
+	}
 	return status;
 }
 
@@ -278,6 +286,53 @@ static int lose_unread(struct record_capture *capture)
 	return loss.count ? record_capture_loss(capture, &loss) : 0;
 }
 
+/* ---- what is in memory ----------------------------------------------------------------------- */
+
+static int begin_to_keep(struct record_capture *capture)
+{
+	int status = record_series_files(capture->series, record_keeper_add, capture->keeper);
+
+	return status < 0 ? status : record_keeper_start(capture->keeper);
+}
+
+int record_capture_keep(struct record_capture *capture)
+{
+	int status = record_capture_flush(capture);
+
+	return status < 0 ? status : begin_to_keep(capture);
+}
+
+static void look_at_keeper(struct record_capture *capture)
+{
+	int status;
+
+	if (!record_keeper_done(capture->keeper, false, &status))
+		return;
+	snprintf(capture->keep_failure, sizeof(capture->keep_failure), "%s", status < 0 ? ptl_error_text() : "");
+	if (status < 0)
+		common_message_error("%s", ptl_error_text());
+	else if (!capture->settings->quiet)
+		common_message_note("%s: written with what is in memory", record_keeper_path(capture->keeper));
+}
+
+/* The end: nothing is recorded meanwhile. */
+static int keep_all(struct record_capture *capture)
+{
+	struct stat info;
+	int status;
+
+	if (record_keeper_works(capture->keeper))
+		(void)record_keeper_done(capture->keeper, true, &status);
+	status = begin_to_keep(capture);
+	if (status == 0)
+		(void)record_keeper_done(capture->keeper, true, &status);
+	if (status == 0 && stat(record_keeper_path(capture->keeper), &info) == 0)
+		capture->output.stored = (uint64_t)info.st_size;
+	return status;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
 int record_capture_close(struct record_capture *capture, uint64_t end_time)
 {
 	int status = record_model_finish(capture->model), closed;
@@ -300,6 +355,8 @@ int record_capture_close(struct record_capture *capture, uint64_t end_time)
 	if (status == 0)
 		status = closed;
 	closed = record_output_close(&capture->output);
+	if (capture->keeper && status == 0)
+		status = keep_all(capture);
 	free_parts(capture);
 	return status < 0 ? status : closed;
 }
@@ -379,6 +436,8 @@ int record_capture_files(const struct record_capture *capture, int (*visit)(void
 	if (capture->output.fd < 0)
 		return common_fail(PTL_SYSTEM, "the trace is written to %s, which nobody else can read",
 				   capture->output.path);
+	if (capture->series && record_series_in_memory(capture->series))
+		return record_series_files(capture->series, visit, context);
 	return capture->series ? record_series_files(capture->series, visit_absolute, &absolute)
 			       : visit_absolute(&absolute, capture->output.path);
 }
@@ -389,6 +448,8 @@ int record_capture_advance(struct record_capture *capture, uint64_t now)
 {
 	int status = 0;
 
+	if (capture->keeper)
+		look_at_keeper(capture);
 	if (now - capture->ticked >= TICK) {
 		capture->ticked = now;
 		status = record_model_tick(capture->model, now);

@@ -11,6 +11,7 @@
 #include <ptl/writer.h>
 
 #include "record/capture/image_store.h"
+#include "record/capture/keeper.h"
 #include "record/capture/model.h"
 #include "record/capture/output.h"
 #include "record/capture/series.h"
@@ -49,6 +50,9 @@ struct record_capture {
 	uint64_t file_start;           /* time of the events that the file at hand begins with; 0: it is the first */
 	uint32_t rotations;            /* files that were begun after the first; each wants a PSB of each stream */
 	struct ptl_writer_counts past; /* of files that are complete */
+	struct record_keeper *keeper;  /* with --mode buffering; else NULL */
+	char keep_failure[256];        /* why the last file of what is in memory could not be written; "": it was */
+	uint64_t missed_buffers;       /* that who reads in real time has missed */
 	bool full;                     /* the file has its largest size */
 	bool has_notes;                /* record/capture/notes.c */
 	uint32_t note_stream;
@@ -122,6 +126,11 @@ int record_capture_truth_words(struct record_capture *capture, uint32_t stream, 
 void record_capture_counts(const struct record_capture *capture, struct ptl_writer_counts *counts);
 /* Writes all that was taken so far. */
 int record_capture_flush(struct record_capture *capture);
+/*
+ * Begins to write what is in memory (--mode buffering) to its file, and says when it is there; record_keeper_works tells. PTL_MISUSE
+ * while that goes on, PTL_SYSTEM, PTL_NO_MEMORY.
+ */
+int record_capture_keep(struct record_capture *capture);
 /* Calls visit with the absolute path of each file of the trace; until it fails. PTL_SYSTEM: there is none that others can open. */
 int record_capture_files(const struct record_capture *capture, int (*visit)(void *context, const char *path),
 			 void *context);

@@ -75,36 +75,63 @@ static int open_standard_output(int *fd)
 	return 0;
 }
 
+/* A file that was made for this, and has nothing in it, is removed after a failure. */
+static int open_writer(struct record_output *output, int fd, const struct ptl_writer_options *options)
+{
+	struct stat info;
+	int status;
+
+	output->is_stream = fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));
+	if (!output->is_stream && S_ISREG(info.st_mode))
+		output->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	status = ptl_writer_open(fd, options, &output->writer);
+	if (status == 0)
+		return 0;
+	close(fd);
+	if (output->fd >= 0 && !output->in_memory)
+		(void)unlink(output->path);
+	if (output->fd >= 0)
+		close(output->fd);
+	return status;
+}
+
+static int name_output(struct record_output *output, const char *path, bool in_memory)
+{
+	*output = (struct record_output){.fd = -1, .path = strdup(path), .in_memory = in_memory};
+	return output->path ? 0 : common_fail_memory("file name", strlen(path));
+}
+
+static int conclude_open(struct record_output *output, int status)
+{
+	if (status == 0)
+		return 0;
+	free(output->path);
+	output->path = NULL;
+	output->writer = NULL;
+	return status;
+}
+
 int record_output_open(struct record_output *output, const char *path, bool force,
 		       const struct ptl_writer_options *options)
 {
-	struct stat info;
-	int fd, status;
+	int fd, status = name_output(output, path, false);
 
-	*output = (struct record_output){.fd = -1};
-	output->path = strdup(path);
-	if (!output->path)
-		return common_fail_memory("file name", strlen(path));
-	status = strcmp(path, "-") == 0 ? open_standard_output(&fd) : record_output_create(path, force, &fd);
+	if (status == 0)
+		status = strcmp(path, "-") == 0 ? open_standard_output(&fd) : record_output_create(path, force, &fd);
+	if (status == 0)
+		status = open_writer(output, fd, options);
+	return conclude_open(output, status);
+}
+
+int record_output_open_memory(struct record_output *output, const char *path, const struct ptl_writer_options *options)
+{
+	int fd, status = name_output(output, path, true);
+
 	if (status == 0) {
-		output->is_stream = fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));
-		if (!output->is_stream && S_ISREG(info.st_mode))
-			output->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-		status = ptl_writer_open(fd, options, &output->writer);
-		if (status < 0)
-			close(fd);
-		/* It was made here, and has nothing in it. */
-		if (status < 0 && output->fd >= 0)
-			(void)unlink(path);
-		if (status < 0 && output->fd >= 0)
-			close(output->fd);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		status = fd < 0 ? common_fail_errno("cannot write to memory") : open_writer(output, fd, options);
 	}
-	if (status < 0) {
-		free(output->path);
-		output->path = NULL;
-		output->writer = NULL;
-	}
-	return status;
+	return conclude_open(output, status);
 }
 
 static void say_failure(struct record_output *output)
@@ -134,7 +161,7 @@ void record_output_look(struct record_output *output)
 {
 	struct stat info;
 
-	if (output->fd < 0 || output->vanished || fstat(output->fd, &info) < 0 || info.st_nlink)
+	if (output->fd < 0 || output->vanished || output->in_memory || fstat(output->fd, &info) < 0 || info.st_nlink)
 		return;
 	output->vanished = true;
 	common_message_error("%s was removed while it is being recorded", output->path);

@@ -33,6 +33,7 @@ struct record_output {
 	bool failed;     /* something could not be written */
 	bool broken;     /* nothing more can be */
 	bool vanished;   /* the file has no name any more */
+	bool in_memory;  /* it never had one of its own */
 	uint64_t stored; /* bytes of the closed file */
 };
 
@@ -42,6 +43,8 @@ struct record_output {
  */
 int record_output_open(struct record_output *output, const char *path, bool force,
 		       const struct ptl_writer_options *options);
+/* The same for memory, whose descriptor has this path in /proc. */
+int record_output_open_memory(struct record_output *output, const char *path, const struct ptl_writer_options *options);
 /* Closes the file; 0 or the first failure of writing. */
 int record_output_close(struct record_output *output);
 /* Nothing was recorded after all: closes the file, and removes it if it is one that was made. */

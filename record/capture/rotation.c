@@ -152,7 +152,7 @@ static int take_rundown(void *context, const struct ptl_event *event)
 static int carry_over(struct record_capture *capture, uint64_t now)
 {
 	struct ptl_writer *writer = capture->output.writer;
-	struct ptl_writer_counts counts;
+	struct ptl_writer_counts counts, counts_all;
 	int status = ptl_writer_machine(writer, &capture->machine);
 
 	if (status == 0)
@@ -169,7 +169,9 @@ static int carry_over(struct record_capture *capture, uint64_t now)
 		status = record_streams_write_switches(capture);
 	status = record_output_check(&capture->output, status == 0 ? ptl_writer_flush(writer) : status);
 	ptl_writer_counts(writer, &counts);
-	record_series_begun(capture->series, counts.stored_bytes);
+	record_capture_counts(capture, &counts_all);
+	record_series_begun(capture->series, counts.stored_bytes,
+			    &(struct record_series_mark){capture->events, counts_all.buffers});
 	return status;
 }
 

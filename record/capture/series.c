@@ -2,9 +2,11 @@
 /* Names the files of a series, knows when the next one is due, and who lives then. */
 #include "record/capture/series.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <ptl/state.h>
@@ -15,6 +17,10 @@
 #include "record/capture/machine.h"
 
 #define CIRCULAR_PARTS 8
+#define MARKS 4096
+/* Descriptors of memory: a number is not used again soon, so that who was told of it does not meet another file. */
+#define MEMORY_FIRST 200
+#define MEMORY_COUNT 800
 #define SECOND 1000000000u
 /* The next file is tried no more often than this after a failure. */
 #define RETRY_TIME SECOND
@@ -41,6 +47,9 @@ struct record_series {
 	uint64_t keep; /* 0: all */
 	uint64_t opened, tried;
 	uint64_t begun; /* bytes that the file at hand begins with */
+	bool in_memory;
+	int memory[CIRCULAR_PARTS];       /* by number */
+	struct record_series_mark *marks; /* MARKS, by number */
 	bool said;
 	struct ptl_state *state; /* as it was OVERLAP ago */
 	struct pending *first, **last;
@@ -56,7 +65,7 @@ static size_t stem_size(const char *path)
 
 int record_series_new(const struct record_settings *settings, const char *path, struct record_series **result)
 {
-	const bool circular = settings->mode == RECORD_MODE_CIRCULAR;
+	const bool circular = settings->mode >= RECORD_MODE_CIRCULAR;
 	const size_t size = stem_size(path);
 	struct record_series *series = calloc(1, sizeof(*series));
 
@@ -68,7 +77,11 @@ int record_series_new(const struct record_settings *settings, const char *path, 
 	series->suffix = path + size;
 	series->max_size = circular ? settings->max_size / CIRCULAR_PARTS : settings->max_size;
 	series->keep = circular ? CIRCULAR_PARTS : settings->keep;
-	if (!series->stem || ptl_state_new(&series->state) < 0) {
+	series->in_memory = settings->mode >= RECORD_MODE_BUFFERING;
+	series->marks = calloc(MARKS, sizeof(*series->marks));
+	for (size_t i = 0; i < CIRCULAR_PARTS; i++)
+		series->memory[i] = -1;
+	if (!series->stem || !series->marks || ptl_state_new(&series->state) < 0) {
 		record_series_free(series);
 		return common_fail_memory("files", size);
 	}
@@ -87,6 +100,10 @@ void record_series_free(struct record_series *series)
 		series->first = next;
 	}
 	ptl_state_free(series->state);
+	for (size_t i = 0; i < CIRCULAR_PARTS; i++)
+		if (series->memory[i] >= 0)
+			close(series->memory[i]);
+	free(series->marks);
 	free(series->stem);
 	free(series->path);
 	free(series);
@@ -115,23 +132,71 @@ static void remove_oldest(const struct record_series *series, uint64_t number)
 	free(path);
 }
 
-int record_series_open_next(struct record_series *series, struct record_output *output)
+/* *fd is for who reads it; the path is good for writing, too, which then counts as being written. Fresh memory. */
+static int make_memory(uint64_t number, int *fd, char **path)
 {
-	char *path = path_of(series, series->number + 1);
+	const int memory = memfd_create("ptl-record", MFD_CLOEXEC);
+	int status = 0;
+
+	*fd = memory < 0 ? -1 : fcntl(memory, F_DUPFD_CLOEXEC, MEMORY_FIRST + (int)(number % MEMORY_COUNT));
+	if (*fd < 0)
+		status = common_fail_errno("cannot make memory for a trace");
+	else if (asprintf(path, "/proc/%d/fd/%d", (int)getpid(), *fd) < 0)
+		status = common_fail_memory("file name", 0);
+	if (status < 0 && *fd >= 0)
+		close(*fd);
+	if (memory >= 0)
+		close(memory);
+	return status;
+}
+
+static int open_memory(struct record_series *series, struct record_output *output, char **path)
+{
+	int *place = &series->memory[(series->number + 1) % CIRCULAR_PARTS];
+	struct ptl_writer_options options;
+	int fd, status = make_memory(series->number + 1, &fd, path);
+
+	if (status < 0)
+		return status;
+	options = record_writer_options(series->settings, *path);
+	status = record_output_open_memory(output, *path, &options);
+	if (status < 0) {
+		close(fd);
+		free(*path);
+		return status;
+	}
+	if (*place >= 0)
+		close(*place);
+	*place = fd;
+	return 0;
+}
+
+static int open_named(struct record_series *series, struct record_output *output, char **path)
+{
 	struct ptl_writer_options options;
 	int status;
 
-	series->tried = record_now();
-	if (!path)
+	*path = path_of(series, series->number + 1);
+	if (!*path)
 		return common_fail_memory("file name", 0);
-	options = record_writer_options(series->settings, path);
+	options = record_writer_options(series->settings, *path);
 	/* First, so that there is room for the new one. */
 	remove_oldest(series, series->number + 1);
-	status = record_output_open(output, path, series->settings->force, &options);
-	if (status < 0) {
-		free(path);
+	status = record_output_open(output, *path, series->settings->force, &options);
+	if (status < 0)
+		free(*path);
+	return status;
+}
+
+int record_series_open_next(struct record_series *series, struct record_output *output)
+{
+	char *path;
+	int status;
+
+	series->tried = record_now();
+	status = series->in_memory ? open_memory(series, output, &path) : open_named(series, output, &path);
+	if (status < 0)
 		return status;
-	}
 	series->number++;
 	series->opened = series->tried;
 	free(series->path);
@@ -139,14 +204,60 @@ int record_series_open_next(struct record_series *series, struct record_output *
 	return 0;
 }
 
+/* Fresh memory; NULL without. */
+static char *kept_path(const struct record_series *series, uint64_t number)
+{
+	char *path;
+
+	if (!series->in_memory)
+		return path_of(series, number);
+	return asprintf(&path, "/proc/%d/fd/%d", (int)getpid(), series->memory[number % CIRCULAR_PARTS]) < 0 ? NULL
+													     : path;
+}
+
+static uint64_t first_kept(const struct record_series *series)
+{
+	return series->keep && series->number > series->keep ? series->number - series->keep + 1 : 1;
+}
+
+bool record_series_in_memory(const struct record_series *series)
+{
+	return series->in_memory;
+}
+
+/* What is not known any more counts from the first that is. */
+static const struct record_series_mark *mark_of(const struct record_series *series, uint64_t number)
+{
+	if (number + MARKS <= series->number)
+		number = series->number - MARKS + 1;
+	return &series->marks[number % MARKS];
+}
+
+int record_series_next(const struct record_series *series, uint64_t after, uint64_t *number, char **path,
+		       struct record_series_mark *missed)
+{
+	const uint64_t first = first_kept(series);
+	const uint64_t wanted = after == UINT64_MAX ? series->number : after + 1;
+
+	if (!wanted || wanted > series->number)
+		return common_fail(PTL_NOT_FOUND, "there is no file behind %llu so far", (unsigned long long)after);
+	*number = wanted < first ? first : wanted;
+	*missed = (struct record_series_mark){
+		.events = mark_of(series, *number)->events - mark_of(series, wanted)->events,
+		.buffers = mark_of(series, *number)->buffers - mark_of(series, wanted)->buffers,
+	};
+	*path = kept_path(series, *number);
+	return *path ? 0 : common_fail_memory("file name", 0);
+}
+
 int record_series_files(const struct record_series *series, int (*visit)(void *context, const char *path),
 			void *context)
 {
-	uint64_t number = series->keep && series->number > series->keep ? series->number - series->keep + 1 : 1;
+	uint64_t number = first_kept(series);
 	int status = 0;
 
 	for (; status == 0 && number <= series->number; number++) {
-		char *path = path_of(series, number);
+		char *path = kept_path(series, number);
 
 		status = path ? visit(context, path) : common_fail_memory("file name", 0);
 		free(path);
@@ -154,9 +265,10 @@ int record_series_files(const struct record_series *series, int (*visit)(void *c
 	return status;
 }
 
-void record_series_begun(struct record_series *series, uint64_t bytes)
+void record_series_begun(struct record_series *series, uint64_t bytes, const struct record_series_mark *mark)
 {
 	series->begun = bytes;
+	series->marks[series->number % MARKS] = *mark;
 }
 
 void record_series_say_failure(struct record_series *series)

@@ -4,6 +4,7 @@
 #define RECORD_CAPTURE_SERIES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <ptl/event.h>
@@ -25,8 +26,21 @@ const char *record_series_path(const struct record_series *series);
 /* Calls visit with each file that is kept, the oldest first, until it returns a value other than 0, which is returned. */
 int record_series_files(const struct record_series *series, int (*visit)(void *context, const char *path),
 			void *context);
+/* What was recorded before a file began. */
+struct record_series_mark {
+	uint64_t events;  /* of programs and the kernel */
+	uint64_t buffers; /* that were written */
+};
 /* All is there that the file at hand begins with, which takes so many bytes. */
-void record_series_begun(struct record_series *series, uint64_t bytes);
+void record_series_begun(struct record_series *series, uint64_t bytes, const struct record_series_mark *mark);
+/*
+ * The first file that is kept behind the one of this number, UINT64_MAX: the file at hand: its number, and its path in fresh
+ * memory. *missed: what files in between had, that are gone. PTL_NOT_FOUND: there is none yet; PTL_NO_MEMORY.
+ */
+int record_series_next(const struct record_series *series, uint64_t after, uint64_t *number, char **path,
+		       struct record_series_mark *missed);
+/* Whether the files are in memory. */
+bool record_series_in_memory(const struct record_series *series);
 /* The next file could not be opened: says so once, and that the one at hand goes on. */
 void record_series_say_failure(struct record_series *series);
 /* Whether the file at hand is full, has had its time, or cannot be written while there is one that can be removed. */

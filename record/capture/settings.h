@@ -49,6 +49,8 @@ enum record_mode {
 	RECORD_MODE_SEQUENTIAL, /* one file; recording ends there */
 	RECORD_MODE_NEWFILE,    /* the next file */
 	RECORD_MODE_CIRCULAR,   /* the next file, and the oldest goes */
+	RECORD_MODE_BUFFERING, /* the same in memory, of which a file is made when somebody asks for it, and at the end */
+	RECORD_MODE_REALTIME, /* the same in memory, and no file */
 };
 
 /* All strings belong to the command line. */
@@ -59,7 +61,7 @@ struct record_settings {
 	const char *qemu;   /* path of qemu-x86_64; NULL: searched in $PATH */
 	bool force;
 	enum record_mode mode;
-	uint64_t max_size;      /* bytes of a file, of all files with RECORD_MODE_CIRCULAR; 0: any */
+	uint64_t max_size;      /* bytes of a file, of all together from RECORD_MODE_CIRCULAR on; 0: any */
 	uint64_t part_time;     /* nanoseconds of a file; 0: any */
 	uint32_t keep;          /* files, the last ones; 0: all */
 	uint64_t write_buffer;  /* bytes of a buffer before compression; 0: the writer's own */

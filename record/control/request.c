@@ -2,6 +2,7 @@
 /* The requests of a session's socket. */
 #include "record/control/request.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@ struct request {
 	const char *arguments[ARGUMENTS_MAX];
 	size_t count;
 	FILE *answer;
-	bool *stops;
+	enum record_control_when *when;
 };
 
 /* ---- query ----------------------------------------------------------------------------------- */
@@ -35,8 +36,7 @@ static void answer_counts(struct record_answer *answer, const struct record_sess
 	record_answer_number(answer, "Free buffers", "free_buffers", written.buffers_free);
 	record_answer_number(answer, "Buffers written", "buffers_written", written.buffers);
 	record_answer_number(answer, "Log buffers lost", "log_buffers_lost", written.lost_buffers);
-	/* Who follows the file reads it by itself: nothing is handed to anybody that could be lost. */
-	record_answer_number(answer, "Real-time lost", "realtime_buffers_lost", 0);
+	record_answer_number(answer, "Real-time lost", "realtime_buffers_lost", capture->missed_buffers);
 	record_answer_number(answer, "Events", "events", capture->events);
 	record_answer_number(answer, "Events lost", "events_lost", capture->lost[PTL_LOSS_EVENTS].count);
 	record_answer_number(answer, "Losses", "losses", capture->loss_records);
@@ -46,11 +46,20 @@ static void answer_counts(struct record_answer *answer, const struct record_sess
 }
 
 /* Who asks may have another working directory. */
-static void answer_file(struct record_answer *answer, const struct record_output *output)
+static void answer_file(struct record_answer *answer, const struct record_capture *capture)
 {
-	char *absolute = output->fd >= 0 ? realpath(output->path, NULL) : NULL;
+	const struct record_output *output = &capture->output;
+	const char *path = capture->keeper ? record_keeper_path(capture->keeper) : output->path;
+	char *absolute = output->fd >= 0 ? realpath(path, NULL) : NULL, folder[PATH_MAX];
 
-	record_answer_text(answer, "File", "file", absolute ? absolute : output->path);
+	/* That of what is in memory is not there yet. */
+	if (!absolute && capture->keeper && path[0] != '/' && getcwd(folder, sizeof(folder)) &&
+	    asprintf(&absolute, "%s/%s", folder, path) < 0)
+		absolute = NULL;
+	/* In real time there is none. */
+	if (output->in_memory && !capture->keeper)
+		path = NULL;
+	record_answer_text(answer, "File", "file", path && absolute ? absolute : path);
 	free(absolute);
 }
 
@@ -68,7 +77,8 @@ static const char *clock_name(uint32_t clock)
 
 static int query(struct request *request)
 {
-	static const char *const modes[] = {"sequential", "newfile", "circular"}; /* as enum record_mode */
+	static const char *const modes[] = {"sequential", "newfile", "circular", "buffering",
+					    "realtime"}; /* as enum record_mode */
 	const struct record_session *session = request->session;
 	const struct record_settings *settings = session->settings;
 	struct record_answer answer = {.file = request->answer,
@@ -79,7 +89,7 @@ static int query(struct request *request)
 		common_json_object(&answer.json, NULL);
 	record_answer_text(&answer, "Name", "name", settings->session_name);
 	record_answer_number(&answer, "Process", "pid", (uint64_t)getpid());
-	answer_file(&answer, &session->capture.output);
+	answer_file(&answer, &session->capture);
 	record_answer_text(&answer, "Mode", "mode", modes[settings->mode]);
 	record_answer_number(&answer, "Largest size", "max_size", settings->max_size);
 	record_answer_number(&answer, "Time of a file (ns)", "part_time", settings->part_time);
@@ -106,7 +116,10 @@ static int list(struct request *request)
 
 	record_capture_counts(&session->capture, &written);
 	fprintf(request->answer, "%d\t%llu\t%llu\t%s", (int)getpid(), (unsigned long long)session->capture.events,
-		(unsigned long long)written.stored_bytes, session->capture.output.path);
+		(unsigned long long)written.stored_bytes,
+		session->capture.keeper             ? record_keeper_path(session->capture.keeper)
+		: session->capture.output.in_memory ? "-"
+						    : session->capture.output.path);
 	return 0;
 }
 
@@ -164,13 +177,6 @@ static int update(struct request *request)
 	return status;
 }
 
-static int flush(struct request *request)
-{
-	struct record_capture *capture = &request->session->capture;
-
-	return record_capture_flush(capture);
-}
-
 static int answer_path(void *context, const char *path)
 {
 	FILE *answer = context;
@@ -188,12 +194,71 @@ static int files(struct request *request)
 	return status < 0 ? status : record_capture_files(capture, answer_path, request->answer);
 }
 
+static int keep(struct request *request)
+{
+	const int status = record_capture_keep(&request->session->capture);
+
+	if (status == 0)
+		*request->when = RECORD_CONTROL_KEPT;
+	return status;
+}
+
+static int flush(struct request *request)
+{
+	struct record_capture *capture = &request->session->capture;
+
+	return capture->keeper ? keep(request) : record_capture_flush(capture);
+}
+
+static int answer_only(void *context, const char *path)
+{
+	return fprintf(context, "1 0 %s", path) < 0 ? PTL_SYSTEM : 0;
+}
+
+static int only_file(struct request *request)
+{
+	struct record_capture *capture = &request->session->capture;
+	int status = record_capture_flush(capture);
+
+	return status < 0 ? status : record_capture_files(capture, answer_only, request->answer);
+}
+
+/*
+ * For who reads in real time: the file behind the one of the number that is given, or without one the file at hand; its number,
+ * the events that were missed in between, and its path. Nothing, where there is none so far.
+ */
+static int next_file(struct request *request)
+{
+	struct record_capture *capture = &request->session->capture;
+	const uint64_t after = request->count ? strtoull(request->arguments[0], NULL, 10) : UINT64_MAX;
+	struct record_series_mark missed = {0};
+	uint64_t number = 1;
+	char *path = NULL, *absolute;
+	int status = 0;
+
+	if (!capture->series)
+		return after == UINT64_MAX ? only_file(request) : 0;
+	status = record_series_next(capture->series, after, &number, &path, &missed);
+	if (status < 0)
+		return status == PTL_NOT_FOUND ? 0 : status;
+	absolute = record_series_in_memory(capture->series) ? NULL : realpath(path, NULL);
+	capture->missed_buffers += missed.buffers;
+	fprintf(request->answer, "%llu %llu %s", (unsigned long long)number, (unsigned long long)missed.events,
+		absolute ? absolute : path);
+	free(absolute);
+	free(path);
+	return record_capture_flush(capture);
+}
+
 static int snapshot(struct request *request)
 {
 	struct record_session *session = request->session;
 	bool taken = false;
 	int status = 0;
 
+	/* What goes to another file than its own is put together by who asks. */
+	if (session->capture.keeper && !request->count)
+		return keep(request);
 	for (size_t i = 0; status == 0 && i < session->running_count; i++) {
 		const struct record_running *running = &session->running[i];
 
@@ -211,7 +276,7 @@ static int snapshot(struct request *request)
 static int stop(struct request *request)
 {
 	request->session->leave = true;
-	*request->stops = true;
+	*request->when = RECORD_CONTROL_AT_END;
 	return 0;
 }
 
@@ -222,12 +287,13 @@ static const struct {
 	int (*run)(struct request *request);
 } requests[] = {
 	{"query", query},       {"list", list}, {"update", update}, {"flush", flush},
-	{"snapshot", snapshot}, {"stop", stop}, {"files", files},
+	{"snapshot", snapshot}, {"stop", stop}, {"files", files},   {"next", next_file},
 };
 
-int record_control_request(struct record_session *session, const char *text, size_t size, FILE *answer, bool *stops)
+int record_control_request(struct record_session *session, const char *text, size_t size, FILE *answer,
+			   enum record_control_when *when)
 {
-	struct request request = {.session = session, .answer = answer, .stops = stops};
+	struct request request = {.session = session, .answer = answer, .when = when};
 	const char *at = text, *const end = text + size;
 
 	if (!size || text[size - 1])

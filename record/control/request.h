@@ -21,7 +21,14 @@
 #define RECORD_CONTROL_EVENT 'e'
 #define RECORD_CONTROL_FLAGS 'f'
 
-/* Does what a request asks for, and writes the answer's text. stops: the answer is due when the session has ended. */
-int record_control_request(struct record_session *session, const char *request, size_t size, FILE *answer, bool *stops);
+enum record_control_when {
+	RECORD_CONTROL_NOW,
+	RECORD_CONTROL_AT_END, /* of the session */
+	RECORD_CONTROL_KEPT,   /* when the file of what is in memory is written */
+};
+
+/* Does what a request asks for, and writes the answer's text; *when the answer is due. */
+int record_control_request(struct record_session *session, const char *request, size_t size, FILE *answer,
+			   enum record_control_when *when);
 
 #endif

@@ -34,6 +34,8 @@ struct control {
 	size_t count;
 	int stoppers[CONNECTIONS_MAX]; /* that wait for the end */
 	size_t stopper_count;
+	int keepers[CONNECTIONS_MAX]; /* that wait for what is in memory to be written */
+	size_t keeper_count;
 	bool ready;
 	int messages; /* where our messages go once the session runs; -1: where they went before */
 	char *request;
@@ -119,25 +121,27 @@ static void handle(struct control *control, int fd, size_t size)
 	char *text = NULL;
 	size_t text_size = 0;
 	FILE *stream = open_memstream(&text, &text_size);
-	bool stops = false;
+	enum record_control_when when = RECORD_CONTROL_NOW;
 	int status;
 
 	if (!stream) {
 		close(fd);
 		return;
 	}
-	status = record_control_request(control->session, control->request, size, stream, &stops);
+	status = record_control_request(control->session, control->request, size, stream, &when);
 	if (status < 0) {
 		fclose(stream);
 		answer(fd, status, ptl_error_text(), strlen(ptl_error_text()));
 	} else {
 		fclose(stream);
-		if (!stops)
+		if (when == RECORD_CONTROL_NOW)
 			answer(fd, status, text, text_size);
 	}
 	free(text);
-	if (stops && control->stopper_count < CONNECTIONS_MAX)
+	if (when == RECORD_CONTROL_AT_END && control->stopper_count < CONNECTIONS_MAX)
 		control->stoppers[control->stopper_count++] = fd;
+	else if (when == RECORD_CONTROL_KEPT && control->keeper_count < CONNECTIONS_MAX)
+		control->keepers[control->keeper_count++] = fd;
 	else
 		close(fd);
 }
@@ -157,6 +161,18 @@ static bool look(struct control *control, const struct connection *connection, u
 	return true;
 }
 
+static void answer_keepers(struct control *control)
+{
+	const char *failure = control->session->capture.keep_failure;
+
+	while (control->keeper_count) {
+		const int fd = control->keepers[--control->keeper_count];
+
+		answer(fd, failure[0] ? PTL_SYSTEM : 0, failure, strlen(failure));
+		close(fd);
+	}
+}
+
 static int drain(void *state, uint64_t now, bool *work)
 {
 	struct control *control = state;
@@ -164,6 +180,8 @@ static int drain(void *state, uint64_t now, bool *work)
 	(void)work;
 	if (!control->ready)
 		leave_terminal(control);
+	if (!record_keeper_works(control->session->capture.keeper))
+		answer_keepers(control);
 	take_connections(control);
 	for (size_t i = control->count; i-- > 0;)
 		if (look(control, &control->connections[i], now))
@@ -175,7 +193,7 @@ static uint64_t due(void *state, uint64_t now)
 {
 	const struct control *control = state;
 
-	return control->count ? now + LOOK_TIME : UINT64_MAX;
+	return control->count || control->keeper_count ? now + LOOK_TIME : UINT64_MAX;
 }
 
 static int finish(void *state, bool alone)
@@ -206,6 +224,7 @@ static void close_source(void *state)
 
 	common_session_unlink(control->session->settings->control.folder, control->session->settings->session_name);
 	answer_stoppers(control);
+	answer_keepers(control);
 	for (size_t i = 0; i < control->count; i++)
 		close(control->connections[i].fd);
 	if (control->messages >= 0)

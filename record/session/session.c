@@ -222,7 +222,9 @@ static int finish(struct record_session *session, const char *path)
 	}
 	record_model_counts(session->capture.model, &counts);
 	record_capture_counts(&session->capture, &written);
-	if (session->capture.series) {
+	if (session->settings->mode == RECORD_MODE_REALTIME)
+		path = "real time";
+	else if (session->capture.series && !session->capture.keeper) {
 		snprintf(last, sizeof(last), "%s", record_series_path(session->capture.series));
 		path = last;
 	}

@@ -51,6 +51,12 @@ void record_session_stop(struct record_session *session)
 
 static void keep_snapshot(struct record_session *session)
 {
+	if (session->capture.keeper) {
+		session->failure = record_capture_keep(&session->capture);
+		if (session->failure == PTL_MISUSE)
+			session->failure = 0;
+		return;
+	}
 	if (!session->settings->pt.snapshot)
 		common_message_note(
 			"SIGUSR2: everything is written as it comes; --snapshot keeps it in memory until then");

@@ -149,7 +149,7 @@ def full_disk():
 def refused():
     """modes that do not go with what else is asked for"""
     for words, text in ((["--mode=newfile"], "needs to know when a file is full"),
-                        (["--mode=circular"], "has a --max-size"), (["--keep=2"], "are for several files"),
+                        (["--mode=circular"], "needs to know the size"), (["--keep=2"], "are for several files"),
                         (["--mode=newfile", "--max-size=1M", "-o", "/dev/fd/2"], "a pipe has none")):
         done = record(NONE, *words, "--", "true")
         expect_equal(done.returncode, 2, words, done.stderr)

@@ -164,6 +164,97 @@ def live():
         expect(done.returncode in (2, 3, 4) and text in done.stderr, done.returncode, done.stderr)
 
 
+def live_series():
+    """--live goes on from file to file, shows nothing twice, and counts what a reader that is too slow has missed"""
+    ask("start", "parts", "-p", NAME, "--mode=newfile", "--part-time=100ms", "--flush-interval=20ms")
+    reader = subprocess.Popen([DUMP, "events", "--live", "--json", "parts"], cwd=SCRATCH, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True)
+    for _ in range(4):
+        write_events("count=3")
+        time.sleep(0.12)
+    wait_for(lambda: query("parts")["events"] == 12, "twelve events")
+    ask("stop", "parts")
+    out, text = reader.communicate(timeout=60)
+    shown = [json.loads(line) for line in out.splitlines()]
+    files = [name for name in os.listdir(SCRATCH) if name.startswith("parts.0")]
+    expect(len(files) > 2 and reader.returncode == 0, files, text)
+    expect_equal([event["fields"]["index"] for event in shown if event["event"] == "Number"], [0, 1, 2] * 4)
+    process_events = [(event["event"], event["pid"], event["tid"], event["fields"].get("ImageBase")) for event in shown
+                      if event["event"].startswith("Process/")]
+    expect_equal(len(process_events), len(set(process_events)), process_events)
+    # In memory, which has less than is written while the reader does not read.
+    ask("start", "fast", "-p", NAME, "--mode=realtime", "--max-size=64K", "--write-buffer=4K", "--compress=1", "--flush-interval=10ms")
+    expect_equal((query("fast")["file"], query("fast")["mode"]), (None, "realtime"))
+    write_events("count=1")
+    with open(path("fast.txt"), "wb") as shown:
+        reader = subprocess.Popen([DUMP, "events", "--live", "--json", "-p", NAME, "-e", "Number", "fast"], cwd=SCRATCH, stdout=shown,
+                                  stderr=subprocess.PIPE, text=True)
+
+    def has_come(index):
+        with open(path("fast.txt"), "rb") as file:
+            return b'"index":%d}' % index in file.read()
+
+    wait_for(lambda: has_come(0), "the first event")
+    reader.send_signal(signal.SIGSTOP)
+    for _ in range(6):
+        write_events("count=12000")
+    wait_for(lambda: query("fast")["events"] == 72001, "all events")
+    reader.send_signal(signal.SIGCONT)
+    wait_for(lambda: query("fast")["realtime_buffers_lost"], "what the reader has missed")
+    # What is not read when the session ends is gone with it.
+    write_events("count=12346")
+    wait_for(lambda: has_come(12345), "the last event")
+    lost = query("fast")
+    ask("stop", "fast")
+    _, text = reader.communicate(timeout=60)
+    missed = sum(int(line.split()[3]) for line in text.splitlines() if "missed" in line)
+    expect(missed and not lost["events_lost"], text, lost)
+    with open(path("fast.txt"), "rb") as file:
+        expect_equal(file.read().count(b"\n") + missed, 72001 + 12346, text)
+
+
+def in_memory():
+    """buffering: a file is made of what is in memory when somebody asks for it, and at the end; memory is bounded"""
+    ask("start", "flight", "-p", NAME, "--mode=buffering", "--max-size=64K", "--write-buffer=4K", "--compress=1", "--flush-interval=20ms")
+    found = query("flight")
+    expect_equal((found["file"], found["mode"], found["max_size"]), (os.path.realpath(path("flight.ptl")), "buffering", 64 << 10))
+    write_events("levels")
+    wait_for(lambda: query("flight")["events"] >= 1, "events")
+    expect(not os.path.exists(path("flight.ptl")))
+    ask("flush", "flight")
+    events = len(lines("events", "-p", "PTL-Test-*", "flight.ptl"))
+    expect(events >= 1 and lines("info", "flight.ptl")[0]["complete"], events)
+    expect_equal(os.stat(path("flight.ptl")).st_mode & 0o777, 0o600)
+    for _ in range(4):
+        write_events("count=30000")
+    wait_for(lambda: query("flight")["events"] >= 120000, "events")
+    found = query("flight")
+    folder = "/proc/%d/fd" % found["pid"]
+    memory = [os.path.join(folder, fd) for fd in os.listdir(folder) if "memfd:ptl-record" in os.readlink(os.path.join(folder, fd))]
+    sizes = {os.stat(name).st_ino: os.stat(name).st_size for name in memory}
+    expect(sum(sizes.values()) < 1 << 20 and found["file_size"] > sum(sizes.values()), sizes, found)
+    ask("snapshot", "flight", "flight_now.ptl")
+    ask("snapshot", "flight")
+    last = [event["fields"]["index"] for event in lines("events", "-p", NAME, "-e", "Number", "flight.ptl")]
+    expect_equal(last[-1], 29999)
+    expect_equal(len(lines("events", "-p", NAME, "-e", "Number", "flight_now.ptl")), len(last))
+    write_events("count=5")
+    wait_for(lambda: query("flight")["events"] >= 120005, "events")
+    done = ask("stop", "flight")
+    expect("flight.ptl: " in done.stderr, done.stderr)
+    expect_equal([event["fields"]["index"] for event in lines("events", "-p", NAME, "-e", "Number", "flight.ptl")][-5:], [0, 1, 2, 3, 4])
+    for words, text in ((["--mode=buffering"], "flight.ptl exists"), (["--mode=realtime", "-o", "a.ptl"], "writes no file"),
+                        (["--mode=buffering", "--keep=3"], "are for --mode newfile"), (["--mode=buffering", "-o", "-"], "need names")):
+        done = record("start", "flight", *words)
+        expect(done.returncode in (2, 4) and text in done.stderr, words, done.stderr)
+    done = record("--mode=realtime", "--source=none", "--", "true")
+    expect(done.returncode == 2 and "is for a session" in done.stderr, done.stderr)
+    # A recording without a name writes it at its end, and packets are in memory, too.
+    done = record("-o", "packets.ptl", "--mode=buffering", "--source=qemu", "--", "/bin/true")
+    expect_equal(done.returncode, 0, done.stderr)
+    expect_equal(lines("stats", "packets.ptl")[0]["gaps"], 0)
+
+
 def a_command():
     """a session of a command ends with it"""
     os.mkfifo(path("go"))
@@ -255,7 +346,7 @@ def other_users():
 
 
 try:
-    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, live, a_command, killed, refused, other_users])
+    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, live, live_series, in_memory, a_command, killed, refused, other_users])
 finally:
     for left in names():
         record("stop", left)

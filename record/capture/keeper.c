@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Gives copies of descriptors to a relogger. */
+#include "record/capture/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ptl/relogger.h>
+
+#include "common/error.h"
+#include "common/signals.h"
+
+#define FILES_MAX 16
+#define TEXT_MAX 512
+
+struct record_keeper {
+	char *path;
+	bool force; /* also once there is one of ours */
+	int files[FILES_MAX];
+	size_t count;
+	pthread_t thread;
+	bool works; /* the thread has to be joined */
+	bool ended; /* set by the thread */
+	int status;
+	char text[TEXT_MAX]; /* why it failed */
+};
+
+int record_keeper_new(const char *path, bool force, struct record_keeper **result)
+{
+	struct record_keeper *keeper;
+
+	if (!force && access(path, F_OK) == 0)
+		return common_fail(PTL_SYSTEM, "%s exists; --force replaces it, -o names another", path);
+	keeper = calloc(1, sizeof(*keeper));
+	if (keeper)
+		keeper->path = strdup(path);
+	if (!keeper || !keeper->path) {
+		free(keeper);
+		return common_fail_memory("file name", strlen(path));
+	}
+	keeper->force = force;
+	*result = keeper;
+	return 0;
+}
+
+static void close_files(struct record_keeper *keeper)
+{
+	while (keeper->count)
+		close(keeper->files[--keeper->count]);
+}
+
+void record_keeper_free(struct record_keeper *keeper)
+{
+	int status;
+
+	if (!keeper)
+		return;
+	if (keeper->works)
+		(void)record_keeper_done(keeper, true, &status);
+	close_files(keeper);
+	free(keeper->path);
+	free(keeper);
+}
+
+const char *record_keeper_path(const struct record_keeper *keeper)
+{
+	return keeper->path;
+}
+
+int record_keeper_add(void *context, const char *path)
+{
+	struct record_keeper *keeper = context;
+	int fd;
+
+	if (keeper->works)
+		return common_fail(PTL_MISUSE, "%s is being written; ask again", keeper->path);
+	fd = keeper->count == FILES_MAX ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return common_fail_errno("%s", path);
+	keeper->files[keeper->count++] = fd;
+	return 0;
+}
+
+static int write_file(struct record_keeper *keeper)
+{
+	struct ptl_relogger *relogger;
+	int status = ptl_relogger_new(NULL, &relogger);
+
+	for (size_t i = 0; status == 0 && i < keeper->count; i++) {
+		status = ptl_relogger_add_fd(relogger, keeper->files[i], "memory", false, NULL, NULL);
+		/* It is the relogger's. */
+		if (status == 0)
+			keeper->files[i] = -1;
+	}
+	if (status == 0)
+		status = ptl_relogger_output(relogger, keeper->path, keeper->force);
+	if (status == 0)
+		status = ptl_relogger_process(relogger);
+	ptl_relogger_free(relogger);
+	return status;
+}
+
+static void *run(void *context)
+{
+	struct record_keeper *keeper = context;
+
+	keeper->status = write_file(keeper);
+	snprintf(keeper->text, sizeof(keeper->text), "%s", keeper->status < 0 ? ptl_error_text() : "");
+	__atomic_store_n(&keeper->ended, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+int record_keeper_start(struct record_keeper *keeper)
+{
+	int error;
+
+	keeper->ended = false;
+	error = common_thread_start(&keeper->thread, NULL, run, keeper);
+	keeper->works = !error;
+	if (!error)
+		return 0;
+	close_files(keeper);
+	errno = error;
+	return common_fail_errno("cannot start a thread");
+}
+
+bool record_keeper_works(const struct record_keeper *keeper)
+{
+	return keeper && keeper->works;
+}
+
+bool record_keeper_done(struct record_keeper *keeper, bool wait, int *status)
+{
+	if (!keeper->works || (!wait && !__atomic_load_n(&keeper->ended, __ATOMIC_ACQUIRE)))
+		return false;
+	pthread_join(keeper->thread, NULL);
+	keeper->works = false;
+	for (size_t i = 0; i < keeper->count; i++)
+		if (keeper->files[i] >= 0)
+			close(keeper->files[i]);
+	keeper->count = 0;
+	keeper->force |= keeper->status == 0;
+	*status = keeper->status < 0 ? common_fail(keeper->status, "%s", keeper->text) : 0;
+	return true;
+}
