@@ -169,18 +169,6 @@ static int function_name(struct dump_timeline *timeline, uint32_t function, uint
 
 /* ---- time ---------------------------------------------------------------------------------------- */
 
-/* How many instructions the thread has executed; the stack may be another one than before. */
-static void count_instructions(struct dump_timeline *timeline, const struct dump_call_thread *thread)
-{
-	const struct dump_stack *before = timeline->stack < thread->stack_count ? thread->stacks[timeline->stack]
-										: NULL;
-
-	if (before && before->instructions > timeline->seen)
-		timeline->instructions += before->instructions - timeline->seen;
-	timeline->stack = thread->stack ? thread->stack->number : 0;
-	timeline->seen = thread->stack ? thread->stack->instructions : 0;
-}
-
 static void sample(struct dump_timeline *timeline, uint64_t interval)
 {
 	const uint64_t passed = timeline->time - timeline->sample_time;
@@ -188,7 +176,7 @@ static void sample(struct dump_timeline *timeline, uint64_t interval)
 
 	if (!timeline->sample_time) {
 		timeline->sample_time = timeline->time;
-		timeline->sampled = timeline->instructions;
+		timeline->sampled = timeline->executed.all;
 		return;
 	}
 	if (timeline->options->by_instructions || passed < interval)
@@ -196,9 +184,9 @@ static void sample(struct dump_timeline *timeline, uint64_t interval)
 	if (dump_timeline_name(&timeline->output, "instructions/us", &name) < 0)
 		return;
 	timeline->output.format->count(&timeline->output, timeline->counter_track, timeline->sample_time,
-				       (timeline->instructions - timeline->sampled) * 1000 / passed, name);
+				       (timeline->executed.all - timeline->sampled) * 1000 / passed, name);
 	timeline->sample_time = timeline->time;
-	timeline->sampled = timeline->instructions;
+	timeline->sampled = timeline->executed.all;
 }
 
 /* Takes the time of the thread. A gap ends where something is known again. */
@@ -206,10 +194,10 @@ static void go_on(struct dump_timeline *timeline, const struct dump_call_thread 
 {
 	const uint64_t time = timeline->options->by_instructions ? 0 : dump_timeline_time(timeline, thread->time);
 
-	count_instructions(timeline, thread);
+	dump_instruction_count_follow(&timeline->executed, thread);
 	timeline->timed |= thread->time != 0;
 	if (timeline->options->by_instructions)
-		timeline->time = timeline->instructions;
+		timeline->time = timeline->executed.all;
 	else if (time > timeline->time)
 		timeline->time = time;
 	if (timeline->in_gap && !thread->lost) {
@@ -325,7 +313,7 @@ static int exec(void *context, struct dump_call_thread *thread)
 	uint32_t name;
 	int status;
 
-	timeline->seen = 0;
+	timeline->executed.seen = 0;
 	go_on(timeline, thread);
 	common_text_add(&text, "exec ");
 	common_text_safe(&text, thread->program ? thread->program->path : "");
@@ -379,8 +367,8 @@ static int begin(void *context, struct dump_call_thread *thread)
 	if (status < 0)
 		return status;
 	timeline->time = timeline->sample_time = time;
-	timeline->instructions = timeline->sampled = timeline->seen = 0;
-	timeline->stack = 0;
+	timeline->executed = (struct dump_instruction_count){0};
+	timeline->sampled = 0;
 	timeline->gap_track = DUMP_TIMELINE_NONE;
 	timeline->in_gap = false;
 	timeline->begun = true;

@@ -3,6 +3,7 @@
 #ifndef DUMP_EXPORT_TIMELINE_STATE_H
 #define DUMP_EXPORT_TIMELINE_STATE_H
 
+#include "dump/call/instruction_count.h"
 #include "dump/export/timeline.h"
 
 struct dump_timeline {
@@ -21,11 +22,9 @@ struct dump_timeline {
 	uint32_t gap_track; /* DUMP_TIMELINE_NONE: it has had none yet */
 	uint32_t *stacks;   /* track of each, counted from 1; owned */
 	size_t stack_capacity;
-	uint64_t time;         /* of what came last; since the start of the trace */
-	uint64_t instructions; /* of the thread so far */
-	uint64_t seen;         /* of these, in the stack that the thread is on */
-	uint32_t stack;        /* its number */
-	uint64_t sample_time;  /* of the counter */
+	uint64_t time; /* of what came last; since the start of the trace */
+	struct dump_instruction_count executed;
+	uint64_t sample_time; /* of the counter */
 	uint64_t sampled;
 	bool in_gap;
 	bool begun;

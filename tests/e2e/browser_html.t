@@ -92,6 +92,10 @@ def searching(browser):
 
 def zooming(browser):
     page(browser, "a.html", "view=timeline")
+    check("counters are drawn above the calls of their thread", 0 < int(browser.value(
+        "document.getElementById('time-canvas').dataset.graphed")) <= 1024)
+    told = browser.value("countersAt(document.getElementById('time-canvas').clientWidth / 2, RULER + HEAD + 5)")
+    check("and said where the pointer is", told and told[0].endswith("instructions/µs") and told[1].endswith("PT bytes/ms"), told)
     span = "(({from, to}) => [Number(from), Number(to)])(document.getElementById('time-canvas').dataset)"
     whole, first = drawn(browser), browser.value(span)
     browser.key("w")

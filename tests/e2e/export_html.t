@@ -93,6 +93,16 @@ def contents(page):
     check("calls are those of calls, with times, depth and instructions",
           sorted((start, took, level, count) for start, took, level, _, _, count in shown) == judged, len(shown), len(judged))
     check("there are as many as the summary says", summary["calls"] == len(shown), summary["calls"])
+    counters = page.data["timeline"]["counters"]
+    numbers = [list(varints(one["data"])) for one in counters]
+    packets = sum(row["bytes"] for row in json.loads(output(DUMP, "info", "--json", "a.ptl"))["streams"] if row["kind"] == "pt")
+    check("counters of threads add up to all instructions, and all bytes of Intel PT but those without a time",
+          sum(sum(one[::2]) for one in numbers) == summary["instructions"] and
+          0.9 * packets <= sum(sum(one[1::2]) for one in numbers) <= packets, packets,
+          [(sum(one[::2]), sum(one[1::2])) for one in numbers], summary)
+    check("each has as many spans as it says, within the bound",
+          [len(one) for one in numbers] == [2 * one["count"] for one in counters] and
+          all(0 < one["count"] <= 1024 for one in counters), counters)
     processes = [json.loads(line) for line in output(DUMP, "processes", "--json", "a.ptl").splitlines()]
     check("processes are those of processes", sorted((one["pid"], one["command_line"]) for one in processes) ==
           sorted((one["pid"], one["command"]) for one in page.data["processes"]))

@@ -4,6 +4,7 @@
 #define DUMP_EXPORT_HTML_HTML_H
 
 #include "dump/call/call_report.h"
+#include "dump/export/html/counters.h"
 #include "dump/export/html/room.h"
 #include "dump/export/html/slices.h"
 #include "dump/export/path_session.h"
@@ -44,6 +45,7 @@ struct dump_html_trace {
 	struct dump_path_session run;
 	struct dump_report report;
 	struct dump_slices slices;
+	struct dump_counters counters;
 	size_t function_count; /* rows of dump_html_functions */
 };
 

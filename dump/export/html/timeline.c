@@ -138,6 +138,43 @@ static int put_tracks(struct dump_session *session, const struct dump_html_trace
 	return status;
 }
 
+/* Counters of threads; those that do not fit are left out, and are no loss: calls are what the page is about. */
+static int put_counters(const struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace)
+{
+	struct common_json *json = &session->json_out;
+	struct ptl_bytes packed = {0}, text = {0};
+
+	common_json_array(json, "counters");
+	for (size_t i = 0; i < trace->counters.count; i++) {
+		const struct dump_counter_series *series = &trace->counters.list[i];
+
+		packed.size = text.size = 0;
+		for (size_t k = 0; k < series->count; k++) {
+			common_write_varint(&packed, series->instructions[k]);
+			common_write_varint(&packed, series->bytes[k]);
+		}
+		dump_html_base64(&text, packed.data, packed.size);
+		if (!series->count || !dump_html_fits(&html->room, text.size / 6))
+			continue;
+		common_json_object(json, NULL);
+		dump_json_id(json, "pid", series->pid);
+		dump_json_id(json, "tid", series->tid);
+		if (series->tid == PTL_NO_ID && series->cpu != PTL_NO_CPU)
+			common_json_u64(json, "cpu", series->cpu);
+		dump_json_time(session, "start", series->start);
+		common_json_u64(json, "span", series->span);
+		common_json_u64(json, "count", series->count);
+		common_json_string_n(json, "data", (const char *)text.data, text.size);
+		common_json_object_end(json);
+	}
+	common_json_array_end(json);
+	if (packed.failed || text.failed)
+		return common_fail_memory("counters", packed.size);
+	common_bytes_free(&packed);
+	common_bytes_free(&text);
+	return dump_output_check(session);
+}
+
 /* How many do not fit. */
 static uint64_t put_gaps(const struct dump_html *html, struct dump_session *session, const struct dump_slices *slices)
 {
@@ -177,6 +214,8 @@ int dump_html_timeline(struct dump_html *html, struct dump_session *session, str
 	common_json_object(json, NULL);
 	if (status == 0)
 		status = dump_html_cpus(html, session, trace);
+	if (status == 0)
+		status = put_counters(html, session, trace);
 	common_json_array(json, "tracks");
 	if (status == 0) {
 		fit(html, session, trace, rows);

@@ -5,12 +5,13 @@ const timeline = {
 	from: 0, to: 1, first: 0, last: 1, top: 0, rows: [], height: 0, chosen: null, ready: false, queued: false, colors: [],
 	marks: { text: "", lists: new Map() },
 };
-const RULER = 24, HEAD = 20, ROW = 17, FOOT = 8;
+const RULER = 24, HEAD = 20, ROW = 17, FOOT = 8, GRAPH = 30;
 
 function timelineRows() {
 	let y = 0;
 	timeline.rows = tracks().map((track) => {
-		const place = { track, y, height: HEAD + track.levels.length * ROW + FOOT };
+		const top = HEAD + (track.counters.length ? GRAPH : 0);
+		const place = { track, y, top, height: top + track.levels.length * ROW + FOOT };
 		y += place.height;
 		return place;
 	});
@@ -224,17 +225,54 @@ function drawFlows(view) {
 	return drawn;
 }
 
+/* The largest rate of the spans that begin in a pixel, from `at` on, and the first span behind them. */
+function largestAt(list, at, end) {
+	let largest = list[at++];
+	for (; at < end; at++)
+		largest = Math.max(largest, list[at]);
+	return largest;
+}
+
+/* Instructions as areas, and bytes of Intel PT as a line above them, each as high as the most of the thread. */
+function drawCounters(view, track, y) {
+	const { context, width } = view, { from, to } = timeline, scale = width / (to - from), room = GRAPH - 6;
+	if (y + GRAPH < RULER || y > view.height)
+		return;
+	for (const one of track.counters) {
+		const total = one.instructions.length, spanOf = (time) => Math.floor((time - one.start) / one.span);
+		let at = Math.max(0, Math.min(total, spanOf(from)));
+		context.strokeStyle = view.colors.packets;
+		context.fillStyle = view.colors.instructions;
+		context.beginPath();
+		while (at < total && one.start + at * one.span < to) {
+			const left = (one.start + at * one.span - from) * scale;
+			const next = Math.min(total, Math.max(at + 1, spanOf(from + (left + 1) / scale)));
+			const right = (one.start + next * one.span - from) * scale;
+			const high = largestAt(one.instructions, at, next) / (one.mostInstructions || 1) * room;
+			const line = y + GRAPH - 3 - largestAt(one.packets, at, next) / (one.mostPackets || 1) * room;
+			context.fillRect(left, y + GRAPH - 3 - high, right - left, high);
+			context.moveTo(left, line);
+			context.lineTo(right, line);
+			at = next;
+			view.graphed++;
+		}
+		context.stroke();
+	}
+}
+
 function drawTrack(view, place) {
 	const { context, width } = view, y = RULER + place.y - timeline.top;
 	let drawn = 0;
 	place.track.levels.forEach((level, depth) => {
-		const row = y + HEAD + depth * ROW;
+		const row = y + place.top + depth * ROW;
 		if (row + ROW < RULER || row > view.height)
 			return;
 		drawn += drawLevel(view, level, row);
 		if (search.text)
 			drawMarks(view, level, row);
 	});
+	if (place.track.counters.length)
+		drawCounters(view, place.track, y + HEAD);
 	drawGaps(view, place.track, y + HEAD, place.height - HEAD - FOOT);
 	context.fillStyle = view.colors.panel;
 	context.fillRect(0, y, width, HEAD - 2);
@@ -248,7 +286,7 @@ function drawChosen(view) {
 	if (!chosen)
 		return;
 	const place = timeline.rows[chosen.track], level = place.track.levels[chosen.level];
-	const scale = view.width / (timeline.to - timeline.from), y = RULER + place.y - timeline.top + HEAD + chosen.level * ROW;
+	const scale = view.width / (timeline.to - timeline.from), y = RULER + place.y - timeline.top + place.top + chosen.level * ROW;
 	const left = (level.start[chosen.at] - timeline.from) * scale, right = (level.end[chosen.at] - timeline.from) * scale;
 	if (y < RULER)
 		return;
@@ -269,12 +307,15 @@ function timelineDraw() {
 		text: styleOf("--text"), dim: styleOf("--dim"), line: styleOf("--line"), panel: styleOf("--panel"),
 		faint: view.dark ? "#3a4048" : "#d5d8dd", mark: styleOf("--mark"),
 		flow: view.dark ? "rgb(120 180 255 / .7)" : "rgb(20 80 200 / .6)",
+		instructions: view.dark ? "rgb(90 160 120 / .55)" : "rgb(60 150 100 / .4)",
+		packets: view.dark ? "rgb(240 190 90 / .8)" : "rgb(190 110 0 / .8)",
 		gap: view.dark ? "rgb(255 120 100 / .45)" : "rgb(200 30 20 / .35)",
 	};
 	view.context.font = "11px system-ui, sans-serif";
 	view.context.clearRect(0, 0, view.width, view.height);
 	drawRuler(view, false);
 	let drawn = 0;
+	view.graphed = 0;
 	for (const place of timeline.rows) {
 		const y = RULER + place.y - timeline.top;
 		if (y < view.height && y + place.height > RULER)
@@ -287,7 +328,7 @@ function timelineDraw() {
 	if (!timeline.rows.length)
 		view.context.fillText("No call of this trace has a time.", 20, RULER + 30);
 	byId("time-range").textContent = `${moment(timeline.from)} to ${moment(timeline.to)}: ${duration(timeline.to - timeline.from)}`;
-	Object.assign(canvas.dataset, { drawn, marks, flows, from: timeline.from, to: timeline.to, took: performance.now() - began });
+	Object.assign(canvas.dataset, { drawn, marks, flows, graphed: view.graphed, from: timeline.from, to: timeline.to, took: performance.now() - began });
 }
 
 /* ---- pointing and choosing -------------------------------------------------------------------------- */
@@ -299,12 +340,25 @@ function timelineAt(x, y) {
 	const place = y > RULER && timeline.rows.find((row) => inside >= row.y && inside < row.y + row.height);
 	if (!place)
 		return null;
-	const level = Math.floor((inside - place.y - HEAD) / ROW);
+	const level = Math.floor((inside - place.y - place.top) / ROW);
 	if (level < 0 || level >= place.track.levels.length)
 		return null;
 	const near = (timeline.to - timeline.from) / byId("time-canvas").clientWidth;
 	const at = callAt(place.track.levels[level], timelineTime(x), near);
 	return at < 0 ? null : { track: place.track.number, level, at };
+}
+
+/* What the counters of a thread say there. */
+function countersAt(x, y) {
+	const inside = y - RULER + timeline.top, time = timelineTime(x);
+	const place = timeline.rows.find((one) => inside >= one.y + HEAD && inside < one.y + one.top);
+	const one = place && y > RULER ? place.track.counters.find((each) => time >= each.start &&
+		time < each.start + each.instructions.length * each.span) : null;
+	if (!one)
+		return null;
+	const at = Math.floor((time - one.start) / one.span), few = (value) => value.toLocaleString("en-US", { maximumSignificantDigits: 4 });
+	return [`${few(one.instructions[at])} instructions/µs`, `${few(one.packets[at])} PT bytes/ms`,
+		`of ${duration(one.span)} at ${moment(one.start + at * one.span)}`, place.track.title];
 }
 
 /* The event whose mark is there. */
@@ -345,7 +399,7 @@ function timelineShow(call) {
 	const list = tracks()[call.track].levels[call.level], place = timeline.rows[call.track];
 	const start = list.start[call.at], end = list.end[call.at], room = Math.max(20, (end - start) * 0.6);
 	timelineSet(start - room, end + room);
-	const y = place.y + HEAD + call.level * ROW, height = byId("time-canvas").clientHeight - RULER;
+	const y = place.y + place.top + call.level * ROW, height = byId("time-canvas").clientHeight - RULER;
 	if (y < timeline.top || y + ROW > timeline.top + height)
 		timelineScroll(y - timeline.top - height / 3);
 	timelineChoose(call);
@@ -404,7 +458,7 @@ function timelineListen() {
 		if (!drag) {
 			const call = timelineAt(event.offsetX, event.offsetY);
 			const mark = call ? null : eventAt(event.offsetX, event.offsetY);
-			showTip(event, call ? describeCall(call) : mark ? describeEvent(mark) : null);
+			showTip(event, call ? describeCall(call) : mark ? describeEvent(mark) : countersAt(event.offsetX, event.offsetY));
 			return;
 		}
 		const x = event.offsetX - drag.x, y = event.offsetY - drag.y;

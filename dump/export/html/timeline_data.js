@@ -78,22 +78,33 @@ function cpuTrack({ cpu, count: total, data: packed }) {
 		level.name[i] = functions().length + 1 + all[2][i];
 	}
 	return { title: `CPU ${cpu}`, isCpu: true, count: total, levels: [level], first: level.start[0], last: level.end[total - 1],
-		gaps: [] };
+		gaps: [], counters: [] };
+}
+
+/* What a thread did over time: amounts of equal spans, as rates. */
+function unpackCounters({ start, span, count: total, data: packed }) {
+	const [instructions, packets] = unpackNumbers(packed, 2, total);
+	const rates = (list, unit) => list.map((amount) => amount * unit / span);
+	const counters = { start, span, instructions: rates(instructions, 1e3), packets: rates(packets, 1e6) };
+	const most = (list) => list.reduce((largest, value) => Math.max(largest, value), 0);
+	return { ...counters, mostInstructions: most(counters.instructions), mostPackets: most(counters.packets) };
 }
 
 let timelineTracks = null;
 function tracks() {
 	if (timelineTracks)
 		return timelineTracks;
-	const { tracks: list, gaps, cpus } = data("timeline");
+	const { tracks: list, gaps, cpus, counters } = data("timeline");
+	const isOf = (one, track) => one.pid === track.pid && one.tid === track.tid && one.cpu === track.cpu;
 	const threads = list.map((track) => {
 		const all = unpackTrack(track);
 		track.data = null;
 		return {
 			title: trackTitle(track), stack: track.stack, pid: track.pid, tid: track.tid, count: track.count,
 			levels: splitLevels(all), first: all.start[0], last: all.end.reduce((most, end) => Math.max(most, end), 0),
-			gaps: gaps.filter((gap) => gap.time !== null && gap.pid === track.pid && gap.tid === track.tid &&
-				gap.cpu === track.cpu),
+			gaps: gaps.filter((gap) => gap.time !== null && isOf(gap, track)),
+			/* Of the thread, which may have several stacks: above the first. */
+			counters: track.stack ? [] : counters.filter((one) => isOf(one, track)).map(unpackCounters),
 		};
 	});
 	timelineTracks = [...cpus.map(cpuTrack), ...threads];

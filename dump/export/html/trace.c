@@ -26,6 +26,8 @@ static int observe(struct dump_html_trace *trace, struct dump_call_thread *threa
 {
 	int status = of_paths(&trace->run.paths, thread, frame);
 
+	if (status == 0)
+		status = dump_counters_follow(&trace->counters, thread);
 	if (status < 0)
 		return status;
 	change_turns(frame);
@@ -37,9 +39,10 @@ static int observe(struct dump_html_trace *trace, struct dump_call_thread *threa
 static int begin(void *context, struct dump_call_thread *thread)
 {
 	struct dump_html_trace *trace = context;
+	const int status = dump_counters_begin(&trace->counters, thread);
 
 	dump_slices_begin(&trace->slices);
-	return dump_report_observer.begin(&trace->report, thread);
+	return status ? status : dump_report_observer.begin(&trace->report, thread);
 }
 
 static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
@@ -71,8 +74,10 @@ static int below(void *context, struct dump_call_thread *thread, struct dump_fra
 static int lose(void *context, struct dump_call_thread *thread)
 {
 	struct dump_html_trace *trace = context;
-	const int status = dump_paths_observer.gap(&trace->run.paths, thread);
+	int status = dump_paths_observer.gap(&trace->run.paths, thread);
 
+	if (status == 0)
+		status = dump_counters_gap(&trace->counters, thread);
 	return status == 0 ? dump_slices_gap(&trace->slices, thread) : status;
 }
 
@@ -80,8 +85,10 @@ static int end(void *context, struct dump_call_thread *thread)
 {
 	struct dump_html_trace *trace = context;
 
+	const int status = dump_counters_end(&trace->counters, thread);
+
 	dump_slices_end(&trace->slices, thread);
-	return dump_paths_observer.end(&trace->run.paths, thread);
+	return status ? status : dump_paths_observer.end(&trace->run.paths, thread);
 }
 
 int dump_html_trace_run(struct dump_html_trace *trace, const struct dump_html_limits *limits)
@@ -105,6 +112,8 @@ int dump_html_trace_run(struct dump_html_trace *trace, const struct dump_html_li
 	trace->slices.gap_limit = limits->events;
 	if (status == 0)
 		status = dump_call_session_run(&trace->run.calls, &observer);
+	if (status == 0)
+		status = dump_counters_packets(&trace->counters, &trace->run.calls);
 	dump_report_sort(&trace->report, 0);
 	dump_slices_sort(&trace->slices);
 	return status;
@@ -114,6 +123,7 @@ void dump_html_trace_free(struct dump_html_trace *trace)
 {
 	dump_report_free(&trace->report);
 	dump_slices_free(&trace->slices);
+	dump_counters_free(&trace->counters);
 	dump_path_session_close(&trace->run);
 }
 
