@@ -17,6 +17,7 @@
 #include "record/source.h"
 #include "elf/debug_search.h"
 #include "record/tracepoint/flags.h"
+#include "record/tracepoint/sdt.h"
 
 #define PSB_PERIOD_MIN 128u
 #define PSB_PERIOD_MAX (1u << 30)
@@ -168,8 +169,9 @@ static const struct common_option options[] = {
 	 "number of EnableFlags",
 	 .take = take_flags},
 	{"event", 'e', "SYSTEM:EVENT",
-	 "record a tracepoint; 'SYSTEM:EVENT if FILTER' only where FILTER holds; uprobe:PATH:FUNCTION: calls of a "
-	 "function; "
+	 "record a tracepoint; 'SYSTEM:EVENT if FILTER' only where FILTER holds; uprobe:PATH:FUNCTION(ARGUMENTS): "
+	 "calls of a "
+	 "function; sdt:PATH:PROBE: a probe of a program; "
 	 "cpu-clock, page-faults, ...: samples; several times",
 	 .take = take_tracepoint},
 	{"stack", 0, "EVENT",
@@ -179,6 +181,8 @@ static const struct common_option options[] = {
 	{"event-buffer", 0, "BYTES",
 	 "memory for the kernel's events of each CPU (4M, less where that is not permitted)",
 	 COMMON_POWER_OF_TWO(struct record_settings, event_ring, RING_MIN, RING_MAX)},
+	{"list-probes", 0, "PROGRAM", "show the probes that a program or library was compiled with (sys/sdt.h); --json",
+	 COMMON_STRING(struct record_settings, list_probes)},
 	{"list-flags", 0, NULL, "show the flags, which tracepoints they are, and whether they work here",
 	 COMMON_FLAG(struct record_settings, list_flags)},
 	{"", 0, NULL, "Messages"},
@@ -383,6 +387,12 @@ static int record(struct record_settings *settings, int argc, char **argv)
 	if (settings->list_flags && !argv[first]) {
 		record_flags_list(stdout);
 		return fflush(stdout) ? COMMON_EXIT_SYSTEM : COMMON_EXIT_OK;
+	}
+	if (settings->list_probes && !argv[first]) {
+		status = tracepoint_sdt_list(settings->list_probes, settings->json);
+		return status < 0       ? common_message_failure(status)
+		       : fflush(stdout) ? COMMON_EXIT_SYSTEM
+					: COMMON_EXIT_OK;
 	}
 	if (settings->list_sources || settings->list_providers)
 		return list(settings, argv[first]);

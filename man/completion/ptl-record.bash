@@ -37,7 +37,7 @@ _ptl_record()
 			_ptl_record_command $((i + 1))
 			return
 			;;
-		-o | --output | --embed | --debug-path | --compress | --compress-threads | --flush-interval | --flags | -e | --event | --stack | --event-buffer | --mode | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --timing | --clock | --psb-period | --per-cpu | --source | \
+		-o | --output | --embed | --debug-path | --list-probes | --compress | --compress-threads | --flush-interval | --flags | -e | --event | --stack | --event-buffer | --mode | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --timing | --clock | --psb-period | --per-cpu | --source | \
 			--qemu | --buffer | --threads | --truth | -p | --provider | --provider-buffer | --duration | --pid | --tid | --process | --max-cpus | \
 			--cpus | --code | --pt | --filter | --aux-buffer | --snapshot-at | --over | --snapshot-depth | --snapshots)
 			[[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
@@ -65,7 +65,7 @@ _ptl_record()
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-record --completion-words="${option#--}")" -- "$current")
 		return
 		;;
-	-o | --output | --qemu | --truth | --debug-path)
+	-o | --output | --qemu | --truth | --debug-path | --list-probes)
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		compopt -o filenames
 		return

@@ -96,6 +96,7 @@ struct record_settings {
 	uint32_t flags;                        /* values of EnableFlags, which stand for others */
 	struct common_string_list stacks;      /* patterns of names of those that have call chains */
 	bool list_flags;
+	const char *list_probes; /* of this program; NULL: no */
 	bool list_providers;
 	const char *session_name; /* NULL: a session without a name */
 	/* Of a named session: the folder of its socket, the socket, and who waits for it to begin (-1: nobody). */

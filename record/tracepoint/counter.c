@@ -74,6 +74,6 @@ int tracepoint_counter_read(struct tracepoint_event *event)
 	}
 	return common_fail(PTL_MISUSE,
 			   "'%s' is no event of the kernel: SYSTEM:EVENT, as sched:sched_switch, "
-			   "uprobe:PATH:FUNCTION, or a counter, as cpu-clock or page-faults",
+			   "uprobe:PATH:FUNCTION, sdt:PATH:PROBE, or a counter, as cpu-clock or page-faults",
 			   event->name);
 }

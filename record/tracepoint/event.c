@@ -17,13 +17,13 @@
 #include "record/capture/clock.h"
 #include "record/tracepoint/kinds.h"
 #include "record/tracepoint/tracefs.h"
+#include "record/tracepoint/uprobe_event.h"
 
 #define MADE_NUMBERS UINT16_MAX /* of formats that are made, and below: the kernel counts its own upwards */
 
 /* ---- what -e names --------------------------------------------------------------------------- */
 
-/* "ID: 372" of a format. */
-static uint64_t find_id(const char *text)
+uint64_t tracepoint_format_id(const char *text)
 {
 	const char *id = strstr(text, "\nID: ");
 
@@ -39,7 +39,7 @@ static int add_format(struct tracepoint_event *event, struct perf_tracing *traci
 	if (status < 0)
 		return status;
 	event->type = PERF_TYPE_TRACEPOINT;
-	event->config = event->number = find_id((const char *)format);
+	event->config = event->number = tracepoint_format_id((const char *)format);
 	*strchr(event->name, ':') = 0;
 	status = perf_tracing_add_format(tracing, event->name, format, size);
 	event->name[strlen(event->name)] = ':';
@@ -56,6 +56,8 @@ static int read_event(struct tracepoint_event *event, struct perf_tracing *traci
 {
 	if (begins(event->name, "uprobe:") || begins(event->name, "uretprobe:"))
 		return tracepoint_uprobe_read(event, tracing, MADE_NUMBERS - tracing->count);
+	if (begins(event->name, "sdt:"))
+		return tracepoint_sdt_read(event, tracing);
 	return strchr(event->name, ':') ? add_format(event, tracing) : tracepoint_counter_read(event);
 }
 
@@ -86,6 +88,7 @@ void tracepoint_event_free(struct tracepoint_event *event, size_t cpus)
 	for (size_t cpu = 0; event->fds && cpu < cpus; cpu++)
 		if (event->fds[cpu] >= 0)
 			close(event->fds[cpu]);
+	tracepoint_uprobe_event_remove(event);
 	free(event->fds);
 	free(event->name);
 	free(event->path);

@@ -25,6 +25,7 @@ struct tracepoint_event {
 	bool everyone;   /* it is of all processes, not of the wanted ones alone */
 	uint64_t number; /* of its format; 0: samples */
 	char *path;      /* that config1 points to; owned; or NULL */
+	char *made;      /* in tracefs, for this recording: record/tracepoint/uprobe_event.h; owned; or NULL */
 	bool stack;
 	bool named; /* -e has asked for it, and not flags alone */
 	int *fds;   /* by CPU; -1: not there; NULL: it is turned off */
@@ -37,6 +38,9 @@ struct tracepoint_event {
 int tracepoint_event_parse(const char *text, const struct common_string_list *stacks, struct perf_tracing *tracing,
 			   struct tracepoint_event *event);
 void tracepoint_event_free(struct tracepoint_event *event, size_t cpus);
+
+/* "ID: 372" of a format; 0: it has none. */
+uint64_t tracepoint_format_id(const char *text);
 
 /* Whether the name, without a filter, is the event's. */
 bool tracepoint_event_is(const struct tracepoint_event *event, const char *name);

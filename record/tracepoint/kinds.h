@@ -18,4 +18,9 @@ int tracepoint_counter_read(struct tracepoint_event *event);
  */
 int tracepoint_uprobe_read(struct tracepoint_event *event, struct perf_tracing *tracing, uint64_t number);
 
+/*
+ * sdt.c: "sdt:PATH:NAME" and "sdt:PATH:PROVIDER:NAME", a probe that the program was compiled with.
+ */
+int tracepoint_sdt_read(struct tracepoint_event *event, struct perf_tracing *tracing);
+
 #endif

@@ -18,6 +18,17 @@ static bool is_name(const char *text, size_t size)
 	return size && text[0] != '.' && !memchr(text, '/', size);
 }
 
+bool record_tracefs_path(const char *name, char *path, size_t room)
+{
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(path, room, "%s/%s", folders[i], name);
+		/* Who may not look there is told so by what uses the path. */
+		if (access(path, F_OK) == 0 || errno == EACCES)
+			return true;
+	}
+	return false;
+}
+
 int record_tracefs_format(const char *tracepoint, uint8_t **text, size_t *size)
 {
 	const char *colon = strchr(tracepoint, ':');

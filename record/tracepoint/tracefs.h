@@ -3,6 +3,7 @@
 #ifndef RECORD_TRACEPOINT_TRACEFS_H
 #define RECORD_TRACEPOINT_TRACEFS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,5 +12,8 @@
  * PTL_SYSTEM (it may not be read), PTL_NO_MEMORY.
  */
 int record_tracefs_format(const char *tracepoint, uint8_t **text, size_t *size);
+
+/* The path of a file of tracefs; false where that is not mounted, or does not have it. */
+bool record_tracefs_path(const char *name, char *path, size_t room);
 
 #endif

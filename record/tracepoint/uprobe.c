@@ -10,7 +10,9 @@
 #include "common/text.h"
 #include "record/capture/binary.h"
 #include "record/perf/uprobe_pmu.h"
+#include "record/tracepoint/fetch.h"
 #include "record/tracepoint/kinds.h"
+#include "record/tracepoint/uprobe_event.h"
 
 #define RETURN "uretprobe:"
 
@@ -100,16 +102,65 @@ static int add_format(struct perf_tracing *tracing, uint64_t number, bool return
 	return status;
 }
 
+/* ---- with arguments -------------------------------------------------------------------------- */
+
+/* "FUNCTION(arguments)": where the last closing bracket's partner is; NULL: there is none. */
+static char *find_arguments(char *text)
+{
+	size_t at = strlen(text);
+	unsigned depth = 0;
+
+	if (!at || text[at - 1] != ')')
+		return NULL;
+	while (at--) {
+		depth += text[at] == ')';
+		if (text[at] == '(' && !--depth)
+			return text + at;
+	}
+	return NULL;
+}
+
+/* tracefs takes arguments, the PMU does not. */
+static int read_with_arguments(struct tracepoint_event *event, struct perf_tracing *tracing, const char *path,
+			       char *function, const char *arguments, bool returns)
+{
+	struct tracepoint_place place = {.path = path, .returns = returns};
+	struct ptl_bytes fetched = {0};
+	char system[300], name[300];
+	int status = read_place(event, path, function);
+
+	place.offset = event->config2;
+	event->config1 = event->config2 = 0;
+	if (status == 0)
+		status = tracepoint_fetch_words(arguments, &fetched);
+	common_write_le(&fetched, 0, 1);
+	place.arguments = (const char *)fetched.data;
+	snprintf(name, sizeof(name), "%.250s%s", function, returns ? "__return" : "");
+	if (status == 0)
+		status = fetched.failed ? common_fail_memory("a uprobe", fetched.size)
+					: tracepoint_uprobe_event_make(event, name, &place);
+	common_bytes_free(&fetched);
+	if (status < 0)
+		return status;
+	snprintf(system, sizeof(system), "probe_%.255s", strrchr(event->path, '/') + 1);
+	return tracepoint_uprobe_event_read(event, system, tracing);
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 int tracepoint_uprobe_read(struct tracepoint_event *event, struct perf_tracing *tracing, uint64_t number)
 {
 	const bool returns = !strncmp(event->name, RETURN, strlen(RETURN));
-	char *path = strdup(strchr(event->name, ':') + 1), *function;
+	char *path = strdup(strchr(event->name, ':') + 1), *function, *arguments;
 	int status;
 
 	if (!path)
 		return common_fail_memory("a uprobe", strlen(event->name));
+	arguments = find_arguments(path);
+	if (arguments) {
+		path[strlen(path) - 1] = 0;
+		*arguments++ = 0;
+	}
 	function = strrchr(path, ':');
 	if (!function || function == path || !function[1]) {
 		free(path);
@@ -117,6 +168,11 @@ int tracepoint_uprobe_read(struct tracepoint_event *event, struct perf_tracing *
 				   returns ? "uret" : "u");
 	}
 	*function++ = 0;
+	if (arguments) {
+		status = read_with_arguments(event, tracing, path, function, arguments, returns);
+		free(path);
+		return status;
+	}
 	status = read_pmu(event, returns);
 	if (status == 0)
 		status = read_place(event, path, function);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Fuzzes what is read of ELF files; the symbols it encodes must be readable again. */
+#include <ctype.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,8 @@
 #include <ptl/symbols.h>
 
 #include "elf/debug_search.h"
+#include "elf/sdt.h"
+#include "record/tracepoint/fetch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -40,6 +43,21 @@ static void check_ranges(const struct elf_file *elf)
 	free(ranges);
 }
 
+/* What the kernel is given of a probe's arguments is one line, whatever the file says. */
+static int check_probe(void *context, const struct elf_sdt_probe *probe)
+{
+	struct ptl_bytes fetched = {0};
+	unsigned left_out;
+
+	(void)context;
+	tracepoint_fetch_sdt(probe->arguments, &fetched, &left_out);
+	for (size_t i = 0; i < fetched.size; i++)
+		if (!isalnum(fetched.data[i]) && !strchr(" =%:()+-\\", fetched.data[i]))
+			abort();
+	common_bytes_free(&fetched);
+	return *probe->provider && *probe->name ? 0 : (abort(), 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t id[PTL_BUILD_ID_MAX];
@@ -59,6 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	check_symbols(elf);
 	check_ranges(elf);
+	(void)elf_sdt_probes(elf, check_probe, NULL);
 	elf_close(elf);
 	return 0;
 }

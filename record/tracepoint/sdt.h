@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Probes that programs were compiled with. */
+#ifndef RECORD_TRACEPOINT_SDT_H
+#define RECORD_TRACEPOINT_SDT_H
+
+#include <stdbool.h>
+
+/* Shows the probes of a program or library, a line each, or as JSON. PTL_SYSTEM, PTL_NOT_OURS, PTL_CORRUPT, PTL_NOT_FOUND. */
+int tracepoint_sdt_list(const char *path, bool as_json);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Writes lines into uprobe_events: "p:ptl_PID_N/NAME PATH:OFFSET(REFERENCE) ARGUMENTS", "-:ptl_PID_N/NAME". */
+#include "record/tracepoint/uprobe_event.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "common/text.h"
+#include "record/tracepoint/tracefs.h"
+
+#define GROUP "ptl_%d_%u" /* the recorder's process, and a number of its own */
+#define EVENT_NAME_MAX 60u
+#define LIST_MAX ((size_t)16 << 20)
+
+static unsigned made_events;
+
+/* ---- tracefs --------------------------------------------------------------------------------- */
+
+static int write_line(const struct ptl_bytes *line)
+{
+	char path[64];
+	ssize_t written;
+	int fd, error;
+
+	if (line->failed)
+		return common_fail_memory("a uprobe", line->size);
+	if (!record_tracefs_path("uprobe_events", path, sizeof(path)))
+		return common_fail(PTL_SYSTEM, "tracefs is not mounted, or this kernel has no uprobes with arguments "
+					       "(CONFIG_UPROBE_EVENTS)");
+	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd < 0)
+		return common_fail_errno("uprobes with arguments are made in %s, which takes root", path);
+	written = write(fd, line->data, line->size);
+	error = errno;
+	close(fd);
+	errno = error;
+	return written == (ssize_t)line->size ? 0 : common_fail_errno("%s", path);
+}
+
+static void remove_named(const char *name, size_t size)
+{
+	struct ptl_bytes line = {0};
+
+	common_text_format(&line, "-:%.*s\n", (int)size, name);
+	(void)write_line(&line);
+	common_bytes_free(&line);
+}
+
+static bool is_recorder(int pid)
+{
+	char path[64], name[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (!fgets(name, sizeof(name), file))
+		name[0] = 0;
+	fclose(file);
+	return !strncmp(name, "ptl-record", 10);
+}
+
+/* What recorders left that were killed. */
+static void remove_left(void)
+{
+	char path[64], *line, *next;
+	uint8_t *text;
+	unsigned number;
+	size_t size;
+	int pid;
+
+	if (!record_tracefs_path("uprobe_events", path, sizeof(path)) ||
+	    common_read_file(path, LIST_MAX, &text, &size) < 0)
+		return;
+	for (line = (char *)text; line && *line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = 0;
+		if (line[0] && line[1] == ':' && sscanf(line + 2, GROUP "/", &pid, &number) == 2 && pid != getpid() &&
+		    !is_recorder(pid))
+			remove_named(line + 2, strcspn(line + 2, " "));
+	}
+	free(text);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* The path may have blanks, which the line may not: the kernel finds the file by our descriptor. */
+static int add_place(const char *made, const struct tracepoint_place *place)
+{
+	const int fd = open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct ptl_bytes line = {0};
+	int status;
+
+	if (fd < 0)
+		return common_fail_errno("%s", place->path);
+	common_text_format(&line, "%c:%s /proc/self/fd/%d:0x%llx", place->returns ? 'r' : 'p', made, fd,
+			   (unsigned long long)place->offset);
+	if (place->reference)
+		common_text_format(&line, "(0x%llx)", (unsigned long long)place->reference);
+	common_text_add(&line, place->arguments);
+	common_text_add(&line, "\n");
+	status = write_line(&line);
+	common_bytes_free(&line);
+	close(fd);
+	return status;
+}
+
+/* Letters, digits and underscores. */
+static void clean_name(const char *name, char clean[EVENT_NAME_MAX])
+{
+	snprintf(clean, EVENT_NAME_MAX, "%s%s", isdigit((unsigned char)*name) ? "_" : "", name);
+	for (char *at = clean; *at; at++)
+		if (!isalnum((unsigned char)*at) || *at & 0x80)
+			*at = '_';
+}
+
+int tracepoint_uprobe_event_make(struct tracepoint_event *event, const char *name, const struct tracepoint_place *place)
+{
+	char clean[EVENT_NAME_MAX];
+	int status;
+
+	if (!made_events)
+		remove_left();
+	clean_name(name, clean);
+	if (asprintf(&event->made, GROUP "/%s", (int)getpid(), made_events++, clean) < 0) {
+		event->made = NULL;
+		return common_fail_memory("a uprobe", sizeof(clean));
+	}
+	status = add_place(event->made, place);
+	if (status < 0) {
+		free(event->made);
+		event->made = NULL;
+	}
+	return status < 0 ? common_fail_in(status, "the kernel does not take the probe, or one of its arguments:%s",
+					   place->arguments)
+			  : 0;
+}
+
+int tracepoint_uprobe_event_extend(const struct tracepoint_event *event, const struct tracepoint_place *place)
+{
+	return add_place(event->made, place);
+}
+
+int tracepoint_uprobe_event_read(struct tracepoint_event *event, const char *system, struct perf_tracing *tracing)
+{
+	char *name = strdup(event->made);
+	uint8_t *format;
+	size_t size;
+	int status;
+
+	if (!name)
+		return common_fail_memory("a uprobe", strlen(event->made));
+	*strchr(name, '/') = ':';
+	status = record_tracefs_format(name, &format, &size);
+	free(name);
+	if (status < 0)
+		return status;
+	event->type = PERF_TYPE_TRACEPOINT;
+	event->config = event->number = tracepoint_format_id((const char *)format);
+	/* Inherited by a child, the kernel does not put it into the programs that the child executes. */
+	event->everyone = true;
+	status = perf_tracing_add_format(tracing, system, format, size);
+	free(format);
+	return status;
+}
+
+void tracepoint_uprobe_event_remove(struct tracepoint_event *event)
+{
+	if (event->made)
+		remove_named(event->made, strlen(event->made));
+	free(event->made);
+	event->made = NULL;
+}
