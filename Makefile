@@ -366,7 +366,7 @@ $(1): $(2)
 	@mkdir -p $$(@D)
 	$$(Q)$$(link) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $(3)
 endef
-$(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(import) $(elf) $(provider) $(format),$(record_libs)))
+$(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(import) $(query) $(elf) $(provider) $(format),$(record_libs)))
 $(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(import) $(flow) $(query) $(elf) $(format),$(relog_libs)))
 $(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(flow) $(query) $(elf) $(format),$(dump_libs)))
 

@@ -281,9 +281,11 @@ static int check_pt(const struct record_settings *settings)
 	if (pt->max_cpus && !settings->command && !pt->cpus)
 		return usage("--max-cpus is for a command, or for --cpus: what runs already stays on its CPUs",
 			     "taskset -p binds a process");
-	if (!pt->snapshot && (pt->triggers.count || pt->depth))
-		return usage("--snapshot-at and --snapshot-depth are for packets that are written over", "--snapshot");
-	if (!pt->triggers.count && (pt->over || pt->snapshots_max))
+	if (!pt->snapshot && (pt->triggers.count || pt->whens.count || pt->depth))
+		return usage(
+			"--snapshot-at, --snapshot-when and --snapshot-depth are for packets that are written over",
+			"--snapshot");
+	if (!pt->triggers.count && (pt->over || (pt->snapshots_max && !pt->whens.count)))
 		return usage("--over and --snapshots say more about a function that is reached",
 			     "--snapshot-at 'FUNCTION @ FILE'");
 	if (pt->per_thread && pt->cpus)

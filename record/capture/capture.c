@@ -15,6 +15,7 @@
 #include "common/vector.h"
 #include "common/version.h"
 #include "record/capture/machine.h"
+#include "record/capture/event_watch.h"
 
 #define WRITE_BUFFER (512u << 10) /* the writer's own size */
 #define CPUS_PER_THREAD 4         /* whose packets one thread compresses */
@@ -101,6 +102,10 @@ int record_capture_loss(struct record_capture *capture, const struct ptl_loss *l
 
 int record_capture_schema(struct record_capture *capture, const struct ptl_schema *schema)
 {
+	const int status = capture->watch ? record_event_watch_schema(capture->watch, schema) : 0;
+
+	if (status < 0)
+		return status;
 	return record_output_check(&capture->output, ptl_writer_schema(capture->output.writer, schema));
 }
 

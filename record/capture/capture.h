@@ -26,6 +26,7 @@ struct record_lost {
 
 struct record_capture {
 	const struct record_settings *settings;
+	struct record_event_watch *watch; /* NULL: nobody waits for events; its owner frees it */
 	struct ptl_machine machine;
 	struct record_output output;
 	struct record_model *model;

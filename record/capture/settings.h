@@ -38,6 +38,7 @@ struct record_pt_settings {
 	struct common_string_list filters;
 	bool snapshot;
 	struct common_string_list triggers; /* functions at which a snapshot is kept */
+	struct common_string_list whens;    /* expressions: when an event matches one, a snapshot is kept */
 	uint64_t over;                      /* nanoseconds: only where one took longer; 0: when it is reached */
 	uint64_t depth;                     /* nanoseconds that a snapshot keeps; 0: all */
 	uint32_t snapshots_max;             /* of triggers, after which the recording ends; 0: any */

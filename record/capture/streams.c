@@ -9,6 +9,7 @@
 #include "common/vector.h"
 #include "import/psb_time.h"
 #include "record/capture/capture_state.h"
+#include "record/capture/event_watch.h"
 
 #define PSB_SIZE 16u
 #define PSB_PLUS_MAX 256u
@@ -394,8 +395,10 @@ int record_capture_switch(struct record_capture *capture, uint32_t id, uint32_t 
 
 int record_capture_event(struct record_capture *capture, uint32_t stream, const struct ptl_event *event)
 {
+	const int status = capture->watch ? record_event_watch_event(capture->watch, event) : 0;
+
 	capture->events++;
-	return record_capture_put(capture, stream, event);
+	return status < 0 ? status : record_capture_put(capture, stream, event);
 }
 
 /* ---- losses ---------------------------------------------------------------------------------- */

@@ -56,6 +56,7 @@ struct intel_pt {
 	size_t target_count, target_capacity;
 	struct common_id_set pids;          /* processes whose threads are targets */
 	struct intel_pt_triggers *triggers; /* NULL: none */
+	uint32_t triggered;                 /* snapshots that were kept for functions and events */
 	struct intel_pt_names *names;       /* NULL: targets are not looked for by name */
 	char *filter;                       /* as PERF_EVENT_IOC_SET_FILTER takes it; NULL: none */
 	size_t data_size, aux_size;
@@ -116,7 +117,7 @@ int intel_pt_triggers_find(struct intel_pt *pt);
 int intel_pt_triggers_open(struct intel_pt *pt);
 int intel_pt_triggers_add(struct intel_pt *pt, const pid_t *threads, size_t count);
 void intel_pt_triggers_close(struct intel_pt_triggers *triggers);
-/* Takes calls, and snapshots for them. */
+/* Takes calls, and snapshots for them, and for events that match. */
 int intel_pt_triggers_step(struct intel_pt *pt);
 /* Says what was lost. */
 int intel_pt_triggers_finish(struct intel_pt *pt);

@@ -52,7 +52,12 @@ const struct common_option intel_pt_options[] = {
 	 COMMON_DURATION(struct record_settings, pt.over, 1)},
 	{"snapshot-depth", 0, "TIME", "with --snapshot: keep the last so much only, about",
 	 COMMON_DURATION(struct record_settings, pt.depth, 1)},
-	{"snapshots", 0, "N", "with --snapshot-at: end the recording after N of them",
+	{"snapshot-when", 0, "EXPRESSION",
+	 "with --snapshot: keep what is there when an event of --provider or --event matches, as in ptl-rules(5): "
+	 "'Status >= "
+	 "500'; several times",
+	 COMMON_STRINGS(struct record_settings, pt.whens, TRIGGERS_MAX)},
+	{"snapshots", 0, "N", "with --snapshot-at and --snapshot-when: end the recording after N of them",
 	 COMMON_NUMBER(struct record_settings, pt.snapshots_max, 1, UINT32_MAX)},
 	{"aux-buffer", 0, "BYTES", "memory for the packets of each CPU (4M, less where that is not permitted)",
 	 COMMON_POWER_OF_TWO(struct record_settings, pt.aux_size, AUX_MIN, AUX_MAX)},

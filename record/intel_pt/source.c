@@ -14,6 +14,7 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "import/perf/schemas.h"
+#include "record/capture/event_watch.h"
 #include "record/capture/machine.h"
 #include "record/capture/proc_files.h"
 #include "record/intel_pt/filter.h"
@@ -264,6 +265,8 @@ static void close_source(void *state)
 	intel_pt_events_close(pt);
 	intel_pt_names_close(pt->names);
 	intel_pt_triggers_close(pt->triggers);
+	record_event_watch_free(pt->session->capture.watch);
+	pt->session->capture.watch = NULL;
 	record_observer_free(pt->observer);
 	record_kernel_code_close(pt->kernel);
 	free(pt->cpus);

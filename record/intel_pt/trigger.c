@@ -12,6 +12,7 @@
 #include "common/text.h"
 #include "common/vector.h"
 #include "record/intel_pt/filter.h"
+#include "record/capture/event_watch.h"
 #include "record/intel_pt/intel_pt_state.h"
 #include "record/perf/sideband.h"
 
@@ -73,14 +74,22 @@ static int open_trigger(struct intel_pt *pt, struct trigger *trigger)
 	return status;
 }
 
+/* All events that go into the trace are looked at. */
+static int watch_events(struct intel_pt *pt)
+{
+	const struct common_string_list *texts = &pt->session->settings->pt.whens;
+
+	return texts->count ? record_event_watch_new("--snapshot-when", texts, &pt->session->capture.watch) : 0;
+}
+
 int intel_pt_triggers_find(struct intel_pt *pt)
 {
 	const struct common_string_list *texts = &pt->session->settings->pt.triggers;
 	struct intel_pt_triggers *triggers;
-	int status = 0;
+	int status = watch_events(pt);
 
-	if (!texts->count)
-		return 0;
+	if (status < 0 || !texts->count)
+		return status;
 	triggers = pt->triggers = calloc(1, sizeof(*triggers));
 	if (triggers)
 		triggers->list = calloc(texts->count, sizeof(*triggers->list));
@@ -172,7 +181,7 @@ static int keep(struct intel_pt *pt, const char *cause)
 {
 	if (intel_pt_triggers_done(pt))
 		return 0;
-	pt->triggers->snapshots++;
+	pt->triggered++;
 	pt->session->leave |= intel_pt_triggers_done(pt);
 	return intel_pt_snapshot(pt, cause);
 }
@@ -236,7 +245,9 @@ static int take_calls(struct intel_pt *pt, const struct trigger *trigger)
 
 int intel_pt_triggers_step(struct intel_pt *pt)
 {
-	int status = 0;
+	struct record_event_watch *watch = pt->session->capture.watch;
+	const char *match = watch ? record_event_watch_take(watch) : NULL;
+	int status = match ? keep(pt, match) : 0;
 
 	for (size_t i = 0; pt->triggers && status == 0 && i < pt->triggers->count; i++) {
 		if (!pt->triggers->list[i].entry)
@@ -252,7 +263,7 @@ bool intel_pt_triggers_done(const struct intel_pt *pt)
 {
 	const uint32_t most = pt->session->settings->pt.snapshots_max;
 
-	return pt->triggers && most && pt->triggers->snapshots == most;
+	return most && pt->triggered == most;
 }
 
 int intel_pt_triggers_finish(struct intel_pt *pt)

@@ -199,6 +199,39 @@ def triggers(recording):
               done.stderr)
 
 
+def events_that_match():
+    """--snapshot-when: events of programs, and of the kernel."""
+    writer = os.path.join(pmu_test.PROGRAMS, "provider_writer")
+
+    def kept(*arguments, command=(writer, "count=3")):
+        done = play(None, "--snapshot", "--embed=none", *arguments, command=command, hold=False)
+        return done, pmu_test.notes() if done.returncode in (0, 40, 41) else []
+
+    done, said = kept("--provider=*", "--snapshot-when=index == 1 && event.level == 4", "--snapshot-when=nothing > 5",
+                      "--snapshots=1")
+    check("snapshot when an event matches: is kept, once", len(said) == 1 and "snapshot: event Number of process " in said[0],
+          said, done.stderr)
+    done, said = kept("--provider=*", "--snapshot-when=index > 2")
+    check("snapshot when an event matches: others do not", len(said) == 1 and "the end" in said[0], said, done.stderr)
+    done, said = kept("--provider=*", '--snapshot-when=lower(index) == "x"')
+    check("snapshot when an event matches: what cannot be computed is said once", done.stderr.count("--snapshot-when:1:") == 1 and
+          len(said) == 1, said, done.stderr)
+    done, said = kept("--event=sched:sched_process_fork", '--snapshot-when=parent_comm == "sh"',
+                      command=("/bin/sh", "-c", "/bin/true; /bin/true"))
+    if not said:
+        skip("snapshot when an event of the kernel matches", done.stderr)
+    else:
+        check("snapshot when an event of the kernel matches: is kept", any("sched_process_fork" in text for text in said), said,
+              done.stderr)
+    for text, message in (("index ==", "expected"), ("3", "expected a condition"), ("lower(index", "expected")):
+        done, _ = kept("--provider=*", f"--snapshot-when={text}")
+        check(f"snapshot when {text}: is refused with the place", done.returncode not in (0, 40, 41) and message in done.stderr and
+              "--snapshot-when:1:" in done.stderr, done.stderr)
+    done = play(None, "--snapshot-when=index == 1", hold=False)
+    check("snapshot when: needs memory that is written over", "--snapshot" in done.stderr and done.returncode not in (0, 40, 41),
+          done.stderr)
+
+
 def hostile_rings(recording):
     """What the rings say is not believed."""
     pid, tid, _ = recording.streams[0]
@@ -441,6 +474,7 @@ def main():
     bursts(recording)
     snapshots(recording)
     triggers(recording)
+    events_that_match()
     hostile_rings(recording)
     refusals(recording)
     settings(recording)

@@ -278,9 +278,12 @@ static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
 	return event->fd;
 }
 
+/* Intel PT, what reports beside it, and what is asked for the clock. Tracepoints and counters are the kernel's own. */
 static bool is_ours(const struct perf_event_attr *attr)
 {
-	return attr->type == pmu_type || attr->type == PERF_TYPE_SOFTWARE;
+	return attr->type == pmu_type || (attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY &&
+					  (!attr->sample_type || attr->context_switch || attr->mmap || attr->comm ||
+					   attr->task || attr->text_poke));
 }
 
 long syscall(long number, ...)
