@@ -71,7 +71,8 @@ function flameBox(view, node, left, width, row) {
 	const room = Math.floor((width - 8) / 6.4);
 	if (room > 2) {
 		context.fillStyle = view.text;
-		context.fillText(node.name.length > room ? node.name.slice(0, room - 1) + "…" : node.name, left + 4, y + 13);
+		context.fillText(node.name.length > room ? node.name.slice(0, room - 1) + "…" : node.name, left + 4, y + 13,
+			width - 6);
 	}
 }
 

@@ -168,7 +168,7 @@ function drawLabels(view) {
 		const room = Math.floor((right - left - 6) / 6.3), name = callName(row);
 		const words = name.length > room ? (room > 3 ? name.slice(0, room - 1) + "…" : "") : name;
 		if (words)
-			context.fillText(words, left + 3, y + 12);
+			context.fillText(words, left + 3, y + 12, right - left - 5);
 	}
 }
 
