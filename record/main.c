@@ -81,6 +81,7 @@ static const struct common_option options[] = {
 	 "error",
 	 .take = take_output},
 	{"force", 'f', NULL, "replace FILE if it exists", COMMON_FLAG(struct record_settings, force)},
+	{"append", 0, NULL, "add to FILE, which is a trace, if it exists", COMMON_FLAG(struct record_settings, append)},
 	{"embed", 0, "WHAT",
 	 "put into the trace what decoding needs: no code, the code that was mapped, also names of "
 	 "functions (the default where there are packets), also debug information",
@@ -227,6 +228,12 @@ static int usage(const char *text, const char *hint)
 /* How many files there are, and of which size. */
 static int check_mode(struct record_settings *settings)
 {
+	if (settings->append && (settings->mode != RECORD_MODE_SEQUENTIAL || settings->force))
+		return usage("--append is for one file that is not replaced: not with --mode and --force",
+			     "-o FILE --append");
+	if (settings->append && settings->output &&
+	    (!strcmp(settings->output, "-") || !strncmp(settings->output, "/dev/", 5)))
+		return usage("--append needs a file with a name", "-o FILE --append");
 	if (settings->mode == RECORD_MODE_SEQUENTIAL && (settings->part_time || settings->keep))
 		return usage("--part-time and --keep are for several files", "--mode newfile");
 	if (settings->mode == RECORD_MODE_SEQUENTIAL)

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ptl/reader.h>
+
 #include "common/error.h"
 #include "common/message.h"
 #include "common/quote.h"
@@ -191,7 +193,8 @@ static void free_parts(struct record_capture *capture)
 	record_streams_free(capture);
 	record_rotation_free(capture);
 	record_keeper_free(capture->keeper);
-	capture->keeper = NULL;
+	record_keeper_free(capture->appends);
+	capture->keeper = capture->appends = NULL;
 	record_series_free(capture->series);
 	capture->series = NULL;
 	capture->model = NULL;
@@ -225,15 +228,58 @@ struct ptl_writer_options record_writer_options(const struct record_settings *se
 	};
 }
 
-static int open_first(struct record_capture *capture, const char *path, const struct ptl_writer_options *options)
+/* Only a trace can go on. */
+static int check_trace(const char *path)
+{
+	struct ptl_trace *trace;
+	const int status = ptl_open(path, NULL, &trace);
+
+	if (status < 0)
+		return common_fail_in(PTL_SYSTEM, "nothing can be appended");
+	ptl_close(trace);
+	return 0;
+}
+
+/* What is recorded goes to a file of its own, and becomes part of the one that is there when it is complete. */
+static int open_appended(struct record_capture *capture, const char *path)
 {
 	const struct record_settings *settings = capture->settings;
-	int status;
+	struct ptl_writer_options options;
+	char *part, *through;
+	int status = check_trace(path);
 
-	if (settings->mode == RECORD_MODE_SEQUENTIAL)
-		return record_output_open(&capture->output, path, settings->force, options);
-	status = settings->mode == RECORD_MODE_BUFFERING ? record_keeper_new(path, settings->force, &capture->keeper)
-							 : 0;
+	if (status == 0)
+		status = record_keeper_new(path, true, &capture->appends);
+	if (status < 0)
+		return status;
+	part = record_series_name(path, ".append");
+	through = record_series_name(path, ".appended");
+	if (part && through && record_keeper_through(capture->appends, through) == 0) {
+		options = record_writer_options(settings, part);
+		status = record_output_open(&capture->output, part, false, &options);
+	} else {
+		status = common_fail_memory("file name", strlen(path));
+	}
+	if (status < 0 && part && access(part, F_OK) == 0)
+		status = common_fail_in(status,
+					"a recorder that was killed has left %s; ptl-relog puts it together with %s",
+					part, path);
+	free(part);
+	free(through);
+	if (status < 0) {
+		record_keeper_free(capture->appends);
+		capture->appends = NULL;
+	}
+	return status;
+}
+
+static int open_series(struct record_capture *capture, const char *path)
+{
+	const struct record_settings *settings = capture->settings;
+	int status = settings->mode == RECORD_MODE_BUFFERING
+			     ? record_keeper_new(path, settings->force, &capture->keeper)
+			     : 0;
+
 	if (status == 0)
 		status = record_series_new(settings, path, &capture->series);
 	if (status == 0)
@@ -243,6 +289,17 @@ static int open_first(struct record_capture *capture, const char *path, const st
 		record_keeper_free(capture->keeper);
 	}
 	return status;
+}
+
+static int open_first(struct record_capture *capture, const char *path, const struct ptl_writer_options *options)
+{
+	const struct record_settings *settings = capture->settings;
+
+	if (settings->mode != RECORD_MODE_SEQUENTIAL)
+		return open_series(capture, path);
+	if (settings->append && access(path, F_OK) == 0)
+		return open_appended(capture, path);
+	return record_output_open(&capture->output, path, settings->force, options);
 }
 
 int record_capture_open(struct record_capture *capture, const struct record_settings *settings, const char *path,
@@ -320,10 +377,17 @@ static void look_at_keeper(struct record_capture *capture)
 		common_message_note("%s: written with what is in memory", record_keeper_path(capture->keeper));
 }
 
+static void take_size(struct record_capture *capture, const struct record_keeper *keeper)
+{
+	struct stat info;
+
+	if (stat(record_keeper_path(keeper), &info) == 0)
+		capture->output.stored = (uint64_t)info.st_size;
+}
+
 /* The end: nothing is recorded meanwhile. */
 static int keep_all(struct record_capture *capture)
 {
-	struct stat info;
 	int status;
 
 	if (record_keeper_works(capture->keeper))
@@ -331,9 +395,27 @@ static int keep_all(struct record_capture *capture)
 	status = begin_to_keep(capture);
 	if (status == 0)
 		(void)record_keeper_done(capture->keeper, true, &status);
-	if (status == 0 && stat(record_keeper_path(capture->keeper), &info) == 0)
-		capture->output.stored = (uint64_t)info.st_size;
+	if (status == 0)
+		take_size(capture, capture->keeper);
 	return status;
+}
+
+/* Until the file that was there is replaced by one that has both, both are there. */
+static int append_part(struct record_capture *capture, const char *part)
+{
+	int status = record_keeper_add(capture->appends, record_keeper_path(capture->appends));
+
+	if (status == 0)
+		status = record_keeper_add(capture->appends, part);
+	if (status == 0)
+		status = record_keeper_start(capture->appends);
+	if (status == 0)
+		(void)record_keeper_done(capture->appends, true, &status);
+	if (status < 0)
+		return common_fail_in(status, "%s has what was recorded", part);
+	(void)unlink(part);
+	take_size(capture, capture->appends);
+	return 0;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -341,6 +423,7 @@ static int keep_all(struct record_capture *capture)
 int record_capture_close(struct record_capture *capture, uint64_t end_time)
 {
 	int status = record_model_finish(capture->model), closed;
+	char *part;
 
 	if (status == 0)
 		status = record_image_store_finish(capture->images);
@@ -359,9 +442,13 @@ int record_capture_close(struct record_capture *capture, uint64_t end_time)
 		common_fail_in(closed, "%s", capture->settings->truth);
 	if (status == 0)
 		status = closed;
+	part = capture->appends ? strdup(capture->output.path) : NULL;
 	closed = record_output_close(&capture->output);
 	if (capture->keeper && status == 0)
 		status = keep_all(capture);
+	if (part && status == 0 && closed == 0)
+		status = append_part(capture, part);
+	free(part);
 	free_parts(capture);
 	return status < 0 ? status : closed;
 }

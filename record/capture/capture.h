@@ -52,6 +52,7 @@ struct record_capture {
 	uint32_t rotations;            /* files that were begun after the first; each wants a PSB of each stream */
 	struct ptl_writer_counts past; /* of files that are complete */
 	struct record_keeper *keeper;  /* with --mode buffering; else NULL */
+	struct record_keeper *appends; /* with --append, of a file that was there; else NULL */
 	char keep_failure[256];        /* why the last file of what is in memory could not be written; "": it was */
 	uint64_t missed_buffers;       /* that who reads in real time has missed */
 	bool full;                     /* the file has its largest size */

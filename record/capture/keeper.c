@@ -20,7 +20,8 @@
 
 struct record_keeper {
 	char *path;
-	bool force; /* also once there is one of ours */
+	char *through; /* what the file is called while it is written; NULL: as it is called */
+	bool force;    /* also once there is one of ours */
 	int files[FILES_MAX];
 	size_t count;
 	pthread_t thread;
@@ -64,7 +65,14 @@ void record_keeper_free(struct record_keeper *keeper)
 		(void)record_keeper_done(keeper, true, &status);
 	close_files(keeper);
 	free(keeper->path);
+	free(keeper->through);
 	free(keeper);
+}
+
+int record_keeper_through(struct record_keeper *keeper, const char *path)
+{
+	keeper->through = strdup(path);
+	return keeper->through ? 0 : common_fail_memory("file name", strlen(path));
 }
 
 const char *record_keeper_path(const struct record_keeper *keeper)
@@ -98,10 +106,12 @@ static int write_file(struct record_keeper *keeper)
 			keeper->files[i] = -1;
 	}
 	if (status == 0)
-		status = ptl_relogger_output(relogger, keeper->path, keeper->force);
+		status = ptl_relogger_output(relogger, keeper->through ? keeper->through : keeper->path, keeper->force);
 	if (status == 0)
 		status = ptl_relogger_process(relogger);
 	ptl_relogger_free(relogger);
+	if (status == 0 && keeper->through && rename(keeper->through, keeper->path) < 0)
+		status = common_fail_errno("cannot replace %s", keeper->path);
 	return status;
 }
 

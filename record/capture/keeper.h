@@ -11,6 +11,8 @@ struct record_keeper;
 int record_keeper_new(const char *path, bool force, struct record_keeper **keeper);
 /* Waits for what is under way. */
 void record_keeper_free(struct record_keeper *keeper);
+/* The file is part of itself: it is written under this name, and then gets its own. PTL_NO_MEMORY. */
+int record_keeper_through(struct record_keeper *keeper, const char *path);
 const char *record_keeper_path(const struct record_keeper *keeper);
 
 /* A file to be part of the next one; it is opened at once. Its type is that of record_series_files's visit. PTL_SYSTEM, PTL_NO_MEMORY. */

@@ -63,6 +63,14 @@ static size_t stem_size(const char *path)
 	return dot && dot > name ? (size_t)(dot - path) : strlen(path);
 }
 
+char *record_series_name(const char *path, const char *infix)
+{
+	const size_t size = stem_size(path);
+	char *name;
+
+	return asprintf(&name, "%.*s%s%s", (int)size, path, infix, path + size) < 0 ? NULL : name;
+}
+
 int record_series_new(const struct record_settings *settings, const char *path, struct record_series **result)
 {
 	const bool circular = settings->mode >= RECORD_MODE_CIRCULAR;

@@ -15,6 +15,9 @@
 
 struct record_series;
 
+/* The path with this in front of its suffix: "a.ptl" and ".b" give "a.b.ptl". Fresh memory; NULL without. */
+char *record_series_name(const char *path, const char *infix);
+
 /* Of files that are called after this path: "a.ptl" gives "a.000001.ptl" and so on. PTL_NO_MEMORY. */
 int record_series_new(const struct record_settings *settings, const char *path, struct record_series **series);
 void record_series_free(struct record_series *series);

@@ -61,6 +61,7 @@ struct record_settings {
 	const char *source; /* "auto" or a source's name */
 	const char *qemu;   /* path of qemu-x86_64; NULL: searched in $PATH */
 	bool force;
+	bool append; /* to the file, if it exists */
 	enum record_mode mode;
 	uint64_t max_size;      /* bytes of a file, of all together from RECORD_MODE_CIRCULAR on; 0: any */
 	uint64_t part_time;     /* nanoseconds of a file; 0: any */

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
@@ -122,6 +123,39 @@ def largest_size():
     expect(info["complete"] and os.path.getsize(path("s.ptl")) >= 64 << 10, info)
 
 
+def appended():
+    """--append: one trace with both recordings, all of the first one until the second is complete; what is no trace is left alone"""
+    for index in (1, 2, 3):
+        done = record("-o", "app.ptl", NONE, "--append", "-p", NAME, "--", WRITER, "count=%d" % (10 * index))
+        expect_equal(done.returncode, 0, done.stderr)
+        expect("app.ptl: " in done.stderr, done.stderr)
+        expect_equal(len(numbers("app.ptl")), sum(10 * past for past in range(1, index + 1)))
+        expect(lines("info", "app.ptl")[0]["complete"])
+    expect_equal(len({pid for pid, _ in numbers("app.ptl")}), 3)
+    expect(not os.path.exists(path("app.append.ptl")))
+    # A recorder that is killed leaves the file as it was, and what it has recorded beside it.
+    recorder = subprocess.Popen([RECORD, "-o", "app.ptl", NONE, "--append", "-p", NAME, "--flush-interval=10ms", "--", "sh", "-c",
+                                 '"$0" count=5; echo ready; exec sleep 60', WRITER], cwd=SCRATCH, stdout=subprocess.PIPE, text=True)
+    expect_equal(recorder.stdout.readline(), "ready\n")
+    end = time.monotonic() + 30
+    while run(DUMP, "events", "--json", "-p", NAME, "-e", "Number", "app.append.ptl").stdout.count("\n") != 5:
+        expect(time.monotonic() < end, "the events have not come")
+    recorder.kill()
+    recorder.communicate()
+    expect_equal(len(numbers("app.ptl")), 60)
+    done = record("-o", "app.ptl", NONE, "--append", "--", "true")
+    expect(done.returncode == 4 and "has left app.append.ptl" in done.stderr, done.stderr)
+    with open(path("other.ptl"), "w", encoding="ascii") as file:
+        file.write("not a trace\n" * 20)
+    done = record("-o", "other.ptl", NONE, "--append", "--", "true")
+    expect(done.returncode == 4 and "nothing can be appended: other.ptl: " in done.stderr, done.stderr)
+    with open(path("other.ptl"), encoding="ascii") as file:
+        expect_equal(file.read(), "not a trace\n" * 20)
+    for words in (["--mode=newfile", "--max-size=1M"], ["--force"]):
+        done = record("-o", "app.ptl", NONE, "--append", *words, "--", "true")
+        expect(done.returncode == 2 and "--append is for one file" in done.stderr, done.stderr)
+
+
 def full_disk():
     """a series on a full file system goes on where its oldest file was"""
     if os.geteuid():
@@ -156,4 +190,4 @@ def refused():
         expect(text in done.stderr, words, done.stderr)
 
 
-sys.exit(main([new_files, packets, packets_of_cpus, processes_of_packets, keep_some, largest_size, full_disk, refused]))
+sys.exit(main([new_files, packets, packets_of_cpus, processes_of_packets, keep_some, largest_size, appended, full_disk, refused]))
