@@ -129,14 +129,14 @@ link    = $(CC) $(CFLAGS) $(ptl_ldflags) $(LDFLAGS)
 
 common_libs := -lnettle
 format_libs := -lzstd -lxxhash $(common_libs)
-elf_libs    := -lelf -lz -llzma
+elf_libs    := -ldw -lelf -lz -llzma
 record_libs := -lZydis $(elf_libs) $(format_libs)
 relog_libs  := -lipt -lZydis $(elf_libs) $(format_libs)
 # ptl-dump browse is left out where there is no ncurses; CURSES= leaves it out, CURSES=1 takes one that lies elsewhere.
 CURSES      ?= $(if $(wildcard /usr/include/curses.h),1)
 # The same of ptl-dump sqlite, which then only says so.
 SQLITE      ?= $(if $(STATIC),,$(if $(wildcard /usr/include/sqlite3.h),1))
-dump_libs   := -lipt -lZydis -ldw -liberty $(elf_libs) $(if $(CURSES),-lncursesw -ltinfo) $(if $(SQLITE),-lsqlite3) $(format_libs)
+dump_libs   := -lipt -lZydis -liberty $(elf_libs) $(if $(CURSES),-lncursesw -ltinfo) $(if $(SQLITE),-lsqlite3) $(format_libs)
 flow_libs   := -lipt -lZydis -lnettle
 plugin_libs := -lZydis $(format_libs)
 

@@ -32,6 +32,12 @@ int elf_read(const struct elf_file *elf, uint64_t offset, void *data, size_t siz
  */
 int elf_add_table(const struct elf_file *elf, uint32_t type, struct elf_symbol_list *symbols);
 
+/*
+ * Adds the functions that .eh_frame describes and no symbol of the list begins with: type 'u', and an empty name. A damaged one
+ * ends the list of them. PTL_NO_MEMORY, as above.
+ */
+int elf_add_unwind_functions(const struct elf_file *elf, struct elf_symbol_list *symbols);
+
 /* PTL_CORRUPT with libelf's own words. */
 int elf_failure(const char *what);
 

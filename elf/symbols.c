@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Function names out of ELF files: what the symbol tables say, and PLT entries by the relocations of their slots.
+ * Functions out of ELF files: what the symbol tables say, PLT entries by the relocations of their slots, and what unwind tables tell
+ * of the functions of a stripped file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -242,8 +243,11 @@ int elf_functions(const struct elf_file *elf, const struct elf_file *debug, stru
 int elf_symbols(const struct elf_file *elf, const struct elf_file *debug, struct ptl_bytes *out)
 {
 	struct elf_symbol_list symbols = {0};
+	const bool stripped = !elf_has_symtab(elf) && !(debug && elf_has_symtab(debug));
 	int status = elf_functions(elf, debug, &symbols);
 
+	if (status == 0 && stripped)
+		status = elf_add_unwind_functions(elf, &symbols);
 	if (status == 0 && symbols.count)
 		status = ptl_symbols_encode(symbols.list, symbols.count, out);
 	elf_symbol_list_free(&symbols);

@@ -96,9 +96,12 @@ static int name_of_symbol(struct counting *counting, uint64_t address, const cha
 						&place);
 
 	*name = "";
-	if (status == 0 && place.function != DUMP_NO_FUNCTION)
-		*name = dump_function(counting->report->calls->functions, place.function)->name;
-	return status;
+	if (status < 0 || place.function == DUMP_NO_FUNCTION)
+		return status;
+	counting->name.size = 0;
+	dump_function_text(dump_function(counting->report->calls->functions, place.function), &counting->name);
+	*name = common_text_string(&counting->name);
+	return 0;
 }
 
 /* A function whose description names it nowhere, as where a file that it refers to is missing, is the one that symbols tell. */

@@ -250,17 +250,22 @@ int dump_functions_place(struct dump_function_table *table, uint32_t image, uint
 		return 0;
 	place->first = span.first;
 	place->last = span.last;
-	if (!span.name)
+	if (!span.type)
 		return 0;
 	place->start = start = span.start;
+	key.file = table->file_of_image[image];
+	key.address = flow_image_address(flow_timeline_image(table->timeline, image), start);
+	if (!span.name) {
+		place->flags = DUMP_FUNCTION_NAMELESS;
+		return number_of(table, &key, image, NULL, 0, place->flags, &place->function);
+	}
 	size = size_of_whole(span.name);
 	if (span.name[size]) {
 		/* An unlikely part is never where a function begins. */
 		place->start = span.first - 1;
 		flow_symbols_lowest(table->symbols, image, span.name, size, &start);
+		key.address = flow_image_address(flow_timeline_image(table->timeline, image), start);
 	}
-	key.file = table->file_of_image[image];
-	key.address = flow_image_address(flow_timeline_image(table->timeline, image), start);
 	place->flags = flags_of(&span);
 	return number_of(table, &key, image, span.name, size, place->flags, &place->function);
 }

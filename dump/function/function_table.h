@@ -13,14 +13,15 @@
 /* No function is known. */
 #define DUMP_NO_FUNCTION UINT32_MAX
 
-#define DUMP_FUNCTION_NAMELESS 0x01u /* no symbol: known by the address that was called, or returned to */
-#define DUMP_FUNCTION_STUB 0x02u     /* an entry of a PLT, or what it asks for its function's address */
-#define DUMP_FUNCTION_TWICE 0x04u    /* may return several times: setjmp */
-#define DUMP_FUNCTION_SWITCH 0x08u   /* goes on on another stack */
-#define DUMP_FUNCTION_THUNK 0x10u    /* returns to what it was to jump to: against speculation */
-#define DUMP_FUNCTION_UNWINDS 0x20u  /* goes on in the handler of an exception */
-#define DUMP_FUNCTION_FINDER 0x40u   /* what unwinding calls for each frame */
-#define DUMP_FUNCTION_PARKS 0x80u    /* its stack waits, while what it calls looks for another one to go on on */
+#define DUMP_FUNCTION_NAMELESS                                                                                         \
+	0x01u /* no symbol: known by unwind tables, or by the address that was called, or returned to */
+#define DUMP_FUNCTION_STUB 0x02u    /* an entry of a PLT, or what it asks for its function's address */
+#define DUMP_FUNCTION_TWICE 0x04u   /* may return several times: setjmp */
+#define DUMP_FUNCTION_SWITCH 0x08u  /* goes on on another stack */
+#define DUMP_FUNCTION_THUNK 0x10u   /* returns to what it was to jump to: against speculation */
+#define DUMP_FUNCTION_UNWINDS 0x20u /* goes on in the handler of an exception */
+#define DUMP_FUNCTION_FINDER 0x40u  /* what unwinding calls for each frame */
+#define DUMP_FUNCTION_PARKS 0x80u   /* its stack waits, while what it calls looks for another one to go on on */
 
 struct dump_function {
 	const char *name;  /* as people want it; not made safe for a terminal; "" where nameless */
@@ -35,7 +36,7 @@ struct dump_code_place {
 	uint64_t first, last; /* both inclusive */
 	uint64_t start;       /* where the symbol begins */
 	uint32_t image;       /* index in the timeline, FLOW_NONE */
-	uint32_t function;    /* DUMP_NO_FUNCTION: no symbol covers it */
+	uint32_t function;    /* DUMP_NO_FUNCTION: no symbol or unwind table tells */
 	unsigned flags;       /* DUMP_FUNCTION_* of it */
 };
 

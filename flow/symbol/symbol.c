@@ -84,6 +84,14 @@ size_t flow_symbols_unreadable(const struct flow_symbols *symbols)
 	return symbols->unreadable + symbols->jit.unreadable;
 }
 
+static bool has_local(const struct ptl_symbol_table *table)
+{
+	for (size_t i = 0; i < ptl_symbols_count(table); i++)
+		if (ptl_symbols_get(table, i).type == 't')
+			return true;
+	return false;
+}
+
 /*
  * A table without local functions is of dynamic symbols: the file had no others when it was recorded. Who lets servers be asked
  * wants theirs.
@@ -92,11 +100,10 @@ static struct ptl_symbol_table *ask_for_more(const struct ptl_image_event *image
 {
 	struct ptl_symbol_table *more;
 
-	for (size_t i = 0; i < ptl_symbols_count(table); i++)
-		if (ptl_symbols_get(table, i).type == 't')
-			return table;
+	if (has_local(table))
+		return table;
 	more = flow_symbols_from_file(image, false);
-	if (!more || ptl_symbols_count(more) <= ptl_symbols_count(table)) {
+	if (!more || !has_local(more)) {
 		ptl_symbols_free(more);
 		return table;
 	}
@@ -201,7 +208,7 @@ bool flow_symbols_find(struct flow_symbols *symbols, uint32_t image, uint64_t ad
 		return false;
 	own = flow_image_address(flow_timeline_image(symbols->timeline, image), address);
 	symbol = ptl_symbols_find(table, own);
-	if (!symbol.name)
+	if (!symbol.name || !*symbol.name)
 		return false;
 	*result = (struct flow_symbol){symbol.name, own - symbol.address, symbol.size};
 	return true;
@@ -237,7 +244,7 @@ static void narrow(const struct ptl_symbol_table *table, uint64_t own, struct fl
 		return;
 	if (found.size && found.size - 1 < span->last - found.address)
 		span->last = found.address + (found.size - 1);
-	span->name = found.name;
+	span->name = *found.name ? found.name : NULL;
 	span->start = found.address;
 	span->type = found.type;
 }

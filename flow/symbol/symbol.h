@@ -31,15 +31,15 @@ void flow_symbols_close(struct flow_symbols *symbols);
 /* Tables that could not be read, so that names are missing. */
 size_t flow_symbols_unreadable(const struct flow_symbols *symbols);
 
-/* image is an index in the timeline or FLOW_NONE; false where no symbol covers address. */
+/* image is an index in the timeline or FLOW_NONE; false where no symbol with a name covers address. */
 bool flow_symbols_find(struct flow_symbols *symbols, uint32_t image, uint64_t address, struct flow_symbol *symbol);
 
 /* Addresses around one that was asked for, and what covers them all alike. */
 struct flow_symbol_span {
 	uint64_t first, last; /* both inclusive; no more than the image */
-	const char *name;     /* NULL: no symbol covers them; lives as long as the flow_symbols */
-	uint64_t start;       /* where the symbol begins; not always within the span */
-	uint8_t type;         /* as in ptl/symbols.h */
+	const char *name;     /* NULL: none; lives as long as the flow_symbols */
+	uint64_t start;       /* where the symbol, or function without one, begins; not always within the span */
+	uint8_t type;         /* as in ptl/symbols.h; 0: nothing covers them */
 };
 
 /* For those who ask again and again: false where image is none. A symbol may have several spans. */

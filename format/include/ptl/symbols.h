@@ -16,8 +16,9 @@ extern "C" {
 struct ptl_symbol {
 	uint64_t address; /* in the file's address space (st_value), before relocation */
 	uint64_t size;    /* 0: up to the next symbol */
-	const char *name; /* as in the file, not demangled */
-	uint8_t type;     /* 'T' global function, 't' local, 'W' weak, 'i' ifunc, 'P' PLT entry */
+	const char *name; /* as in the file, not demangled; empty for 'u' */
+	/* 'T' global function, 't' local, 'W' weak, 'i' ifunc, 'P' PLT entry, 'u' a function that has no symbol, by unwind tables */
+	uint8_t type;
 };
 
 /* Encodes symbols, sorted by address by this function's own copy; PTL_NO_MEMORY. */
