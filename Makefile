@@ -506,7 +506,7 @@ cheap: tests
 
 soak: deps
 	@$(again) $(jobs) tests
-	@PTL_SOAK=1 PTL_TEST_TIMEOUT=14400 $(run_tests) $(call pick,$(filter tests/e2e/truth_% tests/e2e/relog_memory.t,$(e2e_tests)))
+	@PTL_SOAK=1 PTL_TEST_TIMEOUT=14400 $(run_tests) $(call pick,$(filter tests/e2e/truth_% tests/e2e/relog_memory.t tests/e2e/record_faults.t,$(e2e_tests)))
 
 engines := $(patsubst $(O)/tests/fuzz/%,$(O)/engines/%,$(fuzz))
 $(foreach t,$(fuzz),$(eval $(call program,$(O)/engines/$(notdir $(t)),$(O)/obj/tests/fuzz/$(notdir $(t)).o \

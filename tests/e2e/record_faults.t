@@ -1,0 +1,226 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# What makes recorders of the kernel's events lose their way: many short processes, hundreds at once, pids that are used again,
+# files that are replaced, containers, a recorder that is stopped. PTL_SOAK makes it a minute's worth.
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+from record_test import PROGRAMS, Skip, expect, expect_equal, lines, main, path, record, run, start
+
+NONE = "--source=none"
+LOAD = os.path.join(PROGRAMS, "kernel_load")
+SOAK = os.environ.get("PTL_SOAK")
+KILL = "syscalls:sys_enter_kill"
+
+
+def works():
+    done = record("-f", "-o", "works.ptl", NONE, "-e", KILL, "--", "true")
+    if done.returncode:
+        raise Skip("tracepoints cannot be recorded here: " + done.stderr.splitlines()[0])
+
+
+def number(value):
+    return int(str(value), 0)
+
+
+def lost(name):
+    """How many events the trace says are missing."""
+    return sum(loss["count"] for one in lines("info", name) for loss in one.get("losses", []))
+
+
+def check_attribution(events):
+    """Each asked the kernel for itself: that is who the event is of."""
+    kills = [event for event in events if event["event"] == "sys_enter_kill" and number(event["fields"]["sig"]) == 0]
+    wrong = [event for event in kills if number(event["fields"]["pid"]) != event["pid"]]
+    expect_equal(wrong, [])
+    return kills
+
+
+def lives(events):
+    """Starts and ends of processes by their keys."""
+    found = {}
+    for event in events:
+        if event["event"] in ("Process/Start", "Process/End"):
+            found.setdefault(event["fields"]["UniqueProcessKey"], []).append(event)
+    return found
+
+
+def short_processes():
+    """many short processes: each has one start and one end, or is among what is counted as lost"""
+    works()
+    seconds = 60 if SOAK else 1
+    made = 10000 if SOAK else 300
+    done = record("-o", "s.ptl", NONE, "-e", "sched:sched_process_exit", "--", LOAD, "processes", str(made / seconds), str(seconds),
+                  path("report"), timeout=600)
+    expect_equal(done.returncode, 0, done.stderr)
+    events = lines("events", "s.ptl")
+    found = lives(events)
+    exits = sum(event["event"] == "sched_process_exit" for event in events)
+    missing = lost("s.ptl")
+    expect(exits == made + 1 or exits + missing >= made + 1, exits, made, missing)
+    expect(len(found) == made + 1 or len(found) + missing >= made + 1, len(found), made, missing)
+    for key, life in found.items():
+        expect_equal([one["event"] for one in life], ["Process/Start", "Process/End"], key)
+
+
+BOMB = """import os, signal, sys
+def half(count):
+    if count > 1:
+        child = os.fork()
+        half(count - count // 2 if child else count // 2)
+        if child:
+            os.waitpid(child, 0)
+            os._exit(0) if os.getpid() != FIRST else None
+            return
+    else:
+        os.kill(os.getpid(), 0)
+        if os.getpid() != FIRST:
+            os._exit(0)
+FIRST = os.getpid()
+half(int(sys.argv[1]))
+"""
+
+
+def hundreds_at_once():
+    """500 processes that fork each other: all are there, with what they did"""
+    works()
+    done = record("-o", "b.ptl", NONE, "-e", KILL, "--wait", "--", sys.executable, "-I", "-S", "-c", BOMB, "500")
+    expect_equal(done.returncode, 0, done.stderr)
+    events = lines("events", "b.ptl")
+    kills, missing = check_attribution(events), lost("b.ptl")
+    expect(len(lives(events)) == 500 or missing, len(lives(events)), missing)
+    expect_equal(len({event["pid"] for event in kills}), len(kills))
+    expect(len(kills) == 500 or len(kills) + missing >= 500, len(kills), missing)
+
+
+AGAIN = """import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def clone(pid):
+    tids = (ctypes.c_int * 1)(pid)
+    arguments = struct.pack("=11Q", 0, 0, 0, 0, 17, 0, 0, 0, ctypes.addressof(tids), 1, 0)
+    return libc.syscall(435, arguments, len(arguments))
+first = os.fork()
+if not first:
+    os._exit(0)
+os.waitpid(first, 0)
+made = 0
+for i in range(int(sys.argv[1])):
+    child = clone(first)
+    if not child:
+        os.kill(os.getpid(), 0)
+        os.execv(sys.argv[2 + i % 2], [sys.argv[2 + i % 2], "number-%d" % i])
+    if child > 0:
+        made += 1
+        os.waitpid(child, 0)
+print(first, made, ctypes.get_errno())
+"""
+
+
+def pids_again():
+    """a pid that is used again and again is another process each time, with its own program"""
+    works()
+    count = 300 if SOAK else 20
+    programs = [os.path.realpath(shutil.which(name)) for name in ("true", "false")]
+    begun = start("-o", "p.ptl", NONE, "-e", KILL, "--", sys.executable, "-I", "-S", "-c", AGAIN, str(count), *programs)
+    out, errors = begun.communicate(timeout=120)
+    expect_equal(begun.returncode, 0, errors)
+    pid, made, _ = map(int, out.split())
+    if not made:
+        raise Skip("this user cannot choose pids")
+    events = lines("events", "p.ptl")
+    kills = [event for event in check_attribution(events) if event["pid"] == pid]
+    found = [life for life in lives(events).values() if life[0]["fields"]["ProcessId"] == pid]
+    expect_equal(len(kills), made)
+    expect_equal(len(found), made + 1)
+    starts = sorted((life[0]["time"], life[-1]["time"]) for life in found)
+    for before, after in zip(starts, starts[1:]):
+        expect(before[1] <= after[0], before, after)
+    texts = [json.dumps(event["fields"]) for event in events if event["pid"] == pid]
+    numbers = {int(found.group(1)): text for text in texts for found in [re.search(r"number-(\d+)", text)] if found}
+    expect(numbers, texts)
+    for i, text in numbers.items():
+        expect(os.path.basename(programs[i % 2]) in text, i, text)
+
+
+def build_id(program):
+    done = run("readelf", "-n", program, env={**os.environ, "LC_ALL": "C"})
+    return re.search(r"Build ID: (\w+)", done.stdout).group(1)
+
+
+REPLACED = """import os, shutil, subprocess, sys
+place, first, second = sys.argv[1:]
+shutil.copy(first, place)
+running = subprocess.Popen([place, "0.05"])
+os.unlink(place)
+shutil.copy(second, place)
+running.wait()
+"""
+
+
+def replaced_files():
+    """a program whose file is deleted and replaced while it runs is never taken for the other one"""
+    works()
+    if not shutil.which("readelf"):
+        raise Skip("readelf is not installed")
+    first, second = (os.path.realpath(shutil.which(name)) for name in ("sleep", "cat"))
+    place = path("replaced")
+    done = record("-o", "d.ptl", NONE, "-e", KILL, "--embed=symbols", "--", sys.executable, "-I", "-S", "-c", REPLACED, place, first, second)
+    expect_equal(done.returncode, 0, done.stderr)
+    images = [image for image in lines("images", "d.ptl") if image["path"].split(" (deleted)")[0] == place]
+    expect(images, lines("images", "d.ptl"))
+    for image in images:
+        expect(image.get("build_id") in (None, "", build_id(first)), image)
+
+
+CONTAINER = 'mount -t tmpfs none "$1" && cp "$2" "$1/inside" && exec "$1/inside" 0.02'
+
+
+def containers():
+    """a program that only a container sees has its name, its file and its pid as the recorder sees it"""
+    works()
+    sleep, place = os.path.realpath(shutil.which("sleep")), path("room")
+    os.mkdir(place)
+    command = ["unshare", "--mount", "--pid", "--fork", "--", "sh", "-c", CONTAINER, "sh", place, sleep]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        raise Skip("this user makes no containers")
+    done = record("-o", "n.ptl", NONE, "-e", "sched:sched_process_exit", "--embed=symbols", "--", *command)
+    expect_equal(done.returncode, 0, done.stderr)
+    inside = [image for image in lines("images", "n.ptl") if image["path"] == place + "/inside"]
+    expect_equal(len(inside), 1)
+    expect_equal(inside[0].get("build_id"), build_id(sleep) if shutil.which("readelf") else inside[0].get("build_id"))
+    events = lines("events", "n.ptl")
+    exits = [event["pid"] for event in events if event["event"] == "sched_process_exit" and event["fields"]["comm"] == "inside"]
+    expect_equal(exits, [inside[0]["pid"]])
+
+
+def stopped_recorder():
+    """a recorder that is stopped for a while: what it has and what it counts as lost is all that there was"""
+    works()
+    seconds, rate = (20, 200000) if SOAK else (1, 100000)
+    begun = start("-o", "r.ptl", NONE, "-e", "raw_syscalls:sys_enter", "--event-buffer=128K", "--", LOAD, "syscalls", str(rate),
+                  str(seconds), path("report"))
+    time.sleep(0.3)
+    os.kill(begun.pid, signal.SIGSTOP)
+    time.sleep(seconds / 3)
+    os.kill(begun.pid, signal.SIGCONT)
+    _, errors = begun.communicate(timeout=120)
+    expect_equal(begun.returncode, 0, errors)
+    with open(path("report"), encoding="ascii") as file:
+        report = json.load(file)
+    made = report["made"] + report["pauses"]
+    kept = sum(row["count"] for row in lines("events", "--count", "r.ptl") if row["name"] == "sys_enter")
+    missing = lost("r.ptl")
+    expect(missing > 0, "nothing was lost")
+    # The program's start and end make some more.
+    expect(made <= kept + missing <= made + 200, made, kept, missing)
+
+
+sys.exit(main([short_processes, hundreds_at_once, pids_again, replaced_files, containers, stopped_recorder]))
