@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
 import pmu_test  # noqa: E402
 from pmu_test import TASKS, Recording, Script, losses, stats_of_threads  # noqa: E402
-from scratch_test import RECORD, check, path, plan, run, scratch, write  # noqa: E402
+from scratch_test import DUMP, RECORD, check, path, plan, run, scratch, write  # noqa: E402
 
 # The sockets of sessions of others are not ours, nor are their providers.
 os.environ["XDG_RUNTIME_DIR"] = path("run")
@@ -119,11 +119,38 @@ def refused(recording):
           not ask("list").stdout.strip().startswith("pt"), done.stderr)
 
 
+def hardware():
+    """Runs what make check-hardware does, with the stand-in under ptl-record alone."""
+    os.makedirs(path("bin"), exist_ok=True)
+    write("bin/ptl-record", f'#!/bin/sh\nLD_PRELOAD=pmu.so exec "{RECORD}" "$@"\n'.encode())
+    os.chmod(path("bin/ptl-record"), 0o755)
+    if not os.path.exists(path("bin/ptl-dump")):
+        os.symlink(DUMP, path("bin/ptl-dump"))
+    environment = {name: text for name, text in pmu_test.environment().items() if name != "LD_PRELOAD"}
+    return subprocess.run(["/usr/bin/python3", os.path.join(os.environ["PTL_TESTS"], "hardware", "check_hardware.py")],
+                          cwd=scratch, env={**environment, "PTL_BIN": path("bin")}, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, errors="replace", timeout=120, check=False)
+
+
+def check_hardware():
+    """It goes through to its end; that there are no packets here, it says."""
+    pmu_test.device()
+    write("script", b"")
+    done = hardware()
+    check("check-hardware: goes through, and says that there is nothing", done.returncode == 1 and not done.stderr and
+          "not ok - tasks 20000: has instructions" in done.stdout and "please report" in done.stdout, done.stdout, done.stderr)
+    os.unlink(path("intel_pt/type"))
+    done = hardware()
+    check("check-hardware: says that there is no Intel PT, and fails nothing", done.returncode == 0 and
+          done.stdout.startswith("this machine has no Intel PT: ") and "; " in done.stdout, done.stdout, done.stderr)
+
+
 def main():
     recording = Recording("tasks.ptl", TASKS, "2000")
     full_trace(recording)
     snapshots(recording)
     refused(recording)
+    check_hardware()
 
 
 main()
