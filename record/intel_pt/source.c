@@ -220,6 +220,7 @@ static int open_targets(struct intel_pt *pt)
 
 	if (status < 0)
 		return status;
+	record_observer_take_code(pt->observer);
 	if (!settings->pt.cpus && pt->session->has_command)
 		return listen(pt, NULL);
 	if (settings->pt.processes.count)

@@ -43,11 +43,17 @@ int record_observer_new(struct record_capture *capture, uint32_t first_number, s
 	return 0;
 }
 
+void record_observer_take_code(struct record_observer *observer)
+{
+	observer->reads_code = true;
+}
+
 static void free_process(struct record_observed *process)
 {
 	if (process->pidfd >= 0)
 		close(process->pidfd);
 	common_hash_map_free(&process->threads);
+	common_hash_map_free(&process->code_pages);
 	common_bytes_free(&process->executed.strings);
 	free(process->maps);
 	free(process);
@@ -598,5 +604,7 @@ int record_observer_finish(struct record_observer *observer, uint64_t now)
 	observer->finishing = true;
 	if (status == 0)
 		status = look(observer, now);
+	if (status == 0)
+		status = record_observer_lose_code(observer);
 	return status < 0 ? status : record_observer_lose_reports(observer);
 }

@@ -54,6 +54,9 @@ int record_observer_everyone(struct record_observer *observer, struct record_wai
 int record_observer_descriptors(const struct record_observer *observer, int (*add)(void *context, int fd),
 				void *context);
 
+/* Code that no file has (of anonymous memory, of memory files, of files that were deleted) is read from the processes' memory. */
+void record_observer_take_code(struct record_observer *observer);
+
 /* The command was started as our child at this time. */
 int record_observer_command(struct record_observer *observer, uint32_t pid, uint64_t time,
 			    const struct record_command *command);

@@ -55,6 +55,8 @@ int record_observer_send_load(struct record_observer *observer, struct record_ob
 	struct ptl_image_event image;
 	int status = record_image_store_add(observer->capture->images, &mapping, &image);
 
+	if (status == 0)
+		status = record_observer_read_code(observer, process, map, entry->deleted, &image);
 	fact.rundown = process->found && !process->maps_reported;
 	fact.epoch = ++process->epoch;
 	fact.image = &image;
@@ -115,7 +117,7 @@ static struct record_observed_map map_of(const struct record_map_entry *entry)
 
 /* One line of the file. Kernel addresses (vsyscall) are nobody's. */
 static int take(struct record_observer *observer, struct record_observed *process, struct record_map_entry *entry,
-		struct record_observed_map **maps, size_t *count, size_t *capacity)
+		struct record_observed_map **maps, size_t *count, size_t *capacity, uint64_t now)
 {
 	const struct record_observed_map map = map_of(entry);
 	const struct record_observed_map *before;
@@ -126,8 +128,10 @@ static int take(struct record_observer *observer, struct record_observed *proces
 		return 0;
 	status = append(maps, count, capacity, &map);
 	before = find_at(process->maps, process->map_count, map.base);
-	if (status < 0 || (before && is_same(before, &map)))
+	if (status < 0)
 		return status;
+	if (before && is_same(before, &map))
+		return record_observer_read_again(observer, process, &map, entry->deleted, now);
 	snprintf(root, sizeof(root), "/proc/%u/root", process->pid);
 	record_maps_check(root, entry);
 	/* The look for what is new compares what the kernel shows, the trace has what stat shows. */
@@ -155,7 +159,7 @@ int record_observer_look_at_maps(struct record_observer *observer, struct record
 		return 0;
 	while (status == 0 && count < MAPS_MAX && fgets(line, sizeof(line), file))
 		if (record_maps_parse(line, &entry))
-			status = take(observer, process, &entry, &maps, &count, &capacity);
+			status = take(observer, process, &entry, &maps, &count, &capacity, now);
 	fclose(file);
 	/* A process that is just ending shows nothing: that is no unloading. */
 	if (status < 0 || !count) {

@@ -299,6 +299,7 @@ static int take_exec(struct record_observer *observer, const struct record_sideb
 	process->map_count = 0;
 	process->has_code = false;
 	common_hash_map_free(&process->threads);
+	common_hash_map_free(&process->code_pages);
 	if (status == 0 && executed->strings.failed)
 		status = common_fail_memory("command line", record->note.size);
 	return status < 0 ? status : common_hash_map_put(&process->threads, record->pid, record->time);
@@ -332,9 +333,10 @@ static int take_map(struct record_observer *observer, struct record_observed *pr
 	if (!record->size || !record_maps_name(&entry, record->name, strlen(record->name)))
 		return 0;
 	status = record_observer_note_map(process, &map);
-	/* A look was faster. */
+	/* A look was faster, or it may be executed again, and has been written over. */
 	if (status <= 0)
-		return status;
+		return status < 0 ? status
+				  : record_observer_read_again(observer, process, &map, entry.deleted, record->time);
 	check_file(process, &entry);
 	map.device = entry.device;
 	process->maps_looked = record->time;

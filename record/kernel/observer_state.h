@@ -49,6 +49,8 @@ struct record_observed {
 	bool maps_reported;
 	bool ended;
 	struct common_hash_map threads; /* tid: when last seen */
+	struct common_hash_map
+		code_pages; /* address of one without a file: hash of what it was when it was last read */
 	struct record_observed_map *maps;
 	size_t map_count;
 	size_t map_capacity;
@@ -69,6 +71,8 @@ struct record_observer {
 	uint64_t due;
 	struct record_sideband *sideband; /* NULL: the kernel does not permit it */
 	uint64_t sideband_lost;
+	bool reads_code;                 /* code that no file has is read from memory */
+	uint64_t code_lost;              /* mappings of which that failed */
 	struct common_hash_map pidfds;   /* pid of one whose start was not taken yet: its pidfd */
 	bool looks_closely;              /* reports were lost: the next look is at all that there is */
 	bool finishing;                  /* the kernel has reported all: who is dead now is ended at once */
@@ -113,6 +117,17 @@ int record_observer_take_reports(struct record_observer *observer, uint64_t unti
 int record_observer_complete_program(struct record_observer *observer, struct record_observed *process);
 /* Says how much the kernel could not report. */
 int record_observer_lose_reports(struct record_observer *observer);
+
+/* ---- observer_code.c ------------------------------------------------------------------------- */
+
+/* Code of a mapping that no file has, if it is to be read: goes into the trace, and image. deleted: its file has no name. */
+int record_observer_read_code(struct record_observer *observer, struct record_observed *process,
+			      const struct record_observed_map *map, bool deleted, struct ptl_image_event *image);
+/* The same, later: what has changed is reported. */
+int record_observer_read_again(struct record_observer *observer, struct record_observed *process,
+			       const struct record_observed_map *map, bool deleted, uint64_t now);
+/* Says of how many it failed. */
+int record_observer_lose_code(struct record_observer *observer);
 
 /* ---- observer_maps.c ------------------------------------------------------------------------- */
 

@@ -411,6 +411,68 @@ def by_name(recording, *options):
               == sorted(process.pid for process in first + [last]), pmu_test.streams())
 
 
+MAKER = r"""
+import ctypes, mmap, os, sys
+private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+def address(of):
+    return ctypes.addressof(ctypes.c_char.from_buffer(of))
+memory = mmap.mmap(-1, 8192, private, 7)
+memory.write(b"\x90" * 8192)
+late = mmap.mmap(-1, 4096, private, 3)
+late.write(b"\x91" * 4096)
+shared = os.memfd_create("made")
+os.write(shared, b"\xcc" * 4096)
+executable = mmap.mmap(shared, 4096, prot=5)
+with open("gone.bin", "wb+") as file:
+    file.write(b"\xc3" * 4096)
+    file.flush()
+    deleted = mmap.mmap(file.fileno(), 4096, prot=5)
+os.unlink("gone.bin")
+print(address(memory), address(late), flush=True)
+sys.stdin.readline()
+ctypes.CDLL(None).mprotect(ctypes.c_void_p(address(late)), ctypes.c_size_t(4096), 5)
+memory.seek(4096)
+memory.write(b"\xf4" * 10)
+print("written", flush=True)
+sys.stdin.readline()
+"""
+
+
+def code_without_files():
+    """Anonymous memory, memory files, deleted files, late mprotect: their code is read from the process, and again where it changes."""
+    process = pmu_test.subprocess.Popen(["/usr/bin/python3", "-S", "-c", MAKER], cwd=scratch, stdin=pmu_test.subprocess.PIPE,
+                                        stdout=pmu_test.subprocess.PIPE, text=True)
+    memory, late = map(int, process.stdout.readline().split())
+    script = Script.__new__(Script)
+    script.lines = []
+    script.add("real", 1, process.pid)
+    script.add("wait_file", "go-on")
+    # The kernel reports what is made executable, and what becomes so again.
+    script.add("map", 1, late, 4096, 0, 5, 1000, "//anon")
+    script.add("map", 1, memory, 8192, 0, 7, 2000, "//anon")
+    script.add("pause", 30)
+
+    def begun():
+        process.stdin.write("\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        write("go-on", b"")
+    if os.path.exists(path("go-on")):
+        os.unlink(path("go-on"))
+    done = pmu_test.play_running(script, f"--pid={process.pid}", begun=begun)
+    process.communicate("\n")
+    images = [json.loads(line) for line in run(DUMP, "images", "--json", "out.ptl").stdout.splitlines()]
+    coded = {image["base"]: image["path"] for image in images if image["code"]}
+    check("code without files: of a memory file, and of one that was deleted", "memfd:made" in coded.values() and any(
+        name.endswith("gone.bin") for name in coded.values()), coded, done.stderr)
+    check("code without files: anonymous, and what is made executable later", coded.get(hex(memory)) == coded.get(hex(late)) ==
+          "//anon", coded, memory, late, losses(), done.stderr)
+    changes = [json.loads(line)["fields"] for line in run(DUMP, "events", "--json", "out.ptl").stdout.splitlines()
+               if '"Code' in line]
+    check("code without files: a page that is written over is a version", any(
+        change.get("Base") in (memory + 4096, hex(memory + 4096)) for change in changes), changes, memory)
+
+
 def fewer_buffers():
     """A command on one CPU; a buffer for each thread, also of one that begins later."""
     done = play(None, "--max-cpus=1", "--embed=none", command=("/bin/grep", "Cpus_allowed_list", "/proc/self/status"),
@@ -468,6 +530,7 @@ def main():
     by_name(family, "--per-thread")
     ends_with_the_process()
     fewer_buffers()
+    code_without_files()
     events_of_programs()
     flaws(recording)
     lost_records(recording)

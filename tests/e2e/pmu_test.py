@@ -129,6 +129,9 @@ class Script:
             self.add("process", pid, number)
         self.add("exec", command, 1, "tasks")
         for base, size, offset, protection, name in self.recording.images(command):
+            # What QEMU has for itself the process that is really there does not.
+            if name.startswith("//"):
+                continue
             self.add("map", command, base, size, offset, protection, 2, name)
         for pid in self.pids[1:]:
             self.add("fork", pid, command, pid, command, 3)
