@@ -177,7 +177,7 @@ static const struct common_option options[] = {
 	 .take = take_tracepoint},
 	{"stack", 0, "EVENT",
 	 "with the stack of calls, of the kernel's and of programs' functions, where the event's name matches this "
-	 "pattern; several times; '*': all",
+	 "pattern; several times; '*': all; 'EVENT,dwarf': of programs without frame pointers, too",
 	 COMMON_STRINGS(struct record_settings, stacks, UINT64_MAX)},
 	{"event-buffer", 0, "BYTES",
 	 "memory for the kernel's events of each CPU (4M, less where that is not permitted)",

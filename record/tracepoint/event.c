@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -17,8 +18,10 @@
 #include "record/capture/clock.h"
 #include "record/tracepoint/kinds.h"
 #include "record/tracepoint/tracefs.h"
+#include "record/tracepoint/unwind.h"
 #include "record/tracepoint/uprobe_event.h"
 
+#define DWARF ",dwarf"          /* behind a pattern of --stack */
 #define MADE_NUMBERS UINT16_MAX /* of formats that are made, and below: the kernel counts its own upwards */
 
 /* ---- what -e names --------------------------------------------------------------------------- */
@@ -61,6 +64,20 @@ static int read_event(struct tracepoint_event *event, struct perf_tracing *traci
 	return strchr(event->name, ':') ? add_format(event, tracing) : tracepoint_counter_read(event);
 }
 
+/* "PATTERN" or "PATTERN,dwarf". */
+static void match_stack(struct tracepoint_event *event, const char *pattern)
+{
+	const size_t size = strlen(pattern), without = size - strlen(DWARF);
+	const bool dwarf = size > strlen(DWARF) && !strcmp(pattern + without, DWARF);
+	char name[512];
+
+	snprintf(name, sizeof(name), "%.*s", (int)(dwarf ? without : size), pattern);
+	if (fnmatch(name, event->name, 0) != 0)
+		return;
+	event->stack = true;
+	event->dwarf |= dwarf;
+}
+
 int tracepoint_event_parse(const char *text, const struct common_string_list *stacks, struct perf_tracing *tracing,
 			   struct tracepoint_event *event)
 {
@@ -76,7 +93,7 @@ int tracepoint_event_parse(const char *text, const struct common_string_list *st
 		event->filter = filter + strlen(TRACEPOINT_FILTER);
 	}
 	for (size_t i = 0; i < stacks->count; i++)
-		event->stack |= fnmatch(stacks->list[i], event->name, 0) == 0;
+		match_stack(event, stacks->list[i]);
 	status = read_event(event, tracing);
 	if (status < 0)
 		tracepoint_event_free(event, 0);
@@ -152,7 +169,13 @@ int tracepoint_event_open(struct tracepoint_event *event, int cpu, int ring, boo
 	attr.sample_period = event->period;
 	attr.exclude_kernel = attr.exclude_hv = event->user_only;
 	attr.sample_type |= (event->samples ? PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD : PERF_SAMPLE_RAW) |
-			    (event->stack ? PERF_SAMPLE_CALLCHAIN : 0);
+			    (event->stack ? PERF_SAMPLE_CALLCHAIN : 0) |
+			    (event->dwarf ? PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER : 0);
+	if (event->dwarf) {
+		attr.exclude_callchain_user = 1;
+		attr.sample_regs_user = TRACEPOINT_UNWIND_REGISTERS;
+		attr.sample_stack_user = TRACEPOINT_UNWIND_STACK;
+	}
 	fd = open_permitted(event, &attr, cpu, everyone);
 	if (fd < 0 && (errno == ENOENT || errno == EOPNOTSUPP))
 		return common_fail(PTL_SYSTEM, "cannot record %s: this machine has no such counter", event->name);
@@ -169,11 +192,12 @@ int tracepoint_event_open(struct tracepoint_event *event, int cpu, int ring, boo
 	return status;
 }
 
-int tracepoint_event_open_ring(int cpu, bool all)
+int tracepoint_event_open_ring(int cpu, bool at_once, bool all)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, all);
 	int fd;
 
+	attr.wakeup_watermark = at_once;
 	attr.exclude_kernel = attr.exclude_hv = 1;
 	fd = open_event(&attr, cpu, all);
 	if (fd < 0 && errno == ENODEV)
@@ -221,6 +245,22 @@ static const uint8_t *read_numbers(const struct tracepoint_event *event, const u
 	return at;
 }
 
+/* Registers and stack of the program, where it is one. */
+static void read_user(struct common_cursor *in, struct tracepoint_sample *sample)
+{
+	uint64_t size;
+
+	if (common_read64(in) != PERF_SAMPLE_REGS_ABI_NONE)
+		sample->registers = common_read_bytes(in, TRACEPOINT_UNWIND_REGISTER_COUNT * sizeof(uint64_t));
+	size = common_read64(in);
+	if (!size)
+		return;
+	sample->stack = common_read_bytes(in, size > common_cursor_left(in) ? SIZE_MAX : (size_t)size);
+	/* How much of it the kernel could copy. */
+	sample->stack_size = (size_t)common_read64(in);
+	in->failed |= sample->stack_size > size;
+}
+
 bool tracepoint_sample_read(const struct tracepoint_event *event, const struct perf_event_header *record,
 			    struct tracepoint_sample *sample)
 {
@@ -229,6 +269,8 @@ bool tracepoint_sample_read(const struct tracepoint_event *event, const struct p
 
 	sample->callchain_count = sample->raw_size = 0;
 	sample->ip = sample->period = 0;
+	sample->registers = sample->stack = NULL;
+	sample->stack_size = 0;
 	if (end - at < (event->samples ? 48 : 32))
 		return false;
 	at = read_numbers(event, at, sample);
@@ -243,5 +285,7 @@ bool tracepoint_sample_read(const struct tracepoint_event *event, const struct p
 		sample->raw_size = common_read32(&in);
 		sample->raw = common_read_bytes(&in, sample->raw_size);
 	}
+	if (event->dwarf)
+		read_user(&in, sample);
 	return !in.failed;
 }

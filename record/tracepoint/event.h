@@ -27,6 +27,7 @@ struct tracepoint_event {
 	char *path;      /* that config1 points to; owned; or NULL */
 	char *made;      /* in tracefs, for this recording: record/tracepoint/uprobe_event.h; owned; or NULL */
 	bool stack;
+	bool dwarf; /* of programs by copies of their stacks: record/tracepoint/unwind.h */
 	bool named; /* -e has asked for it, and not flags alone */
 	int *fds;   /* by CPU; -1: not there; NULL: it is turned off */
 };
@@ -52,10 +53,11 @@ bool tracepoint_event_is(const struct tracepoint_event *event, const char *name)
 int tracepoint_event_open(struct tracepoint_event *event, int cpu, int ring, bool all);
 
 /*
- * Opens the event that a CPU's ring belongs to, which writes nothing itself. The ring wakes its reader when it is half full.
+ * Opens the event that a CPU's ring belongs to, which writes nothing itself. The ring wakes its reader when it is half full, or with
+ * each sample.
  * PTL_NOT_FOUND: the CPU is switched off; PTL_SYSTEM.
  */
-int tracepoint_event_open_ring(int cpu, bool all);
+int tracepoint_event_open_ring(int cpu, bool at_once, bool all);
 
 /* What a sample says. */
 struct tracepoint_sample {
@@ -67,6 +69,9 @@ struct tracepoint_sample {
 	size_t callchain_count;
 	const uint8_t *raw;
 	size_t raw_size;
+	const uint8_t *registers; /* words of 64 bits: TRACEPOINT_UNWIND_REGISTERS; NULL: none */
+	const uint8_t *stack;     /* what lies from the stack pointer on */
+	size_t stack_size;
 };
 
 /* The event that wrote the sample, which the record begins with; false: it is too short. */

@@ -12,7 +12,6 @@
 #include "common/message.h"
 #include "common/vector.h"
 #include "import/perf/schemas.h"
-#include "import/perf/stack.h"
 #include "record/capture/machine.h"
 #include "record/kernel/kernel_code.h"
 #include "record/kernel/observer.h"
@@ -21,6 +20,7 @@
 #include "record/session/answer.h"
 #include "record/session/session.h"
 #include "record/tracepoint/event.h"
+#include "record/tracepoint/stack.h"
 #include "record/tracepoint/flags.h"
 
 #define MILLISECOND 1000000u
@@ -53,6 +53,7 @@ struct tracepoints {
 	bool names_wanted;                 /* of the kernel's functions, of which it was tried to have them */
 	struct record_kernel_code *kernel; /* that names them; NULL: nobody, or another source */
 	struct ptl_bytes storage;
+	struct tracepoint_stacks stacks;
 };
 
 /* ---- rings ----------------------------------------------------------------------------------- */
@@ -73,7 +74,8 @@ static int map_ring(struct ring *ring, size_t wanted)
 static int open_ring(struct tracepoints *state, size_t cpu)
 {
 	struct ring *ring = &state->rings[cpu];
-	const int fd = tracepoint_event_open_ring((int)cpu, state->all);
+	const int fd = tracepoint_event_open_ring((int)cpu, state->count && state->list[state->count - 1].dwarf,
+						  state->all);
 	int status;
 
 	if (fd < 0)
@@ -314,6 +316,7 @@ static void close_source(void *state_)
 	perf_tracing_free(&state->tracing);
 	common_hash_map_free(&state->ids);
 	common_bytes_free(&state->storage);
+	tracepoint_stacks_free(&state->stacks);
 	free(state->list);
 	free(state->rings);
 	free(state);
@@ -355,27 +358,6 @@ static int is_wanted(const struct tracepoints *state, const struct tracepoint_ev
 	if (session->observer)
 		return record_observer_follows(session->observer, pid, wanted);
 	*wanted = record_model_has(session->capture.model, pid);
-	return 0;
-}
-
-/* Puts the stack behind the payload, which may move. */
-static int add_stack(struct tracepoints *state, const struct tracepoint_sample *sample, struct ptl_extended *item,
-		     struct ptl_event *event)
-{
-	struct ptl_bytes *storage = &state->storage;
-	const bool in_storage = event->payload == storage->data;
-	size_t start;
-
-	if (!sample->callchain_count)
-		return 0;
-	perf_stack_put(storage, sample->callchain, sample->callchain_count, item, &start);
-	if (storage->failed)
-		return common_fail_memory("a stack", storage->size);
-	if (in_storage)
-		event->payload = storage->data;
-	item->data = storage->data + start;
-	event->extended = item;
-	event->extended_count = 1;
 	return 0;
 }
 
@@ -440,7 +422,7 @@ static int put_event(struct tracepoints *state, const struct ring *ring, const s
 	event.cpu = sample->cpu;
 	event.pid = sample->pid;
 	event.tid = sample->tid;
-	status = add_stack(state, sample, &stack, &event);
+	status = tracepoint_stack_put(&state->stacks, sample, &state->storage, &stack, &event);
 	return status < 0 ? status : record_capture_event(&state->session->capture, ring->stream, &event);
 }
 
@@ -562,6 +544,10 @@ static int finish(void *state_, bool alone)
 	status = drain(state, UINT64_MAX, &work);
 	if (status == 0)
 		status = lose(state, state->lost, "the kernel wrote tracepoints faster than they could be taken");
+	if (status == 0)
+		status = lose(
+			state, state->stacks.unwinder.gone,
+			"stacks of programs that had ended before they were unwound: their innermost address is known");
 	if (status == 0)
 		status = lose(state, state->corrupt, "a ring of the kernel made no sense: what was in it is skipped");
 	return status == 0 ? lose(state, state->unread, "samples of tracepoints that are not as their format says")

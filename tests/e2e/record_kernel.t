@@ -96,6 +96,27 @@ def stacks():
         check_kernel_names(lines("events", "--stacks", "fp.ptl"))
 
 
+def unwound():
+    """--stack=EVENT,dwarf: calls of programs without frame pointers, as perf unwinds them"""
+    works()
+    program = os.path.join(PROGRAMS, "kernel_load")
+    done = record("-o", "dw.ptl", NONE, "-e", GETPPID, "--stack=*,dwarf", "--", program, "syscalls", "1000", "0.3", path("report"))
+    expect_equal(done.returncode, 0, done.stderr)
+    stacks = [event["stack"] for event in lines("events", "--stacks", "dw.ptl") if event["event"] == "sys_enter_getppid"]
+    expect_equal(len(stacks), 300)
+    whole = [tuple(frame.get("symbol", "").split("@")[0] for frame in stack) for stack in stacks if len(stack) > 1]
+    expect(len(whole) > 200, len(whole))
+    for names in whole:
+        expect(names[0] == "syscall" and "main" in names and names[-1] == "_start", names)
+    if not shutil.which("perf"):
+        return
+    run("perf", "record", "-q", "--call-graph=dwarf", "-e", GETPPID, "-o", "dw.data", "--", program, "syscalls", "1000", "0.05", path("report"))
+    told = run("perf", "script", "--no-inline", "-i", "dw.data", "-F", "ip,sym").stdout
+    theirs = {tuple(line.split()[1].split("@")[0] for line in stack.splitlines() if line.strip())
+              for stack in re.split(r"\n\s*\n", told) if stack.strip()}
+    expect(theirs & set(whole), theirs, set(whole))
+
+
 def check_kernel_names(events):
     """Names of the kernel's functions are perf's; who may not see addresses has none, which is a loss."""
     named = {frame["ip"].lower(): frame.get("symbol") for event in events for frame in event.get("stack", [])
@@ -290,7 +311,7 @@ def without_privileges():
 
 
 try:
-    failed = main([of_a_command, stacks, functions, of_the_system, images_alone, without_privileges, refused])
+    failed = main([of_a_command, stacks, unwound, functions, of_the_system, images_alone, without_privileges, refused])
 finally:
     record("stop", "kernel")
     shutil.rmtree(RUNTIME, ignore_errors=True)

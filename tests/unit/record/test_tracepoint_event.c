@@ -10,6 +10,7 @@
 
 #include "common/bytes.h"
 #include "record/tracepoint/event.h"
+#include "record/tracepoint/unwind.h"
 
 #define FRAMES 3
 
@@ -101,6 +102,57 @@ static void test_a_counter(void **state)
 	common_bytes_free(&out);
 }
 
+/* What is behind the calls of one whose program is to be unwound. */
+static void put_user(struct ptl_bytes *out, uint64_t abi, uint64_t size, uint64_t copied)
+{
+	common_write_le(out, abi, 8);
+	for (uint64_t i = 0; abi && i < TRACEPOINT_UNWIND_REGISTER_COUNT; i++)
+		common_write_le(out, 0x7000 + i, 8);
+	common_write_le(out, size, 8);
+	for (unsigned i = 0; size && i < 2; i++)
+		common_write_le(out, 0x90 + i, 8);
+	if (size)
+		common_write_le(out, copied, 8);
+}
+
+static bool read_user(uint64_t abi, uint64_t size, uint64_t copied, struct tracepoint_sample *sample)
+{
+	const struct tracepoint_event event = {.samples = true, .stack = true, .dwarf = true};
+	struct ptl_bytes out = {0};
+	bool whole;
+
+	begin(&out);
+	common_write_le(&out, 0x401136, 8);
+	put_ids(&out);
+	common_write_le(&out, 1, 8);
+	put_stack(&out, FRAMES);
+	put_user(&out, abi, size, copied);
+	for (size_t cut = 8; cut < out.size; cut++)
+		assert_false(read_first(&event, &out, cut, sample));
+	whole = read_first(&event, &out, out.size, sample);
+	common_bytes_free(&out);
+	return whole;
+}
+
+static void test_registers_and_stack(void **state)
+{
+	struct tracepoint_sample sample;
+
+	(void)state;
+	assert_true(read_user(PERF_SAMPLE_REGS_ABI_64, 16, 8, &sample));
+	assert_int_equal(sample.callchain_count, FRAMES);
+	assert_int_equal(common_load64(sample.registers + 16 * sizeof(uint64_t)), 0x7010);
+	assert_int_equal(sample.stack_size, 8);
+	assert_int_equal(common_load64(sample.stack), 0x90);
+	/* A thread of the kernel has none. */
+	assert_true(read_user(PERF_SAMPLE_REGS_ABI_NONE, 0, 0, &sample));
+	assert_null(sample.registers);
+	assert_int_equal(sample.stack_size, 0);
+	assert_false(read_user(PERF_SAMPLE_REGS_ABI_64, 16, 17, &sample));
+	assert_false(read_user(PERF_SAMPLE_REGS_ABI_64, 32, 8, &sample));
+	assert_false(read_user(PERF_SAMPLE_REGS_ABI_64, UINT64_MAX, 8, &sample));
+}
+
 static void test_counts_that_are_not_true(void **state)
 {
 	static const uint64_t counts[] = {FRAMES + 1, UINT64_MAX, UINT64_MAX / 8, UINT64_MAX / 8 + 1, 1ull << 61};
@@ -126,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_tracepoint),
 		cmocka_unit_test(test_a_counter),
+		cmocka_unit_test(test_registers_and_stack),
 		cmocka_unit_test(test_counts_that_are_not_true),
 	};
 

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The kernel's calls, and those of the program: by frame pointers, as the kernel has them, or unwound here. */
+#include "record/tracepoint/stack.h"
+
+#include <string.h>
+
+#include "common/error.h"
+#include "import/perf/stack.h"
+
+static int unwind(struct tracepoint_stacks *stacks, const struct tracepoint_sample *sample)
+{
+	uint64_t frames[TRACEPOINT_UNWIND_FRAMES], registers[TRACEPOINT_UNWIND_REGISTER_COUNT];
+	int count;
+
+	memcpy(registers, sample->registers, sizeof(registers));
+	count = tracepoint_unwind(&stacks->unwinder, sample->pid, registers, sample->stack, sample->stack_size, frames);
+	if (count < 0)
+		return count;
+	stacks->chain.size = 0;
+	common_write_bytes(&stacks->chain, sample->callchain, sample->callchain_count * 8);
+	for (int i = 0; i < count; i++)
+		common_write_le(&stacks->chain, frames[i], 8);
+	return stacks->chain.failed ? common_fail_memory("a stack", stacks->chain.size) : 0;
+}
+
+int tracepoint_stack_put(struct tracepoint_stacks *stacks, const struct tracepoint_sample *sample,
+			 struct ptl_bytes *storage, struct ptl_extended *item, struct ptl_event *event)
+{
+	const bool in_storage = event->payload == storage->data;
+	const uint8_t *chain = sample->callchain;
+	size_t start, count = sample->callchain_count;
+	int status = sample->registers ? unwind(stacks, sample) : 0;
+
+	if (status < 0)
+		return status;
+	if (sample->registers) {
+		chain = stacks->chain.data;
+		count = stacks->chain.size / 8;
+	}
+	if (!count)
+		return 0;
+	perf_stack_put(storage, chain, count, item, &start);
+	if (storage->failed)
+		return common_fail_memory("a stack", storage->size);
+	if (in_storage)
+		event->payload = storage->data;
+	item->data = storage->data + start;
+	event->extended = item;
+	event->extended_count = 1;
+	return 0;
+}
+
+void tracepoint_stacks_free(struct tracepoint_stacks *stacks)
+{
+	tracepoint_unwinder_free(&stacks->unwinder);
+	common_bytes_free(&stacks->chain);
+}
