@@ -48,11 +48,10 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FI
  */
 struct share {
 	uint64_t left;
-	uint64_t given; /* to the path at hand */
-	uint64_t all;   /* of the first: left of all of them */
-	uint32_t count; /* likewise */
-	uint32_t line;
 	uint64_t location; /* 0: none yet */
+	uint32_t line;
+	uint32_t count; /* of the first: shares of the function, itself included */
+	uint32_t next;  /* likewise: the first of the others that may have something left */
 };
 
 #define FLUSH_BYTES ((size_t)64 << 10)
@@ -290,8 +289,8 @@ static int add_shares(struct pprof *pprof, uint32_t function, uint64_t instructi
 	}
 	if (status == 0)
 		status = common_hash_map_put(&pprof->functions, function, first);
-	pprof->shares[first].all = instructions;
 	pprof->shares[first].count = (uint32_t)(pprof->share_count - first);
+	pprof->shares[first].next = 1;
 	return status;
 }
 
@@ -338,45 +337,35 @@ static uint64_t location_of(struct pprof *pprof, struct share *share, size_t nod
 	return share->location;
 }
 
-/*
- * Gives each line its part of a path's instructions. On which path a line ran is not known: paths get of it as they have of the
- * function, in whole numbers, and together all of it.
- */
-static void divide(struct share *shares, uint64_t instructions)
+/* At most so much of what is left of a line. */
+static uint64_t take(struct share *share, uint64_t most)
 {
-	const uint64_t all = shares->all;
-	uint64_t left = instructions;
+	const uint64_t amount = share->left < most ? share->left : most;
 
-	for (uint32_t i = 0; i < shares->count; i++) {
-		shares[i].given = (uint64_t)((unsigned __int128)shares[i].left * instructions / all);
-		left -= shares[i].given;
-	}
-	/* What dividing leaves over is less than one for each line that has some left. */
-	for (uint32_t i = 0; left && i < shares->count; i++) {
-		if (shares[i].left == shares[i].given)
-			continue;
-		shares[i].given++;
-		left--;
-	}
-	for (uint32_t i = 0; i < shares->count; i++)
-		shares[i].left -= shares[i].given;
-	shares->all -= instructions;
+	share->left -= amount;
+	return amount;
 }
 
+/*
+ * On which of the function's paths a line ran is not known: paths take of its lines in order. So sums are right by function, by line
+ * and by path, and there are no more samples than paths and lines; a share of each line for each path would be their product.
+ */
 static void put_line_samples(struct pprof *pprof, size_t at, struct share *shares)
 {
 	const struct dump_path_node *node = &pprof->paths->tree.nodes[at];
-	uint64_t values[3] = {node->calls, 0, node->self_time};
+	const uint64_t first = take(shares, node->self_instructions);
+	uint64_t left = node->self_instructions - first;
 
-	divide(shares, node->self_instructions);
-	values[1] = shares->given;
-	if (values[0] || values[1] || values[2])
-		put_sample(pprof, at, pprof->ids[at], values);
-	for (uint32_t i = 1; i < shares->count; i++) {
-		const uint64_t only[3] = {0, shares[i].given, 0};
+	if (node->calls || first || node->self_time)
+		put_sample(pprof, at, pprof->ids[at], (const uint64_t[3]){node->calls, first, node->self_time});
+	while (left && shares->next < shares->count) {
+		struct share *share = &shares[shares->next];
+		const uint64_t amount = take(share, left);
 
-		if (shares[i].given)
-			put_sample(pprof, at, location_of(pprof, &shares[i], at), only);
+		if (amount)
+			put_sample(pprof, at, location_of(pprof, share, at), (const uint64_t[3]){0, amount, 0});
+		left -= amount;
+		shares->next += !share->left;
 	}
 }
 
