@@ -95,7 +95,7 @@ static uint32_t declared_line(const struct adding *adding, const struct dump_ann
 static int add_entry(struct adding *adding, const struct dump_annotation *annotation, uint32_t *left_out)
 {
 	const struct dump_annotated_instruction *entry = &annotation->instructions[0];
-	const struct dump_function *function = &annotation->function;
+	const struct dump_code_range *function = &annotation->function;
 	uint32_t declared, file;
 	int status;
 
@@ -138,7 +138,7 @@ static int add_annotation(struct adding *adding, const struct dump_annotation *a
 
 static int add_function(struct adding *adding, const char *name, uint64_t first, uint64_t end)
 {
-	const struct dump_function function = {name, adding->content, adding->image, first, end};
+	const struct dump_code_range function = {name, adding->content, adding->image, first, end};
 	struct dump_annotation annotation;
 	int status = dump_annotate(adding->annotator, &function, &annotation);
 

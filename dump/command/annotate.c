@@ -46,7 +46,7 @@ static void add_place(const struct annotate_run *run, size_t block, struct ptl_b
 
 static void text_head(struct annotate_run *run, const struct dump_annotation *annotation)
 {
-	const struct dump_function *function = &annotation->function;
+	const struct dump_code_range *function = &annotation->function;
 	struct ptl_bytes *line = &run->line;
 
 	line->size = 0;
@@ -243,7 +243,7 @@ static void json_lines(struct common_json *json, const struct dump_annotation *a
 	common_json_array_end(json);
 }
 
-static void json_function(struct annotate_run *run, const struct dump_function *function)
+static void json_function(struct annotate_run *run, const struct dump_code_range *function)
 {
 	struct common_json *json = &run->session->json_out;
 	struct ptl_bytes *text = &run->line;
@@ -282,7 +282,7 @@ static void show_json(struct annotate_run *run, const struct dump_annotation *an
 
 /* ---- the command --------------------------------------------------------------------------------- */
 
-static int show_function(struct annotate_run *run, const struct dump_function *function)
+static int show_function(struct annotate_run *run, const struct dump_code_range *function)
 {
 	struct dump_annotation annotation;
 	int status = dump_annotate(run->annotator, function, &annotation);
@@ -298,7 +298,7 @@ static int show_function(struct annotate_run *run, const struct dump_function *f
 static int show(struct dump_session *session, const struct dump_annotator *annotator, const bool *wanted)
 {
 	struct annotate_run run = {.session = session, .annotator = annotator};
-	struct dump_function *functions = NULL;
+	struct dump_code_range *functions = NULL;
 	size_t count = 0;
 	int status = dump_functions_find(annotator, session->operand, wanted, &functions, &count);
 

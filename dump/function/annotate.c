@@ -14,7 +14,7 @@
 
 struct annotating {
 	const struct dump_annotator *annotator;
-	const struct dump_function *function;
+	const struct dump_code_range *function;
 	struct dump_annotation *result;
 	struct dump_annotated_instruction *ran; /* those that ran, in order */
 	size_t ran_count;
@@ -142,7 +142,7 @@ static size_t first_block(const struct flow_profile *profile, uint32_t content, 
 
 static int take_blocks(struct annotating *annotating)
 {
-	const struct dump_function *function = annotating->function;
+	const struct dump_code_range *function = annotating->function;
 	const struct flow_profile *profile = &annotating->annotator->profile;
 	const uint64_t first = function->first > profile->largest ? function->first - profile->largest : 0;
 	int status = 0;
@@ -348,7 +348,7 @@ static int count_lines(struct annotating *annotating)
 	return collect_lines(result);
 }
 
-int dump_annotate(const struct dump_annotator *annotator, const struct dump_function *function,
+int dump_annotate(const struct dump_annotator *annotator, const struct dump_code_range *function,
 		  struct dump_annotation *annotation)
 {
 	struct annotating annotating = {.annotator = annotator, .function = function, .result = annotation};

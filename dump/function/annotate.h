@@ -11,7 +11,7 @@
 #include "flow/view/profile.h"
 
 /* A part of a file's own address space that ran: a function, or a range that was asked for. */
-struct dump_function {
+struct dump_code_range {
 	const char *name; /* as the linker knows it; lives as long as the symbols; NULL */
 	uint32_t content; /* of the profile */
 	uint32_t image;   /* index in the timeline: one that it ran in; FLOW_NONE */
@@ -48,7 +48,7 @@ struct dump_annotated_line {
 };
 
 struct dump_annotation {
-	struct dump_function function;
+	struct dump_code_range function;
 	struct dump_annotated_instruction *instructions; /* in order of their addresses */
 	size_t count;
 	struct dump_branch_target *targets;
@@ -83,10 +83,10 @@ void dump_annotator_close(struct dump_annotator *annotator);
  * caller frees the list. PTL_MISUSE for a range that is none, PTL_NO_MEMORY.
  */
 int dump_functions_find(const struct dump_annotator *annotator, const char *text, const bool *wanted,
-			struct dump_function **functions, size_t *count);
+			struct dump_code_range **functions, size_t *count);
 
 /* Free with dump_annotation_free, also after a failure. PTL_NO_MEMORY. */
-int dump_annotate(const struct dump_annotator *annotator, const struct dump_function *function,
+int dump_annotate(const struct dump_annotator *annotator, const struct dump_code_range *function,
 		  struct dump_annotation *annotation);
 void dump_annotation_free(struct dump_annotation *annotation);
 

@@ -14,7 +14,7 @@ struct finding {
 	const struct dump_annotator *annotator;
 	const char *text;
 	const bool *wanted;
-	struct dump_function *list;
+	struct dump_code_range *list;
 	size_t count;
 	struct ptl_bytes name;
 };
@@ -29,7 +29,7 @@ uint64_t dump_address_in_process(const struct flow_timeline *timeline, uint32_t 
 	return address - data->default_base + data->base;
 }
 
-static int add(struct finding *finding, const struct dump_function *function)
+static int add(struct finding *finding, const struct dump_code_range *function)
 {
 	if (!common_vector_room(&finding->list, finding->count, sizeof(*function)))
 		return common_fail_memory("functions", finding->count * sizeof(*function));
@@ -61,8 +61,8 @@ static bool is_wanted(struct finding *finding, const char *name)
 static int take_block(struct finding *finding, const struct flow_profile_block *block)
 {
 	const struct dump_annotator *annotator = finding->annotator;
-	struct dump_function *last = finding->count ? &finding->list[finding->count - 1] : NULL;
-	struct dump_function function = {.content = block->content, .image = block->image};
+	struct dump_code_range *last = finding->count ? &finding->list[finding->count - 1] : NULL;
+	struct dump_code_range function = {.content = block->content, .image = block->image};
 	struct flow_symbol symbol;
 
 	if (last && last->content == block->content && block->address < last->end)
@@ -124,8 +124,8 @@ static int find_range(struct finding *finding, uint64_t first, uint64_t last)
 
 	for (size_t i = 0; !status && i < profile->block_count; i++) {
 		const struct flow_profile_block *block = &profile->blocks[i];
-		const struct dump_function *before = finding->count ? &finding->list[finding->count - 1] : NULL;
-		const struct dump_function function = {NULL, block->content, block->image, first, last + 1};
+		const struct dump_code_range *before = finding->count ? &finding->list[finding->count - 1] : NULL;
+		const struct dump_code_range function = {NULL, block->content, block->image, first, last + 1};
 
 		if (block->address > last || block->address + block->size <= first ||
 		    (before && before->content == block->content) ||
@@ -137,7 +137,7 @@ static int find_range(struct finding *finding, uint64_t first, uint64_t last)
 }
 
 int dump_functions_find(const struct dump_annotator *annotator, const char *text, const bool *wanted,
-			struct dump_function **functions, size_t *count)
+			struct dump_code_range **functions, size_t *count)
 {
 	struct finding finding = {.annotator = annotator, .text = text, .wanted = wanted};
 	uint64_t first = 0, last = 0;

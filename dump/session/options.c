@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "dump/session/command.h"
-#include "elf/debug_search.h"
+#include "elf/debug_options.h"
 
 #define JOBS_MAX 1024
 
@@ -145,10 +145,7 @@ static const struct common_option output_options[] = {
 	 "and "
 	 "those of /usr/lib/debug; then in those of $PTL_DEBUG_PATH.",
 	 .take = elf_debug_path_take},
-	{"debuginfod", 0, NULL,
-	 "Asks the servers of $DEBUGINFOD_URLS for debug files that are nowhere else. Without this nothing goes over a "
-	 "network.",
-	 COMMON_FLAG(struct dump_options, debuginfod)},
+	ELF_DEBUGINFOD_OPTION(struct dump_options, debuginfod),
 	{"jit", 0, "[PID=]FILE",
 	 "Takes names of code that was made while the program ran from this perf map or jitdump (perf-PID.map, "
 	 "jit-PID.dump).",

@@ -10,7 +10,7 @@
 #include "common/message.h"
 #include "common/options.h"
 #include "common/quote.h"
-#include "elf/debug_search.h"
+#include "elf/debug_options.h"
 #include "elf/debuginfod.h"
 
 #define SPLIT_MIN (64u << 10)
@@ -172,10 +172,7 @@ static const struct common_option perf_options[] = {
 	{"debug-path", 0, "FOLDER[:...]",
 	 "Looks for separate debug files in these folders, before /usr/lib/debug; then in those of $PTL_DEBUG_PATH.",
 	 .take = elf_debug_path_take},
-	{"debuginfod", 0, NULL,
-	 "Asks the servers of $DEBUGINFOD_URLS for debug files that are nowhere else. Without this nothing goes over a "
-	 "network.",
-	 COMMON_FLAG(struct relog_settings, debuginfod)},
+	ELF_DEBUGINFOD_OPTION(struct relog_settings, debuginfod),
 	{"manifest", 0, "FILE",
 	 "An instrumentation manifest (.man), which explains events of .etl files that do not explain themselves. "
 	 "Several are allowed.",

@@ -133,7 +133,7 @@ static void put_instruction(struct writing *writing, const struct dump_annotated
 }
 
 static int put_function(struct writing *writing, const struct dump_html_source *source,
-			const struct dump_function *function)
+			const struct dump_code_range *function)
 {
 	struct common_json *json = &writing->session->json_out;
 	struct dump_annotation annotation;
@@ -166,7 +166,7 @@ static int put_function(struct writing *writing, const struct dump_html_source *
 static int put_source(struct writing *writing, const struct dump_html_source *source)
 {
 	const struct flow_profile *profile = &writing->annotator->profile;
-	struct dump_function *functions = NULL;
+	struct dump_code_range *functions = NULL;
 	size_t count = 0;
 	int status = dump_functions_find(writing->annotator, source->name, NULL, &functions, &count);
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Options about debug files that several tools have. */
+#ifndef ELF_DEBUG_OPTIONS_H
+#define ELF_DEBUG_OPTIONS_H
+
+#include "common/options.h"
+#include "elf/debug_search.h"
+
+/* A row of a table of options: a flag, after which elf_debuginfod_enable is to be called. */
+#define ELF_DEBUGINFOD_OPTION(structure, member)                                                                       \
+	{                                                                                                              \
+		"debuginfod", 0, NULL,                                                                                 \
+			"Asks the servers of $DEBUGINFOD_URLS for debug files that are nowhere else. Without this "    \
+			"nothing goes over "                                                                           \
+			"a network.",                                                                                  \
+			COMMON_FLAG(structure, member)                                                                 \
+	}
+
+#endif
