@@ -7,6 +7,8 @@
 #include "flow/native/interleaved_tnt.h"
 #include "format/pt/last_ip.h"
 
+#define INLINE static inline __attribute__((always_inline))
+
 /* Regions in a row that no packet decides: more may be an endless loop. */
 #define PASSED_MAX 16
 /* Bytes that are taken at once, and regions that a byte may leave: see native_counters_steps. */
@@ -14,6 +16,12 @@
 #define REGIONS_A_BYTE (6 * (PASSED_MAX + 1))
 
 _Static_assert(BYTES_MAX *REGIONS_A_BYTE <= NATIVE_COUNTER_STEPS, "counts do not overflow");
+
+/* Bytes whose sums fit those of a counter. */
+#define SUMMED_BYTES 4096
+
+_Static_assert((uint64_t)SUMMED_BYTES * 6 * NATIVE_RUN_INSTRUCTIONS < NATIVE_COUNTER_BLOCK, "instructions fit");
+_Static_assert((uint64_t)SUMMED_BYTES * 6 * NATIVE_REGION_BLOCKS <= UINT64_MAX / NATIVE_COUNTER_BLOCK, "blocks fit");
 
 /* The state of decoder and output that is changed. */
 struct path {
@@ -27,8 +35,8 @@ struct path {
 	unsigned top, depth, known;
 	uint32_t calls[NATIVE_STACK]; /* counters, in a ring */
 	uint64_t instructions, blocks, branches;
-	uint64_t left; /* regions that were left, the last one: */
-	uint32_t last;
+	uint64_t sums; /* of counters, that are not in these yet */
+	uint32_t last; /* the region left last; 0: none was */
 	unsigned last_way;
 	struct native_count_edge *last_edge; /* that its TIP led over; NULL: it had none */
 };
@@ -85,7 +93,6 @@ static bool push_calls(struct path *path, const struct native_run *run, unsigned
 
 static inline void remember(struct path *path, unsigned way)
 {
-	path->left++;
 	path->last = path->here;
 	path->last_way = way;
 	path->last_edge = NULL;
@@ -117,9 +124,7 @@ static bool leave(struct path *path, const struct native_region *region, unsigne
 static inline void leave_plain(struct path *path, struct native_counter *counter)
 {
 	counter->count[0]++;
-	path->instructions += counter->sums & (NATIVE_COUNTER_BLOCK - 1);
-	path->blocks += counter->sums / NATIVE_COUNTER_BLOCK;
-	path->branches += counter->sums / NATIVE_COUNTER_BLOCK;
+	path->sums += counter->sums;
 	if (counter->push)
 		push(path, counter->push);
 	remember(path, 0);
@@ -202,21 +207,22 @@ static __attribute__((noinline)) bool step(struct path *path, unsigned taken)
 	return true;
 }
 
-/* Takes bits by what counters know; returns how many are left. */
-static inline unsigned take_known(struct path *path, uint64_t bits, unsigned count)
+/* Takes bits by what counters know; returns how many are left. `counting`: a constant, whether counts are wanted. */
+INLINE unsigned follow_known(struct path *path, uint64_t bits, unsigned count, bool counting)
 {
 	struct native_counter *const table = path->table;
 	const unsigned before = count;
 	uint32_t here = path->here, last = path->last;
 	uint64_t sums = 0;
 
-	while (count) {
+	/* The oldest is the highest of all. */
+	bits <<= 64 - count;
+	do {
 		struct native_counter *const counter = &table[here];
-		const unsigned taken = bits >> (count - 1) & 1;
-		uint32_t next = counter->next[taken];
+		uint32_t next = counter->next[bits >> 63];
 
 		if (!next) {
-			if (!counter->plain || counter->decision != NATIVE_RETURN || !taken ||
+			if (!counter->plain || counter->decision != NATIVE_RETURN || !(bits >> 63) ||
 			    (!counter->push && path->depth == path->known))
 				break;
 			if (counter->push)
@@ -226,42 +232,75 @@ static inline unsigned take_known(struct path *path, uint64_t bits, unsigned cou
 		} else if (counter->push) {
 			push(path, counter->push);
 		}
-		counter->count[taken]++;
+		if (counting)
+			counter->count[bits >> 63]++;
 		sums += counter->sums;
 		last = here;
 		here = next;
-		count--;
-	}
-	if (count == before)
-		return count;
+		bits <<= 1;
+	} while (--count);
 	path->here = here;
-	path->last = last;
-	path->last_way = bits >> count & 1;
-	path->last_edge = NULL;
-	path->left += before - count;
-	path->instructions += sums & (NATIVE_COUNTER_BLOCK - 1);
-	path->blocks += sums / NATIVE_COUNTER_BLOCK;
-	path->branches += sums / NATIVE_COUNTER_BLOCK;
+	path->sums += sums;
+	if (counting && count != before) {
+		path->last = last;
+		path->last_edge = NULL;
+	}
 	return count;
+}
+
+static inline unsigned take_known(struct path *path, uint64_t bits, unsigned count)
+{
+	unsigned left;
+
+	if (!count)
+		return 0;
+	if (!path->decoder->code->counters.sink)
+		return follow_known(path, bits, count, false);
+	left = follow_known(path, bits, count, true);
+	if (left != count)
+		path->last_way = bits >> left & 1;
+	return left;
 }
 
 /* ---- packets ----------------------------------------------------------------------------------------------- */
 
-/* Finds where the TIP leads, and puts that into the place. False: it is not for this path. */
-static bool find_target(struct path *path, uint64_t ip, struct native_count_edge *place)
+/* Finds where a TIP leads, and puts that into its place; 0: without memory. */
+static __attribute__((noinline)) uint32_t find_target(struct path *path, uint64_t ip)
 {
-	struct native_code *code = path->decoder->code;
-	const uint32_t to = counter_of(path, native_target_get(code, ip, path->decoder->mode));
+	struct native_decoder *decoder = path->decoder;
+	const uint32_t to = counter_of(path, native_target_get(decoder->code, ip, decoder->mode));
 
-	return to && native_counters_edge_put(&code->counters, place,
-					      &(struct native_count_edge){.ip = ip, .from = path->here, .to = to});
+	if (to)
+		*native_counters_target(&decoder->code->counters,
+					ip) = (struct native_count_target){native_target_tag(ip, decoder->mode), to};
+	return to;
 }
 
-/* A TIP without FUP: the branch at the region's end leads to ip. False: it is not for this path. */
-static bool take_target(struct path *path, uint64_t ip)
+/* The edge from where flow is; NULL without memory. */
+static __attribute__((noinline)) struct native_count_edge *find_edge(struct path *path, uint64_t ip, uint32_t to)
 {
+	struct native_counters *counters = &path->decoder->code->counters;
+	struct native_count_edge *edge = native_counters_edge_place(counters, path->here, ip);
+
+	if (!edge || ((edge->ip != ip || edge->from != path->here) &&
+		      !native_counters_edge_put(counters, edge,
+						&(struct native_count_edge){.ip = ip, .from = path->here, .to = to})))
+		return NULL;
+	return edge;
+}
+
+/*
+ * A TIP without FUP: the branch at the region's end leads to ip. False: it is not for this path. Where flow goes on does not
+ * wait for where it is.
+ */
+INLINE bool take_target(struct path *path, uint64_t ip)
+{
+	struct native_counters *counters = &path->decoder->code->counters;
+	const struct native_count_target *target = native_counters_target(counters, ip);
+	const bool known = target->tag == native_target_tag(ip, path->decoder->mode);
+	const uint32_t to = __builtin_expect(known, 1) ? (uint32_t)target->to : find_target(path, ip);
 	const struct native_region *region = NULL;
-	struct native_count_edge *edge;
+	struct native_count_edge *edge = NULL;
 	uint8_t decision;
 
 	if (!path->table[path->here].plain) {
@@ -270,20 +309,23 @@ static bool take_target(struct path *path, uint64_t ip)
 			return false;
 	}
 	decision = path->table[path->here].decision;
-	if (decision == NATIVE_CONDITIONAL || decision >= NATIVE_CONTINUE)
+	if (!to || decision == NATIVE_CONDITIONAL || decision >= NATIVE_CONTINUE)
 		return false;
-	edge = native_counters_edge_place(&path->decoder->code->counters, path->here, ip);
-	if (!edge || ((edge->ip != ip || edge->from != path->here) && !find_target(path, ip, edge)))
-		return false;
+	if (counters->sink) {
+		edge = find_edge(path, ip, to);
+		if (!edge)
+			return false;
+	}
 	if (!region)
 		leave_plain(path, &path->table[path->here]);
 	else if (!leave(path, region, 0))
 		return false;
 	if (decision == NATIVE_RETURN)
 		pop(path);
-	edge->count++;
+	if (edge)
+		edge->count++;
 	path->last_edge = edge;
-	path->here = edge->to;
+	path->here = to;
 	return true;
 }
 
@@ -333,11 +375,31 @@ static bool is_dense(const struct path *path, const struct native_interleaved *s
 	       native_is_full_tnt(common_load64(path->at + FORMAT_PT_SIZE_TNT_64));
 }
 
+static void settle_sums(struct path *path)
+{
+	path->instructions += path->sums & (NATIVE_COUNTER_BLOCK - 1);
+	path->blocks += path->sums / NATIVE_COUNTER_BLOCK;
+	path->branches += path->sums / NATIVE_COUNTER_BLOCK;
+	path->sums = 0;
+}
+
+/* Whether more packets are to be taken: *until is before the limit, and so near that their sums fit. */
+static inline bool goes_on(struct path *path, const uint8_t *limit, const uint8_t **until)
+{
+	if (__builtin_expect(path->at < *until, 1))
+		return true;
+	settle_sums(path);
+	*until = limit - path->at > SUMMED_BYTES ? path->at + SUMMED_BYTES : limit;
+	return path->at < limit;
+}
+
 /* Packets up to one that is not for this path; returns how many bits are left of a TNT packet, which are in *bits. */
 static unsigned take_packets(struct path *path, const struct native_interleaved *slot, const uint8_t *limit,
 			     uint64_t *bits)
 {
-	while (path->at < limit) {
+	const uint8_t *until = path->at;
+
+	while (goes_on(path, limit, &until)) {
 		uint64_t word = common_load64(path->at);
 		unsigned left;
 
@@ -383,7 +445,7 @@ static void give_last(struct path *path, const struct native_region *first)
 	path->instructions -= run->run.instructions;
 	path->blocks -= run->run.count;
 	path->branches -= run->run.branches;
-	if (path->left > 1)
+	if (path->blocks)
 		native_output_put_counted(&decoder->out, first);
 	native_output_run(&decoder->out, run);
 }
@@ -394,6 +456,7 @@ static void end(struct path *path, const struct native_region *first)
 	struct native_packet_words *words = &decoder->code->packet_words;
 	uint64_t time;
 
+	settle_sums(path);
 	native_counters_steps(&decoder->code->counters, (uint32_t)(path->at - decoder->packets.at) * REGIONS_A_BYTE);
 	if (words->rest > 0)
 		words->rest -= path->at - decoder->packets.at;
@@ -408,7 +471,7 @@ static void end(struct path *path, const struct native_region *first)
 	time = flow_clock_time(&decoder->clock);
 	if (time)
 		native_output_time(&decoder->out, time);
-	if (path->left && decoder->code->counters.sink)
+	if (path->last && decoder->code->counters.sink)
 		give_last(path, first);
 	decoder->calls.runs = decoder->out.run_count;
 	decoder->out.instructions += path->instructions;
@@ -447,7 +510,7 @@ static void begin(struct path *path, struct native_decoder *decoder)
 	path->last_ip = decoder->packets.last_ip;
 	path->top = decoder->calls.top;
 	path->depth = path->known = decoder->calls.count;
-	path->instructions = path->blocks = path->branches = path->left = 0;
+	path->instructions = path->blocks = path->branches = path->sums = 0;
 	path->last = path->last_way = 0;
 	path->last_edge = NULL;
 }

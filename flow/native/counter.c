@@ -2,6 +2,7 @@
 /* The table of counters, and what becomes of them. */
 #include "flow/native/counter.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
@@ -11,6 +12,7 @@
 #include "flow/native/code.h"
 
 #define FIRST_COUNTERS (NATIVE_HUGE_PAGE / sizeof(struct native_counter))
+#define TARGETS ((size_t)1 << NATIVE_COUNT_TARGETS_SHIFT)
 #define EDGES ((size_t)1 << NATIVE_COUNT_EDGES_SHIFT)
 
 _Static_assert(sizeof(struct native_counter) == 32, "half a cache line");
@@ -39,7 +41,9 @@ uint32_t native_counter_make(struct native_code *code, struct native_region *reg
 	const struct native_run *run = &region->run;
 	const uint32_t number = counters->count + 1;
 
-	if ((number >= counters->capacity && !grow(counters)) ||
+	if (!counters->targets)
+		counters->targets = calloc(TARGETS, sizeof(*counters->targets));
+	if (!counters->targets || (number >= counters->capacity && !grow(counters)) ||
 	    !COMMON_VECTOR_GROW(counters->counted, counters->counted_capacity, (size_t)number + 1))
 		return 0;
 	counters->count = number;
@@ -184,6 +188,7 @@ static void close(struct native_code *code)
 	native_pages_free(counters->table, counters->capacity * sizeof(*counters->table));
 	native_pages_free(counters->edges, EDGES * sizeof(*counters->edges));
 	free(counters->counted);
+	free(counters->targets);
 	common_hash_map_free(&counters->more_edges);
 	*counters = (struct native_counters){0};
 }
@@ -195,6 +200,8 @@ static void clear(struct native_code *code)
 
 	counters->status = native_counters_flush(counters);
 	counters->count = 0;
+	if (counters->targets)
+		memset(counters->targets, 0, TARGETS * sizeof(*counters->targets));
 	if (counters->edges)
 		memset(counters->edges, 0, EDGES * sizeof(*counters->edges));
 }

@@ -6,6 +6,7 @@
 #ifndef FLOW_NATIVE_COUNTER_H
 #define FLOW_NATIVE_COUNTER_H
 
+#include "common/hash.h"
 #include "common/hash_map.h"
 #include "flow/engine/engine.h"
 #include "flow/native/region.h"
@@ -37,14 +38,22 @@ struct native_count_edge {
 	uint64_t count;
 };
 
-#define NATIVE_COUNT_EDGES_SHIFT 13 /* log2 */
+/* Where a TIP leads. */
+struct native_count_target {
+	uint64_t tag; /* as of native_target */
+	uint64_t to;  /* a counter */
+};
+
+#define NATIVE_COUNT_TARGETS_SHIFT 13 /* log2 */
+#define NATIVE_COUNT_EDGES_SHIFT 13   /* log2 */
 
 struct native_counters {
-	const struct flow_count_sink *sink; /* where counts go; NULL: nobody wants more than sums */
-	struct native_counter *table;       /* by number; native_pages */
-	struct native_counted *counted;     /* by number */
-	struct native_count_edge *edges;    /* native_pages; those that are not there any more: */
-	struct common_hash_map more_edges;  /* counts of indirect branches by from << 32 | to */
+	const struct flow_count_sink *sink;  /* where counts go; NULL: nobody wants more than sums */
+	struct native_counter *table;        /* by number; native_pages */
+	struct native_counted *counted;      /* by number */
+	struct native_count_target *targets; /* by address; there are some where there is a counter */
+	struct native_count_edge *edges;     /* native_pages; those that are not there any more: */
+	struct common_hash_map more_edges;   /* counts of indirect branches by from << 32 | to */
 	uint32_t count;
 	uint32_t capacity;         /* of table */
 	uint32_t counted_capacity; /* of counted */
@@ -58,6 +67,12 @@ uint32_t native_counter_make(struct native_code *code, struct native_region *reg
 static inline uint32_t native_counter_of(struct native_code *code, struct native_region *region)
 {
 	return __builtin_expect(region->counter, 1) ? region->counter : native_counter_make(code, region);
+}
+
+/* The place of the target for ip, whatever it holds now. */
+static inline struct native_count_target *native_counters_target(const struct native_counters *counters, uint64_t ip)
+{
+	return &counters->targets[common_hash_high(ip, NATIVE_COUNT_TARGETS_SHIFT)];
 }
 
 /* Counters were incremented so many times since the last call, at most NATIVE_COUNTER_STEPS. */

@@ -96,6 +96,7 @@ uint64_t native_invalidation_run_pages(const struct flow_block_run *run)
 
 static void add_region(struct native_code *code, struct native_region *region, uint64_t first, uint64_t last)
 {
+	region->tracked = true;
 	region->pages |= native_page_bits_of(first, last);
 	code->invalidation.incomplete |= !add_dependent(
 		code, &(struct native_dependent){.region = region, .invalidations = region->invalidations}, first,

@@ -44,32 +44,39 @@ struct native_run {
 
 /*
  * All code from an address to the first place where a packet decides what comes next: direct jumps and
- * calls are followed. Only the links of a region change. It takes two cache lines; packets with an address need
- * only the first.
+ * calls are followed. Only the links of a region change. It takes two cache lines, of which following TNT bits needs only the
+ * first.
  */
 struct native_region {
 	struct native_run run;
-	uint64_t out_ip;     /* the last TIP.PGD here led to this address, */
-	uint64_t out_resume; /* from which flow comes back here if nothing is missing: see native_resume_ip */
-	uint8_t decision;    /* enum native_decision */
+	struct native_region *next[2]; /* of CONDITIONAL: not taken, taken; of CONTINUE: [0]; NULL: not made yet */
+	uint32_t counter;              /* number of its counter; 0: none */
+	uint8_t decision;              /* enum native_decision */
 	uint8_t mode;
-	bool out_known;  /* and so left the region at its end */
-	uint8_t notable; /* of all blocks: see block.h */
-	bool stub;       /* invalidated: has no blocks, leads to itself, and is made again when that link is followed */
+	bool stub;    /* invalidated: has no blocks, leads to itself, and is made again when that link is followed */
+	bool tracked; /* it has pages */
 
 	struct native_return_site here; /* its address, also as one to return to */
-	struct native_region *next[2];  /* of CONDITIONAL: not taken, taken; of CONTINUE: [0]; NULL: not made yet */
-	struct native_region *chain;    /* in the table */
+	uint64_t out_ip;                /* the last TIP.PGD here led to this address, */
+	uint64_t out_resume;         /* from which flow comes back here if nothing is missing: see native_resume_ip */
+	struct native_region *chain; /* in the table */
 	uint64_t stop_ip;
 	uint64_t pages;         /* of tracked code that it is made of: see native_page_bit */
 	uint32_t invalidations; /* how often it became a stub */
-	uint32_t counter;       /* number of its counter; 0: none */
+	bool out_known;         /* out_ip is known: it left the region at its end */
+	uint8_t notable;        /* of all blocks: see block.h */
 };
 
 #define NATIVE_LINE 64 /* bytes of a cache line */
 
 _Static_assert(sizeof(struct native_region) == 2 * NATIVE_LINE && offsetof(struct native_region, here) == NATIVE_LINE,
 	       "two cache lines");
+
+/* Its pages. */
+static inline uint64_t native_region_pages(const struct native_region *region)
+{
+	return __builtin_expect(region->tracked, 0) ? region->pages : 0;
+}
 
 /* The longest chain of blocks in one region, so that endless loops of direct jumps end. */
 #define NATIVE_REGION_BLOCKS 64

@@ -179,7 +179,7 @@ static bool leave_region(struct native_code *code, struct draft *draft, unsigned
 
 	draft->blocks += run->run.count;
 	draft->instructions += run->run.instructions;
-	code->tnt16.pages |= draft->region->pages;
+	code->tnt16.pages |= native_region_pages(draft->region);
 	for (uint32_t i = 0; i < run->push_count; i++) {
 		struct native_region *back = native_return_site_follow(code, run->pushes[i], draft->region->mode);
 

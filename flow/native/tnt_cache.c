@@ -47,7 +47,7 @@ static bool leave_region(struct draft *draft, const struct native_region *region
 		draft->pushes[sums->pushes++] = region->run.pushes[i];
 	sums->branches += run->branches;
 	sums->instructions += (uint32_t)run->instructions;
-	sums->pages |= region->pages;
+	sums->pages |= native_region_pages(region);
 	return true;
 }
 
