@@ -182,7 +182,7 @@ static int take_runs(void *context, const struct flow_batch *batch)
 static void decode_native(struct native_decoder *decoder, const struct subject *subject,
 			  int (*consumer)(void *, const struct flow_batch *), struct sums *sums)
 {
-	const struct flow_sink sink = {consumer, sums};
+	const struct flow_sink sink = {.take = consumer, .context = sums};
 	size_t at = ptl_pt_find_psb(subject->pt, subject->pt_size, 0);
 
 	while (at < subject->pt_size) {

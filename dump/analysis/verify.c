@@ -236,7 +236,7 @@ static int decode(struct run *run, struct worker *worker, const struct flow_segm
 {
 	for (unsigned i = 0; i < 2; i++) {
 		struct flow_source *source = &worker->sources[i];
-		const struct flow_sink sink = {take, &worker->records[i]};
+		const struct flow_sink sink = {.take = take, .context = &worker->records[i]};
 		int status = 0;
 
 		worker->records[i].count[0] = worker->records[i].count[1] = 0;

@@ -48,8 +48,7 @@ void dump_calls_free(struct dump_call_thread *thread)
 	*thread = (struct dump_call_thread){0};
 }
 
-/* A further stack, which becomes the thread's. */
-static int make_stack(struct dump_call_thread *thread)
+int dump_fold_make_stack(struct dump_call_thread *thread)
 {
 	struct dump_stack **stacks = realloc(thread->stacks, (thread->stack_count + 1) * sizeof(struct dump_stack *));
 	struct dump_stack *stack = stacks ? calloc(1, sizeof(*stack)) : NULL;
@@ -141,7 +140,7 @@ int dump_fold_push(const struct dump_fold *fold, uint32_t function, uint64_t ret
 	struct dump_frame *frame;
 
 	if (!thread->stack) {
-		const int status = make_stack(thread);
+		const int status = dump_fold_make_stack(thread);
 
 		if (status < 0)
 			return status;
@@ -168,6 +167,12 @@ int dump_fold_push(const struct dump_fold *fold, uint32_t function, uint64_t ret
 	return fold->observer->enter(fold->observer->context, thread, frame);
 }
 
+void dump_fold_count_calls(struct dump_call_thread *thread, uint64_t count)
+{
+	thread->serial += count;
+	thread->budget += BUDGET_EACH * count;
+}
+
 void dump_fold_pass_leaf(struct dump_call_thread *thread, uint64_t instructions)
 {
 	struct dump_stack *stack = thread->stack;
@@ -176,8 +181,7 @@ void dump_fold_pass_leaf(struct dump_call_thread *thread, uint64_t instructions)
 	caller->children++;
 	caller->child_instructions += instructions;
 	stack->instructions += instructions;
-	thread->serial++;
-	thread->budget += BUDGET_EACH;
+	dump_fold_count_calls(thread, 1);
 }
 
 /* What a frame took, now that it ends. */
@@ -379,9 +383,16 @@ static int suspend(const struct dump_fold *fold)
 static size_t look_ahead(const struct dump_fold *fold, uint64_t returns[AHEAD_RETURNS])
 {
 	const struct dump_transfer *transfer = fold->transfer + 1;
+	const struct dump_piece *piece = fold->piece;
 	size_t count = 0, depth = 0;
 
-	for (unsigned i = 0; i < DUMP_CALLS_AHEAD && transfer < fold->end && count < AHEAD_RETURNS; i++, transfer++) {
+	for (uint64_t i = 0; i < DUMP_CALLS_AHEAD && transfer < fold->end && count < AHEAD_RETURNS; i++, transfer++) {
+		for (; piece < fold->piece_end && piece->at <= (size_t)(transfer - fold->first); piece++) {
+			i += piece->transfers;
+			depth += piece->frame_count;
+		}
+		if (i >= DUMP_CALLS_AHEAD)
+			break;
 		if (transfer->kind == DUMP_TRANSFER_GAP ||
 		    transfer->function_flags & (DUMP_FUNCTION_PARKS | DUMP_FUNCTION_SWITCH))
 			break;
@@ -500,7 +511,7 @@ int dump_fold_begin_stack(const struct dump_fold *fold, unsigned flags)
 	else if (status == 0)
 		status = suspend(fold);
 	if (status == 0 && thread->stack_count < STACKS_MAX)
-		status = make_stack(thread);
+		status = dump_fold_make_stack(thread);
 	if (status == 0)
 		status = report_change(fold);
 	return status == 0 ? dump_fold_push(fold, function, 0, flags | DUMP_CALL_STACK) : status;

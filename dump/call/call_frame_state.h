@@ -11,6 +11,9 @@ struct dump_fold {
 	struct dump_call_thread *thread;
 	const struct dump_transfer *transfer; /* the one at hand */
 	const struct dump_transfer *end;      /* behind those that are known so far */
+	/* Pieces behind it that are known, by number of the transfer that they stand before: */
+	const struct dump_piece *piece, *piece_end;
+	const struct dump_transfer *first; /* number 0 */
 };
 
 /* The innermost frame; NULL where there is none. */
@@ -21,6 +24,8 @@ static inline struct dump_frame *dump_fold_top(const struct dump_call_thread *th
 	return stack && stack->count ? &stack->frames[stack->count - 1] : NULL;
 }
 
+/* A further stack, which becomes the thread's. PTL_NO_MEMORY. */
+int dump_fold_make_stack(struct dump_call_thread *thread);
 /* Room for a frame inside of all; NULL after a failure. */
 struct dump_frame *dump_fold_room(struct dump_call_thread *thread);
 
@@ -40,8 +45,13 @@ int dump_fold_pop_to(const struct dump_fold *fold, size_t count, unsigned flags)
 /* The top frame returns as it should. */
 int dump_fold_pop_return(const struct dump_fold *fold);
 
+/* So many calls have come and gone without frames of their own. */
+void dump_fold_count_calls(struct dump_call_thread *thread, uint64_t count);
 /* A call of the top frame has come and gone without a frame of its own. */
 void dump_fold_pass_leaf(struct dump_call_thread *thread, uint64_t instructions);
+
+/* What happened within a piece, and the frames that it leaves. */
+int dump_fold_take_piece(const struct dump_fold *fold, struct dump_summary *summary, const struct dump_piece *piece);
 
 #define DUMP_FOLD_NOT_FOUND SIZE_MAX
 /* The innermost frame that returns to an address. */

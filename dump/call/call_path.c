@@ -294,6 +294,55 @@ static int enter(void *context, struct dump_call_thread *thread, struct dump_fra
 	return 0;
 }
 
+/* A path of a piece; its caller's place and depth are known. */
+static int add_path(struct dump_paths *paths, const struct dump_summary_node *node, uint64_t caller, size_t depth,
+		    uint64_t *place)
+{
+	uint32_t number = 0;
+	int status = 0;
+
+	if (!(caller & CUT) && depth < depth_limit(paths))
+		status = find_node(paths, &paths->thread, (uint32_t)caller, node->function, &number);
+	if (status < 0)
+		return status;
+	*place = number ? number : caller | CUT;
+	if (!number)
+		paths->cut_calls += node->calls;
+	else
+		paths->thread.nodes[number].calls += node->calls;
+	if (number && node->renamed)
+		paths->thread.nodes[number].renamed = node->renamed;
+	paths->thread.nodes[(uint32_t)*place].self_time += node->time;
+	paths->thread.nodes[(uint32_t)*place].self_instructions += node->instructions;
+	return 0;
+}
+
+static int take_piece(void *context, struct dump_call_thread *thread, struct dump_frame *top,
+		      const struct dump_summary_node *nodes, size_t count)
+{
+	struct dump_paths *paths = context;
+	uint64_t *places = calloc(count, sizeof(*places));
+	size_t *depths = calloc(count, sizeof(*depths));
+	uint32_t *root;
+	int status = places && depths ? 0 : common_fail_memory("paths of calls", count * sizeof(*places));
+
+	if (status == 0 && top) {
+		places[0] = top->user;
+		depths[0] = dump_frame_depth(thread, top) + 1;
+	} else if (status == 0) {
+		status = find_stack(paths, thread, &root);
+		places[0] = status == 0 ? *root : 0;
+	}
+	for (size_t i = 1; status == 0 && i < count; i++) {
+		depths[i] = depths[nodes[i].parent] + 1;
+		status = add_path(paths, &nodes[i], places[nodes[i].parent], depths[i] - 1, &places[i]);
+	}
+	paths->timed |= thread->time != 0;
+	free(places);
+	free(depths);
+	return status;
+}
+
 static int rename_call(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_paths *paths = context;
@@ -361,6 +410,7 @@ static int end(void *context, struct dump_call_thread *thread)
 const struct dump_call_observer dump_paths_observer = {
 	.end = end,
 	.enter = enter,
+	.piece = take_piece,
 	.rename = rename_call,
 	.leave = leave,
 	.below = below,

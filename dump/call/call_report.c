@@ -90,6 +90,7 @@ static int begin(void *context, struct dump_call_thread *thread)
 	struct dump_report_row *row;
 	int status;
 
+	common_hash_map_free(&report->active);
 	if (is_by_code(report))
 		return 0;
 	/* Threads come process by process. */
@@ -109,28 +110,45 @@ static int begin(void *context, struct dump_call_thread *thread)
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
+/* How many calls of the row go on on the thread's stack: each stack has its own clocks. NULL without memory. */
+static uint64_t *active_of(struct dump_report *report, const struct dump_call_thread *thread, uint32_t row)
+{
+	const uint32_t stack = thread->stack->number;
+	const uint64_t key = (uint64_t)stack << 32 | row;
+	uint64_t *known;
+
+	if (__builtin_expect(!stack, 1))
+		return &report->rows[row].active;
+	known = common_hash_map_get(&report->active, key);
+	if (known)
+		return known;
+	return common_hash_map_put(&report->active, key, 0) < 0 ? NULL : common_hash_map_get(&report->active, key);
+}
+
 static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_report *report = context;
 	uint32_t row = report->row;
 	const int status = is_by_code(report) ? find_row(report, frame->function, &row) : 0;
+	uint64_t *active = status == 0 ? active_of(report, thread, row) : NULL;
 
-	(void)thread;
-	if (status < 0)
-		return status;
+	if (!active)
+		return status < 0 ? status : PTL_NO_MEMORY;
 	frame->user = row;
 	report->rows[row].calls += !(frame->flags & DUMP_CALL_INFERRED);
-	report->rows[row].active++;
+	++*active;
 	return 0;
 }
 
 static int rename_call(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_report *report = context;
-	struct dump_report_row *before = &report->rows[frame->user];
+	uint64_t *active = active_of(report, thread, (uint32_t)frame->user);
 
-	before->calls -= !(frame->flags & DUMP_CALL_INFERRED);
-	before->active--;
+	if (!active)
+		return PTL_NO_MEMORY;
+	report->rows[frame->user].calls -= !(frame->flags & DUMP_CALL_INFERRED);
+	--*active;
 	return enter(context, thread, frame);
 }
 
@@ -140,14 +158,16 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 	struct dump_report_row *row = &report->rows[frame->user];
 	const uint64_t self_time = frame->time > frame->child_time ? frame->time - frame->child_time : 0;
 	const uint64_t self_instructions = frame->instructions - frame->child_instructions;
+	uint64_t *active = active_of(report, thread, (uint32_t)frame->user);
 
-	(void)thread;
+	if (!active)
+		return PTL_NO_MEMORY;
 	row->self_time += self_time;
 	row->self_instructions += self_instructions;
 	report->sum.self_time += self_time;
 	report->sum.self_instructions += self_instructions;
 	report->timed |= frame->start != 0;
-	if (--row->active)
+	if (--*active)
 		return 0;
 	row->total_time += frame->time;
 	row->total_instructions += frame->instructions;
@@ -161,23 +181,108 @@ static int take_leaf(void *context, struct dump_call_thread *thread, struct dump
 	struct dump_report_row *row;
 	uint32_t number = report->row;
 	const int status = is_by_code(report) ? find_row(report, leaf->function, &number) : 0;
+	const uint64_t *active = status == 0 ? active_of(report, thread, number) : NULL;
 
 	(void)caller;
-	if (status < 0)
-		return status;
+	if (!active)
+		return status < 0 ? status : PTL_NO_MEMORY;
 	row = &report->rows[number];
 	row->calls++;
 	row->self_instructions += leaf->inside;
-	row->total_instructions += row->active ? 0 : leaf->inside;
+	row->total_instructions += *active ? 0 : leaf->inside;
 	report->sum.self_instructions += leaf->inside;
 	report->timed |= thread->time != 0;
 	return 1;
+}
+
+/* ---- pieces -------------------------------------------------------------------------------------- */
+
+/* What is worked out of a node: its row, and what it took with its calls. */
+struct report_node {
+	uint64_t time, instructions;
+	uint32_t row;
+	uint32_t child, sibling; /* the first one; the next one; 0: none */
+};
+
+/* A row's total counts its outermost calls alone. Walks nodes without recursion, which hostile depths would not allow. */
+static int add_totals(struct dump_report *report, const struct dump_call_thread *thread,
+		      const struct dump_summary_node *nodes, struct report_node *own)
+{
+	uint32_t at = own[0].child;
+
+	while (at) {
+		struct dump_report_row *row = &report->rows[own[at].row];
+		uint64_t *active = active_of(report, thread, own[at].row);
+
+		if (!active)
+			return PTL_NO_MEMORY;
+		if (!(*active)++) {
+			row->total_time += own[at].time;
+			row->total_instructions += own[at].instructions;
+		}
+		if (own[at].child) {
+			at = own[at].child;
+			continue;
+		}
+		for (; at && !own[at].sibling; at = nodes[at].parent)
+			--*active_of(report, thread, own[at].row);
+		if (at)
+			--*active_of(report, thread, own[at].row);
+		at = own[at].sibling;
+	}
+	return 0;
+}
+
+static int add_node(struct dump_report *report, const struct dump_summary_node *node, struct report_node *own)
+{
+	struct dump_report_row *row;
+	int status;
+
+	own->row = report->row;
+	status = is_by_code(report) ? find_row(report, node->function, &own->row) : 0;
+	if (status < 0)
+		return status;
+	row = &report->rows[own->row];
+	row->calls += node->calls;
+	row->self_time += node->time;
+	row->self_instructions += node->instructions;
+	report->sum.self_time += node->time;
+	report->sum.self_instructions += node->instructions;
+	own->time += node->time;
+	own->instructions += node->instructions;
+	return 0;
+}
+
+static int take_piece(void *context, struct dump_call_thread *thread, struct dump_frame *top,
+		      const struct dump_summary_node *nodes, size_t count)
+{
+	struct dump_report *report = context;
+	struct report_node *own = calloc(count, sizeof(*own));
+	int status = own ? 0 : common_fail_memory("paths of calls", count * sizeof(*own));
+
+	(void)top;
+	for (size_t i = 1; status == 0 && i < count; i++)
+		status = add_node(report, &nodes[i], &own[i]);
+	for (size_t i = count; status == 0 && i-- > 1;) {
+		struct report_node *parent = &own[nodes[i].parent];
+
+		own[i].sibling = parent->child;
+		parent->child = (uint32_t)i;
+		parent->time += own[i].time;
+		parent->instructions += own[i].instructions;
+	}
+	if (status == 0)
+		status = add_totals(report, thread, nodes, own);
+	report->timed |= thread->time != 0;
+	free(own);
+	return status;
 }
 
 const struct dump_call_observer dump_report_observer = {
 	.begin = begin,
 	.enter = enter,
 	.leaf = take_leaf,
+	.piece = take_piece,
 	.rename = rename_call,
 	.leave = leave,
 	.below = enter,
@@ -190,6 +295,7 @@ void dump_report_free(struct dump_report *report)
 	free(report->rows);
 	free(report->by_function);
 	common_byte_map_free(&report->by_name);
+	common_hash_map_free(&report->active);
 	flow_sources_close(report->sources);
 }
 

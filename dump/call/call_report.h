@@ -15,7 +15,7 @@ enum dump_report_by {
 	DUMP_REPORT_THREAD,
 };
 
-/* Totals count a call within a call of the same row once. */
+/* Totals count a call within a call of the same row, on the same stack, once. */
 struct dump_report_row {
 	uint64_t calls; /* that were seen */
 	uint64_t total_time;
@@ -30,7 +30,7 @@ struct dump_report_row {
 	uint32_t line;
 	uint32_t process, pid, tid, cpu;
 	char *name;      /* owned; the file of a line, an inlined function; "" of code without symbols */
-	uint32_t active; /* calls that go on, while the flow is walked */
+	uint64_t active; /* calls that go on on the first stack of the thread, while the flow is walked */
 };
 
 struct dump_report {
@@ -41,6 +41,7 @@ struct dump_report {
 	uint32_t *by_function; /* row of each function, counted from 1; owned */
 	size_t function_capacity;
 	struct common_byte_map by_name; /* images */
+	struct common_hash_map active;  /* the same for other stacks, by stack and row */
 	uint32_t row;                   /* of the thread or process at hand */
 	struct dump_report_row sum;     /* of all that ran: its total is its self */
 	bool timed;                     /* some of it has times */

@@ -67,11 +67,15 @@ static int jump_back(const struct dump_fold *fold)
 {
 	struct dump_call_thread *thread = fold->thread;
 	const struct dump_transfer *transfer = fold->transfer;
-	size_t found = dump_fold_find_again(thread->stack, transfer->to);
+	size_t found;
 
+	/* What the code itself says is within a function, parts of which may lie apart. */
+	if (!(transfer->flags & DUMP_TRANSFER_INDIRECT))
+		return 0;
+	found = dump_fold_find_again(thread->stack, transfer->to);
 	if (found == DUMP_FOLD_NOT_FOUND)
 		found = dump_fold_find_unwound(thread->stack, transfer->function);
-	if (found == DUMP_FOLD_NOT_FOUND && transfer->flags & DUMP_TRANSFER_INDIRECT)
+	if (found == DUMP_FOLD_NOT_FOUND)
 		found = dump_fold_find_function(thread, transfer->function);
 	return found == DUMP_FOLD_NOT_FOUND ? 0 : dump_fold_pop_to(fold, found + 1, DUMP_CALL_UNWOUND);
 }
@@ -476,7 +480,11 @@ static int take_leaf_as_frame(const struct dump_fold *fold)
 		.image = FLOW_NONE,
 		.kind = DUMP_TRANSFER_RETURN,
 	};
-	const struct dump_fold returning = {fold->fold, fold->observer, fold->thread, &end, fold->end};
+	const struct dump_fold returning = {.fold = fold->fold,
+					    .observer = fold->observer,
+					    .thread = fold->thread,
+					    .transfer = &end,
+					    .end = fold->end};
 	int status = dump_fold_push(fold, leaf->function, leaf->address, dump_fold_call_flags(fold));
 
 	dump_calls_pass(fold->thread, leaf->inside, 0);
@@ -499,33 +507,49 @@ static int take_leaf(const struct dump_fold *fold)
 	return 0;
 }
 
-int dump_calls_take(const struct dump_call_fold *calls, struct dump_call_thread *thread,
-		    const struct dump_transfer *transfers, size_t count, size_t ahead)
+static int take_transfer(const struct dump_fold *fold)
 {
-	struct dump_fold fold = {calls, calls->observer, thread, NULL, transfers + count + ahead};
+	const struct dump_transfer *transfer = fold->transfer;
+
+	dump_calls_pass(fold->thread, transfer->instructions, transfer->time);
+	if (transfer->kind == DUMP_TRANSFER_CALL)
+		return dump_fold_push(fold, transfer->function, transfer->address, dump_fold_call_flags(fold));
+	if (transfer->kind == DUMP_TRANSFER_RETURN)
+		return take_return(fold);
+	return transfer->kind == DUMP_TRANSFER_LEAF ? take_leaf(fold) : take_other(fold);
+}
+
+int dump_calls_take(const struct dump_call_fold *calls, struct dump_call_thread *thread,
+		    const struct dump_call_part *part, size_t ahead)
+{
+	const struct dump_piece *pieces = part->summary ? part->summary->pieces : NULL;
+	const struct dump_piece *const taken = pieces + part->piece_count;
+	struct dump_fold fold = {
+		.fold = calls,
+		.observer = calls->observer,
+		.thread = thread,
+		.end = part->transfers + part->count + ahead,
+		.piece = pieces,
+		.piece_end = pieces + (part->summary ? part->summary->piece_count : 0),
+		.first = part->transfers,
+	};
 	int status = 0;
 
-	for (size_t i = 0; status == 0 && i < count; i++) {
-		const struct dump_transfer *transfer = &transfers[i];
-
-		fold.transfer = transfer;
-		dump_calls_pass(thread, transfer->instructions, transfer->time);
-		if (transfer->kind == DUMP_TRANSFER_CALL)
-			status = dump_fold_push(&fold, transfer->function, transfer->address,
-						dump_fold_call_flags(&fold));
-		else if (transfer->kind == DUMP_TRANSFER_RETURN)
-			status = take_return(&fold);
-		else if (transfer->kind == DUMP_TRANSFER_LEAF)
-			status = take_leaf(&fold);
-		else
-			status = take_other(&fold);
+	for (size_t i = 0; status == 0 && i < part->count; i++) {
+		for (; status == 0 && fold.piece < taken && fold.piece->at == i; fold.piece++)
+			status = dump_fold_take_piece(&fold, part->summary, fold.piece);
+		fold.transfer = &part->transfers[i];
+		if (status == 0)
+			status = take_transfer(&fold);
 	}
+	for (; status == 0 && fold.piece < taken; fold.piece++)
+		status = dump_fold_take_piece(&fold, part->summary, fold.piece);
 	return status;
 }
 
 int dump_calls_end(const struct dump_call_fold *calls, struct dump_call_thread *thread)
 {
-	const struct dump_fold fold = {calls, calls->observer, thread, NULL, NULL};
+	const struct dump_fold fold = {.fold = calls, .observer = calls->observer, .thread = thread};
 	struct dump_stack *current = thread->stack;
 	int status = current ? dump_fold_pop_to(&fold, 0, DUMP_CALL_UNFINISHED) : 0;
 

@@ -5,7 +5,7 @@
 
 #include "common/hash_map.h"
 #include "dump/function/function_table.h"
-#include "dump/call/transfer.h"
+#include "dump/call/call_summary.h"
 
 /* How a frame came to be, and how it ended. */
 #define DUMP_CALL_INFERRED 0x001u   /* its call was not seen: it was there before, or was met behind a gap */
@@ -102,6 +102,12 @@ struct dump_call_observer {
 	 */
 	int (*leaf)(void *context, struct dump_call_thread *thread, struct dump_frame *caller,
 		    const struct dump_transfer *leaf);
+	/*
+	 * Calls of the top frame, or without one of the thread's stack, have come and gone: instead of enter, rename and leave
+	 * of each. The first node stands for the frame, whose own sums are no call's. NULL: they come as frames.
+	 */
+	int (*piece)(void *context, struct dump_call_thread *thread, struct dump_frame *top,
+		     const struct dump_summary_node *nodes, size_t count);
 	/* It is complete, and still on the stack. */
 	int (*leave)(void *context, struct dump_call_thread *thread, struct dump_frame *frame);
 	/* The only frame of the stack, which has just come below all that was on it so far. May be NULL. */
@@ -124,13 +130,21 @@ struct dump_call_fold {
 void dump_calls_start(struct dump_call_thread *thread, const struct flow_segment *segment);
 void dump_calls_free(struct dump_call_thread *thread);
 
+/* What a segment has of transfers, and of pieces that stand between them. */
+struct dump_call_part {
+	const struct dump_transfer *transfers;
+	size_t count;
+	struct dump_summary *summary; /* NULL: no pieces */
+	size_t piece_count;           /* of its pieces, the first of which may stand before all transfers */
+};
+
 /*
- * Takes transfers. Behind them `ahead` more are known, which are not taken yet: what is found does not depend on how they are
- * parted as long as that is DUMP_CALLS_AHEAD or all that there are.
+ * Takes the part. `ahead` transfers behind it, and the pieces there, are known as well, and not taken yet: what is found does
+ * not depend on how they are parted as long as what is ahead is made of DUMP_CALLS_AHEAD transfers or all that there are.
  */
 #define DUMP_CALLS_AHEAD 200
 int dump_calls_take(const struct dump_call_fold *fold, struct dump_call_thread *thread,
-		    const struct dump_transfer *transfers, size_t count, size_t ahead);
+		    const struct dump_call_part *part, size_t ahead);
 /* Instructions that were executed behind the last transfer; time is that of the last of them, 0 unknown. */
 void dump_calls_pass(struct dump_call_thread *thread, uint64_t instructions, uint64_t time);
 /* From the end of the flow so far to `time` the thread did not run. */

@@ -11,6 +11,7 @@
 #include "common/thread_pool.h"
 #include "common/vector.h"
 #include "dump/call/call_shard.h"
+#include "dump/call/place_cache.h"
 #include "flow/view/shard.h"
 
 /* A segment whose turn it is hands on what it has when it is as much as this, so that a long one fits. */
@@ -21,8 +22,12 @@
 #define SPARE_MAX (2 * TRANSFERS_MAX)
 
 struct part {
-	struct dump_transfers transfers;
+	struct dump_transfers transfers; /* where the observer takes pieces: those that are in none */
+	struct dump_summary summary;
+	struct dump_transfers found; /* that have not been sorted out yet */
 	struct dump_tracker tracker;
+	struct view *view;
+	const struct flow_segment *segment;
 	struct dump_place_cache *cache; /* of the worker that decodes the segment */
 	bool opened;                    /* its first transfers have been taken */
 };
@@ -44,9 +49,10 @@ struct view {
 	struct dump_place_cache *joins;   /* of whose turn it is */
 	unsigned workers;
 	pthread_mutex_t lock;
-	/* Behind lock: lists that segments have left, so that the system need not clear memory for others. */
-	struct dump_transfers spare[SPARES];
+	/* Behind lock: parts that segments have left, so that the system need not clear memory for others. */
+	struct part *spare[SPARES];
 	size_t spare_count;
+	bool summarises; /* the observer takes pieces */
 };
 
 /* ---- caches -------------------------------------------------------------------------------------- */
@@ -69,32 +75,50 @@ static void free_caches(struct view *view)
 	dump_place_cache_free(view->joins);
 }
 
-/* ---- lists of transfers -------------------------------------------------------------------------- */
+/* ---- parts --------------------------------------------------------------------------------------- */
 
-static struct dump_transfers take_spare(struct view *view)
+static void free_part(struct part *part)
 {
-	struct dump_transfers taken = {0};
+	dump_transfers_free(&part->transfers);
+	dump_transfers_free(&part->found);
+	dump_summary_free(&part->summary);
+	free(part);
+}
+
+/* An empty one. */
+static struct part *make_part(struct view *view)
+{
+	struct part *part = NULL;
 
 	pthread_mutex_lock(&view->lock);
 	if (view->spare_count)
-		taken = view->spare[--view->spare_count];
+		part = view->spare[--view->spare_count];
 	pthread_mutex_unlock(&view->lock);
-	return taken;
+	if (!part)
+		part = calloc(1, sizeof(*part));
+	if (!part)
+		common_fail_memory("calls", sizeof(*part));
+	return part;
 }
 
-static void return_spare(struct view *view, struct dump_transfers transfers)
+static void return_part(struct view *view, struct part *part)
 {
+	const bool small = part->transfers.capacity <= SPARE_MAX && part->summary.node_capacity <= SPARE_MAX &&
+			   part->summary.time_capacity <= SPARE_MAX;
 	bool kept = false;
 
-	transfers.count = 0;
+	part->transfers.count = 0;
+	dump_summary_clear(&part->summary);
+	part->tracker = (struct dump_tracker){0};
+	part->opened = false;
 	pthread_mutex_lock(&view->lock);
-	if (view->spare_count < SPARES && transfers.list && transfers.capacity <= SPARE_MAX) {
-		view->spare[view->spare_count++] = transfers;
+	if (view->spare_count < SPARES && small) {
+		view->spare[view->spare_count++] = part;
 		kept = true;
 	}
 	pthread_mutex_unlock(&view->lock);
 	if (!kept)
-		dump_transfers_free(&transfers);
+		free_part(part);
 }
 
 /* ---- segments in order --------------------------------------------------------------------------- */
@@ -154,45 +178,46 @@ static int turn_to(struct view *view, const struct flow_segment *segment)
 	return status;
 }
 
-/* Takes what the segment has so far, but for the last `kept`. Only while it is the segment's turn. */
+/* Before anything else of the segment is taken: the transfers from the segment before to this one. */
+static int open_part(struct view *view, const struct flow_segment *segment, struct part *part)
+{
+	struct dump_call_part joint = {0};
+	int status;
+
+	if (part->opened || !part->tracker.first.valid)
+		return 0;
+	part->opened = true;
+	status = turn_to(view, segment);
+	if (status < 0)
+		return status;
+	view->joint.count = 0;
+	status = dump_transfers_join(&view->joint, &view->before, &part->tracker.first, view->joins, segment);
+	joint.transfers = view->joint.list;
+	joint.count = view->joint.count;
+	return status == 0 ? dump_calls_take(&view->fold, &view->thread, &joint, 0) : status;
+}
+
+/* Takes what the segment has so far, but for the last `kept` transfers. Only while it is the segment's turn. */
 static int take_part(struct view *view, const struct flow_segment *segment, struct part *part, size_t kept)
 {
 	struct dump_transfers *transfers = &part->transfers;
-	size_t count;
-	int status = 0;
+	struct dump_call_part taken = {.transfers = transfers->list, .summary = &part->summary};
+	int status = open_part(view, segment, part);
 
-	if (!part->opened && part->tracker.first.valid) {
-		status = turn_to(view, segment);
-		if (status < 0)
-			return status;
-		view->joint.count = 0;
-		status = dump_transfers_join(&view->joint, &view->before, &part->tracker.first, view->joins, segment);
-		if (status == 0)
-			status = dump_calls_take(&view->fold, &view->thread, view->joint.list, view->joint.count, 0);
-		part->opened = true;
-	}
-	kept = kept < transfers->count ? kept : transfers->count;
-	count = transfers->count - kept;
 	if (status == 0)
-		status = dump_calls_take(&view->fold, &view->thread, transfers->list, count, kept);
+		status = dump_summary_close(&part->summary, transfers->count);
+	dump_summary_before(&part->summary, transfers->count, kept, &taken.count, &taken.piece_count);
+	kept = transfers->count - taken.count;
+	if (status == 0)
+		status = dump_calls_take(&view->fold, &view->thread, &taken, kept);
 	if (kept)
-		memmove(transfers->list, transfers->list + count, kept * sizeof(*transfers->list));
+		memmove(transfers->list, transfers->list + taken.count, kept * sizeof(*transfers->list));
 	transfers->count = kept;
+	dump_summary_drop(&part->summary, taken.count, taken.piece_count);
 	return status;
 }
 
 /* ---- the view ------------------------------------------------------------------------------------ */
-
-static struct part *make_part(struct view *view)
-{
-	struct part *part = calloc(1, sizeof(*part));
-
-	if (part)
-		part->transfers = take_spare(view);
-	else
-		common_fail_memory("calls", sizeof(*part));
-	return part;
-}
 
 static int begin_on(void *context, unsigned worker, const struct flow_segment *segment, void **partial)
 {
@@ -200,35 +225,88 @@ static int begin_on(void *context, unsigned worker, const struct flow_segment *s
 	struct dump_place_cache **cache = &view->caches[worker];
 	struct part *part;
 
-	(void)segment;
 	if (!*cache)
 		*cache = make_cache(view);
 	part = *cache ? make_part(view) : NULL;
 	*partial = part;
-	if (part)
+	if (part) {
+		part->view = view;
+		part->segment = segment;
 		part->cache = *cache;
+	}
 	return part ? 0 : PTL_NO_MEMORY;
 }
 
 static void drop(void *context, void *partial)
 {
-	struct part *part = partial;
+	return_part(context, partial);
+}
 
-	return_spare(context, part->transfers);
-	free(part);
+/* Of what was found, what fits goes into pieces. */
+static int sort_out(struct part *part)
+{
+	struct dump_transfers *found = &part->found, *others = &part->transfers;
+	int status = 0;
+
+	for (size_t i = 0; status >= 0 && i < found->count; i++) {
+		status = dump_summary_take(&part->summary, &found->list[i]);
+		if (status)
+			continue;
+		status = dump_summary_close(&part->summary, others->count);
+		if (status == 0)
+			status = COMMON_VECTOR_RESERVE(others->list, others->capacity, others->count + 1, "calls");
+		if (status == 0)
+			others->list[others->count++] = found->list[i];
+	}
+	found->count = 0;
+	return status < 0 ? status : 0;
+}
+
+static bool is_much(const struct part *part)
+{
+	return part->transfers.count >= TRANSFERS_MAX || part->summary.node_count >= TRANSFERS_MAX ||
+	       part->summary.time_count >= TRANSFERS_MAX;
+}
+
+/* More transfers were found. Hands on what there is where it is much, and it is the segment's turn. */
+static int take_found(struct view *view, struct part *part, const struct flow_segment *segment)
+{
+	int status = sort_out(part);
+
+	/* All segments before this one have been emitted, and none is while this one is decoded. */
+	if (status == 0 && is_much(part) && atomic_load_explicit(&view->turn, memory_order_acquire) == segment->index)
+		status = take_part(view, segment, part, DUMP_CALLS_AHEAD);
+	return status;
+}
+
+/* Where transfers go that are found. */
+static struct dump_transfers *place_of(const struct view *view, struct part *part)
+{
+	return view->summarises ? &part->found : &part->transfers;
 }
 
 static int consume(void *context, void *partial, const struct flow_segment *segment, const struct flow_batch *batch)
 {
 	struct view *view = context;
 	struct part *part = partial;
-	int status = dump_transfers_add(&part->transfers, &part->tracker, part->cache, segment, batch);
+	const int status = dump_transfers_add(place_of(view, part), &part->tracker, part->cache, segment, batch);
 
-	/* All segments before this one have been emitted, and none is while this one is decoded. */
-	if (status == 0 && part->transfers.count >= TRANSFERS_MAX &&
-	    atomic_load_explicit(&view->turn, memory_order_acquire) == segment->index)
-		status = take_part(view, segment, part, DUMP_CALLS_AHEAD);
-	return status;
+	return status == 0 ? take_found(view, part, segment) : status;
+}
+
+static int take_step(void *partial, const struct flow_step *step, uint32_t *home)
+{
+	struct part *part = partial;
+	int status = part->view->summarises ? dump_summary_step(&part->summary, &part->tracker, &part->cache->runs,
+								step, home, &part->found)
+					    : 0;
+
+	if (__builtin_expect(status > 0 && !part->found.count, 1))
+		return 0;
+	if (status == 0)
+		status = dump_transfers_step(place_of(part->view, part), &part->tracker, part->cache, part->segment,
+					     step, home);
+	return status < 0 ? status : take_found(part->view, part, part->segment);
 }
 
 static int emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
@@ -308,11 +386,13 @@ int dump_calls_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 		.fold = {.functions = functions, .timeline = timeline, .observer = observer},
 		.start_time = ptl_trace_machine(trace)->start_time,
 		.workers = options->threads ? options->threads : common_cpu_count(),
+		.summarises = observer->piece && !options->shard,
 	};
 	const struct flow_view methods = {
 		.context = &view,
 		.begin_on = begin_on,
 		.consume = consume,
+		.step = take_step,
 		.emit = emit,
 		.drop = drop,
 		.codec = &codec,
@@ -335,7 +415,7 @@ int dump_calls_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 	dump_transfers_free(&view.joint);
 	free_shapes(&view);
 	while (view.spare_count)
-		dump_transfers_free(&view.spare[--view.spare_count]);
+		free_part(view.spare[--view.spare_count]);
 	pthread_mutex_destroy(&view.lock);
 	free_caches(&view);
 	return status;

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "common/hash.h"
+
 #define CACHE_BITS 14
 #define CACHE_SIZE ((size_t)1 << CACHE_BITS)
 

@@ -24,5 +24,21 @@ struct dump_place_cache {
 /* The place at an address; NULL after a failure, which is in *status. It stays until the next is asked for. */
 struct dump_cached_place *dump_place_cache_find(struct dump_place_cache *cache, uint32_t process, uint32_t image,
 						uint64_t address, int *status);
+/* The tracker's place is needed. */
+static inline void dump_tracker_settle(struct dump_tracker *tracker, const struct dump_place_cache *cache)
+{
+	if (tracker->home)
+		tracker->place = *dump_transfer_run_place(&cache->runs, tracker->home);
+	tracker->home = 0;
+}
+
+/* Behind the last transfer of a run. */
+static inline void dump_tracker_end_run(struct dump_tracker *tracker, const struct dump_transfer_run *known)
+{
+	tracker->home = known->to;
+	tracker->instructions += known->instructions;
+	tracker->leaving = (struct dump_leaving){known->ip + (uint64_t)(int64_t)known->behind, (uint8_t)known->branch,
+						 true};
+}
 
 #endif

@@ -332,7 +332,7 @@ int dump_transfers_join(struct dump_transfers *transfers, const struct dump_trac
 			const struct flow_segment *segment)
 {
 	struct dump_tracker tracker = *before;
-	struct dump_walk walk = {transfers, &tracker, cache, segment, 0, NULL, 0, false, 0, 0, 0};
+	struct dump_walk walk = {.transfers = transfers, .tracker = &tracker, .cache = cache, .segment = segment};
 
 	tracker.instructions = 0;
 	tracker.time = first->time;

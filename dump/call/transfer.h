@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "dump/function/function_table.h"
-#include "flow/engine/flow.h"
+#include "flow/engine/engine.h"
 #include "flow/segment/segment.h"
 
 enum dump_transfer_kind {
@@ -79,6 +79,7 @@ struct dump_tracker {
 	struct dump_code_place place; /* of the last block */
 	struct dump_leaving leaving;
 	bool placed;           /* place holds */
+	uint32_t home;         /* not 0: instead of place, the number of the place that the worker's runs have */
 	uint64_t instructions; /* since the last transfer */
 	uint64_t time;         /* of the last block or event */
 	struct dump_first first;
@@ -87,6 +88,9 @@ struct dump_tracker {
 /* Adds what a batch has of transfers, but for the first, which is left in tracker->first. PTL_NO_MEMORY. */
 int dump_transfers_add(struct dump_transfers *transfers, struct dump_tracker *tracker, struct dump_place_cache *cache,
 		       const struct flow_segment *segment, const struct flow_batch *batch);
+/* Adds what a step has of them. PTL_NO_MEMORY. */
+int dump_transfers_step(struct dump_transfers *transfers, struct dump_tracker *tracker, struct dump_place_cache *cache,
+			const struct flow_segment *segment, const struct flow_step *step, uint32_t *home);
 /* Adds the transfers (none or some) from the end of the segment before to the first thing of this one. PTL_NO_MEMORY. */
 int dump_transfers_join(struct dump_transfers *transfers, const struct dump_tracker *before,
 			const struct dump_first *first, struct dump_place_cache *cache,

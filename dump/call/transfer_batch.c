@@ -104,6 +104,9 @@ static void take_events(struct dump_walk *walk, size_t block)
 
 		if (!dump_walk_matters(event))
 			continue;
+		/* Blocks before it are not later. */
+		if (event->before)
+			reach(walk, event->before - 1);
 		if (event->time)
 			walk->tracker->time = event->time;
 		if (walk->tracker->first.valid)
@@ -113,53 +116,92 @@ static void take_events(struct dump_walk *walk, size_t block)
 	}
 }
 
-/* ---- runs that were met before ------------------------------------------------------------------- */
-
-/* How far flow goes from the block of this index without an event, and without another time. */
-static void look_ahead(struct dump_walk *walk, size_t index)
+/* Blocks one after the other, with what stands between; index is that of the first in the batch. */
+static void take_in_parts(struct dump_walk *walk, const struct flow_block_run *run, size_t index)
 {
 	const struct flow_batch *batch = walk->batch;
+	size_t at = 0;
 
-	while (walk->clear_mark < batch->mark_count && batch->marks[walk->clear_mark].block <= index)
-		walk->clear_mark++;
-	walk->clear = walk->clear_mark < batch->mark_count ? batch->marks[walk->clear_mark].block : SIZE_MAX;
-	if (walk->next_event < batch->event_count && batch->events[walk->next_event].before < walk->clear)
-		walk->clear = batch->events[walk->next_event].before;
+	while (walk->status == 0 && at < run->count) {
+		size_t count = run->count - at;
+
+		take_events(walk, index);
+		if (walk->next_event < batch->event_count && batch->events[walk->next_event].before - index < count)
+			count = batch->events[walk->next_event].before - index;
+		if (walk->status == 0 && !walk->tracker->first.valid) {
+			count = 1;
+			reach(walk, index);
+			take_first(walk, run->blocks[at], NULL);
+		} else if (walk->status == 0) {
+			take_blocks(walk, run->blocks + at, count, index);
+		}
+		at += count;
+		index += count;
+	}
 }
 
-/* Flow comes to the first block of a run, and no further. */
-static void take_start(struct dump_walk *walk, uint32_t image, uint64_t ip, size_t index)
+int dump_transfers_add(struct dump_transfers *transfers, struct dump_tracker *tracker, struct dump_place_cache *cache,
+		       const struct flow_segment *segment, const struct flow_batch *batch)
+{
+	struct dump_walk walk = {
+		.transfers = transfers, .tracker = tracker, .cache = cache, .segment = segment, .batch = batch};
+	size_t index = 0;
+
+	dump_tracker_settle(tracker, cache);
+	for (size_t i = 0; walk.status == 0 && i < batch->run_count; i++) {
+		take_in_parts(&walk, batch->runs[i], index);
+		index += batch->runs[i]->count;
+	}
+	take_events(&walk, index);
+	if (batch->block_count)
+		reach(&walk, batch->block_count - 1);
+	return walk.status;
+}
+
+/* ---- steps: runs that were met before ------------------------------------------------------------ */
+
+/* What was passed ended with no call or return. */
+static void leave_passed(struct dump_tracker *tracker, const struct flow_step *step)
+{
+	if (step->passed)
+		tracker->leaving = leaving_of(step->passed->blocks[step->passed->count - 1]);
+}
+
+/* Flow comes to the first block of the run, and no further. */
+static void take_start(struct dump_walk *walk, uint32_t image, uint64_t ip)
 {
 	struct dump_tracker *tracker = walk->tracker;
 	const struct stretch stretch = stretch_of(tracker);
 
 	if ((tracker->leaving.valid && tracker->leaving.branch >= FLOW_BRANCH_CALL) ||
 	    ip - stretch.first > stretch.length || image != stretch.image) {
-		reach(walk, index);
+		reach(walk, 0);
 		dump_walk_land(walk, image, ip);
 	}
 }
 
 /* The blocks of a run behind its first one, which flow has come to. */
-static void take_rest(struct dump_walk *walk, const struct flow_block_run *run, size_t index)
+static void take_rest(struct dump_walk *walk, const struct flow_block_run *run)
 {
 	const struct flow_block *first = run->blocks[0];
 
 	walk->tracker->leaving = leaving_of(first);
 	walk->tracker->instructions += first->instructions;
 	if (run->count > 1)
-		take_blocks(walk, run->blocks + 1, run->count - 1, index + 1);
+		take_blocks(walk, run->blocks + 1, run->count - 1, 0);
 }
 
-/* Finds the transfers of a run whose first block flow has come to; NULL after a failure. */
-static const struct dump_transfer_run *learn(struct dump_walk *walk, const struct flow_block_run *run, size_t index)
+/* Finds the transfers of a run whose first block flow has come to. */
+static void learn(struct dump_walk *walk, const struct flow_step *step)
 {
 	struct dump_transfer_runs *runs = &walk->cache->runs;
+	const struct dump_code_place *from = &walk->tracker->place;
 	struct dump_tracker tracker = *walk->tracker;
 	struct dump_walk draft = *walk;
-	const struct flow_block *first = run->blocks[0];
-	struct dump_transfer_run known = {.run = run, .ip = first->ip, .image = first->image};
+	const struct flow_block *first = step->run->blocks[0];
+	struct dump_transfer_run known = {.ip = first->ip, .function = DUMP_NO_FUNCTION};
 	struct dump_transfer_run_more more = {0};
+	int64_t behind;
 	bool plain;
 
 	draft.transfers = &runs->draft;
@@ -167,19 +209,25 @@ static const struct dump_transfer_run *learn(struct dump_walk *walk, const struc
 	draft.tracker = &tracker;
 	draft.reached = false;
 	tracker.instructions = 0;
-	take_rest(&draft, run, index);
+	take_rest(&draft, step->run);
 	walk->status = draft.status;
-	if (draft.status < 0)
-		return NULL;
-	known.blocks = run->count & DUMP_TRANSFER_RUN_BLOCKS;
-	known.instructions = (uint32_t)tracker.instructions & DUMP_TRANSFER_RUN_INSTRUCTIONS;
+	if (walk->status == 0)
+		walk->status = dump_transfer_runs_home(runs, from, &known.from);
+	if (walk->status == 0)
+		walk->status = dump_transfer_runs_home(runs, &tracker.place, &known.to);
+	behind = (int64_t)(tracker.leaving.behind - first->ip);
+	if (walk->status < 0 || tracker.instructions > UINT32_MAX || behind != (int32_t)behind)
+		return;
+	known.instructions = (uint32_t)tracker.instructions;
 	known.branch = tracker.leaving.branch & 0xf;
-	known.behind = (int32_t)(tracker.leaving.behind - first->ip);
+	known.behind = (int32_t)behind;
+	known.starts = from->function != DUMP_NO_FUNCTION && first->ip == from->start;
+	known.stub = from->flags & DUMP_FUNCTION_STUB ? 1 : 0;
 	more.lands = draft.reached;
-	more.last = tracker.place;
 	plain = !draft.transfers->count && !draft.reached;
-	dump_transfer_runs_make_room(runs, draft.transfers->count);
-	return dump_transfer_runs_add(runs, known, plain ? NULL : &more);
+	if (plain && known.branch < FLOW_BRANCH_CALL)
+		*step->home = known.from;
+	walk->status = dump_transfer_runs_add(runs, &known, plain ? NULL : &more, step->tag);
 }
 
 static void add_known(struct dump_walk *walk, const struct dump_transfer *list, size_t count)
@@ -210,134 +258,75 @@ static void add_known(struct dump_walk *walk, const struct dump_transfer *list, 
 }
 
 /* Flow has come to the first block of a run that is known. */
-static void take_known(struct dump_walk *walk, const struct dump_transfer_run *known, size_t index)
+static void take_known(struct dump_walk *walk, const struct dump_transfer_run *known)
 {
 	const struct dump_transfer_runs *runs = &walk->cache->runs;
 	const struct dump_transfer_run_more *more = known->more ? &runs->more[known->more] : NULL;
 	struct dump_tracker *tracker = walk->tracker;
 
 	if (more && more->lands)
-		reach(walk, index);
+		reach(walk, 0);
 	if (more && more->count)
 		add_known(walk, runs->list + more->transfers, more->count);
-	if (more)
-		tracker->place = more->last;
-	tracker->instructions += known->instructions;
-	tracker->leaving = (struct dump_leaving){known->ip + (uint64_t)(int64_t)known->behind, (uint8_t)known->branch,
-						 true};
+	dump_tracker_end_run(tracker, known);
 }
 
-#define AHEAD 8 /* runs whose slots are fetched before they are asked for */
-
-/*
- * Passes runs from number *at on that are known and have no transfers, while flow comes to them by none: most runs.
- * `index` is that of the first block; returns that of the one behind.
- */
-static size_t pass_plain(struct dump_walk *walk, size_t *at, size_t index)
+/* A run that is not known yet. */
+static void take_other(struct dump_walk *walk, const struct flow_step *step)
 {
-	const struct dump_transfer_runs *known_runs = &walk->cache->runs;
-	const struct flow_block_run *const *runs = walk->batch->runs;
-	const size_t count = walk->batch->run_count;
-	struct dump_tracker *tracker = walk->tracker;
-	const struct stretch stretch = stretch_of(tracker);
-	const struct dump_transfer_run *last = NULL;
-	uint64_t instructions = tracker->instructions;
-	uint8_t branch = tracker->leaving.valid ? tracker->leaving.branch : (uint8_t)FLOW_BRANCH_NONE;
-	size_t i = *at;
+	const struct flow_block *first = step->run->blocks[0];
 
-	for (; i < count && branch < FLOW_BRANCH_CALL; i++) {
-		const struct dump_transfer_run *known = dump_transfer_run_first(known_runs, runs[i]);
-
-		__builtin_prefetch(dump_transfer_run_first(known_runs, runs[i + AHEAD < count ? i + AHEAD : i]));
-		if (known->run != runs[i] || known->more || known->ip - stretch.first > stretch.length ||
-		    known->image != stretch.image || index + known->blocks > walk->clear)
-			break;
-		instructions += known->instructions;
-		index += known->blocks;
-		branch = (uint8_t)known->branch;
-		last = known;
-	}
-	tracker->instructions = instructions;
-	if (last)
-		tracker->leaving = (struct dump_leaving){last->ip + (uint64_t)(int64_t)last->behind, branch, true};
-	*at = i;
-	return index;
-}
-
-/* Whether a run is to be remembered: it was met before, is short, and ends near where it begins. */
-static bool is_worth(const struct dump_transfer_runs *runs, const struct flow_block_run *run)
-{
-	const struct flow_block *first = run->blocks[0], *last = run->blocks[run->count - 1];
-	const uint64_t behind = last->ip + last->size - first->ip;
-
-	return dump_transfer_run_met(runs, run) && run->count <= DUMP_TRANSFER_RUN_BLOCKS &&
-	       run->instructions <= DUMP_TRANSFER_RUN_INSTRUCTIONS && behind + INT32_MAX <= UINT32_MAX - 1;
-}
-
-/* The run is taken block by block, with what stands between. */
-static void take_in_parts(struct dump_walk *walk, const struct flow_block_run *run, size_t index)
-{
-	const struct flow_batch *batch = walk->batch;
-	size_t at = 0;
-
-	while (walk->status == 0 && at < run->count) {
-		size_t count = run->count - at;
-
-		take_events(walk, index);
-		if (walk->next_event < batch->event_count && batch->events[walk->next_event].before - index < count)
-			count = batch->events[walk->next_event].before - index;
-		if (walk->status == 0 && !walk->tracker->first.valid) {
-			count = 1;
-			reach(walk, index);
-			take_first(walk, run->blocks[at], NULL);
-		} else if (walk->status == 0) {
-			take_blocks(walk, run->blocks + at, count, index);
-		}
-		at += count;
-		index += count;
-	}
-}
-
-/* A run between whose blocks nothing stands, where it is known or may be remembered; else it is taken in parts. */
-static void take_run(struct dump_walk *walk, const struct flow_block_run *run, size_t index)
-{
-	const struct dump_transfer_run *known = dump_transfer_run_find(&walk->cache->runs, run);
-
-	if (!walk->tracker->first.valid || walk->tracker->instructions > UINT32_MAX / 2 ||
-	    index + run->count > walk->clear || (!known->run && !is_worth(&walk->cache->runs, run))) {
-		take_in_parts(walk, run, index);
+	if (walk->tracker->first.valid && *step->tag) {
+		take_start(walk, first->image, first->ip);
+		if (walk->status == 0)
+			learn(walk, step);
+		if (walk->status == 0)
+			take_rest(walk, step->run);
 		return;
 	}
-	take_start(walk, run->blocks[0]->image, run->blocks[0]->ip, index);
-	if (walk->status == 0 && !known->run)
-		known = learn(walk, run, index);
-	if (walk->status == 0)
-		take_known(walk, known, index);
+	*step->tag = DUMP_TRANSFER_RUN_MET;
+	take_in_parts(walk, step->run, 0);
 }
 
-int dump_transfers_add(struct dump_transfers *transfers, struct dump_tracker *tracker, struct dump_place_cache *cache,
-		       const struct flow_segment *segment, const struct flow_batch *batch)
+/* Remembers the function of a run that was called. */
+static void learn_function(const struct dump_transfers *transfers, size_t before, struct dump_transfer_run *known)
 {
-	struct dump_walk walk = {transfers, tracker, cache, segment, 0, batch, 0, false, 0, 0, 0};
-	size_t index = 0;
+	const struct dump_transfer *call = transfers->count > before ? &transfers->list[before] : NULL;
 
-	if (batch->generation && batch->run_count)
-		walk.status = dump_transfer_runs_begin(&cache->runs, batch->generation, segment->process);
-	for (size_t i = 0; walk.status == 0 && i < batch->run_count;) {
-		if (batch->generation && tracker->first.valid)
-			index = pass_plain(&walk, &i, index);
-		if (i == batch->run_count)
-			break;
-		take_events(&walk, index);
-		look_ahead(&walk, index);
-		if (walk.status == 0 && batch->generation)
-			take_run(&walk, batch->runs[i], index);
-		else if (walk.status == 0)
-			take_in_parts(&walk, batch->runs[i], index);
-		index += batch->runs[i++]->count;
+	if (call && call->kind == DUMP_TRANSFER_CALL && call->to == known->ip &&
+	    !(call->function_flags & ~DUMP_FUNCTION_STUB))
+		known->function = call->function;
+}
+
+int dump_transfers_step(struct dump_transfers *transfers, struct dump_tracker *tracker, struct dump_place_cache *cache,
+			const struct flow_segment *segment, const struct flow_step *step, uint32_t *home)
+{
+	/* All of it is at one time. */
+	const struct flow_mark mark = {.time = step->time};
+	const struct flow_batch batch = {.marks = &mark, .mark_count = 1};
+	struct dump_walk walk = {
+		.transfers = transfers, .tracker = tracker, .cache = cache, .segment = segment, .batch = &batch};
+	const size_t before = transfers->count;
+	struct dump_transfer_run *known;
+
+	dump_tracker_settle(tracker, cache);
+	tracker->instructions += step->instructions;
+	leave_passed(tracker, step);
+	*home = 0;
+	if (!step->run) {
+		reach(&walk, 0);
+		return 0;
 	}
-	take_events(&walk, index);
-	if (batch->block_count)
-		reach(&walk, batch->block_count - 1);
+	dump_transfer_runs_begin(&cache->runs, segment->process);
+	known = dump_transfer_run_find(&cache->runs, *step->tag);
+	if (!known || !tracker->first.valid || tracker->instructions > UINT32_MAX / 2) {
+		take_other(&walk, step);
+		return walk.status;
+	}
+	take_start(&walk, dump_transfer_run_place(&cache->runs, known->from)->image, known->ip);
+	if (walk.status == 0)
+		take_known(&walk, known);
+	learn_function(transfers, before, known);
+	*home = known->branch < FLOW_BRANCH_CALL ? known->to : 0;
 	return walk.status;
 }

@@ -5,82 +5,92 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/vector.h"
 
-#define SLOTS ((size_t)1 << DUMP_TRANSFER_RUNS_SHIFT)
-#define USED_MAX (SLOTS / 4 * 3)
-#define LIST_MAX ((size_t)1 << 17)
-#define MORE_MAX USED_MAX
+#define RUNS_MAX ((size_t)1 << 19)
+#define LIST_MAX ((size_t)1 << 19)
+/* Tags of runs that were forgotten are not given to others: beyond this there are no more. */
+#define TAGS_MAX (UINT32_MAX - RUNS_MAX)
 
 void dump_transfer_runs_free(struct dump_transfer_runs *runs)
 {
-	free(runs->slots);
-	free(runs->met);
-	free(runs->used);
+	free(runs->runs);
 	free(runs->list);
 	free(runs->more);
 	dump_transfers_free(&runs->draft);
+	free(runs->places);
+	common_byte_map_free(&runs->homes);
 	*runs = (struct dump_transfer_runs){0};
-}
-
-/* Not cleared but for the slots: most of it is seldom needed. */
-static int make_slots(struct dump_transfer_runs *runs)
-{
-	runs->slots = calloc(SLOTS, sizeof(*runs->slots));
-	runs->met = calloc(SLOTS, sizeof(*runs->met));
-	runs->used = malloc(USED_MAX * sizeof(*runs->used));
-	runs->list = malloc(LIST_MAX * sizeof(*runs->list));
-	runs->more = malloc((MORE_MAX + 1) * sizeof(*runs->more));
-	if (runs->slots && runs->met && runs->used && runs->list && runs->more)
-		return 0;
-	dump_transfer_runs_free(runs);
-	return common_fail_memory("calls within runs", LIST_MAX * sizeof(*runs->list));
 }
 
 static void forget_all(struct dump_transfer_runs *runs)
 {
-	for (size_t i = 0; i < runs->used_count; i++)
-		runs->slots[runs->used[i]].run = NULL;
-	runs->used_count = 0;
+	runs->base = (runs->base ? runs->base : DUMP_TRANSFER_RUN_MET) + (uint32_t)runs->count;
+	runs->count = 0;
 	runs->list_count = 0;
 	runs->more_count = 0;
 }
 
-int dump_transfer_runs_begin(struct dump_transfer_runs *runs, uint64_t generation, uint32_t process)
+void dump_transfer_runs_begin(struct dump_transfer_runs *runs, uint32_t process)
 {
-	const int status = runs->slots ? 0 : make_slots(runs);
-
-	if (runs->generation != generation || runs->process != process)
+	if (!runs->base || runs->process != process)
 		forget_all(runs);
-	runs->generation = generation;
 	runs->process = process;
-	return status;
 }
 
-void dump_transfer_runs_make_room(struct dump_transfer_runs *runs, size_t count)
+int dump_transfer_runs_home(struct dump_transfer_runs *runs, const struct dump_code_place *place, uint32_t *home)
 {
-	if (runs->used_count == USED_MAX || runs->list_count + count > LIST_MAX)
-		forget_all(runs);
+	const uint64_t key[] = {place->first, place->image};
+	const uint64_t *known = common_byte_map_get(&runs->homes, key, sizeof(key));
+	int status;
+
+	if (known) {
+		*home = (uint32_t)*known;
+		return 0;
+	}
+	status = COMMON_VECTOR_RESERVE(runs->places, runs->place_capacity, runs->place_count + 1, "functions");
+	if (status < 0)
+		return status;
+	runs->places[runs->place_count++] = *place;
+	*home = (uint32_t)runs->place_count;
+	return common_byte_map_put(&runs->homes, key, sizeof(key), *home);
 }
 
-const struct dump_transfer_run *dump_transfer_runs_add(struct dump_transfer_runs *runs, struct dump_transfer_run known,
-						       const struct dump_transfer_run_more *more)
+static int add_more(struct dump_transfer_runs *runs, const struct dump_transfer_run_more *more)
 {
 	const struct dump_transfers *draft = &runs->draft;
-	struct dump_transfer_run *slot = dump_transfer_run_find(runs, known.run);
+	int status = COMMON_VECTOR_RESERVE(runs->more, runs->more_capacity, runs->more_count + 2, "calls within runs");
 
-	runs->used[runs->used_count++] = (uint32_t)(slot - runs->slots);
-	if (more) {
-		struct dump_transfer_run_more *place = &runs->more[++runs->more_count];
+	if (status == 0)
+		status = COMMON_VECTOR_RESERVE(runs->list, runs->list_capacity, runs->list_count + draft->count + 1,
+					       "calls within runs");
+	if (status < 0)
+		return status;
+	runs->more[++runs->more_count] = *more;
+	runs->more[runs->more_count].transfers = (uint32_t)runs->list_count;
+	runs->more[runs->more_count].count = (uint32_t)draft->count;
+	if (draft->count)
+		memcpy(runs->list + runs->list_count, draft->list, draft->count * sizeof(*draft->list));
+	runs->list_count += draft->count;
+	return 0;
+}
 
-		known.more = (uint32_t)runs->more_count;
-		*place = *more;
-		place->transfers = (uint32_t)runs->list_count;
-		place->count = (uint32_t)draft->count;
-		if (draft->count)
-			memcpy(runs->list + runs->list_count, draft->list, draft->count * sizeof(*draft->list));
-		runs->list_count += draft->count;
-	}
-	*slot = known;
-	return slot;
+int dump_transfer_runs_add(struct dump_transfer_runs *runs, const struct dump_transfer_run *run,
+			   const struct dump_transfer_run_more *more, uint32_t *tag)
+{
+	int status;
+
+	if (runs->count == RUNS_MAX || runs->list_count + runs->draft.count > LIST_MAX)
+		forget_all(runs);
+	if (runs->base > TAGS_MAX)
+		return 0;
+	status = COMMON_VECTOR_RESERVE(runs->runs, runs->capacity, runs->count + 1, "calls within runs");
+	if (status == 0 && more)
+		status = add_more(runs, more);
+	if (status < 0)
+		return status;
+	runs->runs[runs->count] = *run;
+	runs->runs[runs->count].more = more ? (uint32_t)runs->more_count & 0x3ffffff : 0;
+	*tag = runs->base + (uint32_t)++runs->count;
+	return 0;
 }

@@ -3,85 +3,72 @@
 #ifndef DUMP_ANALYSIS_TRANSFER_RUN_H
 #define DUMP_ANALYSIS_TRANSFER_RUN_H
 
-#include "common/hash.h"
+#include "common/hash_map.h"
 #include "dump/call/transfer.h"
 
 /* A run, where flow has come to its first block. Half a cache line. */
 struct dump_transfer_run {
-	const struct flow_block_run *run; /* NULL: a free slot; not to be looked into */
-	uint64_t ip;                      /* of the first block, */
-	uint32_t image;                   /* and its image */
-	uint32_t instructions : 22;       /* behind the last transfer; where there is none, all */
-	uint32_t blocks : 10;
-	uint32_t more : 28;  /* number in `more`; 0: the run has no transfer, and does not leave its place */
+	uint64_t ip;           /* of the first block */
+	uint32_t instructions; /* behind the last transfer; where there is none, all */
+	uint32_t from;         /* home of the first block, */
+	uint32_t to;           /* and of the last one */
+	uint32_t
+		function; /* for who calls the first block, if it is plain; else, or as long as that is not known, none */
+	int32_t behind;   /* from ip to behind the branch at the end */
+	uint32_t more : 26;  /* number in `more`; 0: the run has no transfer, and does not leave its place */
 	uint32_t branch : 4; /* at the end */
-	int32_t behind;      /* from ip to behind that branch */
+	uint32_t starts : 1; /* a symbol begins at the first block */
+	uint32_t stub : 1;   /* it is an entry of a PLT */
 };
 
 /* What some runs have besides. */
 struct dump_transfer_run_more {
 	uint32_t transfers; /* number of the first in the list */
 	uint32_t count;
-	bool lands;                  /* flow was looked at behind the first block, so that the tracker has its time */
-	struct dump_code_place last; /* the place at the end */
+	bool lands; /* flow was looked at behind the first block, so that the tracker has its time */
 };
 
-/* Zero-initialised is empty; memory comes with the first run. */
+/* Zero-initialised is empty. */
 struct dump_transfer_runs {
-	uint64_t generation; /* of the batches that have them */
 	uint32_t process;
-	struct dump_transfer_run *slots;
-	uint16_t *met;  /* by slot: a tag of the last run that was met there */
-	uint32_t *used; /* indexes of those that are */
-	size_t used_count;
+	uint32_t base; /* tags of runs are above, in order; 0: not used yet */
+	struct dump_transfer_run *runs;
+	size_t count, capacity;
 	struct dump_transfer_run_more *more; /* from 1 on */
-	size_t more_count;
+	size_t more_count, more_capacity;
 	struct dump_transfer *list;
-	size_t list_count;
-	struct dump_transfers draft; /* of the run at hand */
+	size_t list_count, list_capacity;
+	struct dump_transfers draft;    /* of the run at hand */
+	struct common_byte_map homes;   /* number of each place, from 1 on */
+	struct dump_code_place *places; /* by that number, less 1 */
+	size_t place_count, place_capacity;
 };
 
-#define DUMP_TRANSFER_RUNS_SHIFT 15
-/* Of a run that has a slot. */
-#define DUMP_TRANSFER_RUN_BLOCKS ((1u << 10) - 1)
-#define DUMP_TRANSFER_RUN_INSTRUCTIONS ((1u << 22) - 1)
+/* The tag of a run that was met once: many are not met again. */
+#define DUMP_TRANSFER_RUN_MET 1u
 
 void dump_transfer_runs_free(struct dump_transfer_runs *runs);
-/* Makes it one of runs of these batches: forgets those of others. PTL_NO_MEMORY. */
-int dump_transfer_runs_begin(struct dump_transfer_runs *runs, uint64_t generation, uint32_t process);
-/* Forgets all where there is no room for a run with so many transfers. */
-void dump_transfer_runs_make_room(struct dump_transfer_runs *runs, size_t count);
-/* Adds a run, which is not known. More: NULL, or what it has, with the draft's transfers. There is room. */
-const struct dump_transfer_run *dump_transfer_runs_add(struct dump_transfer_runs *runs, struct dump_transfer_run known,
-						       const struct dump_transfer_run_more *more);
+/* Makes it one of runs of the process: forgets those of others. */
+void dump_transfer_runs_begin(struct dump_transfer_runs *runs, uint32_t process);
+/* The number of a place, which is never another's. PTL_NO_MEMORY. */
+int dump_transfer_runs_home(struct dump_transfer_runs *runs, const struct dump_code_place *place, uint32_t *home);
+/*
+ * Adds a run. More: NULL, or what it has, with the draft's transfers. Forgets all others where there are too many; then their
+ * tags find nothing. PTL_NO_MEMORY.
+ */
+int dump_transfer_runs_add(struct dump_transfer_runs *runs, const struct dump_transfer_run *run,
+			   const struct dump_transfer_run_more *more, uint32_t *tag);
 
-static inline struct dump_transfer_run *dump_transfer_run_first(const struct dump_transfer_runs *runs,
-								const struct flow_block_run *run)
+/* NULL: it is not known. The pointer is valid until the next is added. */
+static inline struct dump_transfer_run *dump_transfer_run_find(const struct dump_transfer_runs *runs, uint32_t tag)
 {
-	return &runs->slots[common_hash_high((uintptr_t)run >> 4, DUMP_TRANSFER_RUNS_SHIFT)];
+	return tag > runs->base && tag - runs->base <= runs->count ? &runs->runs[tag - runs->base - 1] : NULL;
 }
-
-/* Whether the run was met before, as far as is known: many are met once, and not worth a slot. */
-static inline bool dump_transfer_run_met(const struct dump_transfer_runs *runs, const struct flow_block_run *run)
+/* Where the tracker is, as of the last run. */
+static inline const struct dump_code_place *dump_transfer_run_place(const struct dump_transfer_runs *runs,
+								    uint32_t home)
 {
-	const uint64_t mixed = common_hash_mix((uintptr_t)run >> 4);
-	uint16_t *met = &runs->met[mixed >> (64 - DUMP_TRANSFER_RUNS_SHIFT)];
-	const uint16_t tag = (uint16_t)(mixed >> 16);
-	const bool is = *met == tag;
-
-	*met = tag;
-	return is;
-}
-
-/* The slot of the run, a free one where it is not known. There always is one. */
-static inline struct dump_transfer_run *dump_transfer_run_find(const struct dump_transfer_runs *runs,
-							       const struct flow_block_run *run)
-{
-	struct dump_transfer_run *slot = dump_transfer_run_first(runs, run);
-
-	while (slot->run && slot->run != run)
-		slot = slot + 1 < runs->slots + (1u << DUMP_TRANSFER_RUNS_SHIFT) ? slot + 1 : runs->slots;
-	return slot;
+	return &runs->places[home - 1];
 }
 
 #endif

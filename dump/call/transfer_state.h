@@ -15,8 +15,6 @@ struct dump_walk {
 	size_t next_mark;  /* the first that has not been reached */
 	bool reached;      /* flow was looked at */
 	size_t next_event; /* the first that has not been taken */
-	size_t clear;      /* up to this block no event comes, and time is the same */
-	size_t clear_mark; /* the first mark that is not before that */
 };
 
 /* The flow goes on at an address that is traced. */

@@ -52,10 +52,30 @@ struct flow_engine_input {
 
 #define FLOW_ENGINE_ROOM 64
 
+/*
+ * What a consumer that needs few runs of blocks is given instead of a batch: one of these, with all that was passed since
+ * the step before. A step whose run is NULL only has what was passed, and ends a row of steps.
+ */
+struct flow_step {
+	const struct flow_block_run *run;    /* all of it was executed */
+	const struct flow_block_run *passed; /* the last run that was passed since; NULL: none was */
+	uint64_t instructions;               /* of all that were passed since */
+	uint64_t time;                       /* of the run; without one, of the last run before; 0 unknown */
+	uint32_t *tag;                       /* of the run, 0 at first: the consumer's, to know it again */
+	uint32_t *home;                      /* likewise: the run may be passed where the consumer is at this home */
+};
+
 /* Takes a batch of flow; a non-zero result stops the decoding and is returned by it. */
 struct flow_sink {
 	int (*take)(void *context, const struct flow_batch *batch);
 	void *context;
+	/*
+	 * Optional: takes a run of blocks, between which no event stands, and says in *home (0 where a row of steps begins)
+	 * where it is then: runs of the same home, which is not 0, are passed until there is another. Engines may as well
+	 * give batches.
+	 */
+	int (*step)(void *context, const struct flow_step *step, uint32_t *home);
+	void *step_context;
 };
 
 /*

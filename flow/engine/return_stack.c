@@ -79,7 +79,7 @@ static int pass_part(struct flow_cpu_return_stacks *calls, const struct flow_sou
 {
 	const struct flow_segment_part *part = &segment->before[calls->next];
 	const bool last = calls->next + 1 == segment->before_count;
-	const struct flow_sink sink = {take_nothing, NULL};
+	const struct flow_sink sink = {.take = take_nothing};
 	struct flow_return_stack after = {.lost = true};
 	const struct flow_ends ends = {give_known, &calls->calls, &after};
 	struct flow_segment whole = *segment;

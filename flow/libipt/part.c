@@ -19,7 +19,7 @@ static int take_nothing(void *context, const struct flow_batch *batch)
 	return 0;
 }
 
-static const struct flow_sink nowhere = {take_nothing, NULL};
+static const struct flow_sink nowhere = {.take = take_nothing};
 
 /* The part at which the walk is begins: its code, and where its flow goes. */
 static int enter(struct libipt_engine *engine, const struct flow_segment *segment)

@@ -12,12 +12,17 @@
 #include "flow/native/region.h"
 
 struct native_counter {
-	uint32_t next[2];  /* of CONDITIONAL, by TNT bit: the counter that it leads to; 0: not known yet */
-	uint32_t count[2]; /* by TNT bit; what no TNT bit decides is the first */
-	uint32_t push;     /* of a plain one: the counter that its only call returns to; 0: it has none */
-	uint8_t decision;  /* enum native_decision */
-	bool plain;        /* the rest of this is all that there is to know; else the region has more */
-	uint64_t sums;     /* see NATIVE_COUNTER_BLOCK */
+	uint32_t next[2]; /* of CONDITIONAL, by TNT bit: the counter that it leads to; 0: not known yet */
+	union {
+		uint32_t count[2]; /* by TNT bit; what no TNT bit decides is the first */
+		struct {
+			uint32_t home, tag; /* the consumer's: see flow_step */
+		} step;
+	};
+	uint32_t push;    /* of a plain one: the counter that its only call returns to; 0: it has none */
+	uint8_t decision; /* enum native_decision */
+	bool plain;       /* the rest of this is all that there is to know; else the region has more */
+	uint64_t sums;    /* see NATIVE_COUNTER_BLOCK */
 };
 
 /* Sums are of instructions, and of blocks in units of this. Those of a packet fit. */

@@ -8,6 +8,7 @@
 #include "flow/native/fast_path.h"
 #include "flow/native/mode_packet.h"
 #include "flow/native/packet_word.h"
+#include "flow/native/step_path.h"
 #include "flow/segment/packets.h"
 
 #include <string.h>
@@ -148,9 +149,11 @@ static bool read_packet(struct native_decoder *decoder)
 /* Far from the end of the segment: takes frequent packets, then one of any kind; false at the end. */
 static inline bool read_some(struct native_decoder *decoder, const struct native_interleaved *slot, bool *ready)
 {
-	if (!slot)
+	if (!slot && decoder->out.sink->step && !native_step_path(decoder))
+		return false;
+	if (!slot && !decoder->out.sink->step)
 		native_fast_path(decoder);
-	else if (!slot->eager)
+	else if (slot && !slot->eager)
 		native_fast_path_known(decoder);
 	if (slot && !slot->eager && !native_count_path(decoder, slot))
 		return false;

@@ -110,14 +110,16 @@ static int decode_segment(struct run *run, unsigned worker, const struct flow_se
 		.segment = segment,
 		.window = run->windows ? &run->windows[worker] : NULL,
 	};
-	const struct flow_sink sink = {take_batch, &consumer};
+	/* A window cuts batches. */
+	struct flow_sink sink = {
+		.take = take_batch, .context = &consumer, .step = run->windows ? NULL : run->view->step};
 	int status = open_source(run, source);
 
 	if (!status)
 		status = begin(run, worker, segment, &consumer.partial);
 	if (status < 0)
 		return status;
-	*partial = consumer.partial;
+	*partial = sink.step_context = consumer.partial;
 	status = flow_produce(source, segment, &sink);
 	return status < 0 ? fail_segment(status, segment) : 0;
 }
@@ -137,7 +139,7 @@ static int count_job(struct run *run, unsigned worker, struct job *job)
 		status = begin(run, worker, portion.segments[i], &job->partials[i]);
 		consumers[i] = (struct consumer){
 			.view = run->view, .segment = portion.segments[i], .partial = job->partials[i]};
-		sinks[i] = (struct flow_sink){take_batch, &consumers[i]};
+		sinks[i] = (struct flow_sink){.take = take_batch, .context = &consumers[i]};
 	}
 	if (!status) {
 		status = flow_count(source, &portion, run->view->counts ? &run->view->counts[worker] : NULL, &failed);

@@ -33,6 +33,8 @@ struct flow_view {
 	/* On a worker: more flow of the segment, in order. */
 	int (*consume)(void *context, void *partial, const struct flow_segment *segment,
 		       const struct flow_batch *batch);
+	/* On a worker, instead of consume where it is not NULL and the engine can: see flow_sink. */
+	int (*step)(void *partial, const struct flow_step *step, uint32_t *home);
 	/*
 	 * On the calling thread, segments in order: adds right, which it takes over (also on
 	 * failure), to left. Both are of the same group. NULL for a view that only emits.

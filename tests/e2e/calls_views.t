@@ -353,8 +353,8 @@ if shutil.which("gzip"):
         file.writelines(f"{i * 7919 % 100003} {i * i % 10007} lines of text {i}\n" for i in range(35000))
     record("long.ptl", "gzip", "-1", "text")
     (most, lines), (least, _) = resident("calls", "--no-fold", "long.ptl"), resident("report", "long.ptl")
-    # A record takes 112 bytes.
-    check(f"calls wait in a file: {lines} take {most - least} MiB", lines * 112 > 80 << 20 and most - least < 48, least)
+    # A record takes 112 bytes. The list of calls and returns of a segment is what the report does not have, either.
+    check(f"calls wait in a file: {lines} take {most - least} MiB", lines * 112 > 80 << 20 and most - least < 60, least)
 else:
     skip("calls wait in a file", "there is no gzip")
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Transfers of any kind and order, as hostile packets and code make them, through the fold of calls into the call tree, the
- * report and the tree of paths, which all its exports write: all frames end, no instruction is lost or counted twice, and calls
- * that return at once may come as one transfer. Input: u8 options of the trees, then 8 bytes for each transfer.
+ * report and the tree of paths, which all its exports write: all frames end, no instruction is lost or counted twice, calls
+ * that return at once may come as one transfer, and calls that fit each other in pieces. Input: u8 options of the trees, then 8 bytes for each transfer.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,31 +166,94 @@ static int show(void *context, const struct dump_call_tree *tree, const struct d
 	return 0;
 }
 
+/* How transfers come. */
+enum way { ONE_BY_ONE, JOINED, IN_PIECES };
+
+static uint64_t sum_of(const struct dump_transfer *transfers, size_t count)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += transfers[i].instructions + (transfers[i].kind == DUMP_TRANSFER_LEAF ? transfers[i].inside : 0);
+	return sum;
+}
+
+/* Takes all, and returns what was executed on a stack. */
+static uint64_t take_frames(const struct dump_call_fold *fold, struct dump_call_thread *thread,
+			    const struct dump_transfer *transfers, size_t count)
+{
+	uint64_t instructions = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct dump_call_part part = {.transfers = &transfers[i], .count = 1};
+		const bool has_stack = thread->stack;
+
+		need(dump_calls_take(fold, thread, &part, count - i - 1) == 0);
+		instructions += has_stack ? transfers[i].instructions : 0;
+		instructions += transfers[i].kind == DUMP_TRANSFER_LEAF ? transfers[i].inside : 0;
+	}
+	return instructions;
+}
+
+/* The same in pieces, of which some end early; parts are taken as soon as what is ahead of them is known. */
+static void take_pieces(const struct dump_call_fold *fold, struct dump_call_thread *thread,
+			const struct dump_transfer *transfers, size_t count, unsigned cuts)
+{
+	struct dump_transfer others[SIZE_LIMIT / TRANSFER_SIZE];
+	struct dump_summary summary = {0};
+	size_t left = 0, first = 0;
+
+	/* Transfers of code that ran begin with one that makes a stack. */
+	for (; first < count && !thread->stack; first++) {
+		const struct dump_call_part part = {.transfers = &transfers[first], .count = 1};
+
+		need(dump_calls_take(fold, thread, &part, count - first - 1) == 0);
+	}
+	for (size_t i = first; i <= count; i++) {
+		struct dump_call_part part = {.transfers = others, .summary = &summary};
+		const int taken = i < count ? dump_summary_take(&summary, &transfers[i]) : 0;
+
+		need(taken >= 0);
+		if (!taken || cuts >> i % 8 & 1)
+			need(dump_summary_close(&summary, left) == 0);
+		if (!taken && i < count)
+			others[left++] = transfers[i];
+		if (i < count && i % 3)
+			continue;
+		need(dump_summary_close(&summary, left) == 0);
+		dump_summary_before(&summary, left, i < count ? DUMP_CALLS_AHEAD : 0, &part.count, &part.piece_count);
+		need(dump_calls_take(fold, thread, &part, left - part.count) == 0);
+		left -= part.count;
+		memmove(others, others + part.count, left * sizeof(*others));
+		dump_summary_drop(&summary, part.count, part.piece_count);
+	}
+	need(!left && !summary.piece_count && !summary.node_count && !summary.frame_count && !summary.time_count);
+	dump_summary_free(&summary);
+}
+
 /* What all observers counted, and what the thread passed. */
 static uint64_t walk(const struct world *world, const struct dump_call_observer *observer, const uint8_t *data,
-		     size_t size, bool joined)
+		     size_t size, enum way way)
 {
 	const struct dump_call_fold fold = {
 		.functions = world->functions, .timeline = world->timeline, .observer = observer};
 	const struct flow_segment segment = {.process = FLOW_NONE, .pid = 1, .tid = 1, .cpu = PTL_NO_CPU};
 	struct dump_transfer transfers[SIZE_LIMIT / TRANSFER_SIZE];
 	struct dump_call_thread thread;
-	uint64_t time = 1, instructions = 0;
+	uint64_t time = 1, instructions;
 	size_t count = 0;
 
 	dump_calls_start(&thread, &segment);
 	need(!observer->begin || observer->begin(observer->context, &thread) == 0);
 	for (size_t at = 0; at + TRANSFER_SIZE <= size; at += TRANSFER_SIZE)
 		transfers[count++] = read_transfer(world, data + at, &time);
-	if (joined)
+	if (way == JOINED || (way == IN_PIECES && size && data[0] & 1))
 		count = join_leaves(transfers, count);
-	for (size_t i = 0; i < count; i++) {
-		const bool has_stack = thread.stack;
-
-		need(dump_calls_take(&fold, &thread, &transfers[i], 1, count - i - 1) == 0);
-		instructions += has_stack ? transfers[i].instructions : 0;
-		instructions += transfers[i].kind == DUMP_TRANSFER_LEAF ? transfers[i].inside : 0;
-	}
+	instructions = sum_of(transfers, count);
+	if (way == IN_PIECES)
+		take_pieces(&fold, &thread, transfers, count, size ? data[size - 1] : 0);
+	else
+		instructions = take_frames(&fold, &thread, transfers, count);
 	need(dump_calls_end(&fold, &thread) == 0);
 	for (size_t i = 0; i < thread.stack_count; i++)
 		need(!thread.stacks[i]->count);
@@ -201,13 +264,13 @@ static uint64_t walk(const struct world *world, const struct dump_call_observer 
 
 /* Adds up what was called, and checks the sums. */
 static void report_calls(const struct world *world, struct dump_report *report, const uint8_t *data, size_t size,
-			 bool joined)
+			 enum way way)
 {
 	struct dump_call_observer observer = dump_report_observer;
 	uint64_t reported = 0, passed;
 
 	observer.context = report;
-	passed = walk(world, &observer, data, size, joined);
+	passed = walk(world, &observer, data, size, way);
 	for (size_t i = 0; i < report->count; i++)
 		reported += report->rows[i].self_instructions;
 	need(reported == report->sum.self_instructions && reported <= passed);
@@ -269,6 +332,19 @@ static void write_paths(struct dump_session *session, const struct dump_paths *p
 	dump_left_out_free(&left_out);
 }
 
+static void need_same_paths(const struct dump_paths *a, const struct dump_paths *b)
+{
+	need(a->tree.count == b->tree.count && a->cut_calls == b->cut_calls && a->gaps == b->gaps &&
+	     a->timed == b->timed);
+	for (size_t i = 0; i < a->tree.count; i++) {
+		const struct dump_path_node *left = &a->tree.nodes[i], *right = &b->tree.nodes[i];
+
+		need(left->calls == right->calls && left->self_time == right->self_time &&
+		     left->self_instructions == right->self_instructions && left->parent == right->parent &&
+		     left->function == right->function);
+	}
+}
+
 /* The walk again, of which no more than so many calls and paths are kept apart. */
 static void export_paths(const struct world *world, struct dump_call_session *calls, const uint8_t *data, size_t size,
 			 uint64_t expected)
@@ -288,14 +364,19 @@ static void export_paths(const struct world *world, struct dump_call_session *ca
 		.max_depth = data[0] >> 2 & 7,
 		.max_nodes = data[0] >> 5 ? (size_t)(data[0] >> 5) * 2 : 0,
 	};
+	struct dump_paths pieces = paths;
 	struct dump_call_observer observer = dump_paths_observer;
 
 	need(session.out);
 	common_json_start(&session.json_out, session.out);
 	calls->session = &session;
 	observer.context = &paths;
-	(void)walk(world, &observer, data + 1, size - 1, data[0] & 1);
+	(void)walk(world, &observer, data + 1, size - 1, data[0] & 1 ? JOINED : ONE_BY_ONE);
 	write_paths(&session, &paths, expected, data[size - 1] % 4 == 0);
+	observer.context = &pieces;
+	(void)walk(world, &observer, data + 1, size - 1, IN_PIECES);
+	need_same_paths(&paths, &pieces);
+	dump_paths_free(&pieces);
 	dump_paths_free(&paths);
 	fclose(session.out);
 }
@@ -304,7 +385,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct world world;
 	struct dump_call_session calls = {0};
-	struct dump_report report = {.by = DUMP_REPORT_FUNCTION, .calls = &calls}, joined = report;
+	struct dump_report report = {.by = DUMP_REPORT_FUNCTION, .calls = &calls}, other = report;
 	struct dump_call_observer observer = dump_call_tree_observer;
 	struct shown shown = {0}, again = {0};
 	uint64_t reported;
@@ -315,22 +396,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	open_world(&world);
 	calls.functions = world.functions;
 	calls.timeline = world.timeline;
-	report_calls(&world, &report, data + 1, size - 1, false);
-	report_calls(&world, &joined, data + 1, size - 1, true);
-	need_same(&report, &joined);
+	report_calls(&world, &report, data + 1, size - 1, ONE_BY_ONE);
+	for (enum way way = JOINED; way <= IN_PIECES; way++) {
+		struct dump_report same = other;
+
+		report_calls(&world, &same, data + 1, size - 1, way);
+		need_same(&report, &same);
+		dump_report_free(&same);
+	}
 	reported = report.sum.self_instructions;
 	dump_report_free(&report);
-	dump_report_free(&joined);
 
 	tree.no_folding = data[0] & 1;
 	tree.max_depth = data[0] >> 1 & 3;
 	tree.min_instructions = data[0] >> 3 & 0x1f;
 	observer.context = &tree;
-	(void)walk(&world, &observer, data + 1, size - 1, false);
+	(void)walk(&world, &observer, data + 1, size - 1, ONE_BY_ONE);
 	need(shown.instructions <= reported &&
 	     (shown.instructions == reported || tree.max_depth || tree.min_instructions));
 	tree.context = &again;
-	(void)walk(&world, &observer, data + 1, size - 1, true);
+	(void)walk(&world, &observer, data + 1, size - 1, JOINED);
 	need(again.instructions == shown.instructions && again.hash == shown.hash);
 	dump_call_tree_free(&tree);
 	export_paths(&world, &calls, data, size, reported);

@@ -61,7 +61,7 @@ static int word_take(void *context, const struct flow_batch *batch)
 static void word_decode(struct native_decoder *decoder, uint8_t *pt, size_t size, struct word_changes *changes,
 			struct word_sum *sum)
 {
-	const struct flow_sink sink = {word_take, sum};
+	const struct flow_sink sink = {.take = word_take, .context = sum};
 	size_t at = ptl_pt_find_psb(pt, size, 0);
 
 	*sum = (struct word_sum){0};

@@ -172,7 +172,7 @@ static void forget(struct sums *sums, size_t count)
 static void decode_one_by_one(struct native_decoder *decoder, struct totals *totals)
 {
 	for (size_t i = 0; i < totals->count; i++) {
-		const struct flow_sink sink = {take, &totals->one_by_one[i]};
+		const struct flow_sink sink = {.take = take, .context = &totals->one_by_one[i]};
 
 		assert_int_equal(native_decoder_run(decoder, &totals->inputs[i], &sink), 0);
 	}
@@ -192,7 +192,8 @@ static void decode_interleaved(struct native_interleaved *slots, struct totals *
 			assert_int_equal(status, 0);
 			if (!slots[i].busy && next < totals->count) {
 				slots[i].input = totals->inputs[next];
-				slots[i].sink = (struct flow_sink){take, &totals->interleaved[next++]};
+				slots[i].sink = (struct flow_sink){.take = take,
+								   .context = &totals->interleaved[next++]};
 				native_interleaved_start(&slots[i]);
 			}
 			busy += slots[i].busy;

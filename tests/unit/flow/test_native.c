@@ -112,7 +112,7 @@ static bool start_of(const struct random_flow *flow, size_t offset, uint64_t *ip
 
 static void decode_all(struct native_decoder *decoder, struct random_flow *flow, struct seen *seen)
 {
-	struct flow_sink sink = {see, seen};
+	struct flow_sink sink = {.take = see, .context = seen};
 	size_t at = 0;
 
 	while (at < flow->pt_size) {
@@ -285,7 +285,8 @@ static void run_segment(struct native_decoder *decoder, uint8_t *pt, size_t size
 	const struct flow_engine_input input = {.segment = &segment, .bytes = pt, .size = size};
 
 	*last = (struct last_event){.count = 0};
-	assert_int_equal(native_decoder_run(decoder, &input, &(struct flow_sink){keep_last, last}), 0);
+	assert_int_equal(native_decoder_run(decoder, &input, &(struct flow_sink){.take = keep_last, .context = last}),
+			 0);
 }
 
 /* PSB+; `enabled`: packets are enabled at the system call. */

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the stack of a thread becomes by what happened in a piece of a summary. */
+#include "dump/call/call_frame_state.h"
+
+/* Times become stretches of time of the nodes; returns how long all took. */
+static uint64_t pass_times(struct dump_call_thread *thread, struct dump_summary_node *nodes,
+			   const struct dump_summary_time *times, size_t count)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t before = thread->time, time = times[i].time;
+
+		if (time <= before)
+			continue;
+		dump_calls_pass(thread, 0, time);
+		nodes[times[i].node].time += before ? time - before : 0;
+		all += before ? time - before : 0;
+	}
+	return all;
+}
+
+/* The top frame has called. */
+static void pass_calls(struct dump_frame *top, const struct dump_piece *piece, const struct dump_summary_node *root,
+		       uint64_t time)
+{
+	top->child_time += time - root->time;
+	top->child_instructions += piece->instructions - root->instructions;
+	top->children += piece->node_count > 1;
+}
+
+/* Calls that go on have begun now, as far as they are counted from here on. */
+static int push_frames(const struct dump_fold *fold, const struct dump_summary_frame *frames, size_t count)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		const struct dump_summary_frame *frame = &frames[i];
+		const struct dump_transfer transfer = {
+			.to = frame->entry,
+			.function_flags = frame->flags & DUMP_CALL_STUB ? DUMP_FUNCTION_STUB : 0,
+		};
+		struct dump_fold pushing = *fold;
+
+		pushing.transfer = &transfer;
+		status = dump_fold_push(&pushing, frame->function, frame->return_address, frame->flags);
+		if (status == 0 && frame->has_called)
+			dump_fold_top(fold->thread)->children++;
+	}
+	return status;
+}
+
+int dump_fold_take_piece(const struct dump_fold *fold, struct dump_summary *summary, const struct dump_piece *piece)
+{
+	const struct dump_call_observer *observer = fold->observer;
+	struct dump_call_thread *thread = fold->thread;
+	struct dump_frame *top = dump_fold_top(thread);
+	struct dump_summary_node *nodes = summary->nodes + piece->node;
+	int status = thread->stack ? 0 : dump_fold_make_stack(thread);
+	uint64_t time;
+
+	if (status < 0)
+		return status;
+	time = pass_times(thread, nodes, summary->times + piece->time, piece->time_count);
+	dump_calls_pass(thread, piece->instructions, 0);
+	if (top)
+		pass_calls(top, piece, nodes, time);
+	dump_fold_count_calls(thread, piece->calls);
+	if (piece->node_count > 1)
+		status = observer->piece(observer->context, thread, top, nodes, piece->node_count);
+	return status == 0 ? push_frames(fold, summary->frames + piece->frame, piece->frame_count) : status;
+}
