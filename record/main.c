@@ -11,6 +11,7 @@
 #include "common/session_folder.h"
 #include "record/provider/list.h"
 #include "record/provider/rules.h"
+#include "record/capture/filter.h"
 #include "record/capture/settings.h"
 #include "record/check/check.h"
 #include "record/control/control.h"
@@ -71,6 +72,15 @@ static int take_flags(void *target, const char *argument)
 static int take_tracepoint(void *target, const char *argument)
 {
 	return common_string_list_add(&((struct record_settings *)target)->tracepoints, argument);
+}
+
+static int take_only(void *target, const char *argument)
+{
+	struct record_filter filter = {0};
+	const int status = record_filter_set(&filter, argument);
+
+	record_filter_free(&filter);
+	return status < 0 ? status : common_string_list_add(&((struct record_settings *)target)->only, argument);
 }
 
 static const struct common_option options[] = {
@@ -153,6 +163,11 @@ static const struct common_option options[] = {
 	 "warning, info, verbose, all (the default), or a number; KEYWORDS: bits, any of which is "
 	 "enough",
 	 .take = take_provider},
+	{"only", 0, "TERM",
+	 "of all events that are asked for, record those alone of pid=PID,..., program=PATTERN,..., id=ID,... and "
+	 "keywords=BITS, "
+	 "which have all of them; several terms have to hold together",
+	 .take = take_only},
 	{"attach-providers", 0, NULL,
 	 "of all your programs, also those that run already; needs no COMMAND: until Ctrl-C then, "
 	 "or --duration",
@@ -464,6 +479,7 @@ int main(int argc, char **argv)
 	common_string_list_free(&settings.pt.processes);
 	common_string_list_free(&settings.pt.triggers);
 	common_string_list_free(&settings.tracepoints);
+	common_string_list_free(&settings.only);
 	common_string_list_free(&settings.stacks);
 	return status;
 }

@@ -378,6 +378,29 @@ static void say_missed(const struct dump_live *live, uint64_t before)
 				       (unsigned long long)(live->missed - before));
 }
 
+#define GONE_MAX 16 /* files of a session in a row */
+
+/* A file that is gone by now is one that was missed. Once it is open, it stays. */
+static int run_file(const struct dump_command *command, struct dump_options *options, struct dump_live *live,
+		    const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char opened[64], *operand = opened;
+	int exit_status;
+
+	if (fd < 0 && ++live->gone > GONE_MAX)
+		return common_message_failure(common_fail_errno("%s", path));
+	if (fd < 0) {
+		live->number--;
+		return COMMON_EXIT_OK;
+	}
+	live->gone = 0;
+	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
+	exit_status = run(command, options, &operand, 1, NULL);
+	close(fd);
+	return exit_status;
+}
+
 /* The session's files take the place of its name; commands that follow take one FILE, and nothing before it. */
 static int run_live(const struct dump_command *command, struct dump_options *options, char *name)
 {
@@ -394,7 +417,7 @@ static int run_live(const struct dump_command *command, struct dump_options *opt
 	while (path) {
 		const uint64_t missed = live.missed;
 
-		exit_status = run(command, options, &path, 1, NULL);
+		exit_status = run_file(command, options, &live, path);
 		free(path);
 		path = NULL;
 		/* What could not be read of one file does not end the session. */

@@ -14,6 +14,7 @@ struct dump_live {
 	const char *session;
 	uint64_t number; /* of the file that was given last; 0: none */
 	uint64_t files;  /* that were given */
+	unsigned gone;   /* of them, the last ones, which were gone when they were to be opened */
 	uint64_t missed; /* events that were gone before they were read, so far */
 	/* Events of processes that the file before and this one have: the next one has some of them again. */
 	struct common_hash_map before, seen;

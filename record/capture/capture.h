@@ -10,6 +10,7 @@
 #include <ptl/kernel.h>
 #include <ptl/writer.h>
 
+#include "record/capture/filter.h"
 #include "record/capture/image_store.h"
 #include "record/capture/keeper.h"
 #include "record/capture/model.h"
@@ -51,6 +52,7 @@ struct record_capture {
 	uint64_t file_start;           /* time of the events that the file at hand begins with; 0: it is the first */
 	uint32_t rotations;            /* files that were begun after the first; each wants a PSB of each stream */
 	struct ptl_writer_counts past; /* of files that are complete */
+	struct record_filter filter;
 	struct record_keeper *keeper;  /* with --mode buffering; else NULL */
 	struct record_keeper *appends; /* with --append, of a file that was there; else NULL */
 	char keep_failure[256];        /* why the last file of what is in memory could not be written; "": it was */
@@ -100,6 +102,12 @@ int record_capture_loss(struct record_capture *capture, const struct ptl_loss *l
 /* A stream of events of no process in particular, and what goes to it; counted as events. */
 int record_capture_event_stream(struct record_capture *capture, uint32_t *stream);
 int record_capture_event(struct record_capture *capture, uint32_t stream, const struct ptl_event *event);
+/*
+ * Whether an event is to be recorded (--only). program: that its process runs, NULL: as far as that is known here; kernel: it is none
+ * of a provider.
+ */
+bool record_capture_wants(struct record_capture *capture, const char *program, const struct ptl_event *event,
+			  bool kernel);
 /* The same, and not counted. */
 int record_capture_put(struct record_capture *capture, uint32_t stream, const struct ptl_event *event);
 /* A context switch of the CPU that has these packets. */

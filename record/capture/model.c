@@ -531,6 +531,14 @@ void record_model_reach(struct record_model *model, uint64_t time)
 		model->last_time = time;
 }
 
+const char *record_model_program_of(const struct record_model *model, uint32_t pid)
+{
+	const uint64_t *number = common_hash_map_get(&model->by_pid, pid);
+	const struct record_process *process = number ? record_find_process(model, (uint32_t)*number) : NULL;
+
+	return process ? process->path : NULL;
+}
+
 bool record_model_has(const struct record_model *model, uint32_t pid)
 {
 	const uint64_t *number = common_hash_map_get(&model->by_pid, pid);

@@ -95,6 +95,7 @@ struct record_settings {
 		event_ring; /* bytes of the kernel's events that a CPU may be ahead of the recorder; 0: by what is permitted */
 	uint64_t provider_ring; /* bytes of events that a thread may be ahead of the recorder; 0: by the room */
 	struct common_string_list tracepoints; /* "SYSTEM:EVENT", also with " if FILTER" */
+	struct common_string_list only;        /* terms of record/capture/filter.h */
 	uint32_t flags;                        /* values of EnableFlags, which stand for others */
 	struct common_string_list stacks;      /* patterns of names of those that have call chains */
 	bool list_flags;

@@ -25,6 +25,7 @@ struct settings {
 	struct common_string_list on, off;
 	struct common_string_list events_on, events_off; /* of the kernel */
 	struct common_string_list flags_on, flags_off;
+	struct common_string_list only;
 };
 
 struct command {
@@ -124,7 +125,7 @@ static int run_list(const struct settings *settings, int folder, const char *nam
 static bool has_updates(const struct settings *settings)
 {
 	return settings->on.count || settings->off.count || settings->events_on.count || settings->events_off.count ||
-	       settings->flags_on.count || settings->flags_off.count;
+	       settings->flags_on.count || settings->flags_off.count || settings->only.count;
 }
 
 static void add_rules(struct ptl_bytes *request, const struct common_string_list *rules, char sign, char kind)
@@ -143,7 +144,7 @@ static int run_update(const struct settings *settings, int folder, const char *n
 	if (!has_updates(settings)) {
 		common_bytes_free(&request);
 		return common_fail(PTL_MISUSE, "nothing to update: --provider, --event and --flags turn on, --disable, "
-					       "--disable-event and --disable-flags off");
+					       "--disable-event and --disable-flags off, --only says which events");
 	}
 	add_rules(&request, &settings->off, RECORD_CONTROL_OFF, RECORD_CONTROL_PROVIDER);
 	add_rules(&request, &settings->on, RECORD_CONTROL_ON, RECORD_CONTROL_PROVIDER);
@@ -152,6 +153,7 @@ static int run_update(const struct settings *settings, int folder, const char *n
 	/* What another flag asks for does not stop in between. */
 	add_rules(&request, &settings->flags_on, RECORD_CONTROL_ON, RECORD_CONTROL_FLAGS);
 	add_rules(&request, &settings->flags_off, RECORD_CONTROL_OFF, RECORD_CONTROL_FLAGS);
+	add_rules(&request, &settings->only, RECORD_CONTROL_ON, RECORD_CONTROL_ONLY);
 	return ask_and_show(folder, name, &request, stderr);
 }
 
@@ -244,6 +246,11 @@ static const struct common_option update_options[] = {
 	 COMMON_CALLBACK(struct settings, flags_on, take_flags)},
 	{"disable-event", 0, "SYSTEM:EVENT", "turn an event of the kernel off; several times",
 	 COMMON_STRINGS(struct settings, events_off, UINT64_MAX)},
+	{"only", 0, "TERM",
+	 "record those events alone: pid=PID,..., program=PATTERN,..., id=ID,..., keywords=BITS, in place of such a "
+	 "term; "
+	 "without a value: all again; several times",
+	 COMMON_STRINGS(struct settings, only, UINT64_MAX)},
 	{"disable-flags", 0, "FLAG,...", "turn events of the kernel off by flags",
 	 COMMON_CALLBACK(struct settings, flags_off, take_flags)},
 	{NULL, 0, NULL, NULL},
@@ -363,5 +370,6 @@ int record_control_command(int argc, char **argv)
 	common_string_list_free(&settings.events_off);
 	common_string_list_free(&settings.flags_on);
 	common_string_list_free(&settings.flags_off);
+	common_string_list_free(&settings.only);
 	return status;
 }

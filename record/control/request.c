@@ -75,6 +75,19 @@ static const char *clock_name(uint32_t clock)
 	}
 }
 
+static void answer_filter(struct record_answer *answer, const struct record_filter *filter)
+{
+	struct ptl_bytes text = {0};
+	const char *term;
+
+	record_answer_number(answer, "Events left out", "events_left_out", filter->left_out);
+	record_answer_list(answer, "Only", "only");
+	for (unsigned i = 0; (term = record_filter_term(filter, i, &text)); i++)
+		record_answer_item(answer, term);
+	record_answer_list_end(answer);
+	common_bytes_free(&text);
+}
+
 static int query(struct request *request)
 {
 	static const char *const modes[] = {"sequential", "newfile", "circular", "buffering",
@@ -99,6 +112,7 @@ static int query(struct request *request)
 	record_answer_number(&answer, "Nanoseconds", "duration", record_now() - session->start);
 	record_answer_number(&answer, "Flush timer (ns)", "flush_interval", settings->flush_interval);
 	answer_counts(&answer, session);
+	answer_filter(&answer, &session->capture.filter);
 	for (size_t i = 0; i < session->running_count; i++)
 		if (session->running[i].source->answer)
 			session->running[i].source->answer(session->running[i].state, &answer);
@@ -152,6 +166,8 @@ static int turn_one(struct request *request, const char *argument)
 
 	if (strlen(argument) < 2)
 		return common_fail(PTL_MISUSE, "a request is not as it should be");
+	if (argument[1] == RECORD_CONTROL_ONLY)
+		return record_filter_set(&session->capture.filter, argument + 2);
 	for (size_t i = 0; status == 0 && i < session->running_count; i++) {
 		const struct record_running *running = &session->running[i];
 		const turn_function turn = turn_of(running->source, argument[1]);

@@ -300,7 +300,9 @@ static int write_event(struct record_providers *providers, struct record_writer 
 		event.flags |= PTL_EVENT_HAS_RELATED;
 		memcpy(event.related.bytes, record->related, sizeof(event.related.bytes));
 	}
-	return record_ordered_streams_write(&providers->ordered, &event, ordered);
+	return record_capture_wants(providers->capture, writer->shm.program, &event, false)
+		       ? record_ordered_streams_write(&providers->ordered, &event, ordered)
+		       : 0;
 }
 
 /*

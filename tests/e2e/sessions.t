@@ -255,6 +255,31 @@ def in_memory():
     expect_equal(lines("stats", "packets.ptl")[0]["gaps"], 0)
 
 
+def filtered():
+    """--only: what is not wanted is left out and counted, and what is wanted changes while the session goes on"""
+    for words, text in ((["--only=pid=x"], "is not a number"), (["--only=size=3"], "is none of pid=PID"), (["--only=keywords=a"], "are no keywords"),
+                        (["--only=program=a,,b"], "is no pattern"), (["--only=program=/bin/sh"], "has no folders"), (["--only="], "is none of pid=PID")):
+        done = record("start", "some", "-p", NAME, *words)
+        expect(done.returncode == 2 and text in done.stderr, words, done.stderr)
+    ask("start", "some", "-p", NAME, "--only=id=77", "--only=program=provider_*,sh")
+    write_events("levels")
+    wait_for(lambda: query("some")["events_left_out"] == 4, "four events that are left out")
+    expect_equal((query("some")["events"], query("some")["only"]), (0, ["program=provider_*,sh", "id=77"]))
+    for terms, count in ((["id="], 4), (["program=nobody"], 4), (["program=provider_w*"], 8), (["program=", "pid=1,2"], 8), (["pid="], 12),
+                         (["keywords=0x8000000000000"], 12), (["keywords="], 16)):
+        before = query("some")
+        ask("update", "some", *("--only=" + term for term in terms))
+        write_events("levels")
+        wait_for(lambda: query("some")["events"] + query("some")["events_left_out"] == before["events"] + before["events_left_out"] + 4,
+                 "four events more")
+        expect_equal(query("some")["events"], count, terms)
+    expect_equal(query("some")["only"], [])
+    expect("is none of pid=PID" in ask("update", "some", "--only=bogus=1", status=4).stderr)
+    ask("stop", "some")
+    expect_equal(len(lines("events", "-p", NAME, "some.ptl")), 16)
+    expect(lines("info", "some.ptl")[0]["complete"])
+
+
 def a_command():
     """a session of a command ends with it"""
     os.mkfifo(path("go"))
@@ -346,7 +371,7 @@ def other_users():
 
 
 try:
-    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, live, live_series, in_memory, a_command, killed, refused, other_users])
+    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, live, live_series, in_memory, filtered, a_command, killed, refused, other_users])
 finally:
     for left in names():
         record("stop", left)
