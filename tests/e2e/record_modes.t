@@ -135,7 +135,8 @@ def appended():
     expect(not os.path.exists(path("app.append.ptl")))
     # A recorder that is killed leaves the file as it was, and what it has recorded beside it.
     recorder = subprocess.Popen([RECORD, "-o", "app.ptl", NONE, "--append", "-p", NAME, "--flush-interval=10ms", "--", "sh", "-c",
-                                 '"$0" count=5; echo ready; exec sleep 60', WRITER], cwd=SCRATCH, stdout=subprocess.PIPE, text=True)
+                                 '"$0" count=5; echo ready; read line', WRITER], cwd=SCRATCH, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                text=True)
     expect_equal(recorder.stdout.readline(), "ready\n")
     end = time.monotonic() + 30
     while run(DUMP, "events", "--json", "-p", NAME, "-e", "Number", "app.append.ptl").stdout.count("\n") != 5:
