@@ -139,8 +139,15 @@ int dump_summary_close(struct dump_summary *summary, size_t transfers)
 }
 
 /* Removes the first elements of an array. */
-#define DROP(array, count, dropped)                                                                                    \
-	(memmove((array), (array) + (dropped), (*(count) - (dropped)) * sizeof(*(array))), *(count) -= (dropped))
+#define DROP(array, count, dropped) (*(count) -= drop_front((array), sizeof(*(array)), *(count), (dropped)))
+
+/* Returns how many there were to drop. */
+static size_t drop_front(void *array, size_t size, size_t count, size_t dropped)
+{
+	if (dropped)
+		memmove(array, (uint8_t *)array + dropped * size, (count - dropped) * size);
+	return dropped;
+}
 
 void dump_summary_before(const struct dump_summary *summary, size_t count, size_t ahead, size_t *transfers,
 			 size_t *pieces)

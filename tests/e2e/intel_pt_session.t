@@ -3,6 +3,7 @@
 # Named sessions of Intel PT, with a library that stands in for the driver: the recorder in the background is an unchanged one.
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -138,7 +139,7 @@ def check_hardware():
     write("script", b"")
     done = hardware()
     check("check-hardware: goes through, and says that there is nothing", done.returncode == 1 and not done.stderr and
-          "not ok - tasks 20000: has instructions" in done.stdout and "please report" in done.stdout, done.stdout, done.stderr)
+          re.search("^not ok - .*: has instructions", done.stdout, re.M) and "please report" in done.stdout, done.returncode, done.stderr, done.stdout[-1500:])
     os.unlink(path("intel_pt/type"))
     done = hardware()
     check("check-hardware: says that there is no Intel PT, and fails nothing", done.returncode == 0 and

@@ -287,7 +287,7 @@ def wrong_options():
                             (["--buffer=100K", "true"], "a power of two"),
                             (["--psb-period=1", "true"], "from 128 to 1G"), (["--bogus", "true"], "no option --bogus"),
                             (["--timing=fast", "true"], "none, tsc, mtc or cyc"), (["-o", "", "true"], "missing"),
-                            (["--compress=99", "true"], "from 0 to 19")):
+                            (["--compress=99", "true"], "at most 19")):
         done = record(*arguments)
         expect_equal((done.returncode, done.stdout), (2, ""), arguments)
         expect(text in done.stderr, arguments, done.stderr)

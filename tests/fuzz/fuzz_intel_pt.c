@@ -56,11 +56,13 @@ static void run(struct record_session *session, struct common_cursor *input)
 	page->data_tail = tail;
 	page->data_head = head;
 	page->aux_head = aux;
-	buffer.ring = (struct intel_pt_ring){
-		.data = {.page = page, .size = DATA, .record = malloc(RECORD_DATA_RING_RECORD_MAX)},
-		.aux = area,
-		.aux_size = AUX,
-		.overwrites = flags & FLAG_OVERWRITES};
+	buffer.ring = (struct intel_pt_ring){.data = {.page = page,
+						      .data = memory + page_size,
+						      .size = DATA,
+						      .record = malloc(RECORD_DATA_RING_RECORD_MAX)},
+					     .aux = area,
+					     .aux_size = AUX,
+					     .overwrites = flags & FLAG_OVERWRITES};
 	if (!buffer.ring.data.record ||
 	    intel_pt_stream_open(&buffer.stream, &session->capture, 1, PTL_NO_ID, PTL_NO_ID) < 0 ||
 	    record_capture_event_stream(&session->capture, &buffer.events) < 0)
