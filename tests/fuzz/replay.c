@@ -30,8 +30,8 @@
 #include "common/file.h"
 
 #define INPUT_LIMIT ((size_t)64 << 20)
-#define DAMAGE_LIMIT 4096     /* larger inputs are not damaged byte by byte */
-#define SECONDS_FOR_DAMAGE 12 /* of all files; what one leaves is for those behind it */
+#define DAMAGE_LIMIT 4096    /* larger inputs are not damaged byte by byte */
+#define SECONDS_FOR_DAMAGE 8 /* of all files; what one leaves is for those behind it */
 #define SECONDS_FOR_ONE                                                                                                \
 	20 /* a single run that takes more CPU time hangs; one that waits for ever ends with tests/tap's time */
 
