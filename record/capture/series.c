@@ -18,7 +18,7 @@
 
 #define CIRCULAR_PARTS 8
 #define MARKS 4096
-/* Descriptors of memory: a number is not used again soon, so that who was told of it does not meet another file. */
+/* Descriptors of files in memory: a number is used again late, so that a reader that still has it does not open another file. */
 #define MEMORY_FIRST 200
 #define MEMORY_COUNT 800
 #define SECOND 1000000000u

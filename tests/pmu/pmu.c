@@ -139,7 +139,7 @@ static bool is_here(void)
 	return self && getpid() == self;
 }
 
-/* A session in the background is a child of the process that was started: whoever opens the first event of Intel PT is the recorder. */
+/* A session in the background records in a child of the process that was started: the one that opens an event of Intel PT first. */
 static void be_here(bool opens_pt)
 {
 	static bool taken;
