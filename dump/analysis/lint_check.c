@@ -7,11 +7,10 @@
 #include <stdlib.h>
 
 #include "common/error.h"
-#include "common/file.h"
 #include "common/quote.h"
+#include "common/rule_lines.h"
 #include "common/text.h"
 
-#define RULES_MAX ((size_t)1 << 20) /* bytes of a file with rules */
 #define ALL (100u * (uint64_t)DUMP_LINT_MICRO)
 
 static const struct check {
@@ -192,38 +191,19 @@ int dump_lint_limits_set(struct dump_lint_limits *limits, const char *text, size
 	return 0;
 }
 
+static int visit_limit(void *limits, const char *rule, size_t size)
+{
+	return dump_lint_limits_set(limits, rule, size);
+}
+
 int dump_lint_limits_parse(struct dump_lint_limits *limits, const char *name, const char *text, size_t size)
 {
-	unsigned number = 1;
-
-	for (size_t at = 0; at < size; number++) {
-		const char *line = text + at, *end = memchr(line, '\n', size - at), *comment;
-		size_t length = end ? (size_t)(end - line) : size - at;
-		int status;
-
-		at += length + 1;
-		comment = memchr(line, '#', length);
-		if (comment)
-			length = (size_t)(comment - line);
-		trim(&line, &length);
-		status = length ? dump_lint_limits_set(limits, line, length) : 0;
-		if (status < 0)
-			return common_fail_in(status, "%s:%u", name, number);
-	}
-	return 0;
+	return common_rule_lines(name, text, size, true, visit_limit, limits);
 }
 
 int dump_lint_limits_read(struct dump_lint_limits *limits, const char *path)
 {
-	uint8_t *data;
-	size_t size;
-	int status = common_read_file(path, RULES_MAX, &data, &size);
-
-	if (status < 0)
-		return status;
-	status = dump_lint_limits_parse(limits, path, (const char *)data, size);
-	free(data);
-	return status;
+	return common_rule_file(path, true, visit_limit, limits);
 }
 
 /* ---- values -------------------------------------------------------------------------------------- */

@@ -6,13 +6,11 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/file.h"
 #include "common/options.h"
+#include "common/rule_lines.h"
 #include "common/text.h"
 #include "common/vector.h"
 #include "query/glob.h"
-
-#define FILE_MAX ((size_t)1 << 20) /* bytes of a list */
 
 void dump_ignore_free(struct dump_ignore *ignore)
 {
@@ -87,42 +85,19 @@ int dump_ignore_add(struct dump_ignore *ignore, const char *text, size_t size)
 	return 0;
 }
 
+static int visit_rule(void *ignore, const char *rule, size_t size)
+{
+	return dump_ignore_add(ignore, rule, size);
+}
+
 int dump_ignore_parse(struct dump_ignore *ignore, const char *name, const char *text, size_t size)
 {
-	unsigned number = 1;
-
-	for (size_t at = 0; at < size; number++) {
-		const char *line = text + at, *end = memchr(line, '\n', size - at), *comment;
-		size_t length = end ? (size_t)(end - line) : size - at;
-		int status = 0;
-
-		at += length + 1;
-		comment = memchr(line, '#', length);
-		if (comment)
-			length = (size_t)(comment - line);
-		for (; length && strchr(" \t\r", line[length - 1]); length--)
-			;
-		for (; length && (*line == ' ' || *line == '\t'); length--)
-			line++;
-		if (length)
-			status = dump_ignore_add(ignore, line, length);
-		if (status < 0)
-			return common_fail_in(status, "%s:%u", name, number);
-	}
-	return 0;
+	return common_rule_lines(name, text, size, true, visit_rule, ignore);
 }
 
 int dump_ignore_read(struct dump_ignore *ignore, const char *path)
 {
-	uint8_t *data;
-	size_t size;
-	int status = common_read_file(path, FILE_MAX, &data, &size);
-
-	if (status < 0)
-		return status;
-	status = dump_ignore_parse(ignore, path, (const char *)data, size);
-	free(data);
-	return status;
+	return common_rule_file(path, true, visit_rule, ignore);
 }
 
 bool dump_ignores_function(const struct dump_ignore *ignore, const char *name)

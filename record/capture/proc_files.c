@@ -28,6 +28,17 @@ static int open_entry(uint32_t pid, const char *entry)
 	return open(name, O_RDONLY | O_CLOEXEC);
 }
 
+/* The beginning of it, with a zero behind; empty where there is nothing to read. */
+static void read_entry(uint32_t pid, const char *entry, char *text, size_t room)
+{
+	const int fd = open_entry(pid, entry);
+	const ssize_t n = fd < 0 ? 0 : read(fd, text, room - 1);
+
+	text[n > 0 ? n : 0] = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
 /* ---- stat ------------------------------------------------------------------------------------ */
 
 /* Numbers of fields as proc(5) counts them. */
@@ -62,17 +73,9 @@ static bool parse_stat(const char *text, struct record_proc_stat *stat)
 
 bool record_proc_stat(uint32_t pid, struct record_proc_stat *stat)
 {
-	const int fd = open_entry(pid, "stat");
 	char text[1024];
-	ssize_t n;
 
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = 0;
+	read_entry(pid, "stat", text, sizeof(text));
 	return parse_stat(text, stat);
 }
 
@@ -99,15 +102,9 @@ static bool find_number(const char *text, const char *name, bool second, uint32_
 
 bool record_proc_identity(uint32_t pid, uint32_t *own_pid, uint32_t *user)
 {
-	const int fd = open_entry(pid, "status");
 	char text[4096];
-	ssize_t n;
 
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = 0;
+	read_entry(pid, "status", text, sizeof(text));
 	/* The effective user; the process's number in its innermost namespace. */
 	return find_number(text, "\nUid:", true, user) && find_number(text, "\nNSpid:", false, own_pid);
 }

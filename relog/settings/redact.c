@@ -9,9 +9,9 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/rule_lines.h"
 #include "common/vector.h"
 
-#define FILE_LIMIT (1u << 20)
 #define RULES_MAX 4096u
 #define KEY_MIN 16u
 #define KEY_RANDOM 32u
@@ -91,35 +91,19 @@ int relog_redact_rule(struct relog_redact_rules *rules, const char *text)
 			   text);
 }
 
+static int visit_rule(void *rules, const char *rule, size_t size)
+{
+	char *text = strndup(rule, size);
+	const int status = text ? relog_redact_rule(rules, text) : common_fail_memory("rules", size);
+
+	free(text);
+	return status;
+}
+
 int relog_redact_file(struct relog_redact_rules *rules, const char *path)
 {
-	uint8_t *data;
-	size_t size, line = 1;
-	char *at, *text;
-	int status = common_read_file(path, FILE_LIMIT, &data, &size);
-
-	if (status)
-		return common_fail_in(status, "%s", path);
-	text = strndup((const char *)data, size);
-	if (!text)
-		status = common_fail_memory("rules", size);
-	else if (strlen(text) < size)
-		status = common_fail(PTL_MISUSE, "%s: a zero byte: this is no text", path);
-	for (at = text; !status && at; line++) {
-		char *word = strsep(&at, "\n");
-		size_t length = strlen(word);
-
-		while (length && strchr(" \t\r", word[length - 1]))
-			word[--length] = 0;
-		word += strspn(word, " \t");
-		if (*word && *word != '#')
-			status = relog_redact_rule(rules, word);
-		if (status)
-			status = common_fail_in(status, "%s:%zu", path, line);
-	}
-	free(text);
-	free(data);
-	return status;
+	/* What is to be removed may have a "#". */
+	return common_rule_file(path, false, visit_rule, rules);
 }
 
 int relog_redact_key(struct relog_redact_rules *rules, const char *path)
@@ -130,7 +114,7 @@ int relog_redact_key(struct relog_redact_rules *rules, const char *path)
 	rules->key = NULL;
 	status = common_read_file(path, RELOG_REDACT_KEY_MAX, &rules->key, &rules->key_size);
 	if (status)
-		return common_fail_in(status, "%s", path);
+		return status;
 	if (rules->key_size < KEY_MIN)
 		return common_fail(PTL_MISUSE, "%s: a key has at least %u bytes", path, KEY_MIN);
 	return 0;
