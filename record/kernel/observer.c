@@ -23,12 +23,9 @@
 #define INTERVAL_SHARE 50
 /* The same, where the kernel reports all but what is unmapped. */
 #define INTERVAL_REPORTED (20 * MILLISECOND)
-/* When mappings are looked at after a program's start: soon, then ever more rarely. */
+/* When mappings are looked at first, after a program's start. */
 #define MAPS_FIRST (4 * MILLISECOND)
-#define MAPS_LAST (1000 * MILLISECOND)
 #define ANCESTORS_MAX 256
-/* How long the kernel may take to report an end that a look has found. */
-#define END_PATIENCE (50 * MILLISECOND)
 
 int record_observer_new(struct record_capture *capture, uint32_t first_number, struct record_observer **observer)
 {
@@ -130,7 +127,7 @@ int record_observer_send_program(struct record_observer *observer, struct record
 }
 
 /* The same, from what /proc shows. */
-static int send_found_program(struct record_observer *observer, struct record_observed *process, uint64_t time)
+int record_observer_send_found_program(struct record_observer *observer, struct record_observed *process, uint64_t time)
 {
 	struct ptl_bytes strings = {0};
 	int status;
@@ -144,7 +141,7 @@ static int send_found_program(struct record_observer *observer, struct record_ob
 
 /* ---- starts ---------------------------------------------------------------------------------- */
 
-static void look_at_maps_soon(struct record_observed *process, uint64_t now)
+void record_observer_look_at_maps_soon(struct record_observed *process, uint64_t now)
 {
 	process->maps_due = now;
 	process->maps_wait = MAPS_FIRST;
@@ -163,7 +160,7 @@ int record_observer_add(struct record_observer *observer, uint32_t pid, const st
 	process->start_ticks = stat->start_ticks;
 	process->program = stat->program;
 	process->program_looked = observer->looking;
-	look_at_maps_soon(process, observer->looking);
+	record_observer_look_at_maps_soon(process, observer->looking);
 	process->pidfd = record_observer_pidfd(observer, pid);
 	status = common_hash_map_put(&process->threads, pid, 0);
 	if (status == 0)
@@ -193,7 +190,7 @@ int record_observer_command(struct record_observer *observer, uint32_t pid, uint
 	process->ours = true;
 	process->reported = observer->sideband != NULL;
 	process->looked = process->maps_looked = time;
-	look_at_maps_soon(process, time);
+	record_observer_look_at_maps_soon(process, time);
 	common_write_bytes(&strings, command->program, strlen(command->program) + 1);
 	common_write_bytes(&strings, "", 1);
 	if (!getcwd(folder, sizeof(folder)))
@@ -209,7 +206,7 @@ int record_observer_command(struct record_observer *observer, uint32_t pid, uint
 }
 
 /* The child of a process that is followed, or of one that has ended before it was seen. */
-static int add_child(struct record_observer *observer, uint32_t pid, const struct record_proc_stat *stat)
+int record_observer_add_child(struct record_observer *observer, uint32_t pid, const struct record_proc_stat *stat)
 {
 	struct record_observed *parent = record_observer_find(observer, stat->parent), *process;
 	uint64_t time = record_proc_start_time(stat->start_ticks);
@@ -228,11 +225,11 @@ static int add_child(struct record_observer *observer, uint32_t pid, const struc
 	/* Seen before it executes anything else, it has what its parent has. */
 	same_program = parent && stat->program && stat->program == parent->program;
 	process->looked = process->maps_looked = time;
-	look_at_maps_soon(process, time);
+	record_observer_look_at_maps_soon(process, time);
 	status = record_observer_send_start(observer, process, same_program ? parent : NULL, stat->parent, time);
 	if (status == 0 && same_program)
 		return record_observer_inherit(process, parent);
-	return status == 0 ? send_found_program(observer, process, time) : status;
+	return status == 0 ? record_observer_send_found_program(observer, process, time) : status;
 }
 
 /* Whether our own process, or one that is followed, is among its ancestors. */
@@ -261,14 +258,14 @@ int record_observer_writer(struct record_observer *observer, uint32_t pid, uint6
 	if (status < 0 || !record_proc_stat(pid, &stat))
 		return status;
 	if (process && process->start_ticks == stat.start_ticks) {
-		look_at_maps_soon(process, now);
+		record_observer_look_at_maps_soon(process, now);
 		return process->ended ? 0 : record_observer_look_at_maps(observer, process, now);
 	}
 	/* The capture's other source may have reported it. */
 	if (process || record_model_has(observer->capture->model, pid))
 		return 0;
 	if (is_descendant(observer, &stat)) {
-		status = add_child(observer, pid, &stat);
+		status = record_observer_add_child(observer, pid, &stat);
 		process = record_observer_find(observer, pid);
 		return status == 0 && process ? record_observer_look_at_maps(observer, process, now) : status;
 	}
@@ -278,10 +275,10 @@ int record_observer_writer(struct record_observer *observer, uint32_t pid, uint6
 	process->found = true;
 	process->attached = true;
 	process->looked = process->maps_looked = observer->looked;
-	look_at_maps_soon(process, now);
+	record_observer_look_at_maps_soon(process, now);
 	status = record_observer_send_start(observer, process, NULL, stat.parent, observer->looked);
 	if (status == 0)
-		status = send_found_program(observer, process, observer->looked);
+		status = record_observer_send_found_program(observer, process, observer->looked);
 	if (status == 0)
 		status = record_observer_look_at_maps(observer, process, now);
 	return status;
@@ -357,141 +354,6 @@ int record_observer_exited(struct record_observer *observer, uint32_t pid, uint3
 	return process && status == 0 ? record_observer_end(observer, process, now) : status;
 }
 
-/* ---- looks ----------------------------------------------------------------------------------- */
-
-struct thread_look {
-	struct record_observer *observer;
-	struct record_observed *process;
-	uint64_t now;
-};
-
-static int see_child(void *context, uint32_t pid)
-{
-	struct thread_look *look = context;
-	const struct record_observed *known = record_observer_find(look->observer, pid);
-	struct record_proc_stat stat;
-
-	if (known)
-		return 0;
-	return record_proc_stat(pid, &stat) ? add_child(look->observer, pid, &stat) : 0;
-}
-
-static int see_thread(void *context, uint32_t tid)
-{
-	struct thread_look *look = context;
-	struct record_observed *process = look->process;
-	const bool is_new = !common_hash_map_get(&process->threads, tid);
-	struct record_fact start = record_observer_fact(process, RECORD_FACT_THREAD_START, process->looked);
-	int status = common_hash_map_put(&process->threads, tid, look->now);
-
-	start.tid = tid;
-	start.rundown = process->found && !process->threads_reported;
-	if (status == 0 && is_new)
-		status = record_observer_send(look->observer, &start);
-	if (status < 0 || process->attached)
-		return status;
-	return record_proc_children(process->pid, tid, see_child, look);
-}
-
-/* Threads that were not seen this time have ended. */
-static int end_threads(struct record_observer *observer, struct record_observed *process, uint64_t now)
-{
-	uint64_t tid, seen;
-	size_t at = 0;
-	int status = 0;
-
-	while (status == 0 && common_hash_map_next(&process->threads, &at, &tid, &seen)) {
-		struct record_fact ending = record_observer_fact(process, RECORD_FACT_THREAD_END, now);
-
-		if (seen == now)
-			continue;
-		ending.tid = (uint32_t)tid;
-		status = record_observer_send(observer, &ending);
-		common_hash_map_remove(&process->threads, tid);
-		/* Removal may move others: the rest is ended at the next look. */
-		break;
-	}
-	return status;
-}
-
-static int look_at_program(struct record_observer *observer, struct record_observed *process,
-			   const struct record_proc_stat *stat, uint64_t now)
-{
-	if (!stat->program)
-		return 0;
-	process->program_looked = now;
-	if (stat->program == process->program)
-		return 0;
-	process->program = stat->program;
-	process->map_count = 0;
-	process->maps_looked = process->looked;
-	look_at_maps_soon(process, now);
-	return send_found_program(observer, process, process->looked);
-}
-
-/* A look finds it dead: the kernel reports when it died, and what it did at last, or has not. */
-static int found_dead(struct record_observer *observer, struct record_observed *process, uint64_t now)
-{
-	if (!process->dead_since)
-		process->dead_since = now;
-	if (process->reported && !observer->finishing && now - process->dead_since < END_PATIENCE)
-		return 0;
-	return record_observer_end(observer, process, now);
-}
-
-/* Programs and threads, which the kernel has not reported. */
-static int look_within(struct record_observer *observer, struct record_observed *process,
-		       const struct record_proc_stat *stat, uint64_t now)
-{
-	struct thread_look look = {observer, process, now};
-	int status = look_at_program(observer, process, stat, now);
-
-	if (status == 0)
-		status = record_proc_threads(process->pid, see_thread, &look);
-	process->threads_reported = true;
-	return status == 0 ? end_threads(observer, process, now) : status;
-}
-
-/* Looks at one process; an entry of a dead one is removed when its pid is free again. */
-static int look_at(struct record_observer *observer, struct record_observed *process, uint64_t now)
-{
-	struct record_proc_stat stat;
-	const bool exists = record_proc_stat(process->pid, &stat) && stat.start_ticks == process->start_ticks;
-	int status = 0;
-
-	if (exists && !process->ended && stat.state == 'Z' && record_observer_is_dead(process))
-		status = record_model_exit_status(observer->capture->model, process->pid, stat.exit_status);
-	/* One of ours is waited for by ourselves: its end comes with its exit status. */
-	if (status == 0 && !process->ours && (!exists || record_observer_is_dead(process)))
-		status = found_dead(observer, process, now);
-	if (status < 0 || process->ended || process->dead_since || !exists)
-		return status;
-	if (!process->reported || observer->looks_closely)
-		status = look_within(observer, process, &stat, now);
-	if (status == 0 && now >= process->maps_due) {
-		status = record_observer_look_at_maps(observer, process, now);
-		process->maps_due = now + process->maps_wait;
-		if (process->maps_wait < MAPS_LAST)
-			process->maps_wait *= 2;
-	}
-	process->looked = now;
-	return status;
-}
-
-/* All pids known now, so that looking at them may add more. */
-static int list_pids(struct record_observer *observer, size_t *count)
-{
-	uint64_t pid, value;
-	size_t at = 0;
-
-	*count = 0;
-	if (COMMON_VECTOR_RESERVE(observer->pids, observer->pid_capacity, observer->processes.used, "processes"))
-		return PTL_NO_MEMORY;
-	while (common_hash_map_next(&observer->processes, &at, &pid, &value))
-		observer->pids[(*count)++] = (uint32_t)pid;
-	return 0;
-}
-
 int record_observer_forget(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
 	int status = record_observer_end(observer, process, now);
@@ -503,44 +365,7 @@ int record_observer_forget(struct record_observer *observer, struct record_obser
 	return status;
 }
 
-/* The kernel may yet report it. */
-static int forget_if_gone(struct record_observer *observer, struct record_observed *process, uint64_t now)
-{
-	struct record_proc_stat stat;
-
-	if (!process->ended || (record_proc_stat(process->pid, &stat) && stat.start_ticks == process->start_ticks))
-		return 0;
-	return record_observer_forget(observer, process, now);
-}
-
-/* Children that lost their parent are ours now. */
-static int see_own_thread(void *context, uint32_t tid)
-{
-	return record_proc_children((uint32_t)getpid(), tid, see_child, context);
-}
-
-static int look(struct record_observer *observer, uint64_t now)
-{
-	struct thread_look own = {observer, NULL, now};
-	size_t count;
-	int status = list_pids(observer, &count);
-
-	observer->looking = now;
-	for (size_t i = 0; status == 0 && i < count; i++) {
-		struct record_observed *process = record_observer_find(observer, observer->pids[i]);
-
-		if (!process)
-			continue;
-		status = look_at(observer, process, now);
-		if (status == 0)
-			status = forget_if_gone(observer, process, now);
-	}
-	if (status == 0 && observer->follows && (!observer->sideband || observer->looks_closely))
-		status = record_proc_threads((uint32_t)getpid(), see_own_thread, &own);
-	observer->looked = now;
-	observer->looks_closely = false;
-	return status;
-}
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* What looking costs, however busy the machine is. */
 static uint64_t cpu_time(void)
@@ -577,7 +402,7 @@ int record_observer_step(struct record_observer *observer, uint64_t now)
 	/* So that nothing is new to the look that has been reported. */
 	status = record_observer_take_reports(observer, record_now());
 	if (status == 0)
-		status = look(observer, now);
+		status = record_observer_look(observer, now);
 	taken = (cpu_time() - before) * INTERVAL_SHARE;
 	least = has_unreported(observer) ? INTERVAL_MIN : INTERVAL_REPORTED;
 	observer->due = now + (taken > least ? taken : least);
@@ -603,7 +428,7 @@ int record_observer_finish(struct record_observer *observer, uint64_t now)
 	status = record_observer_take_reports(observer, UINT64_MAX);
 	observer->finishing = true;
 	if (status == 0)
-		status = look(observer, now);
+		status = record_observer_look(observer, now);
 	if (status == 0)
 		status = record_observer_lose_code(observer);
 	return status < 0 ? status : record_observer_lose_reports(observer);

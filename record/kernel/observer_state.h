@@ -97,8 +97,20 @@ int record_observer_send_start(struct record_observer *observer, const struct re
 /* The program that the process runs, by these strings. */
 int record_observer_send_program(struct record_observer *observer, struct record_observed *process,
 				 const struct ptl_bytes *strings, uint64_t time);
+/* The same, from what /proc shows. */
+int record_observer_send_found_program(struct record_observer *observer, struct record_observed *process,
+				       uint64_t time);
+/* The child of a process that is followed, or of one that has ended before it was seen. */
+int record_observer_add_child(struct record_observer *observer, uint32_t pid, const struct record_proc_stat *stat);
+/* It runs another program: its mappings are looked at soon, then ever more rarely. */
+void record_observer_look_at_maps_soon(struct record_observed *process, uint64_t now);
 /* It ended now, or when it is known to have. */
 int record_observer_end(struct record_observer *observer, struct record_observed *process, uint64_t now);
+
+/* ---- observer_look.c ------------------------------------------------------------------------- */
+
+/* Looks at all processes that are known, and at what they have started. */
+int record_observer_look(struct record_observer *observer, uint64_t now);
 
 /* ---- exited_processes.c ------------------------------------------------------------------------- */
 

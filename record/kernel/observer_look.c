@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Looks at what /proc shows of the processes that are followed. */
+#include <unistd.h>
+
+#include "common/vector.h"
+#include "record/capture/proc_files.h"
+#include "record/kernel/observer_state.h"
+
+#define MILLISECOND 1000000ull
+/* Mappings are looked at ever more rarely after a program's start. */
+#define MAPS_LAST (1000 * MILLISECOND)
+/* How long the kernel may take to report an end that a look has found. */
+#define END_PATIENCE (50 * MILLISECOND)
+
+struct thread_look {
+	struct record_observer *observer;
+	struct record_observed *process;
+	uint64_t now;
+};
+
+static int see_child(void *context, uint32_t pid)
+{
+	struct thread_look *look = context;
+	const struct record_observed *known = record_observer_find(look->observer, pid);
+	struct record_proc_stat stat;
+
+	if (known)
+		return 0;
+	return record_proc_stat(pid, &stat) ? record_observer_add_child(look->observer, pid, &stat) : 0;
+}
+
+static int see_thread(void *context, uint32_t tid)
+{
+	struct thread_look *look = context;
+	struct record_observed *process = look->process;
+	const bool is_new = !common_hash_map_get(&process->threads, tid);
+	struct record_fact start = record_observer_fact(process, RECORD_FACT_THREAD_START, process->looked);
+	int status = common_hash_map_put(&process->threads, tid, look->now);
+
+	start.tid = tid;
+	start.rundown = process->found && !process->threads_reported;
+	if (status == 0 && is_new)
+		status = record_observer_send(look->observer, &start);
+	if (status < 0 || process->attached)
+		return status;
+	return record_proc_children(process->pid, tid, see_child, look);
+}
+
+/* Threads that were not seen this time have ended. */
+static int end_threads(struct record_observer *observer, struct record_observed *process, uint64_t now)
+{
+	uint64_t tid, seen;
+	size_t at = 0;
+	int status = 0;
+
+	while (status == 0 && common_hash_map_next(&process->threads, &at, &tid, &seen)) {
+		struct record_fact ending = record_observer_fact(process, RECORD_FACT_THREAD_END, now);
+
+		if (seen == now)
+			continue;
+		ending.tid = (uint32_t)tid;
+		status = record_observer_send(observer, &ending);
+		common_hash_map_remove(&process->threads, tid);
+		/* Removal may move others: the rest is ended at the next look. */
+		break;
+	}
+	return status;
+}
+
+static int look_at_program(struct record_observer *observer, struct record_observed *process,
+			   const struct record_proc_stat *stat, uint64_t now)
+{
+	if (!stat->program)
+		return 0;
+	process->program_looked = now;
+	if (stat->program == process->program)
+		return 0;
+	process->program = stat->program;
+	process->map_count = 0;
+	process->maps_looked = process->looked;
+	record_observer_look_at_maps_soon(process, now);
+	return record_observer_send_found_program(observer, process, process->looked);
+}
+
+/* A look finds it dead: the kernel reports when it died, and what it did at last, or has not. */
+static int found_dead(struct record_observer *observer, struct record_observed *process, uint64_t now)
+{
+	if (!process->dead_since)
+		process->dead_since = now;
+	if (process->reported && !observer->finishing && now - process->dead_since < END_PATIENCE)
+		return 0;
+	return record_observer_end(observer, process, now);
+}
+
+/* Programs and threads, which the kernel has not reported. */
+static int look_within(struct record_observer *observer, struct record_observed *process,
+		       const struct record_proc_stat *stat, uint64_t now)
+{
+	struct thread_look look = {observer, process, now};
+	int status = look_at_program(observer, process, stat, now);
+
+	if (status == 0)
+		status = record_proc_threads(process->pid, see_thread, &look);
+	process->threads_reported = true;
+	return status == 0 ? end_threads(observer, process, now) : status;
+}
+
+/* Looks at one process; an entry of a dead one is removed when its pid is free again. */
+static int look_at(struct record_observer *observer, struct record_observed *process, uint64_t now)
+{
+	struct record_proc_stat stat;
+	const bool exists = record_proc_stat(process->pid, &stat) && stat.start_ticks == process->start_ticks;
+	int status = 0;
+
+	if (exists && !process->ended && stat.state == 'Z' && record_observer_is_dead(process))
+		status = record_model_exit_status(observer->capture->model, process->pid, stat.exit_status);
+	/* One of ours is waited for by ourselves: its end comes with its exit status. */
+	if (status == 0 && !process->ours && (!exists || record_observer_is_dead(process)))
+		status = found_dead(observer, process, now);
+	if (status < 0 || process->ended || process->dead_since || !exists)
+		return status;
+	if (!process->reported || observer->looks_closely)
+		status = look_within(observer, process, &stat, now);
+	if (status == 0 && now >= process->maps_due) {
+		status = record_observer_look_at_maps(observer, process, now);
+		process->maps_due = now + process->maps_wait;
+		if (process->maps_wait < MAPS_LAST)
+			process->maps_wait *= 2;
+	}
+	process->looked = now;
+	return status;
+}
+
+/* All pids known now, so that looking at them may add more. */
+static int list_pids(struct record_observer *observer, size_t *count)
+{
+	uint64_t pid, value;
+	size_t at = 0;
+
+	*count = 0;
+	if (COMMON_VECTOR_RESERVE(observer->pids, observer->pid_capacity, observer->processes.used, "processes"))
+		return PTL_NO_MEMORY;
+	while (common_hash_map_next(&observer->processes, &at, &pid, &value))
+		observer->pids[(*count)++] = (uint32_t)pid;
+	return 0;
+}
+
+/* The kernel may yet report it. */
+static int forget_if_gone(struct record_observer *observer, struct record_observed *process, uint64_t now)
+{
+	struct record_proc_stat stat;
+
+	if (!process->ended || (record_proc_stat(process->pid, &stat) && stat.start_ticks == process->start_ticks))
+		return 0;
+	return record_observer_forget(observer, process, now);
+}
+
+/* Children that lost their parent are ours now. */
+static int see_own_thread(void *context, uint32_t tid)
+{
+	return record_proc_children((uint32_t)getpid(), tid, see_child, context);
+}
+
+int record_observer_look(struct record_observer *observer, uint64_t now)
+{
+	struct thread_look own = {observer, NULL, now};
+	size_t count;
+	int status = list_pids(observer, &count);
+
+	observer->looking = now;
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		struct record_observed *process = record_observer_find(observer, observer->pids[i]);
+
+		if (!process)
+			continue;
+		status = look_at(observer, process, now);
+		if (status == 0)
+			status = forget_if_gone(observer, process, now);
+	}
+	if (status == 0 && observer->follows && (!observer->sideband || observer->looks_closely))
+		status = record_proc_threads((uint32_t)getpid(), see_own_thread, &own);
+	observer->looked = now;
+	observer->looks_closely = false;
+	return status;
+}
