@@ -40,7 +40,7 @@ struct dump_transfer {
 	uint32_t inside;       /* LEAF: instructions of the function */
 	uint8_t kind;
 	uint8_t flags;
-	uint16_t function_flags; /* DUMP_FUNCTION_* of the function */
+	uint16_t function_flags; /* of its place */
 };
 
 /* Transfers of one segment. Zero-initialised is empty. */

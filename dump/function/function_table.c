@@ -255,10 +255,8 @@ int dump_functions_place(struct dump_function_table *table, uint32_t image, uint
 	place->start = start = span.start;
 	key.file = table->file_of_image[image];
 	key.address = flow_image_address(flow_timeline_image(table->timeline, image), start);
-	if (!span.name) {
-		place->flags = DUMP_FUNCTION_NAMELESS;
-		return number_of(table, &key, image, NULL, 0, place->flags, &place->function);
-	}
+	if (!span.name)
+		return number_of(table, &key, image, NULL, 0, DUMP_FUNCTION_NAMELESS, &place->function);
 	size = size_of_whole(span.name);
 	if (span.name[size]) {
 		/* An unlikely part is never where a function begins. */

@@ -37,7 +37,7 @@ struct dump_code_place {
 	uint64_t start;       /* where the symbol begins */
 	uint32_t image;       /* index in the timeline, FLOW_NONE */
 	uint32_t function;    /* DUMP_NO_FUNCTION: no symbol or unwind table tells */
-	unsigned flags;       /* DUMP_FUNCTION_* of it */
+	unsigned flags;       /* DUMP_FUNCTION_* of it, but for NAMELESS: what makes its calls different */
 };
 
 struct dump_function_table;
