@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/nearest.h"
 #include "import/perf/trace_format.h"
 
 static const char *const folders[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
@@ -29,6 +31,37 @@ bool record_tracefs_path(const char *name, char *path, size_t room)
 	return false;
 }
 
+#define EVENTS_MAX ((size_t)4 << 20)
+
+/* Says which one may be meant: some thousands are there, and their names are long. */
+static int fail_unknown(const char *tracepoint)
+{
+	struct common_nearest nearest = {.word = tracepoint};
+	char path[512], *rest = NULL, *text;
+	uint8_t *data;
+	size_t size;
+	int status;
+
+	if (!record_tracefs_path("events", path, sizeof(path)))
+		return common_fail(PTL_NOT_FOUND,
+				   "the kernel describes tracepoint %s in tracefs, which is not mounted; 'mount -t "
+				   "tracefs tracefs "
+				   "%s' mounts it",
+				   tracepoint, folders[0]);
+	if (!record_tracefs_path("available_events", path, sizeof(path)) ||
+	    common_read_file(path, EVENTS_MAX, &data, &size) < 0)
+		return common_fail(PTL_NOT_FOUND, "the kernel has no tracepoint %s", tracepoint);
+	text = strndup((const char *)data, size);
+	free(data);
+	for (char *name = text ? strtok_r(text, "\n", &rest) : NULL; name; name = strtok_r(NULL, "\n", &rest))
+		common_nearest_look(&nearest, name);
+	status = common_fail(PTL_NOT_FOUND, "the kernel has no tracepoint %s%s%s%s", tracepoint,
+			     nearest.best ? "; did you mean " : "", nearest.best ? nearest.best : "",
+			     nearest.best ? "?" : "");
+	free(text);
+	return status;
+}
+
 int record_tracefs_format(const char *tracepoint, uint8_t **text, size_t *size)
 {
 	const char *colon = strchr(tracepoint, ':');
@@ -45,5 +78,5 @@ int record_tracefs_format(const char *tracepoint, uint8_t **text, size_t *size)
 		if (errno != ENOENT)
 			return common_fail_errno("cannot read what the kernel says of tracepoints: %s", path);
 	}
-	return common_fail(PTL_NOT_FOUND, "the kernel has no tracepoint %s, or tracefs is not mounted", tracepoint);
+	return fail_unknown(tracepoint);
 }

@@ -271,6 +271,7 @@ def refused():
     for words, text in ((["--flags=registry"], "Linux has no registry"), (["--flags=bogus"], "is no flag"),
                         (["--flags=0x80000000"], "is no flag"), (["--flags=alpc,cswitch"], "Linux has no ALPC"),
                         (["-e", "bogus"], "is no event of the kernel"), (["-e", "sched:bogus"], "has no tracepoint sched:bogus"),
+                        (["-e", "sched:sched_swich"], "has no tracepoint sched:sched_swich; did you mean sched:sched_switch?"),
                         (["-e", "sched:sched_switch if bogus == 1"], "does not take the filter 'bogus == 1'"),
                         (["-e", "../events:sched"], "is no tracepoint"), (["-e", "cpu-clock/bogus=1/"], "/freq=N/"),
                         (["-e", "cpu-clock/freq=0/"], "/freq=N/"), (["-e", "cpu-clock if 1"], "has no filter"),
