@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Processes and threads in the timeline. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "common/error.h"
 #include "common/text.h"
 #include "flow/timeline/timeline_state.h"
@@ -71,6 +74,22 @@ void flow_timeline_settle_kernels(struct flow_timeline *timeline)
 	}
 }
 
+/* Whose program could not be read is known by the first word of its command. NULL without memory. */
+static const char *name_of(struct flow_timeline *timeline, const struct flow_program *program)
+{
+	const size_t size = strcspn(program->command_line, " ");
+	const char *name = NULL;
+	char *word;
+
+	if (*program->path)
+		return common_base_name(program->path);
+	word = strndup(program->command_line, size);
+	if (word)
+		name = flow_timeline_text(timeline, common_base_name(word));
+	free(word);
+	return name;
+}
+
 static int add_program(struct flow_timeline *timeline, struct flow_process_state *state, uint64_t time,
 		       const char *path, const char *command_line)
 {
@@ -79,9 +98,13 @@ static int add_program(struct flow_timeline *timeline, struct flow_process_state
 		.path = flow_timeline_text(timeline, path),
 		.command_line = flow_timeline_text(timeline, command_line),
 	};
+	const char *name;
 	int status;
 
 	if (!program.path || !program.command_line)
+		return common_fail_memory("program", 0);
+	name = name_of(timeline, &program);
+	if (!name)
 		return common_fail_memory("program", 0);
 	status = flow_timeline_grow((void **)&state->programs, state->data.program_count, &state->program_capacity,
 				    sizeof(program));
@@ -89,7 +112,7 @@ static int add_program(struct flow_timeline *timeline, struct flow_process_state
 		return status;
 	state->programs[state->data.program_count++] = program;
 	state->data.programs = state->programs;
-	state->data.name = common_base_name(program.path);
+	state->data.name = name;
 	return 0;
 }
 

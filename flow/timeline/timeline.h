@@ -40,8 +40,9 @@ struct flow_timeline_process {
 	/* No process event reports it: known from its threads, images or streams only. */
 	bool implied;
 	bool has_exit_status;
-	int32_t exit_status;                 /* as wait(2) encodes it */
-	const char *name;                    /* last component of the last program's path; "" where unknown */
+	int32_t exit_status; /* as wait(2) encodes it */
+	const char
+		*name; /* last component of the last program's path, or of its command's first word; "" where unknown */
 	const struct flow_program *programs; /* in order of time; at least one unless implied */
 	size_t program_count;
 	const uint32_t *images; /* indexes of its images, in order of load */

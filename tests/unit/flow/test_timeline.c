@@ -311,6 +311,42 @@ static void rundown_of_what_is_known(void **state)
 	ptl_close(trace);
 }
 
+/* The path's last component; where the path could not be read, that of the command's first word. */
+static void names_of_processes(void **state)
+{
+	static const struct {
+		const char *path, *command, *name;
+	} cases[] = {
+		{"/bin/a", "b c", "a"},
+		{"", "/usr/sbin/init --all", "init"},
+		{"", "sshd: root /dev/pts", "sshd:"},
+		{"", "/process /a b", "process"},
+		{"", "", ""},
+		{"", " x", ""},
+	};
+	struct flow_timeline *timeline;
+	struct dump_trace made;
+	struct ptl_trace *trace;
+
+	(void)state;
+	dump_trace_start(&made, &machine);
+	for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct ptl_process_event data = {
+			.unique_key = i + 1,
+			.process_id = i + 1,
+			.image_file_name = cases[i].path,
+			.command_line = cases[i].command,
+		};
+
+		dump_trace_process(&made, 10, PTL_OPCODE_START_RUNDOWN, &data);
+	}
+	timeline = finish(&made, &trace);
+	for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_string_equal(flow_timeline_process(timeline, i)->name, cases[i].name);
+	flow_timeline_free(timeline);
+	ptl_close(trace);
+}
+
 /* What the parent does to its images after the fork does not show in the child's, though nothing more is reported of the child. */
 static void protection_as_of_the_fork(void **state)
 {
@@ -500,6 +536,7 @@ int main(void)
 		cmocka_unit_test(code_events),
 		cmocka_unit_test(fork_and_exec),
 		cmocka_unit_test(rundown_of_what_is_known),
+		cmocka_unit_test(names_of_processes),
 		cmocka_unit_test(protection_as_of_the_fork),
 		cmocka_unit_test(events_of_unknown_opcodes),
 		cmocka_unit_test(fork_that_is_told),
