@@ -158,7 +158,7 @@ def refused():
     done = run(DUMP, "events", "--follow", "none.ptl")
     expect_equal(done.returncode, 4, done.stderr)
     terminal, other = os.openpty()
-    done = record("-o", "-", "true", capture_output=False, stdout=other, stderr=subprocess.PIPE)
+    done = record("-o", "-", "true", stdout=other)
     expect_equal(done.returncode, 2)
     expect("is a terminal" in done.stderr, done.stderr)
     os.close(terminal)

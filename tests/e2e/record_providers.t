@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # ptl-record --provider: every event that a session wants is in its trace once, in order, or counted as lost.
-import atexit
 import json
 import os
 import shlex
@@ -24,7 +23,7 @@ NONE = "--source=none"
 # A folder of our own, so that other tests' recorders have nothing to do with ours.
 FOLDER = os.path.join("/dev/shm", "ptl-test-%d" % os.getpid())
 os.environ["PTL_SESSION_DIR"] = FOLDER
-STARTED = []
+WRITERS = []
 
 
 def events(name, **wanted):
@@ -60,7 +59,7 @@ def wait_for(condition, what, seconds=30):
 def writer(*words):
     """Starts the program natively, outside of any recording, and waits until it says so."""
     process = subprocess.Popen([WRITER, "say=ready", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    STARTED.append(process)
+    WRITERS.append(process)
     expect_equal(process.stdout.readline(), "ready\n")
     return process
 
@@ -450,15 +449,15 @@ def list_nobody():
 
 
 def clean_up():
-    for process in STARTED:
-        if process.poll() is None:
-            process.kill()
+    for process in WRITERS:
+        process.kill()
+        process.wait()
+    WRITERS.clear()
     subprocess.run(["rm", "-rf", FOLDER], check=False)
 
 
-atexit.register(clean_up)
 sys.exit(main([unanswered, guid_of_name, every_event, levels_and_keywords,
                same_under_qemu, virtual_clock, two_recorders, attach, later_programs,
                only_members, dying, killed_recorder, attach_beside_qemu, two_definitions,
                reader_gone, other_user, overflow, burst, stress,
-               own_times, wrong_options, foreign_folder, list_nobody]))
+               own_times, wrong_options, foreign_folder, list_nobody], clean_up))

@@ -4,27 +4,58 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 
 from scratch_test import BIN, DUMP, RECORD, check, path, plan, run, scratch as SCRATCH, skip
 
 PROGRAMS = os.environ["PTL_PROGRAMS"]
+STARTED = []  # recorders of the check at hand
 
 
 class Skip(Exception):
     """The test cannot run here."""
 
 
-def record(*arguments, **options):
+def record(*arguments, timeout=120, **options):
     """Runs ptl-record; gives the finished process, output as text."""
-    return run(RECORD, *arguments, **{"timeout": 120, **options})
+    process = start(*arguments, **options)
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise AssertionError("%s did not end within %d s: %s" % (arguments, timeout, waiting(process.pid))) from None
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 def start(*arguments, **options):
-    """Starts ptl-record in a process group of its own."""
-    options.setdefault("cwd", SCRATCH)
-    return subprocess.Popen([RECORD, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, start_new_session=True, **options)
+    """Starts ptl-record in a process group of its own, which is gone when the check is over."""
+    options = {"cwd": SCRATCH, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    STARTED.append(subprocess.Popen([RECORD, *arguments], text=True, errors="replace", start_new_session=True, **options))
+    return STARTED[-1]
+
+
+def waiting(session):
+    """What each thread of a session waits for."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.getsid(int(pid)) == session:
+                for tid in os.listdir(f"/proc/{pid}/task"):
+                    with open(f"/proc/{pid}/task/{tid}/stat", encoding="utf-8", errors="replace") as stat, \
+                            open(f"/proc/{pid}/task/{tid}/wchan", encoding="utf-8") as wchan:
+                        found.append((int(pid), int(tid), stat.read().split("(", 1)[1].rsplit(")", 1)[0], wchan.read()))
+        except OSError:
+            pass
+    return found
+
+
+def kill_started():
+    for process in STARTED:
+        # Where the recorder has ended, its number may be somebody else's.
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    STARTED.clear()
 
 
 def dump(*arguments):
@@ -54,8 +85,8 @@ def expect_equal(got, wanted, *details):
     expect(got == wanted, "got", repr(got), "instead of", repr(wanted), *details)
 
 
-def main(tests):
-    """Runs functions as tests named after their first line of documentation."""
+def main(tests, clean_up=lambda: None):
+    """Runs functions as tests named after their first line of documentation; cleans up behind each."""
     failed = 0
     for test in tests:
         title = test.__doc__.strip().splitlines()[0].rstrip(".")
@@ -70,5 +101,8 @@ def main(tests):
         except (AssertionError, subprocess.TimeoutExpired, OSError, ValueError, KeyError, IndexError) as error:
             failed += 1
             check(title, False, f"{type(error).__name__}: {error}")
+        finally:
+            kill_started()
+            clean_up()
     plan()
     return failed > 0

@@ -12,9 +12,15 @@
 
 #include "record/process/target.h"
 
-/* -seed 0 -plugin P -0 argv0 path */
-#define OWN_ARGUMENTS 8
+/* -U G_SLICE -seed 0 -plugin P -0 argv0 path */
+#define OWN_ARGUMENTS 10
 #define PLUGIN_OPTION_MAX (3 * QEMU_CHANNEL_PATH_SIZE)
+/*
+ * QEMU's fork leaves a child that has no use for the slices of GLib 2.74 and older when another thread of the parent was just
+ * taking one: its lock stays taken, and the child waits for it at its next translation (QEMU's issue 285). malloc's locks are
+ * released in a child.
+ */
+#define SLICES "G_SLICE"
 
 static size_t count_strings(char *const strings[])
 {
@@ -51,15 +57,17 @@ static void free_strings(char **strings)
 
 static bool is_for_qemu(const char *variable)
 {
-	return !strncmp(variable, "QEMU_", 5);
+	return !strncmp(variable, "QEMU_", 5) || !strncmp(variable, SLICES "=", sizeof(SLICES));
 }
 
 /*
- * QEMU reads variables named QEMU_... and would take the program's for its own; it can be asked to
+ * QEMU reads variables named QEMU_... and G_SLICE, and would take the program's for its own; it can be asked to
  * pass others on.
  */
 static void add_variables(struct list *list, char *const envp[])
 {
+	add(list, "-U");
+	add(list, SLICES);
 	for (size_t i = 0; envp && envp[i]; i++) {
 		if (!is_for_qemu(envp[i]) || strchr(envp[i], ',') || !strchr(envp[i], '='))
 			continue;
@@ -144,6 +152,7 @@ static void add_environment(struct list *list, char *const envp[])
 	for (size_t i = count_strings(envp); i > 0; i--)
 		if (!is_for_qemu(envp[i - 1]))
 			add(list, envp[i - 1]);
+	add(list, SLICES "=always-malloc");
 }
 
 int qemu_command_make(struct qemu_command *command, const struct qemu_channel_config *config, const char *file,
@@ -157,7 +166,7 @@ int qemu_command_make(struct qemu_command *command, const struct qemu_channel_co
 	if (status)
 		return status;
 	arguments.strings = calloc(argc + 2 * variables + target.prefix_count + OWN_ARGUMENTS + 2, sizeof(char *));
-	environment.strings = calloc(variables + 1, sizeof(char *));
+	environment.strings = calloc(variables + 2, sizeof(char *));
 	add_arguments(&arguments, config, &target, argv, envp, from);
 	add_environment(&environment, envp);
 	record_target_free(&target);

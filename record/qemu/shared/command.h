@@ -26,7 +26,7 @@ struct qemu_continue {
 
 /*
  * Makes the command that runs `file` (a path: PATH is not searched) with these arguments and this
- * environment, as execve would; `from` is NULL for the first program. Variables named QEMU_...
+ * environment, as execve would; `from` is NULL for the first program. Variables named QEMU_... and G_SLICE
  * reach the program but not QEMU; one whose value has a comma is dropped, because QEMU has no way
  * to pass it on. Returns 0, or what record_target_find() returns, or -ENOMEM. qemu_command_free() frees
  * all of it.

@@ -173,15 +173,20 @@ static void test_command(void **state)
 {
 	static char name[] = "name", spaced[] = "a b", empty[] = "";
 	static char a[] = "A=1", cpu[] = "QEMU_CPU=x", b[] = "B=2", log[] = "QEMU_LOG=a,b";
+	static char slices[] = "G_SLICE=debug-blocks", other[] = "G_SLICES=1";
 	static char *const arguments[] = {name, spaced, empty, NULL};
-	static char *const variables[] = {a, cpu, b, log, NULL};
+	static char *const variables[] = {a, cpu, slices, b, log, other, NULL};
 	static const char *const expected[] = {"/usr/bin/qemu-x86_64",
+					       "-U",
+					       "G_SLICE",
 					       "-E",
 					       "QEMU_CPU=x",
+					       "-E",
+					       "G_SLICE=debug-blocks",
 					       "-seed",
 					       "0",
 					       "-plugin",
-					       "/a,,b/ptl-qemu.so,arena=/proc/1/fd/5,program=9,script=11",
+					       "/a,,b/ptl-qemu.so,arena=/proc/1/fd/5,program=13,script=15",
 					       "-0",
 					       "/bin/sh",
 					       "/bin/sh",
@@ -191,7 +196,7 @@ static void test_command(void **state)
 					       "",
 					       NULL};
 	/* In the order that comes out right when QEMU has turned it round. */
-	static const char *const environment[] = {"B=2", "A=1", NULL};
+	static const char *const environment[] = {"G_SLICES=1", "B=2", "A=1", "G_SLICE=always-malloc", NULL};
 	static struct qemu_channel_config config = {
 		.clock = PTL_CLOCK_VIRTUAL,
 		.arena_path = "/proc/1/fd/5",
@@ -213,8 +218,8 @@ static void test_command_after_execve(void **state)
 {
 	static char *const arguments[] = {NULL};
 	static const char *const expected[] = {
-		"/q",      "-plugin", "/p,arena=/proc/1/fd/5,program=5,process=3,slot=-1,time=99,epoch=7", "-0", "",
-		"/bin/sh", NULL};
+		"/q", "-U", "G_SLICE", "-plugin", "/p,arena=/proc/1/fd/5,program=7,process=3,slot=-1,time=99,epoch=7",
+		"-0", "",   "/bin/sh", NULL};
 	static struct qemu_channel_config config = {
 		.clock = PTL_CLOCK_MONOTONIC,
 		.arena_path = "/proc/1/fd/5",
@@ -227,7 +232,8 @@ static void test_command_after_execve(void **state)
 	(void)state;
 	assert_int_equal(qemu_command_make(&command, &config, "/bin/sh", arguments, NULL, &from), 0);
 	check_strings(command.argv, expected);
-	assert_null(command.envp[0]);
+	assert_string_equal(command.envp[0], "G_SLICE=always-malloc");
+	assert_null(command.envp[1]);
 	qemu_command_free(&command);
 	assert_int_equal(qemu_command_make(&command, &config, "/missing", arguments, NULL, &from), -ENOENT);
 }
