@@ -164,9 +164,9 @@ static const struct common_option options[] = {
 	 "enough",
 	 .take = take_provider},
 	{"only", 0, "TERM",
-	 "of all events that are asked for, record those alone of pid=PID,..., program=PATTERN,..., id=ID,... and "
-	 "keywords=BITS, "
-	 "which have all of them; several terms have to hold together",
+	 "of all events that are asked for, record those alone of pid=PID,..., program=PATTERN,..., id=ID,..., "
+	 "keywords=BITS (all of them), and where=EXPRESSION of the event's fields as ptl-rules(5) has them; "
+	 "PROVIDER:TERM is for events of this provider; several terms have to hold together",
 	 .take = take_only},
 	{"attach-providers", 0, NULL,
 	 "of all your programs, also those that run already; needs no COMMAND: until Ctrl-C then, "

@@ -29,10 +29,8 @@ int dump_query_add(struct dump_query *query, const char *text)
 void dump_query_free(struct dump_query *query)
 {
 	common_arena_free(&query->arena);
-	common_arena_free(&query->scratch);
+	query_event_fields_free(&query->at);
 	query_files_free(&query->files);
-	query_payload_free(&query->payload);
-	common_hash_map_free(&query->bound);
 	common_bytes_free(&query->path);
 	common_bytes_free(&query->text);
 	common_bytes_free(&query->characters);
@@ -197,11 +195,11 @@ static int condition(void *context, unsigned index, struct query_value *value)
 	struct dump_query *query = context;
 	struct walk walk = {.query = query};
 
-	if (!query->walked && query->schema) {
-		query->values->schema = query->schema;
+	if (!query->walked && query->at.schema) {
+		query->values->schema = query->at.schema;
 		query->path.size = 0;
-		(void)ptl_payload_walk(query->schema, query->event->payload, query->event->payload_size, visit, &walk,
-				       NULL);
+		(void)ptl_payload_walk(query->at.schema, query->at.event->payload, query->at.event->payload_size, visit,
+				       &walk, NULL);
 	}
 	query->walked = true;
 	*value = (struct query_value){
@@ -211,74 +209,12 @@ static int condition(void *context, unsigned index, struct query_value *value)
 	return 0;
 }
 
-/* ---- names in expressions ------------------------------------------------------------------------ */
-
-/* Once for each schema; NULL without memory. */
-static const struct query_location *locate(struct dump_query *query, const struct ptl_schema *schema)
-{
-	const uint64_t key = (uint64_t)(uintptr_t)schema;
-	const uint64_t *known = common_hash_map_get(&query->bound, key);
-	struct query_location *locations;
-
-	if (known)
-		return (const struct query_location *)(uintptr_t)*known;
-	locations = common_arena_zeroed(&query->arena, query->fields.count * sizeof(*locations));
-	if (!locations)
-		return NULL;
-	for (size_t i = 0; i < query->fields.count; i++)
-		query_locate(schema, &query->fields.list[i], &locations[i]);
-	return common_hash_map_put(&query->bound, key, (uint64_t)(uintptr_t)locations) ? NULL : locations;
-}
-
-static bool field_number(void *context, unsigned index, query_number *number)
-{
-	const struct dump_query *query = context;
-	const struct query_location *location = &query->locations[index];
-
-	return location->field &&
-	       query_payload_number(location, query->event->payload, query->event->payload_size, number);
-}
-
-static int decode(struct dump_query *query)
-{
-	return query_payload_decode(&query->payload, query->schema, query->event->payload, query->event->payload_size);
-}
-
-static int field_value(void *context, unsigned index, struct query_value *value)
-{
-	struct dump_query *query = context;
-	const struct query_location *location = &query->locations[index];
-	int status;
-
-	*value = (struct query_value){0};
-	if (field_number(context, index, &value->number)) {
-		value->kind = QUERY_VALUE_NUMBER;
-		return 0;
-	}
-	status = location->field ? decode(query) : 0;
-	if (status < 0 || !location->field)
-		return status;
-	return query_payload_value(&query->payload, location, &query->loops, &query->scratch, value);
-}
-
-static int elements(void *context, unsigned index, uint32_t *count, bool *there)
-{
-	struct dump_query *query = context;
-	const struct query_location *location = &query->locations[index];
-	int status = decode(query);
-
-	*count = 0;
-	*there = location->field && location->whole;
-	if (status < 0 || !*there)
-		return status;
-	*count = query_payload_elements(&query->payload, location, &query->loops);
-	return 0;
-}
+/* ---- programs ------------------------------------------------------------------------------------ */
 
 static const char *program(void *context)
 {
 	const struct dump_query *query = context;
-	const struct ptl_event *event = query->event;
+	const struct ptl_event *event = query->at.event;
 	const uint32_t process = flow_timeline_process_at(query->timeline, event->pid, event->time);
 	const struct flow_program *found = process == FLOW_NONE
 						   ? NULL
@@ -294,14 +230,14 @@ static int evaluate(struct dump_query *query, bool *truth)
 	const struct query_scope scope = {
 		.name = "--where",
 		.files = &query->files,
-		.scratch = &query->scratch,
-		.event = query->event,
+		.scratch = &query->at.scratch,
+		.event = query->at.event,
 		.program = query->timeline ? program : NULL,
-		.field = field_value,
-		.number = field_number,
-		.elements = elements,
+		.field = query_event_field,
+		.number = query_event_number,
+		.elements = query_event_elements,
 		.condition = condition,
-		.loops = &query->loops,
+		.loops = &query->at.loops,
 		.context = query,
 	};
 	struct query_value value;
@@ -310,7 +246,7 @@ static int evaluate(struct dump_query *query, bool *truth)
 	if (query_quick_truth(&scope, query->expr, truth))
 		return 0;
 	status = query_evaluate(&scope, query->expr, &value);
-	common_arena_reset(&query->scratch);
+	common_arena_reset(&query->at.scratch);
 	*truth = !status && value.kind == QUERY_VALUE_BOOL && value.truth;
 	return status;
 }
@@ -333,15 +269,11 @@ bool dump_query_matches(struct dump_query *query, struct dump_values *values, co
 	if (!query->expr)
 		return true;
 	query->files.folder = "";
-	query->event = event;
-	query->schema = schema;
 	query->values = values;
-	query->walked = query->payload.decoded = false;
+	query->walked = false;
 	query->met = query->seen = 0;
-	query->loops.steps = 0;
 	forget_failures(query);
-	query->locations = query->fields.count ? locate(query, schema) : NULL;
-	if ((!query->fields.count || query->locations) && !evaluate(query, &truth))
+	if (!query_event_fields_set(&query->at, &query->fields, event, schema) && !evaluate(query, &truth))
 		return truth;
 	query->failures++;
 	if (!query->failure)

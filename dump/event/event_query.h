@@ -8,15 +8,15 @@
 
 #include <ptl/event.h>
 
-#include "common/hash_map.h"
 #include "dump/print/value.h"
 #include "flow/timeline/timeline.h"
 #include "query/condition.h"
+#include "query/event_fields.h"
 #include "query/files.h"
-#include "query/payload.h"
 
 /* Zero-initialised asks nothing, and every event will do. */
 struct dump_query {
+	struct query_event_fields at; /* first: the context of its functions; the event at hand */
 	struct common_arena arena;
 	struct query_expr *expr; /* all that was added has to hold; NULL: nothing was */
 	struct query_fields fields;
@@ -26,17 +26,10 @@ struct dump_query {
 	char *failure;                        /* why, of the first; NULL: there is none */
 
 	/* of the event at hand */
-	const struct ptl_event *event;
-	const struct ptl_schema *schema;
 	struct dump_values *values;
-	const struct query_location *locations; /* of `fields` in the schema */
-	bool walked;                            /* conditions were held against the payload */
-	uint64_t met, seen;                     /* conditions, by bit; whether their fields are there */
-	struct query_payload payload;
-	struct query_loops loops;
-	struct common_arena scratch;
+	bool walked;        /* conditions were held against the payload */
+	uint64_t met, seen; /* conditions, by bit; whether their fields are there */
 	struct query_files files;
-	struct common_hash_map bound; /* locations, by schema */
 	struct ptl_bytes path, text, characters;
 };
 

@@ -102,22 +102,9 @@ int record_capture_loss(struct record_capture *capture, const struct ptl_loss *l
 	return record_streams_loss(capture, loss);
 }
 
-bool record_capture_wants(struct record_capture *capture, const char *program, const struct ptl_event *event,
-			  bool kernel)
-{
-	const struct record_filter *filter = &capture->filter;
-	bool wanted;
-
-	if (!program && filter->programs.size)
-		program = record_model_program_of(capture->model, event->pid);
-	wanted = record_filter_wants(filter, program, event, kernel);
-	capture->filter.left_out += !wanted;
-	return wanted;
-}
-
 int record_capture_schema(struct record_capture *capture, const struct ptl_schema *schema)
 {
-	const int status = capture->watch ? record_event_watch_schema(capture->watch, schema) : 0;
+	const int status = record_schemas_add(&capture->schemas, schema);
 
 	if (status < 0)
 		return status;
@@ -188,11 +175,12 @@ static int make_parts(struct record_capture *capture)
 		.loss = take_loss,
 	};
 	const struct elf_image_sink files = {capture, put_blob, put_attachment};
-	const struct common_string_list *only = &capture->settings->only;
 	int status = record_model_new(&sink, &capture->model);
 
-	for (size_t i = 0; status == 0 && i < only->count; i++)
-		status = record_filter_set(&capture->filter, only->list[i]);
+	if (status == 0)
+		status = record_capture_only(capture, &capture->settings->only);
+	/* Of what was there before, as well. */
+	capture->filter_since = 0;
 	if (status == 0)
 		status = record_image_store_new(capture->settings->embed, &files, &capture->images);
 	if (status == 0 && capture->settings->truth)
@@ -211,6 +199,8 @@ static void free_parts(struct record_capture *capture)
 	record_keeper_free(capture->keeper);
 	record_keeper_free(capture->appends);
 	record_filter_free(&capture->filter);
+	record_filter_free(&capture->filter_before);
+	record_schemas_free(&capture->schemas);
 	capture->keeper = capture->appends = NULL;
 	record_series_free(capture->series);
 	capture->series = NULL;
@@ -442,6 +432,7 @@ int record_capture_close(struct record_capture *capture, uint64_t end_time)
 	int status = record_model_finish(capture->model), closed;
 	char *part;
 
+	record_filter_warn(&capture->filter, &capture->schemas);
 	if (status == 0)
 		status = record_image_store_finish(capture->images);
 	if (status == 0)

@@ -15,6 +15,7 @@
 #include "record/capture/keeper.h"
 #include "record/capture/model.h"
 #include "record/capture/output.h"
+#include "record/capture/schemas.h"
 #include "record/capture/series.h"
 #include "record/capture/settings.h"
 #include "record/capture/truth.h"
@@ -52,7 +53,11 @@ struct record_capture {
 	uint64_t file_start;           /* time of the events that the file at hand begins with; 0: it is the first */
 	uint32_t rotations;            /* files that were begun after the first; each wants a PSB of each stream */
 	struct ptl_writer_counts past; /* of files that are complete */
+	struct record_schemas schemas;
 	struct record_filter filter;
+	struct record_filter filter_before; /* of events before filter_since */
+	uint64_t filter_since;
+	uint64_t left_out;             /* events that the filters did not want */
 	struct record_keeper *keeper;  /* with --mode buffering; else NULL */
 	struct record_keeper *appends; /* with --append, of a file that was there; else NULL */
 	char keep_failure[256];        /* why the last file of what is in memory could not be written; "": it was */
@@ -102,12 +107,20 @@ int record_capture_loss(struct record_capture *capture, const struct ptl_loss *l
 /* A stream of events of no process in particular, and what goes to it; counted as events. */
 int record_capture_event_stream(struct record_capture *capture, uint32_t *stream);
 int record_capture_event(struct record_capture *capture, uint32_t stream, const struct ptl_event *event);
-/*
- * Whether an event is to be recorded (--only). program: that its process runs, NULL: as far as that is known here; kernel: it is none
- * of a provider.
- */
-bool record_capture_wants(struct record_capture *capture, const char *program, const struct ptl_event *event,
-			  bool kernel);
+/* Who has written an event, as far as its source knows. */
+struct record_origin {
+	const char *program;  /* that its process runs; NULL: as the capture knows */
+	const char *provider; /* its name; NULL: as its schema says */
+	bool kernel;          /* it is of no provider */
+};
+
+/* Changes the terms of --only, all or none, for what happens from now on. As record_filter_set. */
+int record_capture_only(struct record_capture *capture, const struct common_string_list *terms);
+/* *wanted: whether an event is to be recorded (--only); counted if not. */
+int record_capture_wants(struct record_capture *capture, const struct record_origin *origin,
+			 const struct ptl_event *event, bool *wanted);
+/* What is known of an event; valid while nothing changes. */
+struct record_asked_event record_capture_asked(struct record_capture *capture, const struct ptl_event *event);
 /* The same, and not counted. */
 int record_capture_put(struct record_capture *capture, uint32_t stream, const struct ptl_event *event);
 /* A context switch of the CPU that has these packets. */

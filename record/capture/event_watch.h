@@ -3,9 +3,8 @@
 #ifndef RECORD_CAPTURE_EVENT_WATCH_H
 #define RECORD_CAPTURE_EVENT_WATCH_H
 
-#include <ptl/event.h>
-
 #include "common/string_list.h"
+#include "record/capture/event_query.h"
 
 struct record_event_watch;
 
@@ -18,10 +17,8 @@ int record_event_watch_new(const char *option, const struct common_string_list *
 /* NULL is none. */
 void record_event_watch_free(struct record_event_watch *watch);
 
-/* A schema, whose fields can be asked from now on. PTL_NO_MEMORY. */
-int record_event_watch_schema(struct record_event_watch *watch, const struct ptl_schema *schema);
 /* Looks at an event. What its schema does not have, or does not fit, does not hold. PTL_NO_MEMORY. */
-int record_event_watch_event(struct record_event_watch *watch, const struct ptl_event *event);
+int record_event_watch_event(struct record_event_watch *watch, const struct record_asked_event *asked);
 
 /* The last event that matched, once: "Request/Failed of process 17"; NULL: there was none since. */
 const char *record_event_watch_take(struct record_event_watch *watch);

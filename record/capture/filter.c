@@ -4,17 +4,35 @@
 
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
+#include "common/guid.h"
+#include "common/message.h"
 #include "common/options.h"
 #include "common/text.h"
+#include "common/vector.h"
+
+#define PROVIDERS_MAX 64u
+
+static void free_terms(struct record_terms *terms)
+{
+	common_id_set_free(&terms->pids);
+	common_id_set_free(&terms->ids);
+	common_bytes_free(&terms->programs);
+	record_event_query_free(terms->where);
+	*terms = (struct record_terms){0};
+}
 
 void record_filter_free(struct record_filter *filter)
 {
-	common_id_set_free(&filter->pids);
-	common_id_set_free(&filter->ids);
-	common_bytes_free(&filter->programs);
+	free_terms(&filter->terms);
+	for (size_t i = 0; i < filter->provider_count; i++) {
+		free_terms(&filter->providers[i].terms);
+		free(filter->providers[i].provider);
+	}
+	free(filter->providers);
 	*filter = (struct record_filter){0};
 }
 
@@ -34,27 +52,27 @@ static int set_numbers(struct common_id_set *set, const char *value)
 	return 0;
 }
 
-static int set_pids(struct record_filter *filter, const char *value)
+static int set_pids(struct record_terms *terms, const char *value)
 {
-	return set_numbers(&filter->pids, value);
+	return set_numbers(&terms->pids, value);
 }
 
-static int set_ids(struct record_filter *filter, const char *value)
+static int set_ids(struct record_terms *terms, const char *value)
 {
-	return set_numbers(&filter->ids, value);
+	return set_numbers(&terms->ids, value);
 }
 
-static int set_keywords(struct record_filter *filter, const char *value)
+static int set_keywords(struct record_terms *terms, const char *value)
 {
 	uint64_t keywords = 0;
 
 	if (*value && common_parse_u64(value, &keywords) < 0)
 		return common_fail(PTL_MISUSE, "\"%s\" are no keywords: a number such as 0x6", value);
-	filter->keywords = keywords;
+	terms->keywords = keywords;
 	return 0;
 }
 
-static int set_programs(struct record_filter *filter, const char *value)
+static int set_programs(struct record_terms *terms, const char *value)
 {
 	struct ptl_bytes programs = {0};
 
@@ -74,30 +92,21 @@ static int set_programs(struct record_filter *filter, const char *value)
 		common_bytes_free(&programs);
 		return common_fail_memory("patterns", strlen(value));
 	}
-	common_bytes_free(&filter->programs);
-	filter->programs = programs;
+	common_bytes_free(&terms->programs);
+	terms->programs = programs;
 	return 0;
 }
 
-static const struct {
-	const char *name;
-	int (*set)(struct record_filter *filter, const char *value);
-} terms[] = {
-	{"pid=", set_pids},
-	{"program=", set_programs},
-	{"id=", set_ids},
-	{"keywords=", set_keywords},
-};
-
-#define TERMS (sizeof(terms) / sizeof(terms[0]))
-
-int record_filter_set(struct record_filter *filter, const char *term)
+static int set_where(struct record_terms *terms, const char *value)
 {
-	for (size_t i = 0; i < TERMS; i++)
-		if (!strncmp(term, terms[i].name, strlen(terms[i].name)))
-			return terms[i].set(filter, term + strlen(terms[i].name));
-	return common_fail(PTL_MISUSE, "'%s' is none of pid=PID,..., program=PATTERN,..., id=ID,... and keywords=BITS",
-			   term);
+	struct record_event_query *where = NULL;
+	const int status = *value ? record_event_query_new("where", value, &where) : 0;
+
+	if (status < 0)
+		return status;
+	record_event_query_free(terms->where);
+	terms->where = where;
+	return 0;
 }
 
 /* ---- as they are shown ----------------------------------------------------------------------- */
@@ -108,32 +117,187 @@ static void write_numbers(struct ptl_bytes *text, const struct common_id_set *se
 		common_text_format(text, "%s%" PRIu32, i ? "," : "", set->ids[i]);
 }
 
-static void write_programs(struct ptl_bytes *text, const struct ptl_bytes *programs)
+static bool write_pids(const struct record_terms *terms, struct ptl_bytes *text)
 {
-	const char *const all = (const char *)programs->data;
+	write_numbers(text, &terms->pids);
+	return terms->pids.count;
+}
 
-	for (size_t at = 0; at < programs->size; at += strlen(all + at) + 1)
+static bool write_ids(const struct record_terms *terms, struct ptl_bytes *text)
+{
+	write_numbers(text, &terms->ids);
+	return terms->ids.count;
+}
+
+static bool write_programs(const struct record_terms *terms, struct ptl_bytes *text)
+{
+	const char *const all = (const char *)terms->programs.data;
+
+	for (size_t at = 0; at < terms->programs.size; at += strlen(all + at) + 1)
 		common_text_format(text, "%s%s", at ? "," : "", all + at);
+	return terms->programs.size;
+}
+
+static bool write_keywords(const struct record_terms *terms, struct ptl_bytes *text)
+{
+	common_text_format(text, "0x%" PRIx64, terms->keywords);
+	return terms->keywords;
+}
+
+static bool write_where(const struct record_terms *terms, struct ptl_bytes *text)
+{
+	if (terms->where)
+		common_text_add(text, record_event_query_text(terms->where));
+	return terms->where;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	int (*set)(struct record_terms *terms, const char *value);
+	/* Writes the value; false: none is given. */
+	bool (*write)(const struct record_terms *terms, struct ptl_bytes *text);
+} terms_table[] = {
+	{"pid=", set_pids, write_pids},     {"program=", set_programs, write_programs},
+	{"id=", set_ids, write_ids},        {"keywords=", set_keywords, write_keywords},
+	{"where=", set_where, write_where},
+};
+
+#define TERMS (sizeof(terms_table) / sizeof(terms_table[0]))
+
+/* Number of the term that the text is one of; TERMS: none. */
+static size_t find_term(const char *text)
+{
+	size_t i = 0;
+
+	while (i < TERMS && strncmp(text, terms_table[i].name, strlen(terms_table[i].name)) != 0)
+		i++;
+	return i;
+}
+
+static bool is_empty(const struct record_terms *terms)
+{
+	struct ptl_bytes text = {0};
+	bool given = false;
+
+	for (size_t i = 0; !given && i < TERMS; i++)
+		given = terms_table[i].write(terms, &text);
+	common_bytes_free(&text);
+	return !given;
+}
+
+static int add_provider(struct record_filter *filter, const char *name, size_t size,
+			struct record_provider_terms **result)
+{
+	struct record_provider_terms *added;
+
+	if (filter->provider_count == PROVIDERS_MAX)
+		return common_fail(PTL_MISUSE, "at most %u providers have terms of their own", PROVIDERS_MAX);
+	if (!common_vector_room(&filter->providers, filter->provider_count, sizeof(*filter->providers)))
+		return common_fail_memory("terms of providers", sizeof(*added));
+	added = &filter->providers[filter->provider_count];
+	*added = (struct record_provider_terms){.provider = strndup(name, size)};
+	if (!added->provider)
+		return common_fail_memory("terms of providers", size);
+	added->has_guid = common_guid_parse(added->provider, &added->guid);
+	filter->provider_count++;
+	*result = added;
+	return 0;
+}
+
+static int find_provider(struct record_filter *filter, const char *name, size_t size,
+			 struct record_provider_terms **result)
+{
+	for (size_t i = 0; i < filter->provider_count; i++)
+		if (strlen(filter->providers[i].provider) == size &&
+		    !memcmp(filter->providers[i].provider, name, size)) {
+			*result = &filter->providers[i];
+			return 0;
+		}
+	return add_provider(filter, name, size, result);
+}
+
+/* Those of which nothing is asked any more. */
+static void forget_provider(struct record_filter *filter, struct record_provider_terms *provider)
+{
+	if (!is_empty(&provider->terms))
+		return;
+	free_terms(&provider->terms);
+	free(provider->provider);
+	*provider = filter->providers[--filter->provider_count];
+}
+
+static int set_of_provider(struct record_filter *filter, const char *text, size_t size)
+{
+	const size_t term = find_term(text + size + 1);
+	struct record_provider_terms *provider = NULL;
+	int status = find_provider(filter, text, size, &provider);
+
+	if (status < 0)
+		return status;
+	status = terms_table[term].set(&provider->terms, text + size + 1 + strlen(terms_table[term].name));
+	forget_provider(filter, provider);
+	return status;
+}
+
+static int set(struct record_filter *filter, const char *text)
+{
+	const size_t term = find_term(text), name = strcspn(text, ":");
+
+	if (term < TERMS)
+		return terms_table[term].set(&filter->terms, text + strlen(terms_table[term].name));
+	if (name && text[name] && find_term(text + name + 1) < TERMS)
+		return set_of_provider(filter, text, name);
+	return common_fail(PTL_MISUSE,
+			   "'%s' is none of pid=PID,..., program=PATTERN,..., id=ID,..., keywords=BITS and "
+			   "where=EXPRESSION, also with PROVIDER: before it",
+			   text);
+}
+
+int record_filter_set(struct record_filter *filter, const char *text)
+{
+	const int status = set(filter, text);
+
+	filter->asks = filter->provider_count || !is_empty(&filter->terms);
+	return status;
+}
+
+/* The next term of these, when *i are to be skipped. */
+static bool write_term(const struct record_terms *terms, const char *provider, unsigned *i, struct ptl_bytes *text)
+{
+	for (size_t n = 0; n < TERMS; n++) {
+		text->size = 0;
+		if (provider) {
+			common_text_add(text, provider);
+			common_text_add(text, ":");
+		}
+		common_text_add(text, terms_table[n].name);
+		if (terms_table[n].write(terms, text) && !(*i)--)
+			return true;
+	}
+	return false;
 }
 
 const char *record_filter_term(const struct record_filter *filter, unsigned i, struct ptl_bytes *text)
 {
-	const bool given[TERMS] = {filter->pids.count, filter->programs.size, filter->ids.count, filter->keywords};
+	bool found = write_term(&filter->terms, NULL, &i, text);
 
-	for (size_t n = 0; n < TERMS; n++) {
-		if (!given[n] || i--)
-			continue;
-		text->size = 0;
-		common_text_format(text, "%s", terms[n].name);
-		if (n == 0 || n == 2)
-			write_numbers(text, n ? &filter->ids : &filter->pids);
-		else if (n == 1)
-			write_programs(text, &filter->programs);
-		else
-			common_text_format(text, "0x%" PRIx64, filter->keywords);
-		return common_text_string(text);
-	}
-	return NULL;
+	for (size_t n = 0; !found && n < filter->provider_count; n++)
+		found = write_term(&filter->providers[n].terms, filter->providers[n].provider, &i, text);
+	return found ? common_text_string(text) : NULL;
+}
+
+int record_filter_copy(struct record_filter *filter, const struct record_filter *other)
+{
+	struct ptl_bytes text = {0};
+	const char *term;
+	int status = 0;
+
+	for (unsigned i = 0; status == 0 && (term = record_filter_term(other, i, &text)); i++)
+		status = record_filter_set(filter, term);
+	common_bytes_free(&text);
+	return status;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -148,14 +312,52 @@ static bool is_program(const struct ptl_bytes *programs, const char *path)
 	return false;
 }
 
-bool record_filter_wants(const struct record_filter *filter, const char *program, const struct ptl_event *event,
-			 bool kernel)
+static int hold(const struct record_terms *terms, const struct record_filtered_event *event, bool *wanted)
 {
-	if (!common_id_set_has(&filter->pids, event->pid))
-		return false;
-	if (!kernel && !common_id_set_has(&filter->ids, event->descriptor.id))
-		return false;
-	if (!kernel && (event->descriptor.keyword & filter->keywords) != filter->keywords)
-		return false;
-	return !filter->programs.size || is_program(&filter->programs, program);
+	const struct record_asked_event *asked = &event->asked;
+	const struct ptl_descriptor *descriptor = &asked->event->descriptor;
+
+	*wanted = common_id_set_has(&terms->pids, asked->event->pid) &&
+		  (event->kernel || (common_id_set_has(&terms->ids, descriptor->id) &&
+				     (descriptor->keyword & terms->keywords) == terms->keywords)) &&
+		  (!terms->programs.size ||
+		   is_program(&terms->programs, asked->program(asked->context, asked->event->pid)));
+	return *wanted && terms->where ? record_event_query_holds(terms->where, asked, wanted) : 0;
+}
+
+static bool is_of(const struct record_provider_terms *provider, const struct record_filtered_event *event)
+{
+	const struct ptl_schema *schema = event->asked.schema;
+	const char *name = event->provider ? event->provider : schema ? schema->provider_name : "";
+
+	return provider->has_guid ? common_guid_equal(&provider->guid, &event->asked.event->descriptor.provider)
+				  : fnmatch(provider->provider, name, FNM_CASEFOLD) == 0;
+}
+
+int record_filter_wants(struct record_filter *filter, const struct record_filtered_event *event, bool *wanted)
+{
+	int status = hold(&filter->terms, event, wanted);
+
+	for (size_t i = 0; status == 0 && *wanted && i < filter->provider_count; i++)
+		if (is_of(&filter->providers[i], event))
+			status = hold(&filter->providers[i].terms, event, wanted);
+	return status;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void warn(const struct record_terms *terms, const struct record_schemas *schemas)
+{
+	const char *field = terms->where ? record_event_query_unknown(terms->where, schemas) : NULL;
+
+	if (field)
+		common_message_warning("--only where=%s: no event that came has a field %s",
+				       record_event_query_text(terms->where), field);
+}
+
+void record_filter_warn(const struct record_filter *filter, const struct record_schemas *schemas)
+{
+	warn(&filter->terms, schemas);
+	for (size_t i = 0; i < filter->provider_count; i++)
+		warn(&filter->providers[i].terms, schemas);
 }

@@ -395,8 +395,13 @@ int record_capture_switch(struct record_capture *capture, uint32_t id, uint32_t 
 
 int record_capture_event(struct record_capture *capture, uint32_t stream, const struct ptl_event *event)
 {
-	const int status = capture->watch ? record_event_watch_event(capture->watch, event) : 0;
+	int status = 0;
 
+	if (capture->watch) {
+		const struct record_asked_event asked = record_capture_asked(capture, event);
+
+		status = record_event_watch_event(capture->watch, &asked);
+	}
 	capture->events++;
 	return status < 0 ? status : record_capture_put(capture, stream, event);
 }

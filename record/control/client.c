@@ -247,9 +247,8 @@ static const struct common_option update_options[] = {
 	{"disable-event", 0, "SYSTEM:EVENT", "turn an event of the kernel off; several times",
 	 COMMON_STRINGS(struct settings, events_off, UINT64_MAX)},
 	{"only", 0, "TERM",
-	 "record those events alone: pid=PID,..., program=PATTERN,..., id=ID,..., keywords=BITS, in place of such a "
-	 "term; "
-	 "without a value: all again; several times",
+	 "record those events alone: pid=PID,..., program=PATTERN,..., id=ID,..., keywords=BITS, where=EXPRESSION, "
+	 "or PROVIDER:TERM, in place of such a term; without a value: all again; several times",
 	 COMMON_STRINGS(struct settings, only, UINT64_MAX)},
 	{"disable-flags", 0, "FLAG,...", "turn events of the kernel off by flags",
 	 COMMON_CALLBACK(struct settings, flags_off, take_flags)},

@@ -75,14 +75,14 @@ static const char *clock_name(uint32_t clock)
 	}
 }
 
-static void answer_filter(struct record_answer *answer, const struct record_filter *filter)
+static void answer_filter(struct record_answer *answer, const struct record_capture *capture)
 {
 	struct ptl_bytes text = {0};
 	const char *term;
 
-	record_answer_number(answer, "Events left out", "events_left_out", filter->left_out);
+	record_answer_number(answer, "Events left out", "events_left_out", capture->left_out);
 	record_answer_list(answer, "Only", "only");
-	for (unsigned i = 0; (term = record_filter_term(filter, i, &text)); i++)
+	for (unsigned i = 0; (term = record_filter_term(&capture->filter, i, &text)); i++)
 		record_answer_item(answer, term);
 	record_answer_list_end(answer);
 	common_bytes_free(&text);
@@ -112,7 +112,7 @@ static int query(struct request *request)
 	record_answer_number(&answer, "Nanoseconds", "duration", record_now() - session->start);
 	record_answer_number(&answer, "Flush timer (ns)", "flush_interval", settings->flush_interval);
 	answer_counts(&answer, session);
-	answer_filter(&answer, &session->capture.filter);
+	answer_filter(&answer, &session->capture);
 	for (size_t i = 0; i < session->running_count; i++)
 		if (session->running[i].source->answer)
 			session->running[i].source->answer(session->running[i].state, &answer);
@@ -166,8 +166,6 @@ static int turn_one(struct request *request, const char *argument)
 
 	if (strlen(argument) < 2)
 		return common_fail(PTL_MISUSE, "a request is not as it should be");
-	if (argument[1] == RECORD_CONTROL_ONLY)
-		return record_filter_set(&session->capture.filter, argument + 2);
 	for (size_t i = 0; status == 0 && i < session->running_count; i++) {
 		const struct record_running *running = &session->running[i];
 		const turn_function turn = turn_of(running->source, argument[1]);
@@ -186,10 +184,20 @@ static int turn_one(struct request *request, const char *argument)
 
 static int update(struct request *request)
 {
+	struct common_string_list only = {0};
 	int status = 0;
 
-	for (size_t n = 0; status == 0 && n < request->count; n++)
-		status = turn_one(request, request->arguments[n]);
+	for (size_t n = 0; status == 0 && n < request->count; n++) {
+		const char *argument = request->arguments[n];
+
+		if (argument[0] && argument[1] == RECORD_CONTROL_ONLY)
+			status = common_string_list_add(&only, argument + 2);
+		else
+			status = turn_one(request, argument);
+	}
+	if (status == 0 && only.count)
+		status = record_capture_only(&request->session->capture, &only);
+	common_string_list_free(&only);
 	return status;
 }
 

@@ -283,6 +283,8 @@ static int write_event(struct record_providers *providers, struct record_writer 
 		.payload = record->payload,
 		.payload_size = header->payload_size,
 	};
+	bool wanted;
+	int status;
 
 	if (header->provider >= writer->shm.provider_count)
 		return lose(providers, writer, 1, header->size, "an event is of no provider of its program");
@@ -300,9 +302,10 @@ static int write_event(struct record_providers *providers, struct record_writer 
 		event.flags |= PTL_EVENT_HAS_RELATED;
 		memcpy(event.related.bytes, record->related, sizeof(event.related.bytes));
 	}
-	return record_capture_wants(providers->capture, writer->shm.program, &event, false)
-		       ? record_ordered_streams_write(&providers->ordered, &event, ordered)
-		       : 0;
+	status = record_capture_wants(
+		providers->capture, &(struct record_origin){.program = writer->shm.program, .provider = provider->name},
+		&event, &wanted);
+	return status < 0 || !wanted ? status : record_ordered_streams_write(&providers->ordered, &event, ordered);
 }
 
 /*

@@ -422,8 +422,10 @@ static int put_event(struct tracepoints *state, const struct ring *ring, const s
 	event.cpu = sample->cpu;
 	event.pid = sample->pid;
 	event.tid = sample->tid;
-	if (!record_capture_wants(&state->session->capture, NULL, &event, true))
-		return 0;
+	status = record_capture_wants(&state->session->capture, &(struct record_origin){.kernel = true}, &event,
+				      &wanted);
+	if (status < 0 || !wanted)
+		return status;
 	status = tracepoint_stack_put(&state->stacks, sample, &state->storage, &stack, &event);
 	return status < 0 ? status : record_capture_event(&state->session->capture, ring->stream, &event);
 }

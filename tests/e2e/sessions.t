@@ -258,7 +258,7 @@ def in_memory():
 def filtered():
     """--only: what is not wanted is left out and counted, and what is wanted changes while the session goes on"""
     for words, text in ((["--only=pid=x"], "is not a number"), (["--only=size=3"], "is none of pid=PID"), (["--only=keywords=a"], "are no keywords"),
-                        (["--only=program=a,,b"], "is no pattern"), (["--only=program=/bin/sh"], "has no folders"), (["--only="], "is none of pid=PID")):
+                        (["--only=program=a,,b"], "is no pattern"), (["--only=program=/bin/sh"], "has no folders"), (["--only="], "is none of pid=PID"), (["--only=where=(index"], "where:1:7: expected")):
         done = record("start", "some", "-p", NAME, *words)
         expect(done.returncode == 2 and text in done.stderr, words, done.stderr)
     ask("start", "some", "-p", NAME, "--only=id=77", "--only=program=provider_*,sh")
@@ -266,17 +266,22 @@ def filtered():
     wait_for(lambda: query("some")["events_left_out"] == 4, "four events that are left out")
     expect_equal((query("some")["events"], query("some")["only"]), (0, ["program=provider_*,sh", "id=77"]))
     for terms, count in ((["id="], 4), (["program=nobody"], 4), (["program=provider_w*"], 8), (["program=", "pid=1,2"], 8), (["pid="], 12),
-                         (["keywords=0x8000000000000"], 12), (["keywords="], 16)):
+                         (["keywords=0x8000000000000"], 12), (["keywords=", "where=index == 0 and thread <= 0"], 13),
+                         (["where=", NAME + ":where=text like 'c*'"], 14), (["PTL-Test-Other:id=9", NAME + ":where="], 18),
+                         (["*-writer:where=event.level == 3", "where=has(text)"], 19), (["*-writer:where="], 22),
+                         (["PTL-Test-Other:id=", "where=text == 7 or indx == 0"], 22)):
         before = query("some")
         ask("update", "some", *("--only=" + term for term in terms))
         write_events("levels")
         wait_for(lambda: query("some")["events"] + query("some")["events_left_out"] == before["events"] + before["events_left_out"] + 4,
                  "four events more")
         expect_equal(query("some")["events"], count, terms)
-    expect_equal(query("some")["only"], [])
-    expect("is none of pid=PID" in ask("update", "some", "--only=bogus=1", status=4).stderr)
-    ask("stop", "some")
-    expect_equal(len(lines("events", "-p", NAME, "some.ptl")), 16)
+    for term, text in (("bogus=1", "is none of pid=PID"), ("where=index = 0", "where:1:7: ")):
+        expect(text in ask("update", "some", "--only=" + term, status=4).stderr, term)
+    expect_equal(query("some")["only"], ["where=text == 7 or indx == 0"])
+    said = ask("stop", "some").stderr
+    expect("no event that came has a field indx" in said and "found a number" in said, said)
+    expect_equal(len(lines("events", "-p", NAME, "some.ptl")), 22)
     expect(lines("info", "some.ptl")[0]["complete"])
 
 

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Holds events against what is wanted now, and against what was wanted when they happened. */
+#include "record/capture/capture_state.h"
+#include "record/capture/machine.h"
+
+static const char *program_of(void *model, uint32_t pid)
+{
+	return record_model_program_of(model, pid);
+}
+
+struct record_asked_event record_capture_asked(struct record_capture *capture, const struct ptl_event *event)
+{
+	return (struct record_asked_event){
+		.event = event,
+		.schema = record_schemas_find(&capture->schemas, &event->descriptor),
+		.program = program_of,
+		.context = capture->model,
+	};
+}
+
+static const char *known_program(void *program, uint32_t pid)
+{
+	(void)pid;
+	return program;
+}
+
+/* Of what happened before, some may not have been taken yet. */
+int record_capture_only(struct record_capture *capture, const struct common_string_list *terms)
+{
+	struct record_filter changed = {0};
+	int status = record_filter_copy(&changed, &capture->filter);
+
+	for (size_t i = 0; status == 0 && i < terms->count; i++)
+		status = record_filter_set(&changed, terms->list[i]);
+	if (status < 0) {
+		record_filter_free(&changed);
+		return status;
+	}
+	record_filter_free(&capture->filter_before);
+	capture->filter_before = capture->filter;
+	capture->filter = changed;
+	capture->filter_since = record_now();
+	return 0;
+}
+
+int record_capture_wants(struct record_capture *capture, const struct record_origin *origin,
+			 const struct ptl_event *event, bool *wanted)
+{
+	struct record_filter *filter = event->time < capture->filter_since ? &capture->filter_before : &capture->filter;
+	struct record_filtered_event filtered = {.provider = origin->provider, .kernel = origin->kernel};
+	int status;
+
+	*wanted = true;
+	if (!filter->asks)
+		return 0;
+	filtered.asked = record_capture_asked(capture, event);
+	if (origin->program) {
+		filtered.asked.program = known_program;
+		filtered.asked.context = (void *)(uintptr_t)origin->program;
+	}
+	status = record_filter_wants(filter, &filtered, wanted);
+	capture->left_out += !*wanted;
+	return status;
+}

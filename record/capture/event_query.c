@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Evaluates an expression over the fields of events. */
+#include "record/capture/event_query.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "query/condition.h"
+#include "query/evaluate_quick.h"
+#include "query/event_fields.h"
+
+struct record_event_query {
+	struct query_event_fields at; /* first: the context of its functions */
+	struct common_arena arena;
+	const char *name, *text;
+	struct query_expr *expr;
+	struct query_fields fields;
+	const struct record_asked_event *asked;
+	bool held;   /* for an event */
+	bool failed; /* it could not be computed, which has been said */
+};
+
+/* ---- what is asked --------------------------------------------------------------------------- */
+
+/* Whoever records does not wait for files that events name. */
+static int refuse_files(const char *name, const struct query_expr *expr)
+{
+	int status = 0;
+
+	if (expr->op == QUERY_CALL && expr->index >= QUERY_U8 && expr->index <= QUERY_U64)
+		return query_fail_at(name, expr->at, "files are not read while recording: no u8, u16, u32 and u64");
+	for (unsigned i = 0; status == 0 && i < QUERY_ARGUMENTS_MAX; i++)
+		if (expr->argument[i])
+			status = refuse_files(name, expr->argument[i]);
+	return status;
+}
+
+static int parse(struct record_event_query *query, const char *name, const char *text)
+{
+	char cause[512];
+	int status;
+
+	query->name = name;
+	query->text = common_arena_copy(&query->arena, text, strlen(text));
+	status = query->text
+			 ? query_parse_condition(name, query->text, &query->arena, &query->fields, NULL, &query->expr)
+			 : PTL_NO_MEMORY;
+	if (status == 0)
+		status = refuse_files(name, query->expr);
+	if (status != PTL_CORRUPT)
+		return status;
+	snprintf(cause, sizeof(cause), "%s", ptl_error_text());
+	return common_fail(PTL_MISUSE, "%s", cause);
+}
+
+int record_event_query_new(const char *name, const char *text, struct record_event_query **query)
+{
+	struct record_event_query *made = calloc(1, sizeof(*made));
+	int status;
+
+	if (!made)
+		return common_fail_memory("an expression", sizeof(*made));
+	status = parse(made, name, text);
+	if (status < 0)
+		record_event_query_free(made);
+	else
+		*query = made;
+	return status;
+}
+
+void record_event_query_free(struct record_event_query *query)
+{
+	if (!query)
+		return;
+	query_event_fields_free(&query->at);
+	common_arena_free(&query->arena);
+	free(query);
+}
+
+const char *record_event_query_text(const struct record_event_query *query)
+{
+	return query->text;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static const char *program(void *context)
+{
+	const struct record_event_query *query = context;
+	const struct record_asked_event *asked = query->asked;
+	const char *path = asked->program ? asked->program(asked->context, asked->event->pid) : NULL;
+
+	return path ? path : "";
+}
+
+static int evaluate(struct record_event_query *query, bool *truth)
+{
+	struct query_files files = {.folder = ""};
+	const struct query_scope scope = {
+		.name = query->name,
+		.files = &files,
+		.scratch = &query->at.scratch,
+		.event = query->at.event,
+		.pid = query->at.event->pid,
+		.program = program,
+		.field = query_event_field,
+		.number = query_event_number,
+		.elements = query_event_elements,
+		.loops = &query->at.loops,
+		.context = query,
+	};
+	struct query_value value;
+	int status;
+
+	if (query_quick_truth(&scope, query->expr, truth))
+		return 0;
+	status = query_evaluate(&scope, query->expr, &value);
+	common_arena_reset(&query->at.scratch);
+	*truth = status == 0 && value.kind == QUERY_VALUE_BOOL && value.truth;
+	return status;
+}
+
+int record_event_query_holds(struct record_event_query *query, const struct record_asked_event *asked, bool *truth)
+{
+	int status = query_event_fields_set(&query->at, &query->fields, asked->event, asked->schema);
+
+	*truth = false;
+	query->asked = asked;
+	if (status == 0)
+		status = evaluate(query, truth);
+	query->held |= *truth;
+	if (status == 0 || status == PTL_NO_MEMORY)
+		return status;
+	if (!query->failed)
+		common_message_warning("%s: %s", query->text, ptl_error_text());
+	query->failed = true;
+	return 0;
+}
+
+static bool has_field(const struct record_schemas *schemas, const struct query_field *field)
+{
+	const struct ptl_schema *schema;
+	struct query_location location;
+	size_t at = 0;
+
+	while ((schema = record_schemas_next(schemas, &at))) {
+		query_locate(schema, field, &location);
+		if (location.field)
+			return true;
+	}
+	return false;
+}
+
+const char *record_event_query_unknown(const struct record_event_query *query, const struct record_schemas *schemas)
+{
+	for (size_t i = 0; !query->held && i < query->fields.count; i++)
+		if (query->fields.list[i].condition && !has_field(schemas, &query->fields.list[i]))
+			return query->fields.list[i].text;
+	return NULL;
+}
