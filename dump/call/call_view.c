@@ -14,12 +14,13 @@
 #include "dump/call/place_cache.h"
 #include "flow/view/shard.h"
 
-/* A segment whose turn it is hands on what it has when it is as much as this, so that a long one fits. */
-#define TRANSFERS_MAX ((size_t)1 << 16)
+/* A segment whose turn it is hands on what it has when it is as much as this: a long one fits, and transfers stay in a cache. */
+#define TRANSFERS_MAX ((size_t)1 << 12)
+#define SUMMARY_MAX ((size_t)1 << 16)
 
 /* Lists that are kept, and how much they may hold, in transfers. */
 #define SPARES 16
-#define SPARE_MAX (2 * TRANSFERS_MAX)
+#define SPARE_MAX (2 * SUMMARY_MAX)
 
 struct part {
 	struct dump_transfers transfers; /* where the observer takes pieces: those that are in none */
@@ -264,8 +265,8 @@ static int sort_out(struct part *part)
 
 static bool is_much(const struct part *part)
 {
-	return part->transfers.count >= TRANSFERS_MAX || part->summary.node_count >= TRANSFERS_MAX ||
-	       part->summary.time_count >= TRANSFERS_MAX;
+	return part->transfers.count >= TRANSFERS_MAX || part->summary.node_count >= SUMMARY_MAX ||
+	       part->summary.time_count >= SUMMARY_MAX;
 }
 
 /* More transfers were found. Hands on what there is where it is much, and it is the segment's turn. */

@@ -230,15 +230,15 @@ static void learn(struct dump_walk *walk, const struct flow_step *step)
 	walk->status = dump_transfer_runs_add(runs, &known, plain ? NULL : &more, step->tag);
 }
 
-static void add_known(struct dump_walk *walk, const struct dump_transfer *list, size_t count)
+static int add_known(struct dump_transfers *transfers, struct dump_tracker *tracker, const struct dump_transfer *list,
+		     size_t count)
 {
-	struct dump_transfers *transfers = walk->transfers;
-	struct dump_tracker *tracker = walk->tracker;
+	const int status = COMMON_VECTOR_RESERVE(transfers->list, transfers->capacity, transfers->count + count,
+						 "calls");
 	struct dump_transfer *to;
 
-	walk->status = COMMON_VECTOR_RESERVE(transfers->list, transfers->capacity, transfers->count + count, "calls");
-	if (walk->status < 0)
-		return;
+	if (status < 0)
+		return status;
 	to = transfers->list + transfers->count;
 	if (list->kind == DUMP_TRANSFER_RETURN && transfers->count &&
 	    dump_walk_is_end_of_leaf(to - 1, list->to, tracker->time, tracker->instructions + list->instructions)) {
@@ -255,6 +255,7 @@ static void add_known(struct dump_walk *walk, const struct dump_transfer *list, 
 		to->instructions += (uint32_t)tracker->instructions;
 	transfers->count += count;
 	tracker->instructions = 0;
+	return 0;
 }
 
 /* Flow has come to the first block of a run that is known. */
@@ -267,7 +268,7 @@ static void take_known(struct dump_walk *walk, const struct dump_transfer_run *k
 	if (more && more->lands)
 		reach(walk, 0);
 	if (more && more->count)
-		add_known(walk, runs->list + more->transfers, more->count);
+		walk->status = add_known(walk->transfers, tracker, runs->list + more->transfers, more->count);
 	dump_tracker_end_run(tracker, known);
 }
 
@@ -298,8 +299,93 @@ static void learn_function(const struct dump_transfers *transfers, size_t before
 		known->function = call->function;
 }
 
-int dump_transfers_step(struct dump_transfers *transfers, struct dump_tracker *tracker, struct dump_place_cache *cache,
-			const struct flow_segment *segment, const struct flow_step *step, uint32_t *home)
+/* A call of the run, or a return to it, from where the tracker is. PTL_NO_MEMORY. */
+static int put_known(struct dump_transfers *transfers, struct dump_tracker *tracker,
+		     const struct dump_transfer_run *known, const struct dump_code_place *place, uint8_t kind)
+{
+	const int status = COMMON_VECTOR_RESERVE(transfers->list, transfers->capacity, transfers->count + 1, "calls");
+
+	if (status < 0)
+		return status;
+	transfers->list[transfers->count++] = (struct dump_transfer){
+		.time = tracker->time,
+		.to = known->ip,
+		.address = tracker->leaving.behind,
+		.instructions = (uint32_t)tracker->instructions,
+		.function = kind == DUMP_TRANSFER_CALL ? known->function : place->function,
+		.image = place->image,
+		.kind = kind,
+		.flags = known->starts ? DUMP_TRANSFER_START : 0,
+		.function_flags = (uint16_t)place->flags,
+	};
+	return 0;
+}
+
+/*
+ * Flow comes to a known run from the end of another, whose place need not be looked at: 1; 0: it does by something else than a
+ * call, a return or a step within a function, and nothing was done.
+ */
+static inline int come(struct dump_transfers *transfers, struct dump_tracker *tracker,
+		       const struct dump_transfer_runs *runs, const struct flow_step *step,
+		       const struct dump_transfer_run *known)
+{
+	const uint8_t branch = tracker->leaving.branch;
+	const struct dump_code_place *place = dump_transfer_run_place(runs, known->from);
+	struct dump_transfer *before = transfers->count ? &transfers->list[transfers->count - 1] : NULL;
+	int status = 0;
+
+	if (step->passed || branch < FLOW_BRANCH_CALL) {
+		if (known->from != tracker->home)
+			return 0;
+		tracker->instructions += step->instructions;
+		return 1;
+	}
+	if (branch != FLOW_BRANCH_RETURN &&
+	    ((branch != FLOW_BRANCH_CALL && branch != FLOW_BRANCH_CALL_INDIRECT) ||
+	     known->function == DUMP_NO_FUNCTION || tracker->leaving.behind == known->ip))
+		return 0;
+	tracker->instructions += step->instructions;
+	if (step->time)
+		tracker->time = step->time;
+	if (branch != FLOW_BRANCH_RETURN)
+		status = put_known(transfers, tracker, known, place, DUMP_TRANSFER_CALL);
+	else if (before && dump_walk_is_end_of_leaf(before, known->ip, tracker->time, tracker->instructions))
+		dump_walk_end_leaf(before, tracker->instructions);
+	else
+		status = put_known(transfers, tracker, known, place, DUMP_TRANSFER_RETURN);
+	tracker->instructions = 0;
+	return status < 0 ? status : 1;
+}
+
+/* A step that takes the tracker from one known run to another: what come returns. */
+static inline int take_quickly(struct dump_transfers *transfers, struct dump_tracker *tracker,
+			       const struct dump_transfer_runs *runs, const struct flow_step *step, uint32_t *home)
+{
+	const struct dump_transfer_run *known = step->run && tracker->home ? dump_transfer_run_find(runs, *step->tag)
+									   : NULL;
+	const struct dump_transfer_run_more *more;
+	int status;
+
+	if (!known || !tracker->leaving.valid || !tracker->first.valid ||
+	    tracker->instructions + step->instructions > UINT32_MAX / 2)
+		return 0;
+	status = come(transfers, tracker, runs, step, known);
+	if (status <= 0)
+		return status;
+	more = known->more ? &runs->more[known->more] : NULL;
+	if (more && more->lands && step->time)
+		tracker->time = step->time;
+	if (more && more->count)
+		status = add_known(transfers, tracker, runs->list + more->transfers, more->count);
+	dump_tracker_end_run(tracker, known);
+	*home = known->branch < FLOW_BRANCH_CALL ? known->to : 0;
+	return status < 0 ? status : 1;
+}
+
+/* A step of which the place has to be looked at. Not inline: what is taken quickly costs no saved registers. */
+static __attribute__((noinline)) int take_slowly(struct dump_transfers *transfers, struct dump_tracker *tracker,
+						 struct dump_place_cache *cache, const struct flow_segment *segment,
+						 const struct flow_step *step, uint32_t *home)
 {
 	/* All of it is at one time. */
 	const struct flow_mark mark = {.time = step->time};
@@ -329,4 +415,12 @@ int dump_transfers_step(struct dump_transfers *transfers, struct dump_tracker *t
 	learn_function(transfers, before, known);
 	*home = known->branch < FLOW_BRANCH_CALL ? known->to : 0;
 	return walk.status;
+}
+
+int dump_transfers_step(struct dump_transfers *transfers, struct dump_tracker *tracker, struct dump_place_cache *cache,
+			const struct flow_segment *segment, const struct flow_step *step, uint32_t *home)
+{
+	const int status = take_quickly(transfers, tracker, &cache->runs, step, home);
+
+	return status ? (status < 0 ? status : 0) : take_slowly(transfers, tracker, cache, segment, step, home);
 }
