@@ -2,7 +2,6 @@
 /* Looks for separate debug files in folders. A file that cannot be proved to be the right one is passed over. */
 #include "elf/debug_search.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,6 +241,25 @@ static int ask_servers(const struct elf_debug_wanted *wanted)
 static struct folder folder_at(size_t i)
 {
 	return i < given_count ? given_folders[i] : (struct folder){SYSTEM_FOLDER, strlen(SYSTEM_FOLDER)};
+}
+
+bool elf_debug_place(int fd, char path[PATH_MAX])
+{
+	char link[64];
+	ssize_t size;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	size = readlink(link, path, PATH_MAX - 1);
+	path[size > 0 && path[0] == '/' ? size : 0] = 0;
+	return *path != 0;
+}
+
+const char *elf_debug_folder(size_t i, int *size)
+{
+	const struct folder folder = folder_at(i);
+
+	*size = (int)folder.size;
+	return i <= given_count ? folder.name : NULL;
 }
 
 int elf_debug_search(const struct elf_debug_wanted *wanted)

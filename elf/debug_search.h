@@ -3,6 +3,7 @@
 #ifndef ELF_DEBUG_SEARCH_H
 #define ELF_DEBUG_SEARCH_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,10 @@ int elf_debug_path_add(const char *folders);
 int elf_debug_path_take(void *unused, const char *folders);
 /* Whether there are such folders: who names them wants names from there. */
 bool elf_debug_path_given(void);
+/* Where an open file is, with its own folder; false, and "", where that is not known. */
+bool elf_debug_place(int fd, char path[PATH_MAX]);
+/* The i-th folder in which debug files are looked for, /usr/lib/debug at last; *size bytes long. NULL: there are no more. */
+const char *elf_debug_folder(size_t i, int *size);
 
 /*
  * Opens the regular file at path if it has this build id: a descriptor, close-on-exec, and *elf, which the

@@ -2,8 +2,6 @@
 /* Reads files once each and remembers what of them is in the trace. */
 #include "elf/image_store.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +15,7 @@
 #include "common/vector.h"
 #include "elf/debug_search.h"
 #include "elf/file.h"
+#include "elf/split_search.h"
 
 /* A larger mapping or debug file is not embedded: a bound on memory. */
 #define CODE_MAX ((uint64_t)1 << 30)
@@ -160,25 +159,19 @@ static struct elf_file *open_debug(const struct elf_file *elf, const struct file
 	return debug;
 }
 
-/* The file that debug files share and that this one, open as fd, refers to. */
-static int put_shared(struct elf_image_store *store, int fd, const struct elf_file *elf)
+/* The file that debug files share and that this one, which is at path (NULL: not known), refers to. */
+static int put_shared(struct elf_image_store *store, const struct elf_file *elf, const char *path)
 {
 	struct ptl_attachment attachment = {.kind = PTL_ATTACHMENT_SHARED, .pid = PTL_NO_ID};
-	char link[64], path[PATH_MAX];
 	const uint8_t *build_id;
 	int shared = -1, status = 0;
 	struct stat info;
 	bool done = false;
 	uint8_t *bytes;
-	ssize_t size;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	size = readlink(link, path, sizeof(path) - 1);
-	path[size > 0 ? size : 0] = 0;
 	if (elf_debug_shared_link(elf, &bytes, &attachment.name, &build_id, &attachment.id_size)) {
 		memcpy(attachment.id, build_id, attachment.id_size);
-		shared = elf_debug_search_shared(*path ? path : NULL, attachment.name, attachment.id,
-						 attachment.id_size);
+		shared = elf_debug_search_shared(path, attachment.name, attachment.id, attachment.id_size);
 	}
 	if (shared >= 0 && fstat(shared, &info) == 0 && (uint64_t)info.st_size <= DEBUG_MAX)
 		status = put_range(store, shared, 0, (uint64_t)info.st_size, PTL_BLOB_FILE, attachment.hash, &done);
@@ -188,6 +181,27 @@ static int put_shared(struct elf_image_store *store, int fd, const struct elf_fi
 		close(shared);
 	free(bytes);
 	return status;
+}
+
+static int put_split_file(void *context, const struct elf_split_unit *split, const uint8_t *data, size_t size)
+{
+	const struct elf_image_store *store = context;
+	struct ptl_attachment attachment = {
+		.kind = PTL_ATTACHMENT_SPLIT, .pid = PTL_NO_ID, .name = split->name, .id_size = sizeof(split->id)};
+	int status = store->sink.blob(store->sink.context, PTL_BLOB_FILE, data, size, attachment.hash);
+
+	common_store64(attachment.id, split->id);
+	return status ? status : store->sink.attachment(store->sink.context, &attachment);
+}
+
+/* The other files that debug information, open as fd, refers to. */
+static int put_referred(struct elf_image_store *store, int fd, const struct elf_file *elf, const char *image)
+{
+	char path[PATH_MAX];
+	const char *const place = elf_debug_place(fd, path) ? path : NULL;
+	const int status = put_shared(store, elf, place);
+
+	return status ? status : elf_split_each(elf, place, image, DEBUG_MAX, put_split_file, store);
 }
 
 /* The whole file that has the DWARF: elf's own, or the separate one. */
@@ -206,7 +220,7 @@ static int put_debug(struct elf_image_store *store, int fd, const struct elf_fil
 		status = put_range(store, fd, 0, (uint64_t)info.st_size, PTL_BLOB_DEBUG, entry->debug,
 				   &entry->has_debug);
 	if (!status && entry->has_debug)
-		status = put_shared(store, fd, debug ? debug : elf);
+		status = put_referred(store, fd, debug ? debug : elf, path);
 	elf_close(debug);
 	if (debug_fd >= 0)
 		close(debug_fd);

@@ -4,13 +4,14 @@
 
 #include <elfutils/libdwelf.h>
 #include <gelf.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/bytes.h"
+#include "common/hash_map.h"
 #include "elf/debug_search.h"
+#include "elf/split_search.h"
 
 #define SHARED_MAX ((size_t)1 << 30) /* bytes of a file that debug files share, in the trace */
 
@@ -128,87 +129,127 @@ static void link_shared(struct ptl_trace *trace, Dwarf *dwarf, const char *path,
 		dwarf_setalt(shared->dwarf, nothing->dwarf);
 }
 
+/* ---- .dwo files ---------------------------------------------------------------------------------- */
+
+struct split_files {
+	struct ptl_trace *trace; /* NULL: none */
+	bool listed;
+	struct common_hash_map attached; /* those of the trace, by id */
+	const char *path, *image;        /* for those of this machine */
+	struct elf_split_search *search; /* NULL: not needed yet */
+};
+
+/* Of several with the same id, the first one. */
+static void list_attached(struct split_files *files)
+{
+	const size_t count = files->trace ? ptl_attachment_count(files->trace) : 0;
+
+	files->listed = true;
+	for (size_t i = 0; i < count; i++) {
+		const struct ptl_attachment *attachment = ptl_attachment_at(files->trace, i);
+		uint64_t id;
+
+		if (attachment->kind != PTL_ATTACHMENT_SPLIT || attachment->id_size != sizeof(id))
+			continue;
+		id = common_load64(attachment->id);
+		if (!common_hash_map_get(&files->attached, id) && common_hash_map_put(&files->attached, id, i) < 0)
+			return;
+	}
+}
+
+static bool read_split(void *context, const struct elf_split_unit *split, uint8_t **data, size_t *size)
+{
+	struct split_files *files = context;
+	const uint64_t *known;
+
+	if (!files->listed)
+		list_attached(files);
+	known = common_hash_map_get(&files->attached, split->id);
+	if (known &&
+	    ptl_blob_read(files->trace, ptl_attachment_at(files->trace, *known)->hash, ELF_SPLIT_MAX, data, size) == 0)
+		return true;
+	if (!files->search && elf_split_search_new(files->path, files->image, &files->search))
+		return false;
+	return elf_split_read(files->search, split, data, size);
+}
+
 /* ---- tables -------------------------------------------------------------------------------------- */
 
-/* `split` and missing are for flow_scopes_make. */
-static struct flow_debug *make_tables(Dwarf *dwarf, bool scopes, bool split, char **missing)
-{
-	struct flow_debug *debug = calloc(1, sizeof(*debug));
+/* Where a file is: on disk, and when it was mapped; NULL: not known. */
+struct place {
+	const char *path, *image;
+};
 
-	if (debug)
-		debug->lines = flow_lines_make(dwarf);
-	if (debug && debug->lines && scopes)
-		debug->scopes = flow_scopes_make(dwarf, split, missing);
-	if (debug && !debug->lines) {
+static struct flow_scope_table *make_scopes(struct ptl_trace *trace, Dwarf *dwarf, const struct place *place,
+					    char **missing)
+{
+	struct split_files files = {.trace = trace, .path = place->path, .image = place->image};
+	struct flow_split_source source = {.context = &files, .read = read_split};
+	struct flow_scope_table *scopes = flow_scopes_make(dwarf, &source);
+
+	if (*missing)
+		free(source.missing);
+	else
+		*missing = source.missing;
+	common_hash_map_free(&files.attached);
+	elf_split_search_free(files.search);
+	return scopes;
+}
+
+static struct flow_debug *read_debug(struct ptl_trace *trace, Elf *elf, const struct place *place, bool scopes)
+{
+	Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	struct flow_debug *debug = dwarf ? calloc(1, sizeof(*debug)) : NULL;
+	struct shared shared, nothing;
+
+	if (!debug) {
+		dwarf_end(dwarf);
+		return NULL;
+	}
+	link_shared(trace, dwarf, place->path, &shared, &nothing, &debug->missing);
+	debug->lines = flow_lines_make(dwarf);
+	if (debug->lines && scopes)
+		debug->scopes = make_scopes(trace, dwarf, place, &debug->missing);
+	dwarf_end(dwarf);
+	close_shared(&shared);
+	close_shared(&nothing);
+	if (!debug->lines) {
 		flow_debug_free(debug);
 		return NULL;
 	}
 	return debug;
 }
 
-/* path is where the file is; NULL: not known. */
-static struct flow_debug *read_debug(struct ptl_trace *trace, Elf *elf, const char *path, bool scopes)
+struct flow_debug *flow_debug_from_memory(struct ptl_trace *trace, uint8_t *data, size_t size, const char *image,
+					  bool scopes)
 {
-	Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	struct shared shared, nothing;
-	struct flow_debug *debug;
-	char *missing = NULL;
-
-	if (!dwarf)
-		return NULL;
-	link_shared(trace, dwarf, path, &shared, &nothing, &missing);
-	debug = make_tables(dwarf, scopes, path != NULL, &missing);
-	dwarf_end(dwarf);
-	close_shared(&shared);
-	close_shared(&nothing);
-	if (debug)
-		debug->missing = missing;
-	else
-		free(missing);
-	return debug;
-}
-
-struct flow_debug *flow_debug_from_memory(struct ptl_trace *trace, uint8_t *data, size_t size, bool scopes)
-{
+	const struct place place = {.image = image};
 	struct flow_debug *debug = NULL;
 	Elf *elf;
 
 	elf_version(EV_CURRENT);
 	elf = elf_memory((char *)data, size);
 	if (elf && elf_kind(elf) == ELF_K_ELF)
-		debug = read_debug(trace, elf, NULL, scopes);
+		debug = read_debug(trace, elf, &place, scopes);
 	elf_end(elf);
 	return debug;
 }
 
-/* Where an open file is; false where that is not known. */
-static bool find_path(int fd, char path[PATH_MAX])
+struct flow_debug *flow_debug_from_file(struct ptl_trace *trace, int fd, const char *image, bool scopes)
 {
-	char link[64];
-	ssize_t size;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	size = readlink(link, path, PATH_MAX - 1);
-	path[size > 0 ? size : 0] = 0;
-	return size > 0 && path[0] == '/';
-}
-
-struct flow_debug *flow_debug_from_file(struct ptl_trace *trace, int fd, const uint8_t *build_id, size_t build_id_size,
-					bool scopes)
-{
+	struct place place = {.image = image};
 	struct flow_debug *debug = NULL;
 	char path[PATH_MAX];
-	const void *id;
 	Elf *elf;
 
 	if (fd < 0)
 		return NULL;
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF &&
-	    (!build_id_size ||
-	     (dwelf_elf_gnu_build_id(elf, &id) == (ssize_t)build_id_size && memcmp(id, build_id, build_id_size) == 0)))
-		debug = read_debug(trace, elf, find_path(fd, path) ? path : NULL, scopes);
+	if (elf_debug_place(fd, path))
+		place.path = path;
+	if (elf && elf_kind(elf) == ELF_K_ELF)
+		debug = read_debug(trace, elf, &place, scopes);
 	elf_end(elf);
 	close(fd);
 	return debug;

@@ -19,14 +19,13 @@ struct flow_debug {
 };
 
 /*
- * From an ELF file in memory (which is not kept) or open on disk; the file on disk counts only if its
- * build id is the given one, if that has a size, and is closed in any case (-1: there is none). NULL where there are no
- * lines, for whatever reason. A file that several debug files share (dwz, .gnu_debugaltlink) is looked for among the attachments of
- * the trace (NULL: none), then on disk.
+ * From an ELF file in memory (which is not kept) or open on disk, which is closed in any case (-1: there is none). NULL where there
+ * are no lines, for whatever reason. A file that several debug files share (dwz, .gnu_debugaltlink) is looked for among the attachments of
+ * the trace (NULL: none), then on disk; likewise the .dwo files of split DWARF. image is where the file was mapped; NULL: not known.
  */
-struct flow_debug *flow_debug_from_memory(struct ptl_trace *trace, uint8_t *data, size_t size, bool scopes);
-struct flow_debug *flow_debug_from_file(struct ptl_trace *trace, int fd, const uint8_t *build_id, size_t build_id_size,
-					bool scopes);
+struct flow_debug *flow_debug_from_memory(struct ptl_trace *trace, uint8_t *data, size_t size, const char *image,
+					  bool scopes);
+struct flow_debug *flow_debug_from_file(struct ptl_trace *trace, int fd, const char *image, bool scopes);
 /* Of lines alone. */
 struct flow_debug *flow_debug_of_lines(const struct elf_line *lines, size_t count);
 void flow_debug_free(struct flow_debug *debug);

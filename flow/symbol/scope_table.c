@@ -10,6 +10,7 @@
 #include "common/hash_map.h"
 #include "common/partition.h"
 #include "common/vector.h"
+#include "flow/symbol/split_unit.h"
 
 #define RANGES_MAX ((size_t)1 << 24)
 #define DEPTH_MAX 256 /* entries within each other: real ones reach some dozen */
@@ -36,8 +37,8 @@ struct range {
 struct maker {
 	struct flow_scope_table *table;
 	Dwarf *dwarf;
-	bool split;     /* files of split DWARF may be opened */
-	char **missing; /* becomes the name of one that is not there */
+	struct flow_split_source *source;    /* of .dwo files */
+	const struct flow_split_unit *split; /* the unit at hand is in such a file; NULL: it is not */
 	struct range *ranges;
 	size_t range_count, range_capacity;
 	struct common_byte_map names;     /* interned texts */
@@ -108,6 +109,34 @@ static void find_origin(Dwarf_Die *die, Dwarf_Die *origin)
 	}
 }
 
+static Dwarf_Files *files_of(Dwarf_Die *unit)
+{
+	Dwarf_Files *files;
+
+	return dwarf_getsrcfiles(unit, &files, NULL) == 0 ? files : NULL;
+}
+
+/*
+ * Where an entry is declared; NULL: not known. dwarf_decl_file does not know that files count from 0 since DWARF 5, nor that those of a
+ * .dwo file may be the skeleton's.
+ */
+static const char *file_of(const struct maker *maker, Dwarf_Die *die)
+{
+	Dwarf_Files *files = maker->files;
+	Dwarf_Attribute attribute;
+	Dwarf_Half version = 0;
+	Dwarf_Word file;
+	Dwarf_Die unit;
+
+	if (!dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) || dwarf_formudata(&attribute, &file) != 0 ||
+	    dwarf_cu_info(attribute.cu, &version, NULL, &unit, NULL, NULL, NULL, NULL) != 0 || (!file && version < 5))
+		return NULL;
+	/* It may be described in another unit. */
+	if (!maker->split)
+		files = files_of(&unit);
+	return files ? dwarf_filesrc(files, file, NULL, NULL) : NULL;
+}
+
 static const struct flow_source_function *function_of(struct maker *maker, Dwarf_Die *die)
 {
 	struct flow_source_function *function;
@@ -128,7 +157,7 @@ static const struct flow_source_function *function_of(struct maker *maker, Dwarf
 		return NULL;
 	}
 	function->name = intern(maker, name_of(&origin));
-	function->file = intern(maker, dwarf_decl_file(&origin));
+	function->file = intern(maker, file_of(maker, &origin));
 	if (dwarf_decl_line(&origin, &line) == 0 && line > 0)
 		function->line = (uint32_t)line;
 	return function;
@@ -148,15 +177,30 @@ static void find_call(struct maker *maker, Dwarf_Die *die, struct flow_scope *sc
 		scope->call_line = (uint32_t)value;
 }
 
+/* A walk over the addresses of an entry: zero at first. */
+struct walk {
+	ptrdiff_t at;
+	Dwarf_Addr base;
+	struct flow_split_walk split;
+};
+
+static bool next_range(const struct maker *maker, Dwarf_Die *die, struct walk *walk, Dwarf_Addr *first, Dwarf_Addr *end)
+{
+	if (maker->split)
+		return flow_split_range(maker->split, die, &walk->split, first, end);
+	walk->at = dwarf_ranges(die, walk->at, &walk->base, first, end);
+	return walk->at > 0;
+}
+
 /* The scope of an entry that has code; outer where it has none. */
 static const struct flow_scope *add_scope(struct maker *maker, Dwarf_Die *die, const struct flow_scope *outer,
 					  unsigned depth)
 {
 	struct flow_scope *scope = NULL;
-	Dwarf_Addr base, first, end;
-	ptrdiff_t at = 0;
+	struct walk walk = {0};
+	Dwarf_Addr first, end;
 
-	while (!maker->failed && (at = dwarf_ranges(die, at, &base, &first, &end)) > 0) {
+	while (!maker->failed && next_range(maker, die, &walk, &first, &end)) {
 		if (first >= end)
 			continue;
 		if (!scope) {
@@ -233,26 +277,49 @@ static uint64_t size_of_units(Dwarf *dwarf)
 	return offset;
 }
 
-/*
- * Split DWARF: the unit says little more than in which file the rest is, which takes its place. libdw looks for it where the file
- * of the unit is, and where it was compiled.
- */
-static void find_split(struct maker *maker, Dwarf_Die *unit)
+static void add_unit(struct maker *maker, Dwarf_Die *unit)
 {
-	Dwarf_Attribute name;
-	Dwarf_Die split = {0};
-	uint8_t type = 0;
+	maker->files = files_of(unit);
+	add_children(maker, unit, NULL, 0);
+}
 
-	if (dwarf_cu_info(unit->cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) != 0 || type != DW_UT_skeleton)
-		return;
-	if (maker->split && dwarf_cu_info(unit->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 && split.addr) {
-		*unit = split;
-		maker->entries = size_of_units(dwarf_cu_getdwarf(split.cu));
-	} else if (!*maker->missing &&
-		   (dwarf_attr(unit, DW_AT_dwo_name, &name) || dwarf_attr(unit, DW_AT_GNU_dwo_name, &name)) &&
-		   dwarf_formstring(&name)) {
-		*maker->missing = strdup(dwarf_formstring(&name));
+/* The .dwo file takes the place of the unit, the skeleton; false where it does not have its id. */
+static bool add_file(struct maker *maker, Dwarf_Die *skeleton, uint64_t id, uint8_t *data, size_t size)
+{
+	struct flow_split_unit split;
+	const bool opened = flow_split_open(skeleton, id, data, size, &split);
+
+	if (opened) {
+		maker->split = &split;
+		maker->entries = size_of_units(split.dwarf);
+		maker->files = files_of(&split.die);
+		if (!maker->files)
+			maker->files = files_of(skeleton);
+		add_children(maker, &split.die, NULL, 0);
+		maker->split = NULL;
+		/* It refers to nothing outside, and other entries may come to lie where its were. */
+		common_hash_map_free(&maker->functions);
+		maker->functions = (struct common_hash_map){0};
 	}
+	flow_split_close(&split);
+	return opened;
+}
+
+/* Split DWARF: the unit says little more than in which file the rest is. False where it is a unit of another kind. */
+static bool add_split(struct maker *maker, Dwarf_Die *unit)
+{
+	struct flow_split_source *const source = maker->source;
+	struct elf_split_unit split;
+	uint8_t *data = NULL;
+	size_t size;
+
+	if (!elf_split_skeleton(unit, &split))
+		return false;
+	if ((!source->read(source->context, &split, &data, &size) || !add_file(maker, unit, split.id, data, size)) &&
+	    !source->missing)
+		source->missing = strdup(split.name);
+	free(data);
+	return true;
 }
 
 static void add_units(struct maker *maker)
@@ -263,13 +330,9 @@ static void add_units(struct maker *maker)
 	while (!maker->failed && dwarf_nextcu(maker->dwarf, offset, &next, &header_size, NULL, NULL, NULL) == 0) {
 		Dwarf_Die unit;
 
-		if (dwarf_offdie(maker->dwarf, offset + header_size, &unit)) {
-			maker->entries = next - offset;
-			find_split(maker, &unit);
-			if (dwarf_getsrcfiles(&unit, &maker->files, NULL) != 0)
-				maker->files = NULL;
-			add_children(maker, &unit, NULL, 0);
-		}
+		maker->entries = next - offset;
+		if (dwarf_offdie(maker->dwarf, offset + header_size, &unit) && !add_split(maker, &unit))
+			add_unit(maker, &unit);
 		offset = next;
 	}
 }
@@ -326,10 +389,9 @@ static bool make_rows(struct flow_scope_table *table, struct range *ranges, size
 	return room;
 }
 
-struct flow_scope_table *flow_scopes_make(Dwarf *dwarf, bool split, char **missing)
+struct flow_scope_table *flow_scopes_make(Dwarf *dwarf, struct flow_split_source *split)
 {
-	struct maker maker = {
-		.table = calloc(1, sizeof(*maker.table)), .dwarf = dwarf, .split = split, .missing = missing};
+	struct maker maker = {.table = calloc(1, sizeof(*maker.table)), .dwarf = dwarf, .source = split};
 	struct flow_scope_table *table = maker.table;
 
 	if (!table)

@@ -7,15 +7,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "elf/split_search.h"
 #include "flow/symbol/source_line.h"
 
 struct flow_scope_table;
 
-/*
- * Neither takes nor keeps dwarf. With `split` the files that it refers to may be opened (.dwo); *missing, if it is NULL, becomes the name
- * of one that was not (the caller frees it). NULL where it describes no functions, or without memory.
- */
-struct flow_scope_table *flow_scopes_make(Dwarf *dwarf, bool split, char **missing);
+/* Where the .dwo files of split DWARF come from. */
+struct flow_split_source {
+	void *context;
+	/* One, in fresh memory (caller frees); false where it is not there. */
+	bool (*read)(void *context, const struct elf_split_unit *split, uint8_t **data, size_t *size);
+	char *missing; /* NULL at first; becomes the name of a file that is not there (caller frees) */
+};
+
+/* Neither takes nor keeps dwarf. NULL where it describes no functions, or without memory. */
+struct flow_scope_table *flow_scopes_make(Dwarf *dwarf, struct flow_split_source *split);
 void flow_scopes_free(struct flow_scope_table *table);
 
 /* The innermost scope of an address in the file's own address space; NULL where none is known. */

@@ -99,15 +99,15 @@ size_t flow_sources_missing(struct flow_sources *sources, const char **name)
 	return count;
 }
 
-static struct flow_debug *from_trace(struct ptl_trace *trace, const uint8_t *hash, bool scopes)
+static struct flow_debug *from_trace(struct ptl_trace *trace, const struct ptl_image_event *image, bool scopes)
 {
 	struct flow_debug *table;
 	uint8_t *data;
 	size_t size;
 
-	if (ptl_blob_read(trace, hash, DEBUG_MAX, &data, &size) < 0)
+	if (ptl_blob_read(trace, image->debug, DEBUG_MAX, &data, &size) < 0)
 		return NULL;
-	table = flow_debug_from_memory(trace, data, size, scopes);
+	table = flow_debug_from_memory(trace, data, size, image->file_name, scopes);
 	free(data);
 	return table;
 }
@@ -131,9 +131,10 @@ static struct flow_debug *from_files(const struct flow_sources *sources, const s
 		fd = elf_open_same(image->file_name, image->build_id, image->build_id_size, &elf);
 	wanted.file = elf;
 	if (elf && !given && elf_has_debug(elf))
-		table = flow_debug_from_file(sources->trace, dup(fd), NULL, 0, sources->scopes);
+		table = flow_debug_from_file(sources->trace, dup(fd), image->file_name, sources->scopes);
 	if (!table)
-		table = flow_debug_from_file(sources->trace, elf_debug_search(&wanted), NULL, 0, sources->scopes);
+		table = flow_debug_from_file(sources->trace, elf_debug_search(&wanted), image->file_name,
+					     sources->scopes);
 	elf_close(elf);
 	if (fd >= 0)
 		close(fd);
@@ -151,7 +152,7 @@ static struct flow_debug *make_table(struct flow_sources *sources, const struct 
 	else if (elf_debug_path_given())
 		table = from_files(sources, image, true);
 	if (!table && image->has_debug)
-		table = from_trace(sources->trace, image->debug, sources->scopes);
+		table = from_trace(sources->trace, image, sources->scopes);
 	if (!table && !jit)
 		table = from_files(sources, image, false);
 	if (table && table->missing) {

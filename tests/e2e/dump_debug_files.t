@@ -265,25 +265,87 @@ else:
 
 # ---- split DWARF -------------------------------------------------------------------------------------
 
+
+def split_names(*arguments, trace="split.ptl"):
+    found, said = inlined(*arguments, trace=trace, image="split", timeout=120)
+    return {name: found.get(name) for name in wanted}, said
+
+
+def move(folder, *names):
+    os.makedirs(path(folder), exist_ok=True)
+    for name in names:
+        os.rename(path(name), path(f"{folder}/{os.path.basename(name)}"))
+
+
 for version in 4, 5:
-    build("split", "-gsplit-dwarf", f"-gdwarf-{version}")
+    # Ranges of several sections, and sections that are packed.
+    build("split", "-gsplit-dwarf", f"-gdwarf-{version}", "-ffunction-sections", *(["-gz"] if version == 5 else []))
     shutil.copy(path("split.full"), path("split"))
-    output(RECORD, "-q", "-f", "-o", "split.ptl", "--embed", "debug" if version == 5 else "code", "--", path("split"))
+    (dwo,) = (os.path.basename(name) for name in glob.glob(path("*split*.dwo")))
+    if version == 4:
+        output("dwp", "-e", "split.full", "-o", "package")
+    output(RECORD, "-q", "-f", "-o", "split.ptl", "--embed", "code", "--", path("split"))
+    output(RECORD, "-q", "-f", "-o", "embedded.ptl", "--embed", "debug", "--", path("split"))
     # addr2line does not read .dwo files: it sees the same code with all of its debug information.
+    move("there", "split", dwo)
     build("split")
     truth = judged("split")[0]
     wanted = {name: truth[name] for name in ("split_hidden", "split_exported", "main", "twice")}
     os.remove(path("split.full"))
     os.remove(path("split.debug"))
-    found, said = inlined("--debug-path", ".", trace="split.ptl", image="split")
-    check(f"DWARF {version}: functions of .dwo files", {name: found.get(name) for name in wanted} == wanted and not said,
-          found, truth, said)
-    for name in glob.glob(path("*.dwo")):
-        os.remove(name)
-    found, said = inlined("--debug-path", ".", trace="split.ptl", image="split")
-    check("without them they are missing, and that is said", "twice" not in found and ".dwo" in said, found, said)
-    if version == 5:
-        check("as in the trace", ".dwo" in inlined(trace="split.ptl", image="split")[1])
+    check(f"DWARF {version}: functions of .dwo files", split_names("--debug-path", "there") == (wanted, ""),
+          split_names("--debug-path", "there"), wanted)
+    check("--embed debug puts them into the trace", split_names(trace="embedded.ptl") == (wanted, "") and
+          dwo in output(DUMP, "info", "embedded.ptl"), split_names(trace="embedded.ptl"), wanted)
+    move("files", f"there/{dwo}")
+    found, said = split_names("--debug-path", "there")
+    check("without them they are missing, and that is said", found["twice"] is None and ".dwo" in said, found, said)
+    whole = read(f"files/{dwo}")
+    write("other.c", "int other(void) { return 1; }\n")
+    output("gcc", "-c", "-gsplit-dwarf", f"-gdwarf-{version}", "-o", "other.o", "other.c")
+    os.rename(path("other.dwo"), path(f"there/{dwo}"))
+    wrong = {"cut": whole[:len(whole) // 2], "no ELF file": b"nonsense\n" * 100, "empty": b"", "of another unit": read(f"there/{dwo}")}
+    for what, data in wrong.items():
+        write(f"there/{dwo}", data)
+        found, said = split_names("--debug-path", "there")
+        check(f"a .dwo file that is {what} is passed over", found["twice"] is None and ".dwo" in said, found, said)
+    os.remove(path(f"there/{dwo}"))
+    os.mkfifo(path(f"there/{dwo}"))
+    found, said = split_names("--debug-path", "there")
+    check("a pipe with its name is not opened", found["twice"] is None and ".dwo" in said, found, said)
+    os.remove(path(f"there/{dwo}"))
+    if version == 4:
+        shutil.copy(path("package"), path("there/split.dwp"))
+        check("a package of .dwo files (.dwp)", split_names("--debug-path", "there") == (wanted, ""),
+              split_names("--debug-path", "there"), wanted)
+        shutil.copy(path("there/split"), path("split"))
+        os.rename(path("there/split.dwp"), path("split.dwp"))
+        check("beside the program", split_names() == (wanted, ""), split_names(), wanted)
+        output(RECORD, "-q", "-f", "-o", "packed.ptl", "--embed", "debug", "--", path("split"))
+        os.remove(path("split.dwp"))
+        check("its units are put into the trace", split_names(trace="packed.ptl") == (wanted, "") and
+              dwo in output(DUMP, "info", "packed.ptl"), split_names(trace="packed.ptl"), wanted)
+        for what, data in ("cut", read("package")[:1000]), ("no package", whole):
+            write("split.dwp", data)
+            found, said = split_names()
+            check(f"a package that is {what} is passed over", found["twice"] is None and ".dwo" in said, found, said)
+        os.remove(path("split"))
+        os.remove(path("split.dwp"))
+    shutil.rmtree(path("there"))
+    shutil.rmtree(path("files"))
+
+# clang's functions are of file 0, which DWARF 5 has.
+if shutil.which("clang"):
+    build("split")
+    output("clang", "-O2", "-g", "-gdwarf-5", "-Wl,--build-id", "-o", "split", "split.c")
+    output(RECORD, "-q", "-f", "-o", "clang.ptl", "--embed", "debug", "--", path("split"))
+    rows = [json.loads(line) for line in output(DUMP, "report", "--by", "inline", "--json", "--image", "split", "clang.ptl").splitlines()]
+    found = {row["function"]: os.path.basename(row["file"] or "") for row in rows}
+    check("clang: where functions are declared", found.get("twice") == found.get("main") == "split.c", found)
+    for name in "split", "split.full", "split.debug":
+        os.remove(path(name))
+else:
+    skip("clang: where functions are declared", "clang is not installed")
 
 # ---- MiniDebugInfo -----------------------------------------------------------------------------------
 

@@ -224,7 +224,7 @@ static void finds_no_lines(void **state)
 /* Some address is of the function below, which is declared here. */
 static void finds_own_scope(uint8_t *data, size_t size)
 {
-	struct flow_debug *debug = flow_debug_from_memory(NULL, data, size, true);
+	struct flow_debug *debug = flow_debug_from_memory(NULL, data, size, NULL, true);
 	const struct flow_scope *scope = NULL;
 	bool found = false;
 
@@ -245,7 +245,6 @@ static void finds_own_scope(uint8_t *data, size_t size)
 /* This very program was compiled with -g; its own lines are found, by memory and by file. */
 static void finds_lines(void **state)
 {
-	static const uint8_t wrong_id[] = {1, 2, 3};
 	struct flow_debug *debug;
 	bool found = false;
 	const char *file;
@@ -255,7 +254,7 @@ static void finds_lines(void **state)
 
 	(void)state;
 	assert_int_equal(common_read_file("/proc/self/exe", (size_t)1 << 30, &data, &size), 0);
-	debug = flow_debug_from_memory(NULL, data, size, false);
+	debug = flow_debug_from_memory(NULL, data, size, NULL, false);
 	if (!debug) {
 		free(data);
 		skip(); /* built without -g */
@@ -269,12 +268,13 @@ static void finds_lines(void **state)
 	assert_null(debug->scopes);
 	flow_debug_free(debug);
 	finds_own_scope(data, size);
-	assert_null(flow_debug_from_file(NULL, open("/proc/self/exe", O_RDONLY | O_CLOEXEC), wrong_id, sizeof(wrong_id),
-					 true));
-	assert_null(flow_debug_from_file(NULL, -1, wrong_id, sizeof(wrong_id), true));
-	assert_null(flow_debug_from_memory(NULL, data, 3, true));
+	debug = flow_debug_from_file(NULL, open("/proc/self/exe", O_RDONLY | O_CLOEXEC), NULL, false);
+	assert_non_null(debug);
+	flow_debug_free(debug);
+	assert_null(flow_debug_from_file(NULL, -1, NULL, true));
+	assert_null(flow_debug_from_memory(NULL, data, 3, NULL, true));
 	memset(data, 0, 64);
-	assert_null(flow_debug_from_memory(NULL, data, size, true));
+	assert_null(flow_debug_from_memory(NULL, data, size, NULL, true));
 	free(data);
 }
 
