@@ -199,6 +199,14 @@ def functions():
     expect(not any("stack" in event for event in samples["page-faults"]))
 
 
+def caller(count):
+    """a process that lives until its command line was read: a recorder that is late finds nobody in /proc"""
+    process = subprocess.Popen([sys.executable, "-c", CALLS % count + "input()"], cwd=SCRATCH, stdin=subprocess.PIPE)
+    expect_equal(record("flush", "kernel").returncode, 0)
+    process.communicate(b"\n")
+    return process
+
+
 def of_the_system():
     """without a command: all processes, by a session that is called as the NT Kernel Logger"""
     works()
@@ -206,20 +214,17 @@ def of_the_system():
     if done.returncode:
         raise Skip("the whole system cannot be recorded here: " + done.stderr.splitlines()[0])
     try:
-        program = subprocess.Popen([sys.executable, "-c", CALLS % 321], cwd=SCRATCH)
-        program.wait()
+        program = caller(321)
         done = record("update", "kernel", "-e", "syscalls:sys_enter_kill if sig == 10", "--disable-event", GETPPID)
         expect_equal(done.returncode, 0, done.stderr)
-        later = subprocess.Popen([sys.executable, "-c", CALLS % 5], cwd=SCRATCH)
-        later.wait()
+        later = caller(5)
         query = json.loads(record("query", "kernel", "--json").stdout)
         expect_equal(query["tracepoints"], ["sched:sched_process_fork", "sched:sched_process_exec",
                                             "sched:sched_process_exit", "syscalls:sys_enter_kill"])
         done = record("update", "kernel", "-e", GETPPID, "--disable-flags=process", "-e", "syscalls:sys_enter_kill",
                       "--only=syscalls:where=not has(sig) or sig == 0")
         expect_equal(done.returncode, 0, done.stderr)
-        last = subprocess.Popen([sys.executable, "-c", CALLS % 7], cwd=SCRATCH)
-        last.wait()
+        last = caller(7)
         done = record("update", "kernel", "--disable-event=syscalls:sys_enter_kill", "--only=syscalls:where=")
         expect_equal(done.returncode, 0, done.stderr)
         query = json.loads(record("query", "kernel", "--json").stdout)
