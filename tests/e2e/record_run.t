@@ -9,7 +9,8 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import (DUMP, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, stats)
+from record_test import (DUMP, PROGRAMS, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record,
+                         stats)
 
 NO_HOST = {"PATH": os.environ["PATH"], "HOME": "/", "LC_ALL": "C"}
 
@@ -53,6 +54,16 @@ def surroundings():
                             stdin=subprocess.DEVNULL)
     done = record("-q", "-o", "a.ptl", "--", *command, env=NO_HOST)
     expect_equal(done.stdout, native.stdout)
+
+
+def forks():
+    """a program may fork while its threads begin and end"""
+    for options in (), ("--per-cpu=2", "--truth=truth"):
+        done = record("-f", "-o", "a.ptl", *options, os.path.join(PROGRAMS, "fork_in_threads"))
+        expect_equal(done.returncode, 0, done.stderr)
+        expect("no losses" in done.stderr, done.stderr)
+        expect_equal(stats("a.ptl")["gaps"], 0)
+        expect_equal(sorted(process["wait_status"] for process in lines("processes", "a.ptl")), [0] + [256 * i for i in range(15)])
 
 
 def default_name():
@@ -294,6 +305,6 @@ def wrong_options():
         expect("try: ptl-record --help" in done.stderr, done.stderr)
 
 
-sys.exit(main([exit_statuses, streams, surroundings, default_name, process_tree, without_binaries, embed,
+sys.exit(main([exit_statuses, streams, surroundings, forks, default_name, process_tree, without_binaries, embed,
                scripts_and_texts, reproducible, pipe, background, not_followed, not_followed_name, pid_namespace, set_user_id, thread_names, provenance, sources, other_qemu,
                wrong_options]))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Notices when QEMU kills its process for a signal the program does not handle. */
+/* Functions put before those that QEMU calls: to notice when it kills its process, and to mend its child of fork. */
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <signal.h>
@@ -72,6 +73,29 @@ __attribute__((format(printf, 3, 4))) static int hooked_fprintf_chk(FILE *stream
 	return result;
 }
 
+/*
+ * QEMU has a table of its threads for plugins, whose entries are keys themselves. In a child of fork it forgets to take out
+ * the threads that only the parent has, and gives up at the first new thread that gets the number of one of them.
+ */
+typedef int (*hash_insert_function)(void *table, void *key, void *value);
+typedef int (*hash_remove_function)(void *table, const void *key);
+
+static hash_insert_function real_hash_insert;
+static hash_remove_function real_hash_remove;
+
+static int hooked_hash_insert(void *table, void *key, void *value)
+{
+	if (key == value && plugin_fork_creates())
+		real_hash_remove(table, key);
+	return real_hash_insert(table, key, value);
+}
+
+static void find_hash_functions(void)
+{
+	real_hash_insert = (hash_insert_function)dlsym(RTLD_DEFAULT, "g_hash_table_insert");
+	real_hash_remove = (hash_remove_function)dlsym(RTLD_DEFAULT, "g_hash_table_remove");
+}
+
 static const struct {
 	const char *name;
 	void (*function)(void);
@@ -79,6 +103,7 @@ static const struct {
 	{"kill", (void (*)(void))hooked_kill},
 	{"fprintf", (void (*)(void))hooked_fprintf},
 	{"__fprintf_chk", (void (*)(void))hooked_fprintf_chk},
+	{"g_hash_table_insert", (void (*)(void))hooked_hash_insert},
 };
 
 /* What the dynamic section of QEMU's executable says. */
@@ -170,6 +195,7 @@ bool plugin_hook_install(void)
 {
 	bool found = false;
 
+	find_hash_functions();
 	dl_iterate_phdr(hook_program, &found);
 	return found;
 }

@@ -36,6 +36,7 @@ struct plugin_vcpu {
 	uint64_t birth_time;    /* its creator's clock when it was created */
 	uint32_t creator_tid;
 	bool alive;
+	bool newborn;        /* created, and yet to execute a block */
 	bool exec_announced; /* an untraced execve was announced and may yet fail */
 	uint32_t named_tid;  /* the thread whose name it has opened for writing, as name_fd; 0: none */
 	int name_fd;
@@ -214,6 +215,22 @@ bool plugin_hook_install(void);
 
 void plugin_syscall_enter(unsigned vcpu, const struct plugin_syscall *call);
 void plugin_syscall_return(unsigned vcpu, int64_t number, int64_t result);
+
+/* ---- fork.c: no thread begins or ends during a fork; without plugin.lock, and without a virtual CPU -------- */
+
+/* Returns 0 or an errno. */
+int plugin_fork_start(void);
+/* Before a system call and behind it. */
+void plugin_fork_syscall(const struct plugin_syscall *call);
+void plugin_fork_return(int64_t result);
+/* The calling thread is about to create another. */
+bool plugin_fork_creates(void);
+/* Which is this vcpu. */
+void plugin_fork_vcpu(uint32_t vcpu);
+/* The calling thread executes its first block. */
+void plugin_fork_born(uint32_t vcpu);
+/* In a fork's child. */
+void plugin_fork_child(void);
 
 /* ---- exec.c --------------------------------------------------------------------------------- */
 

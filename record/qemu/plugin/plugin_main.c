@@ -260,6 +260,7 @@ static void on_vcpu_init(qemu_plugin_id_t id, unsigned vcpu)
 		plugin.vcpus[vcpu].birth_time = plugin_encoder_now(creator, &plugin.config);
 		plugin.vcpus[vcpu].creator_tid = creator->tid;
 	}
+	plugin_fork_vcpu(vcpu);
 	if (vcpu >= plugin.vcpu_high)
 		__atomic_store_n(&plugin.vcpu_high, vcpu + 1, __ATOMIC_RELEASE);
 }
@@ -290,11 +291,13 @@ static void on_syscall(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint6
 	(void)a8;
 	if (is_traced(vcpu))
 		plugin_syscall_enter(vcpu, &call);
+	plugin_fork_syscall(&call);
 }
 
 static void on_syscall_return(qemu_plugin_id_t id, unsigned vcpu, int64_t number, int64_t result)
 {
 	(void)id;
+	plugin_fork_return(result);
 	if (is_traced(vcpu))
 		plugin_syscall_return(vcpu, number, result);
 }
@@ -402,7 +405,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
 	if (read_arguments(argc, argv, &arena) || map_arena(arena))
 		return -1;
 	begin_process();
-	if (plugin_thread_watch_fork())
+	if (plugin_fork_start() || plugin_thread_watch_fork())
 		return fail("fork", "no memory");
 	plugin_hook_install();
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu_init);

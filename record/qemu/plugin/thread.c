@@ -184,6 +184,7 @@ struct qemu_slot *plugin_thread_attach(unsigned vcpu, uint64_t env)
 
 	if (vcpu >= PLUGIN_VCPU_MAX)
 		return NULL;
+	plugin_fork_born(vcpu);
 	plugin.vcpus[vcpu].env = (const uint8_t *)env;
 	plugin.vcpus[vcpu].slot = slot ? slot : &plugin_untraced;
 	plugin_slots[vcpu] = plugin.vcpus[vcpu].slot;
@@ -240,6 +241,7 @@ static void after_fork_in_child(void)
 	};
 
 	pthread_mutex_init(&plugin.lock, NULL);
+	plugin_fork_child();
 	plugin_thread_slot = NULL;
 	plugin_thread_ids(&plugin.pid, &tid);
 	if (!old)
