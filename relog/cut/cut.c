@@ -20,6 +20,7 @@
 #include "elf/jit_attach.h"
 #include "format/metadata/metadata.h"
 #include "format/reader/parts.h"
+#include "relog/cut/blobs.h"
 #include "relog/cut/pt.h"
 #include "relog/cut/select.h"
 #include "relog/cut/switch.h"
@@ -39,8 +40,9 @@ struct cut {
 	bool reported;                  /* rundown has been written, or none is needed */
 	bool ended;                     /* and that of the end */
 	struct common_hash_map others;  /* processes that are not kept, but whose start is */
-	uint8_t **blobs;                /* of each input, one bit a blob: something kept refers to it */
-	struct ptl_bytes storage;       /* of the event at hand */
+	struct relog_kept_blobs blobs;
+	struct ptl_stream_range kept; /* of the stream at hand: a plan points to it */
+	struct ptl_bytes storage;     /* of the event at hand */
 	struct ptl_bytes reported_storage;
 	uint64_t dropped_events, dropped_bytes;
 	bool any; /* events of the window have come */
@@ -141,23 +143,6 @@ static int choose_times(struct cut *cut)
 	return status;
 }
 
-/* A bit for each blob of each input: there can be very many, and more hashes that name none. */
-static int make_blob_bits(struct cut *cut)
-{
-	const size_t count = ptl_relogger_input_count(cut->relogger);
-
-	cut->blobs = calloc(count + 1, sizeof(*cut->blobs));
-	for (size_t i = 0; cut->blobs && i < count; i++) {
-		const struct ptl_relogger_input *input = ptl_relogger_input_at(cut->relogger, i);
-		const size_t size = ptl_blob_count(ptl_relogger_input_trace(input)) / 8 + 1;
-
-		cut->blobs[i] = calloc(size, 1);
-		if (!cut->blobs[i])
-			return common_fail_memory("blobs", size);
-	}
-	return cut->blobs ? 0 : common_fail_memory("blobs", count * sizeof(*cut->blobs));
-}
-
 static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, uint64_t start);
 
 static int begin(void *context, struct ptl_relogger *relogger)
@@ -172,48 +157,12 @@ static int begin(void *context, struct ptl_relogger *relogger)
 	if (!status)
 		status = choose_times(cut);
 	if (!status)
-		status = make_blob_bits(cut);
+		status = relog_kept_blobs_begin(&cut->blobs, relogger);
 	if (!status)
 		status = ptl_state_new(&cut->state);
 	if (!status)
 		ptl_state_on_inherit(cut->state, take_inherited, cut);
 	return status;
-}
-
-/* ---- what is kept refers to blobs ------------------------------------------------------------ */
-
-static void note_blob(struct cut *cut, bool has, const uint8_t hash[PTL_HASH_SIZE])
-{
-	for (size_t i = 0; has && i < ptl_relogger_input_count(cut->relogger); i++) {
-		const struct ptl_relogger_input *input = ptl_relogger_input_at(cut->relogger, i);
-		const uint32_t number = ptl_blob_number(ptl_relogger_input_trace(input), hash);
-
-		if (number != PTL_NO_ID)
-			cut->blobs[i][number / 8] |= (uint8_t)(1 << number % 8);
-	}
-}
-
-static void note_blobs(struct cut *cut, const struct relog_subject *subject)
-{
-	if (!subject->understood)
-		return;
-	if (subject->event.class == FORMAT_CLASS_CODE)
-		note_blob(cut, true, subject->event.code.code);
-	if (subject->event.class != FORMAT_CLASS_IMAGE)
-		return;
-	note_blob(cut, subject->event.image.has_code, subject->event.image.code);
-	note_blob(cut, subject->event.image.has_symbols, subject->event.image.symbols);
-	note_blob(cut, subject->event.image.has_debug, subject->event.image.debug);
-}
-
-static bool is_noted(const struct cut *cut, const struct ptl_relogger_input *input, const uint8_t hash[PTL_HASH_SIZE])
-{
-	const uint32_t number = ptl_blob_number(ptl_relogger_input_trace(input), hash);
-
-	for (size_t i = 0; number != PTL_NO_ID && i < ptl_relogger_input_count(cut->relogger); i++)
-		if (ptl_relogger_input_at(cut->relogger, i) == input)
-			return cut->blobs[i][number / 8] >> number % 8 & 1;
-	return false;
 }
 
 /* ---- rundown --------------------------------------------------------------------------------- */
@@ -237,7 +186,7 @@ static int take_reported(void *context, const struct ptl_event *event)
 	if (!keeps_process(cut, event->pid) ||
 	    (subject.event.class == FORMAT_CLASS_THREAD && !keeps_thread(cut, subject.event.tid)))
 		return 0;
-	note_blobs(cut, &subject);
+	relog_kept_blobs_note_event(&cut->blobs, &subject);
 	return ptl_relogger_inject_record(cut->relogger, event);
 }
 
@@ -404,7 +353,7 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 	/* Injected by a stage before, for a time before rundown: what it reports belongs to that. */
 	if (record->time < cut->start)
 		ptl_event_set_time(event, cut->start - 1);
-	note_blobs(cut, &subject);
+	relog_kept_blobs_note_event(&cut->blobs, &subject);
 	if (subject.event.class == FORMAT_CLASS_PROCESS && subject.understood &&
 	    subject.event.action == FORMAT_ACTION_BEGIN)
 		status = name_program(cut, event, &subject);
@@ -423,7 +372,6 @@ static uint64_t kept_bytes(const struct ptl_stream *stream, const struct ptl_str
 static int cut_pt(struct cut *cut, struct ptl_relogger_input *input, const struct ptl_stream *stream,
 		  struct ptl_stream_plan *plan)
 {
-	static struct ptl_stream_range kept;
 	struct relog_cut_range range;
 	const int status = range_of(cut, input, stream, &range);
 
@@ -431,10 +379,10 @@ static int cut_pt(struct cut *cut, struct ptl_relogger_input *input, const struc
 		return status;
 	plan->drop = !range.any;
 	if (range.any) {
-		kept = (struct ptl_stream_range){range.first, range.end};
-		plan->ranges = &kept;
+		cut->kept = (struct ptl_stream_range){range.first, range.end};
+		plan->ranges = &cut->kept;
 		plan->range_count = 1;
-		cut->dropped_bytes += stream->bytes - kept_bytes(stream, &kept);
+		cut->dropped_bytes += stream->bytes - kept_bytes(stream, &cut->kept);
 	}
 	return 0;
 }
@@ -478,7 +426,8 @@ static int take_attachment(struct cut *cut, const struct ptl_relogger_input *inp
 	/* A jitdump has the code with the names. */
 	if (cut->settings->drop_code && elf_is_jitdump_name(attachment->name, strlen(attachment->name)))
 		*keep = false;
-	note_blob(cut, *keep, attachment->hash);
+	if (*keep)
+		relog_kept_blobs_note(&cut->blobs, attachment->hash);
 	format_attachment_free(attachment);
 	return status;
 }
@@ -521,7 +470,7 @@ static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_re
 	(void)relogger;
 	if (blob->type == PTL_BLOB_CODE || blob->type == PTL_BLOB_SYMBOLS || blob->type == PTL_BLOB_DEBUG ||
 	    format_is_attached(ptl_relogger_input_trace(input), blob->hash))
-		*keep = is_noted(cut, input, blob->hash);
+		*keep = relog_kept_blobs_has(&cut->blobs, input, blob->hash);
 	/* An ELF file with debug information may hold the code, too. */
 	if (cut->settings->drop_code && blob->type == PTL_BLOB_CODE)
 		*keep = false;
@@ -578,9 +527,7 @@ static void free_cut(void *state)
 	relog_switches_free(&cut->switches);
 	common_hash_map_free(&cut->stops);
 	common_hash_map_free(&cut->others);
-	for (size_t i = 0; cut->blobs && i < ptl_relogger_input_count(cut->relogger); i++)
-		free(cut->blobs[i]);
-	free(cut->blobs);
+	relog_kept_blobs_free(&cut->blobs);
 	common_bytes_free(&cut->storage);
 	common_bytes_free(&cut->reported_storage);
 	free(cut);
