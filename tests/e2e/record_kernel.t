@@ -23,6 +23,11 @@ os.mkdir(RUNTIME, 0o700)
 CALLS = "import os, signal\nsignal.signal(10, signal.SIG_IGN)\nfor _ in range(%d): os.getppid()\n" \
         "for s in (0, 0, 10): os.kill(os.getpid(), s)\n"
 
+# Wakes a process that is known to wait: who wakes one that only sleeps is another, or nobody.
+WAKES = "child = os.fork()\nwhile not child: signal.pause()\nfor _ in range(20):\n" \
+        "    os.kill(child, signal.SIGSTOP); os.waitpid(child, os.WUNTRACED); os.kill(child, signal.SIGCONT)\n" \
+        "os.kill(child, signal.SIGKILL); os.waitpid(child, 0)\n"
+
 
 def works():
     done = record("-f", "-o", "works.ptl", NONE, "-e", GETPPID, "--", "true")
@@ -66,11 +71,11 @@ def of_a_command():
 def stacks():
     """--stack: the same frames as perf takes at the same events, with names; none where it was not asked for"""
     works()
-    judge = ["perf", "record", "-q", "-o", "perf.data", "-g", "-e", GETPPID, "-e", "sched:sched_wakeup", "--"] \
+    judge = ["perf", "record", "-q", "-o", "perf.data", "-g", "-e", GETPPID, "-e", "sched:sched_waking", "--"] \
         if shutil.which("perf") else []
-    done = record("-o", "st.ptl", NONE, "-e", GETPPID, "-e", "sched:sched_wakeup", "-e", "syscalls:sys_enter_kill",
+    done = record("-o", "st.ptl", NONE, "-e", GETPPID, "-e", "sched:sched_waking", "-e", "syscalls:sys_enter_kill",
                   "--stack=*getppid", "--stack=sched:*", "--", *judge, sys.executable, "-c",
-                  CALLS % 20 + "import time\nfor _ in range(20): time.sleep(0.001)\n")
+                  CALLS % 20 + WAKES)
     expect_equal(done.returncode, 0, done.stderr)
     events = lines("events", "--stacks", "st.ptl")
     kills = [event for event in events if event["event"] == "sys_enter_kill"]
@@ -83,7 +88,7 @@ def stacks():
         expect(event["stack"][0]["symbol"].endswith("getppid") and event["stack"][0]["image"], event)
     if not judge:
         return
-    for name in ("sys_enter_getppid", "sched_wakeup"):
+    for name in ("sys_enter_getppid", "sched_waking"):
         ours = [tuple(frame_of(frame["ip"]) for frame in event["stack"]) for event in events
                 if event["event"] == name and event["pid"] == pid and event.get("stack")]
         theirs = perf_stacks(pid, name)
