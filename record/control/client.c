@@ -25,6 +25,7 @@ struct settings {
 	struct common_string_list on, off;
 	struct common_string_list events_on, events_off; /* of the kernel */
 	struct common_string_list flags_on, flags_off;
+	struct common_string_list stacks_on, stacks_off;
 	struct common_string_list only;
 };
 
@@ -125,7 +126,8 @@ static int run_list(const struct settings *settings, int folder, const char *nam
 static bool has_updates(const struct settings *settings)
 {
 	return settings->on.count || settings->off.count || settings->events_on.count || settings->events_off.count ||
-	       settings->flags_on.count || settings->flags_off.count || settings->only.count;
+	       settings->flags_on.count || settings->flags_off.count || settings->stacks_on.count ||
+	       settings->stacks_off.count || settings->only.count;
 }
 
 static void add_rules(struct ptl_bytes *request, const struct common_string_list *rules, char sign, char kind)
@@ -143,8 +145,9 @@ static int run_update(const struct settings *settings, int folder, const char *n
 
 	if (!has_updates(settings)) {
 		common_bytes_free(&request);
-		return common_fail(PTL_MISUSE, "nothing to update: --provider, --event and --flags turn on, --disable, "
-					       "--disable-event and --disable-flags off, --only says which events");
+		return common_fail(PTL_MISUSE, "nothing to update: --provider, --event, --flags and --stack turn on, "
+					       "--disable, --disable-event, --disable-flags and --disable-stack off, "
+					       "--only says which events");
 	}
 	add_rules(&request, &settings->off, RECORD_CONTROL_OFF, RECORD_CONTROL_PROVIDER);
 	add_rules(&request, &settings->on, RECORD_CONTROL_ON, RECORD_CONTROL_PROVIDER);
@@ -153,6 +156,8 @@ static int run_update(const struct settings *settings, int folder, const char *n
 	/* What another flag asks for does not stop in between. */
 	add_rules(&request, &settings->flags_on, RECORD_CONTROL_ON, RECORD_CONTROL_FLAGS);
 	add_rules(&request, &settings->flags_off, RECORD_CONTROL_OFF, RECORD_CONTROL_FLAGS);
+	add_rules(&request, &settings->stacks_off, RECORD_CONTROL_OFF, RECORD_CONTROL_STACK);
+	add_rules(&request, &settings->stacks_on, RECORD_CONTROL_ON, RECORD_CONTROL_STACK);
 	add_rules(&request, &settings->only, RECORD_CONTROL_ON, RECORD_CONTROL_ONLY);
 	return ask_and_show(folder, name, &request, stderr);
 }
@@ -246,6 +251,11 @@ static const struct common_option update_options[] = {
 	 COMMON_CALLBACK(struct settings, flags_on, take_flags)},
 	{"disable-event", 0, "SYSTEM:EVENT", "turn an event of the kernel off; several times",
 	 COMMON_STRINGS(struct settings, events_off, UINT64_MAX)},
+	{"stack", 0, "EVENT",
+	 "events of the kernel whose names match this pattern have stacks from now on; several times",
+	 COMMON_STRINGS(struct settings, stacks_on, UINT64_MAX)},
+	{"disable-stack", 0, "EVENT", "no stacks any more by this pattern, as it was given; several times",
+	 COMMON_STRINGS(struct settings, stacks_off, UINT64_MAX)},
 	{"only", 0, "TERM",
 	 "record those events alone: pid=PID,..., program=PATTERN,..., id=ID,..., keywords=BITS, where=EXPRESSION, "
 	 "or PROVIDER:TERM, in place of such a term; without a value: all again; several times",
@@ -369,6 +379,8 @@ int record_control_command(int argc, char **argv)
 	common_string_list_free(&settings.events_off);
 	common_string_list_free(&settings.flags_on);
 	common_string_list_free(&settings.flags_off);
+	common_string_list_free(&settings.stacks_on);
+	common_string_list_free(&settings.stacks_off);
 	common_string_list_free(&settings.only);
 	return status;
 }

@@ -151,6 +151,8 @@ static turn_function turn_of(const struct record_source *source, char kind)
 		return source->turn_event;
 	case RECORD_CONTROL_FLAGS:
 		return source->turn_flags;
+	case RECORD_CONTROL_STACK:
+		return source->turn_stack;
 	default:
 		return NULL;
 	}

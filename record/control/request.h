@@ -20,6 +20,7 @@
 #define RECORD_CONTROL_PROVIDER 'p'
 #define RECORD_CONTROL_EVENT 'e'
 #define RECORD_CONTROL_FLAGS 'f'
+#define RECORD_CONTROL_STACK 's'
 #define RECORD_CONTROL_ONLY 'o' /* a term of --only */
 
 enum record_control_when {

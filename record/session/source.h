@@ -77,6 +77,8 @@ struct record_source {
 	int (*turn_event)(void *state, const char *event, bool on, FILE *notes);
 	/* *The same of those that flags stand for, "FLAG,..."; one for which another flag or --event asks stays on. */
 	int (*turn_flags)(void *state, const char *flags, bool on, FILE *notes);
+	/* *Gives stacks to the events of the kernel whose names match a pattern, as --stack has it. */
+	int (*turn_stack)(void *state, const char *pattern, bool on, FILE *notes);
 	/* *What the source has turned on, for who asks the session. */
 	void (*answer)(void *state, struct record_answer *answer);
 	/* *Recording ends though programs run on. */

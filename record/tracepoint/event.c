@@ -65,17 +65,30 @@ static int read_event(struct tracepoint_event *event, struct perf_tracing *traci
 }
 
 /* "PATTERN" or "PATTERN,dwarf". */
-static void match_stack(struct tracepoint_event *event, const char *pattern)
+static bool matches_stack(const char *name, const char *pattern, bool *dwarf)
 {
 	const size_t size = strlen(pattern), without = size - strlen(DWARF);
-	const bool dwarf = size > strlen(DWARF) && !strcmp(pattern + without, DWARF);
-	char name[512];
+	char names[512];
 
-	snprintf(name, sizeof(name), "%.*s", (int)(dwarf ? without : size), pattern);
-	if (fnmatch(name, event->name, 0) != 0)
-		return;
-	event->stack = true;
-	event->dwarf |= dwarf;
+	*dwarf = size > strlen(DWARF) && !strcmp(pattern + without, DWARF);
+	snprintf(names, sizeof(names), "%.*s", (int)(*dwarf ? without : size), pattern);
+	return fnmatch(names, name, 0) == 0;
+}
+
+bool tracepoint_event_has_stack(const char *name, const struct common_string_list *stacks, bool *dwarf)
+{
+	bool found = false;
+
+	*dwarf = false;
+	for (size_t i = 0; i < stacks->count; i++) {
+		bool also;
+
+		if (!matches_stack(name, stacks->list[i], &also))
+			continue;
+		found = true;
+		*dwarf |= also;
+	}
+	return found;
 }
 
 int tracepoint_event_parse(const char *text, const struct common_string_list *stacks, struct perf_tracing *tracing,
@@ -84,7 +97,7 @@ int tracepoint_event_parse(const char *text, const struct common_string_list *st
 	char *filter;
 	int status;
 
-	*event = (struct tracepoint_event){.name = strdup(text), .period = 1};
+	*event = (struct tracepoint_event){.name = strdup(text), .period = 1, .until = UINT64_MAX};
 	if (!event->name)
 		return common_fail_memory("a tracepoint", strlen(text));
 	filter = strstr(event->name, TRACEPOINT_FILTER);
@@ -92,8 +105,7 @@ int tracepoint_event_parse(const char *text, const struct common_string_list *st
 		*filter = 0;
 		event->filter = filter + strlen(TRACEPOINT_FILTER);
 	}
-	for (size_t i = 0; i < stacks->count; i++)
-		match_stack(event, stacks->list[i]);
+	event->stack = tracepoint_event_has_stack(event->name, stacks, &event->dwarf);
 	status = read_event(event, tracing);
 	if (status < 0)
 		tracepoint_event_free(event, 0);

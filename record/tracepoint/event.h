@@ -27,9 +27,10 @@ struct tracepoint_event {
 	char *path;      /* that config1 points to; owned; or NULL */
 	char *made;      /* in tracefs, for this recording: record/tracepoint/uprobe_event.h; owned; or NULL */
 	bool stack;
-	bool dwarf; /* of programs by copies of their stacks: record/tracepoint/unwind.h */
-	bool named; /* -e has asked for it, and not flags alone */
-	int *fds;   /* by CPU; -1: not there; NULL: it is turned off */
+	bool dwarf;            /* of programs by copies of their stacks: record/tracepoint/unwind.h */
+	bool named;            /* -e has asked for it, and not flags alone */
+	int *fds;              /* by CPU; -1: not there; NULL: it is turned off */
+	uint64_t since, until; /* of the trace's clock: samples before, and from then on, are another's */
 };
 
 /*
@@ -39,6 +40,9 @@ struct tracepoint_event {
 int tracepoint_event_parse(const char *text, const struct common_string_list *stacks, struct perf_tracing *tracing,
 			   struct tracepoint_event *event);
 void tracepoint_event_free(struct tracepoint_event *event, size_t cpus);
+
+/* Whether events of this name have stacks; *dwarf: also of programs without frame pointers. */
+bool tracepoint_event_has_stack(const char *name, const struct common_string_list *stacks, bool *dwarf);
 
 /* "ID: 372" of a format; 0: it has none. */
 uint64_t tracepoint_format_id(const char *text);

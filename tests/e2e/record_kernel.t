@@ -29,6 +29,11 @@ WAKES = "child = os.fork()\nwhile not child: signal.pause()\nfor _ in range(20):
         "os.kill(child, signal.SIGKILL); os.waitpid(child, 0)\n"
 
 
+# Calls getppid until its input ends, and prints how often.
+CALL_ON = "import os, select\ncount = 0\nwhile not select.select([0], [], [], 0.0001)[0]:\n    count += 10\n" \
+          "    for _ in range(10): os.getppid()\nprint(count)\n"
+
+
 def works():
     done = record("-f", "-o", "works.ptl", NONE, "-e", GETPPID, "--", "true")
     if done.returncode:
@@ -220,6 +225,12 @@ def of_the_system():
         raise Skip("the whole system cannot be recorded here: " + done.stderr.splitlines()[0])
     try:
         program = caller(321)
+        # However an event is changed, each one is there once.
+        calling = subprocess.Popen([sys.executable, "-c", CALL_ON], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for words in (["--stack", GETPPID], ["-e", GETPPID + " if common_pid != 1"], ["--disable-stack", GETPPID], ["-e", GETPPID]):
+            done = record("update", "kernel", *words)
+            expect_equal(done.returncode, 0, done.stderr)
+        calls = int(calling.communicate()[0])
         done = record("update", "kernel", "-e", "syscalls:sys_enter_kill if sig == 10", "--disable-event", GETPPID)
         expect_equal(done.returncode, 0, done.stderr)
         later = caller(5)
@@ -227,15 +238,20 @@ def of_the_system():
         expect_equal(query["tracepoints"], ["sched:sched_process_fork", "sched:sched_process_exec",
                                             "sched:sched_process_exit", "syscalls:sys_enter_kill"])
         done = record("update", "kernel", "-e", GETPPID, "--disable-flags=process", "-e", "syscalls:sys_enter_kill",
-                      "--only=syscalls:where=not has(sig) or sig == 0")
-        expect_equal(done.returncode, 0, done.stderr)
+                      "--only=syscalls:where=not has(sig) or sig == 0", "--stack=*:sys_enter_kill", "--stack=net:*")
+        expect_equal((done.returncode, done.stderr.count("is for those that are turned on later")), (0, 1), done.stderr)
+        expect_equal(json.loads(record("query", "kernel", "--json").stdout)["stacks"], ["*:sys_enter_kill", "net:*"])
         last = caller(7)
+        done = record("update", "kernel", "--disable-stack=*:sys_enter_kill")
+        expect_equal(done.returncode, 0, done.stderr)
+        without = caller(0)
         done = record("update", "kernel", "--disable-event=syscalls:sys_enter_kill", "--only=syscalls:where=")
         expect_equal(done.returncode, 0, done.stderr)
         query = json.loads(record("query", "kernel", "--json").stdout)
         expect_equal(query["tracepoints"], [GETPPID])
         for words, text in ((["--disable-event=sched:sched_switch"], "is not on"), (["-e", "sched:bogus"], "has no tracepoint"),
-                            (["-e", "%s if bogus == 1" % GETPPID], "does not take the filter"), (["--flags=bogus"], "is no flag")):
+                            (["-e", "%s if bogus == 1" % GETPPID], "does not take the filter"), (["--flags=bogus"], "is no flag"),
+                            (["--disable-stack=*:sys_enter_kill"], "no stacks were asked for")):
             done = record("update", "kernel", *words)
             expect(done.returncode in (2, 4) and text in done.stderr, words, done.stderr)
         query = json.loads(record("query", "kernel", "--json").stdout)
@@ -256,6 +272,12 @@ def of_the_system():
     expect_equal(len([event for event in named("s.ptl", "sys_enter_getppid") if event["pid"] == program.pid]), 321)
     expect_equal([len([event for event in named("s.ptl", name) if event["pid"] == process.pid])
                   for process in (later, last) for name in ("sys_enter_getppid", "sys_enter_kill")], [0, 1, 7, 2])
+    stacked = lines("events", "--stacks", "s.ptl")
+    found = len([event for event in stacked if (event["event"], event["pid"]) == ("sys_enter_getppid", calling.pid)])
+    expect(found == calls or found < calls and "events lost" in done.stderr, found, calls, done.stderr)
+    expect_equal([["stack" in event for event in stacked if (event["event"], event["pid"]) == (name, process.pid)]
+                  for process, name in ((last, "sys_enter_kill"), (without, "sys_enter_kill"), (last, "sys_enter_getppid"))],
+                 [[True] * 2, [False] * 2, [False] * 7])
     # Who ran before, and who started since, has a name.
     programs = {process["pid"]: process for process in lines("processes", "s.ptl")}
     expect("record_kernel" in programs[os.getpid()]["command_line"], programs[os.getpid()])

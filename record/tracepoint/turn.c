@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Turns the kernel's events on and off, also while they come. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/vector.h"
+#include "record/capture/machine.h"
+#include "record/kernel/observer.h"
+#include "record/tracepoint/flags.h"
+#include "record/tracepoint/tracepoints_state.h"
+
+#define RING_SIZE ((size_t)4 << 20)
+#define RING_LEAST ((size_t)128 << 10) /* what is not worth trying, where less than RING_SIZE is permitted */
+#define EVENTS_MAX 4096u
+
+/* ---- rings ----------------------------------------------------------------------------------- */
+
+/* Who may lock little memory has a smaller ring, unless its size was asked for. */
+static int map_ring(struct tracepoint_ring *ring, size_t wanted)
+{
+	size_t size = wanted ? wanted : RING_SIZE;
+	int status = record_data_ring_map(&ring->data, ring->fd, size);
+
+	while (status < 0 && !wanted && (errno == EPERM || errno == ENOMEM) && size > RING_LEAST) {
+		size /= 2;
+		status = record_data_ring_map(&ring->data, ring->fd, size);
+	}
+	return status;
+}
+
+static int open_ring(struct tracepoints *state, size_t cpu)
+{
+	struct tracepoint_ring *ring = &state->rings[cpu];
+	const int fd = tracepoint_event_open_ring((int)cpu, state->count && state->list[state->count - 1].dwarf,
+						  state->all);
+	int status;
+
+	if (fd < 0)
+		return fd == PTL_NOT_FOUND ? 0 : fd;
+	ring->fd = fd;
+	status = map_ring(ring, (size_t)state->session->settings->event_ring);
+	if (status == 0)
+		status = record_wait_descriptor(&state->session->wait, fd);
+	return status < 0 ? status : record_capture_event_stream(&state->session->capture, &ring->stream);
+}
+
+/* The whole system's processes have names only if they are reported, too. */
+static int open_rings(struct tracepoints *state)
+{
+	int status = 0;
+
+	if (state->rings)
+		return 0;
+	state->rings = calloc(state->cpus, sizeof(*state->rings));
+	if (!state->rings)
+		return common_fail_memory("tracepoints", state->cpus * sizeof(*state->rings));
+	for (size_t cpu = 0; cpu < state->cpus; cpu++)
+		state->rings[cpu].fd = -1;
+	for (size_t cpu = 0; status == 0 && cpu < state->cpus; cpu++)
+		status = open_ring(state, cpu);
+	if (status == 0 && state->all && state->session->observer)
+		status = record_observer_everyone(state->session->observer, &state->session->wait);
+	return status;
+}
+
+/* ---- turning on and off ---------------------------------------------------------------------- */
+
+static int note_id(struct tracepoints *state, int fd, size_t index)
+{
+	uint64_t id;
+
+	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
+		return common_fail_errno("cannot record %s", state->list[index].name);
+	return common_hash_map_put(&state->ids, id, index);
+}
+
+static void close_event(struct tracepoints *state, struct tracepoint_event *event)
+{
+	for (size_t cpu = 0; event->fds && cpu < state->cpus; cpu++)
+		if (event->fds[cpu] >= 0)
+			close(event->fds[cpu]);
+	free(event->fds);
+	event->fds = NULL;
+}
+
+static int open_event(struct tracepoints *state, size_t index)
+{
+	struct tracepoint_event *event = &state->list[index];
+	int status = 0;
+
+	event->fds = malloc(state->cpus * sizeof(*event->fds));
+	if (!event->fds)
+		return common_fail_memory("tracepoints", state->cpus * sizeof(*event->fds));
+	memset(event->fds, -1, state->cpus * sizeof(*event->fds));
+	for (size_t cpu = 0; status >= 0 && cpu < state->cpus; cpu++) {
+		if (!state->rings[cpu].data.page)
+			continue;
+		status = tracepoint_event_open(event, (int)cpu, state->rings[cpu].fd, state->all);
+		if (status < 0)
+			break;
+		event->fds[cpu] = status;
+		status = note_id(state, event->fds[cpu], index);
+	}
+	for (size_t cpu = 0; status >= 0 && (state->all || event->everyone) && cpu < state->cpus; cpu++)
+		if (event->fds[cpu] >= 0 && ioctl(event->fds[cpu], PERF_EVENT_IOC_ENABLE, 0) < 0)
+			status = common_fail_errno("cannot turn %s on", event->name);
+	if (status < 0)
+		close_event(state, event);
+	return status < 0 ? status : 0;
+}
+
+/*
+ * Stacks have names of the kernel's functions in a trace of one file, which has them once. With its code, they are there already.
+ */
+static int name_functions(struct tracepoints *state, const struct tracepoint_event *event)
+{
+	const struct record_settings *settings = state->session->settings;
+	const bool named = !strcmp(settings->source, "intel_pt") && settings->pt.code != RECORD_PT_USER;
+
+	if (!event->stack || event->user_only || state->names_wanted || named ||
+	    settings->mode != RECORD_MODE_SEQUENTIAL || (settings->embed_given && settings->embed < ELF_EMBED_SYMBOLS))
+		return 0;
+	state->names_wanted = true;
+	return record_kernel_code_open(&state->session->capture, "", RECORD_KERNEL_NAMES, &state->session->wait,
+				       &state->kernel);
+}
+
+int tracepoint_turn_on(struct tracepoints *state, const char *text, bool named)
+{
+	int status;
+
+	if (state->count == EVENTS_MAX)
+		return common_fail(PTL_MISUSE, "a session has at most %u events of the kernel", EVENTS_MAX);
+	if (COMMON_VECTOR_RESERVE(state->list, state->capacity, state->count + 1, "tracepoints"))
+		return PTL_NO_MEMORY;
+	status = tracepoint_event_parse(text, &state->stack_patterns, &state->tracing, &state->list[state->count]);
+	if (status < 0)
+		return status;
+	state->list[state->count++].named = named;
+	status = open_rings(state);
+	if (status == 0)
+		status = open_event(state, state->count - 1);
+	return status < 0 ? status : name_functions(state, &state->list[state->count - 1]);
+}
+
+/* Whether it was on; what it has written so far is in the rings. */
+static bool turn_off(struct tracepoints *state, const char *name)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < state->count; i++) {
+		if (!state->list[i].fds || !tracepoint_event_is(&state->list[i], name))
+			continue;
+		close_event(state, &state->list[i]);
+		found = true;
+	}
+	return found;
+}
+
+/*
+ * The newest event takes the place of those of its name. Both are on for a moment: what comes before a time within is of those
+ * before, and what comes from then on of the newest, so that nothing is there twice, and nothing is missing.
+ */
+static void hand_over(struct tracepoints *state)
+{
+	struct tracepoint_event *newest = &state->list[state->count - 1];
+	const uint64_t now = record_now();
+
+	for (size_t i = 0; i + 1 < state->count; i++) {
+		struct tracepoint_event *event = &state->list[i];
+
+		if (!event->fds || !tracepoint_event_is(event, newest->name))
+			continue;
+		event->until = now;
+		newest->since = now;
+		close_event(state, event);
+	}
+}
+
+static size_t name_size(const char *text)
+{
+	const char *filter = strstr(text, TRACEPOINT_FILTER);
+
+	return filter ? (size_t)(filter - text) : strlen(text);
+}
+
+static bool is_on(const struct tracepoints *state, const char *name)
+{
+	for (size_t i = 0; i < state->count; i++)
+		if (state->list[i].fds && tracepoint_event_is(&state->list[i], name))
+			return true;
+	return false;
+}
+
+/* What neither --event nor a flag asks for any more. */
+static void close_unwanted(struct tracepoints *state)
+{
+	for (size_t i = 0; i < state->count; i++)
+		if (!state->list[i].named && !record_flags_have(state->flags, state->list[i].name))
+			close_event(state, &state->list[i]);
+}
+
+int tracepoint_turn_flags_on(struct tracepoints *state, uint32_t flags)
+{
+	struct common_string_list names = {0};
+	int status = record_flags_tracepoints(flags, &names);
+
+	/* Processes of the whole system are reported where no tracepoint is, too. */
+	if (status == 0 && flags)
+		status = open_rings(state);
+	for (size_t i = 0; status == 0 && i < names.count; i++)
+		if (!is_on(state, names.list[i]))
+			status = tracepoint_turn_on(state, names.list[i], false);
+	common_string_list_free(&names);
+	if (status == 0)
+		state->flags |= flags;
+	else
+		close_unwanted(state);
+	return status;
+}
+
+static int refuse_change(void)
+{
+	return common_fail(PTL_MISUSE, "the kernel's events of a command are those that it was started with");
+}
+
+int tracepoint_turn_flags(void *state_, const char *text, bool on, FILE *notes)
+{
+	struct tracepoints *state = state_;
+	char names[512];
+	uint32_t flags = 0;
+	int status = state->all ? record_flags_parse(text, &flags) : refuse_change();
+
+	(void)notes;
+	if (status < 0)
+		return status;
+	if (on)
+		return tracepoint_turn_flags_on(state, flags);
+	record_flags_names(flags & ~state->flags, names, sizeof(names));
+	if (names[0])
+		return common_fail(PTL_NOT_FOUND, "not turned on: %s; query shows what is", names);
+	state->flags &= ~flags;
+	close_unwanted(state);
+	return 0;
+}
+
+/* One that is on is on once, with the filter that was given last. */
+int tracepoint_turn_event(void *state_, const char *text, bool on, FILE *notes)
+{
+	struct tracepoints *state = state_;
+	char *name;
+	bool was_on;
+	int status;
+
+	(void)notes;
+	if (!state->all)
+		return refuse_change();
+	name = strndup(text, name_size(text));
+	if (!name)
+		return common_fail_memory("a tracepoint", strlen(text));
+	if (on) {
+		status = tracepoint_turn_on(state, text, true);
+		if (status == 0)
+			hand_over(state);
+	} else {
+		was_on = turn_off(state, name);
+		status = was_on ? 0 : common_fail(PTL_NOT_FOUND, "%s is not on", name);
+	}
+	free(name);
+	return status;
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+static size_t find_stack(const struct tracepoints *state, const char *pattern)
+{
+	size_t i = 0;
+
+	while (i < state->stack_patterns.count && strcmp(state->stack_patterns.list[i], pattern) != 0)
+		i++;
+	return i;
+}
+
+int tracepoint_add_stack(struct tracepoints *state, const char *pattern)
+{
+	char *copy;
+	int status;
+
+	if (find_stack(state, pattern) < state->stack_patterns.count)
+		return 0;
+	copy = strdup(pattern);
+	status = copy ? common_string_list_add(&state->stack_patterns, copy)
+		      : common_fail_memory("a pattern", strlen(pattern));
+	if (status < 0)
+		free(copy);
+	return status;
+}
+
+static void remove_stack(struct tracepoints *state, size_t i)
+{
+	struct common_string_list *patterns = &state->stack_patterns;
+
+	free((char *)(uintptr_t)patterns->list[i]);
+	memmove(&patterns->list[i], &patterns->list[i + 1], (--patterns->count - i) * sizeof(*patterns->list));
+}
+
+void tracepoint_forget_stacks(struct tracepoints *state)
+{
+	while (state->stack_patterns.count)
+		remove_stack(state, state->stack_patterns.count - 1);
+	common_string_list_free(&state->stack_patterns);
+}
+
+/* Turns an event on as it was, but with a stack, or without, as the patterns have it now. */
+static int turn_on_again(struct tracepoints *state, size_t index)
+{
+	const struct tracepoint_event *event = &state->list[index];
+	const bool named = event->named;
+	char *text;
+	int status;
+
+	if (asprintf(&text, "%s%s%s", event->name, event->filter ? TRACEPOINT_FILTER : "",
+		     event->filter ? event->filter : "") < 0)
+		return common_fail_memory("a tracepoint", strlen(event->name));
+	status = tracepoint_turn_on(state, text, named);
+	if (status == 0)
+		hand_over(state);
+	free(text);
+	return status;
+}
+
+/* *found: whether an event that is on has the pattern's name. */
+static int apply_stacks(struct tracepoints *state, const char *pattern, bool *found)
+{
+	const size_t count = state->count;
+	int status = 0;
+
+	*found = false;
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		const struct tracepoint_event *event = &state->list[i];
+		bool dwarf;
+
+		if (!event->fds)
+			continue;
+		*found |= tracepoint_event_has_stack(event->name, &(struct common_string_list){&pattern, 1}, &dwarf);
+		if (tracepoint_event_has_stack(event->name, &state->stack_patterns, &dwarf) != event->stack ||
+		    dwarf != event->dwarf)
+			status = turn_on_again(state, i);
+	}
+	return status;
+}
+
+int tracepoint_turn_stack(void *state_, const char *pattern, bool on, FILE *notes)
+{
+	struct tracepoints *state = state_;
+	const size_t known = find_stack(state, pattern);
+	bool found;
+	int status;
+
+	if (!state->all)
+		return refuse_change();
+	if (!on && known == state->stack_patterns.count)
+		return common_fail(PTL_NOT_FOUND, "no stacks were asked for by %s; query shows by what", pattern);
+	if (!on)
+		remove_stack(state, known);
+	status = on ? tracepoint_add_stack(state, pattern) : 0;
+	if (status == 0)
+		status = apply_stacks(state, pattern, &found);
+	if (status == 0 && on && !found)
+		fprintf(notes,
+			"no event of the kernel that is on matches %s: it is for those that are turned on later\n",
+			pattern);
+	return status;
+}
