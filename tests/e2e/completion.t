@@ -17,7 +17,7 @@ ENVIRONMENT = {**os.environ, "PATH": BIN + ":" + os.environ["PATH"], "TERM": "xt
 
 
 def run(*command):
-    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=60,
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=120,
                           env=ENVIRONMENT)
     expect_equal(done.returncode, 0, *command, done.stderr)
     return done.stdout

@@ -119,7 +119,7 @@ shutil.copy(path("two.debug"), path(".debug/one.debug"))
 check("nor one of another program", "one_hidden" not in names()[0] and not inlined()[0])
 os.remove(path(".debug/one.debug"))
 os.mkfifo(path(".debug/one.debug"))
-check("nor a pipe, which nobody writes to", "one_hidden" not in names(timeout=60)[0])
+check("nor a pipe, which nobody writes to", "one_hidden" not in names(timeout=120)[0])
 os.remove(path(".debug/one.debug"))
 
 # ---- folders of debug files --------------------------------------------------------------------------
@@ -258,7 +258,7 @@ else:
         loop = b"shared.dwz\0" + bytes.fromhex(output("readelf", "-n", "shared.dwz").split("Build ID: ")[1].split()[0])
         write("loop", loop)
         output("objcopy", "--add-section", ".gnu_debugaltlink=loop", "shared.dwz")
-        found, said = inlined(timeout=60)
+        found, said = inlined(timeout=120)
         check("a shared file that refers to itself", {name: found.get(name) for name in LINES} == wanted, found, said)
         shutil.copy(path("two.full"), path("shared.dwz"))
         check("one of another build id is not taken", "twice" not in inlined()[0])

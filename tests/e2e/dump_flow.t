@@ -182,7 +182,7 @@ for command in ("flow --level insn", "flow --merge", "flow --json", "events", "p
     check(f"{command}: a reader that goes away ends it quietly", status == 0 and errors == b"", status, errors)
 with open("/dev/full", "wb") as full:
     done = subprocess.run([DUMP, "flow", "--level", "insn", "threads.ptl"], cwd=scratch, stdout=full,
-                          stderr=subprocess.PIPE, timeout=60, check=False)
+                          stderr=subprocess.PIPE, timeout=120, check=False)
 check("a full disk is an error", done.returncode == 4 and b"No space left" in done.stderr, done)
 
 # ---- source lines ---------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def library(path, data, ignore_index):
     with open(path, "wb") as file:
         file.write(data)
     run = subprocess.run([TOOL] + ["--ignore-index"] * ignore_index + [path], stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE, timeout=60, check=False)
+                         stderr=subprocess.PIPE, timeout=120, check=False)
     lines = run.stdout.decode().splitlines()
     return lines + ["exit %d: %s" % (run.returncode, run.stderr.decode())] if run.returncode else lines
 
@@ -91,7 +91,7 @@ def dump_says(path, name, data):
     with open(path, "wb") as file:
         file.write(data)
     run = subprocess.run([os.path.join(os.environ["PTL_BIN"], "ptl-dump"), "info", "--check", path], stdout=subprocess.DEVNULL,
-                         stderr=subprocess.PIPE, timeout=60, check=False, text=True)
+                         stderr=subprocess.PIPE, timeout=120, check=False, text=True)
     lacks = name in ("unsupported-major", "unsupported-minor", "unsupported-codec")
     reported = name.rpartition("-")[2] not in ("kind", "zero", "record") or "a newer version wrote" in run.stderr
     check("ptl-dump's status for " + name, run.returncode == (3 if lacks else 0) and reported, run.returncode, run.stderr)

@@ -516,7 +516,7 @@ def ends_with_the_process():
     process.stdin.close()
     process.wait()
     try:
-        recorder.communicate(timeout=30)
+        recorder.communicate(timeout=120)
     except pmu_test.subprocess.TimeoutExpired:
         recorder.kill()
         recorder.communicate()

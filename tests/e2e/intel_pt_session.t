@@ -50,7 +50,7 @@ def begin(recording, *options, stop_at=None):
     with open(path("start.err"), "w", encoding="utf-8") as errors:
         done = subprocess.run([RECORD, "start", "pt", "-f", "-o", "out.ptl", "--source=intel_pt", "--timing=tsc",
                                f"--pid={pids[0]}", *options], cwd=scratch, env=pmu_test.environment(),
-                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, timeout=60, check=False)
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, timeout=120, check=False)
     return process, done
 
 
@@ -114,7 +114,7 @@ def refused(recording):
     pmu_test.device({"intel_pt/caps/ptwrite": "0"})
     done = subprocess.run([RECORD, "start", "pt", "-f", "-o", "out.ptl", "--source=intel_pt", "--pt=ptw", "--", TASKS, "1"],
                           cwd=scratch, env=pmu_test.environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          errors="replace", timeout=60, check=False)
+                          errors="replace", timeout=120, check=False)
     os.unlink(path("intel_pt/caps/ptwrite"))
     check("start: what the CPU cannot do is refused", done.returncode not in (0, 40) and "has no ptw" in done.stderr and
           not ask("list").stdout.strip().startswith("pt"), done.stderr)

@@ -27,7 +27,7 @@ class Lines:
     def __init__(self, process):
         self.process, self.rest, self.seen = process, b"", []
 
-    def until(self, wanted, seconds=60):
+    def until(self, wanted, seconds=120):
         end = time.monotonic() + seconds
         while True:
             while b"\n" in self.rest:
@@ -43,7 +43,7 @@ class Lines:
             self.rest += data
 
     def all(self):
-        out, _ = self.process.communicate(timeout=60)
+        out, _ = self.process.communicate(timeout=120)
         return self.seen + [json.loads(line) for line in (self.rest + out).splitlines()]
 
 
@@ -95,7 +95,7 @@ def events_of_a_file():
     shown.until(runs("uname"))
     Lines(stopped).until(runs("uname"))
     stopped.send_signal(signal.SIGINT)
-    _, err = stopped.communicate(timeout=60)
+    _, err = stopped.communicate(timeout=120)
     expect_equal((stopped.returncode, err), (0, b""), "Ctrl-C is no failure, and the end so far no damage")
     tell(recorder, "/bin/pwd")
     recorder.stdin.close()
@@ -103,7 +103,7 @@ def events_of_a_file():
     got, finished = shown.all(), lines("events", "grows.ptl")
     expect_equal([(event["time"], event["event"], event["tid"], event["fields"]) for event in got],
                  [(event["time"], event["event"], event["tid"], event["fields"]) for event in finished])
-    counted = [json.loads(line) for line in counter.communicate(timeout=60)[0].splitlines()]
+    counted = [json.loads(line) for line in counter.communicate(timeout=120)[0].splitlines()]
     expect_equal(sum(row["count"] for row in counted), len(finished), counted)
 
 
@@ -145,7 +145,7 @@ def dead_writer():
     recorder.kill()
     recorder.wait()
     recorder.stdin.close()
-    _, err = reader.communicate(timeout=60)
+    _, err = reader.communicate(timeout=120)
     expect("did not finish" in err.decode(), err)
 
 

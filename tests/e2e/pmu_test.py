@@ -190,7 +190,7 @@ def start(*arguments, command=(TASKS, "1")):
                             stderr=subprocess.PIPE, text=True, errors="replace")
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=120):
     until = time.monotonic() + seconds
     while not condition() and time.monotonic() < until:
         time.sleep(0.01)
@@ -200,7 +200,7 @@ def family(*arguments):
     """The program, running natively until its standard input ends, with its children: (process, pids)."""
     process = subprocess.Popen([TASKS, *arguments], stdin=subprocess.PIPE)
     wanted = int(arguments[1]) if len(arguments) > 1 else 0
-    pids, until = [], time.monotonic() + 30
+    pids, until = [], time.monotonic() + 120
     while len(pids) < wanted and time.monotonic() < until:
         pids = []
         for entry in filter(str.isdigit, os.listdir("/proc")):
@@ -231,7 +231,7 @@ def play_running(script, *arguments, online="0-1", begun=lambda: None):
     time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     try:
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=120)
     except subprocess.TimeoutExpired:
         process.kill()
         out, errors = process.communicate()
@@ -244,11 +244,11 @@ def play(script, *arguments, command=(TASKS, "1"), changes=None, online="0-1", h
     device(changes, online)
     write("script", ("\n".join(script.lines if script else []) + "\n").encode())
     process = start(*arguments, command=command)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while hold and process.poll() is None and not os.path.exists(path("done")) and time.monotonic() < until:
         time.sleep(0.01)
     try:
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=120)
     except subprocess.TimeoutExpired:
         process.kill()
         out, errors = process.communicate()

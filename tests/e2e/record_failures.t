@@ -19,7 +19,7 @@ from record_test import (DUMP, RECORD, SCRATCH, Skip, dump, expect, expect_equal
 SPIN = "i=0; while [ $i -lt %d ]; do i=$((i+1)); done"
 
 
-def wait_for(condition, what, seconds=30):
+def wait_for(condition, what, seconds=100):
     end = time.time() + seconds
     while not condition():
         expect(time.time() < end, "waited in vain for", what)
@@ -36,7 +36,7 @@ def wait_for_line(process):
 
 
 def ends(process):
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
     return process.returncode, out, err
 
 
@@ -67,7 +67,7 @@ def interrupt_twice():
     time.sleep(0.5)
     expect(process.poll() is None, "the first one ended the recording")
     os.killpg(process.pid, signal.SIGINT)
-    process.wait(timeout=30)
+    process.wait(timeout=120)
     expect_equal(process.returncode, 130)
     expect(alive(child), "the command did not live on")
     expect("the recording ended before the processes did" in dump("info", "a.ptl"))
@@ -88,11 +88,13 @@ def terminate():
 
 def killed_recorder():
     """a killed recorder leaves a readable file, and the command goes on"""
-    process = start("-o", "a.ptl", "--flush-interval=50ms", "sh", "-c", "echo $$; " + SPIN % 150000 + "; echo end >end")
+    process = start("-o", "a.ptl", "--flush-interval=50ms", "sh", "-c", "echo $$; until [ -e killed ]; do :; done; echo end >end")
     child = int(wait_for_line(process))
     wait_for(lambda: size_of("a.ptl") > 1100000, "the trace to grow")
     process.kill()
     process.wait()
+    with open(path("killed"), "w", encoding="utf-8"):
+        pass
     expect(stats("a.ptl")["instructions"] > 10000, "nothing was decoded")
     expect_equal([item["complete"] for item in lines("info", "a.ptl")], [False])
     wait_for(lambda: os.path.exists(path("end")), "the command's end")
@@ -176,7 +178,7 @@ def reader_gone():
     """when the reader of a pipe goes away, the command goes on"""
     script = "{ %s -o /dev/fd/3 -- sh -c '%s; echo end' 3>&1 >out 2>err; echo $? >status; } | " \
              "{ sleep 1; head -c 1000 >/dev/null; }" % (shlex.quote(RECORD), SPIN % 60000)
-    subprocess.run(["sh", "-c", script], cwd=SCRATCH, check=False, stdin=subprocess.DEVNULL, timeout=60)
+    subprocess.run(["sh", "-c", script], cwd=SCRATCH, check=False, stdin=subprocess.DEVNULL, timeout=120)
     contents = {}
     for name in ("out", "err", "status"):
         with open(path(name)) as file:

@@ -180,25 +180,38 @@ def replaced_files():
         expect(image.get("build_id") in (None, "", build_id(first)), image)
 
 
-CONTAINER = 'mount -t tmpfs none "$1" && cp "$2" "$1/inside" && exec "$1/inside" 0.02'
+CONTAINER = 'mount -t tmpfs none "$1" && cp "$2" "$1/inside" && exec "$1/inside" "$3"'
 
 
 def containers():
     """a program that only a container sees has its name, its file and its pid as the recorder sees it"""
     works()
-    sleep, place = os.path.realpath(shutil.which("sleep")), path("room")
+    cat, place, gate = os.path.realpath(shutil.which("cat")), path("room"), path("gate")
     os.mkdir(place)
-    command = ["unshare", "--mount", "--pid", "--fork", "--", "sh", "-c", CONTAINER, "sh", place, sleep]
-    if subprocess.run(command, capture_output=True, check=False).returncode:
+    os.mkfifo(gate)
+    command = ["unshare", "--mount", "--pid", "--fork", "--", "sh", "-c", CONTAINER, "sh", place, cat]
+    if subprocess.run([*command, "/dev/null"], capture_output=True, check=False).returncode:
         raise Skip("this user makes no containers")
-    done = record("-o", "n.ptl", NONE, "-e", "sched:sched_process_exit", "--embed=symbols", "--", *command)
-    expect_equal(done.returncode, 0, done.stderr)
-    inside = [image for image in lines("images", "n.ptl") if image["path"] == place + "/inside"]
+    begun = start("-o", "n.ptl", NONE, "--flush-interval=20ms", "-e", "sched:sched_process_exit", "--embed=symbols", "--", *command, gate)
+    # With the program its file is gone.
+    with open(gate, "wb"):
+        inside = wait_for(lambda: os.path.exists(path("n.ptl")) and
+                          [image for image in lines("images", "n.ptl") if image["path"] == place + "/inside"], begun)
+    _, errors = begun.communicate(timeout=120)
+    expect_equal(begun.returncode, 0, errors)
     expect_equal(len(inside), 1)
-    expect_equal(inside[0].get("build_id"), build_id(sleep) if shutil.which("readelf") else inside[0].get("build_id"))
+    expect_equal(inside[0].get("build_id"), build_id(cat) if shutil.which("readelf") else inside[0].get("build_id"))
     events = lines("events", "n.ptl")
     exits = [event["pid"] for event in events if event["event"] == "sched_process_exit" and event["fields"]["comm"] == "inside"]
     expect_equal(exits, [inside[0]["pid"]])
+
+
+def wait_for(found, process, seconds=100):
+    until = time.monotonic() + seconds
+    while not found():
+        expect(process.poll() is None and time.monotonic() < until, "waited in vain for what the recorder has to find")
+        time.sleep(0.02)
+    return found()
 
 
 def stopped_recorder():

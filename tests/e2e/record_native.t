@@ -168,7 +168,7 @@ def thread_events(name):
 def perf_events(name):
     """The same, of what perf has recorded; and the pids."""
     done = subprocess.run(["perf", "script", "-i", name, "--ns", "--show-task-events", "--show-mmap-events"], cwd=SCRATCH,
-                          capture_output=True, text=True, check=True, timeout=60)
+                          capture_output=True, text=True, check=True, timeout=120)
     for match in re.finditer(r"(\d+)\.(\d+): PERF_RECORD_(\w+)(.*)", done.stdout):
         time, kind, rest = int(match[1]) * 10**9 + int(match[2]), match[3], match[4]
         if kind in ("FORK", "EXIT"):
@@ -234,7 +234,7 @@ def duration():
     """--duration ends the recording, and the command goes on"""
     process = start("-q", "-o", "a.ptl", "--duration=0.3", *NONE, "sh", "-c", "echo $$; exec sleep 100")
     child = int(process.stdout.readline())
-    process.wait(timeout=30)
+    process.wait(timeout=120)
     expect_equal(process.returncode, 0)
     expect(os.path.exists("/proc/%d" % child), "the command did not live on")
     os.kill(child, signal.SIGKILL)
@@ -252,7 +252,7 @@ def interrupt_twice():
     line = process.stderr.readline()
     expect("waiting for the command to end" in line, line)
     os.killpg(process.pid, signal.SIGINT)
-    process.wait(timeout=30)
+    process.wait(timeout=120)
     expect_equal(process.returncode, 130)
     expect(os.path.exists("/proc/%d" % child), "the command did not live on")
     os.killpg(process.pid, signal.SIGKILL)
@@ -273,7 +273,7 @@ def time_namespace():
     for option in (["--monotonic", "500000"], ["--monotonic", "500000", "--boottime", "900000"]):
         done = subprocess.run(["unshare", "--time", *option, RECORD, "-q", "-f", "-o", "a.ptl", *NONE, "--", "sh", "-c",
                                "sleep 0.1; /bin/true"], cwd=SCRATCH, capture_output=True, text=True, check=False,
-                              stdin=subprocess.DEVNULL, timeout=60)
+                              stdin=subprocess.DEVNULL, timeout=120)
         if done.returncode and "unshare" in done.stderr:
             raise Skip("no right to make a time namespace")
         expect_equal(done.returncode, 0, done.stderr)

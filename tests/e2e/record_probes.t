@@ -42,7 +42,7 @@ def notes():
     works()
     begun = start("-o", "n.ptl", NONE, "-e", "sdt:%s:step" % PROGRAM, "-e", "sdt:%s:ptl_test:watched" % PROGRAM, "-e",
                   "sdt:%s:done" % PROGRAM, "--", PROGRAM, str(COUNT))
-    out, errors = begun.communicate(timeout=60)
+    out, errors = begun.communicate(timeout=120)
     expect_equal(begun.returncode, 0, errors)
     text = errors if isinstance(errors, str) else errors.decode()
     expect("watched: 1 of its arguments cannot be fetched" in text and "no losses" in text, text)
@@ -110,7 +110,7 @@ def killed():
     begun.send_signal(signal.SIGKILL)
     for child in children:
         os.kill(int(child), signal.SIGKILL)
-    begun.communicate(timeout=60)
+    begun.communicate(timeout=120)
     works()
     expect_equal(left_by(begun.pid), [])
 

@@ -49,7 +49,7 @@ def folder():
     return sorted(os.listdir(FOLDER)) if os.path.isdir(FOLDER) else []
 
 
-def wait_for(condition, what, seconds=30):
+def wait_for(condition, what, seconds=120):
     end = time.time() + seconds
     while not condition():
         expect(time.time() < end, "waited in vain for", what)
@@ -166,7 +166,7 @@ def two_recorders():
     expect_equal(process.stdout.readline(), "done\n")
     for recorder in both:
         recorder.send_signal(signal.SIGINT)
-        _, err = recorder.communicate(timeout=30)
+        _, err = recorder.communicate(timeout=120)
         expect_equal(recorder.returncode, 0, err)
     expect_equal([sessions(process.pid)[name] for name in (NAME, "PTL-Test-Other")], [[], []])
     process.communicate("\n")
@@ -188,7 +188,7 @@ def attach():
     process.stdin.flush()
     expect_equal(process.stdout.readline(), "done\n")
     recorder.send_signal(signal.SIGTERM)
-    recorder.communicate(timeout=30)
+    recorder.communicate(timeout=120)
     expect_equal(recorder.returncode, 0)
     process.communicate("\n")
     found = events("a.ptl")
@@ -207,7 +207,7 @@ def later_programs():
     for _ in range(3):
         subprocess.run([WRITER, "count=20"], check=True)
     recorder.send_signal(signal.SIGINT)
-    recorder.communicate(timeout=30)
+    recorder.communicate(timeout=120)
     expect_equal([len(values) for values in numbers(events("a.ptl")).values()], [20, 20, 20])
     expect_equal(folder(), [])
 
@@ -218,7 +218,7 @@ def only_members():
     recorder = start("-q", "-o", "a.ptl", NONE, "-p", NAME, WRITER, "say=ready", "line", "count=2",
                      pass_fds=(), **{})
     expect_equal(recorder.stdout.readline(), "ready\n")
-    recorder.communicate(timeout=30)
+    recorder.communicate(timeout=120)
     process.communicate("\n\n")
     expect_equal([len(values) for values in numbers(events("a.ptl")).values()], [2])
 
@@ -259,7 +259,7 @@ def attach_beside_qemu():
     process.communicate()
     with open(path("go"), "w"):
         pass
-    expect_equal(recorder.communicate(timeout=60)[1], "")
+    expect_equal(recorder.communicate(timeout=120)[1], "")
     found = numbers(events("a.ptl"))
     expect_equal(sorted(len(values) for values in found.values()), [2, 4])
     reported = {entry["pid"]: entry["command_line"] for entry in lines("processes", "a.ptl")}
@@ -287,7 +287,7 @@ def reader_gone():
     os.close(read)
     process.stdin.write("\n\n")
     process.communicate()
-    _, err = recorder.communicate(timeout=60)
+    _, err = recorder.communicate(timeout=120)
     expect("its reader is gone" in err, err)
     expect_equal(recorder.returncode, 4, err)
 
@@ -387,17 +387,17 @@ def stress():
             kept.append(name)
         else:
             other.kill()
-        _, err = other.communicate(timeout=60)
+        _, err = other.communicate(timeout=120)
         expect("error" not in err, err)
         if number == 0:
             programs[-1][0].kill()
     for program, _ in programs:
         try:
-            program.communicate(timeout=60)
+            program.communicate(timeout=120)
         except BrokenPipeError:
-            program.wait(timeout=60)
+            program.wait(timeout=120)
     whole.send_signal(signal.SIGINT)
-    _, err = whole.communicate(timeout=60)
+    _, err = whole.communicate(timeout=120)
     expect_equal(whole.returncode, 0, err)
     check_threads("whole.ptl", {program.pid: total for program, total in programs if total})
     for name in kept:

@@ -69,7 +69,7 @@ check("so it is for a copy of the copy", content("third.ptl") == want)
 with open(path("first.ptl"), "rb") as file:
     cat = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
     with open(path("piped.ptl"), "wb") as out:
-        piped = subprocess.run([RELOG, "-", "-o", "-"], stdin=cat.stdout, stdout=out, stderr=subprocess.PIPE, timeout=60)
+        piped = subprocess.run([RELOG, "-", "-o", "-"], stdin=cat.stdout, stdout=out, stderr=subprocess.PIPE, timeout=120)
 check("through pipes too", piped.returncode == 0 and content("piped.ptl") == want, piped)
 
 got = run(RELOG, "first.ptl", "-o", "first.ptl", "--force")
@@ -109,14 +109,17 @@ for i in range(60):
         wrong.append((at, got, again, losses("out.ptl")))
 check("a flipped bit in 60 places: reported, and the rest is kept", not wrong and reported > 30, reported, wrong[:2])
 
-# A trace that is being written.
-spin = subprocess.Popen([RECORD, "-q", "-o", "live.ptl", "--", "/bin/sh", "-c",
-                         "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"], cwd=scratch)
-time.sleep(2)
-live = [name for name in os.listdir(scratch) if name.startswith("live.ptl")]
-got = run(RELOG, live[0], "-o", "snapshot.ptl") if live else None
+# A trace that is being written, until there is a file of this name.
+spin = subprocess.Popen([RECORD, "-q", "-o", "live.ptl", "--flush-interval=50ms", "--", "/bin/sh", "-c",
+                         "until [ -e enough ]; do :; done"], cwd=scratch)
+got, instructions, until = None, 0, time.monotonic() + 120
+while not instructions and (got is None or got.returncode in (0, 3)) and time.monotonic() < until:
+    time.sleep(0.05)
+    if os.path.exists(path("live.ptl")):
+        got = run(RELOG, "-f", "live.ptl", "-o", "snapshot.ptl")
+        instructions = json.loads(run(DUMP, "stats", "--json", "snapshot.ptl").stdout or "{}").get("instructions", 0)
+write("enough", b"")
 spin.wait(timeout=120)
-check("a trace that is still being written gives a snapshot", got is not None and got.returncode in (0, 3) and
-      json.loads(run(DUMP, "stats", "--json", "snapshot.ptl").stdout or "{}").get("instructions", 0) > 0, got)
+check("a trace that is still being written gives a snapshot", got is not None and got.returncode in (0, 3) and instructions > 0, got)
 
 plan()

@@ -32,7 +32,7 @@ def await_following(process):
 
 
 def end(process):
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
     return process.returncode, err
 
 

@@ -85,7 +85,7 @@ check("an output that exists is kept", got.returncode == 4 and "--force" in got.
 got = run(relog, "-q", *RAW, "-f", "-o", "out.ptl")
 check("--force replaces it", got.returncode == 0 and read("out.ptl") != before, got)
 with open(os.path.join(scratch, "piped.ptl"), "wb") as file:
-    piped = subprocess.run([relog, "-q", *RAW, "-o", "-"], cwd=scratch, stdout=file, timeout=60)
+    piped = subprocess.run([relog, "-q", *RAW, "-o", "-"], cwd=scratch, stdout=file, timeout=120)
 check("-o - writes to standard output", piped.returncode == 0 and
       json.loads(run(dump, "stats", "--json", "piped.ptl").stdout or "{}").get("instructions") == len(IPS), piped)
 got = run(relog, "-q", *RAW, "-o", "nowhere/out.ptl")
@@ -103,7 +103,7 @@ with open(os.path.join(scratch, "fifo"), "wb") as fifo:
     fifo.flush()
     time.sleep(0.2)
     waiting.send_signal(signal.SIGINT)
-    errors = waiting.communicate(timeout=60)[1]
+    errors = waiting.communicate(timeout=120)[1]
 check("it ends by the signal that interrupts it", waiting.returncode == -signal.SIGINT and
       b"interrupted by signal 2" in errors, waiting.returncode, errors)
 check("and nothing is left", not [n for n in os.listdir(scratch) if n.startswith("interrupted")],

@@ -29,7 +29,7 @@ RAW = ["--pt", "good.pt", "--memory", "code", "--memory-map", "good.map"]
 for program in (DUMP, RECORD, relog):
     for option in ("--help", "--version"):
         with open("/dev/full", "wb") as full:
-            got = subprocess.run([program, option], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+            got = subprocess.run([program, option], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
         check(f"{os.path.basename(program)} {option} on a full disk", got.returncode == 4 and "No space left" in got.stderr, got)
 HELP_HINT = "  try: ptl-relog --help"
 

@@ -43,7 +43,7 @@ def sockets():
     return sorted(name for name in os.listdir(place) if not name.startswith(".")) if os.path.isdir(place) else []
 
 
-def wait_for(condition, what, seconds=60):
+def wait_for(condition, what, seconds=120):
     end = time.monotonic() + seconds
     while not condition():
         expect(time.monotonic() < end, "waited in vain for", what)
@@ -155,7 +155,7 @@ def live():
     seen += [json.loads(reader.stdout.readline()) for _ in range(3)]
     expect_equal((names(), reader.poll()), (["watched"], None))
     ask("stop", "watched")
-    rest, text = reader.communicate(timeout=60)
+    rest, text = reader.communicate(timeout=120)
     expect_equal((reader.returncode, rest), (0, ""), text)
     expect_equal([event["fields"]["index"] for event in seen], [0, 1, 0, 1, 2])
     expect_equal(seen, lines("events", "-p", NAME, "-e", "Number", "watched.ptl"))
@@ -174,7 +174,7 @@ def live_series():
         time.sleep(0.12)
     wait_for(lambda: query("parts")["events"] == 12, "twelve events")
     ask("stop", "parts")
-    out, text = reader.communicate(timeout=60)
+    out, text = reader.communicate(timeout=120)
     shown = [json.loads(line) for line in out.splitlines()]
     files = [name for name in os.listdir(SCRATCH) if name.startswith("parts.0")]
     expect(len(files) > 2 and reader.returncode == 0, files, text)
@@ -206,7 +206,7 @@ def live_series():
     wait_for(lambda: has_come(12345), "the last event")
     lost = query("fast")
     ask("stop", "fast")
-    _, text = reader.communicate(timeout=60)
+    _, text = reader.communicate(timeout=120)
     missed = sum(int(line.split()[3]) for line in text.splitlines() if "missed" in line)
     expect(missed and not lost["events_lost"], text, lost)
     with open(path("fast.txt"), "rb") as file:
@@ -291,7 +291,7 @@ def a_command():
     # Its output is that of who started it, who must not wait for its end.
     with open(path("said"), "w", encoding="ascii") as said:
         done = subprocess.run([RECORD, "start", "command", "-o", "c.ptl", "--source=none", "--", "sh", "-c",
-                               "read line < go; echo $line; exit 3"], cwd=SCRATCH, stdout=said, check=False, timeout=60,
+                               "read line < go; echo $line; exit 3"], cwd=SCRATCH, stdout=said, check=False, timeout=120,
                               stderr=subprocess.DEVNULL)
     expect_equal(done.returncode, 0)
     expect_equal(query("command")["processes"], 1)

@@ -44,7 +44,7 @@ def start(name, *command):
         daemons.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=scratch))
 
 
-def wait_until(what, seconds=30):
+def wait_until(what, seconds=120):
     for _ in range(seconds * 10):
         if what():
             return True

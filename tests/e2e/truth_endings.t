@@ -113,7 +113,7 @@ def start(name, *command, options=(), **more):
 
 def wait(recorder):
     try:
-        errors = recorder.communicate(timeout=60)[1]
+        errors = recorder.communicate(timeout=120)[1]
     except subprocess.TimeoutExpired:
         os.killpg(recorder.pid, signal.SIGKILL)
         errors = recorder.communicate()[1] + b"\n(it did not end)"

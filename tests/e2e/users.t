@@ -44,7 +44,7 @@ def program(name, *words):
 
 
 def finish(process):
-    _, err = process.communicate("\n\n", timeout=60)
+    _, err = process.communicate("\n\n", timeout=120)
     return process.returncode, err
 
 
@@ -84,7 +84,7 @@ def own_programs():
     time.sleep(0.3)
     for process in both.values():
         finish(process)
-    _, err = recorder.communicate(timeout=60)
+    _, err = recorder.communicate(timeout=120)
     shown = run("./ptl-dump", "processes", "--json", path("outs/a.ptl"))
     pids = {json.loads(line)["pid"] for line in shown.stdout.splitlines()}
     check("a recording has the own program alone", recorder.returncode == 0 and both["alice"].pid in pids and
@@ -195,7 +195,7 @@ def hostile_rings():
             except FileNotFoundError:
                 pass
         time.sleep(0.001)
-    _, err = recorder.communicate(timeout=10)
+    _, err = recorder.communicate(timeout=120)
     took, after = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
     check("a recorder outlives damaged rings", damaged > 20 and recorder.returncode in (0, 3, 4) and took < 20,
