@@ -2,17 +2,13 @@
 /* Runs one command of ptl-dump: its options, its file, its output, what was damaged, its exit status. */
 #include "dump/session/command.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/http.h"
 #include "common/message.h"
 #include "common/signals.h"
 #include "dump/session/follow.h"
@@ -20,12 +16,8 @@
 #include "dump/session/output.h"
 #include "elf/debug_search.h"
 #include "elf/debuginfod.h"
-#include "format/reader/code_store.h"
 #include "elf/jit_names.h"
-#include "format/reader/damage.h"
 #include "format/reader/trace_end.h"
-
-#define DAMAGE_SHOWN 5
 
 const char *dump_bold(const struct dump_session *session)
 {
@@ -58,62 +50,6 @@ static bool wants_color(const struct dump_options *options)
 	return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0 && !(no_color && *no_color);
 }
 
-/* ---- the file ------------------------------------------------------------------------------------ */
-
-/* Files of other formats, by their first bytes. */
-static const struct {
-	const char *bytes;
-	size_t size;
-	const char *what;
-	const char *hint;
-} other_formats[] = {
-	{"PERFILE2", 8, "a perf.data file", "ptl-relog perf.data -o trace.ptl    makes a trace of it"},
-	{"\x7f"
-	 "ELF",
-	 4, "an ELF file: a program or a library, not a trace of one", "ptl-record -o out.ptl -- PROGRAM"},
-	{"\x02\x82\x02\x82\x02\x82\x02\x82", 8, "raw Intel PT",
-	 "ptl-relog --pt FILE --memory memory.raw --memory-map memory.map -o out.ptl"},
-	{"\x28\xb5\x2f\xfd", 4, "a zstd file", "zstd -dc FILE | ptl-dump COMMAND -"},
-	{"\x1f\x8b", 2, "a gzip file", "gzip -dc FILE | ptl-dump COMMAND -"},
-	{"\xfd"
-	 "7zXZ",
-	 5, "an xz file", "xz -dc FILE | ptl-dump COMMAND -"},
-	{"PK\x03\x04", 4, "a zip file", "unzip it first"},
-};
-
-static void explain_format(const char *path)
-{
-	uint8_t bytes[16] = {0};
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	const ssize_t size = fd < 0 ? 0 : read(fd, bytes, sizeof(bytes));
-
-	if (fd >= 0)
-		close(fd);
-	for (size_t i = 0; i < sizeof(other_formats) / sizeof(other_formats[0]); i++) {
-		if (size < (ssize_t)other_formats[i].size ||
-		    memcmp(bytes, other_formats[i].bytes, other_formats[i].size) != 0)
-			continue;
-		common_message_note("this is %s", other_formats[i].what);
-		common_message_hint("%s", other_formats[i].hint);
-		return;
-	}
-}
-
-/* A folder that is not there is a mistake if it was asked for here; the environment may be another machine's. */
-static int use_code_store(const struct dump_session *session)
-{
-	const char *folder = session->options->code_store;
-	struct stat info;
-
-	if (!folder) {
-		folder = getenv("PTL_CODE_STORE");
-		return folder && *folder ? ptl_code_store(session->trace, folder) : 0;
-	}
-	if (!common_http_is_url(folder) && (stat(folder, &info) || !S_ISDIR(info.st_mode)))
-		return common_fail(PTL_MISUSE, "--code-store: there is no folder %s", folder);
-	return ptl_code_store(session->trace, folder);
-}
-
 /* A file that is damaged has names all the same, up to there. */
 static int use_names(const struct dump_options *options)
 {
@@ -130,117 +66,6 @@ static int use_names(const struct dump_options *options)
 		status = 0;
 	}
 	return status;
-}
-
-int dump_session_open(struct dump_session *session)
-{
-	const struct ptl_open_options options = {.ignore_index = session->options->ignore_index,
-						 .huge_pages = true,
-						 .max_expansion = session->options->max_expansion};
-	const bool is_stdin = strcmp(session->path, "-") == 0;
-	int status;
-
-	if (is_stdin && isatty(STDIN_FILENO)) {
-		common_message_error("- reads a trace from standard input, which is a terminal");
-		return PTL_MISUSE;
-	}
-	status = session->options->follow ? dump_follow_open(session, &options)
-					  : ptl_open(session->path, &options, &session->trace);
-	if (!status)
-		status = use_code_store(session);
-	if (!status && session->saver)
-		status = dump_partial_save_trace(session->saver, session->trace);
-	if (!status && session->merged)
-		status = dump_partial_set_trace(session->merged, session->trace, session->path);
-	if (status < 0) {
-		common_message_failure(status);
-		ptl_close(session->trace);
-		session->trace = NULL;
-	}
-	if (status == PTL_NOT_OURS && !is_stdin)
-		explain_format(session->path);
-	return status;
-}
-
-/* What is missing for that reason is a gap. */
-static void report_code_store(const struct dump_session *session)
-{
-	const char *why;
-	const uint64_t count = format_code_store_failures(session->trace, &why);
-
-	if (count)
-		common_message_warning("%s: the code store did not give %" PRIu64 " piece%s that it was asked for; the "
-				       "first: %s",
-				       session->path, count, count == 1 ? "" : "s", why);
-}
-
-static bool is_damage_of(const struct ptl_trace *trace, const struct dump_partial_damage *damage)
-{
-	const struct dump_trace_id id = dump_trace_id_of(trace);
-
-	if (!dump_trace_id_equal(&damage->trace, &id))
-		return false;
-	for (size_t i = 0; i < ptl_damage_count(trace); i++)
-		if (ptl_damage_at(trace, i)->offset == damage->offset &&
-		    strcmp(ptl_damage_at(trace, i)->text, damage->text) == 0)
-			return false;
-	return true;
-}
-
-/* What shards could not read of the trace, and has not been met here. Goes on counting places. */
-static size_t report_shards(const struct dump_session *session, size_t places)
-{
-	size_t count;
-	const struct dump_partial_damage *list = dump_partial_set_damage(session->merged, &count);
-
-	for (size_t i = 0; i < count; i++)
-		if (is_damage_of(session->trace, &list[i]) && ++places <= DAMAGE_SHOWN)
-			common_message_warning("%s: offset %" PRIu64 ": %s", session->path, list[i].offset,
-					       list[i].text);
-	return places;
-}
-
-/* Says what could not be read; true when there is such a thing. */
-static bool report_damage(const struct dump_session *session, bool lists_it)
-{
-	const struct ptl_trace *trace = session->trace;
-	const size_t count = ptl_damage_count(trace);
-	size_t places = 0;
-
-	report_code_store(session);
-	/* Who ends following a trace that goes on knows that. */
-	if (!ptl_trace_complete(trace) && (!session->options->follow || ptl_realtime_over(trace)))
-		common_message_warning("%s is incomplete: it is still being written, or its writer "
-				       "did not finish; what follows its last whole buffer is missing",
-				       session->path);
-	for (size_t i = 0; i < count; i++) {
-		const struct ptl_damage *damage = ptl_damage_at(trace, i);
-
-		if (format_damage_kind(trace, damage) == FORMAT_DAMAGE_NEWER)
-			common_message_note("%s: a newer version wrote what this one does not know: %s", session->path,
-					    damage->text);
-		else if (format_damage_hurts(trace, damage) && ++places <= DAMAGE_SHOWN)
-			common_message_warning("%s: offset %" PRIu64 ": %s", session->path, damage->offset,
-					       damage->text);
-	}
-	if (session->saver)
-		dump_partial_save_damage(session->saver, trace);
-	if (session->merged)
-		places = report_shards(session, places);
-	if (places > DAMAGE_SHOWN)
-		common_message_warning("%s: %zu more places are damaged", session->path, places - DAMAGE_SHOWN);
-	if (places && !lists_it && strcmp(session->path, "-") != 0)
-		common_message_hint("ptl-dump info --check %s    lists all that is damaged or lost", session->path);
-	return places > 0;
-}
-
-bool dump_session_close(struct dump_session *session)
-{
-	const bool damaged = session->trace && report_damage(session, false);
-
-	ptl_close(session->trace);
-	session->trace = NULL;
-	return damaged;
 }
 
 /* ---- the command --------------------------------------------------------------------------------- */
@@ -266,7 +91,7 @@ static int conclude(const struct dump_command *command, struct dump_session *ses
 		return exit_status;
 	if (output_status < 0 && status >= 0)
 		exit_status = common_message_failure(output_status);
-	if (session->trace && report_damage(session, command->lists_damage) && !command->judges_damage &&
+	if (session->trace && dump_session_report(session, command->lists_damage) && !command->judges_damage &&
 	    (exit_status == COMMON_EXIT_OK || exit_status == COMMON_EXIT_FINDING))
 		exit_status = COMMON_EXIT_INPUT;
 	return exit_status;

@@ -150,6 +150,8 @@ int dump_command_merge(const struct dump_command *command, int argc, char **argv
  */
 int dump_session_open(struct dump_session *session);
 bool dump_session_close(struct dump_session *session);
+/* Says what could not be read of the trace, or refers to the command that lists it; true where there is such a thing. */
+bool dump_session_report(const struct dump_session *session, bool lists_it);
 
 /* The tables of shared options that go with takes: for dump_command_main alone. */
 #define DUMP_TABLES_MAX 12
