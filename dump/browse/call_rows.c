@@ -452,7 +452,7 @@ int dump_browse_calls_take(struct dump_browse_calls *calls, struct dump_call_tre
 	};
 	status = take_below(taken, &tree->below);
 	if (status == 0 && calls->in_memory > IN_MEMORY)
-		status = dump_record_list_settle(&tree->list);
+		status = dump_record_list_complete(&tree->list, true);
 	if (status < 0) {
 		free(taken->below);
 		return status;
