@@ -9,9 +9,8 @@
 #include <time.h>
 
 #include "common/count_text.h"
+#include "common/digits.h"
 #include "common/utf8.h"
-
-#define DIGITS_MAX 20 /* of a 64-bit number */
 
 void common_text_add(struct ptl_bytes *text, const char *words)
 {
@@ -120,15 +119,6 @@ static char *hex_before(char *end, uint64_t value)
 	return end;
 }
 
-static char *decimal_before(char *end, uint64_t value)
-{
-	do {
-		*--end = (char)('0' + value % 10);
-		value /= 10;
-	} while (value);
-	return end;
-}
-
 static void add_right(struct ptl_bytes *text, const char *from, const char *end, size_t width)
 {
 	const size_t length = (size_t)(end - from);
@@ -143,9 +133,9 @@ static void add_right(struct ptl_bytes *text, const char *from, const char *end,
 
 void common_text_hex_right(struct ptl_bytes *text, uint64_t value, size_t width)
 {
-	char digits[DIGITS_MAX];
+	char digits[COMMON_DIGITS_MAX];
 
-	add_right(text, hex_before(digits + DIGITS_MAX, value), digits + DIGITS_MAX, width);
+	add_right(text, hex_before(digits + COMMON_DIGITS_MAX, value), digits + COMMON_DIGITS_MAX, width);
 }
 
 void common_text_hex(struct ptl_bytes *text, uint64_t value)
@@ -164,9 +154,9 @@ void common_text_hex_bytes(struct ptl_bytes *text, const uint8_t *bytes, size_t 
 
 void common_text_decimal_right(struct ptl_bytes *text, uint64_t value, size_t width)
 {
-	char digits[DIGITS_MAX];
+	char digits[COMMON_DIGITS_MAX];
 
-	add_right(text, decimal_before(digits + DIGITS_MAX, value), digits + DIGITS_MAX, width);
+	add_right(text, common_digits_before(digits + COMMON_DIGITS_MAX, value), digits + COMMON_DIGITS_MAX, width);
 }
 
 void common_text_decimal(struct ptl_bytes *text, uint64_t value)
@@ -281,16 +271,13 @@ void common_text_wall_time(struct ptl_bytes *text, int64_t nanoseconds)
 
 static void add_milliseconds(struct ptl_bytes *text, uint64_t time, uint64_t start, size_t width)
 {
-	char words[DIGITS_MAX + 3], *const end = words + sizeof(words), *p = end;
+	char words[COMMON_DIGITS_MAX + 3], *const end = words + sizeof(words), *p;
 	const bool before = time < start;
-	uint64_t value = before ? start - time : time - start;
+	const uint64_t value = before ? start - time : time - start;
 
-	for (int i = 0; i < 6; i++) {
-		*--p = (char)('0' + value % 10);
-		value /= 10;
-	}
+	p = common_six_digits_before(end, value);
 	*--p = '.';
-	p = decimal_before(p, value);
+	p = common_digits_before(p, value / 1000000);
 	if (before)
 		*--p = '-';
 	add_right(text, p, end, width);

@@ -106,8 +106,8 @@ static __attribute__((noinline)) int make_room(struct dump_record_list *list)
 	int status;
 
 	if (!list->filed && list->capacity < IN_MEMORY)
-		return resize(list, list->capacity < IN_MEMORY / 2 ? (list->capacity ? 2 * list->capacity : 256)
-								   : IN_MEMORY);
+		return resize(list,
+			      list->capacity < IN_MEMORY / 2 ? (list->capacity ? 2 * list->capacity : 256) : IN_MEMORY);
 	status = write_records(list);
 	return status == 0 && list->capacity > AT_ONCE ? resize(list, AT_ONCE) : status;
 }

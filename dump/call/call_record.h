@@ -48,10 +48,10 @@ struct dump_call_record {
 struct dump_record_list {
 	struct dump_call_record *records; /* of a list that is complete: all; else those from `filed` on */
 	size_t count, capacity;
-	size_t filed;    /* while it is made: records that are in the file */
-	uint8_t *map;    /* the file; NULL: there is none */
+	size_t filed; /* while it is made: records that are in the file */
+	uint8_t *map; /* the file; NULL: there is none */
 	size_t map_size;
-	bool mapped;     /* it is complete, and in the file */
+	bool mapped; /* it is complete, and in the file */
 	int fd;
 };
 

@@ -44,7 +44,8 @@ size_t dump_record_level(const struct dump_call_tree *tree, const struct dump_ca
 }
 
 /* Where a frame is now, in a form that frames which come below do not change. */
-static inline int depth_of(struct dump_call_tree *tree, const struct dump_call_thread *thread, size_t frame, int32_t *depth)
+static inline int depth_of(struct dump_call_tree *tree, const struct dump_call_thread *thread, size_t frame,
+			   int32_t *depth)
 {
 	const uint32_t *belows = belows_of(tree, thread->stack->number);
 
@@ -89,7 +90,8 @@ static inline struct dump_call_record *add(struct dump_record_list *list, uint8_
 }
 
 /* What was written before now. */
-static __attribute__((noinline)) int take_events(struct dump_call_tree *tree, const struct dump_call_thread *thread, uint64_t time)
+static __attribute__((noinline)) int take_events(struct dump_call_tree *tree, const struct dump_call_thread *thread,
+						 uint64_t time)
 {
 	struct dump_call_record *record;
 	const uint8_t *lines;

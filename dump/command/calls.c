@@ -110,6 +110,7 @@ static int show_calls(struct dump_call_session *calls, const struct calls_option
 		.print =
 			{
 				.calls = calls,
+				.line = {.session = calls->session},
 				.function = options->function,
 				.from = options->from,
 				.until = options->until,

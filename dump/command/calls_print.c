@@ -8,14 +8,14 @@
 #include "common/error.h"
 #include "common/text.h"
 
-#define DURATION_WIDTH 10
-#define COUNT_WIDTH 14
-#define INDENT_MAX 120 /* levels; deeper ones show their number */
 #define FLUSH ((size_t)64 << 10)
+#define PASS_EVERY 4096 /* records; a power of two */
 
 struct dump_shown_name {
-	char *text; /* NULL: not made yet; owned */
-	uint32_t size;
+	char *text;             /* NULL: not made yet; owned */
+	const char *with_image; /* the name and its image, behind the text; not a string */
+	const char *image;
+	uint32_t size, size_with_image;
 	bool wanted;   /* --image */
 	bool function; /* --function matches, and so on */
 	bool from;
@@ -44,39 +44,58 @@ struct pass {
 
 /* ---- names --------------------------------------------------------------------------------------- */
 
-static struct dump_shown_name *name_of(struct dump_calls_print *print, uint32_t function)
+static __attribute__((noinline)) bool make_room(struct dump_calls_print *print, size_t at)
 {
-	const size_t at = function == DUMP_NO_FUNCTION ? 0 : (size_t)function + 1;
+	const size_t count = at + at / 2 + 64;
+	struct dump_shown_name *names = realloc(print->names, count * sizeof(*names));
+
+	if (!names)
+		return false;
+	memset(names + print->name_count, 0, (count - print->name_count) * sizeof(*names));
+	print->names = names;
+	print->name_count = count;
+	return true;
+}
+
+static __attribute__((noinline)) bool make_name(const struct dump_calls_print *print, uint32_t function,
+						struct dump_shown_name *name)
+{
+	const struct dump_session *session = print->calls->session;
 	const struct dump_function *data = dump_function(print->calls->functions, function);
-	struct dump_shown_name *name;
 	struct ptl_bytes text = {0};
 
-	if (at >= print->name_count) {
-		const size_t count = at + at / 2 + 64;
-		struct dump_shown_name *names = realloc(print->names, count * sizeof(*names));
-
-		if (!names)
-			return NULL;
-		memset(names + print->name_count, 0, (count - print->name_count) * sizeof(*names));
-		print->names = names;
-		print->name_count = count;
-	}
-	name = &print->names[at];
-	if (name->text)
-		return name;
 	dump_function_text(data, &text);
-	common_text_string(&text);
+	name->size = (uint32_t)text.size;
+	common_write_bytes(&text, "", 1);
+	dump_function_text(data, &text);
+	common_text_add(&text, dump_dim(session));
+	common_text_add(&text, "  (");
+	common_text_safe(&text, data->image);
+	common_text_add(&text, ")");
+	common_text_add(&text, dump_plain(session));
 	if (text.failed) {
 		common_bytes_free(&text);
-		return NULL;
+		return false;
 	}
 	name->text = (char *)text.data;
-	name->size = (uint32_t)text.size;
-	name->wanted = dump_filter_wants_image(&print->calls->session->options->filter, data->path);
+	name->with_image = name->text + name->size + 1;
+	name->size_with_image = (uint32_t)text.size - name->size - 1;
+	name->image = data->image;
+	name->wanted = dump_filter_wants_image(&session->options->filter, data->path);
 	name->function = print->function && dump_function_matches(data, print->function);
 	name->from = print->from && dump_function_matches(data, print->from);
 	name->until = print->until && dump_function_matches(data, print->until);
-	return name;
+	return true;
+}
+
+/* NULL without memory. */
+static inline const struct dump_shown_name *name_of(struct dump_calls_print *print, uint32_t function)
+{
+	const size_t at = function == DUMP_NO_FUNCTION ? 0 : (size_t)function + 1;
+
+	if (at >= print->name_count && !make_room(print, at))
+		return NULL;
+	return print->names[at].text || make_name(print, function, &print->names[at]) ? &print->names[at] : NULL;
 }
 
 void dump_calls_print_free(struct dump_calls_print *print)
@@ -90,15 +109,13 @@ void dump_calls_print_free(struct dump_calls_print *print)
 
 /* ---- text ---------------------------------------------------------------------------------------- */
 
-static void heading(struct pass *pass)
+static __attribute__((noinline)) void write_heading(struct pass *pass)
 {
 	const struct dump_calls_print *print = pass->print;
 	const struct dump_session *session = print->calls->session;
 	const struct dump_call_thread *thread = pass->thread;
 	struct ptl_bytes *text = &pass->print->text;
 
-	if (session->options->json || pass->headed)
-		return;
 	if (print->any)
 		common_text_add(text, "\n");
 	common_text_add(text, dump_bold(session));
@@ -115,104 +132,17 @@ static void heading(struct pass *pass)
 	common_text_add(text, dump_plain(session));
 	common_text_add(text, "\n");
 	common_text_add(text, dump_dim(session));
-	common_text_add(text, "       time ms    duration        self    instructions            self  calls");
+	common_text_add(text, dump_calls_line_head);
 	common_text_add(text, dump_plain(session));
 	common_text_add(text, "\n");
 	pass->headed = true;
 	pass->print->any = true;
 }
 
-static void add_duration(struct ptl_bytes *text, bool known, uint64_t nanoseconds)
+static inline void heading(struct pass *pass)
 {
-	static const char *const units[] = {" ns", " us", " ms", " s "};
-	uint64_t value = nanoseconds;
-	unsigned unit = 0, decimals;
-	size_t start = text->size, width;
-	uint64_t divisor = 1;
-
-	if (!known) {
-		common_text_add(text, "         -");
-		return;
-	}
-	while (unit < 3 && value >= 1000) {
-		value /= 1000;
-		divisor *= 1000;
-		unit++;
-	}
-	decimals = unit == 0 ? 0 : value < 10 ? 3 : value < 100 ? 2 : 1;
-	width = DURATION_WIDTH - 3 - (decimals ? decimals + 1 : 0);
-	common_text_decimal_right(text, value, width);
-	if (decimals) {
-		char digits[5] = {'.'};
-		uint64_t rest = nanoseconds % divisor * 1000 / divisor;
-
-		for (unsigned i = 3; i > 0; i--, rest /= 10)
-			digits[i] = (char)('0' + rest % 10);
-		common_write_bytes(text, digits, decimals + 1);
-	}
-	common_text_add(text, units[unit]);
-	(void)start;
-}
-
-static void add_indent(struct ptl_bytes *text, size_t level)
-{
-	static const char blanks[] = "                                                                ";
-	size_t columns = 2 * (level < INDENT_MAX ? level : INDENT_MAX);
-
-	while (columns) {
-		const size_t part = columns < sizeof(blanks) - 1 ? columns : sizeof(blanks) - 1;
-
-		common_write_bytes(text, blanks, part);
-		columns -= part;
-	}
-	if (level > INDENT_MAX)
-		common_text_format(text, "[%zu] ", level);
-}
-
-static void add_marks(const struct dump_session *session, unsigned flags, struct ptl_bytes *text)
-{
-	if (!(flags & DUMP_CALL_SHOWN))
-		return;
-	common_text_add(text, dump_dim(session));
-	common_text_add(text, "  [");
-	dump_call_marks_text(flags, ", ", text);
-	common_text_add(text, "]");
-	common_text_add(text, dump_plain(session));
-}
-
-static void text_call(struct pass *pass, const struct dump_call_record *record, const struct dump_shown_name *name,
-		      size_t level, const char *image_above)
-{
-	const struct dump_session *session = pass->print->calls->session;
-	const struct dump_function *function = dump_function(pass->print->calls->functions, record->function);
-	struct ptl_bytes *text = &pass->print->text;
-
-	common_text_time(text, record->start, ptl_trace_machine(session->trace)->start_time);
-	common_text_add(text, "  ");
-	add_duration(text, record->start, record->wall);
-	common_text_add(text, "  ");
-	add_duration(text, record->start, record->self_time);
-	common_text_add(text, "  ");
-	common_text_decimal_right(text, record->instructions, COUNT_WIDTH);
-	common_text_add(text, "  ");
-	common_text_decimal_right(text, record->self_instructions, COUNT_WIDTH);
-	common_text_decimal_right(text, record->children, 7);
-	common_text_add(text, "  ");
-	add_indent(text, level);
-	common_write_bytes(text, name->text, name->size);
-	if (function->image != image_above && (!image_above || strcmp(function->image, image_above) != 0)) {
-		common_text_add(text, dump_dim(session));
-		common_text_add(text, "  (");
-		common_text_safe(text, function->image);
-		common_text_add(text, ")");
-		common_text_add(text, dump_plain(session));
-	}
-	if (record->repeats > 1) {
-		common_text_add(text, "  x ");
-		common_text_decimal(text, record->repeats);
-	}
-	add_marks(session, record->flags, text);
-	common_text_add(text, "\n");
+	if (!pass->headed && !pass->print->calls->session->options->json)
+		write_heading(pass);
 }
 
 static void text_stack(struct pass *pass, const struct dump_call_record *record)
@@ -240,8 +170,8 @@ static void text_event(struct pass *pass, const struct dump_call_record *record,
 		const size_t time = size < DUMP_CALLS_TIME_WIDTH ? size : DUMP_CALLS_TIME_WIDTH;
 
 		common_write_bytes(text, line, time);
-		common_text_pad(text, text->size, 2 * (DURATION_WIDTH + 2) + 2 * (COUNT_WIDTH + 2) + 7);
-		add_indent(text, level);
+		common_text_pad(text, text->size, DUMP_CALLS_COLUMNS_WIDTH);
+		dump_calls_line_indent(text, level);
 		common_write_bytes(text, line + time, size - time);
 		line += size;
 	}
@@ -315,19 +245,22 @@ static void json_stack(struct pass *pass, const struct dump_call_record *record)
 
 /* ---- what is shown ------------------------------------------------------------------------------- */
 
-static struct dump_shown_level *level_at(struct dump_calls_print *print, size_t level)
+static __attribute__((noinline)) bool make_level(struct dump_calls_print *print, size_t level)
 {
-	if (level >= print->level_count) {
-		const size_t count = level + level / 2 + 64;
-		struct dump_shown_level *levels = realloc(print->levels, count * sizeof(*levels));
+	const size_t count = level + level / 2 + 64;
+	struct dump_shown_level *levels = realloc(print->levels, count * sizeof(*levels));
 
-		if (!levels)
-			return NULL;
-		memset(levels + print->level_count, 0, (count - print->level_count) * sizeof(*levels));
-		print->levels = levels;
-		print->level_count = count;
-	}
-	return &print->levels[level];
+	if (!levels)
+		return false;
+	memset(levels + print->level_count, 0, (count - print->level_count) * sizeof(*levels));
+	print->levels = levels;
+	print->level_count = count;
+	return true;
+}
+
+static inline struct dump_shown_level *level_at(struct dump_calls_print *print, size_t level)
+{
+	return level < print->level_count || make_level(print, level) ? &print->levels[level] : NULL;
 }
 
 /* The image of the nearest visible call above a level; NULL: there is none. */
@@ -342,14 +275,19 @@ static const char *image_above(const struct dump_calls_print *print, size_t leve
 static void put_call(struct pass *pass, const struct dump_call_record *record, const struct dump_shown_name *name,
 		     size_t shown, const char *image)
 {
-	if (pass->print->max_depth && shown >= pass->print->max_depth)
+	struct dump_calls_print *print = pass->print;
+	const bool with_image = name->image != image && (!image || strcmp(name->image, image) != 0);
+
+	if (print->max_depth && shown >= print->max_depth)
 		return;
 	heading(pass);
-	pass->print->shown = true;
-	if (pass->print->calls->session->options->json)
+	print->shown = true;
+	if (print->calls->session->options->json)
 		json_call(pass, record, shown);
+	else if (with_image)
+		dump_calls_line_add(&print->line, record, name->with_image, name->size_with_image, shown, &print->text);
 	else
-		text_call(pass, record, name, shown, image);
+		dump_calls_line_add(&print->line, record, name->text, name->size, shown, &print->text);
 }
 
 static bool is_asked_for(struct pass *pass, const struct dump_call_record *record, const struct dump_shown_name *name,
@@ -401,7 +339,7 @@ static int take_call(struct pass *pass, const struct dump_call_record *record, b
 		pass->started = true;
 	if (print->until && name->until && pass->started)
 		pass->ended = true;
-	place->image = dump_function(print->calls->functions, record->function)->image;
+	place->image = name->image;
 	place->visible = !pass->ended && is_visible(pass, record, name, level, above);
 	place->shown = above + place->visible;
 	if (place->visible && !quiet && pass->started)
@@ -478,7 +416,8 @@ static int print_records(struct pass *pass)
 		}
 		if (status == 0)
 			status = flush(pass, FLUSH);
-		dump_record_list_pass(list, i, &passed);
+		if (!(i & (PASS_EVERY - 1)))
+			dump_record_list_pass(list, i, &passed);
 	}
 	return status;
 }

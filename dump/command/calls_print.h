@@ -6,9 +6,8 @@
 #include "dump/call/call_mark.h"
 #include "dump/call/call_session.h"
 #include "dump/call/call_tree.h"
+#include "dump/command/calls_line.h"
 #include "query/row.h"
-
-#define DUMP_CALLS_TIME_WIDTH 16 /* of the column of times, with what follows it */
 
 /* What is shown of the trees, and how. Zero-initialised but for what the caller sets shows all. */
 struct dump_calls_print {
@@ -24,6 +23,7 @@ struct dump_calls_print {
 	size_t name_count;
 	struct dump_shown_level *levels;
 	size_t level_count;
+	struct dump_calls_line line; /* its session is set */
 	struct ptl_bytes text;
 	bool any;   /* a heading was written */
 	bool shown; /* a call was */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A call as a line of text. Traces have many: what lines have in common is made once. */
+#ifndef DUMP_COMMAND_CALLS_LINE_H
+#define DUMP_COMMAND_CALLS_LINE_H
+
+#include "dump/call/call_record.h"
+#include "dump/session/session.h"
+
+#define DUMP_CALLS_TIME_WIDTH 16    /* of the column of times, with what follows it */
+#define DUMP_CALLS_COLUMNS_WIDTH 63 /* of those between it and the calls */
+
+/* Set session, and zero the rest. */
+struct dump_calls_line {
+	const struct dump_session *session;
+	uint64_t time; /* of the line before, and its column: many calls are at one time */
+	char time_column[32];
+	uint32_t time_size; /* 0: there was none */
+};
+
+/* The words above the columns. */
+extern const char dump_calls_line_head[];
+/* name: that of the function, and whatever is to be shown behind it. */
+void dump_calls_line_add(struct dump_calls_line *line, const struct dump_call_record *record, const char *name,
+			 size_t name_size, size_t level, struct ptl_bytes *text);
+/* What stands before the name of a call at a level of the tree. */
+void dump_calls_line_indent(struct ptl_bytes *text, size_t level);
+
+#endif
