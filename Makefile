@@ -67,6 +67,8 @@ BROWSER_PACKAGES := chromium fonts-dejavu-core
 DATABASE_PACKAGES := postgresql clickhouse-server
 # And a cluster of one machine, for ptl-dump --slurm.
 SLURM_PACKAGES := slurmctld slurmd slurm-client munge
+# And programs that read exports.
+EXPORT_PACKAGES := golang-go valgrind llvm chromium
 PACKAGES       := $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES)
 
 # Sets the shell variable `missing` to those of the packages $(1) that are not installed.
@@ -74,13 +76,15 @@ find_missing = missing=$$(dpkg-query -W -f '$${db:Status-Status} $${Package}\n' 
 	awk 'BEGIN { n = split("$(strip $(1))", want, " ") } $$1 == "installed" { have[$$2] = 1 } \
 	END { for (i = 1; i <= n; i++) if (!(want[i] in have)) printf "%s ", want[i] }')
 
-.PHONY: deps ci-deps browser-deps database-deps slurm-deps
+.PHONY: deps ci-deps browser-deps database-deps slurm-deps export-deps
 browser-deps: PACKAGES += $(BROWSER_PACKAGES)
 browser-deps: deps
 database-deps: PACKAGES += $(DATABASE_PACKAGES)
 database-deps: deps
 slurm-deps: PACKAGES += $(SLURM_PACKAGES)
 slurm-deps: deps
+export-deps: PACKAGES += $(EXPORT_PACKAGES)
+export-deps: deps
 ci-deps: PACKAGES += $(CI_PACKAGES)
 ci-deps: deps
 deps:
@@ -231,6 +235,7 @@ help:
 	@echo 'make check-browser  installs Chromium, and tests the pages of ptl-dump html in it'
 	@echo 'make check-slurm      installs Slurm, and tests ptl-dump --slurm with it'
 	@echo 'make check-databases  installs PostgreSQL and ClickHouse, and tests ptl-dump table with them'
+	@echo 'make check-exports  installs Go, Valgrind, LLVM and Chromium, and has them read what ptl-dump exports of real programs'
 	@echo 'make pictures       makes docs/pictures again, in Chromium, from a program that is recorded'
 	@echo 'make cheap          unit tests, and those end-to-end tests that take some seconds'
 	@echo 'make soak           truth tests of every program in every configuration (long)'
@@ -484,7 +489,7 @@ e2e: tests
 	@$(run_tests) $(call pick,$(e2e_tests))
 
 # Where there is no browser, no server of a database, or no Slurm, make e2e skips what these test.
-.PHONY: check-browser check-databases check-slurm pictures
+.PHONY: check-browser check-databases check-slurm check-exports pictures
 check-browser: browser-deps
 	@$(again) $(jobs) tests
 	@PTL_BROWSER=1 $(run_tests) $(filter tests/e2e/browser_%,$(e2e_tests))
@@ -494,6 +499,9 @@ check-databases: database-deps
 check-slurm: slurm-deps
 	@$(again) $(jobs) tests
 	@PTL_SLURM=1 $(run_tests) tests/e2e/slurm.t
+check-exports: export-deps
+	@$(again) $(jobs) all helpers programs
+	@$(run_tests:tests/run=) $(PYTHON) tests/exports/check_exports.py $(T)
 pictures: browser-deps
 	@$(again) $(jobs) all
 	@$(run_tests:tests/run=) $(PYTHON) testdata/pictures docs/pictures

@@ -25,15 +25,39 @@ void dump_function_lines_close(struct dump_function_lines *lines)
 	common_byte_map_free(&lines->images);
 }
 
+/* An image of the function, and where its code begins there; false where there is none. */
+static bool find_place(const struct dump_function_lines *lines, const struct dump_function *function, uint32_t *image,
+		       uint64_t *address)
+{
+	const uint64_t *known = common_byte_map_get(&lines->images, function->path, strlen(function->path));
+	const struct ptl_image_event *data;
+
+	if (!known || !*function->path)
+		return false;
+	*image = (uint32_t)*known;
+	data = &flow_timeline_image(lines->calls->timeline, *image)->data;
+	*address = function->address - data->default_base + data->base;
+	return true;
+}
+
 bool dump_function_line(const struct dump_function_lines *lines, const struct dump_function *function,
 			const char **file, uint32_t *line)
 {
-	const uint64_t *image = common_byte_map_get(&lines->images, function->path, strlen(function->path));
-	const struct ptl_image_event *data;
+	uint64_t address;
+	uint32_t image;
 
-	if (!image || !*function->path)
-		return false;
-	data = &flow_timeline_image(lines->calls->timeline, *image)->data;
-	return flow_sources_find(lines->sources, (uint32_t)*image, function->address - data->default_base + data->base,
-				 file, line);
+	return find_place(lines, function, &image, &address) &&
+	       flow_sources_find(lines->sources, image, address, file, line);
+}
+
+const char *dump_function_linker_name(const struct dump_function_lines *lines, const struct dump_function *function)
+{
+	struct flow_symbol symbol;
+	uint64_t address;
+	uint32_t image;
+
+	return *function->name && find_place(lines, function, &image, &address) &&
+			       flow_symbols_find(lines->calls->symbols, image, address, &symbol)
+		       ? symbol.name
+		       : NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where functions begin in the source. */
+/* Where functions begin in the source, and what the linker calls them. */
 #ifndef DUMP_EXPORT_FUNCTION_LINE_H
 #define DUMP_EXPORT_FUNCTION_LINE_H
 
@@ -19,5 +19,8 @@ void dump_function_lines_close(struct dump_function_lines *lines);
 /* The line of the function's first instruction; false where it is not known. *file lives as long as lines. */
 bool dump_function_line(const struct dump_function_lines *lines, const struct dump_function *function,
 			const char **file, uint32_t *line);
+
+/* What the linker calls it; NULL: it has no name. Lives as long as the calls' symbols. */
+const char *dump_function_linker_name(const struct dump_function_lines *lines, const struct dump_function *function);
 
 #endif

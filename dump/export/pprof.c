@@ -151,19 +151,22 @@ static void put_function(struct pprof *pprof, uint32_t number, uint64_t id)
 {
 	const struct dump_function *function = dump_function(pprof->paths->calls->functions, number);
 	const uint64_t mapping = mapping_of(pprof, function->path);
+	const char *const linker_name = dump_function_linker_name(&pprof->lines, function);
 	const char *path;
 	uint32_t line = 0;
-	uint64_t name, file = 0;
+	uint64_t name, system_name, file = 0;
 
 	if (dump_function_line(&pprof->lines, function, &path, &line))
 		file = safe_string(pprof, path);
+	system_name = linker_name ? safe_string(pprof, linker_name) : 0;
 
 	pprof->text.size = 0;
 	dump_path_function_text(pprof->paths, number, &pprof->text);
 	name = string_of(pprof, common_text_string(&pprof->text));
 	dump_proto_u64(&pprof->message, FUNCTION_ID, id);
 	dump_proto_u64(&pprof->message, FUNCTION_NAME, name);
-	dump_proto_u64(&pprof->message, FUNCTION_SYSTEM_NAME, name);
+	/* Of a name that is the same in both, pprof leaves out what looks like arguments of C++. */
+	dump_proto_u64(&pprof->message, FUNCTION_SYSTEM_NAME, linker_name ? system_name : name);
 	if (file) {
 		dump_proto_u64(&pprof->message, FUNCTION_FILE, file);
 		dump_proto_u64(&pprof->message, FUNCTION_START_LINE, line);

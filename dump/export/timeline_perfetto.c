@@ -210,15 +210,15 @@ static void start(struct dump_timeline_output *output)
 	(void)output;
 }
 
-/* An event at the beginning, on a row of its own. */
+/* An event at the beginning, on a row of its own; also where there is nothing, since viewers refuse a file without a packet. */
 static void finish(struct dump_timeline_output *output, const char *left_out)
 {
+	const char *const text = left_out ? left_out : output->track_count ? NULL : "nothing ran";
 	uint32_t track, name;
 
-	if (!left_out || dump_timeline_track(output, 0, 0, &track) < 0 ||
-	    dump_timeline_name(output, left_out, &name) < 0)
+	if (!text || dump_timeline_track(output, 0, 0, &track) < 0 || dump_timeline_name(output, text, &name) < 0)
 		return;
-	row(output, track, DUMP_TIMELINE_NONE, "left out");
+	row(output, track, DUMP_TIMELINE_NONE, left_out ? "left out" : "empty");
 	sequence(output, track, 0);
 	instant(output, track, 0, name, 0);
 }

@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Names and lines of stripped programs from separate debug files, against addr2line on the program as it was before it was stripped.
 import collections
+import fcntl
 import glob
 import http.server
 import json
 import lzma
 import os
+import pty
 import shutil
+import struct
 import subprocess
+import termios
 import threading
 
 from scratch_test import DUMP, RECORD, RELOG, check, output, path, plan, read, run, scratch, skip, write
@@ -73,6 +77,26 @@ def inlined(*arguments, trace="one.ptl", image="one", **more):
     got = run(DUMP, "report", "--by", "inline", "--json", "--image", image, *arguments, trace, **more)
     return {row["function"]: row["total_instructions"] for row in map(json.loads, got.stdout.splitlines())
             if row["function"] and row["file"]}, got.stderr
+
+
+def browsed(trace, keys):
+    """What ptl-dump browse writes to a terminal, where these keys are pressed."""
+    here, there = pty.openpty()
+    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 150, 0, 0))
+    os.write(here, keys.encode())
+    with subprocess.Popen([DUMP, "browse", trace], stdin=there, stdout=there, stderr=there, cwd=scratch,
+                          env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"}) as program:
+        os.close(there)
+        said = b""
+        while True:
+            try:
+                part = os.read(here, 1 << 16)
+            except OSError:  # the other end is closed
+                break
+            said += part
+        program.wait()
+    os.close(here)
+    return said
 
 
 def build_id_name(name):
@@ -238,6 +262,13 @@ else:
         output(RECORD, "-q", "-f", "-o", "more.ptl", "--embed", "code", "--", path("one"), "x")
         got = run(DUMP, "diff", "--first", "--image", "one", "one.ptl", "more.ptl")
         check("diff says so, too", got.returncode == 1 and "shared.dwz" in got.stderr, got.stdout, got.stderr)
+        got = run(DUMP, "html", "--max-sources", "1000", "one.ptl")
+        check("so does html", got.returncode == 0 and "warning: debug information refers to shared.dwz" in got.stderr, got.stderr)
+        if "browse" in output(DUMP, "--list-commands").split():
+            said = browsed("one.ptl", "r/one_hidden\rsqqq")
+            check("and browse, when its screen is gone", b"debug information refers to shared.dwz" in said.rpartition(b"\x1b[?1049l")[2], said[-600:])
+        else:
+            skip("and browse, when its screen is gone", "ptl-dump was built without ncurses")
         rows = [json.loads(line) for line in output(DUMP, "report", "--by", "inline", "--json", "--image", "one",
                                                      "one.ptl").splitlines()]
         own_rows = {row["function"]: row["self_instructions"] for row in rows if row["file"] or row["function"]}

@@ -12,38 +12,14 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 import perfetto_file
-from export_test import by_name, hostile, record, report, stats
+from export_test import by_name, hostile, record, report, stats, total_by_name
+from profile_file import annotated, pprof, top
 from scratch_test import DUMP, check, output, path, plan, read, run, skip, write
 
 PROGRAMS = os.environ["PTL_PROGRAMS"]
 
 
-def total_by_name(rows, member):
-    """Totals of functions whose name is that of one alone"""
-    named = collections.Counter(row["function"] for row in rows)
-    return {row["function"]: row[member] for row in rows if row["function"] and named[row["function"]] == 1 and row[member]}
-
-
 # ---- pprof -----------------------------------------------------------------------------------------------
-
-def pprof(*arguments):
-    """Of Debian's Go; its folders are the test's."""
-    environment = {**os.environ, "HOME": path(""), "PPROF_TMPDIR": path("pprof"), "GOCACHE": path("gocache"), "LC_ALL": "C.UTF-8"}
-    got = run("go", "tool", "pprof", *arguments, env=environment)
-    check("go tool pprof %s" % " ".join(arguments), got.returncode == 0, got)
-    return got.stdout
-
-
-def top(*arguments):
-    """{function: (flat, cumulative)}"""
-    text = pprof("-top", "-nodecount=100000", "-nodefraction=0", "-unit=ns" if "-sample_index=time" in arguments else "-unit=count",
-                 *arguments)
-    found = {}
-    for line in text.split("cum%\n", 1)[1].splitlines():
-        numbers = line.split(None, 5)
-        found[numbers[5]] = tuple(int(re.match(r"\d+", number).group(0)) for number in (numbers[0], numbers[3]))
-    return found
-
 
 def with_go():
     rows = report("a.ptl")
@@ -58,6 +34,10 @@ def with_go():
         check(f"pprof: {index} with what they called, too", not wrong, wrong)
     calls = {name: flat for name, (flat, _) in top("-sample_index=calls", "a.pb.gz").items() if flat}
     check("pprof: so are calls", calls == by_name(rows, "calls"), calls)
+    # Of a C++ function pprof would leave out the arguments, and take those of one name for one function.
+    names = set(top("-sample_index=calls", "inlined.pb.gz"))
+    wanted = {row["function"] for row in report("--image", "inlined", "inlined.ptl") if "(" in (row["function"] or "")}
+    check("pprof: functions of C++ have their arguments", wanted and wanted <= names, wanted - names)
     tags = pprof("-tags", "threads.pb.gz")
     expected = report("--by", "thread", "threads.ptl")
     check("pprof: threads are tags", all(re.search(r"^ *%d\.0 .*: %d$" % (row["self_instructions"], row["tid"]), tags, re.M)
@@ -90,7 +70,7 @@ def with_go():
 
 def messages():
     """Without Go: the message as its public schema says."""
-    for name in ("a", "threads", "hostile"):
+    for name in ("a", "threads", "hostile", "inlined"):
         output(DUMP, "pprof", "-o", name + ".pb.gz", name + ".ptl")
     profile = perfetto_file.fields(gzip.decompress(read("a.pb.gz")))
     texts = [value.decode("utf-8") for value in perfetto_file.every(profile, 6)]
@@ -104,30 +84,18 @@ def messages():
           sums[0] == sum(row["calls"] for row in report("a.ptl")), sums)
     check("pprof: a hostile name is text", any("alert('x')" in value.decode("utf-8") for value in perfetto_file.every(
         perfetto_file.fields(gzip.decompress(read("hostile.pb.gz"))), 6)))
+    profile = perfetto_file.fields(gzip.decompress(read("inlined.pb.gz")))
+    texts = [value.decode("utf-8") for value in perfetto_file.every(profile, 6)]
+    functions = map(perfetto_file.fields, perfetto_file.every(profile, 5))
+    names = [(texts[perfetto_file.one(one, 2)], texts[perfetto_file.one(one, 3)]) for one in functions]
+    mangled = [(name, linked) for name, linked in names if linked.startswith("_Z")]
+    plain = run("c++filt", input="\n".join(linked for _, linked in mangled)).stdout.splitlines()
+    check("pprof: functions of C++ have the linker's names, too", mangled and [name for name, _ in mangled] == plain, mangled)
     same = {run(DUMP, "pprof", "-j", jobs, "a.ptl", text=False).stdout for jobs in "123"}
     check("pprof: any number of threads gives the same", len(same) == 1)
 
 
 # ---- callgrind -------------------------------------------------------------------------------------------
-
-def annotated(*arguments):
-    """{function: (instructions, nanoseconds)}, and the sums"""
-    got = run("callgrind_annotate", "--auto=no", "--threshold=100", *arguments)
-    check("callgrind_annotate %s" % " ".join(arguments), got.returncode == 0 and not got.stderr, got)
-    number = r"([\d,]+|\.)(?: \([^)]*\))?"
-    found, sums = {}, None
-    for line in got.stdout.splitlines():
-        match = re.match(rf" *{number} +{number} +(.*)", line)
-        if not match:
-            continue
-        values = tuple(int(value.replace(",", "").replace(".", "0")) for value in match.group(1, 2))
-        if match.group(3) == "PROGRAM TOTALS":
-            sums = values
-        else:
-            name = re.match(r"[^:]*:(.*?)(?: \[[^]]*\])?$", match.group(3)).group(1)
-            found[name] = tuple(map(sum, zip(found.get(name, (0, 0)), values)))
-    return found, sums
-
 
 def callgrind():
     for name in ("a", "hostile"):
@@ -171,6 +139,7 @@ def callgrind():
 write("text", "".join("line %d of a text that is packed\n" % i for i in range(300)))
 record("a.ptl", "gzip", "-kc", path("text"))
 record("threads.ptl", os.path.join(PROGRAMS, "thread_names"))
+record("inlined.ptl", os.path.join(PROGRAMS, "inlined"))
 hostile("hostile.ptl")
 messages()
 if shutil.which("go"):

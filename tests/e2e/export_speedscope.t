@@ -10,23 +10,11 @@ import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from export_test import BROWSER, browse, by_name, hostile, record, report, stats
+from export_test import BROWSER, browse, by_name, hostile, record, report, stats, total_by_name
+from profile_file import sums
 from scratch_test import DUMP, check, output, path, plan, read, run, skip, write
 
 PACKAGE = os.environ.get("PTL_SPEEDSCOPE", "")
-
-
-def sums(document):
-    """{function: self}, {function: total}"""
-    own, total = {}, {}
-    names = [frame["name"] for frame in document["shared"]["frames"]]
-    for profile in document["profiles"]:
-        for stack, weight in zip(profile["samples"], profile["weights"], strict=True):
-            if stack:
-                own[names[stack[-1]]] = own.get(names[stack[-1]], 0) + weight
-            for name in {names[frame] for frame in stack}:
-                total[name] = total.get(name, 0) + weight
-    return own, total
 
 
 def contents():
@@ -34,9 +22,7 @@ def contents():
     own, total = sums(document)
     rows = report("a.ptl")
     check("self counts are those of report", own == by_name(rows, "self_instructions"), own)
-    named = {row["function"]: row["total_instructions"] for row in rows if row["function"]}
-    single = {name: value for name, value in named.items() if sum(row["function"] == name for row in rows) == 1}
-    wrong = {name: (value, total.get(name)) for name, value in single.items() if value and total.get(name) != value}
+    wrong = {name: (value, total.get(name)) for name, value in total_by_name(rows, "total_instructions").items() if total.get(name) != value}
     check("totals are those of report", not wrong, wrong)
     check("the sum is that of stats", sum(profile["endValue"] for profile in document["profiles"]) ==
           stats("a.ptl")["instructions"])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What tests of exports share: a program whose function has a hostile name, a browser, sums of report.
 """hostile() records; browse() gives the text of a page."""
+import collections
 import json
 import os
 import shutil
@@ -74,6 +75,12 @@ def by_name(rows, member):
             name = os.path.basename(row["image"] or "") + ("+" if row["image"] else "") + row["address"]
         sums[name] = sums.get(name, 0) + row[member]
     return {name: value for name, value in sums.items() if value}
+
+
+def total_by_name(rows, member):
+    """Totals of functions whose name is that of one alone"""
+    named = collections.Counter(row["function"] for row in rows)
+    return {row["function"]: row[member] for row in rows if row["function"] and named[row["function"]] == 1 and row[member]}
 
 
 def stats(*arguments):

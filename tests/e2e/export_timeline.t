@@ -188,6 +188,13 @@ def terminal():
     check("no bytes go to a terminal", process.returncode == 2 and "-o FILE" in process.stderr, process)
 
 
+def nothing():
+    output(RELOG, "-q", "gzip.ptl", "--time", "100000s..100001s", "-o", "nothing.ptl")
+    tracks, _ = timeline("nothing.ptl")
+    inside = [name for track in tracks.values() for _, name, _ in track.instants]
+    check("of an empty trace there is a packet, without which viewers refuse a file", inside == ["nothing ran"], inside)
+
+
 def hostile_names():
     hostile("hostile.ptl")
     tracks, _ = timeline("hostile.ptl")
@@ -201,6 +208,6 @@ record("processes.ptl", os.path.join(PROGRAMS, "processes"))
 record("fibres.ptl", os.path.join(PROGRAMS, "fibres"))
 record("events.ptl", os.path.join(PROGRAMS, "events_cxx"), options=("-p", "*"))
 same_as_calls("gzip.ptl")
-for test in (processes, events, counters, limits, stacks, terminal, hostile_names):
+for test in (processes, events, counters, limits, stacks, terminal, nothing, hostile_names):
     test()
 plan()
