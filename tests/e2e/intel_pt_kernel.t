@@ -28,10 +28,15 @@ def through_kernel(kernel, script, stretches, now):
             else:
                 script.add("symbol", now, kernel.symbols["bpf_prog_1"], 2, 0, "bpf_prog_1")
             now += 1000
+        within = False
         for packet in stretch:
             now += 1
+            within |= packet.startswith("tip.pge")
             if packet.startswith("tip.pge") and number:
                 packets.append("tip " + packet.split()[1])
+            elif packet == "psbend" and number and not within:
+                # Packets were disabled there, and are not now.
+                packets += [f"fup {kernel.symbols['system_call_exit']:#x}", packet]
             elif packet.startswith("tip.pgd"):
                 call, instructions = kernel.system_call(kind)
                 packets += [call[0], f"tsc {now:#x}", *call[1:]]

@@ -19,6 +19,7 @@ entry_SYSCALL_64:
     test %rax, %rax
     js 1f
     call do_syscall_64
+system_call_exit:
 1:  pop %rcx
     swapgs
     sysretq
