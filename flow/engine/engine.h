@@ -34,6 +34,12 @@ struct flow_engine_input {
 	/* Where the engine puts the calls that the CPU remembers where the segment ends. NULL: nobody wants them. */
 	struct flow_return_stack *calls_after;
 	/*
+	 * Of a segment in which threads take turns: where the flow goes on outside of the kernel, and all before has been given
+	 * to the sink, gives the process whose code is executed from there on. NULL: it is the segment's.
+	 */
+	uint32_t (*process)(void *context, uint64_t time);
+	void *process_context;
+	/*
 	 * The segment's bytes, starting with its PSB. The engine may write up to FLOW_ENGINE_ROOM
 	 * bytes behind them and must leave the bytes themselves alone.
 	 */

@@ -81,7 +81,7 @@ static int pass_part(struct flow_cpu_return_stacks *calls, const struct flow_sou
 	const bool last = calls->next + 1 == segment->before_count;
 	const struct flow_sink sink = {.take = take_nothing};
 	struct flow_return_stack after = {.lost = true};
-	const struct flow_ends ends = {give_known, &calls->calls, &after};
+	const struct flow_ends ends = {.calls_before = give_known, .calls_after = &after, .context = &calls->calls};
 	struct flow_segment whole = *segment;
 	struct flow_source *source;
 	int status = 0;

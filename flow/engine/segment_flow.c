@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "common/vector.h"
 #include "flow/engine/return_stack.h"
+#include "flow/engine/turn_flow.h"
 #include "flow/segment/packets.h"
 #include "flow/segment/replay.h"
 
@@ -37,6 +38,7 @@ void flow_source_close(struct flow_source *source)
 	for (size_t i = 0; i < FLOW_ENGINE_PLACES; i++)
 		free(source->places[i].bytes);
 	flow_calls_close(source->calls);
+	flow_turns_close(source->turns);
 	*source = (struct flow_source){0};
 }
 
@@ -222,15 +224,16 @@ int flow_produce_between(struct flow_source *source, const struct flow_segment *
 		status = prepare(source, place, segment, &input);
 	if (!status && ends) {
 		input.calls_before = ends->calls_before;
-		input.calls_context = ends->context;
+		input.calls_context = input.process_context = ends->context;
 		input.calls_after = ends->calls_after;
+		input.process = ends->process;
 	}
 	if (!status && input.size)
 		status = source->class->decode(engine, &input, sink);
 	if (status == PTL_CORRUPT && segment->skip)
 		return skip_all(segment, sink);
 	/* Calls in a hole. */
-	if (ends && input.size < segment->size)
+	if (ends && ends->calls_after && input.size < segment->size)
 		*ends->calls_after = (struct flow_return_stack){.lost = true};
 	if (!status)
 		status = skip_rest(source, place, segment, segment->offset + input.size, sink);
@@ -239,6 +242,8 @@ int flow_produce_between(struct flow_source *source, const struct flow_segment *
 
 int flow_produce(struct flow_source *source, const struct flow_segment *segment, const struct flow_sink *sink)
 {
+	if (segment->turns && !segment->unknown)
+		return flow_turns_produce(source, segment, sink);
 	return flow_produce_between(source, segment, sink, NULL);
 }
 
@@ -264,6 +269,12 @@ static int next_segment(void *context, unsigned place, struct flow_engine_input 
 		int status = 0;
 
 		counting->current = at;
+		if (segment->turns) {
+			status = flow_produce(counting->source, segment, &counting->portion->sinks[at]);
+			if (status < 0)
+				return status;
+			continue;
+		}
 		*sink = counting->portion->sinks[at];
 		*input = (struct flow_engine_input){.segment = segment};
 		if (segment->has_psb && !segment->unknown)

@@ -23,7 +23,8 @@ struct flow_source {
 	struct flow_errata errata;   /* of the trace's CPU */
 	struct flow_segment_bytes places[FLOW_ENGINE_PLACES]; /* the first one, where segments come one by one */
 	struct flow_cpu_return_stacks
-		*calls; /* of CPUs before parts of segments: flow_calls.h; NULL: nobody has asked */
+		*calls;               /* of CPUs before parts of segments: flow_calls.h; NULL: nobody has asked */
+	struct flow_turn_flow *turns; /* turn_flow.h; NULL: there were none so far */
 };
 
 int flow_source_open(struct flow_source *source, struct ptl_trace *trace, struct flow_code *code,
@@ -36,11 +37,12 @@ void flow_source_close(struct flow_source *source);
  */
 int flow_produce(struct flow_source *source, const struct flow_segment *segment, const struct flow_sink *sink);
 
-/* The same, with the calls before a part of a segment and behind it: see flow_engine_input. */
+/* The same, with the calls before a part of a segment and behind it, or with what has turns: see flow_engine_input. */
 struct flow_ends {
 	int (*calls_before)(void *context, const struct flow_segment *segment, struct flow_return_stack *calls);
-	void *context;
 	struct flow_return_stack *calls_after;
+	uint32_t (*process)(void *context, uint64_t time);
+	void *context;
 };
 
 int flow_produce_between(struct flow_source *source, const struct flow_segment *segment, const struct flow_sink *sink,

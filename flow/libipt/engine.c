@@ -18,6 +18,7 @@
 #include "common/vector.h"
 #include "flow/code/code_change.h"
 #include "flow/segment/packets.h"
+#include "flow/segment/turn.h"
 #include "format/pt/packet.h"
 
 #define FIRST_CAPACITY ((size_t)64 << 10)
@@ -238,6 +239,26 @@ static int follow_time(struct libipt_engine *engine)
 	return 0;
 }
 
+/* Where the flow leaves the kernel, all before is given out, so that whose code it goes on with is known. */
+static int leave_kernel(struct libipt_engine *engine)
+{
+	const struct flow_engine_input *input = engine->input;
+	uint32_t process;
+	int status;
+
+	if (!input->process || !engine->leaves_kernel)
+		return 0;
+	engine->leaves_kernel = false;
+	status = flow_end(&engine->builder);
+	if (status)
+		return status;
+	process = input->process(input->process_context, current_time(engine));
+	if (process == engine->process)
+		return 0;
+	engine->process = process;
+	return libipt_code_select(engine, current_time(engine));
+}
+
 /*
  * Notices a walk that goes round without end: the same place twice, and no packet was needed
  * between. A program may do that, but no packet shows how often, so there is no flow to be had. The
@@ -268,6 +289,7 @@ int libipt_run(struct libipt_engine *engine, uint64_t ip, uint64_t last_ip, uint
 	flow_state(&engine->builder, current_time(engine), speculative);
 	status = flow_builder_run(&engine->builder, ip, last_ip, count, bits);
 	engine->stepped = true;
+	engine->leaves_kernel = engine->builder.last_branch == FLOW_BRANCH_FAR_RETURN && flow_turn_is_kernel(ip);
 	if (!status)
 		note_step(engine, ip);
 	return status;
@@ -317,10 +339,12 @@ static int take_events(struct libipt_engine *engine, int status, int *failure)
 			event.time = libipt_time(engine->machine, from.tsc);
 		note_event(engine, &event);
 		engine->steps = 0;
+		if (event.flags & FLOW_EVENT_HAS_TO)
+			engine->leaves_kernel = !flow_turn_is_kernel(event.to);
 		*failure = libipt_part_event(engine, offset, &event);
 		if (!*failure)
 			*failure = flow_event(&engine->builder, &event);
-		if (*failure < 0)
+		if (*failure)
 			return status;
 	}
 	return status;
@@ -382,18 +406,20 @@ static int walk(struct libipt_engine *engine)
 
 	for (;;) {
 		status = take_events(engine, status, &failure);
-		if (failure < 0 || status < 0 || (status & pts_eos))
+		if (failure || status < 0 || (status & pts_eos))
 			break;
 		engine->stepped = false;
 		failure = follow_time(engine);
-		if (failure < 0)
+		if (!failure)
+			failure = leave_kernel(engine);
+		if (failure)
 			break;
 		status = engine->class->step(engine, &address, &failure);
 		if (failure == PTL_CORRUPT) {
 			/* libipt saw instructions where there are none. */
 			return add_gap(engine, FLOW_GAP_MISMATCH, address);
 		}
-		if (failure < 0 || status < 0)
+		if (failure || status < 0)
 			break;
 		if (engine->endless)
 			return add_gap(engine, FLOW_GAP_MISMATCH, address);
@@ -402,7 +428,7 @@ static int walk(struct libipt_engine *engine)
 		if (engine->closed && !(status & pts_event_pending))
 			status &= ~pts_eos;
 	}
-	return failure < 0 ? failure : finish_walk(engine, status, address);
+	return failure ? failure : finish_walk(engine, status, address);
 }
 
 int libipt_decode_bytes(struct libipt_engine *engine, const struct flow_engine_input *input)
@@ -411,7 +437,7 @@ int libipt_decode_bytes(struct libipt_engine *engine, const struct flow_engine_i
 
 	engine->input = input;
 	engine->steps = 0;
-	engine->endless = engine->reached = false;
+	engine->endless = engine->reached = engine->leaves_kernel = false;
 	flow_state(&engine->builder, input->segment->time, false);
 	status = place_segment(engine);
 	if (!status)

@@ -151,7 +151,7 @@ static inline bool read_some(struct native_decoder *decoder, const struct native
 {
 	if (!slot && decoder->out.sink->step && !native_step_path(decoder))
 		return false;
-	if (!slot && !decoder->out.sink->step)
+	if (!slot && !decoder->out.sink->step && !decoder->recode.enter)
 		native_fast_path(decoder);
 	else if (slot && !slot->eager)
 		native_fast_path_known(decoder);

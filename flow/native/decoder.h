@@ -36,6 +36,9 @@ struct native_recode {
 	uint64_t (*select)(void *context, uint64_t time);
 	void *context;
 	uint64_t until;
+	/* Of a segment in which threads take turns: the same, where flow leaves the kernel. NULL: they do not. */
+	uint64_t (*enter)(void *context, uint64_t time);
+	bool entered; /* flow is outside of the kernel, in the process that was selected */
 };
 
 /* MODE.Exec, PIP and VMCS that wait for the TIP of their far transfer: flow/native/mode_packet.h. */

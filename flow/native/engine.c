@@ -15,6 +15,7 @@ struct native_engine {
 	struct flow_version version;
 	uint32_t process;
 	bool selected;
+	const struct flow_engine_input *input; /* of the segment at hand, where threads take turns in it */
 };
 
 static void find(void *context, uint64_t ip, struct flow_code_range *range)
@@ -87,6 +88,22 @@ static uint64_t recode(void *context, uint64_t time)
 	return changes_at(engine);
 }
 
+/* Flow leaves the kernel: for the process of whichever thread has the CPU by now. */
+static uint64_t enter(void *context, uint64_t time)
+{
+	struct native_engine *engine = context;
+	const struct flow_engine_input *input = engine->input;
+	const uint32_t process = input->process(input->process_context, time);
+	struct changes changes;
+
+	select_version(engine, process, time, &changes);
+	if (changes.all)
+		native_decoder_clear(&engine->decoder);
+	else if (changes.count)
+		native_decoder_change(&engine->decoder, changes.spans, changes.count);
+	return changes_at(engine);
+}
+
 static int open_engine(struct flow_code *code, const struct ptl_machine *machine, struct flow_engine **engine)
 {
 	struct native_engine *opened = calloc(1, sizeof(*opened));
@@ -110,7 +127,10 @@ static int decode(struct flow_engine *base, const struct flow_engine_input *inpu
 	struct native_decoder *decoder = &engine->decoder;
 
 	select_before(engine, input->segment);
+	engine->input = input;
 	decoder->recode.select = recode;
+	decoder->recode.enter = input->process ? enter : NULL;
+	decoder->recode.entered = false;
 	decoder->recode.context = engine;
 	decoder->recode.until = changes_at(engine);
 	return native_decoder_run(decoder, input, sink);

@@ -7,6 +7,7 @@
 #include "flow/native/block.h"
 #include "flow/native/pending_event.h"
 #include "flow/native/mode_packet.h"
+#include "flow/segment/turn.h"
 #include "format/pt/last_ip.h"
 
 static void put_value(struct native_decoder *decoder, uint8_t kind, uint64_t value)
@@ -232,6 +233,20 @@ static bool resolve(struct native_decoder *decoder, const struct ptl_pt_packet *
 	return true;
 }
 
+/* Where flow leaves the kernel, all before is given out, so that whose code it goes on with is known. */
+static void leave_kernel(struct native_decoder *decoder, bool has_ip, uint64_t ip)
+{
+	if (!decoder->recode.enter || !has_ip)
+		return;
+	if (flow_turn_is_kernel(ip)) {
+		decoder->recode.entered = false;
+	} else if (!decoder->recode.entered) {
+		decoder->recode.entered = true;
+		native_output_flush(&decoder->out);
+		decoder->recode.until = decoder->recode.enter(decoder->recode.context, decoder->out.time);
+	}
+}
+
 static void on_branches(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	bool lost = decoder->place == NATIVE_PLACE_LOST ||
@@ -273,10 +288,12 @@ void native_packet(struct native_decoder *decoder, const struct ptl_pt_packet *p
 		break;
 	case PTL_PT_TIP:
 		has_ip = resolve(decoder, packet, &ip);
+		leave_kernel(decoder, has_ip, ip);
 		native_on_tip(decoder, has_ip, ip);
 		break;
 	case PTL_PT_TIP_PGE:
 		has_ip = resolve(decoder, packet, &ip);
+		leave_kernel(decoder, has_ip, ip);
 		native_on_enable(decoder, has_ip, ip);
 		break;
 	case PTL_PT_TIP_PGD:
@@ -285,6 +302,7 @@ void native_packet(struct native_decoder *decoder, const struct ptl_pt_packet *p
 		break;
 	case PTL_PT_FUP:
 		has_ip = resolve(decoder, packet, &ip);
+		leave_kernel(decoder, has_ip, ip);
 		native_on_fup(decoder, has_ip, ip);
 		break;
 	default:

@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "common/vector.h"
+#include "flow/segment/turn.h"
 
 /* What segments are made from. */
 struct segment_source {
@@ -13,6 +14,7 @@ struct segment_source {
 	const struct flow_selection *selection;
 	const struct flow_switch *switches;
 	size_t switch_count;
+	uint64_t entry; /* of FLOW_TURN_FUNCTION, in the kernel of the stream's machine; 0: not known */
 };
 
 /* ---- streams ------------------------------------------------------------------------------------
@@ -147,16 +149,21 @@ static uint64_t time_of_code(const struct ptl_stream *stream, uint64_t time, uin
 
 /* ---- streams of CPUs -------------------------------------------------------------------------- */
 
-/* The thread that a CPU went over to with this switch; where it is not known, it stays the stream's. */
+/*
+ * The thread that a CPU went over to with this switch; none that is recorded is process 0. What ran before the first switch
+ * may not be known: it stays the stream's.
+ */
 static void find_switched(const struct flow_timeline *timeline, const struct flow_switch *to, uint64_t time,
 			  struct flow_segment *segment)
 {
-	if (to->pid == PTL_NO_ID)
+	const bool none = to->pid == PTL_NO_ID;
+
+	if (none && !to->time)
 		return;
-	segment->pid = to->pid;
-	segment->tid = to->tid;
-	segment->process = flow_timeline_process_at(timeline, to->pid, time);
-	segment->thread = flow_timeline_thread_at(timeline, to->pid, to->tid, time);
+	segment->pid = none ? 0 : to->pid;
+	segment->tid = none ? 0 : to->tid;
+	segment->process = flow_timeline_process_at(timeline, segment->pid, time);
+	segment->thread = flow_timeline_thread_at(timeline, segment->pid, segment->tid, time);
 	segment->switched = true;
 }
 
@@ -187,6 +194,38 @@ static void drop_parts(struct flow_segment_list *list)
 	free(dropped);
 }
 
+/* Adds the turns of each thread that is selected; *found: there are any, so that the segment is not to be cut. */
+static int add_turns(struct ptl_trace *trace, const struct segment_source *source, const struct flow_segment *whole,
+		     struct flow_segment_list *list, size_t *capacity, bool *found)
+{
+	struct flow_segment placed = *whole, *segments;
+	struct flow_turns *turns;
+	int status;
+
+	*found = false;
+	placed.time = whole->order_time;
+	if (!source->entry)
+		return 0;
+	status = flow_segment_turns_find(trace, source->timeline, &placed, source->switches, source->switch_count,
+					 source->entry, &turns);
+	if (status < 0 || !turns)
+		return status;
+	turns->next = list->turns;
+	list->turns = turns;
+	*found = true;
+	segments = calloc(turns->groups, sizeof(*segments));
+	if (!segments)
+		return common_fail_memory("turns", turns->groups * sizeof(*segments));
+	flow_segment_turns_share(turns, whole, segments);
+	for (uint32_t i = 0; !status && i < turns->groups; i++) {
+		if (is_selected(source->selection, segments[i].pid, segments[i].tid, segments[i].cpu) &&
+		    in_window(source->selection, &segments[i]))
+			status = add_segment(list, capacity, &segments[i]);
+	}
+	free(segments);
+	return status;
+}
+
 /* Cuts the segment at context switches and adds those parts that are selected. */
 static int add_pieces(struct ptl_trace *trace, const struct segment_source *source, const struct flow_segment *whole,
 		      struct flow_segment_list *list, size_t *capacity)
@@ -195,9 +234,11 @@ static int add_pieces(struct ptl_trace *trace, const struct segment_source *sour
 	struct flow_segment placed = *whole;
 	uint64_t known = whole->order_time;
 	struct flow_segment_part *parts = NULL;
-	bool wanted = false;
-	int status;
+	bool wanted = false, found_turns;
+	int status = add_turns(trace, source, whole, list, capacity, &found_turns);
 
+	if (status < 0 || found_turns)
+		return status;
 	/* Without a time of its own, the last one known. */
 	placed.time = whole->order_time;
 	status = flow_segment_pieces_find(trace, &placed, source->switches, source->switch_count, &found);
@@ -373,21 +414,25 @@ int flow_segments_list(struct ptl_trace *trace, const struct flow_timeline *time
 {
 	struct flow_segment_stream *streams = NULL;
 	size_t count = 0, capacity = 0;
+	struct flow_turn_entries entries = {0};
 	bool switched = false;
 	int status;
 
 	*list = (struct flow_segment_list){0};
 	status = flow_segment_streams(trace, timeline, selection, &streams, &count);
 	for (size_t i = 0; !status && i < count; i++) {
-		const struct segment_source source = {timeline, selection, streams[i].switches,
-						      streams[i].switch_count};
+		struct segment_source source = {timeline, selection, streams[i].switches, streams[i].switch_count, 0};
 
 		switched |= source.switches != NULL;
-		status = add_stream(trace, &streams[i], &source, list, &capacity);
+		if (source.switches)
+			status = flow_turn_entry_find(trace, timeline, streams[i].stream->cpu, &entries, &source.entry);
+		if (!status)
+			status = add_stream(trace, &streams[i], &source, list, &capacity);
 	}
 	if (!status && switched)
 		flow_segments_group_by_thread(list);
 	free(streams);
+	flow_turn_entries_close(&entries);
 	if (status < 0)
 		flow_segments_free(list);
 	return status;
@@ -400,6 +445,12 @@ void flow_segments_free(struct flow_segment_list *list)
 
 		free(list->parts);
 		list->parts = next;
+	}
+	while (list->turns) {
+		struct flow_turns *next = list->turns->next;
+
+		free(list->turns);
+		list->turns = next;
 	}
 	free(list->segments);
 	*list = (struct flow_segment_list){0};

@@ -18,6 +18,35 @@ struct flow_segment_part {
 	bool ends_disabled;
 };
 
+/*
+ * What one thread runs on a CPU, of which the kernel's code is traced, too: from one passage through the function in which
+ * the kernel goes over from one thread to another, to the next.
+ */
+struct flow_turn {
+	uint64_t time;     /* the kernel goes over to the thread from this time on */
+	uint64_t skip;     /* of the segment: about where its packets begin, by the times of packets */
+	uint32_t pid, tid; /* PTL_NO_ID: not known */
+	uint32_t process;  /* as those of flow_segment */
+	uint32_t thread;
+	uint32_t group; /* that of the segment that has the turn */
+};
+
+/* All turns in what lies between two PSBs, in order. */
+struct flow_turns {
+	struct flow_turns *next;  /* of the list of segments */
+	uint64_t entry;           /* address of that function */
+	uint64_t time, code_time; /* of the PSB, as those of flow_segment */
+	uint64_t size;            /* up to the next segment, or the stream's end */
+	uint64_t end_time;        /* of that; FLOW_TIME_END: not known */
+	uint32_t
+		period; /* nanoseconds in which a timing packet comes before what has a later time; UINT32_MAX: not known */
+	bool has_next;
+	bool open;       /* the flow shows whether the PSB is of the first turn or of the second one */
+	uint32_t groups; /* turns of one thread, between which it did nothing elsewhere, are one group */
+	size_t count;
+	struct flow_turn list[];
+};
+
 struct flow_segment {
 	size_t index;    /* its place in the list */
 	uint32_t stream; /* id */
@@ -38,7 +67,14 @@ struct flow_segment {
 	/* The parts before it, from the PSB on, of any thread: the CPU remembers calls of theirs. */
 	const struct flow_segment_part *before;
 	size_t before_count;
-	uint64_t time; /* of its PSB; 0 unknown */
+	/*
+	 * Threads take turns within flow: the segment has those of one group, and is decoded from the PSB on, whatever skip and
+	 * size are; these only share the bytes out. NULL: they do not.
+	 */
+	const struct flow_turns *turns;
+	uint32_t turn_group;
+	uint32_t last_turn; /* of the group */
+	uint64_t time;      /* of its PSB; 0 unknown */
 	/* The version of the address space of this time is the one that holds at its PSB. */
 	uint64_t code_time;
 	uint64_t order_time; /* time, or the last one known: never less than its forerunner's */
@@ -73,6 +109,7 @@ struct flow_segment_list {
 	size_t count;
 	size_t groups;
 	struct flow_segment_parts *parts; /* what segments' `before` point to */
+	struct flow_turns *turns;         /* likewise */
 	uint64_t bytes;                   /* of PT in all segments */
 };
 

@@ -20,6 +20,11 @@ struct flow_segment_stream {
 int flow_segment_streams(const struct ptl_trace *trace, const struct flow_timeline *timeline,
 			 const struct flow_selection *selection, struct flow_segment_stream **selected, size_t *count);
 
+/* The machine that made the segment's packets. */
+const struct ptl_machine *flow_segment_machine(const struct ptl_trace *trace, const struct flow_segment *segment);
+/* The segment's bytes, up to a hole, and no more than a few MiB. The caller frees. */
+int flow_segment_bytes_read(struct ptl_trace *trace, const struct flow_segment *segment, uint8_t **bytes, size_t *size);
+
 /* A thread may have run on several CPUs: what they have of it is put in order, and is one group. */
 void flow_segments_group_by_thread(struct flow_segment_list *list);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Puts context switches between the packets of a segment, by time. */
-#include "flow/segment/switch.h"
+#include "flow/segment/segment_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -146,8 +146,15 @@ static int find_pauses(struct walk *walk, const uint8_t *bytes, size_t size, con
 	return status;
 }
 
-/* The segment's bytes, up to a hole. */
-static int read_bytes(struct ptl_trace *trace, const struct flow_segment *segment, uint8_t **bytes, size_t *size)
+const struct ptl_machine *flow_segment_machine(const struct ptl_trace *trace, const struct flow_segment *segment)
+{
+	const size_t number = segment->cpu / PTL_MACHINE_IDS;
+	const struct ptl_machine *machine = number < ptl_machine_count(trace) ? ptl_machine_at(trace, number) : NULL;
+
+	return machine ? machine : ptl_trace_machine(trace);
+}
+
+int flow_segment_bytes_read(struct ptl_trace *trace, const struct flow_segment *segment, uint8_t **bytes, size_t *size)
 {
 	const size_t want = segment->size < WALK_LIMIT ? (size_t)segment->size : WALK_LIMIT;
 	int status = 0;
@@ -242,9 +249,8 @@ int flow_segment_pieces_find(struct ptl_trace *trace, const struct flow_segment 
 {
 	const uint64_t end_time = segment->end_time ? segment->end_time : FLOW_TIME_END;
 	const size_t owner = flow_switch_at(switches, count, segment->time);
-	const size_t number = segment->cpu / PTL_MACHINE_IDS;
-	const struct ptl_machine *machine = number < ptl_machine_count(trace) ? ptl_machine_at(trace, number) : NULL;
-	const struct flow_errata errata = flow_errata_of(machine ? machine : ptl_trace_machine(trace));
+	const struct ptl_machine *machine = flow_segment_machine(trace, segment);
+	const struct flow_errata errata = flow_errata_of(machine);
 	struct flow_segment_piece whole = {.time = segment->time, .owner = owner};
 	struct walk walk = {.time = segment->time};
 	uint8_t *bytes = NULL;
@@ -256,8 +262,8 @@ int flow_segment_pieces_find(struct ptl_trace *trace, const struct flow_segment 
 		return add_piece(pieces, &capacity, &whole);
 	/* Those behind the segment are not to be looked for in its last stretch. */
 	count = flow_switch_at(switches, count, end_time) + 1;
-	flow_clock_start(&walk.clock, machine ? machine : ptl_trace_machine(trace));
-	status = read_bytes(trace, segment, &bytes, &size);
+	flow_clock_start(&walk.clock, machine);
+	status = flow_segment_bytes_read(trace, segment, &bytes, &size);
 	if (!status)
 		status = find_pauses(&walk, bytes, size, &errata, end_time);
 	/* What lies behind a hole, or too far away, counts as more of the last stretch. */

@@ -42,10 +42,26 @@ static int add(struct flow_cpu_switches *cpu, uint64_t time, uint32_t pid, uint3
 	return 0;
 }
 
+/*
+ * Who runs from this event on. The idle thread's process is 0. A switch to no thread whose event is of the one before says
+ * only that this one stops, and one whose event is of nobody that switches were lost.
+ */
+static struct flow_switch switched_to(const struct ptl_event *event, const struct ptl_switch_event *data)
+{
+	struct flow_switch to = {event->time, event->pid, data->new_thread};
+
+	if (!data->new_thread && event->pid)
+		to.pid = PTL_NO_ID;
+	if (!data->new_thread && event->pid == PTL_NO_ID)
+		to.tid = PTL_NO_ID;
+	return to;
+}
+
 int flow_timeline_switched(void *context, const struct ptl_event *event, const struct ptl_switch_event *data)
 {
 	struct flow_timeline *timeline = context;
 	struct flow_cpu_switches *cpu;
+	struct flow_switch to;
 	int status;
 
 	if (event->cpu == PTL_NO_CPU)
@@ -57,7 +73,8 @@ int flow_timeline_switched(void *context, const struct ptl_event *event, const s
 			     data->old_thread);
 	if (status < 0)
 		return status;
-	return add(cpu, event->time, data->new_thread ? event->pid : 0, data->new_thread);
+	to = switched_to(event, data);
+	return add(cpu, to.time, to.pid, to.tid);
 }
 
 void flow_timeline_settle_switches(struct flow_timeline *timeline)
@@ -102,6 +119,30 @@ size_t flow_switch_at(const struct flow_switch *switches, size_t count, uint64_t
 	const size_t low = COMMON_PARTITION(count, at, switches[at].time <= time);
 
 	return low ? low - 1 : 0;
+}
+
+#define LOOK_MAX 512
+
+bool flow_timeline_runs_elsewhere(const struct flow_timeline *timeline, uint32_t cpu, uint32_t tid, uint64_t from,
+				  uint64_t until)
+{
+	const uint64_t *own = common_hash_map_get(&timeline->cpu_numbers, cpu);
+	size_t looked = 0;
+
+	for (size_t i = 0; tid && i < timeline->cpu_count; i++) {
+		const struct flow_cpu_switches *other = &timeline->cpus[i];
+
+		if (++looked > LOOK_MAX)
+			return true;
+		if (own && *own == i)
+			continue;
+		for (size_t k = flow_switch_at(other->switches, other->count, from);
+		     k < other->count && other->switches[k].time < until; k++) {
+			if (other->switches[k].tid == tid || ++looked > LOOK_MAX)
+				return true;
+		}
+	}
+	return false;
 }
 
 void flow_timeline_free_switches(struct flow_timeline *timeline)

@@ -115,7 +115,10 @@ uint32_t flow_timeline_thread_at(const struct flow_timeline *timeline, uint32_t 
 const struct flow_program *flow_timeline_program_at(const struct flow_timeline *timeline, uint32_t process,
 						    uint64_t time);
 
-/* From `time` on, a CPU ran this thread: 0 and 0 for none, PTL_NO_ID where it is not known. */
+/*
+ * From `time` on, a CPU ran this thread: 0 and 0 for the idle one, PTL_NO_ID where it is not known. Process PTL_NO_ID with
+ * thread 0: one that is not recorded, or, until the next switch, what is on its way to that.
+ */
 struct flow_switch {
 	uint64_t time;
 	uint32_t pid;
@@ -129,6 +132,13 @@ struct flow_switch {
 const struct flow_switch *flow_timeline_switches(const struct flow_timeline *timeline, uint32_t cpu, size_t *count);
 /* The index of the last one at or before time; 0 where all are later. */
 size_t flow_switch_at(const struct flow_switch *switches, size_t count, uint64_t time);
+
+/*
+ * Whether another CPU may have run the thread between two times, both exclusive. Of idle threads, each CPU has its own.
+ * Looks at no more than some hundred switches, behind which anything is possible.
+ */
+bool flow_timeline_runs_elsewhere(const struct flow_timeline *timeline, uint32_t cpu, uint32_t tid, uint64_t from,
+				  uint64_t until);
 
 /* What lies at an address of a process at a time. */
 struct flow_place {

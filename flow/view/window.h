@@ -3,19 +3,13 @@
 #ifndef FLOW_VIEW_WINDOW_H
 #define FLOW_VIEW_WINDOW_H
 
-#include "flow/engine/flow.h"
+#include "flow/engine/batch_copy.h"
 
-/* Zero but for the window. A cut batch's arrays are here or the batch's own: both last until the next. */
+/* Zero but for the window. A cut batch's arrays are in the copy or the batch's own: both last until the next. */
 struct flow_window {
 	uint64_t first_time; /* trace clock, both inclusive */
 	uint64_t last_time;
-	const struct flow_block **blocks;
-	struct flow_mark *marks;
-	size_t block_capacity;
-	struct flow_event *events;
-	size_t event_capacity;
-	struct flow_block_run run;
-	const struct flow_block_run *runs[1];
+	struct flow_batch_copy copy;
 };
 
 /*

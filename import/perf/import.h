@@ -46,7 +46,7 @@ struct perf_import {
 	struct common_hash_map processes; /* pid: struct perf_process * */
 	struct common_hash_map threads;   /* tid: pid */
 	struct common_hash_map aux;       /* CPU, or thread: struct perf_aux * */
-	struct common_hash_map on_cpu;    /* CPU: thread that was switched out last */
+	struct common_hash_map on_cpu;    /* CPU: the thread that runs there, or was switched out last */
 	struct common_byte_map build_ids; /* path: index in ids */
 	struct perf_build_id {
 		uint8_t size;

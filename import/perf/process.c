@@ -297,42 +297,63 @@ int perf_exit(struct perf_import *import, const struct perf_record *record, cons
 	return write_process(import, process, PTL_OPCODE_END, process->name, &at);
 }
 
-static int write_switch(struct perf_import *import, const struct perf_sample *sample, uint32_t old, uint32_t new)
+/* What runs on a CPU is told from what was switched out of it by this bit. */
+#define RUNS (1ull << 32)
+
+/* The event is of the thread that comes next, or where that is not known, of the one that stops. */
+static int write_switch(struct perf_import *import, const struct perf_sample *sample, uint32_t pid, uint32_t tid,
+			const struct ptl_switch_event *data)
 {
-	const struct ptl_switch_event data = {.new_thread = new, .old_thread = old};
 	struct ptl_event event = {0};
 	int status;
 
 	import->storage.size = 0;
-	status = ptl_switch_encode(&data, &import->storage, &event);
+	status = ptl_switch_encode(data, &import->storage, &event);
 	if (status)
 		return status;
 	event.time = perf_time(import, sample);
 	event.cpu = sample->cpu;
-	event.pid = sample->pid;
-	event.tid = sample->tid;
+	event.pid = pid;
+	event.tid = tid;
 	return perf_event_write(import, &event);
+}
+
+/* What comes next says so itself, unless it is not recorded: then nothing of it matters. */
+static int switch_out(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
+		      size_t body)
+{
+	const bool wide = record->type == PERF_RECORD_SWITCH_CPU_WIDE, known = wide && body >= 8;
+	const uint32_t pid = known ? common_load32(record->body) : sample->pid;
+	const uint32_t tid = known ? common_load32(record->body + 4) : sample->tid;
+	const struct ptl_switch_event data = {.new_thread = known ? tid : 0, .old_thread = sample->tid};
+
+	if (common_hash_map_put(&import->on_cpu, sample->cpu, known ? tid | RUNS : sample->tid))
+		return PTL_NO_MEMORY;
+	return known || !wide ? write_switch(import, sample, pid, tid, &data) : 0;
+}
+
+static int switch_in(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
+		     size_t body)
+{
+	const uint64_t *old = common_hash_map_get(&import->on_cpu, sample->cpu);
+	const bool wide = record->type == PERF_RECORD_SWITCH_CPU_WIDE && body >= 8;
+	const uint32_t other = wide ? common_load32(record->body + 4) : 0; /* the idle thread, unless it is said */
+	const struct ptl_switch_event data = {.new_thread = sample->tid, .old_thread = old ? (uint32_t)*old : other};
+
+	if (old && *old == (sample->tid | RUNS))
+		return 0;
+	if (common_hash_map_put(&import->on_cpu, sample->cpu, sample->tid | RUNS))
+		return PTL_NO_MEMORY;
+	return write_switch(import, sample, sample->pid, sample->tid, &data);
 }
 
 int perf_switch(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		size_t body)
 {
-	const bool out = record->misc & PERF_MISC_SWITCH_OUT;
-	uint32_t other = 0; /* the idle thread, unless it is said */
-
 	if (sample->cpu == PTL_NO_CPU || sample->tid == PTL_NO_ID)
 		return perf_event_keep(import, record, sample, body);
-	if (record->type == PERF_RECORD_SWITCH_CPU_WIDE && body >= 8)
-		other = common_load32(record->body + 4);
-	if (!out) {
-		const uint64_t *old = common_hash_map_get(&import->on_cpu, sample->cpu);
-
-		return write_switch(import, sample, old ? (uint32_t)*old : other, sample->tid);
-	}
-	/* What comes next says so itself, unless it is not recorded: then nothing of it matters. */
-	if (common_hash_map_put(&import->on_cpu, sample->cpu, sample->tid))
-		return PTL_NO_MEMORY;
-	return record->type == PERF_RECORD_SWITCH ? write_switch(import, sample, sample->tid, 0) : 0;
+	return record->misc & PERF_MISC_SWITCH_OUT ? switch_out(import, record, sample, body)
+						   : switch_in(import, record, sample, body);
 }
 
 int perf_process_finish(struct perf_import *import)

@@ -32,7 +32,7 @@ struct intel_pt_buffer {
 	bool opened;          /* its stream of packets is there */
 	uint64_t taken;       /* position in the AUX area */
 	uint32_t events;      /* stream of events */
-	uint32_t running;     /* thread on the CPU; 0: none that is recorded */
+	uint32_t running;     /* thread on the CPU; 0: none that is recorded; PTL_NO_ID: unknown */
 	uint64_t last_switch; /* when that was said */
 	bool stopped;         /* the kernel may have stopped the event for want of room */
 	bool lost;            /* reported corrupt: once is enough */

@@ -50,10 +50,15 @@ static void place(struct ptl_event *event, const struct intel_pt_ids *ids)
 	event->tid = ids->tid;
 }
 
-/* From now on this thread runs on the CPU; 0: none that is recorded. */
+static uint32_t thread_of(uint32_t tid)
+{
+	return tid == PTL_NO_ID ? 0 : tid;
+}
+
+/* From now on this thread runs on the CPU; 0: none that is recorded, or the idle one, whose ids these are; PTL_NO_ID: unknown. */
 static int set_running(struct intel_pt_buffer *buffer, const struct intel_pt_ids *ids, uint32_t tid)
 {
-	const struct ptl_switch_event data = {.new_thread = tid, .old_thread = buffer->running};
+	const struct ptl_switch_event data = {.new_thread = thread_of(tid), .old_thread = thread_of(buffer->running)};
 	struct ptl_bytes storage = {0};
 	struct ptl_event event = {0};
 	int status;
@@ -71,12 +76,24 @@ static int set_running(struct intel_pt_buffer *buffer, const struct intel_pt_ids
 	return status;
 }
 
+/*
+ * Where the CPU's events are of all threads, the one that stops says who is next, before the kernel goes over to it. Else
+ * only who is recorded is reported on.
+ */
 static int take_switch(struct intel_pt_buffer *buffer, const struct perf_event_header *record,
 		       const struct intel_pt_ids *ids)
 {
 	const bool out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
+	struct intel_pt_ids next = *ids;
+	const uint8_t *body;
 
-	return set_running(buffer, ids, out ? 0 : ids->tid);
+	if (!out)
+		return set_running(buffer, ids, ids->tid);
+	if (record->type != PERF_RECORD_SWITCH_CPU_WIDE || body_of(record, &body) < 8)
+		return set_running(buffer, ids, 0);
+	next.pid = common_load32(body);
+	next.tid = common_load32(body + 4);
+	return set_running(buffer, &next, next.tid);
 }
 
 /* The event has been started while this thread ran: nothing says so else of the first one. */
@@ -108,7 +125,8 @@ static int take_lost(struct intel_pt_buffer *buffer, const struct perf_event_hea
 
 	if (record->type == PERF_RECORD_LOST) {
 		since.time = buffer->stream.time ? buffer->stream.time : ids->time;
-		status = set_running(buffer, &since, 0);
+		since.pid = since.tid = PTL_NO_ID;
+		status = set_running(buffer, &since, PTL_NO_ID);
 	}
 	snprintf(cause, sizeof(cause), "the kernel had no room for its records of CPU %u%s", ids->cpu,
 		 record->type == PERF_RECORD_LOST ? ": packets until the next context switch are of an unknown thread"

@@ -73,8 +73,10 @@ class File:
         kind, body = (SWITCH_CPU_WIDE, struct.pack("<II", 0, before)) if self.switches == 3 else (SWITCH, b"")
         self.records.append(entry(kind, body + self.trailer(pid, tid, tsc, cpu)))
 
-    def switch_out(self, pid, tid, after, tsc, cpu=0):
-        kind, body = (SWITCH_CPU_WIDE, struct.pack("<II", 0, after)) if self.switches == 3 else (SWITCH, b"")
+    def switch_out(self, pid, tid, after, tsc, cpu=0, after_pid=None):
+        """after: the thread that comes next, which is its process's first one unless after_pid is given."""
+        next_ids = struct.pack("<II", after if after_pid is None else after_pid, after)
+        kind, body = (SWITCH_CPU_WIDE, next_ids) if self.switches == 3 else (SWITCH, b"")
         self.records.append(entry(kind, body + self.trailer(pid, tid, tsc, cpu), OUT))
 
     def packets(self, data, index, cpu=EVERYWHERE, tid=EVERYWHERE, position=None, reference=None):

@@ -16,6 +16,7 @@ from scratch_test import (DUMP as dump, RECORD as record, RELOG as relog, check,
 
 sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
 import perf_file  # noqa: E402
+from cpu_test import Cpu, executed  # noqa: E402
 from perf_file import CYC, EVERYWHERE, MTC, TSC, assemble, stretches  # noqa: E402
 
 programs = os.environ["PTL_PROGRAMS"]
@@ -377,74 +378,6 @@ def stats_of_threads(trace, *options):
     stats = json.loads(run(dump, "stats", "--json", "--hash", *options, trace).stdout)
     return {thread["tid"]: (thread["instructions"], thread["ip_sha256"], thread["gaps"]) for process in stats["processes"]
             for thread in process["threads"]}
-
-
-class Cpu:
-    """
-    Writes packets of executed blocks as a CPU with return compression does: its calls are forgotten at a PSB alone, not
-    at a context switch. At a return elsewhere all are forgotten, so that it does not matter whether that pops one.
-    """
-
-    def __init__(self):
-        self.lines, self.bits, self.calls, self.compressed = [], "", [], 0
-        self.own, self.over_switches = 0, 0
-
-    def flush(self):
-        self.lines += ["tnt " + self.bits] if self.bits else []
-        self.bits = ""
-
-    def bit(self, taken):
-        self.bits += "t" if taken else "n"
-        if len(self.bits) == 6:
-            self.flush()
-
-    def tip(self, address):
-        self.flush()
-        self.lines.append(f"tip {address:#x}")
-
-    def psb(self, tsc):
-        self.lines += ["psb", f"tsc {tsc:#x}", "mode.exec 64", "psbend"]
-        self.calls = []
-
-    def returns(self, address):
-        if self.calls and self.calls[-1] == address:
-            self.calls.pop()
-            self.compressed += 1
-            self.over_switches += self.own <= 0
-            self.own -= 1
-            self.bit(True)
-        else:
-            self.calls = []
-            self.tip(address)
-
-    def execute(self, blocks, tsc):
-        """Blocks from one time that packets are enabled to a system call."""
-        self.lines += [f"tip.pge {blocks[0][0]:#x}", f"tsc {tsc:#x}"]
-        self.own = 0
-        for (address, size, branch), (after, _, _) in zip(blocks, blocks[1:] + [(None, 0, "")]):
-            if branch in ("indirect-call", "indirect-jump"):
-                self.tip(after)
-            if branch in ("call", "indirect-call") and after != address + size:
-                self.calls = (self.calls + [address + size])[-64:]
-                self.own += 1
-            elif branch == "conditional":
-                self.bit(after != address + size)
-            elif branch == "return":
-                self.returns(after)
-        self.flush()
-        self.lines.append("tip.pgd -")
-
-
-def executed(trace, tid):
-    """The blocks of a thread, a list for each time that packets were enabled; and the addresses of all instructions."""
-    lists = []
-    for line in run(dump, "flow", "--json", "--tid", str(tid), trace).stdout.splitlines():
-        event = json.loads(line)
-        if event["type"] == "enabled":
-            lists.append([])
-        elif event["type"] == "block":
-            lists[-1].append((int(event["ip"], 16), event["size"], event["branch"]))
-    return lists, addresses(our_flow(trace, "--tid", str(tid))[0])[tid]
 
 
 def of_compressed_returns(kind, names, cpu, every):

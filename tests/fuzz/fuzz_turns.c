@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Hostile packets of a CPU on which two processes take turns: parts of segments, and the return stack that goes on over
- * them, with every engine. Input: u8 number of switches, for each a u8 of time, then packets behind a PSB+.
+ * them, with every engine; and through a kernel in which they go over from one to the other. Input: u8 number of
+ * switches, for each a u8 of time, then packets behind a PSB+.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <ptl/kernel.h>
 #include <ptl/pt.h>
 #include <ptl/reader.h>
+#include <ptl/symbols.h>
 #include <ptl/writer.h>
 
 #include "common/bytes.h"
@@ -32,6 +34,12 @@ static const uint8_t codes[2][32] = {
 	{0xe8, 0x12, 0, 0, 0,    0xe8, 2,    0,    0,    0,    0x0f, 0x05, 0x90, 0xe8,
 	 5,    0,    0, 0, 0x90, 0x90, 0x0f, 0x05, 0xc3, 0x0f, 0x05, 0x90, 0xc3},
 };
+
+#define KERNEL 0xffffffff81000000
+#define SWITCH_TO 8
+
+/* call __switch_to; sysretq; __switch_to: jz behind; ret */
+static const uint8_t kernel_code[] = {0xe8, 3, 0, 0, 0, 0x48, 0x0f, 0x07, 0x74, 0, 0xc3};
 
 /* What cannot fail on a good system, whatever the input is. */
 static void must(int status)
@@ -64,6 +72,30 @@ static void write_process(struct ptl_writer *writer, uint32_t stream, unsigned n
 	event = (struct ptl_event){.time = 1};
 	must(ptl_image_encode(&image, PTL_OPCODE_LOAD, &storage, &event));
 	put(writer, stream, &event, &storage);
+}
+
+/* Of all processes: where packets lead there, switches are flow. */
+static void write_kernel(struct ptl_writer *writer, uint32_t stream)
+{
+	const struct ptl_symbol symbol = {.address = KERNEL + SWITCH_TO,
+					  .size = sizeof(kernel_code) - SWITCH_TO,
+					  .name = "__switch_to",
+					  .type = 'T'};
+	struct ptl_image_event image = {.base = KERNEL,
+					.size = 4096,
+					.default_base = KERNEL,
+					.file_name = "[kernel]",
+					.has_code = true,
+					.has_symbols = true};
+	struct ptl_event event = {.time = 1};
+	struct ptl_bytes symbols = {0}, storage = {0};
+
+	must(ptl_symbols_encode(&symbol, 1, &symbols));
+	must(ptl_writer_blob(writer, PTL_BLOB_CODE, kernel_code, sizeof(kernel_code), image.code));
+	must(ptl_writer_blob(writer, PTL_BLOB_SYMBOLS, symbols.data, symbols.size, image.symbols));
+	must(ptl_image_encode(&image, PTL_OPCODE_LOAD, &storage, &event));
+	put(writer, stream, &event, &storage);
+	common_bytes_free(&symbols);
 }
 
 /* The processes take turns. */
@@ -112,6 +144,7 @@ static struct ptl_trace *make_trace(const uint8_t *times, size_t count, const ui
 	must(ptl_writer_stream(writer, &events));
 	write_process(writer, events.id, 1);
 	write_process(writer, events.id, 2);
+	write_kernel(writer, events.id);
 	write_switches(writer, events.id, times, count);
 	write_packets(writer, bytes, size);
 	must(ptl_writer_close(writer));

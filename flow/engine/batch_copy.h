@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copies some of the blocks and events of a batch into another one. */
+#ifndef FLOW_ENGINE_BATCH_COPY_H
+#define FLOW_ENGINE_BATCH_COPY_H
+
+#include "flow/engine/flow.h"
+
+/* Zero at first. The copy's arrays are here, and last until the next one is begun. */
+struct flow_batch_copy {
+	struct flow_batch made;
+	const struct flow_block **blocks;
+	struct flow_mark *marks;
+	size_t block_capacity;
+	struct flow_event *events;
+	size_t event_capacity;
+	struct flow_block_run run;
+	const struct flow_block_run *runs[1];
+};
+
+/* Begins an empty copy, with room for all of the batch. PTL_NO_MEMORY. */
+int flow_batch_copy_begin(struct flow_batch_copy *copy, const struct flow_batch *batch);
+/* Adds the block or event at which the cursor is, with its time. */
+void flow_batch_copy_add(struct flow_batch_copy *copy, const struct flow_batch_cursor *cursor);
+/* What has been added. */
+const struct flow_batch *flow_batch_copy_end(struct flow_batch_copy *copy);
+void flow_batch_copy_free(struct flow_batch_copy *copy);
+
+#endif

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Follows which thread has the CPU, in the flow of the kernel, and hands on what is of one of them. */
+#include "flow/engine/turn_flow.h"
+
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "flow/engine/batch_copy.h"
+#include "flow/segment/turn.h"
+
+/* All that is wanted has been given. */
+#define DONE 1
+/* From the kernel's report of a switch to its function, in nanoseconds. */
+#define SWITCH_TIME 20000u
+
+struct flow_turn_flow {
+	struct flow_source source; /* its engine forgets the code of others */
+	struct flow_source finder; /* for the first turn: with bounds of times, which not every engine has */
+	struct flow_batch_copy copy;
+	const struct flow_segment *segment;
+	const struct flow_turns *turns;
+	const struct flow_sink *sink;
+	size_t turn; /* the one that the flow is of; where that is not known, it is this or a later one */
+	bool known;
+	bool looking;         /* only for which turn is the first */
+	bool may_be[2];       /* that one, or the second one, as far as has been seen */
+	size_t passages;      /* seen */
+	bool lost;            /* flow is missing since the last passage: there may have been others */
+	bool stray;           /* a switch was not reported: not known before the next one that is */
+	uint64_t early, late; /* the block or event at hand was executed between these times */
+	uint64_t last_time;
+	uint64_t since[2]; /* times before that: a branch may be sent later than it is executed, by a packet */
+	int status;
+};
+
+static bool is_wanted(const struct flow_turn_flow *flow)
+{
+	return !flow->looking && flow->known && flow->turns->list[flow->turn].group == flow->segment->turn_group;
+}
+
+/* The last turn whose switch had begun at this time, from the one at hand on. */
+static size_t turn_at(const struct flow_turn_flow *flow, uint64_t time)
+{
+	const struct flow_turns *turns = flow->turns;
+	size_t turn = flow->turn;
+
+	while (turn + 1 < turns->count && turns->list[turn + 1].time <= time)
+		turn++;
+	return turn;
+}
+
+/* What of the batch is the thread's so far. */
+static int hand_on(struct flow_turn_flow *flow, const struct flow_batch *rest)
+{
+	const struct flow_batch *made = flow_batch_copy_end(&flow->copy);
+	int status = 0;
+
+	if (made->block_count || made->event_count)
+		status = flow->sink->take(flow->sink->context, made);
+	return status ? status : flow_batch_copy_begin(&flow->copy, rest);
+}
+
+/* From here on it is not known whose the flow is: a gap of the thread before. */
+static int lose_turn(struct flow_turn_flow *flow, const struct flow_batch *batch, uint64_t time)
+{
+	const struct flow_turns *turns = flow->turns;
+	const size_t next = flow->turn + 1 < turns->count ? flow->turn + 1 : flow->turn;
+	const uint64_t end = next + 1 < turns->count ? turns->list[next + 1].skip : turns->size;
+	const struct flow_event gap = {
+		.kind = FLOW_GAP,
+		.cause = FLOW_GAP_SWITCH,
+		.time = time,
+		.offset = flow->segment->offset + turns->list[next].skip,
+		.size = end - turns->list[next].skip,
+	};
+	const struct flow_batch of_gap = {.events = &gap, .event_count = 1};
+	const bool wanted = is_wanted(flow);
+	int status = 0;
+
+	flow->known = false;
+	if (!wanted)
+		return 0;
+	if (batch)
+		status = hand_on(flow, batch);
+	return status ? status : flow->sink->take(flow->sink->context, &of_gap);
+}
+
+static void go_over(struct flow_turn_flow *flow, size_t turn)
+{
+	flow->turn = turn;
+	flow->known = true;
+	flow->lost = flow->stray = false;
+}
+
+static void take_late(struct flow_turn_flow *flow, uint64_t time)
+{
+	const uint32_t period = flow->turns->period;
+
+	flow->late = period == FLOW_UNBOUNDED ? flow->turns->end_time : time + 2 * (uint64_t)period;
+}
+
+/* When the block or event may have been executed. */
+static void take_time(struct flow_turn_flow *flow, const struct flow_batch_cursor *cursor)
+{
+	const struct flow_mark *mark = cursor->block ? flow_batch_mark(cursor) : NULL;
+	const uint64_t time = cursor->time ? cursor->time : flow->last_time;
+
+	if (time != flow->last_time) {
+		flow->since[1] = flow->since[0];
+		flow->since[0] = flow->last_time;
+		flow->last_time = time;
+	}
+	flow->early = cursor->event || time < flow->since[1] ? time : flow->since[1];
+	take_late(flow, time);
+	if (mark && mark->before != FLOW_UNBOUNDED && mark->before < time)
+		flow->early = time - mark->before;
+	if (mark && mark->after != FLOW_UNBOUNDED)
+		flow->late = time + mark->after;
+}
+
+/* The flow enters the function: it goes over to the next turn. */
+static int pass(struct flow_turn_flow *flow, const struct flow_batch *batch)
+{
+	const size_t first = turn_at(flow, flow->early), last = turn_at(flow, flow->late);
+
+	flow->stray |= last == flow->turn;
+	if (last == flow->turn)
+		return lose_turn(flow, batch, flow->last_time);
+	if (flow->known && !flow->lost)
+		go_over(flow, first > flow->turn ? first : flow->turn + 1);
+	else if (first == last || last == flow->turn + 1)
+		go_over(flow, last);
+	else
+		return lose_turn(flow, batch, flow->last_time);
+	return 0;
+}
+
+/* The thread is not in the midst of a switch: it is the one that was switched to last. */
+static int settle(struct flow_turn_flow *flow, const struct flow_batch *batch)
+{
+	const size_t first = turn_at(flow, flow->early), last = turn_at(flow, flow->late);
+
+	if ((first == last && (first > flow->turn || !flow->stray)) || (flow->known && !flow->lost)) {
+		go_over(flow, first);
+		return 0;
+	}
+	return lose_turn(flow, batch, flow->last_time);
+}
+
+/* Of which turn the PSB is. */
+static bool is_found(const struct flow_turn_flow *flow)
+{
+	return !flow->may_be[0] || !flow->may_be[1];
+}
+
+/* For the first turn: the flow is of the turn so many passages behind it, from whose switch on and until the next one's. */
+static void rule_out(struct flow_turn_flow *flow)
+{
+	const struct flow_turns *turns = flow->turns;
+
+	for (size_t i = 0; i < 2 && !is_found(flow); i++) {
+		const size_t turn = i + flow->passages;
+
+		if (turn >= turns->count || turns->list[turn].time > flow->late ||
+		    (turn + 1 < turns->count && turns->list[turn + 1].time <= flow->early))
+			flow->may_be[i] = false;
+	}
+}
+
+static bool is_entry(const struct flow_turn_flow *flow, const struct flow_batch_cursor *cursor)
+{
+	return cursor->block && cursor->block->ip == flow->turns->entry;
+}
+
+/* Packets are enabled again, or the flow goes on outside of the kernel. */
+static bool is_settled(const struct flow_batch_cursor *cursor)
+{
+	return cursor->block ? !flow_turn_is_kernel(cursor->block->ip) : cursor->event->kind == FLOW_ENABLED;
+}
+
+static int look(struct flow_turn_flow *flow, const struct flow_batch *batch)
+{
+	struct flow_batch_cursor cursor = flow_batch_walk(batch);
+
+	while (!is_found(flow) && flow_batch_next(&cursor)) {
+		take_time(flow, &cursor);
+		if (cursor.event && cursor.event->kind == FLOW_GAP)
+			return DONE;
+		flow->passages += is_entry(flow, &cursor);
+		if (is_entry(flow, &cursor) || is_settled(&cursor))
+			rule_out(flow);
+	}
+	return is_found(flow) ? DONE : 0;
+}
+
+/* Behind missing flow, a switch that may have been in it is in doubt. */
+static int follow_gap(struct flow_turn_flow *flow, const struct flow_batch_cursor *cursor)
+{
+	if (cursor->block && flow->lost && flow->known && turn_at(flow, flow->late) != flow->turn)
+		return lose_turn(flow, cursor->batch, flow->last_time);
+	return 0;
+}
+
+static int follow(struct flow_turn_flow *flow, const struct flow_batch_cursor *cursor)
+{
+	take_time(flow, cursor);
+	if (is_entry(flow, cursor))
+		return pass(flow, cursor->batch);
+	if (cursor->event && cursor->event->kind == FLOW_ENABLED)
+		return settle(flow, cursor->batch);
+	return follow_gap(flow, cursor);
+}
+
+static int take(void *context, const struct flow_batch *batch)
+{
+	struct flow_turn_flow *flow = context;
+	struct flow_batch_cursor cursor = flow_batch_walk(batch);
+	int status;
+
+	if (flow->looking)
+		return look(flow, batch);
+	status = flow_batch_copy_begin(&flow->copy, batch);
+	while (!status && flow_batch_next(&cursor)) {
+		status = follow(flow, &cursor);
+		if (status)
+			return status;
+		if (is_wanted(flow))
+			flow_batch_copy_add(&flow->copy, &cursor);
+		if (cursor.event && cursor.event->kind == FLOW_GAP)
+			flow->lost = true;
+		if (flow->turn > flow->segment->last_turn)
+			break;
+	}
+	if (!status)
+		status = hand_on(flow, batch);
+	return !status && flow->turn > flow->segment->last_turn ? DONE : status;
+}
+
+/* The engine goes on outside of the kernel, and has given all before: whose code is it? */
+static uint32_t enter_process(void *context, uint64_t time)
+{
+	struct flow_turn_flow *flow = context;
+
+	flow->early = flow->last_time = time;
+	take_late(flow, time);
+	if (flow->looking)
+		rule_out(flow);
+	else if (!flow->status)
+		flow->status = settle(flow, NULL);
+	return flow->turns->list[flow->turn].process;
+}
+
+/* ---- a segment --------------------------------------------------------------------------------- */
+
+/* Decodes from the PSB on, which is of the turn at hand, as far as that is known. */
+static int decode(struct flow_turn_flow *flow, struct flow_source *source)
+{
+	const struct flow_turns *turns = flow->turns;
+	const struct flow_sink sink = {.take = take, .context = flow};
+	const struct flow_ends ends = {.process = enter_process, .context = flow};
+	struct flow_segment whole = *flow->segment;
+	int status;
+
+	whole.skip = 0;
+	whole.size = turns->size;
+	whole.has_next = turns->has_next;
+	whole.process = turns->list[flow->turn].process;
+	whole.time = turns->time;
+	whole.code_time = turns->code_time;
+	flow->last_time = flow->since[0] = flow->since[1] = turns->time;
+	flow->lost = flow->stray = false;
+	status = flow_produce_between(source, &whole, &sink, &ends);
+	if (!status)
+		status = flow->status;
+	return status == DONE ? 0 : status;
+}
+
+/* Finds out of which turn the PSB is. */
+static int find_first(struct flow_turn_flow *flow)
+{
+	int status;
+
+	flow->turn = flow->passages = 0;
+	flow->known = !flow->turns->open;
+	if (flow->known)
+		return 0;
+	flow->looking = flow->may_be[0] = flow->may_be[1] = true;
+	status = decode(flow, &flow->finder);
+	flow->looking = false;
+	if (status)
+		return status;
+	if (!is_found(flow)) {
+		flow->early = flow->last_time > SWITCH_TIME ? flow->last_time - SWITCH_TIME : 0;
+		flow->late = FLOW_TIME_END;
+		rule_out(flow);
+	}
+	flow->known = true;
+	flow->turn = flow->may_be[1];
+	if (flow->may_be[0] != flow->may_be[1])
+		return 0;
+	flow->turn = 0;
+	return lose_turn(flow, NULL, flow->turns->time);
+}
+
+int flow_turns_produce(struct flow_source *source, const struct flow_segment *segment, const struct flow_sink *sink)
+{
+	struct flow_turn_flow *flow = source->turns ? source->turns : calloc(1, sizeof(*flow));
+	int status = 0;
+
+	if (!flow)
+		return common_fail_memory("turns", sizeof(*flow));
+	source->turns = flow;
+	if (!flow->source.engine)
+		status = flow_source_open(&flow->source, source->trace, source->code, source->class);
+	if (!status && !flow->finder.engine)
+		status = flow_source_open(&flow->finder, source->trace, source->code, flow_engine_default());
+	flow->segment = segment;
+	flow->turns = segment->turns;
+	flow->sink = sink;
+	flow->status = 0;
+	if (!status)
+		status = find_first(flow);
+	return status ? status : decode(flow, &flow->source);
+}
+
+void flow_turns_close(struct flow_turn_flow *turns)
+{
+	if (!turns)
+		return;
+	flow_source_close(&turns->source);
+	flow_source_close(&turns->finder);
+	flow_batch_copy_free(&turns->copy);
+	free(turns);
+}
