@@ -38,8 +38,8 @@ static const char *const source_words[] = {"auto", "qemu", "intel_pt", "none", N
 static const char *const mode_words[] = {"sequential", "newfile",  "circular",
 					 "buffering",  "realtime", NULL};      /* as enum record_mode */
 static const char *const timing_words[] = {"none", "tsc", "mtc", "cyc", NULL}; /* as enum ptl_timing */
-static const char *const clock_words[] = {"real", "virtual", NULL};
-static const uint32_t clocks[] = {PTL_CLOCK_MONOTONIC, PTL_CLOCK_VIRTUAL};
+static const char *const clock_words[] = {"real", "virtual", "tsc", "wall", NULL};
+static const uint32_t clocks[] = {PTL_CLOCK_MONOTONIC, PTL_CLOCK_VIRTUAL, PTL_CLOCK_PERF, PTL_CLOCK_SYSTEM};
 static const char *const embed_words[] = {"none", "code", "symbols", "debug", NULL}; /* as enum elf_embed */
 
 static int take_output(void *target, const char *argument)
@@ -127,7 +127,11 @@ static const struct common_option options[] = {
 	{"timing", 0, "MODE", "which packets of time there are; mtc is the default",
 	 COMMON_CHOICE(struct record_settings, timing, timing_words),
 	 COMMON_GIVEN(struct record_settings, timing_given)},
-	{"clock", 0, "CLOCK", "virtual counts instructions: the same run gives the same packets; real is the default",
+	{"clock", 0, "CLOCK",
+	 "what times are: real, the default, is CLOCK_MONOTONIC; virtual counts instructions: the same run gives the "
+	 "same "
+	 "packets; tsc is the kernel's clock that counts the TSC; wall is the time of day of the start, which goes on "
+	 "steadily",
 	 COMMON_CHOICE_OF(struct record_settings, clock, clock_words, clocks)},
 	{"psb-period", 0, "BYTES", "from one PSB, where decoding can begin, to the next (16K)",
 	 COMMON_SIZE(struct record_settings, psb_period, PSB_PERIOD_MIN, PSB_PERIOD_MAX)},
@@ -362,6 +366,12 @@ static int check_settings(struct record_settings *settings)
 	}
 	if (!strcmp(settings->source, "intel_pt") && settings->clock == PTL_CLOCK_VIRTUAL)
 		return usage("--source intel_pt has no virtual clock", "--source qemu");
+	if (settings->clock == PTL_CLOCK_SYSTEM && strcmp(settings->source, "none") != 0)
+		return usage("packets do not count the time of day", "--source none, or ptl-dump events --absolute");
+	if (settings->clock == PTL_CLOCK_PERF &&
+	    (!strcmp(settings->source, "qemu") || !strcmp(settings->source, "auto")))
+		return usage("QEMU's packets do not count the TSC of this machine",
+			     "--source intel_pt, --source none, or --clock real");
 	if (!strcmp(settings->source, "intel_pt") && settings->truth)
 		return usage("--source intel_pt has no truth", "--source qemu");
 	if (check_mode(settings))

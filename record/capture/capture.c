@@ -18,6 +18,7 @@
 #include "common/version.h"
 #include "record/capture/machine.h"
 #include "record/capture/event_watch.h"
+#include "record/capture/notes.h"
 
 #define WRITE_BUFFER (512u << 10) /* the writer's own size */
 #define CPUS_PER_THREAD 4         /* whose packets one thread compresses */
@@ -544,6 +545,21 @@ int record_capture_files(const struct record_capture *capture, int (*visit)(void
 
 /* ---- time ------------------------------------------------------------------------------------------------------------ */
 
+/* Times of day that readers show are by the clock of the start. */
+static int look_at_wall(struct record_capture *capture)
+{
+	const struct record_wall_reading reading = record_wall_read();
+	struct record_note note = {.time = reading.after, .pid = PTL_NO_ID, .tid = PTL_NO_ID, .warning = true};
+	char text[256];
+	int64_t step;
+
+	if (!record_wall_stepped(&capture->wall, &reading, &step))
+		return 0;
+	note.text = record_wall_step_text(step, text, sizeof(text));
+	common_message_warning("%s", text);
+	return record_note(capture, &note);
+}
+
 int record_capture_advance(struct record_capture *capture, uint64_t now)
 {
 	int status = 0;
@@ -553,6 +569,8 @@ int record_capture_advance(struct record_capture *capture, uint64_t now)
 	if (now - capture->ticked >= TICK) {
 		capture->ticked = now;
 		status = record_model_tick(capture->model, now);
+		if (status == 0 && capture->settings->clock != PTL_CLOCK_VIRTUAL)
+			status = look_at_wall(capture);
 	}
 	if (status == 0)
 		status = record_output_check(&capture->output, ptl_writer_poll(capture->output.writer));

@@ -19,6 +19,7 @@
 #include "record/capture/series.h"
 #include "record/capture/settings.h"
 #include "record/capture/truth.h"
+#include "record/capture/wall_step.h"
 
 /* What was lost of one kind. */
 struct record_lost {
@@ -38,6 +39,7 @@ struct record_capture {
 	size_t stream_pair_count;
 	size_t stream_pair_capacity;
 	uint64_t ticked;
+	struct record_wall_watch wall;
 	uint64_t pt_bytes;
 	uint64_t events;               /* of providers */
 	struct record_stream *streams; /* record/capture/streams.c */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The trace's time now, in nanoseconds: CLOCK_MONOTONIC, unless a source has chosen the kernel's clock of events. */
+/* The trace's time now, in nanoseconds: CLOCK_MONOTONIC, unless another clock was chosen. */
 uint64_t record_now(void);
 /* The wall clock since 1970, in nanoseconds. */
 int64_t record_wall_now(void);
@@ -22,10 +22,13 @@ uint64_t record_tsc_time(const struct record_tsc *tsc, uint64_t count);
 
 /*
  * From now on the trace has PTL_CLOCK_PERF: packets that count the TSC, the kernel's records and the recorder itself
- * then have the very same time. Called before there are other threads. NULL: CLOCK_MONOTONIC again.
+ * then have the very same time. Called before there are other threads, as the functions below.
  */
 void record_clock_use_tsc(const struct record_tsc *tsc);
 bool record_clock_is_tsc(void);
+/* From now on the trace has PTL_CLOCK_SYSTEM: the wall clock as of now, which then goes on as CLOCK_MONOTONIC does. */
+void record_clock_use_wall(void);
+void record_clock_use_monotonic(void);
 
 /* A CLOCK_MONOTONIC that somebody else has read, as time of the trace. */
 uint64_t record_clock_of_monotonic(uint64_t time);

@@ -31,7 +31,7 @@ static void read_cpu_name(char *name, size_t size)
 }
 
 /* Reads the two clocks as close to each other as can be. */
-void record_machine_relate_clocks(struct ptl_machine *machine)
+static void relate_clocks(struct ptl_machine *machine)
 {
 	machine->wall_uncertainty = UINT64_MAX;
 	for (int i = 0; i < CLOCK_READINGS; i++) {
@@ -45,6 +45,24 @@ void record_machine_relate_clocks(struct ptl_machine *machine)
 		machine->start_time = before + (after - before) / 2;
 		machine->wall_start = wall;
 	}
+}
+
+void record_machine_use_tsc(struct ptl_machine *machine, const struct record_tsc *tsc)
+{
+	record_clock_use_tsc(tsc);
+	machine->clock = PTL_CLOCK_PERF;
+	machine->tsc_zero = tsc->zero;
+	machine->tsc_multiplier = tsc->multiplier;
+	machine->tsc_shift = tsc->shift;
+	machine->tsc_frequency = (uint64_t)(((__uint128_t)1000000000 << tsc->shift) / tsc->multiplier);
+	relate_clocks(machine);
+}
+
+void record_machine_use_wall(struct ptl_machine *machine)
+{
+	record_clock_use_wall();
+	machine->clock = PTL_CLOCK_SYSTEM;
+	relate_clocks(machine);
 }
 
 /* What tells this machine since its start from all others. */
@@ -82,5 +100,5 @@ void record_machine_describe(const struct record_settings *settings, struct ptl_
 	read_boot_id(machine->boot_id, sizeof(machine->boot_id));
 	if (stat("/proc/self/ns/pid", &names_of) == 0)
 		machine->pid_namespace = names_of.st_ino;
-	record_machine_relate_clocks(machine);
+	relate_clocks(machine);
 }

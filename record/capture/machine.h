@@ -16,7 +16,8 @@
  */
 void record_machine_describe(const struct record_settings *settings, struct ptl_machine *machine);
 
-/* Relates the trace's clock and the wall clock as of now, which becomes start_time: for who has changed the clock. */
-void record_machine_relate_clocks(struct ptl_machine *machine);
+/* The trace has another clock from now on, as record/capture/clock.h has them, and starts now. */
+void record_machine_use_tsc(struct ptl_machine *machine, const struct record_tsc *tsc);
+void record_machine_use_wall(struct ptl_machine *machine);
 
 #endif

@@ -77,7 +77,7 @@ struct record_settings {
 	bool return_compression;
 	uint32_t timing; /* enum ptl_timing */
 	bool timing_given;
-	uint32_t clock;      /* PTL_CLOCK_MONOTONIC or PTL_CLOCK_VIRTUAL */
+	uint32_t clock;      /* enum ptl_clock: MONOTONIC, VIRTUAL, PERF (of the TSC) or SYSTEM */
 	uint64_t psb_period; /* bytes */
 	enum elf_embed embed;
 	bool embed_given;

@@ -70,6 +70,8 @@ static const char *clock_name(uint32_t clock)
 		return "virtual";
 	case PTL_CLOCK_PERF:
 		return "tsc";
+	case PTL_CLOCK_SYSTEM:
+		return "wall";
 	default:
 		return "monotonic";
 	}

@@ -20,10 +20,10 @@
 #include "record/intel_pt/filter.h"
 #include "record/intel_pt/intel_pt_state.h"
 #include "record/intel_pt/options.h"
-#include "record/intel_pt/tsc.h"
 #include "record/kernel/kernel_code.h"
 #include "record/kernel/observer.h"
 #include "record/launch/launch.h"
+#include "record/perf/tsc.h"
 
 #define FIRST_NUMBER 1        /* of processes */
 #define LOOK_EVERY 100000000u /* nanoseconds */
@@ -86,19 +86,13 @@ static void describe(const struct record_settings *settings, struct ptl_machine 
 		return;
 	intel_pt_describe(&device, &config, machine);
 	describe_processor(machine);
-	if (!intel_pt_tsc_read(&tsc)) {
+	if (!record_tsc_read(&tsc)) {
 		common_message_warning(
 			"the kernel does not say how its clock counts the TSC: packets have no time, and "
 			"those of a CPU cannot be assigned to threads");
 		return;
 	}
-	record_clock_use_tsc(&tsc);
-	machine->clock = PTL_CLOCK_PERF;
-	machine->tsc_zero = tsc.zero;
-	machine->tsc_multiplier = tsc.multiplier;
-	machine->tsc_shift = tsc.shift;
-	machine->tsc_frequency = (uint64_t)(((__uint128_t)1000000000 << tsc.shift) / tsc.multiplier);
-	record_machine_relate_clocks(machine);
+	record_machine_use_tsc(machine, &tsc);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -275,7 +269,7 @@ static void close_source(void *state)
 	common_id_set_free(&pt->pids);
 	free(pt->filter);
 	free(pt);
-	record_clock_use_tsc(NULL);
+	record_clock_use_monotonic();
 }
 
 static int open_source(struct record_session *session, void **state)

@@ -11,25 +11,34 @@
 #include "record/capture/proc_files.h"
 #include "record/kernel/observer.h"
 #include "record/launch/launch.h"
+#include "record/perf/tsc.h"
 #include "record/session/session.h"
 
 #define FIRST_NUMBER 1 /* of processes */
 
 static void describe(const struct record_settings *settings, struct ptl_machine *machine)
 {
-	(void)settings;
+	struct record_tsc tsc;
+
 	snprintf(machine->source, sizeof(machine->source), "none");
 	machine->timing = PTL_TIMING_NONE;
 	machine->return_compression = false;
 	machine->psb_period = 0;
+	if (settings->clock == PTL_CLOCK_SYSTEM)
+		record_machine_use_wall(machine);
+	/* Checked before. */
+	else if (settings->clock == PTL_CLOCK_PERF && record_tsc_read(&tsc))
+		record_machine_use_tsc(machine, &tsc);
 }
 
 static int check(const struct record_settings *settings, char *hint, size_t hint_size)
 {
-	(void)settings;
-	(void)hint;
-	(void)hint_size;
-	return 0;
+	struct record_tsc tsc;
+
+	if (settings->clock != PTL_CLOCK_PERF || record_tsc_read(&tsc))
+		return 0;
+	snprintf(hint, hint_size, "--clock real");
+	return common_fail(PTL_UNSUPPORTED, "the kernel does not say how its clock counts the TSC");
 }
 
 static int add_descriptor(void *context, int fd)
@@ -111,6 +120,7 @@ static int finish(void *state, bool alone)
 static void close_source(void *state)
 {
 	record_observer_free(state);
+	record_clock_use_monotonic();
 }
 
 const struct record_source record_native_source = {

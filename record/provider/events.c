@@ -329,8 +329,7 @@ static int advance(struct record_providers *providers, struct record_waiting *wa
 			return status;
 		if (lost)
 			return PTL_NOT_FOUND;
-		if (!(header->flags & PROVIDER_SHM_OWN_TIME))
-			waiting->event.header.time = record_clock_of_monotonic(header->time);
+		waiting->event.header.time = record_clock_of_monotonic(header->time);
 		if (!(header->flags & PROVIDER_SHM_OWN_TIME) && header->time <= providers->latest)
 			return header->time < before ? 0 : PTL_NOT_FOUND;
 		status = write_event(providers, waiting->writer, &waiting->event, false);

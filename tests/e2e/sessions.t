@@ -261,7 +261,10 @@ def filtered():
                         (["--only=program=a,,b"], "is no pattern"), (["--only=program=/bin/sh"], "has no folders"), (["--only="], "is none of pid=PID"), (["--only=where=(index"], "where:1:7: expected")):
         done = record("start", "some", "-p", NAME, *words)
         expect(done.returncode == 2 and text in done.stderr, words, done.stderr)
-    ask("start", "some", "-p", NAME, "--only=id=77", "--only=program=provider_*,sh")
+    # Times are of the day, too: what the clock is does not matter for the rest.
+    begun = time.time_ns()
+    ask("start", "some", "-p", NAME, "--only=id=77", "--only=program=provider_*,sh", "--clock=wall")
+    expect_equal(query("some")["clock"], "wall")
     write_events("levels")
     wait_for(lambda: query("some")["events_left_out"] == 4, "four events that are left out")
     expect_equal((query("some")["events"], query("some")["only"]), (0, ["program=provider_*,sh", "id=77"]))
@@ -281,7 +284,21 @@ def filtered():
     expect_equal(query("some")["only"], ["where=text == 7 or indx == 0"])
     said = ask("stop", "some").stderr
     expect("no event that came has a field indx" in said and "found a number" in said, said)
-    expect_equal(len(lines("events", "-p", NAME, "some.ptl")), 22)
+    events = lines("events", "-p", NAME, "some.ptl")
+    expect_equal(len(events), 22)
+    clock = lines("info", "some.ptl")[0]["clock"]
+    expect_equal(clock["name"], "system")
+    expect(all(begun <= clock["start_time"] + event["time"] <= time.time_ns() for event in events), begun, clock, events[0])
+    # Which machines say how the TSC counts is up to them.
+    done = record("start", "tsc", "--clock=tsc")
+    if done.returncode:
+        expect("does not say how its clock counts the TSC" in done.stderr, done.stderr)
+    else:
+        expect_equal(query("tsc")["clock"], "tsc")
+        ask("stop", "tsc")
+    for words, text in ((["--clock=wall", "--source=qemu"], "packets do not count the time of day"), (["--clock=tsc"], "do not count the TSC")):
+        done = record(*words, "--", "/bin/true")
+        expect(done.returncode == 2 and text in done.stderr, words, done.stderr)
     expect(lines("info", "some.ptl")[0]["complete"])
 
 

@@ -51,7 +51,7 @@ enum ptl_clock {
 	PTL_CLOCK_VIRTUAL = 4,       /* instructions executed, one per nanosecond */
 	PTL_CLOCK_NONE = 5,          /* unknown: times are 0 */
 	PTL_CLOCK_QPC = 6,           /* QueryPerformanceCounter of Windows */
-	PTL_CLOCK_SYSTEM = 7,        /* system time of Windows: nanoseconds since 1970 UTC */
+	PTL_CLOCK_SYSTEM = 7,        /* nanoseconds since 1970 UTC: of Windows, or of the start and steady since */
 	PTL_CLOCK_CYCLES = 8,        /* cycles of Windows' CPUs, by the frequency that it tells */
 };
 

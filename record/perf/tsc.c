@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Asks a page that any perf event has. */
-#include "record/intel_pt/tsc.h"
+#include "record/perf/tsc.h"
 
 #include <linux/perf_event.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ static bool read_page(const struct perf_event_mmap_page *page, struct record_tsc
 	return false;
 }
 
-bool intel_pt_tsc_read(struct record_tsc *tsc)
+bool record_tsc_read(struct record_tsc *tsc)
 {
 	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
 	struct perf_event_attr attr = {
