@@ -36,12 +36,19 @@ int record_capture_stream(struct record_capture *capture, const struct ptl_strea
 	return declare(capture, stream);
 }
 
+/* A process that begins while packets still go to the file before may have some there. */
 int record_capture_event_stream(struct record_capture *capture, uint32_t *id)
 {
 	const struct ptl_stream stream = {
 		.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	struct ptl_stream in_before = stream;
+	int status = record_capture_stream(capture, &stream, id);
 
-	return record_capture_stream(capture, &stream, id);
+	if (status < 0 || !capture->before.writer)
+		return status;
+	status = record_output_check(&capture->before, ptl_writer_stream(capture->before.writer, &in_before));
+	capture->streams[*id].before = in_before.id;
+	return status;
 }
 
 int record_capture_thread(struct record_capture *capture, uint32_t pid, uint32_t tid, uint32_t *id)
