@@ -221,7 +221,7 @@ lib: $(format) $(shared) $(provider) $(provider_shared) $(flow) $(flow_shared)
 tools: $(tools) $(plugin)
 programs: $(programs)
 helpers: $(helpers) $(benches) $(examples) $(pmu)
-tests: all python $(unit) $(fuzz) $(helpers) $(programs) $(examples) $(pmu)
+tests: all python $(unit) $(helpers) $(programs) $(examples) $(pmu)
 
 help:
 	@echo 'make                the three programs and libptl, in $$(O)/bin and $$(O)/lib'
@@ -237,7 +237,7 @@ help:
 	@echo 'make check-databases  installs PostgreSQL and ClickHouse, and tests ptl-dump table with them'
 	@echo 'make check-exports  installs Go, Valgrind, LLVM and Chromium, and has them read what ptl-dump exports of real programs'
 	@echo 'make pictures       makes docs/pictures again, in Chromium, from a program that is recorded'
-	@echo 'make cheap          unit tests, and those end-to-end tests that take some seconds'
+	@echo 'make cheap          tests of what depends on files, processes, clocks and locales'
 	@echo 'make soak           truth tests of every program in every configuration (long)'
 	@echo 'make check-hardware records programs with this machine'"'"'s Intel PT, and judges what is decoded; says why if there is none'
 	@echo 'make fuzz           fuzzes every reader with libFuzzer (clang), FUZZ_SECONDS=$(FUZZ_SECONDS) each'
@@ -506,11 +506,14 @@ pictures: browser-deps
 	@$(again) $(jobs) all
 	@$(run_tests:tests/run=) $(PYTHON) testdata/pictures docs/pictures
 
-# Unit tests, and the end-to-end tests that take no more than some seconds: programs in every configuration are left out.
-costly := relog_cut relog_laws relog_memory relog_parts relog_perf_pt relog_rules parallel hardware calls_views calls_truth
+# What depends on files, processes, clocks and locales, without the end-to-end tests that take long and differ from others in what
+# is decoded, not in where: programs in every configuration, streams of every kind, laws of decoding.
+costly := relog_cut relog_laws relog_memory relog_parts relog_perf_pt relog_rules relog_redact_flow parallel hardware calls_views \
+	calls_truth behaviour flow_library format_readers
 cheap_tests := $(filter-out tests/e2e/truth_%.t $(costly:%=tests/e2e/%.t),$(e2e_tests))
-cheap: tests
-	@$(run_tests) $(unit) $(cheap_tests)
+cheap_unit  := $(foreach d,common elf provider qemu record relog,$(filter $(O)/tests/unit/$(d)/%,$(unit)))
+cheap: all python $(cheap_unit) $(helpers) $(programs) $(examples) $(pmu)
+	@$(run_tests) $(cheap_unit) $(cheap_tests)
 
 soak: deps
 	@$(again) $(jobs) tests

@@ -153,7 +153,7 @@ def full_disk():
     space = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-r", "-m"]
     script = "mount -t tmpfs -o size=1200k none disk || exit 99; %s -o disk/a.ptl --timing=cyc " \
              "--flush-interval=50ms sh -c '%s; echo ran'; status=$?; %s stats disk/a.ptl; echo status $status $?" \
-             % (shlex.quote(RECORD), SPIN % 60000, shlex.quote(DUMP))
+             % (shlex.quote(RECORD), SPIN % 20000, shlex.quote(DUMP))
     done = subprocess.run([*space, "sh", "-c", script], cwd=SCRATCH, capture_output=True, text=True,
                           check=False, stdin=subprocess.DEVNULL)
     if not done.stdout and ("unshare" in done.stderr or done.returncode == 99):
@@ -177,7 +177,7 @@ def vanished_folder():
 def reader_gone():
     """when the reader of a pipe goes away, the command goes on"""
     script = "{ %s -o /dev/fd/3 -- sh -c '%s; echo end' 3>&1 >out 2>err; echo $? >status; } | " \
-             "{ sleep 1; head -c 1000 >/dev/null; }" % (shlex.quote(RECORD), SPIN % 60000)
+             "{ sleep 1; head -c 1000 >/dev/null; }" % (shlex.quote(RECORD), SPIN % 15000)
     subprocess.run(["sh", "-c", script], cwd=SCRATCH, check=False, stdin=subprocess.DEVNULL, timeout=120)
     contents = {}
     for name in ("out", "err", "status"):

@@ -77,7 +77,7 @@ def parts_of(prefix):
 generator = random.Random(SEED)
 RECORDINGS = {"threads": [os.path.join(PROGRAMS, "threads")], "forks": [os.path.join(PROGRAMS, "fork_no_exec")],
               "signals": [os.path.join(PROGRAMS, "signals")], "reuse": [os.path.join(PROGRAMS, "dlopen_reuse")],
-              "shell": ["/bin/sh", "-c", "i=0; while [ $i -lt 4000 ]; do i=$((i+1)); done; (ls / | cat) >/dev/null"]}
+              "shell": ["/bin/sh", "-c", "i=0; while [ $i -lt 1200 ]; do i=$((i+1)); done; (ls / | cat) >/dev/null"]}
 for title, command in RECORDINGS.items():
     whole = f"{title}.ptl"
     run(RECORD, "-q", "--psb-period", "4K", "-o", whole, "--", *command)

@@ -117,18 +117,18 @@ program() {
 	expected_output=
 }
 
-# A text of 27 MB, the same every time: sentences of 4,000 made-up words, some of them frequent.
+# A text of as many bytes, the same every time: sentences of 4,000 made-up words, some of them frequent.
 make_text() {
-	"$python" - "$1" <<'END'
+	"$python" - "$@" <<'END'
 import random, sys
 random.seed(27)
 syllables = [a + b for a in "bcdfghklmnprstvw" for b in ("a", "e", "i", "o", "u", "an", "er")]
 words = ["".join(random.choices(syllables, k=random.randint(1, 4))) for _ in range(4000)]
 weights = [1 / (rank + 2) for rank in range(len(words))]
-size = 0
+size, wanted = 0, int(sys.argv[2])
 with open(sys.argv[1], "w") as file:
-    while size < 27_000_000:
+    while size < wanted:
         line = " ".join(random.choices(words, weights, k=2000)).replace(" ba ", ".\n")
-        size += file.write(line[:27_000_000 - size])
+        size += file.write(line[:wanted - size])
 END
 }

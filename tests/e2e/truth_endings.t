@@ -99,15 +99,14 @@ check("and the flow is the same, with symbols", before.stdout == after.stdout an
 
 # ---- kills ----------------------------------------------------------------------------------------
 
-BUSY = [os.path.join(PROGRAMS, "signal_timer")]
-SPIN = ["/bin/sh", "-c", "while :; do :; done"]
+SPIN = ["/bin/sh", "-c", "echo go; until [ -e gone ]; do :; done; exit 6"]
 
 
 def start(name, *command, options=(), **more):
-    """A recorder in a process group of its own, once its trace has some bytes."""
+    """A recorder in a process group of its own, once the command has begun."""
     recorder = subprocess.Popen([RECORD, "-o", name, *options, "--", *command], cwd=scratch, start_new_session=True,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **more)
-    time.sleep(0.7)
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    recorder.stdout.readline()
     return recorder
 
 
@@ -155,11 +154,15 @@ check("kill -9 of the command: 137", len(victims) == 1 and status == 137, victim
 reads("its trace reads to the end", "child-killed.ptl", 100000)
 
 recorder = start("recorder-killed.ptl", *SPIN, options=["--flush-interval=200ms"])
+until = time.monotonic() + 120
+while not (stats("recorder-killed.ptl")[0] or {}).get("instructions") and time.monotonic() < until:
+    time.sleep(0.05)
 os.kill(recorder.pid, signal.SIGKILL)
-status, errors = wait(recorder)
-time.sleep(1)
+recorder.wait()
+# The command goes on, and has the recorder's standard error.
 for leftover in processes_of(recorder.pid):
     os.kill(leftover, signal.SIGKILL)
+recorder.communicate()
 left = [name for name in os.listdir(scratch) if name.startswith("recorder-killed.ptl")]
 found, got = stats(left[0]) if left else (None, "no file")
 check("kill -9 of the recorder leaves a trace that reads", found is not None and found["instructions"] > 0, left,
@@ -208,8 +211,10 @@ else:
     skip("and the trace reads up to there", "needs a tmpfs of its own")
 
 os.mkdir(path("vanishing"))
-recorder = start("vanishing/trace.ptl", "/bin/sh", "-c", "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done; exit 6")
+recorder = start("vanishing/trace.ptl", *SPIN)
 shutil.rmtree(path("vanishing"))
+with open(path("gone"), "wb"):
+    pass
 status, errors = wait(recorder)
 check("the output's folder vanishes: it is reported", b"vanishing/trace.ptl" in errors, status, errors)
 
