@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the kernel permits the user who asks: settings, capabilities, limits. */
+#include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,17 +198,60 @@ static void check_memory(struct check_list *list, const struct rights *rights)
 	common_bytes_free(&text);
 }
 
+/* Whether a line of /proc/kallsyms has an address: to whom they are not shown, all are 0. */
+static bool has_address(const char *text)
+{
+	while (*text) {
+		if (isxdigit((unsigned char)text[strspn(text, "0")]))
+			return true;
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	return false;
+}
+
+/* kallsyms_show_value of the kernel. */
+static const char *symbols_remedy(const struct check_list *list)
+{
+	long long restricted;
+
+	if (!check_read_number(list, "/proc/sys/kernel/kptr_restrict", 10, &restricted) || restricted == 1)
+		return "run as root";
+	return restricted ? "sudo sysctl kernel.kptr_restrict=1, and run as root"
+			  : "sudo sysctl kernel.perf_event_paranoid=1, or run as root";
+}
+
 static void check_symbols(struct check_list *list)
 {
 	struct check_item item = {.group = group, .name = "kernel symbols", .state = CHECK_YES};
-	long long restricted;
+	char text[STATUS_MAX];
 
-	if (!check_read_number(list, "/proc/sys/kernel/kptr_restrict", 10, &restricted)) {
-		item.state = CHECK_UNKNOWN;
-	} else if (restricted > 0) {
+	if (!check_read(list, "/proc/kallsyms", text, sizeof(text))) {
 		item.state = CHECK_NO;
-		item.value = "kptr_restrict is set: /proc/kallsyms has no addresses";
-		item.remedy = "sudo sysctl kernel.kptr_restrict=0";
+		item.why = "/proc/kallsyms is not there";
+		item.remedy = "a kernel with CONFIG_KALLSYMS";
+	} else if (!has_address(text)) {
+		item.state = CHECK_NO;
+		item.why = "/proc/kallsyms shows this user no addresses";
+		item.remedy = symbols_remedy(list);
+	}
+	check_list_add(list, &item);
+}
+
+/* The code of the kernel and its modules, as it is. */
+static void check_core(struct check_list *list)
+{
+	struct check_item item = {.group = group, .name = "kernel memory", .state = CHECK_YES};
+	char magic[5];
+
+	if (!check_exists(list, "/proc/kcore")) {
+		item.state = CHECK_NO;
+		item.why = "/proc/kcore is not there; of the kernel itself, a vmlinux of the same build id serves";
+		item.remedy = "a kernel with CONFIG_PROC_KCORE";
+	} else if (!check_read(list, "/proc/kcore", magic, sizeof(magic)) || strncmp(magic, "\177ELF", 4) != 0) {
+		item.state = CHECK_NO;
+		item.why = "/proc/kcore may not be read; of the kernel itself, a vmlinux of the same build id serves";
+		item.remedy = "run as root";
 	}
 	check_list_add(list, &item);
 }
@@ -215,11 +259,20 @@ static void check_symbols(struct check_list *list)
 static void check_tracing(struct check_list *list)
 {
 	struct check_item item = {.group = group, .name = "tracepoints", .state = CHECK_YES};
+	char mounts[STATUS_MAX];
 
-	if (!check_exists(list, "/sys/kernel/tracing/events") &&
-	    !check_exists(list, "/sys/kernel/debug/tracing/events")) {
-		item.state = CHECK_NO;
-		item.why = "there is no tracefs, or this user may not look into it";
+	if (check_exists(list, "/sys/kernel/tracing/events") ||
+	    check_exists(list, "/sys/kernel/debug/tracing/events")) {
+		check_list_add(list, &item);
+		return;
+	}
+	item.state = CHECK_NO;
+	if (check_read(list, "/proc/self/mounts", mounts, sizeof(mounts)) &&
+	    strstr(mounts, " /sys/kernel/tracing tracefs ")) {
+		item.why = "this user may not look into tracefs";
+		item.remedy = "sudo mount -o remount,mode=755 /sys/kernel/tracing, or run as root";
+	} else {
+		item.why = "there is no tracefs";
 		item.remedy = "sudo mount -t tracefs tracefs /sys/kernel/tracing";
 	}
 	check_list_add(list, &item);
@@ -236,5 +289,6 @@ void check_permissions(struct check_list *list)
 	check_lockdown(list);
 	check_memory(list, &rights);
 	check_symbols(list);
+	check_core(list);
 	check_tracing(list);
 }

@@ -20,7 +20,9 @@ FILES = {
     "proc/self/limits": "Limit  Soft Limit  Hard Limit  Units\nMax locked memory         8388608    8388608    bytes\n",
     "proc/sys/kernel/perf_event_paranoid": "2\n",
     "proc/sys/kernel/perf_event_mlock_kb": "516\n",
-    "proc/sys/kernel/kptr_restrict": "1\n",
+    "proc/sys/kernel/kptr_restrict": "0\n",
+    "proc/kallsyms": "0000000000000000 A fixed_percpu_data\n0000000000000000 T _stext\n",
+    "proc/self/mounts": "proc /proc proc rw 0 0\n",
     "sys/devices/system/cpu/online": "0-3,6\n",
     "sys/kernel/security/lockdown": "[none] integrity confidentiality\n",
     "sys/kernel/tracing/events/header_page": "",
@@ -80,7 +82,8 @@ def all_of_it():
     })
     expect_equal({name: item["state"] for name, item in found.items() if item["group"] == "Permissions"}, {
         "CAP_PERFMON": "no", "own processes": "yes", "kernel code": "no", "whole machine": "no", "no lockdown": "yes",
-        "memory for buffers": "partly", "kernel symbols": "no", "tracepoints": "yes"})
+        "memory for buffers": "partly", "kernel symbols": "no", "kernel memory": "no",
+        "tracepoints": "yes"})
     # 516 KiB, and a fifth of 8 MiB.
     expect_equal(found["memory for buffers"]["value"], "2.1 MiB for each processor")
     expect("perf_event_paranoid=1" in found["kernel code"]["try"], found["kernel code"])
@@ -119,6 +122,23 @@ def permissions():
     expect_equal(states({"proc/self/limits": "Max locked memory  unlimited  unlimited  bytes\n"})["memory for buffers"], "yes")
     expect_equal(states({"sys/kernel/security/lockdown": "none integrity [confidentiality]\n"})["no lockdown"], "no")
     expect_equal(states({"sys/kernel/security/lockdown": "none [integrity] confidentiality\n"})["no lockdown"], "yes")
+
+
+def kernel():
+    """addresses and code of the kernel, and its events: what keeps this user from them, and not what keeps others"""
+    for restricted, remedy in (("0", "perf_event_paranoid=1"), ("1", "run as root"), ("2", "kptr_restrict=1")):
+        found = check({"proc/sys/kernel/kptr_restrict": restricted + "\n"})["kernel symbols"]
+        expect(found["state"] == "no" and remedy in found["try"], restricted, found)
+    shown = {"proc/kallsyms": "0000000000000000 A fixed_percpu_data\nffffffff81000000 T _stext\n"}
+    for restricted in "012":
+        expect_equal(states({"proc/sys/kernel/kptr_restrict": restricted + "\n", **shown})["kernel symbols"], "yes")
+    expect("CONFIG_KALLSYMS" in check({"proc/kallsyms": None})["kernel symbols"]["try"])
+    expect_equal(states({"proc/kcore": b"\x7fELF\2\1\1"})["kernel memory"], "yes")
+    expect("root" in check({"proc/kcore": ""})["kernel memory"]["try"])
+    hidden = {"sys/kernel/tracing/events/header_page": None}
+    expect("mount -t tracefs" in check(hidden)["tracepoints"]["try"])
+    hidden["proc/self/mounts"] = "none /sys/kernel/tracing tracefs rw,relatime 0 0\n"
+    expect("mode=755" in check(hidden)["tracepoints"]["try"])
 
 
 def virtual_machine():
@@ -176,4 +196,4 @@ def usage():
     expect_equal(done.returncode, 9, done.stderr)
 
 
-sys.exit(main([all_of_it, what_is_missing_has_a_remedy, permissions, virtual_machine, hostile, this_machine, usage]))
+sys.exit(main([all_of_it, what_is_missing_has_a_remedy, permissions, kernel, virtual_machine, hostile, this_machine, usage]))
