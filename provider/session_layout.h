@@ -47,6 +47,8 @@ enum provider_shm_match {
 	PROVIDER_SHM_MATCH_ALL = 0,  /* every provider */
 	PROVIDER_SHM_MATCH_NAME = 1, /* ASCII letters compare without case */
 	PROVIDER_SHM_MATCH_GUID = 2,
+	/* As a name, with * for any text and ? for a byte. Programs with an older library take no part in such a session. */
+	PROVIDER_SHM_MATCH_PATTERN = 3,
 };
 
 struct provider_shm_rule {

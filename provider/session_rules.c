@@ -9,7 +9,7 @@
 
 static bool rule_valid(const struct provider_shm_rule *rule)
 {
-	return rule->match <= PROVIDER_SHM_MATCH_GUID && memchr(rule->name, 0, sizeof(rule->name));
+	return rule->match <= PROVIDER_SHM_MATCH_PATTERN && memchr(rule->name, 0, sizeof(rule->name));
 }
 
 bool provider_shm_session_valid(const struct provider_shm_session_file *file, size_t size, unsigned slot)
@@ -31,18 +31,42 @@ bool provider_shm_session_valid(const struct provider_shm_session_file *file, si
 	return true;
 }
 
-/* strcasecmp depends on the locale, and is not for signal handlers. */
+/* strcasecmp and fnmatch depend on the locale, and are not for signal handlers. */
+static char upper(char c)
+{
+	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+}
+
 static bool same_name(const char *a, const char *b)
 {
-	for (;; a++, b++) {
-		char x = *a >= 'a' && *a <= 'z' ? (char)(*a - 'a' + 'A') : *a;
-		char y = *b >= 'a' && *b <= 'z' ? (char)(*b - 'a' + 'A') : *b;
-
-		if (x != y)
-			return false;
-		if (!x)
+	for (; upper(*a) == upper(*b); a++, b++)
+		if (!*a)
 			return true;
+	return false;
+}
+
+/* What the last * stands for grows by a byte when the rest does not match. */
+static bool matches_pattern(const char *pattern, const char *name)
+{
+	const char *star = NULL, *from = NULL;
+
+	while (*name) {
+		if (*pattern == '*') {
+			star = ++pattern;
+			from = name;
+		} else if (*pattern && (*pattern == '?' || upper(*pattern) == upper(*name))) {
+			pattern++;
+			name++;
+		} else if (star) {
+			pattern = star;
+			name = ++from;
+		} else {
+			return false;
+		}
 	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
 }
 
 bool provider_shm_rule_matches(const struct provider_shm_rule *rule, const char *name, const struct ptl_guid *guid)
@@ -52,6 +76,8 @@ bool provider_shm_rule_matches(const struct provider_shm_rule *rule, const char 
 		return true;
 	case PROVIDER_SHM_MATCH_NAME:
 		return same_name(rule->name, name);
+	case PROVIDER_SHM_MATCH_PATTERN:
+		return matches_pattern(rule->name, name);
 	default:
 		return !memcmp(rule->guid.bytes, guid->bytes, sizeof(guid->bytes));
 	}

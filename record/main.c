@@ -162,8 +162,9 @@ static const struct common_option options[] = {
 	 COMMON_PATH(struct record_settings, truth)},
 	{"", 0, NULL, "Events of programs"},
 	{"provider", 'p', "NAME|GUID[:LEVEL[:KEYWORDS]]",
-	 "record a provider's events; several times; * is every provider, *NAME the one that has the GUID of this "
-	 "name. LEVEL: critical, error, "
+	 "record a provider's events; several times; * is every provider, 'NAME-*' all that match, *NAME the one that "
+	 "has "
+	 "the GUID of this name. LEVEL: critical, error, "
 	 "warning, info, verbose, all (the default), or a number; KEYWORDS: bits, any of which is "
 	 "enough",
 	 .take = take_provider},

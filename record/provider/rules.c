@@ -93,6 +93,9 @@ int record_provider_rule_parse(const char *text, struct provider_shm_rule *rule)
 				   PROVIDER_SHM_PROVIDER_NAME_SIZE - 1);
 	if (!strcmp(parts[0], "*")) {
 		rule->match = PROVIDER_SHM_MATCH_ALL;
+	} else if (strpbrk(parts[0] + 1, "*?") || parts[0][0] == '?') {
+		rule->match = PROVIDER_SHM_MATCH_PATTERN;
+		strcpy(rule->name, parts[0]);
 	} else if (parts[0][0] == '*') {
 		/* As PerfView has it: the GUID that belongs to the name. */
 		rule->match = PROVIDER_SHM_MATCH_GUID;

@@ -131,12 +131,12 @@ def running_programs():
         return program.stdin
 
     go_on("ready")
-    ask("update", "run", "-p", NAME)
+    ask("update", "run", "-p", "ptl-test-w*")
     for said in ("first", "second"):
         program.stdin.write("\n")
         program.stdin.flush()
         go_on(said)
-    ask("update", "run", "--disable", NAME)
+    ask("update", "run", "--disable", "ptl-test-w*")
     program.communicate("\n")
     wait_for(lambda: query("run")["events"] >= 7, "seven events")
     ask("stop", "run")

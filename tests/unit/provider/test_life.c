@@ -326,7 +326,7 @@ static void hostile_sessions_are_passed_over(void **state)
 	BAD(session.ring_size = 1ull << 40);
 	BAD(session.rule_count = UINT32_MAX);
 	BAD(session.rule_count = 0);
-	BAD(rules[0].match = 3);
+	BAD(rules[0].match = 4);
 	memset(bad.rules[0].name, 'x', sizeof(bad.rules[0].name));
 	bad.rules[0].match = PROVIDER_SHM_MATCH_NAME;
 	try_session(&bad, size, true, false);

@@ -118,6 +118,27 @@ static void parses_names(void **state)
 	assert_true(name.session == 0xfedcba9876543210ull);
 }
 
+static const struct {
+	const char *pattern, *name;
+	bool matches;
+} patterns[] = {
+	{"Shop-*", "Shop-Server", true},
+	{"shop-*", "SHOP-", true},
+	{"Shop-*", "Shop", false},
+	{"Shop-*", "My-Shop-A", false},
+	{"Shop-?", "Shop-A", true},
+	{"Shop-?", "Shop-", false},
+	{"Shop-?", "Shop-AB", false},
+	{"*Shop*", "My-Shop-A", true},
+	{"*-a*-b", "x-a-a-c-b", true},
+	{"*-a*-b", "x-a-a-c-bb", false},
+	{"A*B*C", "AxBxBC", true},
+	{"A*B*C", "AxCxB", false},
+	{"A**:3", "A", true},
+	{"?*:all", "", false},
+	{"A*[x]", "A[x]", true},
+};
+
 static void parses_rules(void **state)
 {
 	struct provider_shm_rule rule;
@@ -143,6 +164,12 @@ static void parses_rules(void **state)
 	assert_int_equal(ptl_guid_from_name("Microsoft-Windows-DotNETRuntime", &guid), 0);
 	assert_memory_equal(&rule.guid, &guid, sizeof(guid));
 	assert_int_equal(record_provider_rule_parse("*\xff", &rule), PTL_MISUSE);
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		assert_int_equal(record_provider_rule_parse(patterns[i].pattern, &rule), 0);
+		assert_int_equal(rule.match, PROVIDER_SHM_MATCH_PATTERN);
+		if (provider_shm_rule_matches(&rule, patterns[i].name, &guid) != patterns[i].matches)
+			fail_msg("%s: %s", patterns[i].pattern, patterns[i].name);
+	}
 	assert_int_equal(record_provider_rule_parse("A:0", &rule), 0);
 	assert_int_equal(rule.level, 0);
 	assert_int_equal(record_provider_rule_parse("A:256", &rule), PTL_MISUSE);
