@@ -365,6 +365,30 @@ def running(single, several):
             for line in asked), *asked)
 
 
+def container(recording):
+    """A process whose program, and whose pid, only a container has: its code goes into the trace."""
+    place = path("room")
+    found = pmu_test.in_container(place)
+    if not found:
+        skip("a container", "this user makes none")
+        return
+    process, pid = found
+    script = Script(recording)
+    script.add("real", script.pids[0], pid)
+    (data,), end = script.turns()
+    script.packets(data)
+    script.aux(0, script.pids[0], script.pids[0], data, end)
+    done = pmu_test.play_running(script, "--timing=tsc", f"--pid={pid}", "--embed=symbols")
+    process.stdin.close()
+    process.wait()
+    stats = {tid: values_ for tid, values_ in stats_of_threads("out.ptl").items() if tid == pid}
+    check("a container: executes what it did", values(stats) == values(recording.stats) and stats, stats, recording.stats, done.stderr)
+    images = [json.loads(line) for line in run(DUMP, "images", "--json", "out.ptl").stdout.splitlines()]
+    check("a container: its program is an image of its pid out here", not os.path.exists(place + "/inside") and
+          [(image["pid"], image["path"]) for image in images if image["path"].endswith("/inside")] == [(pid, place + "/inside")], images)
+    check("a container: functions have their names", " main" in run(DUMP, "report", "--limit=1000", "out.ptl").stdout)
+
+
 def by_name(recording, *options):
     """Processes of a name: those that run already, and one that gets it while recording goes on."""
     last = pmu_test.late()
@@ -531,6 +555,7 @@ def main():
     files_of_a_series(family)
     hardware_traces(recording)
     running(recording, family)
+    container(recording)
     by_name(family)
     by_name(family, "--per-thread")
     ends_with_the_process()

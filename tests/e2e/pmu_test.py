@@ -196,21 +196,44 @@ def wait_for(condition, seconds=120):
         time.sleep(0.01)
 
 
+def children_of(parent):
+    """Pids of a process's children, with the names that the kernel has for them."""
+    found = {}
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
+                before, after = file.read().rsplit(")", 1)
+            if int(after.split()[1]) == parent:
+                found[int(entry)] = before.split("(", 1)[1]
+        except (OSError, IndexError):
+            pass
+    return found
+
+
 def family(*arguments):
     """The program, running natively until its standard input ends, with its children: (process, pids)."""
     process = subprocess.Popen([TASKS, *arguments], stdin=subprocess.PIPE)
     wanted = int(arguments[1]) if len(arguments) > 1 else 0
     pids, until = [], time.monotonic() + 120
     while len(pids) < wanted and time.monotonic() < until:
-        pids = []
-        for entry in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
-                    if int(file.read().rsplit(")", 1)[1].split()[1]) == process.pid:
-                        pids.append(int(entry))
-            except (OSError, IndexError):
-                pass
+        pids = children_of(process.pid)
     return process, [process.pid, *sorted(pids)]
+
+
+def in_container(place):
+    """
+    The program in namespaces of its own for mounts and pids, its file on a file system that nobody else sees: (process, its pid
+    out here); None where this user makes no containers. It runs until its standard input ends.
+    """
+    os.mkdir(place)
+    process = subprocess.Popen(["unshare", "--mount", "--pid", "--fork", "--", "sh", "-c",
+                                'mount -t tmpfs none "$1" && cp "$2" "$1/inside" && exec "$1/inside" 1', "sh", place, TASKS],
+                               stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None:
+        for pid, name in children_of(process.pid).items():
+            if name == "inside":
+                return process, pid
+    return None
 
 
 def late():
