@@ -44,8 +44,6 @@ static int push_frames(const struct dump_fold *fold, const struct dump_summary_f
 
 		pushing.transfer = &transfer;
 		status = dump_fold_push(&pushing, frame->function, frame->return_address, frame->flags);
-		if (status == 0 && frame->has_called)
-			dump_fold_top(fold->thread)->children++;
 	}
 	return status;
 }

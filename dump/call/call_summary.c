@@ -10,131 +10,118 @@
 #include "dump/call/call_summary_state.h"
 #include "dump/call/place_cache.h"
 
-#define SLOTS_FIRST 256u
 void dump_summary_free(struct dump_summary *summary)
 {
 	free(summary->pieces);
 	free(summary->nodes);
 	free(summary->times);
 	free(summary->frames);
-	free(summary->slots);
 	*summary = (struct dump_summary){0};
 }
 
 void dump_summary_clear(struct dump_summary *summary)
 {
 	summary->piece_count = summary->node_count = summary->time_count = summary->frame_count = 0;
-	summary->open = (struct dump_piece){0};
-}
-
-/* ---- nodes --------------------------------------------------------------------------------------- */
-
-static uint32_t *slot_of(const struct dump_summary *summary, uint32_t parent, uint32_t function)
-{
-	uint64_t at = common_hash_mix((uint64_t)parent << 32 | function) >> 32;
-
-	for (;; at++) {
-		uint32_t *slot = &summary->slots[at & summary->slot_mask];
-		const struct dump_summary_node *node = dump_summary_node(summary, *slot);
-
-		if (!*slot || (node->parent == parent && node->function == function))
-			return slot;
-	}
-}
-
-static int grow_slots(struct dump_summary *summary, uint32_t count)
-{
-	uint32_t *slots = calloc(count, sizeof(*slots));
-
-	if (!slots)
-		return common_fail_memory("paths of calls", count * sizeof(*slots));
-	free(summary->slots);
-	summary->slots = slots;
-	summary->slot_mask = count - 1;
-	for (uint32_t i = 1; i < summary->open.node_count; i++)
-		*slot_of(summary, dump_summary_node(summary, i)->parent, dump_summary_node(summary, i)->function) = i;
-	return 0;
-}
-
-static int add_node(struct dump_summary *summary, uint32_t parent, uint32_t function)
-{
-	const int status = COMMON_VECTOR_RESERVE(summary->nodes, summary->node_capacity, summary->node_count + 1,
-						 "paths of calls");
-
-	if (status < 0)
-		return status;
-	summary->nodes[summary->node_count++] = (struct dump_summary_node){.parent = parent, .function = function};
-	summary->open.node_count++;
-	return 0;
-}
-
-int dump_summary_search(struct dump_summary *summary, uint32_t parent, uint32_t function, uint32_t *number)
-{
-	uint32_t *slot = slot_of(summary, parent, function);
-	int status = 0;
-
-	if (!*slot && summary->open.node_count * 2 > summary->slot_mask) {
-		status = grow_slots(summary, (summary->slot_mask + 1) * 2);
-		slot = slot_of(summary, parent, function);
-	}
-	if (status == 0 && !*slot) {
-		status = add_node(summary, parent, function);
-		*slot = status == 0 ? (uint32_t)summary->open.node_count - 1 : 0;
-	}
-	*number = *slot;
-	dump_summary_node(summary, parent)->recent = *number;
-	return status;
+	summary->is_open = false;
 }
 
 /* ---- pieces -------------------------------------------------------------------------------------- */
 
 static int begin_piece(struct dump_summary *summary)
 {
-	int status = 0;
-
-	if (summary->slots)
-		memset(summary->slots, 0, (summary->slot_mask + 1) * sizeof(*summary->slots));
-	else
-		status = grow_slots(summary, SLOTS_FIRST);
-	summary->open = (struct dump_piece){
-		.node = summary->node_count, .time = summary->time_count, .frame = summary->frame_count};
-	summary->node = 0;
+	summary->is_open = true;
+	summary->call = 0;
+	summary->instructions = summary->clock = 0;
 	summary->time = 0;
-	return status == 0 ? add_node(summary, 0, DUMP_NO_FUNCTION) : status;
+	summary->first_time = summary->time_count;
+	summary->added_more = true;
+	return dump_summary_tree_begin(summary->tree);
+}
+
+/* Calls in the order in which they were met: one comes behind its caller. */
+static void put_nodes(struct dump_summary *summary, struct dump_piece *piece)
+{
+	const struct flow_step_sums *sums = &summary->tree->sums;
+
+	piece->node_count = sums->count;
+	for (uint32_t i = 0; i < sums->count; i++) {
+		struct dump_summary_call *call = &summary->tree->calls[sums->order[i]];
+		const struct flow_step_place *place = &sums->places[sums->order[i]];
+
+		call->number = i;
+		summary->nodes[summary->node_count++] = (struct dump_summary_node){
+			.instructions = place->instructions,
+			.calls = (uint64_t)place->calls,
+			.parent = summary->tree->calls[call->parent].number,
+			.function = call->function,
+			.renamed = call->renamed,
+		};
+		piece->instructions += place->instructions;
+		piece->calls += (uint64_t)place->calls;
+	}
+	for (size_t i = piece->time; i < summary->time_count; i++)
+		summary->times[i].node = summary->tree->calls[summary->times[i].node].number;
+}
+
+/* Calls that go on, which have not ended. */
+static void put_frames(struct dump_summary *summary, struct dump_piece *piece)
+{
+	const struct dump_summary_call *calls = summary->tree->calls;
+
+	piece->frame_count = calls[summary->call].depth;
+	piece->calls -= piece->frame_count;
+	summary->frame_count += piece->frame_count;
+	for (uint32_t at = summary->call; at; at = calls[at].parent) {
+		const struct dump_summary_call *call = &calls[at];
+		/* How old it is cannot be seen any more. */
+		const bool old = at != summary->call || summary->instructions > summary->clock;
+
+		summary->frames[piece->frame + call->depth - 1] = (struct dump_summary_frame){
+			.return_address = call->return_address,
+			.entry = call->entry,
+			.flags = call->flags & ~(old ? (unsigned)DUMP_CALL_MIDWAY : 0),
+			.function = call->function,
+		};
+		summary->nodes[piece->node + call->number].calls--;
+	}
+}
+
+static bool is_empty(const struct dump_summary *summary)
+{
+	const struct flow_step_sums *sums = &summary->tree->sums;
+
+	return !sums->transfers && !sums->places[0].instructions && summary->time_count == summary->first_time;
 }
 
 int dump_summary_close(struct dump_summary *summary, size_t transfers)
 {
-	struct dump_piece *piece = &summary->open;
+	struct dump_piece piece = {.at = transfers,
+				   .node = summary->node_count,
+				   .time = summary->first_time,
+				   .frame = summary->frame_count};
 	int status;
 
-	/* One that is empty stays open. */
-	if (!piece->transfers)
+	if (!summary->is_open)
 		return 0;
+	summary->is_open = false;
+	if (is_empty(summary))
+		return 0;
+	piece.time_count = summary->time_count - summary->first_time;
+	piece.transfers = summary->tree->sums.transfers;
 	status = COMMON_VECTOR_RESERVE(summary->pieces, summary->piece_capacity, summary->piece_count + 1,
 				       "paths of calls");
+	if (status == 0)
+		status = COMMON_VECTOR_RESERVE(summary->nodes, summary->node_capacity,
+					       summary->node_count + summary->tree->sums.count, "paths of calls");
+	if (status == 0)
+		status = COMMON_VECTOR_RESERVE(summary->frames, summary->frame_capacity,
+					       summary->frame_count + summary->tree->calls[summary->call].depth,
+					       "calls");
 	if (status < 0)
 		return status;
-	piece->at = transfers;
-	piece->time_count = summary->time_count - piece->time;
-	piece->frame_count = summary->frame_count - piece->frame;
-	for (size_t i = piece->frame; i < summary->frame_count; i++) {
-		struct dump_summary_frame *frame = &summary->frames[i];
-
-		frame->function = dump_summary_node(summary, frame->node)->function;
-		/* How old it is cannot be seen any more. */
-		if (frame->has_called || piece->instructions > frame->clock)
-			frame->flags &= ~DUMP_CALL_MIDWAY;
-		dump_summary_node(summary, frame->node)->calls--;
-	}
-	piece->calls -= piece->frame_count;
-	summary->pieces[summary->piece_count++] = *piece;
-	summary->open = (struct dump_piece){0};
-	/* A large table is cleared with each piece. */
-	if (summary->slot_mask + 1 > SLOTS_FIRST) {
-		free(summary->slots);
-		summary->slots = NULL;
-	}
+	put_nodes(summary, &piece);
+	put_frames(summary, &piece);
+	summary->pieces[summary->piece_count++] = piece;
 	return 0;
 }
 
@@ -171,7 +158,6 @@ void dump_summary_drop(struct dump_summary *summary, size_t transfers, size_t pi
 								   .time = summary->time_count,
 								   .frame = summary->frame_count};
 
-	summary->open = (struct dump_piece){0};
 	DROP(summary->nodes, &summary->node_count, first.node);
 	DROP(summary->times, &summary->time_count, first.time);
 	DROP(summary->frames, &summary->frame_count, first.frame);
@@ -186,19 +172,102 @@ void dump_summary_drop(struct dump_summary *summary, size_t transfers, size_t pi
 
 /* ---- transfers ----------------------------------------------------------------------------------- */
 
-int dump_summary_tick(struct dump_summary *summary, uint64_t time)
+/* The time is later, in the call. */
+static int add_time(struct dump_summary *summary, uint32_t call, uint64_t time)
 {
+	struct dump_summary_time *last = summary->times + summary->time_count;
+
+	summary->time = time;
+	if (summary->time_count > summary->first_time && last[-1].node == call) {
+		last[-1].time = time;
+		return 0;
+	}
 	if (COMMON_VECTOR_RESERVE(summary->times, summary->time_capacity, summary->time_count + 1, "times of calls") <
 	    0)
 		return PTL_NO_MEMORY;
-	summary->time = time;
-	summary->times[summary->time_count++] = (struct dump_summary_time){time, summary->node};
+	summary->times[summary->time_count++] = (struct dump_summary_time){time, call};
 	return 0;
+}
+
+int dump_summary_tick(struct dump_summary *summary, uint64_t time)
+{
+	return add_time(summary, summary->call, time);
 }
 
 static int pass(struct dump_summary *summary, const struct dump_transfer *transfer)
 {
 	return dump_summary_pass(summary, transfer->instructions, transfer->time);
+}
+
+/* The call that is like this and was made last, or one that has to be looked for. */
+static int find_call(struct dump_summary *summary, const struct dump_summary_call *like, uint32_t *number)
+{
+	const unsigned way = common_hash_high(like->return_address ^ like->entry << 20, DUMP_SUMMARY_RECENT_SHIFT);
+	const struct dump_summary_call *calls = summary->tree->calls, *recent;
+	int status;
+
+	*number = calls[like->parent].recent[way];
+	recent = &calls[*number];
+	if (*number && recent->function == like->function && recent->return_address == like->return_address &&
+	    recent->entry == like->entry && recent->flags == like->flags)
+		return 0;
+	status = dump_summary_tree_call(summary->tree, like, number);
+	if (status == 0)
+		summary->tree->calls[like->parent].recent[way] = *number;
+	return status;
+}
+
+/* The innermost call becomes one like this. */
+static int change_top(struct dump_summary *summary, const struct dump_summary_call *like)
+{
+	uint32_t number;
+	const int status = find_call(summary, like, &number);
+
+	if (status < 0)
+		return status;
+	dump_summary_add(summary, summary->call, 0, -1);
+	dump_summary_add(summary, number, 0, 1);
+	summary->call = number;
+	return 0;
+}
+
+/* Whether the innermost call is of code without symbols may not matter any more. */
+static int grow_old(struct dump_summary *summary)
+{
+	const struct dump_summary_call *top = dump_summary_top(summary);
+	struct dump_summary_call like;
+
+	if (!top || !(top->flags & DUMP_CALL_MIDWAY))
+		return 0;
+	like = (struct dump_summary_call){.return_address = top->return_address,
+					  .entry = top->entry,
+					  .parent = top->parent,
+					  .function = top->function,
+					  .flags = top->flags & ~(unsigned)DUMP_CALL_MIDWAY,
+					  .depth = top->depth};
+	return change_top(summary, &like);
+}
+
+int dump_summary_push(struct dump_summary *summary, uint32_t function, uint64_t entry, uint64_t return_address,
+		      unsigned flags)
+{
+	struct dump_summary_call like = {
+		.return_address = return_address, .entry = entry, .function = function, .flags = flags};
+	uint32_t number;
+	/* It calls. */
+	int status = grow_old(summary);
+
+	if (status < 0)
+		return status;
+	like.parent = summary->call;
+	like.depth = summary->tree->calls[summary->call].depth + 1;
+	status = find_call(summary, &like, &number);
+	if (status < 0)
+		return status;
+	dump_summary_add(summary, number, 0, 1);
+	summary->call = number;
+	summary->clock = summary->instructions;
+	return 0;
 }
 
 static int push(struct dump_summary *summary, const struct dump_transfer *transfer, uint64_t return_address,
@@ -217,7 +286,7 @@ static bool is_plain(const struct dump_transfer *transfer)
 }
 
 /* What it takes is of the function that it leads to: as long as that is not known, nothing may be counted. */
-static inline bool is_stub(const struct dump_summary_frame *top)
+static inline bool is_stub(const struct dump_summary_call *top)
 {
 	return top && top->flags & DUMP_CALL_STUB;
 }
@@ -236,7 +305,7 @@ static int take_call(struct dump_summary *summary, const struct dump_transfer *t
 
 static int take_return(struct dump_summary *summary, const struct dump_transfer *transfer)
 {
-	const struct dump_summary_frame *top = dump_summary_top(summary);
+	const struct dump_summary_call *top = dump_summary_top(summary);
 	int status;
 
 	if (!top || !transfer->to || top->return_address != transfer->to || transfer->flags & DUMP_TRANSFER_OUTSIDE)
@@ -256,24 +325,27 @@ static int take_leaf(struct dump_summary *summary, const struct dump_transfer *t
 	return status > 0 ? take_return(summary, &end) : status;
 }
 
-/* The call is one of another function, which what it entered only led to. */
-static int resolve(struct dump_summary *summary, const struct dump_transfer *transfer, struct dump_summary_frame *top)
+/* The call is one of another function, which what it entered only led to: 1; 0: it has led to yet another one before. */
+static int resolve(struct dump_summary *summary, const struct dump_transfer *transfer)
 {
-	struct dump_summary_node *before = dump_summary_node(summary, top->node);
-	const uint32_t parent = before->parent;
-	uint32_t node;
+	struct dump_summary_call *top = &summary->tree->calls[summary->call];
+	const struct dump_summary_call like = {
+		.return_address = top->return_address,
+		.entry = transfer->to,
+		.parent = top->parent,
+		.function = transfer->function,
+		.flags = top->flags & ~(unsigned)(DUMP_CALL_STUB | DUMP_CALL_MIDWAY),
+		.depth = top->depth,
+	};
 	int status;
 
-	before->calls--;
-	before->renamed = transfer->function + 1;
-	status = dump_summary_child(summary, parent, transfer->function, &node);
-	if (status < 0)
-		return status;
-	dump_summary_node(summary, node)->calls++;
-	top->node = summary->node = node;
-	top->entry = transfer->to;
-	top->flags &= ~(unsigned)(DUMP_CALL_STUB | DUMP_CALL_MIDWAY);
-	return pass(summary, transfer);
+	if (top->renamed && top->renamed != transfer->function + 1)
+		return 0;
+	top->renamed = transfer->function + 1;
+	status = change_top(summary, &like);
+	if (status == 0)
+		status = pass(summary, transfer);
+	return status < 0 ? status : 1;
 }
 
 static int tail_call(struct dump_summary *summary, const struct dump_transfer *transfer)
@@ -292,9 +364,9 @@ static int tail_call(struct dump_summary *summary, const struct dump_transfer *t
 
 static int take_jump(struct dump_summary *summary, const struct dump_transfer *transfer)
 {
-	struct dump_summary_frame *top = dump_summary_top(summary);
-	const bool young = top && top->flags & DUMP_CALL_MIDWAY && !top->has_called &&
-			   summary->open.instructions - top->clock + transfer->instructions <= YOUNG;
+	const struct dump_summary_call *top = dump_summary_top(summary);
+	const bool young = top && top->flags & DUMP_CALL_MIDWAY &&
+			   summary->instructions - summary->clock + transfer->instructions <= YOUNG;
 	const bool starts = transfer->flags & DUMP_TRANSFER_START;
 	const bool stub = transfer->function_flags & DUMP_FUNCTION_STUB;
 	int status;
@@ -304,11 +376,11 @@ static int take_jump(struct dump_summary *summary, const struct dump_transfer *t
 	if (is_stub(top)) {
 		if (!starts || stub)
 			return 0;
-		status = resolve(summary, transfer, top);
+		return resolve(summary, transfer);
 	} else if (young && transfer->flags & DUMP_TRANSFER_INDIRECT && transfer->flags & DUMP_TRANSFER_FOREIGN) {
-		if (stub || !starts || summary->open.instructions != top->clock)
+		if (stub || !starts || summary->instructions != summary->clock)
 			return 0;
-		status = resolve(summary, transfer, top);
+		return resolve(summary, transfer);
 	} else if (starts) {
 		status = tail_call(summary, transfer);
 	} else if (young || transfer->flags & DUMP_TRANSFER_INDIRECT) {
@@ -323,7 +395,7 @@ int dump_summary_take(struct dump_summary *summary, const struct dump_transfer *
 {
 	int status;
 
-	if (!summary->open.node_count) {
+	if (!summary->is_open) {
 		status = begin_piece(summary);
 		if (status < 0)
 			return status;
@@ -356,7 +428,7 @@ static inline int come(struct dump_summary *summary, struct dump_tracker *tracke
 		       const struct dump_transfer_run *known)
 {
 	const uint8_t branch = tracker->leaving.branch;
-	const struct dump_summary_frame *top = dump_summary_top(summary);
+	const struct dump_summary_call *top = dump_summary_top(summary);
 	const uint64_t instructions = tracker->instructions + step->instructions;
 	const uint64_t time = step->time ? step->time : tracker->time;
 	int status;
@@ -415,7 +487,7 @@ int dump_summary_step(struct dump_summary *summary, struct dump_tracker *tracker
 	const struct dump_transfer_run *known = step->run ? dump_transfer_run_find(runs, *step->tag) : NULL;
 	int status;
 
-	if (!known || !tracker->home || !summary->open.node_count || !tracker->leaving.valid ||
+	if (!known || !tracker->home || !summary->is_open || !tracker->leaving.valid ||
 	    tracker->instructions + step->instructions > UINT32_MAX / 2 || dump_summary_is_full(summary))
 		return 0;
 	status = come(summary, tracker, step, known);
@@ -431,4 +503,103 @@ int dump_summary_step(struct dump_summary *summary, struct dump_tracker *tracker
 	dump_tracker_end_run(tracker, known);
 	*home = known->branch < FLOW_BRANCH_CALL ? known->to : 0;
 	return status;
+}
+
+/* ---- states -------------------------------------------------------------------------------------- */
+
+void dump_summary_note(struct dump_summary *summary, uint32_t call, uint64_t instructions, int calls)
+{
+	struct flow_step_sum *sum = summary->added;
+	uint32_t i = summary->added_count;
+
+	while (i > 0 && sum[i - 1].place != call)
+		i--;
+	if (!i && summary->added_count < DUMP_SUMMARY_ADDED) {
+		i = ++summary->added_count;
+		sum[i - 1] = (struct flow_step_sum){.place = call & (FLOW_STEP_PLACES - 1)};
+	}
+	calls += i ? sum[i - 1].calls : 0;
+	instructions += i ? sum[i - 1].instructions : 0;
+	summary->added_more = !i || instructions > UINT32_MAX || calls != (int8_t)calls;
+	if (summary->added_more)
+		return;
+	sum[i - 1].calls = (int8_t)calls;
+	sum[i - 1].instructions = (uint32_t)instructions;
+}
+
+/* The most instructions of a stub that states are told apart by. */
+#define STUB 64
+
+/* All that the tracker knows goes to the call where flow is. 0: which that will be is not known yet. */
+static int settle(struct dump_summary *summary, struct dump_tracker *tracker)
+{
+	const struct dump_summary_call *top = dump_summary_top(summary);
+
+	if (top && top->flags & DUMP_CALL_MIDWAY &&
+	    summary->instructions - summary->clock + tracker->instructions <= YOUNG)
+		return 0;
+	if (is_stub(top))
+		return tracker->instructions <= STUB;
+	if (grow_old(summary) < 0)
+		return 0;
+	dump_summary_add(summary, summary->call, tracker->instructions, 0);
+	summary->instructions += tracker->instructions;
+	tracker->instructions = 0;
+	return 1;
+}
+
+uint32_t dump_summary_state(struct dump_summary *summary, struct dump_tracker *tracker, const struct flow_step *passed,
+			    struct flow_step_effect *effect)
+{
+	struct dump_summary_state like = {0};
+
+	*effect = (struct flow_step_effect){0};
+	tracker->instructions += passed->instructions;
+	dump_tracker_leave_passed(tracker, passed);
+	if (!tracker->home || !tracker->leaving.valid || (!summary->is_open && begin_piece(summary) < 0) ||
+	    dump_summary_is_full(summary) || !settle(summary, tracker))
+		return 0;
+	*effect = (struct flow_step_effect){
+		.list = summary->added,
+		.count = summary->added_count,
+		.transfers = (uint32_t)(summary->tree->sums.transfers - summary->added_transfers),
+		.known = !summary->added_more,
+	};
+	like.call = summary->call;
+	like.home = tracker->home;
+	like.instructions = (uint32_t)tracker->instructions;
+	like.branch = tracker->leaving.branch;
+	/* That of others leads to a place which does not depend on this. */
+	if (like.branch >= FLOW_BRANCH_CALL)
+		like.behind = tracker->leaving.behind;
+	return dump_summary_tree_state(summary->tree, &like);
+}
+
+uint32_t dump_summary_go(struct dump_summary *summary, struct dump_tracker *tracker, uint32_t state)
+{
+	const struct dump_summary_state *to = &summary->tree->states[state];
+
+	summary->call = to->call;
+	summary->added_count = 0;
+	summary->added_more = false;
+	summary->added_transfers = summary->tree->sums.transfers;
+	tracker->home = to->home;
+	tracker->instructions = to->instructions;
+	tracker->leaving = (struct dump_leaving){to->behind, (uint8_t)to->branch, true};
+	return to->branch < FLOW_BRANCH_CALL ? to->home : 0;
+}
+
+int dump_summary_tick_at(struct dump_summary *summary, struct dump_tracker *tracker, uint32_t state, uint64_t time)
+{
+	const uint32_t call = summary->tree->states[state].call;
+
+	if (!time)
+		return 0;
+	if (time > summary->time && (summary->tree->calls[call].flags & DUMP_CALL_STUB ||
+				     summary->time_count - summary->first_time >= DUMP_PIECE_TIMES))
+		return 1;
+	tracker->time = time;
+	if (time <= summary->time)
+		return 0;
+	return add_time(summary, call, time);
 }

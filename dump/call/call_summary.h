@@ -7,16 +7,19 @@
 #ifndef DUMP_ANALYSIS_CALL_SUMMARY_H
 #define DUMP_ANALYSIS_CALL_SUMMARY_H
 
+#include "dump/call/call_summary_tree.h"
 #include "dump/call/transfer.h"
 
-/* A path of calls, in the order in which they were first entered. The first of a piece stands for where it begins. */
+/*
+ * A path of calls, in the order in which they were first entered; there may be several that are alike. The first of a piece
+ * stands for where it begins.
+ */
 struct dump_summary_node {
 	uint64_t instructions; /* without those of calls */
 	uint64_t time;         /* likewise, nanoseconds; worked out when the piece is taken */
 	uint64_t calls;        /* that have ended */
 	uint32_t parent;       /* number within the piece; of the first: 0 */
 	uint32_t function;     /* of the first: nothing */
-	uint32_t recent;       /* the child that was entered last; 0: none was */
 	uint32_t renamed;      /* the function that calls of it turned out to be, counted from 1; 0: none did */
 };
 
@@ -30,11 +33,8 @@ struct dump_summary_time {
 struct dump_summary_frame {
 	uint64_t return_address;
 	uint64_t entry;
-	uint64_t clock;    /* instructions of the piece when it was entered */
-	uint32_t node;     /* number within the piece */
-	uint32_t flags;    /* DUMP_CALL_* */
-	uint32_t function; /* that of the node */
-	bool has_called;
+	uint32_t flags; /* DUMP_CALL_* */
+	uint32_t function;
 };
 
 struct dump_piece {
@@ -47,22 +47,33 @@ struct dump_piece {
 	uint64_t transfers; /* that it is made of */
 };
 
-/* Zero-initialised is empty. */
-struct dump_summary {
-	struct dump_piece *pieces; /* closed */
-	size_t piece_count, piece_capacity;
-	struct dump_summary_node *nodes; /* of all pieces, the open one last; so are: */
-	size_t node_count, node_capacity;
-	struct dump_summary_time *times;
-	size_t time_count, time_capacity;
-	struct dump_summary_frame *frames; /* the calls that go on in the open piece, behind those of closed ones */
-	size_t frame_count, frame_capacity;
+/* Sums that are added at once. */
+#define DUMP_SUMMARY_ADDED 32
 
-	struct dump_piece open; /* node_count 0: nothing was taken yet */
-	uint32_t node;          /* where the open piece is */
-	uint64_t time;          /* the latest; 0: none yet */
-	uint32_t *slots;        /* nodes of the open piece by parent and function; 0: free */
-	uint32_t slot_mask;
+/* Zero-initialised is empty, but for the tree. */
+struct dump_summary {
+	struct dump_summary_tree *tree; /* the worker's */
+	struct dump_piece *pieces;      /* closed, and so is all of: */
+	size_t piece_count, piece_capacity;
+	struct dump_summary_node *nodes;
+	size_t node_count, node_capacity;
+	struct dump_summary_frame *frames;
+	size_t frame_count, frame_capacity;
+	struct dump_summary_time *times; /* those of the open piece last, with calls of the tree for nodes */
+	size_t time_count, time_capacity;
+
+	/* The open piece: */
+	bool is_open;
+	uint32_t call;         /* of the tree, where it is */
+	uint64_t instructions; /* of all transfers */
+	uint64_t clock;        /* what they were when the innermost call was entered, if it is DUMP_CALL_MIDWAY */
+	uint64_t time;         /* the latest; 0: none yet */
+	size_t first_time;     /* in times */
+	/* What was added to the tree's sums since it went to a state: */
+	struct flow_step_sum added[DUMP_SUMMARY_ADDED];
+	uint32_t added_count;
+	bool added_more;          /* than there is room for, or fits */
+	uint64_t added_transfers; /* the sums' were so many before */
 };
 
 void dump_summary_free(struct dump_summary *summary);
@@ -77,6 +88,11 @@ int dump_summary_take(struct dump_summary *summary, const struct dump_transfer *
 struct dump_transfer_runs;
 int dump_summary_step(struct dump_summary *summary, struct dump_tracker *tracker, const struct dump_transfer_runs *runs,
 		      const struct flow_step *step, uint32_t *home, struct dump_transfers *found);
+/* The states of a summary at work, see flow_step_states. It stands behind all steps, and none of their transfers are left. */
+uint32_t dump_summary_state(struct dump_summary *summary, struct dump_tracker *tracker, const struct flow_step *passed,
+			    struct flow_step_effect *effect);
+uint32_t dump_summary_go(struct dump_summary *summary, struct dump_tracker *tracker, uint32_t state);
+int dump_summary_tick_at(struct dump_summary *summary, struct dump_tracker *tracker, uint32_t state, uint64_t time);
 /* Ends the open piece, behind so many transfers. PTL_NO_MEMORY. */
 int dump_summary_close(struct dump_summary *summary, size_t transfers);
 /*

@@ -7,31 +7,27 @@
 #include "dump/call/call_stack.h"
 
 /* A piece ends that has more: it would be larger than what it saves. */
-#define DUMP_PIECE_NODES ((size_t)1 << 16)
-#define DUMP_PIECE_FRAMES ((size_t)1 << 16)
+#define DUMP_PIECE_DEPTH ((size_t)1 << 16)
 #define DUMP_PIECE_TIMES ((size_t)1 << 16)
 
-static inline struct dump_summary_node *dump_summary_node(const struct dump_summary *summary, uint32_t number)
+/* The innermost call of the piece; NULL: it is where it began. */
+static inline struct dump_summary_call *dump_summary_top(const struct dump_summary *summary)
 {
-	return &summary->nodes[summary->open.node + number];
+	return summary->call ? &summary->tree->calls[summary->call] : NULL;
 }
 
-static inline struct dump_summary_frame *dump_summary_top(const struct dump_summary *summary)
+/* For states: what is added to the sums. */
+void dump_summary_note(struct dump_summary *summary, uint32_t call, uint64_t instructions, int calls);
+
+/* Adds to the sums of a call. */
+static inline void dump_summary_add(struct dump_summary *summary, uint32_t call, uint64_t instructions, int calls)
 {
-	return summary->frame_count > summary->open.frame ? &summary->frames[summary->frame_count - 1] : NULL;
-}
+	struct flow_step_place *place = flow_step_meet(&summary->tree->sums, call);
 
-/* The node of a function that the one at hand calls, but for the one that it called last. PTL_NO_MEMORY. */
-int dump_summary_search(struct dump_summary *summary, uint32_t parent, uint32_t function, uint32_t *number);
-
-static inline int dump_summary_child(struct dump_summary *summary, uint32_t parent, uint32_t function, uint32_t *number)
-{
-	const uint32_t recent = dump_summary_node(summary, parent)->recent;
-
-	if (!recent || dump_summary_node(summary, recent)->function != function)
-		return dump_summary_search(summary, parent, function, number);
-	*number = recent;
-	return 0;
+	place->instructions += instructions;
+	place->calls += calls;
+	if (!summary->added_more)
+		dump_summary_note(summary, call, instructions, calls);
 }
 
 /* The time is later. PTL_NO_MEMORY. */
@@ -40,50 +36,26 @@ int dump_summary_tick(struct dump_summary *summary, uint64_t time);
 /* What was executed up to a transfer. */
 static inline int dump_summary_pass(struct dump_summary *summary, uint64_t instructions, uint64_t time)
 {
-	dump_summary_node(summary, summary->node)->instructions += instructions;
-	summary->open.instructions += instructions;
-	summary->open.transfers++;
+	dump_summary_add(summary, summary->call, instructions, 0);
+	summary->instructions += instructions;
+	summary->tree->sums.transfers++;
 	return time > summary->time ? dump_summary_tick(summary, time) : 0;
 }
 
-static inline int dump_summary_push(struct dump_summary *summary, uint32_t function, uint64_t entry,
-				    uint64_t return_address, unsigned flags)
-{
-	struct dump_summary_frame *top;
-	uint32_t node;
-	int status = COMMON_VECTOR_RESERVE(summary->frames, summary->frame_capacity, summary->frame_count + 1, "calls");
-
-	if (status == 0)
-		status = dump_summary_child(summary, summary->node, function, &node);
-	if (status < 0)
-		return status;
-	top = dump_summary_top(summary);
-	if (top)
-		top->has_called = true;
-	dump_summary_node(summary, node)->calls++;
-	summary->open.calls++;
-	summary->node = node;
-	summary->frames[summary->frame_count++] = (struct dump_summary_frame){
-		.return_address = return_address,
-		.entry = entry,
-		.clock = summary->open.instructions,
-		.node = node,
-		.flags = flags,
-	};
-	return 0;
-}
+/* PTL_NO_MEMORY. */
+int dump_summary_push(struct dump_summary *summary, uint32_t function, uint64_t entry, uint64_t return_address,
+		      unsigned flags);
 
 static inline void dump_summary_pop(struct dump_summary *summary)
 {
-	summary->node = dump_summary_node(summary, summary->node)->parent;
-	summary->frame_count--;
+	summary->call = summary->tree->calls[summary->call].parent;
 }
 
 static inline bool dump_summary_is_full(const struct dump_summary *summary)
 {
-	return summary->open.node_count >= DUMP_PIECE_NODES ||
-	       summary->frame_count - summary->open.frame >= DUMP_PIECE_FRAMES ||
-	       summary->time_count - summary->open.time >= DUMP_PIECE_TIMES;
+	return summary->tree->call_count >= DUMP_SUMMARY_CALLS_MAX ||
+	       summary->tree->calls[summary->call].depth >= DUMP_PIECE_DEPTH ||
+	       summary->time_count - summary->first_time >= DUMP_PIECE_TIMES;
 }
 
 #endif

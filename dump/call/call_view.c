@@ -53,7 +53,8 @@ struct view {
 	/* Behind lock: parts that segments have left, so that the system need not clear memory for others. */
 	struct part *spare[SPARES];
 	size_t spare_count;
-	bool summarises; /* the observer takes pieces */
+	bool summarises;                 /* the observer takes pieces; then: */
+	struct flow_step_states *states; /* by worker; owned */
 };
 
 /* ---- caches -------------------------------------------------------------------------------------- */
@@ -73,6 +74,7 @@ static void free_caches(struct view *view)
 	for (unsigned i = 0; view->caches && i < view->workers; i++)
 		dump_place_cache_free(view->caches[i]);
 	free(view->caches);
+	free(view->states);
 	dump_place_cache_free(view->joins);
 }
 
@@ -220,20 +222,50 @@ static int take_part(struct view *view, const struct flow_segment *segment, stru
 
 /* ---- the view ------------------------------------------------------------------------------------ */
 
+/* What the worker's states are of. */
+static uint32_t state_of(void *partial, const struct flow_step *passed, struct flow_step_effect *effect)
+{
+	struct part *part = partial;
+
+	return dump_summary_state(&part->summary, &part->tracker, passed, effect);
+}
+
+static uint32_t go_to_state(void *partial, uint32_t state)
+{
+	struct part *part = partial;
+
+	return dump_summary_go(&part->summary, &part->tracker, state);
+}
+
+static int tick(void *partial, uint32_t state, uint64_t time)
+{
+	struct part *part = partial;
+
+	return dump_summary_tick_at(&part->summary, &part->tracker, state, time);
+}
+
 static int begin_on(void *context, unsigned worker, const struct flow_segment *segment, void **partial)
 {
 	struct view *view = context;
 	struct dump_place_cache **cache = &view->caches[worker];
 	struct part *part;
 
-	if (!*cache)
+	if (!*cache) {
 		*cache = make_cache(view);
+		if (*cache)
+			view->states[worker] = (struct flow_step_states){.sums = &(*cache)->tree.sums,
+									 .generation = &(*cache)->tree.generation,
+									 .state = state_of,
+									 .go = go_to_state,
+									 .tick = tick};
+	}
 	part = *cache ? make_part(view) : NULL;
 	*partial = part;
 	if (part) {
 		part->view = view;
 		part->segment = segment;
 		part->cache = *cache;
+		part->summary.tree = &(*cache)->tree;
 	}
 	return part ? 0 : PTL_NO_MEMORY;
 }
@@ -308,6 +340,15 @@ static int take_step(void *partial, const struct flow_step *step, uint32_t *home
 		status = dump_transfers_step(place_of(part->view, part), &part->tracker, part->cache, part->segment,
 					     step, home);
 	return status < 0 ? status : take_found(part->view, part, part->segment);
+}
+
+/* The tree is the worker's. */
+static int complete(void *context, void *partial)
+{
+	struct part *part = partial;
+
+	(void)context;
+	return dump_summary_close(&part->summary, part->transfers.count);
 }
 
 static int emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
@@ -389,11 +430,12 @@ int dump_calls_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 		.workers = options->threads ? options->threads : common_cpu_count(),
 		.summarises = observer->piece && !options->shard,
 	};
-	const struct flow_view methods = {
+	struct flow_view methods = {
 		.context = &view,
 		.begin_on = begin_on,
 		.consume = consume,
 		.step = take_step,
+		.complete = complete,
 		.emit = emit,
 		.drop = drop,
 		.codec = &codec,
@@ -406,9 +448,12 @@ int dump_calls_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 	atomic_init(&view.turn, options->shard && options->shard->count ? SIZE_MAX : 0);
 	pthread_mutex_init(&view.lock, NULL);
 	view.caches = calloc(view.workers, sizeof(*view.caches));
+	view.states = calloc(view.workers, sizeof(*view.states));
+	methods.states = view.summarises ? view.states : NULL;
 	view.joins = make_cache(&view);
-	status = view.caches && view.joins ? flow_view_run(trace, timeline, &in_order, &methods)
-					   : common_fail_memory("calls", view.workers * sizeof(*view.caches));
+	status = view.caches && view.states && view.joins
+			 ? flow_view_run(trace, timeline, &in_order, &methods)
+			 : common_fail_memory("calls", view.workers * sizeof(*view.caches));
 	if (status == 0)
 		status = end_thread(&view);
 	if (view.has_thread)

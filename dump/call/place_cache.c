@@ -31,6 +31,7 @@ void dump_place_cache_free(struct dump_place_cache *cache)
 	if (!cache)
 		return;
 	dump_transfer_runs_free(&cache->runs);
+	dump_summary_tree_free(&cache->tree);
 	free(cache->slots);
 	free(cache);
 }

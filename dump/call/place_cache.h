@@ -3,6 +3,7 @@
 #ifndef DUMP_ANALYSIS_PLACE_CACHE_H
 #define DUMP_ANALYSIS_PLACE_CACHE_H
 
+#include "dump/call/call_summary_tree.h"
 #include "dump/call/transfer_run.h"
 
 struct dump_cached_place {
@@ -19,6 +20,7 @@ struct dump_place_cache {
 	uint64_t start_time;
 	struct dump_cached_place *slots;
 	struct dump_transfer_runs runs;
+	struct dump_summary_tree tree;
 };
 
 /* The place at an address; NULL after a failure, which is in *status. It stays until the next is asked for. */
@@ -31,6 +33,9 @@ static inline void dump_tracker_settle(struct dump_tracker *tracker, const struc
 		tracker->place = *dump_transfer_run_place(&cache->runs, tracker->home);
 	tracker->home = 0;
 }
+
+/* What was passed ended with no call or return. */
+void dump_tracker_leave_passed(struct dump_tracker *tracker, const struct flow_step *step);
 
 /* Behind the last transfer of a run. */
 static inline void dump_tracker_end_run(struct dump_tracker *tracker, const struct dump_transfer_run *known)

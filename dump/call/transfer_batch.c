@@ -160,8 +160,7 @@ int dump_transfers_add(struct dump_transfers *transfers, struct dump_tracker *tr
 
 /* ---- steps: runs that were met before ------------------------------------------------------------ */
 
-/* What was passed ended with no call or return. */
-static void leave_passed(struct dump_tracker *tracker, const struct flow_step *step)
+void dump_tracker_leave_passed(struct dump_tracker *tracker, const struct flow_step *step)
 {
 	if (step->passed)
 		tracker->leaving = leaving_of(step->passed->blocks[step->passed->count - 1]);
@@ -397,7 +396,7 @@ static __attribute__((noinline)) int take_slowly(struct dump_transfers *transfer
 
 	dump_tracker_settle(tracker, cache);
 	tracker->instructions += step->instructions;
-	leave_passed(tracker, step);
+	dump_tracker_leave_passed(tracker, step);
 	*home = 0;
 	if (!step->run) {
 		reach(&walk, 0);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "flow/engine/flow.h"
+#include "flow/engine/step.h"
 #include "flow/segment/segment.h"
 
 struct flow_engine; /* one per worker thread, with its caches */
@@ -58,19 +59,6 @@ struct flow_engine_input {
 
 #define FLOW_ENGINE_ROOM 64
 
-/*
- * What a consumer that needs few runs of blocks is given instead of a batch: one of these, with all that was passed since
- * the step before. A step whose run is NULL only has what was passed, and ends a row of steps.
- */
-struct flow_step {
-	const struct flow_block_run *run;    /* all of it was executed */
-	const struct flow_block_run *passed; /* the last run that was passed since; NULL: none was */
-	uint64_t instructions;               /* of all that were passed since */
-	uint64_t time;                       /* of the run; without one, of the last run before; 0 unknown */
-	uint32_t *tag;                       /* of the run, 0 at first: the consumer's, to know it again */
-	uint32_t *home;                      /* likewise: the run may be passed where the consumer is at this home */
-};
-
 /* Takes a batch of flow; a non-zero result stops the decoding and is returned by it. */
 struct flow_sink {
 	int (*take)(void *context, const struct flow_batch *batch);
@@ -82,6 +70,7 @@ struct flow_sink {
 	 */
 	int (*step)(void *context, const struct flow_step *step, uint32_t *home);
 	void *step_context;
+	const struct flow_step_states *states; /* of the consumer of steps; NULL: they have no numbers */
 };
 
 /*

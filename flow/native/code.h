@@ -9,6 +9,7 @@
 #include "flow/native/invalidation.h"
 #include "flow/native/packet_word.h"
 #include "flow/native/region.h"
+#include "flow/native/step_memory.h"
 #include "flow/native/target_cache.h"
 #include "flow/native/tnt16.h"
 #include "flow/native/tnt_cache.h"
@@ -43,6 +44,7 @@ struct native_code {
 	struct native_tnt_cache tnt_cache;
 	struct native_tnt16 tnt16;
 	struct native_counters counters;
+	struct native_step_memory steps;
 	struct native_packet_words packet_words;
 	struct native_invalidation invalidation;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Follows packets from counter to counter, as count_path.c does, and gives the consumer each run of blocks but for those
- * that it lets pass.
+ * that it lets pass. Where the consumer's states have numbers, what packets lead to is remembered, and done again.
  */
 #include "flow/native/step_path.h"
 
@@ -18,6 +18,16 @@ struct path {
 	uint32_t passed; /* 0: none */
 	bool fresh;      /* a region was left since the time is what it is, */
 	uint64_t time;   /* and else this is the time of the last that was; 0: none was */
+
+	/* Steps that are remembered: */
+	struct native_step_memory *memory; /* NULL: none are */
+	const struct flow_step_states *consumer;
+	uint32_t state;    /* where flow and the consumer are; 0: that has no number */
+	bool ahead;        /* the walk's region and calls, and the consumer, are still in an earlier state */
+	uint64_t ticked;   /* the time that the consumer was told last */
+	uint64_t missing;  /* calls of the decoder's, as they were */
+	unsigned numbered; /* of calls, the oldest ones have contexts, which are in: */
+	uint32_t contexts[NATIVE_STACK], of_calls[NATIVE_STACK]; /* in rings; the calls that they are of */
 };
 
 /* ---- steps ----------------------------------------------------------------------------------------------- */
@@ -133,6 +143,198 @@ static inline unsigned take_known(struct path *path, uint64_t bits, unsigned cou
 	return count;
 }
 
+/* Takes any bits; returns how many are left. */
+static inline unsigned take_bits(struct path *path, uint64_t bits, unsigned count)
+{
+	while ((count = take_known(path, bits, count)) && !path->walk.decoder->out.status &&
+	       take_bit(path, bits >> (count - 1) & 1))
+		count--;
+	return count;
+}
+
+/* ---- steps that are remembered ------------------------------------------------------------------------------ */
+
+/* The ring's place of a call, by its number from the oldest on. */
+static inline unsigned place_of_call(const struct path *path, unsigned call)
+{
+	return (path->walk.top - path->walk.depth + call) % NATIVE_STACK;
+}
+
+/* All calls of the stack become counters. False: some cannot. */
+static bool know_calls(struct path *path)
+{
+	struct native_decoder *decoder = path->walk.decoder;
+
+	for (unsigned i = 0; i < path->walk.depth; i++) {
+		const unsigned place = place_of_call(path, i);
+		const uint32_t number = native_counter_walk_number(
+			&path->walk,
+			native_return_site_follow(decoder->code, decoder->calls.sites[place], decoder->mode));
+
+		if (!number)
+			return false;
+		path->walk.calls[place] = number;
+	}
+	path->walk.known = 0;
+	return true;
+}
+
+/* The context of the walk's region and calls; 0: it has no number. */
+static uint32_t find_context(struct path *path)
+{
+	const struct native_counter_walk *walk = &path->walk;
+	uint32_t under = 0;
+
+	/* It may have forgotten some, and then others are the oldest. */
+	if (walk->depth == NATIVE_STACK)
+		path->numbered = 0;
+	for (unsigned i = 0; i < walk->depth; i++) {
+		const unsigned place = place_of_call(path, i);
+
+		if (i >= path->numbered || path->of_calls[place] != walk->calls[place]) {
+			path->contexts[place] = native_step_context(path->memory, walk->calls[place], under);
+			path->of_calls[place] = walk->calls[place];
+			path->numbered = path->contexts[place] ? i + 1 : 0;
+			if (!path->contexts[place])
+				return 0;
+		}
+		under = path->contexts[place];
+	}
+	path->numbered = walk->depth;
+	return native_step_context(path->memory, walk->here, under);
+}
+
+/* The walk's region and calls become those of a context. */
+static void go_to_context(struct path *path, uint32_t number)
+{
+	const struct native_step_context *contexts = path->memory->contexts;
+	struct native_counter_walk *walk = &path->walk;
+	const unsigned oldest = place_of_call(path, 0);
+	uint32_t under = contexts[number].under;
+
+	walk->here = contexts[number].here;
+	walk->depth = contexts[number].depth;
+	walk->top = oldest + walk->depth;
+	for (unsigned i = walk->depth; i-- > 0; under = contexts[under].under) {
+		const unsigned place = (oldest + i) % NATIVE_STACK;
+
+		if (i < path->numbered && path->contexts[place] == under)
+			break;
+		walk->calls[place] = path->of_calls[place] = contexts[under].here;
+		path->contexts[place] = under;
+	}
+	path->numbered = walk->depth;
+}
+
+/* Steps are about to be given: flow and the consumer go to where they are. */
+static void catch_up(struct path *path)
+{
+	const struct native_step_state *state;
+
+	if (!path->state)
+		return;
+	state = &path->memory->states[path->state];
+	if (path->ahead)
+		go_to_context(path, state->context);
+	path->home = path->consumer->go(path->walk.decoder->out.sink->step_context, state->consumer);
+	path->ahead = false;
+}
+
+/* Does what is known of the state. False: it is not known, or steps must be given. */
+static inline bool do_again(struct path *path, uint32_t what)
+{
+	const uint64_t key = native_step_key(path->state, what);
+	const struct native_step_entry *entry = native_step_place(path->memory, key);
+	struct native_output *out = &path->walk.decoder->out;
+
+	if (__builtin_expect(entry->key != key, 0))
+		return false;
+	if (__builtin_expect(out->time != path->ticked, 0)) {
+		const int status = path->consumer->tick(out->sink->step_context,
+							path->memory->states[path->state].consumer, out->time);
+
+		if (status) {
+			out->status = status < 0 ? status : 0;
+			return false;
+		}
+		path->ticked = out->time;
+	}
+	native_step_add(path->memory, entry, path->consumer->sums);
+	path->memory->credit++;
+	path->state = entry->to;
+	path->ahead = path->fresh = true;
+	return true;
+}
+
+/* Steps were given from the state on: remembers what they led to. */
+static __attribute__((noinline)) void learn(struct path *path, uint32_t what)
+{
+	struct native_step_memory *memory = path->memory;
+	struct native_decoder *decoder = path->walk.decoder;
+	const struct flow_step passed = {
+		.passed = path->passed ? &native_counter_walk_counted(&path->walk, path->passed)->run : NULL,
+		.instructions = path->instructions,
+	};
+	struct flow_step_effect effect;
+	const uint32_t from = path->state;
+	uint32_t consumer, context;
+
+	path->state = 0;
+	if (decoder->out.status)
+		return;
+	consumer = path->consumer->state(decoder->out.sink->step_context, &passed, &effect);
+	path->instructions = 0;
+	path->passed = 0;
+	if (memory->full || memory->generation != *path->consumer->generation) {
+		native_step_memory_clear(memory);
+		memory->generation = *path->consumer->generation;
+		path->numbered = 0;
+		return;
+	}
+	context = consumer && decoder->calls.missing == path->missing ? find_context(path) : 0;
+	if (context)
+		path->state = native_step_state(memory, context, consumer);
+	path->missing = decoder->calls.missing;
+	native_step_learn(memory, from ? native_step_key(from, what) : 0, path->state, &effect);
+	if (memory->credit < 0) {
+		path->memory = NULL;
+		path->state = 0;
+	}
+}
+
+/* Takes up to NATIVE_STEP_BITS bits; returns how many are left. */
+static inline unsigned take_step(struct path *path, uint32_t bits, unsigned count)
+{
+	const uint32_t what = (bits & ((1u << count) - 1)) | 1u << count;
+	unsigned left;
+
+	if (path->state && do_again(path, what))
+		return 0;
+	if (path->walk.decoder->out.status)
+		return count;
+	catch_up(path);
+	left = take_bits(path, bits, count);
+	if (left)
+		path->state = 0;
+	else
+		learn(path, what);
+	return left;
+}
+
+/* Takes the bits of a packet; returns how many are left. */
+static inline unsigned take_tnt(struct path *path, uint64_t bits, unsigned count)
+{
+	while (count && path->memory) {
+		const unsigned first = (count - 1) % NATIVE_STEP_BITS + 1;
+		const unsigned left = take_step(path, (uint32_t)(bits >> (count - first)), first);
+
+		count -= first - left;
+		if (left)
+			return count;
+	}
+	return count ? take_bits(path, bits, count) : 0;
+}
+
 /* ---- packets ----------------------------------------------------------------------------------------------- */
 
 /* Finds where the TIP leads, and puts that into the place. False: it is not for this path. */
@@ -142,6 +344,9 @@ static bool find_target(struct path *path, uint64_t ip, struct native_count_edge
 	const uint32_t to = native_counter_walk_number(&path->walk,
 						       native_target_get(code, ip, path->walk.decoder->mode));
 
+	if (to)
+		*native_counters_target(&code->counters, ip) = (struct native_count_target){
+			native_target_tag(ip, path->walk.decoder->mode), to};
 	return to && native_counters_edge_put(&code->counters, place,
 					      &(struct native_count_edge){.ip = ip, .from = path->walk.here, .to = to});
 }
@@ -174,12 +379,35 @@ static bool take_target(struct path *path, uint64_t ip)
 	return true;
 }
 
+/* The same, which may be known. */
+static bool take_target_step(struct path *path, uint64_t ip)
+{
+	const struct native_decoder *decoder = path->walk.decoder;
+	const struct native_count_target *target = native_counters_target(&decoder->code->counters, ip);
+	const bool known = target->tag == native_target_tag(ip, decoder->mode);
+	const uint32_t what = known ? (uint32_t)target->to | NATIVE_STEP_TIP : 0;
+
+	if (path->state && what && do_again(path, what))
+		return true;
+	if (decoder->out.status)
+		return false;
+	catch_up(path);
+	if (!take_target(path, ip)) {
+		path->state = 0;
+		return false;
+	}
+	if (!what)
+		path->state = 0;
+	learn(path, what);
+	return true;
+}
+
 static bool take_tip(struct path *path, unsigned first)
 {
 	uint64_t ip;
 	const unsigned size = native_counter_walk_ip(&path->walk, first, &ip);
 
-	if (!size || !take_target(path, ip))
+	if (!size || !(path->memory ? take_target_step(path, ip) : take_target(path, ip)))
 		return false;
 	path->walk.last_ip = ip;
 	path->walk.at += size;
@@ -237,9 +465,7 @@ static unsigned take_packets(struct path *path, const uint8_t *limit, uint64_t *
 			path->walk.size = 1;
 		}
 		left = 63 - (unsigned)__builtin_clzll(*bits);
-		while ((left = take_known(path, *bits, left)) && !path->walk.decoder->out.status &&
-		       take_bit(path, *bits >> (left - 1) & 1))
-			left--;
+		left = take_tnt(path, *bits, left);
 		if (left)
 			return left;
 		path->walk.at += path->walk.size;
@@ -253,6 +479,9 @@ static void end(struct path *path)
 {
 	struct native_decoder *decoder = path->walk.decoder;
 
+	native_step_memory_end(&decoder->code->steps, (uint64_t)(path->walk.at - decoder->packets.at));
+	if (path->ahead)
+		catch_up(path);
 	native_counter_walk_end(&path->walk);
 	decoder->calls.runs = 0;
 	if (!decoder->out.status && (path->fresh || path->time))
@@ -262,6 +491,23 @@ static void end(struct path *path)
 				   .instructions = path->instructions,
 				   .time = path->fresh ? decoder->out.time : path->time,
 			   });
+}
+
+/* Begins to remember steps, where that pays. */
+static void remember(struct path *path)
+{
+	struct native_decoder *decoder = path->walk.decoder;
+	const struct flow_step_states *consumer = decoder->out.sink->states;
+
+	path->memory = native_step_memory_begin(&decoder->code->steps, consumer) && know_calls(path)
+			       ? &decoder->code->steps
+			       : NULL;
+	path->consumer = consumer;
+	path->state = 0;
+	path->ahead = false;
+	path->ticked = 0;
+	path->missing = decoder->calls.missing;
+	path->numbered = 0;
 }
 
 bool native_step_path(struct native_decoder *decoder)
@@ -281,6 +527,7 @@ bool native_step_path(struct native_decoder *decoder)
 	path.home = path.passed = 0;
 	path.instructions = path.time = 0;
 	path.fresh = false;
+	remember(&path);
 	left = take_packets(&path, decoder->packets.end - PTL_PT_PACKET_MAX, &bits);
 	end(&path);
 	if (left && !decoder->out.status) {

@@ -112,7 +112,11 @@ static int decode_segment(struct run *run, unsigned worker, const struct flow_se
 	};
 	/* A window cuts batches. */
 	struct flow_sink sink = {
-		.take = take_batch, .context = &consumer, .step = run->windows ? NULL : run->view->step};
+		.take = take_batch,
+		.context = &consumer,
+		.step = run->windows ? NULL : run->view->step,
+		.states = run->view->states ? &run->view->states[worker] : NULL,
+	};
 	int status = open_source(run, source);
 
 	if (!status)
@@ -121,6 +125,8 @@ static int decode_segment(struct run *run, unsigned worker, const struct flow_se
 		return status;
 	*partial = sink.step_context = consumer.partial;
 	status = flow_produce(source, segment, &sink);
+	if (!status && run->view->complete)
+		status = run->view->complete(run->view->context, consumer.partial);
 	return status < 0 ? fail_segment(status, segment) : 0;
 }
 

@@ -35,6 +35,10 @@ struct flow_view {
 		       const struct flow_batch *batch);
 	/* On a worker, instead of consume where it is not NULL and the engine can: see flow_sink. */
 	int (*step)(void *partial, const struct flow_step *step, uint32_t *home);
+	const struct flow_step_states
+		*states; /* of those steps, by worker; their context is the partial result; NULL: none */
+	/* On a worker: there is no more flow of the segment. May be NULL. */
+	int (*complete)(void *context, void *partial);
 	/*
 	 * On the calling thread, segments in order: adds right, which it takes over (also on
 	 * failure), to left. Both are of the same group. NULL for a view that only emits.

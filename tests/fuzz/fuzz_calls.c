@@ -200,7 +200,8 @@ static void take_pieces(const struct dump_call_fold *fold, struct dump_call_thre
 			const struct dump_transfer *transfers, size_t count, unsigned cuts)
 {
 	struct dump_transfer others[SIZE_LIMIT / TRANSFER_SIZE];
-	struct dump_summary summary = {0};
+	struct dump_summary_tree tree = {0};
+	struct dump_summary summary = {.tree = &tree};
 	size_t left = 0, first = 0;
 
 	/* Transfers of code that ran begin with one that makes a stack. */
@@ -229,6 +230,7 @@ static void take_pieces(const struct dump_call_fold *fold, struct dump_call_thre
 	}
 	need(!left && !summary.piece_count && !summary.node_count && !summary.frame_count && !summary.time_count);
 	dump_summary_free(&summary);
+	dump_summary_tree_free(&tree);
 }
 
 /* What all observers counted, and what the thread passed. */

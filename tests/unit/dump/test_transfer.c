@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Transfers that are remembered for whole runs of blocks, which come as steps, against those of the same blocks one by one:
- * random programs, whole and with damage, in one image and in pieces.
+ * Transfers that are remembered for whole runs of blocks, which come as steps, against those of the same blocks one by one; and
+ * sums of calls, for which the engine remembers what steps lead to, against those of the same calls frame by frame: random
+ * programs, whole and with damage, in one image and in pieces.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "dump/call/call_report.h"
 #include "dump/call/transfer.h"
 #include "flow/view/view.h"
 #include "tests/unit/dump_trace.h"
@@ -127,6 +129,50 @@ static void assert_same(const struct way *a, const struct way *b)
 				    a->transfers.count * sizeof(*a->transfers.list));
 }
 
+/* ---- sums ---------------------------------------------------------------------------------------- */
+
+/* What the observer makes of the whole trace. */
+static struct dump_report report(struct ptl_trace *trace, const struct dump_call_session *calls,
+				 struct dump_call_observer observer, unsigned threads)
+{
+	const struct flow_view_options options = {.threads = threads};
+	struct dump_report report = {.by = DUMP_REPORT_FUNCTION, .calls = calls};
+
+	observer.context = &report;
+	assert_int_equal(dump_calls_run(trace, calls->timeline, &options, calls->functions, &observer), 0);
+	dump_report_sort(&report, 0);
+	return report;
+}
+
+static void assert_same_report(const struct dump_report *a, const struct dump_report *b)
+{
+	assert_int_equal(a->count, b->count);
+	for (size_t i = 0; i < a->count; i++) {
+		const struct dump_report_row *left = &a->rows[i], *right = &b->rows[i];
+
+		assert_int_equal(left->function, right->function);
+		assert_int_equal(left->calls, right->calls);
+		assert_int_equal(left->total_time, right->total_time);
+		assert_int_equal(left->self_time, right->self_time);
+		assert_int_equal(left->total_instructions, right->total_instructions);
+		assert_int_equal(left->self_instructions, right->self_instructions);
+	}
+}
+
+static void compare_sums(struct ptl_trace *trace, const struct dump_call_session *calls)
+{
+	struct dump_call_observer frames = dump_report_observer;
+	struct dump_report expected, found;
+
+	frames.piece = NULL;
+	frames.leaf = NULL;
+	expected = report(trace, calls, frames, 1);
+	found = report(trace, calls, dump_report_observer, 1 + seeds.seed % 2);
+	assert_same_report(&found, &expected);
+	dump_report_free(&found);
+	dump_report_free(&expected);
+}
+
 /* How many transfers there are. */
 static size_t compare(size_t piece)
 {
@@ -145,6 +191,7 @@ static size_t compare(size_t piece)
 	assert_same(&by_steps, &by_blocks);
 	all_steps += by_steps.steps;
 	count = by_steps.transfers.count;
+	compare_sums(trace, &(struct dump_call_session){.timeline = timeline, .functions = functions});
 	dump_transfers_free(&by_steps.transfers);
 	dump_transfers_free(&by_blocks.transfers);
 	dump_functions_close(functions);
@@ -167,7 +214,7 @@ static void random_programs(void **state)
 	size_t count = 0;
 
 	(void)state;
-	seeds = random_flow_seeds(40);
+	seeds = random_flow_seeds(24);
 	while (random_flow_next(&seeds)) {
 		random_flow_make_with(flow, seeds.seed, STEPS, 1, features[seeds.seed % 3]);
 		count += compare(flow->code_size);

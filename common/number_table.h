@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Numbers by what things are: a hash table over an array of which each element begins with its key, some 64-bit words. Number 0
+ * is not in the table. Who chooses keys can only make it forget: what is not found within some places is added once more.
+ */
+#ifndef COMMON_NUMBER_TABLE_H
+#define COMMON_NUMBER_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/hash.h"
+
+/* Zero-initialised is empty, and has no room. */
+struct common_number_table {
+	uint32_t *slots; /* owned; 0: free */
+	uint32_t mask;
+	uint32_t room; /* elements that it has room for */
+};
+
+#define COMMON_NUMBER_PROBES 32
+
+/* The array, the size of its elements, and how many words of each are its key: constants but for the first. */
+struct common_numbered {
+	const void *elements;
+	size_t size;
+	size_t words;
+};
+
+void common_number_table_free(struct common_number_table *table);
+/* Empties the table; memory is kept. */
+void common_number_table_clear(struct common_number_table *table);
+/* Makes room for one more than `count` elements, which are the first of the array. False without memory. */
+bool common_number_table_grow(struct common_number_table *table, struct common_numbered array, uint32_t count);
+
+static inline const void *common_number_element(struct common_numbered array, uint32_t number)
+{
+	return (const char *)array.elements + number * array.size;
+}
+
+static inline uint64_t common_number_word(const void *key, size_t word)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)key + word * sizeof(value), sizeof(value));
+	return value;
+}
+
+static inline uint64_t common_number_hash(const void *key, size_t words)
+{
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < words; i++) {
+		hash = common_hash_mix(hash ^ common_number_word(key, i));
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+/* The slot of the element that begins with the key, or one that is free; NULL: neither is near. */
+static inline __attribute__((always_inline)) uint32_t *common_number_slot(const struct common_number_table *table,
+									  struct common_numbered array, const void *key)
+{
+	uint64_t at = common_number_hash(key, array.words);
+
+	for (unsigned i = 0; i < COMMON_NUMBER_PROBES; i++, at++) {
+		uint32_t *slot = &table->slots[at & table->mask];
+		const void *known = common_number_element(array, *slot);
+
+		if (!*slot || !memcmp(known, key, array.words * sizeof(uint64_t)))
+			return slot;
+	}
+	return NULL;
+}
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of steps that are remembered, and the numbers of contexts and states. */
+#include "flow/native/step_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/vector.h"
+#include "flow/native/arena.h"
+#include "flow/native/cache.h"
+#include "flow/native/code.h"
+
+_Static_assert(sizeof(struct native_step_entry) == 32, "half a cache line");
+
+/* Of each there are at most so many: then all is forgotten. */
+#define CONTEXTS_MAX (1u << 18)
+#define STATES_MAX (1u << 18)
+#define MORE_MAX (1u << 19)
+
+#define CONTEXT_WORDS (offsetof(struct native_step_context, depth) / sizeof(uint64_t))
+#define STATE_WORDS (sizeof(struct native_step_state) / sizeof(uint64_t))
+
+#define DEPTH_MAX 63 /* calls; below what the CPU remembers, so that it has forgotten none */
+
+/* Costs, in steps that are found: one that is not, and clearing the table. */
+#define LEARN_COST 10
+#define CLEAR_COST 4000
+/* The credit at first, and when steps are remembered again after a pause. */
+#define CREDIT (1 << 19)
+#define TRIAL (1 << 16)
+/* Bytes; each pause is twice as long as the one before, up to so many times. */
+#define PAUSE (1 << 18)
+#define PAUSES_MAX 4
+
+/* ---- begin and end ----------------------------------------------------------------------------------------- */
+
+void native_step_memory_clear(struct native_step_memory *memory)
+{
+	if (memory->state_count > 1) {
+		memset(memory->table, 0, NATIVE_STEP_ENTRIES * sizeof(*memory->table));
+		memory->credit -= CLEAR_COST;
+	}
+	common_number_table_clear(&memory->context_numbers);
+	common_number_table_clear(&memory->state_numbers);
+	memory->context_count = memory->state_count = 1;
+	memory->more_count = 0;
+	memory->full = false;
+}
+
+bool native_step_memory_begin(struct native_step_memory *memory, const struct flow_step_states *consumer)
+{
+	if (!consumer || memory->pause > 0)
+		return false;
+	if (!memory->table) {
+		memory->table = native_pages_take(NATIVE_STEP_ENTRIES * sizeof(*memory->table));
+		memory->credit = CREDIT;
+		memory->context_count = memory->state_count = 1;
+	}
+	if (memory->consumer != consumer || memory->generation != *consumer->generation || memory->full)
+		native_step_memory_clear(memory);
+	memory->consumer = consumer;
+	memory->generation = *consumer->generation;
+	return memory->table;
+}
+
+void native_step_memory_end(struct native_step_memory *memory, uint64_t bytes)
+{
+	if (memory->pause > 0) {
+		memory->pause -= (int64_t)bytes;
+	} else if (memory->credit > CREDIT) {
+		memory->credit = CREDIT;
+		memory->pauses = 0;
+	} else if (memory->credit < 0) {
+		memory->credit = TRIAL;
+		memory->pause = (int64_t)PAUSE << memory->pauses;
+		memory->pauses += memory->pauses < PAUSES_MAX;
+	}
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------- */
+
+uint32_t native_step_context(struct native_step_memory *memory, uint32_t here, uint32_t under)
+{
+	const struct native_step_context like = {here, under, under ? memory->contexts[under].depth + 1 : 0};
+	struct common_numbered array = {.size = sizeof(like), .words = CONTEXT_WORDS};
+	uint32_t *slot;
+
+	memory->full |= memory->context_count >= CONTEXTS_MAX;
+	if (memory->full || like.depth > DEPTH_MAX ||
+	    !COMMON_VECTOR_GROW(memory->contexts, memory->context_capacity, memory->context_count + 1))
+		return 0;
+	array.elements = memory->contexts;
+	if (!common_number_table_grow(&memory->context_numbers, array, memory->context_count))
+		return 0;
+	slot = common_number_slot(&memory->context_numbers, array, &like);
+	if (slot && *slot)
+		return *slot;
+	memory->contexts[memory->context_count] = like;
+	if (slot)
+		*slot = memory->context_count;
+	return memory->context_count++;
+}
+
+uint32_t native_step_state(struct native_step_memory *memory, uint32_t context, uint32_t consumer)
+{
+	const struct native_step_state like = {context, consumer};
+	struct common_numbered array = {.size = sizeof(like), .words = STATE_WORDS};
+	uint32_t *slot;
+
+	memory->full |= memory->state_count >= STATES_MAX;
+	if (memory->full || !COMMON_VECTOR_GROW(memory->states, memory->state_capacity, memory->state_count + 1))
+		return 0;
+	array.elements = memory->states;
+	if (!common_number_table_grow(&memory->state_numbers, array, memory->state_count))
+		return 0;
+	slot = common_number_slot(&memory->state_numbers, array, &like);
+	if (slot && *slot)
+		return *slot;
+	memory->states[memory->state_count] = like;
+	if (slot)
+		*slot = memory->state_count;
+	return memory->state_count++;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------- */
+
+/* Room for sums of an entry; false: there is none. */
+static bool put_more(struct native_step_memory *memory, const struct flow_step_effect *effect,
+		     struct native_step_entry *entry)
+{
+	const size_t wanted = (size_t)memory->more_count + effect->count;
+
+	memory->full |= wanted > MORE_MAX;
+	if (memory->full || !COMMON_VECTOR_GROW(memory->more, memory->more_capacity, wanted))
+		return false;
+	memcpy(memory->more + memory->more_count, effect->list, effect->count * sizeof(*effect->list));
+	entry->sums[0].instructions = memory->more_count;
+	entry->more = (uint16_t)effect->count;
+	memory->more_count = (uint32_t)wanted;
+	return true;
+}
+
+void native_step_learn(struct native_step_memory *memory, uint64_t key, uint32_t to,
+		       const struct flow_step_effect *effect)
+{
+	struct native_step_entry entry = {.key = key, .to = to, .transfers = (uint16_t)effect->transfers};
+
+	memory->credit -= LEARN_COST;
+	if (!key || !to || !effect->known || effect->transfers > UINT16_MAX || effect->count > UINT16_MAX)
+		return;
+	if (effect->count > NATIVE_STEP_SUMS) {
+		if (!put_more(memory, effect, &entry))
+			return;
+	} else if (effect->count) {
+		memcpy(entry.sums, effect->list, effect->count * sizeof(*effect->list));
+	}
+	*native_step_place(memory, key) = entry;
+}
+
+/* ---- as one of the caches ---------------------------------------------------------------------------------- */
+
+static void close(struct native_code *code)
+{
+	struct native_step_memory *memory = &code->steps;
+
+	native_step_memory_clear(memory);
+	native_pages_free(memory->table, NATIVE_STEP_ENTRIES * sizeof(*memory->table));
+	common_number_table_free(&memory->context_numbers);
+	common_number_table_free(&memory->state_numbers);
+	free(memory->contexts);
+	free(memory->states);
+	free(memory->more);
+}
+
+static void clear(struct native_code *code)
+{
+	native_step_memory_clear(&code->steps);
+}
+
+/* Pages are not kept for each entry, which is made of many regions. */
+static void invalidate(struct native_code *code, uint64_t pages)
+{
+	(void)pages;
+	native_step_memory_clear(&code->steps);
+}
+
+const struct native_cache native_cache_steps = {.close = close, .clear = clear, .invalidate = invalidate};
