@@ -27,7 +27,6 @@ from scratch_test import DUMP, RECORD, check, output, path, plan, run, skip, wri
 PROGRAMS, TESTDATA = os.environ["PTL_PROGRAMS"], os.environ["PTL_TESTDATA"]
 PERF_PERIOD = 1000  # instructions from sample to sample
 SLICES = 1000000    # of a timeline, whose reader is slow
-MEMBERS = ("instructions", "time", "calls")
 
 
 def without(program):
@@ -52,6 +51,8 @@ class Trace:
         self.name = os.path.splitext(os.path.basename(file))[0]
         self.rows = report(file)
         self.stats = stats(file)
+        # Packets of hardware may have no times.
+        self.timed = not self.rows or any("self_time" in row for row in self.rows)
         # report counts those calls alone whose beginning is there.
         lines = output(DUMP, "calls", "--json", "--no-fold", "--where", "marks ~ '*inferred*'", file).splitlines()
         self.inferred = [call for call in map(json.loads, lines) if call["type"] == "call" and "inferred" in call["marks"]]
@@ -73,10 +74,10 @@ class Trace:
 # ---- paths of calls --------------------------------------------------------------------------------------
 
 def pprof(trace):
-    if without("go"):
-        return
     file, _ = trace.export("pprof", "out.pb.gz")
-    for member in MEMBERS:
+    if not trace.rows or without("go"):
+        return
+    for member in ("instructions", "time", "calls") if trace.timed else ("instructions", "calls"):
         shown = top(f"-sample_index={member}", file)
         wrong = differences({name: flat for name, (flat, _) in shown.items() if flat}, trace.own(member))
         trace.check(f"pprof's {member} of functions are those of report", not wrong, *wrong)
@@ -87,13 +88,17 @@ def pprof(trace):
 
 
 def callgrind(trace):
+    if not trace.timed:
+        skip(f"{trace.name}: callgrind_annotate reads it", "the flow has no times")
+        return
     if without("callgrind_annotate"):
         return
     file, _ = trace.export("callgrind", "callgrind.out.x")
+    members = ("instructions", "time")
     found, all_of = annotated(file)
     trace.check("callgrind_annotate's sums are those of report",
-                all_of == tuple(sum(row["self_" + member] for row in trace.rows) for member in MEMBERS[:2]), all_of)
-    for i, member in enumerate(MEMBERS[:2]):
+                all_of == tuple(sum(row["self_" + member] for row in trace.rows) for member in members), all_of)
+    for i, member in enumerate(members):
         wrong = differences({name: values[i] for name, values in found.items() if values[i]}, trace.own(member))
         trace.check(f"callgrind_annotate's {member} of functions, too", not wrong, *wrong)
 
@@ -134,13 +139,13 @@ def left_out(said):
 
 
 def timeline(trace):
-    options = ("--max-slices", str(SLICES))
+    options = ("--max-slices", str(SLICES)) + (() if trace.timed else ("--by=instructions",))
     file, said = trace.export("timeline", "out.pftrace", *options)
     with open(file, "rb") as data:
         tracks = perfetto_file.read(data.read())
-    names = collections.Counter(slice_[0] for track in tracks.values() if track.is_thread for slice_ in track.slices)
-    trace.check("Perfetto's slices and those left out are all calls", sum(names.values()) + left_out(said) == trace.calls,
-                sum(names.values()), said, trace.calls)
+    names = collections.Counter(slice_[0] for track in tracks.values() for slice_ in track.slices)
+    count = sum(names.values()) - names["[gap]"] + left_out(said)
+    trace.check("Perfetto's slices and those left out are all calls", count == trace.calls, count, said, trace.calls)
     file, _ = trace.export("timeline", "out.json", "--format=chrome", *options)
     with open(file, encoding="utf-8") as text:
         events = json.load(text)["traceEvents"]
@@ -148,7 +153,7 @@ def timeline(trace):
     wrong = differences(begun, names)
     trace.check("Chrome's slices are the same", not wrong and sum(event["ph"] == "E" for event in events) == sum(begun.values()), *wrong)
     instants = collections.Counter(event["name"] for event in events if event["ph"] in "iX")
-    expected = collections.Counter(one[1] for track in tracks.values() if track.name != "left out" for one in track.instants)
+    expected = collections.Counter(one[1] for track in tracks.values() if track.name not in ("left out", "empty") for one in track.instants)
     wrong = differences(instants, expected)
     trace.check("and its events", not wrong, *wrong)
 
