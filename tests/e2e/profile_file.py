@@ -27,7 +27,8 @@ def top(*arguments):
 
 def annotated(*arguments):
     """{function: (instructions, nanoseconds)}, and the sums"""
-    got = run("callgrind_annotate", "--auto=no", "--threshold=100", *arguments)
+    # Perl complains of a locale that is not there.
+    got = run("callgrind_annotate", "--auto=no", "--threshold=100", *arguments, env={**os.environ, "LC_ALL": "C"})
     check("callgrind_annotate %s" % " ".join(arguments), got.returncode == 0 and not got.stderr, got)
     number = r"([\d,]+|\.)(?: \([^)]*\))?"
     found, sums = {}, None
