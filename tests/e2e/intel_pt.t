@@ -348,6 +348,8 @@ def running(single, several):
         for recorded, pid in zip(script.pids, pids):
             script.add("real", recorded, pid)
         lists, end = script.turns(cpus=2 if recording is several else 1)
+        if name == "--cpus":
+            script.cpu_wide()
         for cpu, data in enumerate(lists):
             script.packets(data)
             script.aux(cpu, script.pids[0], script.pids[0], data, end)

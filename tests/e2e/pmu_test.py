@@ -136,6 +136,15 @@ class Script:
         for pid in self.pids[1:]:
             self.add("fork", pid, command, pid, command, 3)
 
+    def cpu_wide(self):
+        """Switches as events of all that runs on a CPU report them: the idle thread's, too, and with each which one is next."""
+        for index, line in enumerate(self.lines):
+            words = line.split()
+            if words[0] == "out":
+                self.lines[index] = " ".join(["over", *words[1:], "0", "0"])
+            elif words[0] == "in":
+                self.lines[index] = " ".join(["over", words[1], "0", "0", words[4], *words[2:4]])
+
     def packets(self, data):
         name = f"packets{len(self.lines)}"
         write(name, data)

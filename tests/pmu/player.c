@@ -10,6 +10,7 @@
  *   map P BASE SIZE OFFSET PROTECTION T PATH
  *   exec P T NAME            fork P PARENT H PARENT_H T       end P PARENT H T
  *   start CPU P H T          in CPU P H T          out CPU P H T
+ *   over CPU P H T P H          out, of an event of all that runs there: who comes next
  *   aux CPU FIRST END FLAGS P H T   bytes of the file into the CPU's area, waiting for room; then their AUX record
  *   burst CPU FIRST END P H T       the same without waiting: what has no room is lost, and the event stops
  *   flood CPUS RATE BYTES P H T     so many bytes of the file, again and again, into the areas of the first CPUs: RATE a second
@@ -241,6 +242,14 @@ static void play_out(const struct words *w)
 	play_record(w, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, "", 0);
 }
 
+/* The same for an event of all that runs on a CPU: who comes next is said. */
+static void play_over(const struct words *w)
+{
+	const uint32_t next[] = {pmu_real((uint32_t)w->n[4]), pmu_real((uint32_t)w->n[5])};
+
+	play_record(w, PERF_RECORD_SWITCH_CPU_WIDE, PERF_RECORD_MISC_SWITCH_OUT, next, sizeof(next));
+}
+
 /* The kernel writes over its code: old bytes, and as many new ones. */
 static void play_poke(const struct words *w)
 {
@@ -344,18 +353,31 @@ static const struct shape {
 	int numbers;
 	void (*play)(const struct words *w);
 } shapes[] = {
-	{"process", 2, play_process},   {"real", 2, play_real},
-	{"packets", 1, play_packets},   {"bytes", 0, play_bytes},
-	{"map", 6, play_map},           {"exec", 2, play_exec},
-	{"fork", 5, play_fork},         {"end", 4, play_end},
-	{"start", 4, play_start},       {"in", 4, play_in},
-	{"out", 4, play_out},           {"aux", 7, play_aux},
-	{"burst", 6, play_burst},       {"flood", 6, play_flood},
-	{"poke", 2, play_poke},         {"symbol", 4, play_symbol},
-	{"record", 6, play_any},        {"raw", 1, play_raw},
-	{"aux_head", 2, play_aux_head}, {"executes", 2, play_executes},
-	{"enabled", 1, play_enabled},   {"signal", 0, play_signal},
-	{"pause", 1, play_pause},       {"wait_file", 0, play_wait_file},
+	{"process", 2, play_process},
+	{"real", 2, play_real},
+	{"packets", 1, play_packets},
+	{"bytes", 0, play_bytes},
+	{"map", 6, play_map},
+	{"exec", 2, play_exec},
+	{"fork", 5, play_fork},
+	{"end", 4, play_end},
+	{"start", 4, play_start},
+	{"in", 4, play_in},
+	{"out", 4, play_out},
+	{"over", 6, play_over},
+	{"aux", 7, play_aux},
+	{"burst", 6, play_burst},
+	{"flood", 6, play_flood},
+	{"poke", 2, play_poke},
+	{"symbol", 4, play_symbol},
+	{"record", 6, play_any},
+	{"raw", 1, play_raw},
+	{"aux_head", 2, play_aux_head},
+	{"executes", 2, play_executes},
+	{"enabled", 1, play_enabled},
+	{"signal", 0, play_signal},
+	{"pause", 1, play_pause},
+	{"wait_file", 0, play_wait_file},
 };
 
 static void play_line(const char *line)
