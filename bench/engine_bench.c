@@ -3,9 +3,11 @@
  * Decoding speed of the native engine against libipt's block decoder: same bytes, same code, one thread, one run. libipt
  * runs with its image alone and with its image section cache, as ptxed does.
  *
- *     engine_bench [--json]                    the hardware traces in $PTL_SHARED_TRACES, and a random program
- *                                              whose code lies in 64 separate ranges
+ *     engine_bench [--json]                    the hardware traces in $PTL_SHARED_TRACES, one of them with its code in
+ *                                              67 ranges and each packet at a multiple of 16 bytes, and a random
+ *                                              program whose code lies in 64 separate ranges
  *     engine_bench [--json] NAME DIRECTORY     a trace as raw bytes: trace.pt, memory.raw, memory.map
+ *     engine_bench --pad FROM TO               writes the one in this shape into a directory, for other versions of this
  *     engine_bench --first ENGINE DIRECTORY    decodes once and prints the milliseconds: for a fresh process
  */
 #include <inttypes.h>
@@ -18,107 +20,21 @@
 #include <intel-pt.h>
 
 #include "bench/bench.h"
+#include "bench/engine_subject.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "flow/native/decoder.h"
 #include "flow/segment/packets.h"
-#include "tests/unit/random_flow.h"
 
-#define RANGES_MAX 256
 #define ROUNDS 15 /* an odd number: the median is one of them */
 #define FIRST_ROUNDS 9
-#define RANDOM_STEPS 400000
 #define LEAST_SECONDS 0.02 /* a decoder runs at least so long, so that the others' use of the CPU's caches is past */
 #define SECTION_LIMIT ((uint64_t)1 << 30) /* libipt's cache: all code */
-
-struct range {
-	uint64_t base, size, offset;
-};
-
-struct subject {
-	const char *name;
-	const char *directory; /* NULL: random */
-	uint8_t *pt;
-	size_t pt_size;
-	uint8_t *code;
-	size_t code_size;
-	struct range ranges[RANGES_MAX];
-	size_t range_count;
-	int code_file; /* of libipt's sections */
-};
 
 struct sums {
 	uint64_t instructions, branches, blocks;
 	uint64_t mixed; /* of all block addresses in order, so that none can be left out */
 };
-
-static void die(const char *what)
-{
-	fprintf(stderr, "engine_bench: %s: %s\n", what, ptl_error_text());
-	exit(1);
-}
-
-/* ---- subjects ------------------------------------------------------------------------------------------- */
-
-static int compare_ranges(const void *a_, const void *b_)
-{
-	const struct range *a = a_, *b = b_;
-
-	return a->base < b->base ? -1 : a->base > b->base;
-}
-
-static void load(const char *directory, const char *name, uint8_t **data, size_t *size)
-{
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	if (common_read_file(path, (size_t)1 << 32, data, size) < 0)
-		die(path);
-}
-
-static void load_subject(struct subject *subject)
-{
-	uint8_t *map;
-	size_t size;
-	char *line, *rest = NULL;
-
-	load(subject->directory, "trace.pt", &subject->pt, &subject->pt_size);
-	load(subject->directory, "memory.raw", &subject->code, &subject->code_size);
-	load(subject->directory, "memory.map", &map, &size);
-	map = realloc(map, size + 1);
-	if (!map)
-		die("memory.map");
-	map[size] = 0;
-	for (line = strtok_r((char *)map, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		struct range *range = &subject->ranges[subject->range_count];
-
-		if (line[0] != '#' && subject->range_count < RANGES_MAX &&
-		    sscanf(line, "%" SCNx64 " %" SCNx64 " %" SCNx64, &range->base, &range->size, &range->offset) == 3)
-			subject->range_count++;
-	}
-	free(map);
-	qsort(subject->ranges, subject->range_count, sizeof(subject->ranges[0]), compare_ranges);
-}
-
-static void make_subject(struct subject *subject)
-{
-	struct random_flow *flow = calloc(1, sizeof(*flow));
-
-	if (!flow)
-		die("random program");
-	random_flow_make_apart(flow, 1, RANDOM_STEPS, RANDOM_FLOW_RANGES);
-	subject->pt = flow->pt;
-	subject->pt_size = flow->pt_size;
-	subject->code = flow->code;
-	subject->code_size = flow->code_size;
-	for (size_t i = 0; i < RANDOM_FLOW_RANGES; i++) {
-		uint32_t from = flow->ranges[i],
-			 to = i + 1 < RANDOM_FLOW_RANGES ? flow->ranges[i + 1] : flow->code_size;
-
-		subject->ranges[i] = (struct range){random_flow_address(flow, from), to - from, from};
-	}
-	subject->range_count = RANDOM_FLOW_RANGES;
-}
 
 /* ---- the native engine ------------------------------------------------------------------------------------ */
 
@@ -462,6 +378,33 @@ static void measure_random(bool json)
 	measure_steady(&subject, json);
 }
 
+static uint64_t count_instructions(struct subject *subject)
+{
+	struct native_decoder decoder;
+	struct sums sums = {0};
+
+	open_native(&decoder, subject);
+	decode_native(&decoder, subject, take_runs, &sums);
+	native_decoder_close(&decoder);
+	return sums.instructions;
+}
+
+static void measure_padded(const char *directory, bool json)
+{
+	struct subject subject = {.name = "padded", .directory = directory};
+	uint64_t instructions;
+
+	load_subject(&subject);
+	instructions = count_instructions(&subject);
+	split_code(&subject);
+	pad_packets(&subject);
+	if (count_instructions(&subject) != instructions) {
+		fprintf(stderr, "engine_bench: padding has changed the flow\n");
+		exit(1);
+	}
+	measure_steady(&subject, json);
+}
+
 /* The traces of real hardware, where they are. */
 static void measure_hardware(bool json)
 {
@@ -472,10 +415,13 @@ static void measure_hardware(bool json)
 		char path[4096];
 
 		snprintf(path, sizeof(path), "%s/%s", folder ? folder : "../shared/traces", names[i]);
-		if (access(path, R_OK) == 0)
+		if (access(path, R_OK) == 0) {
 			measure_raw(names[i], path, json);
-		else
+			if (i == 0)
+				measure_padded(path, json);
+		} else {
 			fprintf(stderr, "engine_bench: skipped: no hardware trace in %s\n", path);
+		}
 	}
 }
 
@@ -492,10 +438,13 @@ int main(int argc, char **argv)
 		printf("%.9f\n", decode_once(&subject, argv[2]));
 		return 0;
 	}
+	if (argc == 4 && !strcmp(argv[1], "--pad"))
+		return write_padded(argv[2], argv[3]);
 	if (argc == 3)
 		return measure_raw(argv[1], argv[2], json);
 	if (argc != 1) {
-		fprintf(stderr, "usage: engine_bench [--json] [NAME DIRECTORY]\n");
+		fprintf(stderr, "usage: engine_bench [--json] [NAME DIRECTORY]\n"
+				"       engine_bench --pad FROM TO\n");
 		return 2;
 	}
 	if (!json)
