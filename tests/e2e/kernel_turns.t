@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 
@@ -324,8 +325,11 @@ def is_right(flow, truth):
     return sorted(flow.get(0, [])) == sorted(truth[0]) and all(flow.get(tid) == truth[tid] for tid in truth if tid)
 
 
-def recording(name, *command):
-    run(RECORD, "-f", "-q", "-o", name, "--clock=virtual", "--timing=tsc", "--no-retcomp", "--", *command)
+def recording(name, program, *words):
+    """The same wherever the test runs: with another path or environment, the program's stack is elsewhere, and takes other turns."""
+    shutil.copy(os.path.join(PROGRAMS, program), path(program))
+    run(RECORD, "-f", "-q", "-o", name, "--clock=virtual", "--timing=tsc", "--no-retcomp", "--", "./" + program, *words,
+        env={"PATH": "/usr/bin:/bin"})
     trace = perf_file.load(path(name))
     return name, trace, min(event["time"] for event in trace.events()), perf_file.streams_of(trace)
 
@@ -390,8 +394,8 @@ def doubtful(kernel, recordings):
 
 def main():
     kernel = Kernel()
-    recordings = [recording("tasks.ptl", os.path.join(PROGRAMS, "tasks"), "40"),
-                  recording("static.ptl", os.path.join(PROGRAMS, "static"))]
+    recordings = [recording("tasks.ptl", "tasks", "40"),
+                  recording("static.ptl", "static")]
     exact(kernel, recordings)
     doubtful(kernel, recordings)
 
