@@ -197,7 +197,8 @@ def perf(trace):
     count, names = collections.Counter(), collections.Counter()
     for match in re.finditer(r"^ *(\d+) +(\d+) +[0-9a-f]+ (.*)$", got.stdout, re.M):
         count[int(match[1])] += int(match[2])
-        names[match[3].split("+0x")[0]] += 1
+        # A stub of the PLT is a function of its own there, and of the function that it jumps to here.
+        names[match[3].split("+0x")[0].removesuffix("@plt")] += 1
     # The last sample of a thread comes before its end, and perf begins to count again where tracing went on after a system call.
     threads = {row["tid"]: row["self_instructions"] for row in report("--by", "thread", trace.file)}
     wrong = [(tid, count[tid], all_of) for tid, all_of in threads.items() if not 0 <= all_of - count[tid] <= PERF_PERIOD + all_of / 200]
