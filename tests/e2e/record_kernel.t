@@ -202,10 +202,11 @@ def functions():
     expect_equal(sorted(samples), ["cpu-clock", "cpu-clock/freq=100/", "page-faults"])
     # A machine that is busy takes some of them, and makes none.
     expect(20 < len(samples["cpu-clock"]) < 1500, len(samples["cpu-clock"]))
-    expect(0 < len(samples["cpu-clock/freq=100/"]) < len(samples["cpu-clock"]) / 2)
+    # The kernel begins with short periods in each process until it knows how often the event comes.
+    expect(0 < len(samples["cpu-clock/freq=100/"]) < len(samples["cpu-clock"]), {name: len(found) for name, found in samples.items()})
     expect(all(int(event["fields"]["InstructionPointer"], 16) == int(event["stack"][0]["ip"], 16)
                for event in samples["cpu-clock"] if event.get("stack")))
-    expect(any(frame.get("image", "").startswith("/") for event in samples["cpu-clock"] for frame in event.get("stack", [])))
+    expect(any(frame.get("image", "").startswith("/") for event in samples["cpu-clock"] for frame in event.get("stack", [])), "images")
     expect(not any("stack" in event for event in samples["page-faults"]))
 
 
