@@ -271,12 +271,12 @@ $(flags): FORCE
 $(call objects,$(plugin_src)): ptl_cflags += -fvisibility=hidden
 
 # Scripts of pictures are taken in by the assembler, which lists no dependencies.
-$(O)/obj/dump/export/flame_script.o: dump/export/flamegraph.js
+$(O)/obj/dump/export/flame/flame_script.o: dump/export/flame/flamegraph.js
 $(O)/obj/dump/export/html/files.o: $(wildcard dump/export/html/*.html dump/export/html/*.css dump/export/html/*.js)
 
 $(call objects,dump/main.c): ptl_cflags += $(if $(CURSES),-DDUMP_CURSES)
 $(call objects,common/http.c): ptl_cflags += $(if $(STATIC),-DCOMMON_STATIC)
-$(call objects,dump/export/sqlite.c): ptl_cflags += $(if $(SQLITE),-DDUMP_SQLITE)
+$(call objects,dump/export/table/sqlite.c): ptl_cflags += $(if $(SQLITE),-DDUMP_SQLITE)
 
 $(O)/obj/%.o: %.c $(flags) | packages-present
 	$(say) CC $<

@@ -16,10 +16,10 @@
 #include "common/hash.h"
 #include "dump/call/call_report.h"
 #include "dump/call/call_tree.h"
-#include "dump/export/callgrind.h"
-#include "dump/export/flamegraph.h"
-#include "dump/export/pprof.h"
-#include "dump/export/speedscope.h"
+#include "dump/export/profile/callgrind.h"
+#include "dump/export/flame/flamegraph.h"
+#include "dump/export/profile/pprof.h"
+#include "dump/export/flame/speedscope.h"
 #include "dump/session/output.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

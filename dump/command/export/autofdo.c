@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump autofdo: how often source lines ran, for a compiler that optimises by it. */
 #include "dump/command/commands.h"
-#include "dump/export/autofdo.h"
+#include "dump/export/profile/autofdo.h"
 
 static int run(struct dump_session *session)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump callgrind: functions and their calls, for callgrind_annotate and kcachegrind. */
 #include "dump/command/commands.h"
-#include "dump/export/callgrind.h"
+#include "dump/export/profile/callgrind.h"
 #include "dump/export/path_session.h"
 
 struct callgrind_options {

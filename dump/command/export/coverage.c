@@ -6,7 +6,7 @@
 #include "common/message.h"
 #include "common/text.h"
 #include "dump/command/commands.h"
-#include "dump/export/coverage.h"
+#include "dump/export/coverage/coverage.h"
 #include "dump/export/export.h"
 #include "dump/session/traces.h"
 

@@ -7,7 +7,7 @@
 #include "common/file.h"
 #include "common/text.h"
 #include "dump/command/commands.h"
-#include "dump/export/ctf.h"
+#include "dump/export/ctf/ctf.h"
 #include "dump/session/session.h"
 
 struct ctf_options {

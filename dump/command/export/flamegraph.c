@@ -4,7 +4,7 @@
 #include "common/message.h"
 #include "common/text.h"
 #include "dump/command/commands.h"
-#include "dump/export/flamegraph.h"
+#include "dump/export/flame/flamegraph.h"
 #include "dump/export/path_session.h"
 
 struct flamegraph_options {

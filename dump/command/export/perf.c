@@ -4,7 +4,7 @@
 #include "common/message.h"
 #include "common/text.h"
 #include "dump/command/commands.h"
-#include "dump/export/perf_data.h"
+#include "dump/export/perf/perf_data.h"
 #include "dump/session/output.h"
 
 struct perf_options {

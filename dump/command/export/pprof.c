@@ -2,7 +2,7 @@
 /* ptl-dump pprof: paths of calls as a profile for pprof. */
 #include "dump/command/commands.h"
 #include "dump/export/path_session.h"
-#include "dump/export/pprof.h"
+#include "dump/export/profile/pprof.h"
 
 struct pprof_options {
 	struct dump_options shared; /* first: see dump/session/command.h */

@@ -2,7 +2,7 @@
 /* ptl-dump speedscope: paths of calls for the viewer of that name. */
 #include "dump/command/commands.h"
 #include "dump/export/path_session.h"
-#include "dump/export/speedscope.h"
+#include "dump/export/flame/speedscope.h"
 
 struct speedscope_options {
 	struct dump_options shared; /* first: see dump/session/command.h */

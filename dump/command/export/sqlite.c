@@ -4,8 +4,8 @@
 #include "common/text.h"
 #include "dump/command/commands.h"
 #include "dump/export/export.h"
-#include "dump/export/labels.h"
-#include "dump/export/sqlite.h"
+#include "dump/export/profile/labels.h"
+#include "dump/export/table/sqlite.h"
 #include "dump/session/output.h"
 #include "dump/session/traces.h"
 

@@ -6,9 +6,9 @@
 #include "common/text.h"
 #include "dump/command/commands.h"
 #include "dump/export/export.h"
-#include "dump/export/labels.h"
-#include "dump/export/row_schema.h"
-#include "dump/export/row_text.h"
+#include "dump/export/profile/labels.h"
+#include "dump/export/table/row_schema.h"
+#include "dump/export/table/row_text.h"
 #include "dump/session/traces.h"
 
 struct table_options {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump timeline: what ran when, for viewers of timelines. */
 #include "dump/command/commands.h"
-#include "dump/export/timeline.h"
+#include "dump/export/timeline/timeline.h"
 
 #define SLICES_DEFAULT 5000000
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "dump/export/cpu_slice.h"
+#include "dump/export/timeline/cpu_slice.h"
 #include "dump/export/html/html.h"
 
 #define SHARE 3       /* a third of the room of the timeline */

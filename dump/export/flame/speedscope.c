@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Paths of calls as JSON that speedscope reads: https://www.speedscope.app/file-format-schema.json */
+#include "dump/export/flame/speedscope.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/text.h"
+#include "common/version.h"
+
+struct speedscope {
+	struct dump_session *session;
+	const struct dump_paths *paths;
+	bool by_time;
+	uint32_t *roots;  /* of each node: the node of its root */
+	uint32_t *frames; /* of each node: the number of its frame in the output */
+};
+
+static uint64_t value_of(const struct speedscope *scope, const struct dump_path_node *node)
+{
+	return scope->by_time ? node->self_time : node->self_instructions;
+}
+
+/* ---- frames -------------------------------------------------------------------------------------- */
+
+static void write_frame(const struct speedscope *scope, uint32_t number, struct ptl_bytes *text)
+{
+	const struct dump_function *function = dump_function(scope->paths->calls->functions, number);
+	struct common_json *json = &scope->session->json_out;
+
+	text->size = 0;
+	dump_path_function_text(scope->paths, number, text);
+	common_json_object(json, NULL);
+	common_json_string(json, "name", common_text_string(text));
+	if (*function->path)
+		common_json_string(json, "file", function->path);
+	common_json_object_end(json);
+}
+
+/* Functions in the order of the nodes, since their own numbers may be others the next time. */
+static int write_frames(struct speedscope *scope)
+{
+	const struct dump_path_tree *tree = &scope->paths->tree;
+	struct common_hash_map known = {0};
+	struct ptl_bytes text = {0};
+	uint32_t count = 0;
+	int status = 0;
+
+	common_json_object(&scope->session->json_out, "shared");
+	common_json_array(&scope->session->json_out, "frames");
+	for (size_t i = 1; status == 0 && i < tree->count; i++) {
+		const struct dump_path_node *node = &tree->nodes[i];
+		const uint64_t *number;
+
+		scope->roots[i] = node->parent ? scope->roots[node->parent] : (uint32_t)i;
+		if (!node->parent)
+			continue;
+		number = common_hash_map_get(&known, node->function);
+		scope->frames[i] = number ? (uint32_t)*number : count;
+		if (number)
+			continue;
+		write_frame(scope, node->function, &text);
+		status = common_hash_map_put(&known, node->function, count++);
+	}
+	common_json_array_end(&scope->session->json_out);
+	common_json_object_end(&scope->session->json_out);
+	if (status == 0 && text.failed)
+		status = common_fail_memory("names", text.size);
+	common_bytes_free(&text);
+	common_hash_map_free(&known);
+	return status;
+}
+
+/* ---- profiles ------------------------------------------------------------------------------------ */
+
+/* The frames from the outermost one on. What a program's root has by itself is of no function. */
+static void write_stack(const struct speedscope *scope, uint32_t at, uint32_t *stack)
+{
+	struct common_json *json = &scope->session->json_out;
+	size_t depth = 0;
+
+	for (; scope->paths->tree.nodes[at].parent; at = scope->paths->tree.nodes[at].parent)
+		stack[depth++] = scope->frames[at];
+	common_json_array(json, NULL);
+	while (depth)
+		common_json_u64(json, NULL, stack[--depth]);
+	common_json_array_end(json);
+}
+
+/* `next` has the nodes of each root as a list. */
+static int write_profile(const struct speedscope *scope, uint32_t root, const uint32_t *next, uint32_t *stack)
+{
+	const struct dump_path_node *nodes = scope->paths->tree.nodes;
+	struct common_json *json = &scope->session->json_out;
+	struct ptl_bytes name = {0};
+	uint64_t sum = 0;
+
+	dump_path_root_text(scope->paths, nodes[root].function, &name);
+	common_json_object(json, NULL);
+	common_json_string(json, "type", "sampled");
+	common_json_string(json, "name", common_text_string(&name));
+	common_json_string(json, "unit", scope->by_time ? "nanoseconds" : "none");
+	common_json_array(json, "samples");
+	for (uint32_t at = root; at; at = next[at])
+		if (value_of(scope, &nodes[at]))
+			write_stack(scope, at, stack);
+	common_json_array_end(json);
+	common_json_array(json, "weights");
+	for (uint32_t at = root; at; at = next[at])
+		if (value_of(scope, &nodes[at])) {
+			common_json_u64(json, NULL, value_of(scope, &nodes[at]));
+			sum += value_of(scope, &nodes[at]);
+		}
+	common_json_array_end(json);
+	common_json_u64(json, "startValue", 0);
+	common_json_u64(json, "endValue", sum);
+	common_json_object_end(json);
+	common_bytes_free(&name);
+	return dump_output_check(scope->session);
+}
+
+static int write_profiles(const struct speedscope *scope)
+{
+	const struct dump_path_tree *tree = &scope->paths->tree;
+	const size_t count = tree->count;
+	uint32_t *next = calloc(3 * count + 1, sizeof(*next));
+	uint32_t *last = next ? next + count : NULL, *stack = next ? last + count : NULL;
+	int status = next ? 0 : common_fail_memory("paths of calls", 3 * count * sizeof(*next));
+
+	common_json_array(&scope->session->json_out, "profiles");
+	for (size_t i = 1; status == 0 && i < count; i++) {
+		const uint32_t root = scope->roots[i];
+
+		if (root != i)
+			next[last[root]] = (uint32_t)i;
+		last[root] = (uint32_t)i;
+	}
+	for (size_t i = 1; status == 0 && i < count; i++)
+		if (!tree->nodes[i].parent)
+			status = write_profile(scope, (uint32_t)i, next, stack);
+	common_json_array_end(&scope->session->json_out);
+	free(next);
+	return status;
+}
+
+static int write_all(struct speedscope *scope, struct dump_left_out *left_out)
+{
+	struct common_json *json = &scope->session->json_out;
+	const char *words = dump_left_out_text(left_out);
+	struct ptl_bytes name = {0};
+	int status;
+
+	common_text_safe(&name, scope->session->path);
+	if (words)
+		common_text_format(&name, " (left out: %s)", words);
+	common_json_object(json, NULL);
+	common_json_string(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
+	common_json_string(json, "name", common_text_string(&name));
+	common_json_string(json, "exporter", "ptl-dump " COMMON_VERSION);
+	status = write_frames(scope);
+	if (status == 0)
+		status = write_profiles(scope);
+	common_json_object_end(json);
+	common_json_line(json);
+	common_bytes_free(&name);
+	return status;
+}
+
+int dump_speedscope(struct dump_session *session, const struct dump_paths *paths, bool by_time,
+		    struct dump_left_out *left_out)
+{
+	struct speedscope scope = {.session = session, .paths = paths, .by_time = by_time};
+	const size_t count = paths->tree.count;
+	int status;
+
+	scope.roots = calloc(count + 1, sizeof(*scope.roots));
+	scope.frames = calloc(count + 1, sizeof(*scope.frames));
+	status = scope.roots && scope.frames ? write_all(&scope, left_out)
+					     : common_fail_memory("paths of calls", count * sizeof(*scope.roots));
+	free(scope.roots);
+	free(scope.frames);
+	return status;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From events and packets of a trace to records of perf.data. */
+#include "dump/export/perf/perf_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/text.h"
+#include "dump/export/perf/perf_cache.h"
+#include "dump/export/perf/perf_file.h"
+#include "format/reader/trace_end.h"
+
+#define CHUNK ((size_t)1 << 20) /* bytes of packets in a record: a multiple of 8, so that only the last one is padded */
+
+struct perf {
+	struct dump_session *session;
+	const struct flow_timeline *timeline;
+	struct dump_perf_file file;
+	struct dump_perf_cache cache;
+	struct common_hash_map threads; /* pid of each tid */
+	struct ptl_bytes storage, name;
+	uint64_t holes;
+	uint64_t missing;
+};
+
+static bool wants(const struct perf *perf, uint32_t pid)
+{
+	return common_id_set_has(&perf->session->options->filter.pids, pid);
+}
+
+/* ---- code ---------------------------------------------------------------------------------------- */
+
+static bool is_mapping(uint8_t opcode)
+{
+	return opcode == PTL_OPCODE_LOAD || opcode == PTL_OPCODE_START_RUNDOWN;
+}
+
+/* Code that was given without a file, as an image of its own. */
+static void image_of_code(const struct ptl_code_event *code, struct ptl_image_event *image)
+{
+	*image = (struct ptl_image_event){.base = code->base,
+					  .size = code->size,
+					  .process_id = code->process_id,
+					  .default_base = code->base,
+					  .file_name = "//code",
+					  .has_code = true};
+	memcpy(image->code, code->code, PTL_HASH_SIZE);
+}
+
+/* Any code that begins to be somewhere: false for other events. */
+static bool take_mapping(struct perf *perf, const struct ptl_event *event, struct ptl_image_event *image)
+{
+	struct ptl_code_event code;
+
+	perf->storage.size = 0;
+	if (ptl_image_decode(event, &perf->storage, image) == 0)
+		return is_mapping(event->descriptor.opcode) && wants(perf, image->process_id);
+	if (ptl_code_decode(event, &code) < 0)
+		return false;
+	image_of_code(&code, image);
+	return wants(perf, image->process_id);
+}
+
+static int gather(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+{
+	struct perf *perf = context;
+	struct ptl_image_event image;
+
+	(void)trace;
+	perf->file.switches |= event->descriptor.opcode == PTL_OPCODE_CONTEXT_SWITCH &&
+			       ptl_switch_decode(event, &(struct ptl_switch_event){0}) == 0;
+	if (!take_mapping(perf, event, &image))
+		return 0;
+	return image.has_code ? dump_perf_cache_add(&perf->cache, &image) : 0;
+}
+
+/*
+ * perf makes up its own files for some names: the vdso of the machine it runs on, what a JIT may have written to /tmp. Ours
+ * are none of these.
+ */
+static const char *name_for_perf(struct perf *perf, const char *name)
+{
+	if (*name == '/' && name[1] != '/' && strncmp(name, "/dev/zero", 9) != 0 && strncmp(name, "/anon_", 6) != 0 &&
+	    strncmp(name, "/SYSV", 5) != 0)
+		return name;
+	perf->name.size = 0;
+	common_text_add(&perf->name, "/ptl/");
+	common_text_add(&perf->name, name + strspn(name, "/"));
+	return common_text_string(&perf->name);
+}
+
+static void put_mapping(struct perf *perf, const struct dump_perf_place *place, const struct ptl_image_event *image)
+{
+	struct dump_perf_map map = {.base = image->base,
+				    .size = image->size,
+				    .offset = image->file_offset,
+				    .name = name_for_perf(perf, image->file_name),
+				    .has_build_id = image->build_id_size || image->has_code};
+	const struct dump_perf_object *object;
+
+	dump_perf_build_id(image, map.build_id);
+	object = dump_perf_cache_find(&perf->cache, map.build_id);
+	map.offset += object ? object->shift : 0;
+	dump_perf_mmap(&perf->file, place, &map);
+}
+
+/* ---- processes and threads ----------------------------------------------------------------------- */
+
+static const char *program_name(const struct ptl_process_event *process)
+{
+	return common_base_name(process->image_file_name);
+}
+
+static int put_process(struct perf *perf, const struct dump_perf_place *like, const struct ptl_process_event *process,
+		       uint8_t opcode)
+{
+	const struct dump_perf_place place = {process->process_id, process->process_id, like->cpu, like->time};
+	const bool is_child = common_hash_map_get(&perf->threads, process->parent_id) != NULL;
+
+	if (opcode == PTL_OPCODE_END) {
+		dump_perf_exit(&perf->file, &place, process->parent_id);
+		return 0;
+	}
+	if (opcode == PTL_OPCODE_END_RUNDOWN)
+		return 0;
+	if (opcode == PTL_OPCODE_START && is_child)
+		dump_perf_fork(&perf->file, &place, process->parent_id);
+	dump_perf_comm(&perf->file, &place, program_name(process), opcode == PTL_OPCODE_EXEC);
+	return common_hash_map_put(&perf->threads, process->process_id, process->process_id);
+}
+
+static int put_thread(struct perf *perf, const struct dump_perf_place *like, const struct ptl_thread_event *thread,
+		      uint8_t opcode)
+{
+	const struct dump_perf_place place = {thread->process_id, thread->thread_id, like->cpu, like->time};
+
+	if (thread->thread_id == thread->process_id || opcode == PTL_OPCODE_END_RUNDOWN)
+		return 0;
+	if (opcode == PTL_OPCODE_END) {
+		dump_perf_exit(&perf->file, &place, thread->process_id);
+		return 0;
+	}
+	if (!common_hash_map_get(&perf->threads, thread->thread_id))
+		dump_perf_fork(&perf->file, &place, thread->process_id);
+	if (*thread->name)
+		dump_perf_comm(&perf->file, &place, thread->name, false);
+	return common_hash_map_put(&perf->threads, thread->thread_id, thread->process_id);
+}
+
+static struct dump_perf_place place_of(const struct perf *perf, const struct ptl_event *event, uint32_t tid)
+{
+	const uint64_t *pid = common_hash_map_get(&perf->threads, tid);
+
+	return (struct dump_perf_place){pid ? (uint32_t)*pid : tid, tid, event->cpu, event->time};
+}
+
+static void put_switch(struct perf *perf, const struct ptl_event *event, const struct ptl_switch_event *change)
+{
+	const struct dump_perf_place from = place_of(perf, event, change->old_thread),
+				     to = place_of(perf, event, change->new_thread);
+
+	dump_perf_switch(&perf->file, &from, &to);
+}
+
+static int put_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+{
+	struct perf *perf = context;
+	const struct dump_perf_place place = {event->pid, event->tid, event->cpu, event->time};
+	const uint8_t opcode = event->descriptor.opcode;
+	struct ptl_process_event process;
+	struct ptl_switch_event change;
+	struct ptl_thread_event thread;
+	struct ptl_image_event image;
+
+	(void)trace;
+	if (take_mapping(perf, event, &image)) {
+		const struct dump_perf_place own = {image.process_id,
+						    event->tid == PTL_NO_ID ? image.process_id : event->tid, event->cpu,
+						    event->time};
+
+		put_mapping(perf, &own, &image);
+		return perf->name.failed ? common_fail_memory("a name", perf->name.size) : 0;
+	}
+	perf->storage.size = 0;
+	if (ptl_process_decode(event, &perf->storage, &process) == 0)
+		return wants(perf, process.process_id) ? put_process(perf, &place, &process, opcode) : 0;
+	perf->storage.size = 0;
+	if (ptl_thread_decode(event, &perf->storage, &thread) == 0)
+		return wants(perf, thread.process_id) ? put_thread(perf, &place, &thread, opcode) : 0;
+	if (opcode == PTL_OPCODE_CONTEXT_SWITCH && event->cpu != PTL_NO_CPU && ptl_switch_decode(event, &change) == 0)
+		put_switch(perf, event, &change);
+	return 0;
+}
+
+/* ---- packets ------------------------------------------------------------------------------------- */
+
+static bool wants_stream(const struct perf *perf, const struct ptl_stream *stream)
+{
+	const struct dump_filter *filter = &perf->session->options->filter;
+
+	return stream->kind == PTL_KIND_PT &&
+	       (stream->pid == PTL_NO_ID || dump_filter_wants_thread(filter, stream->pid, stream->tid)) &&
+	       (stream->cpu == PTL_NO_CPU || common_id_set_has(&filter->cpus, stream->cpu));
+}
+
+/* Up to CHUNK bytes without a hole, as one record. *at goes behind them; false at the end of the stream. */
+static int put_chunk(struct perf *perf, const struct ptl_stream *stream, uint32_t number, uint8_t *data, uint64_t *at,
+		     bool *more)
+{
+	static const uint8_t padding[8];
+	const uint64_t end = format_trace_end(perf->session->trace);
+	size_t size = 0, got = 1;
+	uint64_t hole = 0, tsc;
+	const struct ptl_machine *machine = ptl_trace_machine(perf->session->trace);
+	int status = 0;
+
+	while (!status && size < CHUNK && got) {
+		status = ptl_stream_read(perf->session->trace, stream->id, *at + size, data + size, CHUNK - size, &got,
+					 &hole);
+		size += status ? 0 : got;
+	}
+	*more = size || hole;
+	perf->holes += hole > 0 && !size;
+	tsc = end;
+	if (machine->tsc_multiplier)
+		tsc = (uint64_t)(((unsigned __int128)(end - machine->tsc_zero) << machine->tsc_shift) /
+				 machine->tsc_multiplier);
+	if (!status && size) {
+		dump_perf_packets(&perf->file, (size + 7) / 8 * 8, *at, tsc ? tsc : 1, number,
+				  stream->tid == PTL_NO_ID ? UINT32_MAX : stream->tid,
+				  stream->cpu == PTL_NO_CPU ? UINT32_MAX : stream->cpu);
+		dump_perf_raw(&perf->file, data, size);
+		dump_perf_raw(&perf->file, padding, (8 - size % 8) % 8);
+	}
+	*at += size ? size : hole;
+	return status;
+}
+
+static int put_streams(struct perf *perf)
+{
+	const struct ptl_trace *trace = perf->session->trace;
+	uint8_t *data = malloc(CHUNK);
+	uint32_t number = 0;
+	int status = data ? 0 : common_fail_memory("packets", CHUNK);
+
+	for (size_t i = 0; !status && i < ptl_stream_count(trace); i++) {
+		const struct ptl_stream *stream = ptl_stream_at(trace, i);
+		bool more = wants_stream(perf, stream);
+		uint64_t at = 0;
+
+		for (; !status && more; number += !more)
+			status = put_chunk(perf, stream, number, data, &at, &more);
+	}
+	free(data);
+	return status;
+}
+
+/* ---- all ----------------------------------------------------------------------------------------- */
+
+static int put_all(struct perf *perf)
+{
+	struct ptl_trace *trace = perf->session->trace;
+	const struct ptl_callbacks putting = {.event = put_event};
+	int status;
+
+	for (size_t i = 0; i < ptl_stream_count(trace); i++)
+		perf->file.per_cpu |= ptl_stream_at(trace, i)->kind == PTL_KIND_PT &&
+				      ptl_stream_at(trace, i)->cpu != PTL_NO_CPU;
+	perf->file.switches &= perf->file.per_cpu;
+	dump_perf_begin(&perf->file, ptl_trace_machine(trace));
+	status = ptl_process(trace, NULL, &putting, perf);
+	if (!status)
+		status = put_streams(perf);
+	return status ? status : dump_perf_end(&perf->file, ptl_trace_machine(trace));
+}
+
+int dump_perf_write(struct dump_session *session, const struct flow_timeline *timeline, const char *path,
+		    const char *folder, struct dump_left_out *left_out)
+{
+	const struct ptl_callbacks gathering = {.event = gather};
+	struct perf perf = {.session = session, .timeline = timeline, .file = {.file = fopen(path, "r+e")}};
+	int status = perf.file.file ? 0 : common_fail_errno("cannot write %s", path);
+
+	if (!status)
+		status = ptl_process(session->trace, NULL, &gathering, &perf);
+	if (!status)
+		status = dump_perf_cache_write(&perf.cache, session->trace, folder, &perf.missing);
+	if (!status)
+		status = put_all(&perf);
+	if (perf.file.file && fclose(perf.file.file) != 0 && !status)
+		status = common_fail_errno("cannot write %s", path);
+	dump_left_out_add(left_out, perf.holes, "hole in the packets, where bytes are lost",
+			  "holes in the packets, where bytes are lost");
+	dump_left_out_add(left_out, perf.missing, "piece of code that the trace does not have",
+			  "pieces of code that the trace does not have");
+	dump_perf_cache_free(&perf.cache);
+	common_hash_map_free(&perf.threads);
+	common_bytes_free(&perf.storage);
+	common_bytes_free(&perf.name);
+	common_bytes_free(&perf.file.body);
+	return status;
+}

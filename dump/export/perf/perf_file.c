@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Records of perf.data, as tools/perf/Documentation/perf.data-file-format.txt and perf_event_open(2) have them. */
+#include "dump/export/perf/perf_file.h"
+
+#include <string.h>
+
+#include "common/error.h"
+#include "common/text.h"
+
+#define HEADER_SIZE 104
+#define ATTR_SIZE 112
+#define IDS_AT HEADER_SIZE   /* the id of the only attribute */
+#define ATTR_AT (IDS_AT + 8) /* and where its ids are */
+#define DATA_AT (ATTR_AT + ATTR_SIZE + 16)
+
+#define PMU_TYPE 8 /* what a kernel may have called intel_pt; perf finds it in the same file */
+/* Bits of intel_pt's config. */
+#define CONFIG_CYC (1u << 1)
+#define CONFIG_MTC (1u << 9)
+#define CONFIG_TSC (1u << 10)
+#define CONFIG_NO_RETURN_COMPRESSION (1u << 11)
+#define CONFIG_MTC_FREQUENCY 14
+#define CONFIG_CYC_THRESHOLD 19
+
+#define SAMPLE_TYPE 0x10087u /* IP, TID, TIME, CPU, IDENTIFIER */
+#define ATTR_SAMPLE_ID_ALL (1u << 18)
+#define ATTR_CONTEXT_SWITCH (1u << 26)
+#define SAMPLE_ID 1
+
+enum {
+	RECORD_COMM = 3,
+	RECORD_EXIT = 4,
+	RECORD_FORK = 7,
+	RECORD_MMAP2 = 10,
+	RECORD_SWITCH_CPU_WIDE = 15,
+	RECORD_AUXTRACE_INFO = 70,
+	RECORD_AUXTRACE = 71,
+};
+
+#define MISC_USER 2u
+#define MISC_COMM_EXEC (1u << 13)
+#define MISC_SWITCH_OUT (1u << 13)
+#define MISC_MMAP_BUILD_ID (1u << 14)
+
+#define NAME_MAX_SIZE 4096 /* of a file; the size of a record has 16 bits */
+#define COMM_SIZE 16
+
+/* Features of the header: bits, and what stands there. */
+enum {
+	FEATURE_HOSTNAME = 3,
+	FEATURE_OSRELEASE = 4,
+	FEATURE_ARCH = 6,
+	FEATURE_NRCPUS = 7,
+	FEATURE_CPUDESC = 8,
+	FEATURE_CPUID = 9,
+};
+
+/* ---- records ------------------------------------------------------------------------------------- */
+
+void dump_perf_raw(struct dump_perf_file *file, const void *data, size_t size)
+{
+	fwrite(data, 1, size, file->file);
+	file->size += size;
+}
+
+static void put(struct dump_perf_file *file, uint64_t value, size_t size)
+{
+	common_write_le(&file->body, value, size);
+}
+
+/* A string with its zero, padded to 8 bytes. */
+static void put_name(struct dump_perf_file *file, const char *name, size_t most)
+{
+	const size_t size = strnlen(name, most - 1);
+
+	common_write_bytes(&file->body, name, size);
+	do
+		put(file, 0, 1);
+	while (file->body.size % 8);
+}
+
+/* What every record of the kernel ends with. */
+static void put_place(struct dump_perf_file *file, const struct dump_perf_place *place)
+{
+	put(file, place->pid, 4);
+	put(file, place->tid, 4);
+	put(file, place->time, 8);
+	put(file, place->cpu == PTL_NO_CPU ? 0 : place->cpu, 4);
+	put(file, 0, 4);
+	put(file, SAMPLE_ID, 8);
+}
+
+static void write_record(struct dump_perf_file *file, uint32_t type, uint32_t misc)
+{
+	uint8_t head[8];
+
+	common_store32(head, type);
+	common_store16(head + 4, (uint16_t)misc);
+	common_store16(head + 6, (uint16_t)(sizeof(head) + file->body.size));
+	dump_perf_raw(file, head, sizeof(head));
+	if (!file->body.failed)
+		dump_perf_raw(file, file->body.data, file->body.size);
+	file->body.size = 0;
+}
+
+void dump_perf_comm(struct dump_perf_file *file, const struct dump_perf_place *place, const char *name, bool exec)
+{
+	put(file, place->pid, 4);
+	put(file, place->tid, 4);
+	put_name(file, name, COMM_SIZE);
+	put_place(file, place);
+	write_record(file, RECORD_COMM, exec ? MISC_COMM_EXEC : 0);
+}
+
+static void fork_or_exit(struct dump_perf_file *file, const struct dump_perf_place *place, uint32_t parent,
+			 uint32_t type)
+{
+	put(file, place->pid, 4);
+	put(file, parent, 4);
+	put(file, place->tid, 4);
+	put(file, parent, 4);
+	put(file, place->time, 8);
+	put_place(file, place);
+	write_record(file, type, 0);
+}
+
+void dump_perf_fork(struct dump_perf_file *file, const struct dump_perf_place *place, uint32_t parent)
+{
+	fork_or_exit(file, place, parent, RECORD_FORK);
+}
+
+void dump_perf_exit(struct dump_perf_file *file, const struct dump_perf_place *place, uint32_t parent)
+{
+	fork_or_exit(file, place, parent, RECORD_EXIT);
+}
+
+void dump_perf_mmap(struct dump_perf_file *file, const struct dump_perf_place *place, const struct dump_perf_map *map)
+{
+	put(file, place->pid, 4);
+	put(file, place->tid, 4);
+	put(file, map->base, 8);
+	put(file, map->size, 8);
+	put(file, map->offset, 8);
+	put(file, map->has_build_id ? DUMP_PERF_BUILD_ID : 0, 4);
+	common_write_bytes(&file->body, map->build_id, DUMP_PERF_BUILD_ID);
+	put(file, 5, 4); /* PROT_READ | PROT_EXEC */
+	put(file, 2, 4); /* MAP_PRIVATE */
+	put_name(file, map->name, NAME_MAX_SIZE);
+	put_place(file, place);
+	write_record(file, RECORD_MMAP2, MISC_USER | (map->has_build_id ? MISC_MMAP_BUILD_ID : 0));
+}
+
+void dump_perf_switch(struct dump_perf_file *file, const struct dump_perf_place *from, const struct dump_perf_place *to)
+{
+	put(file, to->pid, 4);
+	put(file, to->tid, 4);
+	put_place(file, from);
+	write_record(file, RECORD_SWITCH_CPU_WIDE, MISC_SWITCH_OUT);
+	put(file, from->pid, 4);
+	put(file, from->tid, 4);
+	put_place(file, to);
+	write_record(file, RECORD_SWITCH_CPU_WIDE, 0);
+}
+
+void dump_perf_packets(struct dump_perf_file *file, uint64_t size, uint64_t position, uint64_t reference,
+		       uint32_t number, uint32_t tid, uint32_t cpu)
+{
+	put(file, size, 8);
+	put(file, position, 8);
+	put(file, reference, 8);
+	put(file, number, 4);
+	put(file, tid, 4);
+	put(file, cpu, 4);
+	put(file, 0, 4);
+	write_record(file, RECORD_AUXTRACE, 0);
+}
+
+/* ---- how packets are decoded --------------------------------------------------------------------- */
+
+static uint64_t config_of(const struct ptl_machine *machine)
+{
+	uint64_t config = machine->return_compression ? 0 : CONFIG_NO_RETURN_COMPRESSION;
+
+	if (machine->timing != PTL_TIMING_NONE)
+		config |= CONFIG_TSC;
+	if (machine->timing == PTL_TIMING_MTC || machine->timing == PTL_TIMING_CYC)
+		config |= CONFIG_MTC | (uint64_t)(machine->mtc_frequency & 15) << CONFIG_MTC_FREQUENCY;
+	if (machine->timing == PTL_TIMING_CYC)
+		config |= CONFIG_CYC | (uint64_t)(machine->cyc_threshold & 15) << CONFIG_CYC_THRESHOLD;
+	return config;
+}
+
+void dump_perf_begin(struct dump_perf_file *file, const struct ptl_machine *machine)
+{
+	const bool converts = machine->tsc_multiplier != 0;
+	const uint64_t values[] = {
+		PMU_TYPE,
+		machine->tsc_shift,
+		converts ? machine->tsc_multiplier : 1,
+		converts ? machine->tsc_zero : 0,
+		1, /* the conversion is there */
+		CONFIG_TSC,
+		CONFIG_NO_RETURN_COMPRESSION,
+		file->switches ? 3 : 0, /* records of all switches of a CPU */
+		0,                      /* no snapshots */
+		file->per_cpu,
+		CONFIG_MTC,
+		(uint64_t)15 << CONFIG_MTC_FREQUENCY,
+		machine->ctc_numerator,
+		machine->ctc_denominator,
+		CONFIG_CYC,
+		machine->nominal_ratio,
+		0, /* no filter */
+	};
+	static const uint8_t nothing[DATA_AT];
+
+	fwrite(nothing, 1, sizeof(nothing), file->file);
+	put(file, 1, 4); /* intel_pt */
+	put(file, 0, 4);
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		put(file, values[i], 8);
+	write_record(file, RECORD_AUXTRACE_INFO, 0);
+}
+
+/* ---- header and features ------------------------------------------------------------------------- */
+
+/* A string of a feature: its size, padded as perf does it, and its bytes. */
+static void feature_text(struct ptl_bytes *text, const char *words)
+{
+	const size_t size = (strlen(words) + 1 + 63) / 64 * 64;
+
+	common_write_le(text, size, 4);
+	common_write_bytes(text, words, strlen(words));
+	for (size_t i = strlen(words); i < size; i++)
+		common_write_le(text, 0, 1);
+}
+
+static void feature_cpuid(struct ptl_bytes *text, const struct ptl_machine *machine)
+{
+	char words[64];
+
+	snprintf(words, sizeof(words), "%s,%u,%u,%u",
+		 machine->vendor == PTL_VENDOR_OTHER ? "AuthenticAMD" : "GenuineIntel", machine->family, machine->model,
+		 machine->stepping);
+	feature_text(text, words);
+}
+
+static void feature(struct ptl_bytes *text, const struct ptl_machine *machine, unsigned which)
+{
+	switch (which) {
+	case FEATURE_HOSTNAME:
+		feature_text(text, machine->hostname);
+		break;
+	case FEATURE_OSRELEASE:
+		feature_text(text, machine->kernel);
+		break;
+	case FEATURE_ARCH:
+		feature_text(text, "x86_64");
+		break;
+	case FEATURE_NRCPUS:
+		common_write_le(text, machine->cpus, 4);
+		common_write_le(text, machine->cpus, 4);
+		break;
+	case FEATURE_CPUDESC:
+		feature_text(text, machine->cpu_name);
+		break;
+	default:
+		feature_cpuid(text, machine);
+		break;
+	}
+}
+
+/* Behind the records: where each feature is, then all of them. Returns their bits. */
+static uint64_t write_features(struct dump_perf_file *file, const struct ptl_machine *machine)
+{
+	static const uint8_t features[] = {FEATURE_HOSTNAME, FEATURE_OSRELEASE, FEATURE_ARCH,
+					   FEATURE_NRCPUS,   FEATURE_CPUDESC,   FEATURE_CPUID};
+	const uint64_t at = DATA_AT + file->size + 16 * sizeof(features);
+	struct ptl_bytes text = {0};
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < sizeof(features); i++) {
+		const size_t start = text.size;
+
+		feature(&text, machine, features[i]);
+		put(file, at + start, 8);
+		put(file, text.size - start, 8);
+		bits |= (uint64_t)1 << features[i];
+	}
+	file->body.failed |= text.failed;
+	if (!file->body.failed) {
+		fwrite(file->body.data, 1, file->body.size, file->file);
+		fwrite(text.data, 1, text.size, file->file);
+	}
+	file->body.size = 0;
+	common_bytes_free(&text);
+	return bits;
+}
+
+static void put_header(struct dump_perf_file *file, uint64_t features)
+{
+	common_write_bytes(&file->body, "PERFILE2", 8);
+	put(file, HEADER_SIZE, 8);
+	put(file, ATTR_SIZE + 16, 8);
+	put(file, ATTR_AT, 8);
+	put(file, ATTR_SIZE + 16, 8);
+	put(file, DATA_AT, 8);
+	put(file, file->size, 8);
+	put(file, 0, 8);
+	put(file, 0, 8);
+	put(file, features, 8);
+	for (int i = 0; i < 3; i++)
+		put(file, 0, 8);
+}
+
+static void put_attr(struct dump_perf_file *file, const struct ptl_machine *machine)
+{
+	const size_t start = file->body.size;
+
+	put(file, PMU_TYPE, 4);
+	put(file, ATTR_SIZE, 4);
+	put(file, config_of(machine), 8);
+	put(file, 1, 8);
+	put(file, SAMPLE_TYPE, 8);
+	put(file, 0, 8);
+	put(file, ATTR_SAMPLE_ID_ALL | (file->switches ? ATTR_CONTEXT_SWITCH : 0), 8);
+	while (file->body.size - start < ATTR_SIZE)
+		put(file, 0, 8);
+	put(file, IDS_AT, 8);
+	put(file, 8, 8);
+}
+
+int dump_perf_end(struct dump_perf_file *file, const struct ptl_machine *machine)
+{
+	const uint64_t features = write_features(file, machine);
+
+	put_header(file, features);
+	put(file, SAMPLE_ID, 8);
+	put_attr(file, machine);
+	if (file->body.failed)
+		return common_fail_memory("a record", file->body.size);
+	if (fseek(file->file, 0, SEEK_SET) < 0 ||
+	    fwrite(file->body.data, 1, file->body.size, file->file) != file->body.size || fflush(file->file) != 0 ||
+	    ferror(file->file))
+		return common_fail_errno("cannot write the output");
+	return 0;
+}

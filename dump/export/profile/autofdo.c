@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How often source lines ran, as a sample profile in LLVM's text format (llvm/ProfileData/SampleProfReader.h): functions by
+ * the names of the linker, lines as distances from the one where the function is declared. Counts are exact, where a profiler
+ * has samples. What was inlined is added to its own function, in which the compiler looks for it, too.
+ */
+#include "dump/export/profile/autofdo.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "common/vector.h"
+#include "dump/print/source_note.h"
+#include "flow/symbol/source_line.h"
+#include "flow/view/profile.h"
+
+/* LLVM keeps so many bits of a distance. */
+#define OFFSET_MASK 0xffffu
+
+/* A line of one copy of a function: how often the most frequent of its instructions ran. */
+struct line {
+	const struct flow_scope *scope;
+	uint32_t offset;
+	uint32_t function; /* number */
+	uint64_t count;
+};
+
+struct function {
+	const char *name;
+	uint64_t total;
+	uint64_t head;       /* how often it was entered */
+	size_t first, count; /* of its lines */
+};
+
+struct autofdo {
+	struct dump_call_session *calls;
+	struct flow_sources *sources;
+	struct line *lines; /* owned */
+	size_t line_count, line_capacity;
+	struct common_byte_map by_line; /* by scope and offset */
+	struct function *functions;     /* owned */
+	size_t function_count, function_capacity;
+	struct common_byte_map by_name;
+	uint64_t unknown; /* instructions of no function that debug information describes */
+};
+
+/* ---- functions ----------------------------------------------------------------------------------- */
+
+/* Whether the format has a place for the name: there is no escape in it. */
+static bool is_name(const char *name)
+{
+	for (const char *at = name; *at; at++)
+		if ((uint8_t)*at <= ' ' || *at == 0x7f)
+			return false;
+	return *name;
+}
+
+static int find_function(struct autofdo *autofdo, const char *name, uint32_t *number)
+{
+	const uint64_t *known = common_byte_map_get(&autofdo->by_name, name, strlen(name));
+	int status;
+
+	if (known) {
+		*number = (uint32_t)*known;
+		return 0;
+	}
+	status = COMMON_VECTOR_RESERVE(autofdo->functions, autofdo->function_capacity, autofdo->function_count + 1,
+				       "functions");
+	if (status < 0)
+		return status;
+	*number = (uint32_t)autofdo->function_count++;
+	autofdo->functions[*number] = (struct function){.name = name};
+	return common_byte_map_put(&autofdo->by_name, name, strlen(name), *number);
+}
+
+/* A block at the beginning of a function's own code tells how often it was entered. */
+static int add_head(struct autofdo *autofdo, const struct flow_profile_block *block, uint64_t address)
+{
+	const struct flow_scope *scope = flow_sources_scope(autofdo->sources, block->image, address);
+	struct dump_code_place place;
+	uint32_t function;
+	int status = dump_functions_place(autofdo->calls->functions, block->image, address, &place);
+
+	while (scope && scope->outer)
+		scope = scope->outer;
+	if (status < 0 || !scope || place.function == DUMP_NO_FUNCTION || place.start != address ||
+	    !is_name(scope->function->name))
+		return status;
+	status = find_function(autofdo, scope->function->name, &function);
+	if (status == 0)
+		autofdo->functions[function].head += block->count;
+	return status;
+}
+
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+static int find_line(struct autofdo *autofdo, const struct flow_scope *scope, uint32_t offset, uint32_t *number)
+{
+	uint8_t key[sizeof(scope) + sizeof(offset)];
+	const uint64_t *known;
+	int status;
+
+	memcpy(key, &scope, sizeof(scope));
+	memcpy(key + sizeof(scope), &offset, sizeof(offset));
+	known = common_byte_map_get(&autofdo->by_line, key, sizeof(key));
+	if (known) {
+		*number = (uint32_t)*known;
+		return 0;
+	}
+	status = COMMON_VECTOR_RESERVE(autofdo->lines, autofdo->line_capacity, autofdo->line_count + 1, "lines");
+	if (status < 0)
+		return status;
+	*number = (uint32_t)autofdo->line_count++;
+	autofdo->lines[*number] = (struct line){.scope = scope, .offset = offset};
+	status = find_function(autofdo, scope->function->name, &autofdo->lines[*number].function);
+	return status == 0 ? common_byte_map_put(&autofdo->by_line, key, sizeof(key), *number) : status;
+}
+
+static int add_instruction(struct autofdo *autofdo, const struct flow_profile_block *block, uint64_t address)
+{
+	const struct flow_scope *scope = flow_sources_scope(autofdo->sources, block->image, address);
+	const char *file;
+	uint32_t line, number;
+	int status;
+
+	if (!scope || !scope->function->line || !is_name(scope->function->name) ||
+	    !flow_sources_find(autofdo->sources, block->image, address, &file, &line) || !line) {
+		autofdo->unknown += block->count;
+		return 0;
+	}
+	status = find_line(autofdo, scope, (line - scope->function->line) & OFFSET_MASK, &number);
+	if (status == 0 && block->count > autofdo->lines[number].count)
+		autofdo->lines[number].count = block->count;
+	return status;
+}
+
+static int add_block(struct autofdo *autofdo, const struct flow_profile_block *block)
+{
+	const struct dump_filter *filter = &autofdo->calls->session->options->filter;
+	const struct flow_timeline_image *image;
+	uint64_t address = block->address;
+	int status;
+
+	if (block->image == FLOW_NONE) {
+		autofdo->unknown += block->count * block->instructions;
+		return 0;
+	}
+	image = flow_timeline_image(autofdo->calls->timeline, block->image);
+	if (!dump_filter_wants_image(filter, image->data.file_name))
+		return 0;
+	/* Blocks tell addresses of the file; those who look them up want one at which it ran. */
+	address += image->data.base - image->data.default_base;
+	status = add_head(autofdo, block, address);
+	for (uint32_t i = 0; status == 0 && i < block->instructions; i++) {
+		status = add_instruction(autofdo, block, address);
+		address += block->lengths[i];
+	}
+	return status;
+}
+
+/* ---- output -------------------------------------------------------------------------------------- */
+
+static int compare_lines(const void *a_, const void *b_)
+{
+	const struct line *a = a_, *b = b_;
+
+	if (a->function != b->function)
+		return a->function < b->function ? -1 : 1;
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+/*
+ * How often inlined copies were entered: as often as their first line ran, which is what LLVM takes for those that it sees
+ * inlined.
+ */
+static int add_inlined_heads(struct autofdo *autofdo)
+{
+	struct common_hash_map firsts = {0};
+	uint64_t scope, line;
+	size_t at = 0;
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < autofdo->line_count; i++) {
+		const uint64_t key = (uintptr_t)autofdo->lines[i].scope;
+		const uint64_t *known = common_hash_map_get(&firsts, key);
+
+		if (autofdo->lines[i].scope->outer &&
+		    (!known || autofdo->lines[i].offset < autofdo->lines[*known].offset))
+			status = common_hash_map_put(&firsts, key, i);
+	}
+	while (common_hash_map_next(&firsts, &at, &scope, &line))
+		autofdo->functions[autofdo->lines[line].function].head += autofdo->lines[line].count;
+	common_hash_map_free(&firsts);
+	return status;
+}
+
+/* Copies of a line in several places ran one after the other: their counts are added up. */
+static void merge_lines(struct autofdo *autofdo)
+{
+	size_t count = 0;
+
+	if (autofdo->line_count)
+		qsort(autofdo->lines, autofdo->line_count, sizeof(*autofdo->lines), compare_lines);
+	for (size_t i = 0; i < autofdo->line_count; i++) {
+		const struct line line = autofdo->lines[i];
+		struct function *function = &autofdo->functions[line.function];
+
+		function->total += line.count;
+		if (count && compare_lines(&autofdo->lines[count - 1], &line) == 0) {
+			autofdo->lines[count - 1].count += line.count;
+			continue;
+		}
+		if (!function->count++)
+			function->first = count;
+		autofdo->lines[count++] = line;
+	}
+	autofdo->line_count = count;
+}
+
+static int compare_functions(const void *a_, const void *b_)
+{
+	const struct function *a = a_, *b = b_;
+
+	if (a->total != b->total)
+		return a->total > b->total ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+static int write_functions(struct autofdo *autofdo)
+{
+	struct dump_session *session = autofdo->calls->session;
+
+	if (autofdo->function_count)
+		qsort(autofdo->functions, autofdo->function_count, sizeof(*autofdo->functions), compare_functions);
+	for (size_t i = 0; i < autofdo->function_count; i++) {
+		const struct function *function = &autofdo->functions[i];
+
+		if (!function->total)
+			continue;
+		fprintf(session->out, "%s:%" PRIu64 ":%" PRIu64 "\n", function->name, function->total, function->head);
+		for (size_t k = function->first; k < function->first + function->count; k++)
+			fprintf(session->out, " %" PRIu32 ": %" PRIu64 "\n", autofdo->lines[k].offset,
+				autofdo->lines[k].count);
+	}
+	return dump_output_check(session);
+}
+
+static int count_lines(struct autofdo *autofdo, const struct flow_profile *profile)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < profile->block_count; i++)
+		status = add_block(autofdo, &profile->blocks[i]);
+	if (status < 0)
+		return status;
+	if (!profile->instructions)
+		dump_session_note_no_flow(autofdo->calls->session);
+	if (profile->instructions && !autofdo->line_count) {
+		common_message_warning("no function of what ran has debug information: the profile is empty");
+		common_message_hint("compile with -g, and record with ptl-record --embed debug");
+	}
+	status = add_inlined_heads(autofdo);
+	if (status < 0)
+		return status;
+	merge_lines(autofdo);
+	return write_functions(autofdo);
+}
+
+int dump_autofdo(struct dump_call_session *calls, struct dump_left_out *left_out)
+{
+	const struct flow_view_options options = dump_session_view_options(calls->session);
+	struct autofdo autofdo = {.calls = calls};
+	struct flow_profile profile = {0};
+	int status = flow_sources_open(calls->session->trace, calls->timeline, &autofdo.sources);
+
+	if (status == 0) {
+		flow_sources_want_scopes(autofdo.sources);
+		status = flow_profile_run(calls->session->trace, calls->timeline, &options, false, &profile);
+	}
+	common_progress_end();
+	if (status == 0) {
+		status = count_lines(&autofdo, &profile);
+		dump_left_out_add(left_out, profile.gaps, "gap, of which it is not known what ran",
+				  "gaps, of which it is not known what ran");
+		dump_left_out_add(left_out, autofdo.unknown, "instruction without debug information",
+				  "instructions without debug information");
+		flow_profile_free(&profile);
+	}
+	dump_warn_of_sources(autofdo.sources, NULL);
+	flow_sources_close(autofdo.sources);
+	free(autofdo.lines);
+	free(autofdo.functions);
+	common_byte_map_free(&autofdo.by_line);
+	common_byte_map_free(&autofdo.by_name);
+	return status;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls as callgrind writes them: https://valgrind.org/docs/manual/cl-format.html */
+#include "dump/export/profile/callgrind.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/text.h"
+#include "common/vector.h"
+#include "common/version.h"
+#include "dump/export/profile/line_count.h"
+
+/* A function, or its calls of another one. */
+struct item {
+	uint64_t calls, instructions, time;
+	uint32_t caller, callee; /* numbers of functions in the output, from 0 */
+};
+
+struct list {
+	struct item *items; /* owned */
+	size_t count, capacity;
+	struct common_hash_map numbers;
+};
+
+struct callgrind {
+	struct dump_session *session;
+	const struct dump_paths *paths;
+	struct list functions; /* callee: its number in the function table */
+	struct list edges;
+	uint32_t *ids;                /* of each node: its function */
+	struct item *sums;            /* of each node: with all that it called */
+	struct common_byte_map files; /* of code, by path: number, from 1 */
+	size_t file_count;
+	bool by_line;
+	struct dump_function_lines lines;
+	struct dump_line_counts counts;
+	struct common_byte_map sources; /* files of the source, by path: number, from 2; 1 stands for none */
+	size_t source_count;
+};
+
+static int find_item(struct list *list, uint64_t key, struct item **item, uint32_t *number)
+{
+	const uint64_t *known = common_hash_map_get(&list->numbers, key);
+	int status = 0;
+
+	if (known) {
+		*number = (uint32_t)*known;
+	} else {
+		status = COMMON_VECTOR_RESERVE(list->items, list->capacity, list->count + 1, "functions");
+		if (status == 0)
+			status = common_hash_map_put(&list->numbers, key, list->count);
+		if (status < 0)
+			return status;
+		*number = (uint32_t)list->count++;
+		list->items[*number] = (struct item){0};
+	}
+	*item = &list->items[*number];
+	return 0;
+}
+
+/* ---- sums ---------------------------------------------------------------------------------------- */
+
+static int add_function(struct callgrind *callgrind, size_t at)
+{
+	const struct dump_path_node *node = &callgrind->paths->tree.nodes[at];
+	/* What a root has by itself is of no function. */
+	const uint32_t function = node->parent ? node->function : DUMP_NO_FUNCTION;
+	struct item *item;
+	const int status = find_item(&callgrind->functions, function, &item, &callgrind->ids[at]);
+
+	if (status < 0)
+		return status;
+	item->callee = function;
+	item->instructions += node->self_instructions;
+	item->time += node->self_time;
+	callgrind->sums[at].instructions += node->self_instructions;
+	callgrind->sums[at].time += node->self_time;
+	return 0;
+}
+
+/* From the last node to the first: what is below a node comes behind it. */
+static int add_edge(struct callgrind *callgrind, size_t at)
+{
+	const struct dump_path_node *node = &callgrind->paths->tree.nodes[at];
+	const struct item *sum = &callgrind->sums[at];
+	uint32_t caller, callee, number;
+	struct item *item;
+	int status;
+
+	if (!node->parent || !callgrind->paths->tree.nodes[node->parent].parent)
+		return 0;
+	caller = callgrind->ids[node->parent];
+	callee = callgrind->ids[at];
+	status = find_item(&callgrind->edges, (uint64_t)caller << 32 | callee, &item, &number);
+	if (status < 0)
+		return status;
+	item->caller = caller;
+	item->callee = callee;
+	item->calls += node->calls;
+	item->instructions += sum->instructions;
+	item->time += sum->time;
+	callgrind->sums[node->parent].instructions += sum->instructions;
+	callgrind->sums[node->parent].time += sum->time;
+	return 0;
+}
+
+static int compare_edges(const void *a_, const void *b_)
+{
+	const struct item *a = a_, *b = b_;
+
+	if (a->caller != b->caller)
+		return a->caller < b->caller ? -1 : 1;
+	return (a->callee > b->callee) - (a->callee < b->callee);
+}
+
+static int add_up(struct callgrind *callgrind)
+{
+	const size_t count = callgrind->paths->tree.count;
+	int status = 0;
+
+	for (size_t i = 1; status == 0 && i < count; i++)
+		if (callgrind->paths->tree.nodes[i].parent || callgrind->paths->tree.nodes[i].self_instructions)
+			status = add_function(callgrind, i);
+	for (size_t i = count; status == 0 && i-- > 1;)
+		status = add_edge(callgrind, i);
+	if (callgrind->edges.count)
+		qsort(callgrind->edges.items, callgrind->edges.count, sizeof(struct item), compare_edges);
+	return status;
+}
+
+/* ---- output -------------------------------------------------------------------------------------- */
+
+/* "ob=(1) /usr/bin/gzip", or "ob=(1)" where that has been said. */
+static int write_object(struct callgrind *callgrind, const char *prefix, const char *path, struct ptl_bytes *text)
+{
+	const uint64_t *known = common_byte_map_get(&callgrind->files, path, strlen(path));
+
+	if (known) {
+		common_text_format(text, "%s(%" PRIu64 ")\n", prefix, *known);
+		return 0;
+	}
+	common_text_format(text, "%s(%zu) ", prefix, ++callgrind->file_count);
+	if (*path)
+		common_text_safe(text, path);
+	else
+		common_text_add(text, "[no image]");
+	common_text_add(text, "\n");
+	return common_byte_map_put(&callgrind->files, path, strlen(path), callgrind->file_count);
+}
+
+/* "fl=(2) /usr/src/a.c", or "fl=(2)" where that has been said. */
+static int write_source(struct callgrind *callgrind, const char *prefix, const char *path, struct ptl_bytes *text)
+{
+	const uint64_t *known = common_byte_map_get(&callgrind->sources, path, strlen(path));
+
+	if (known) {
+		common_text_format(text, "%s(%" PRIu64 ")\n", prefix, *known);
+		return 0;
+	}
+	common_text_format(text, "%s(%zu) ", prefix, ++callgrind->source_count);
+	common_text_safe(text, path);
+	common_text_add(text, "\n");
+	return common_byte_map_put(&callgrind->sources, path, strlen(path), callgrind->source_count);
+}
+
+/* Where a function begins in the source: "fl=(2) a.c" and the line; "fl=(1)" and 0 where that is not known, or not wanted. */
+static int write_place(struct callgrind *callgrind, const char *prefix, uint32_t function, struct ptl_bytes *text,
+		       uint32_t *line)
+{
+	const char *path;
+
+	*line = 0;
+	if (callgrind->by_line &&
+	    dump_function_line(&callgrind->lines, dump_function(callgrind->paths->calls->functions, function), &path,
+			       line))
+		return write_source(callgrind, prefix, path, text);
+	common_text_format(text, "%s(1)\n", prefix);
+	return 0;
+}
+
+/* What of the function ran on which line; what no line is known of, and all time, is where the function begins. */
+static int write_lines(struct callgrind *callgrind, const struct item *item, uint32_t first, struct ptl_bytes *text)
+{
+	size_t count;
+	const struct dump_line_count *lines = dump_line_counts_of(&callgrind->counts, item->callee, item->instructions,
+								  &count);
+	uint64_t left = item->instructions;
+	const char *file = NULL;
+	int status = 0;
+
+	for (size_t i = 0; i < count; i++)
+		left -= lines[i].instructions;
+	common_text_format(text, "%" PRIu32 " %" PRIu64 " %" PRIu64 "\n", first, left, item->time);
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		/* What was inlined may be of another file. */
+		if (!file || strcmp(file, lines[i].file) != 0)
+			status = write_source(callgrind, "fi=", lines[i].file, text);
+		file = lines[i].file;
+		common_text_format(text, "%" PRIu32 " %" PRIu64 " 0\n", lines[i].line, lines[i].instructions);
+	}
+	return status;
+}
+
+/* Functions are named in the order of their numbers before anything refers to them. */
+static int write_function(struct callgrind *callgrind, uint32_t number, struct ptl_bytes *text)
+{
+	const struct item *item = &callgrind->functions.items[number];
+	uint32_t line = 0;
+	int status = write_object(callgrind,
+				  "ob=", dump_function(callgrind->paths->calls->functions, item->callee)->path, text);
+
+	if (status == 0)
+		status = write_place(callgrind, "fl=", item->callee, text, &line);
+	common_text_format(text, "fn=(%" PRIu32 ") ", number + 1);
+	dump_path_function_text(callgrind->paths, item->callee, text);
+	common_text_add(text, "\n");
+	return status ? status : write_lines(callgrind, item, line, text);
+}
+
+/* line is where the caller begins: where in it the call is, is not known. */
+static int write_edge(struct callgrind *callgrind, const struct item *edge, uint32_t line, struct ptl_bytes *text)
+{
+	const uint32_t function = callgrind->functions.items[edge->callee].callee;
+	uint32_t target = 0;
+	int status = write_object(callgrind, "cob=", dump_function(callgrind->paths->calls->functions, function)->path,
+				  text);
+
+	if (status == 0)
+		status = write_place(callgrind, "cfi=", function, text, &target);
+	common_text_format(
+		text, "cfn=(%" PRIu32 ")\ncalls=%" PRIu64 " %" PRIu32 "\n%" PRIu32 " %" PRIu64 " %" PRIu64 "\n",
+		edge->callee + 1, edge->calls ? edge->calls : 1, target, line, edge->instructions, edge->time);
+	return status;
+}
+
+static void write_head(struct callgrind *callgrind, struct dump_left_out *left_out, struct ptl_bytes *text)
+{
+	const char *words = dump_left_out_text(left_out);
+
+	common_text_add(text, "# callgrind format\nversion: 1\ncreator: ptl-dump " COMMON_VERSION "\ncmd: ");
+	common_text_safe(text, callgrind->session->path);
+	common_text_add(text, "\npart: 1\n");
+	if (words) {
+		common_text_add(text, "desc: Left out: ");
+		common_text_add(text, words);
+		common_text_add(text, "\n");
+	}
+	common_text_add(text,
+			"positions: line\nevent: Ir : Instructions\nevent: ns : Time in nanoseconds\nevents: Ir ns\n\n"
+			"fl=(1) ???\n");
+}
+
+static void write_totals(const struct callgrind *callgrind, struct ptl_bytes *text)
+{
+	uint64_t instructions = 0, time = 0;
+
+	for (size_t i = 0; i < callgrind->functions.count; i++) {
+		instructions += callgrind->functions.items[i].instructions;
+		time += callgrind->functions.items[i].time;
+	}
+	common_text_format(text, "\ntotals: %" PRIu64 " %" PRIu64 "\n", instructions, time);
+}
+
+/* Names come before what refers to them: a function's calls follow when all functions have been named. */
+static int write_all(struct callgrind *callgrind, struct dump_left_out *left_out)
+{
+	struct ptl_bytes text = {0};
+	uint32_t caller = UINT32_MAX, line = 0;
+	int status = 0;
+
+	write_head(callgrind, left_out, &text);
+	for (size_t i = 0; status == 0 && i < callgrind->functions.count; i++)
+		status = write_function(callgrind, (uint32_t)i, &text);
+	for (size_t i = 0; status == 0 && i < callgrind->edges.count; i++) {
+		const struct item *edge = &callgrind->edges.items[i];
+		const uint32_t function = callgrind->functions.items[edge->caller].callee;
+
+		if (edge->caller != caller) {
+			status = write_object(callgrind,
+					      "ob=", dump_function(callgrind->paths->calls->functions, function)->path,
+					      &text);
+			if (status == 0)
+				status = write_place(callgrind, "fl=", function, &text, &line);
+			common_text_format(&text, "fn=(%" PRIu32 ")\n", edge->caller + 1);
+		}
+		caller = edge->caller;
+		if (status == 0)
+			status = write_edge(callgrind, edge, line, &text);
+		common_text_write(&text, callgrind->session->out);
+		text.size = 0;
+	}
+	write_totals(callgrind, &text);
+	common_text_write(&text, callgrind->session->out);
+	if (status == 0 && text.failed)
+		status = common_fail_memory("functions", text.size);
+	common_bytes_free(&text);
+	return status;
+}
+
+int dump_callgrind(struct dump_session *session, const struct dump_paths *paths, bool lines,
+		   struct dump_left_out *left_out)
+{
+	struct callgrind callgrind = {.session = session, .paths = paths, .by_line = lines, .source_count = 1};
+	const size_t count = paths->tree.count;
+	int status;
+
+	callgrind.ids = calloc(count + 1, sizeof(*callgrind.ids));
+	callgrind.sums = calloc(count + 1, sizeof(*callgrind.sums));
+	status = callgrind.ids && callgrind.sums
+			 ? add_up(&callgrind)
+			 : common_fail_memory("paths of calls", count * sizeof(*callgrind.sums));
+	if (status == 0)
+		status = dump_function_lines_open(&callgrind.lines, paths->calls);
+	if (status == 0 && lines)
+		status = dump_line_counts_make(&callgrind.counts, &callgrind.lines, false);
+	if (status == 0)
+		status = write_all(&callgrind, left_out);
+	dump_line_counts_free(&callgrind.counts);
+	dump_function_lines_close(&callgrind.lines);
+	free(callgrind.ids);
+	free(callgrind.sums);
+	free(callgrind.functions.items);
+	free(callgrind.edges.items);
+	common_hash_map_free(&callgrind.functions.numbers);
+	common_hash_map_free(&callgrind.edges.numbers);
+	common_byte_map_free(&callgrind.files);
+	common_byte_map_free(&callgrind.sources);
+	return status;
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Paths of calls as a profile that pprof reads: a gzip'd message of protocol buffers, whose fields are those of
+ * proto/profile.proto of github.com/google/pprof.
+ */
+#include "dump/export/profile/pprof.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/text.h"
+#include "common/vector.h"
+#include "common/version.h"
+#include "dump/export/profile/line_count.h"
+#include "dump/export/gzip.h"
+#include "dump/export/protobuf.h"
+
+enum profile {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6,
+	PROFILE_TIME = 9,
+	PROFILE_DURATION = 10,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_TYPE = 14,
+};
+enum { TYPE_NAME = 1, TYPE_UNIT = 2 };
+enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
+enum { LABEL_KEY = 1, LABEL_STRING = 2, LABEL_NUMBER = 3 };
+enum { MAPPING_ID = 1, MAPPING_FILE = 5, MAPPING_HAS_FUNCTIONS = 7, MAPPING_HAS_FILES = 8, MAPPING_HAS_LINES = 9 };
+enum {
+	LOCATION_ID = 1,
+	LOCATION_MAPPING = 2,
+	LOCATION_ADDRESS = 3,
+	LOCATION_LINE = 4,
+	LINE_FUNCTION = 1,
+	LINE_LINE = 2
+};
+enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4, FUNCTION_START_LINE = 5 };
+
+/*
+ * What is left of the instructions of a function for one of its lines, while they are given to its paths. The first share of a
+ * function is what no line of its own file is known of, and says how many shares there are.
+ */
+struct share {
+	uint64_t left;
+	uint64_t location; /* 0: none yet */
+	uint32_t line;
+	uint32_t count; /* of the first: shares of the function, itself included */
+	uint32_t next;  /* likewise: the first of the others that may have something left */
+};
+
+#define FLUSH_BYTES ((size_t)64 << 10)
+
+struct pprof {
+	struct dump_session *session;
+	const struct dump_paths *paths;
+	struct dump_function_lines lines;
+	struct dump_gzip gzip;
+	struct ptl_bytes bytes; /* of the profile, not written yet */
+	struct ptl_bytes message, inner, text;
+	struct common_byte_map strings;
+	size_t string_count;
+	struct common_byte_map mappings; /* by path */
+	size_t mapping_count;
+	struct common_hash_map locations; /* by function */
+	uint64_t location_count;
+	uint32_t *ids;                  /* location of each node */
+	struct dump_line_counts counts; /* empty where lines are not wanted */
+	struct share *shares;           /* owned */
+	size_t share_count, share_capacity;
+	struct common_hash_map functions; /* by function: index of its first share */
+};
+
+static int flush(struct pprof *pprof, bool last)
+{
+	int status;
+
+	if (pprof->bytes.failed)
+		return common_fail_memory("a profile", pprof->bytes.size);
+	if (!last && pprof->bytes.size < FLUSH_BYTES)
+		return 0;
+	status = dump_gzip_write(&pprof->gzip, pprof->bytes.data, pprof->bytes.size, last);
+	pprof->bytes.size = 0;
+	return status;
+}
+
+/* ---- strings ------------------------------------------------------------------------------------- */
+
+/* Its number; it is written where it is first asked for. A failure is left in bytes.failed. */
+static uint64_t string_of(struct pprof *pprof, const char *words)
+{
+	const uint64_t *known = common_byte_map_get(&pprof->strings, words, strlen(words));
+	const uint64_t number = pprof->string_count;
+
+	if (known)
+		return *known;
+	if (common_byte_map_put(&pprof->strings, words, strlen(words), number) < 0)
+		pprof->bytes.failed = true;
+	pprof->string_count++;
+	dump_proto_string(&pprof->bytes, PROFILE_STRING, words);
+	return number;
+}
+
+/* The same for words from the trace, which need not be UTF-8. */
+static uint64_t safe_string(struct pprof *pprof, const char *words)
+{
+	pprof->text.size = 0;
+	common_text_safe(&pprof->text, words);
+	return string_of(pprof, common_text_string(&pprof->text));
+}
+
+static void put_type(struct pprof *pprof, const char *name, const char *unit)
+{
+	dump_proto_u64(&pprof->message, TYPE_NAME, string_of(pprof, name));
+	dump_proto_u64(&pprof->message, TYPE_UNIT, string_of(pprof, unit));
+	dump_proto_message(&pprof->bytes, PROFILE_SAMPLE_TYPE, &pprof->message);
+}
+
+/* ---- functions ----------------------------------------------------------------------------------- */
+
+/* 0: of no file. */
+static uint64_t mapping_of(struct pprof *pprof, const char *path)
+{
+	const uint64_t *known = common_byte_map_get(&pprof->mappings, path, strlen(path));
+	const uint64_t number = pprof->mapping_count + 1;
+	uint64_t file;
+
+	if (!*path)
+		return 0;
+	if (known)
+		return *known;
+	if (common_byte_map_put(&pprof->mappings, path, strlen(path), number) < 0)
+		pprof->bytes.failed = true;
+	pprof->mapping_count++;
+	file = safe_string(pprof, path);
+	dump_proto_u64(&pprof->message, MAPPING_ID, number);
+	dump_proto_u64(&pprof->message, MAPPING_FILE, file);
+	dump_proto_u64(&pprof->message, MAPPING_HAS_FUNCTIONS, 1);
+	dump_proto_u64(&pprof->message, MAPPING_HAS_FILES, 1);
+	dump_proto_u64(&pprof->message, MAPPING_HAS_LINES, 1);
+	dump_proto_message(&pprof->bytes, PROFILE_MAPPING, &pprof->message);
+	return number;
+}
+
+static void put_function(struct pprof *pprof, uint32_t number, uint64_t id)
+{
+	const struct dump_function *function = dump_function(pprof->paths->calls->functions, number);
+	const uint64_t mapping = mapping_of(pprof, function->path);
+	const char *const linker_name = dump_function_linker_name(&pprof->lines, function);
+	const char *path;
+	uint32_t line = 0;
+	uint64_t name, system_name, file = 0;
+
+	if (dump_function_line(&pprof->lines, function, &path, &line))
+		file = safe_string(pprof, path);
+	system_name = linker_name ? safe_string(pprof, linker_name) : 0;
+
+	pprof->text.size = 0;
+	dump_path_function_text(pprof->paths, number, &pprof->text);
+	name = string_of(pprof, common_text_string(&pprof->text));
+	dump_proto_u64(&pprof->message, FUNCTION_ID, id);
+	dump_proto_u64(&pprof->message, FUNCTION_NAME, name);
+	/* Of a name that is the same in both, pprof leaves out what looks like arguments of C++. */
+	dump_proto_u64(&pprof->message, FUNCTION_SYSTEM_NAME, linker_name ? system_name : name);
+	if (file) {
+		dump_proto_u64(&pprof->message, FUNCTION_FILE, file);
+		dump_proto_u64(&pprof->message, FUNCTION_START_LINE, line);
+	}
+	dump_proto_message(&pprof->bytes, PROFILE_FUNCTION, &pprof->message);
+	dump_proto_u64(&pprof->message, LOCATION_ID, id);
+	if (mapping)
+		dump_proto_u64(&pprof->message, LOCATION_MAPPING, mapping);
+	if (number != DUMP_NO_FUNCTION)
+		dump_proto_u64(&pprof->message, LOCATION_ADDRESS, function->address);
+	dump_proto_u64(&pprof->inner, LINE_FUNCTION, id);
+	if (file)
+		dump_proto_u64(&pprof->inner, LINE_LINE, line);
+	dump_proto_message(&pprof->message, LOCATION_LINE, &pprof->inner);
+	dump_proto_message(&pprof->bytes, PROFILE_LOCATION, &pprof->message);
+}
+
+/* Functions in the order of the nodes, since their own numbers may be others the next time. */
+static int put_functions(struct pprof *pprof)
+{
+	const struct dump_path_tree *tree = &pprof->paths->tree;
+	int status = 0;
+
+	for (size_t i = 1; status == 0 && i < tree->count; i++) {
+		const uint32_t function = tree->nodes[i].function;
+		const uint64_t *known = common_hash_map_get(&pprof->locations, function);
+
+		if (!tree->nodes[i].parent)
+			continue;
+		if (known) {
+			pprof->ids[i] = (uint32_t)*known;
+			continue;
+		}
+		pprof->ids[i] = (uint32_t)++pprof->location_count;
+		status = common_hash_map_put(&pprof->locations, function, pprof->ids[i]);
+		if (status == 0)
+			put_function(pprof, function, pprof->ids[i]);
+		if (status == 0)
+			status = flush(pprof, false);
+	}
+	return status;
+}
+
+/* ---- samples ------------------------------------------------------------------------------------- */
+
+static void put_number_label(struct pprof *pprof, const char *key, uint64_t number)
+{
+	dump_proto_u64(&pprof->inner, LABEL_KEY, string_of(pprof, key));
+	dump_proto_u64(&pprof->inner, LABEL_NUMBER, number);
+	dump_proto_message(&pprof->message, SAMPLE_LABEL, &pprof->inner);
+}
+
+static void put_text_label(struct pprof *pprof, const char *key, const char *words)
+{
+	const uint64_t value = safe_string(pprof, words);
+
+	dump_proto_u64(&pprof->inner, LABEL_KEY, string_of(pprof, key));
+	dump_proto_u64(&pprof->inner, LABEL_STRING, value);
+	dump_proto_message(&pprof->message, SAMPLE_LABEL, &pprof->inner);
+}
+
+static void put_labels(struct pprof *pprof, uint32_t group)
+{
+	const struct dump_path_root *root = &pprof->paths->roots[group];
+
+	if (*root->program)
+		put_text_label(pprof, "process", root->program);
+	if (root->pid != PTL_NO_ID)
+		put_number_label(pprof, "pid", root->pid);
+	if (root->tid != PTL_NO_ID)
+		put_number_label(pprof, "tid", root->tid);
+	if (root->cpu != PTL_NO_CPU)
+		put_number_label(pprof, "cpu", root->cpu);
+}
+
+/* A sample of the path of node `at`, whose last function is at this location. */
+static void put_sample(struct pprof *pprof, size_t at, uint64_t location, const uint64_t values[3])
+{
+	const struct dump_path_node *nodes = pprof->paths->tree.nodes;
+
+	common_write_varint(&pprof->inner, location);
+	for (at = nodes[at].parent; nodes[at].parent; at = nodes[at].parent)
+		common_write_varint(&pprof->inner, pprof->ids[at]);
+	dump_proto_message(&pprof->message, SAMPLE_LOCATION, &pprof->inner);
+	for (int i = 0; i < 3; i++)
+		common_write_varint(&pprof->inner, dump_export_signed(values[i]));
+	dump_proto_message(&pprof->message, SAMPLE_VALUE, &pprof->inner);
+	put_labels(pprof, nodes[at].function);
+	dump_proto_message(&pprof->bytes, PROFILE_SAMPLE, &pprof->message);
+}
+
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+static int add_share(struct pprof *pprof, uint32_t line, uint64_t instructions)
+{
+	const int status = COMMON_VECTOR_RESERVE(pprof->shares, pprof->share_capacity, pprof->share_count + 1, "lines");
+
+	if (status == 0)
+		pprof->shares[pprof->share_count++] = (struct share){.left = instructions, .line = line};
+	return status;
+}
+
+/* The lines of a function whose paths took so many instructions by themselves. */
+static int add_shares(struct pprof *pprof, uint32_t function, uint64_t instructions)
+{
+	const size_t first = pprof->share_count;
+	const char *path;
+	uint32_t start;
+	size_t count;
+	const struct dump_line_count *lines = dump_line_counts_of(&pprof->counts, function, instructions, &count);
+	int status;
+
+	if (!count ||
+	    !dump_function_line(&pprof->lines, dump_function(pprof->paths->calls->functions, function), &path, &start))
+		return 0;
+	status = add_share(pprof, 0, instructions);
+	/* A line of another file is none of the function's. */
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		if (strcmp(lines[i].file, path) != 0)
+			continue;
+		status = add_share(pprof, lines[i].line, lines[i].instructions);
+		pprof->shares[first].left -= lines[i].instructions;
+	}
+	if (status == 0)
+		status = common_hash_map_put(&pprof->functions, function, first);
+	pprof->shares[first].count = (uint32_t)(pprof->share_count - first);
+	pprof->shares[first].next = 1;
+	return status;
+}
+
+static int make_shares(struct pprof *pprof)
+{
+	const struct dump_path_tree *tree = &pprof->paths->tree;
+	struct common_hash_map sums = {0};
+	uint64_t function, sum;
+	size_t at = 0;
+	int status = dump_line_counts_make(&pprof->counts, &pprof->lines, true);
+
+	for (size_t i = 1; status == 0 && i < tree->count; i++) {
+		const struct dump_path_node *node = &tree->nodes[i];
+		const uint64_t *known = common_hash_map_get(&sums, node->function);
+
+		if (node->parent && node->function != DUMP_NO_FUNCTION)
+			status = common_hash_map_put(&sums, node->function,
+						     (known ? *known : 0) + node->self_instructions);
+	}
+	while (status == 0 && common_hash_map_next(&sums, &at, &function, &sum))
+		status = add_shares(pprof, (uint32_t)function, sum);
+	common_hash_map_free(&sums);
+	return status;
+}
+
+static uint64_t location_of(struct pprof *pprof, struct share *share, size_t node)
+{
+	const struct dump_function *function = dump_function(pprof->paths->calls->functions,
+							     pprof->paths->tree.nodes[node].function);
+	const uint64_t mapping = mapping_of(pprof, function->path);
+
+	if (!share->line)
+		return pprof->ids[node];
+	if (share->location)
+		return share->location;
+	share->location = ++pprof->location_count;
+	dump_proto_u64(&pprof->message, LOCATION_ID, share->location);
+	if (mapping)
+		dump_proto_u64(&pprof->message, LOCATION_MAPPING, mapping);
+	dump_proto_u64(&pprof->inner, LINE_FUNCTION, pprof->ids[node]);
+	dump_proto_u64(&pprof->inner, LINE_LINE, share->line);
+	dump_proto_message(&pprof->message, LOCATION_LINE, &pprof->inner);
+	dump_proto_message(&pprof->bytes, PROFILE_LOCATION, &pprof->message);
+	return share->location;
+}
+
+/* At most so much of what is left of a line. */
+static uint64_t take(struct share *share, uint64_t most)
+{
+	const uint64_t amount = share->left < most ? share->left : most;
+
+	share->left -= amount;
+	return amount;
+}
+
+/*
+ * On which of the function's paths a line ran is not known: paths take of its lines in order. So sums are right by function, by line
+ * and by path, and there are no more samples than paths and lines; a share of each line for each path would be their product.
+ */
+static void put_line_samples(struct pprof *pprof, size_t at, struct share *shares)
+{
+	const struct dump_path_node *node = &pprof->paths->tree.nodes[at];
+	const uint64_t first = take(shares, node->self_instructions);
+	uint64_t left = node->self_instructions - first;
+
+	if (node->calls || first || node->self_time)
+		put_sample(pprof, at, pprof->ids[at], (const uint64_t[3]){node->calls, first, node->self_time});
+	while (left && shares->next < shares->count) {
+		struct share *share = &shares[shares->next];
+		const uint64_t amount = take(share, left);
+
+		if (amount)
+			put_sample(pprof, at, location_of(pprof, share, at), (const uint64_t[3]){0, amount, 0});
+		left -= amount;
+		shares->next += !share->left;
+	}
+}
+
+static int put_samples(struct pprof *pprof)
+{
+	const struct dump_path_tree *tree = &pprof->paths->tree;
+	int status = 0;
+
+	for (size_t i = 1; status == 0 && i < tree->count; i++) {
+		const struct dump_path_node *node = &tree->nodes[i];
+
+		const uint64_t *first;
+
+		if (!node->parent || !(node->calls || node->self_instructions || node->self_time))
+			continue;
+		first = common_hash_map_get(&pprof->functions, node->function);
+		if (first && node->self_instructions)
+			put_line_samples(pprof, i, &pprof->shares[*first]);
+		else
+			put_sample(pprof, i, pprof->ids[i],
+				   (const uint64_t[3]){node->calls, node->self_instructions, node->self_time});
+		status = flush(pprof, false);
+	}
+	return status;
+}
+
+/* ---- the profile --------------------------------------------------------------------------------- */
+
+static void put_head(struct pprof *pprof, bool by_time, struct dump_left_out *left_out)
+{
+	const struct ptl_machine *machine = ptl_trace_machine(pprof->session->trace);
+	const char *words = dump_left_out_text(left_out);
+
+	string_of(pprof, "");
+	put_type(pprof, "calls", "count");
+	put_type(pprof, "instructions", "count");
+	put_type(pprof, "time", "nanoseconds");
+	dump_proto_u64(&pprof->bytes, PROFILE_DEFAULT_TYPE, string_of(pprof, by_time ? "time" : "instructions"));
+	dump_proto_u64(&pprof->bytes, PROFILE_COMMENT, string_of(pprof, "ptl-dump " COMMON_VERSION));
+	if (words) {
+		pprof->text.size = 0;
+		common_text_add(&pprof->text, "left out: ");
+		common_text_add(&pprof->text, words);
+		dump_proto_u64(&pprof->bytes, PROFILE_COMMENT, string_of(pprof, common_text_string(&pprof->text)));
+	}
+	/* The first one is what pprof says the profile is of. */
+	mapping_of(pprof, pprof->session->path);
+	if (machine->wall_start > 0)
+		dump_proto_i64(&pprof->bytes, PROFILE_TIME, machine->wall_start);
+	if (machine->end_time > machine->start_time)
+		dump_proto_u64(&pprof->bytes, PROFILE_DURATION,
+			       dump_export_signed(machine->end_time - machine->start_time));
+}
+
+int dump_pprof(struct dump_session *session, const struct dump_paths *paths, bool by_time, bool by_line,
+	       struct dump_left_out *left_out)
+{
+	struct pprof pprof = {.session = session, .paths = paths};
+	int status = dump_gzip_open(&pprof.gzip, session);
+
+	pprof.ids = calloc(paths->tree.count + 1, sizeof(*pprof.ids));
+	if (status == 0)
+		status = dump_function_lines_open(&pprof.lines, paths->calls);
+	if (status == 0 && !pprof.ids)
+		status = common_fail_memory("paths of calls", paths->tree.count * sizeof(*pprof.ids));
+	if (status == 0 && by_line)
+		status = make_shares(&pprof);
+	if (status == 0) {
+		put_head(&pprof, by_time, left_out);
+		status = put_functions(&pprof);
+	}
+	if (status == 0)
+		status = put_samples(&pprof);
+	if (status == 0)
+		status = flush(&pprof, true);
+	dump_gzip_close(&pprof.gzip);
+	dump_function_lines_close(&pprof.lines);
+	dump_line_counts_free(&pprof.counts);
+	free(pprof.shares);
+	common_hash_map_free(&pprof.functions);
+	free(pprof.ids);
+	common_byte_map_free(&pprof.strings);
+	common_byte_map_free(&pprof.mappings);
+	common_hash_map_free(&pprof.locations);
+	common_bytes_free(&pprof.bytes);
+	common_bytes_free(&pprof.message);
+	common_bytes_free(&pprof.inner);
+	common_bytes_free(&pprof.text);
+	return status;
+}

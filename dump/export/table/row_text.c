@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rows as lines: TSV, CSV and JSON; and as ClickHouse's RowBinary. */
+#include "dump/export/table/row_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/text.h"
+#include "common/utf8.h"
+#include "dump/export/table/row_postgresql.h"
+#include "dump/export/table/row_schema.h"
+#include "dump/print/event_time.h"
+#include "dump/print/markup.h"
+
+/* "2026-11-21 08:30:00.123456789", which every database reads as UTC if it is set so. */
+static void add_wall(struct ptl_bytes *text, int64_t wall)
+{
+	const size_t start = text->size;
+
+	dump_text_system_time(text, wall);
+	if (text->failed || text->size < start + 11)
+		return;
+	text->data[start + 10] = ' ';
+	text->size--;
+}
+
+/* A value that is no text, as text. */
+static void add_number(struct ptl_bytes *text, enum dump_row_type type, uint64_t number)
+{
+	switch (type) {
+	case DUMP_ROW_SIGNED:
+		common_text_format(text, "%" PRId64, (int64_t)number);
+		break;
+	case DUMP_ROW_WALL:
+		add_wall(text, (int64_t)number);
+		break;
+	default:
+		common_text_decimal(text, number);
+		break;
+	}
+}
+
+static bool is_text(enum dump_row_type type)
+{
+	return type == DUMP_ROW_TEXT || type == DUMP_ROW_JSON;
+}
+
+/* ---- TSV ----------------------------------------------------------------------------------------- */
+
+static const char *tsv_escape(char character)
+{
+	switch (character) {
+	case '\t':
+		return "\\t";
+	case '\n':
+		return "\\n";
+	case '\r':
+		return "\\r";
+	case '\\':
+		return "\\\\";
+	default:
+		return NULL;
+	}
+}
+
+/* Bytes that are no UTF-8, and zeros, which databases refuse, become U+FFFD. */
+static void add_tsv(struct ptl_bytes *line, const char *words, size_t size)
+{
+	while (size) {
+		uint32_t character;
+		const size_t read = common_utf8_read((const uint8_t *)words, size, &character), step = read ? read : 1;
+		const char *escape = tsv_escape(*words);
+
+		if (!read || !*words)
+			common_text_add(line, "\xef\xbf\xbd");
+		else if (escape)
+			common_text_add(line, escape);
+		else
+			common_write_bytes(line, words, step);
+		words += step;
+		size -= step;
+	}
+}
+
+static void tsv_value(struct ptl_bytes *line, enum dump_row_type type, const struct dump_row_value *value)
+{
+	if (value->is_null)
+		common_text_add(line, "\\N");
+	else if (is_text(type))
+		add_tsv(line, value->text, value->size);
+	else
+		add_number(line, type, value->number);
+}
+
+/* ---- CSV ----------------------------------------------------------------------------------------- */
+
+static void csv_value(struct ptl_bytes *line, enum dump_row_type type, const struct dump_row_value *value)
+{
+	if (value->is_null)
+		return;
+	/* Quoted, so that an empty text is one, and nothing is not. */
+	if (is_text(type) && !value->size)
+		common_text_add(line, "\"\"");
+	else if (is_text(type))
+		dump_text_csv(line, value->text, value->size);
+	else
+		add_number(line, type, value->number);
+}
+
+/* ---- RowBinary ----------------------------------------------------------------------------------- */
+
+static void binary_value(struct ptl_bytes *line, const struct dump_row_column *column,
+			 const struct dump_row_value *value)
+{
+	if (column->can_be_null)
+		common_write_le(line, value->is_null, 1);
+	if (value->is_null && column->can_be_null)
+		return;
+	if (is_text(column->type)) {
+		common_write_varint(line, value->size);
+		common_write_bytes(line, value->text, value->size);
+	} else {
+		common_write_le(line, value->number, column->type == DUMP_ROW_BOOLEAN ? 1 : 8);
+	}
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+static void json_value(struct dump_row_text *text, const struct dump_row_column *column,
+		       const struct dump_row_value *value)
+{
+	struct common_json *json = &text->session->json_out;
+
+	if (value->is_null) {
+		common_json_null(json, column->name);
+		return;
+	}
+	switch (column->type) {
+	case DUMP_ROW_TEXT:
+		common_json_string_n(json, column->name, value->text, value->size);
+		break;
+	case DUMP_ROW_JSON:
+		common_json_raw(json, column->name, value->text, value->size);
+		break;
+	case DUMP_ROW_SIGNED:
+		common_json_i64(json, column->name, (int64_t)value->number);
+		break;
+	case DUMP_ROW_BOOLEAN:
+		common_json_bool(json, column->name, value->number);
+		break;
+	case DUMP_ROW_WALL:
+		text->scratch.size = 0;
+		add_wall(&text->scratch, (int64_t)value->number);
+		common_json_string_n(json, column->name, (const char *)text->scratch.data, text->scratch.size);
+		break;
+	default:
+		common_json_u64(json, column->name, value->number);
+		break;
+	}
+}
+
+static void json_row(struct dump_row_text *text, const struct dump_row_table *table,
+		     const struct dump_row_value *values)
+{
+	struct common_json *json = &text->session->json_out;
+
+	common_json_object(json, NULL);
+	for (size_t i = 0; i < DUMP_ROW_IDENTITY + table->column_count; i++)
+		if (!(dump_row_column(table, i)->left_out_of & DUMP_ROW_NOT_FLAT))
+			json_value(text, dump_row_column(table, i), &values[i]);
+	common_json_object_end(json);
+	common_json_line(json);
+}
+
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+static bool is_binary(const struct dump_row_text *text)
+{
+	return text->format == DUMP_ROW_BINARY || text->format == DUMP_ROW_BINARY_NAMES;
+}
+
+static void separate(struct dump_row_text *text, size_t i)
+{
+	if (i && !is_binary(text))
+		common_text_add(&text->line, text->format == DUMP_ROW_CSV ? "," : "\t");
+}
+
+static void flush_line(struct dump_row_text *text)
+{
+	common_text_write(&text->line, text->session->out);
+	text->line.size = 0;
+}
+
+static void end_line(struct dump_row_text *text)
+{
+	if (!is_binary(text))
+		common_text_add(&text->line, text->format == DUMP_ROW_CSV ? "\r\n" : "\n");
+	flush_line(text);
+}
+
+static void add_name(struct dump_row_text *text, const struct dump_row_column *column)
+{
+	if (is_binary(text))
+		common_write_varint(&text->line, strlen(column->name));
+	common_text_add(&text->line, column->name);
+}
+
+/* Behind the names: how many there are before them, and the types after them. */
+static void add_types(struct dump_row_text *text, const struct dump_row_table *table)
+{
+	for (size_t i = 0; i < DUMP_ROW_IDENTITY + table->column_count; i++) {
+		if (dump_row_column(table, i)->left_out_of & DUMP_ROW_NOT_FLAT)
+			continue;
+		text->scratch.size = 0;
+		dump_row_schema_type(&text->scratch, DUMP_ROW_CLICKHOUSE, dump_row_column(table, i));
+		common_write_varint(&text->line, text->scratch.size);
+		common_write_bytes(&text->line, text->scratch.data, text->scratch.size);
+	}
+}
+
+static size_t count_columns(const struct dump_row_table *table)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < DUMP_ROW_IDENTITY + table->column_count; i++)
+		count += !(dump_row_column(table, i)->left_out_of & DUMP_ROW_NOT_FLAT);
+	return count;
+}
+
+void dump_row_text_head(struct dump_row_text *text, const struct dump_row_table *table)
+{
+	if (text->format == DUMP_ROW_JSON_LINES || text->format == DUMP_ROW_BINARY)
+		return;
+	if (text->format == DUMP_ROW_SCRIPT) {
+		dump_row_postgresql_head(&text->line);
+		flush_line(text);
+		return;
+	}
+	if (text->format == DUMP_ROW_BINARY_NAMES)
+		common_write_varint(&text->line, count_columns(table));
+	for (size_t i = 0; i < DUMP_ROW_IDENTITY + table->column_count; i++) {
+		if (dump_row_column(table, i)->left_out_of & DUMP_ROW_NOT_FLAT)
+			continue;
+		separate(text, i);
+		add_name(text, dump_row_column(table, i));
+	}
+	if (text->format == DUMP_ROW_BINARY_NAMES)
+		add_types(text, table);
+	end_line(text);
+}
+
+void dump_row_text_begin(struct dump_row_text *text, const struct dump_row_table *table,
+			 const struct dump_session *session)
+{
+	if (text->format == DUMP_ROW_SCRIPT)
+		dump_row_postgresql_begin(&text->line, table, session);
+	flush_line(text);
+}
+
+int dump_row_text_end(struct dump_row_text *text)
+{
+	if (text->format == DUMP_ROW_SCRIPT)
+		dump_row_postgresql_end(&text->line);
+	flush_line(text);
+	return text->line.failed ? common_fail_memory("a row", 0) : 0;
+}
+
+int dump_row_text_write(struct dump_row_sink *sink, const struct dump_row_table *table,
+			const struct dump_row_value *values)
+{
+	struct dump_row_text *text = (struct dump_row_text *)sink;
+
+	if (text->format == DUMP_ROW_JSON_LINES) {
+		json_row(text, table, values);
+	} else {
+		for (size_t i = 0; i < DUMP_ROW_IDENTITY + table->column_count; i++) {
+			const struct dump_row_column *column = dump_row_column(table, i);
+
+			if (column->left_out_of & DUMP_ROW_NOT_FLAT)
+				continue;
+			separate(text, i);
+			if (is_binary(text))
+				binary_value(&text->line, column, &values[i]);
+			else if (text->format == DUMP_ROW_CSV)
+				csv_value(&text->line, column->type, &values[i]);
+			else
+				tsv_value(&text->line, column->type, &values[i]);
+		}
+		end_line(text);
+	}
+	return text->line.failed || text->scratch.failed ? common_fail_memory("a row", text->line.size) : 0;
+}
+
+void dump_row_text_free(struct dump_row_text *text)
+{
+	common_bytes_free(&text->line);
+	common_bytes_free(&text->scratch);
+}
