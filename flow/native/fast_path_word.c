@@ -182,9 +182,14 @@ static size_t take_known(const struct native_decoder *decoder, struct native_fas
 	for (taken = 0; taken < most; taken++) {
 		const uint8_t *const at = start + taken * NATIVE_PACKET_WORD_SIZE;
 		const uint64_t bytes = load_word(at);
-		uint16_t *const guess = &guesses[native_packet_word_guess(before, bytes)];
-		const struct native_packet_word *word = &table[*guess];
+		uint16_t *guess;
+		const struct native_packet_word *word;
 
+		/* Padding changes nothing, and would hide the word before it from the next one's guess. */
+		if (__builtin_expect(!bytes, 0) && !words->states[state - 1].carry)
+			continue;
+		guess = &guesses[native_packet_word_guess(before, bytes)];
+		word = &table[*guess];
 		before = bytes;
 		if (__builtin_expect(!native_packet_word_is(word, state, bytes), 0)) {
 			word = &table[guess_again(words, guess, state, bytes)];
