@@ -176,8 +176,10 @@ def vanished_folder():
 
 def reader_gone():
     """when the reader of a pipe goes away, the command goes on"""
-    script = "{ %s -o /dev/fd/3 -- sh -c '%s; echo end' 3>&1 >out 2>err; echo $? >status; } | " \
-             "{ sleep 1; head -c 1000 >/dev/null; }" % (shlex.quote(RECORD), SPIN % 15000)
+    # The command runs until that has been said.
+    script = "{ %s -o /dev/fd/3 -- sh -c 'until [ -e said ]; do :; done; echo end' 3>&1 >out 2>err; echo $? >status; } | " \
+             "{ head -c 1000 >/dev/null; exec <&-; i=0; until grep -q 'goes on' err || [ $i -eq 600 ]; do sleep 0.1; i=$((i+1)); done; " \
+             "touch said; }" % shlex.quote(RECORD)
     subprocess.run(["sh", "-c", script], cwd=SCRATCH, check=False, stdin=subprocess.DEVNULL, timeout=120)
     contents = {}
     for name in ("out", "err", "status"):
