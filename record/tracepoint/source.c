@@ -127,7 +127,21 @@ static int make_event(struct tracepoints *state, const struct tracepoint_event *
 	return written < 0 ? written : status;
 }
 
-static int put_event(struct tracepoints *state, const struct tracepoint_ring *ring, const struct tracepoint_event *of,
+/*
+ * Whether a sample is this event's, or that of the one of its name before or after. Where both are on, the kernel gives what
+ * happens to the newest first, and each has a time of its own: what was left to the older one stays its, though it is later there.
+ */
+static bool is_its_turn(struct tracepoint_ring *ring, const struct tracepoint_event *of, uint32_t tid, uint64_t time)
+{
+	const bool was_left = ring->left_name && ring->left_tid == tid && !of->samples &&
+			      tracepoint_event_is(of, ring->left_name);
+
+	ring->left_name = time < of->since ? of->name : NULL;
+	ring->left_tid = tid;
+	return time >= of->since && (time < of->until || was_left);
+}
+
+static int put_event(struct tracepoints *state, struct tracepoint_ring *ring, const struct tracepoint_event *of,
 		     const struct tracepoint_sample *sample)
 {
 	struct ptl_extended stack;
@@ -146,7 +160,7 @@ static int put_event(struct tracepoints *state, const struct tracepoint_ring *ri
 	event.cpu = sample->cpu;
 	event.pid = sample->pid;
 	event.tid = sample->tid;
-	if (event.time < of->since || event.time >= of->until)
+	if (!is_its_turn(ring, of, event.tid, event.time))
 		return 0;
 	status = record_capture_wants(&state->session->capture, &(struct record_origin){.kernel = true}, &event,
 				      &wanted);
@@ -171,7 +185,7 @@ static const struct tracepoint_event *find_event(struct tracepoints *state, uint
 	return &state->list[state->last_index];
 }
 
-static int take(struct tracepoints *state, const struct tracepoint_ring *ring, const struct perf_event_header *record)
+static int take(struct tracepoints *state, struct tracepoint_ring *ring, const struct perf_event_header *record)
 {
 	struct tracepoint_sample sample;
 	const struct tracepoint_event *of;

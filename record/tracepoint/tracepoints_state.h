@@ -17,6 +17,9 @@ struct tracepoint_ring {
 	int fd; /* -1: the CPU is switched off */
 	struct record_data_ring data;
 	uint32_t stream;
+	const char
+		*left_name; /* of the event whose sample was the last, and was left to an older one; NULL: it was not */
+	uint32_t left_tid;
 };
 
 struct tracepoints {
