@@ -302,6 +302,19 @@ def split_names(*arguments, trace="split.ptl"):
     return {name: found.get(name) for name in wanted}, said
 
 
+def import_perf(name):
+    """A trace of the perf.data that split.ptl is exported to, whose code is found where it was mapped from."""
+    output(DUMP, "perf", "-f", "-o", "split.data", "split.ptl")
+    shutil.rmtree(path("split.data.debug"))
+    output(RELOG, "-q", "-f", "--embed", "debug", "-o", name, "split.data")
+
+
+def lines(trace):
+    """The lines of the source that ran."""
+    rows = (json.loads(line) for line in output(DUMP, "report", "--by", "line", "--json", "--image", "split", trace).splitlines())
+    return {(os.path.basename(row["file"]), row["line"]): row["self_instructions"] for row in rows if row.get("line")}
+
+
 def move(folder, *names):
     os.makedirs(path(folder), exist_ok=True)
     for name in names:
@@ -318,6 +331,7 @@ for version in 4, 5:
         output("dwp", "-e", "split.full", "-o", "package")
     output(RECORD, "-q", "-f", "-o", "split.ptl", "--embed", "code", "--", path("split"))
     output(RECORD, "-q", "-f", "-o", "embedded.ptl", "--embed", "debug", "--", path("split"))
+    import_perf("imported.ptl")
     # addr2line does not read .dwo files: it sees the same code with all of its debug information.
     move("there", "split", dwo)
     build("split")
@@ -329,6 +343,9 @@ for version in 4, 5:
           split_names("--debug-path", "there"), wanted)
     check("--embed debug puts them into the trace", split_names(trace="embedded.ptl") == (wanted, "") and
           dwo in output(DUMP, "info", "embedded.ptl"), split_names(trace="embedded.ptl"), wanted)
+    check("so does ptl-relog, of perf.data", split_names(trace="imported.ptl") == (wanted, "") and
+          dwo in output(DUMP, "info", "imported.ptl"), split_names(trace="imported.ptl"), wanted)
+    check("and the lines are there", lines("imported.ptl") and lines("imported.ptl") == lines("embedded.ptl"), lines("imported.ptl"), lines("embedded.ptl"))
     move("files", f"there/{dwo}")
     found, said = split_names("--debug-path", "there")
     check("without them they are missing, and that is said", found["twice"] is None and ".dwo" in said, found, said)
@@ -356,9 +373,12 @@ for version in 4, 5:
         os.rename(path("there/split.dwp"), path("split.dwp"))
         check("beside the program", split_names() == (wanted, ""), split_names(), wanted)
         output(RECORD, "-q", "-f", "-o", "packed.ptl", "--embed", "debug", "--", path("split"))
+        import_perf("imported.ptl")
         os.remove(path("split.dwp"))
         check("its units are put into the trace", split_names(trace="packed.ptl") == (wanted, "") and
               dwo in output(DUMP, "info", "packed.ptl"), split_names(trace="packed.ptl"), wanted)
+        check("of perf.data, too", split_names(trace="imported.ptl") == (wanted, "") and lines("imported.ptl") == lines("packed.ptl") and
+              dwo in output(DUMP, "info", "imported.ptl"), split_names(trace="imported.ptl"), wanted, lines("imported.ptl"))
         for what, data in ("cut", read("package")[:1000]), ("no package", whole):
             write("split.dwp", data)
             found, said = split_names()
