@@ -304,7 +304,7 @@ static bool is_much(const struct part *part)
 /* More transfers were found. Hands on what there is where it is much, and it is the segment's turn. */
 static int take_found(struct view *view, struct part *part, const struct flow_segment *segment)
 {
-	int status = sort_out(part);
+	int status = view->summarises ? sort_out(part) : 0;
 
 	/* All segments before this one have been emitted, and none is while this one is decoded. */
 	if (status == 0 && is_much(part) && atomic_load_explicit(&view->turn, memory_order_acquire) == segment->index)

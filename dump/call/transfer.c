@@ -134,30 +134,22 @@ static uint8_t kind_of_branch(uint8_t branch)
 	}
 }
 
-/* Whether both are of one function, as far as names tell. */
-static bool is_same(const struct dump_code_place *a, const struct dump_code_place *b)
-{
-	return a->image == b->image && a->function == b->function;
-}
-
 /* Flow goes on at an address, by no call or return; what it was before is in the tracker. */
 static void move(struct dump_walk *walk, struct dump_cached_place *place)
 {
 	const struct dump_tracker *tracker = walk->tracker;
 	const struct dump_leaving *leaving = &tracker->leaving;
-	unsigned flags = 0;
 
 	if (!tracker->placed) {
 		go(walk, DUMP_TRANSFER_GO_ON, 0, 0, place);
 		return;
 	}
-	if (is_same(&tracker->place, &place->place))
+	if (dump_walk_is_same(&tracker->place, &place->place))
 		return;
-	if (!leaving->valid || leaving->branch == FLOW_BRANCH_JUMP_INDIRECT)
-		flags |= DUMP_TRANSFER_INDIRECT;
-	if (tracker->place.image != place->place.image)
-		flags |= DUMP_TRANSFER_FOREIGN;
-	go(walk, DUMP_TRANSFER_JUMP, flags, 0, place);
+	go(walk, DUMP_TRANSFER_JUMP,
+	   dump_walk_jump_flags(&tracker->place, &place->place,
+				leaving->valid ? leaving->branch : (uint8_t)FLOW_BRANCH_JUMP_INDIRECT),
+	   0, place);
 }
 
 /* The flow goes on at an address that is traced. */

@@ -298,9 +298,10 @@ static void learn_function(const struct dump_transfers *transfers, size_t before
 		known->function = call->function;
 }
 
-/* A call of the run, or a return to it, from where the tracker is. PTL_NO_MEMORY. */
+/* A call of the run, or a return or jump to it, from where the tracker is. PTL_NO_MEMORY. */
 static int put_known(struct dump_transfers *transfers, struct dump_tracker *tracker,
-		     const struct dump_transfer_run *known, const struct dump_code_place *place, uint8_t kind)
+		     const struct dump_transfer_run *known, const struct dump_code_place *place, uint8_t kind,
+		     unsigned flags)
 {
 	const int status = COMMON_VECTOR_RESERVE(transfers->list, transfers->capacity, transfers->count + 1, "calls");
 
@@ -309,20 +310,42 @@ static int put_known(struct dump_transfers *transfers, struct dump_tracker *trac
 	transfers->list[transfers->count++] = (struct dump_transfer){
 		.time = tracker->time,
 		.to = known->ip,
-		.address = tracker->leaving.behind,
+		.address = kind == DUMP_TRANSFER_JUMP ? 0 : tracker->leaving.behind,
 		.instructions = (uint32_t)tracker->instructions,
 		.function = kind == DUMP_TRANSFER_CALL ? known->function : place->function,
 		.image = place->image,
 		.kind = kind,
-		.flags = known->starts ? DUMP_TRANSFER_START : 0,
+		.flags = (uint8_t)(flags | (known->starts ? DUMP_TRANSFER_START : 0)),
 		.function_flags = (uint16_t)place->flags,
 	};
 	return 0;
 }
 
+/* Flow comes to a known run by neither a call nor a return. PTL_NO_MEMORY. */
+static int jump(struct dump_transfers *transfers, struct dump_tracker *tracker, const struct dump_transfer_runs *runs,
+		const struct flow_step *step, const struct dump_transfer_run *known)
+{
+	const struct dump_code_place *from = dump_transfer_run_place(runs, tracker->home);
+	const struct dump_code_place *to = dump_transfer_run_place(runs, known->from);
+	const uint8_t branch = step->passed ? step->passed->blocks[step->passed->count - 1]->branch
+					    : tracker->leaving.branch;
+	int status;
+
+	tracker->instructions += step->instructions;
+	if (to->image == from->image && known->ip - from->first <= from->last - from->first)
+		return 0;
+	if (step->time)
+		tracker->time = step->time;
+	if (dump_walk_is_same(from, to))
+		return 0;
+	status = put_known(transfers, tracker, known, to, DUMP_TRANSFER_JUMP, dump_walk_jump_flags(from, to, branch));
+	tracker->instructions = 0;
+	return status;
+}
+
 /*
- * Flow comes to a known run from the end of another, whose place need not be looked at: 1; 0: it does by something else than a
- * call, a return or a step within a function, and nothing was done.
+ * Flow comes to a known run from the end of another, neither of whose places need be looked up: 1; 0: it does by something else
+ * than a plain call, a return or a jump, and nothing was done. PTL_NO_MEMORY.
  */
 static inline int come(struct dump_transfers *transfers, struct dump_tracker *tracker,
 		       const struct dump_transfer_runs *runs, const struct flow_step *step,
@@ -334,8 +357,10 @@ static inline int come(struct dump_transfers *transfers, struct dump_tracker *tr
 	int status = 0;
 
 	if (step->passed || branch < FLOW_BRANCH_CALL) {
-		if (known->from != tracker->home)
-			return 0;
+		if (__builtin_expect(known->from != tracker->home, 0)) {
+			status = jump(transfers, tracker, runs, step, known);
+			return status < 0 ? status : 1;
+		}
 		tracker->instructions += step->instructions;
 		return 1;
 	}
@@ -347,11 +372,11 @@ static inline int come(struct dump_transfers *transfers, struct dump_tracker *tr
 	if (step->time)
 		tracker->time = step->time;
 	if (branch != FLOW_BRANCH_RETURN)
-		status = put_known(transfers, tracker, known, place, DUMP_TRANSFER_CALL);
+		status = put_known(transfers, tracker, known, place, DUMP_TRANSFER_CALL, 0);
 	else if (before && dump_walk_is_end_of_leaf(before, known->ip, tracker->time, tracker->instructions))
 		dump_walk_end_leaf(before, tracker->instructions);
 	else
-		status = put_known(transfers, tracker, known, place, DUMP_TRANSFER_RETURN);
+		status = put_known(transfers, tracker, known, place, DUMP_TRANSFER_RETURN, 0);
 	tracker->instructions = 0;
 	return status < 0 ? status : 1;
 }

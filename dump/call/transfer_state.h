@@ -23,6 +23,20 @@ void dump_walk_event(struct dump_walk *walk, const struct flow_event *event);
 /* Whether the event says where flow goes, or does not. */
 bool dump_walk_matters(const struct flow_event *event);
 
+/* Whether both are of one function, as far as names tell. */
+static inline bool dump_walk_is_same(const struct dump_code_place *a, const struct dump_code_place *b)
+{
+	return a->image == b->image && a->function == b->function;
+}
+
+/* Of a jump by such a branch. */
+static inline unsigned dump_walk_jump_flags(const struct dump_code_place *from, const struct dump_code_place *to,
+					    uint8_t branch)
+{
+	return (branch == FLOW_BRANCH_JUMP_INDIRECT ? DUMP_TRANSFER_INDIRECT : 0) |
+	       (from->image != to->image ? DUMP_TRANSFER_FOREIGN : 0);
+}
+
 /* Whether a plain return to `to` at this time ends the call before, which then is one transfer with it. */
 static inline bool dump_walk_is_end_of_leaf(const struct dump_transfer *before, uint64_t to, uint64_t time,
 					    uint64_t instructions)
