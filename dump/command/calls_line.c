@@ -13,37 +13,65 @@
 #define COUNT_WIDTH 14
 #define CHILDREN_WIDTH 7
 #define INDENT_MAX 120 /* levels; deeper ones show their number */
-#define INDENT_ROOM (2 * INDENT_MAX + COMMON_DIGITS_MAX + 3)
-#define COLUMNS_ROOM                                                                                                   \
-	(8 * COMMON_DIGITS_MAX) /* of all columns but the time; each is wider than it should be at most by this */
-#define END_ROOM (COMMON_DIGITS_MAX + 5)
+/* Short texts are copied, and indented, by as much at a time: so much room is needed behind a line. */
+#define CHUNK DUMP_CALLS_LINE_SLACK
+#define INDENT_ROOM (2 * INDENT_MAX + COMMON_DIGITS_MAX + 3 + CHUNK)
+/* Of all columns; each is wider than it should be at most by this. */
+#define COLUMNS_ROOM (8 * COMMON_DIGITS_MAX + DUMP_CALLS_PREPARED_MAX)
+#define END_ROOM (COMMON_DIGITS_MAX + 5 + DUMP_CALLS_PREPARED_MAX + CHUNK)
 
 const char dump_calls_line_head[] = "       time ms    duration        self    instructions            self  calls";
 
 /* ---- columns ------------------------------------------------------------------------------------- */
 
-static void add_time(struct dump_calls_line *line, uint64_t time, struct ptl_bytes *text)
-{
-	const size_t start = text->size;
-
-	if (line->time_size && line->time == time) {
-		common_write_bytes(text, line->time_column, line->time_size);
-		return;
-	}
-	common_text_time(text, time, ptl_trace_machine(line->session->trace)->start_time);
-	common_text_add(text, "  ");
-	line->time_size = 0;
-	if (text->failed || text->size - start > sizeof(line->time_column))
-		return;
-	line->time = time;
-	line->time_size = (uint32_t)(text->size - start);
-	memcpy(line->time_column, text->data + start, line->time_size);
-}
-
 static inline char *put(char *at, const char *words, size_t size)
 {
 	memcpy(at, words, size);
 	return at + size;
+}
+
+/* Where reading and writing beyond the end do no harm: without a call for some bytes. */
+static inline char *put_short(char *at, const char *words, size_t size)
+{
+	for (size_t i = 0; i < size; i += CHUNK)
+		memcpy(at + i, words + i, CHUNK);
+	return at + size;
+}
+
+/* Moves what was written from `start` on to what is prepared. */
+static void prepare(struct dump_calls_prepared *prepared, uint64_t value, struct ptl_bytes *text, size_t start)
+{
+	prepared->size = 0;
+	if (text->failed || text->size - start > sizeof(prepared->text)) {
+		text->failed = true;
+		return;
+	}
+	prepared->value = value;
+	prepared->size = (uint32_t)(text->size - start);
+	memcpy(prepared->text, text->data + start, prepared->size);
+	text->size = start;
+}
+
+static __attribute__((noinline)) void prepare_time(struct dump_calls_line *line, uint64_t time, struct ptl_bytes *text)
+{
+	const size_t start = text->size;
+
+	common_text_time(text, time, ptl_trace_machine(line->session->trace)->start_time);
+	common_text_add(text, "  ");
+	prepare(&line->time, time, text, start);
+}
+
+static __attribute__((noinline)) void prepare_marks(struct dump_calls_line *line, unsigned flags,
+						    struct ptl_bytes *text)
+{
+	const size_t start = text->size;
+
+	common_text_add(text, dump_dim(line->session));
+	common_text_add(text, "  [");
+	dump_call_marks_text(flags, ", ", text);
+	common_text_add(text, "]");
+	common_text_add(text, dump_plain(line->session));
+	prepare(&line->marks, flags, text, start);
 }
 
 /* limit: 10 to the power of the width, which is that of the column. */
@@ -106,7 +134,8 @@ static inline char *put_indent(char *at, size_t level)
 {
 	const size_t columns = 2 * (level < INDENT_MAX ? level : INDENT_MAX);
 
-	memset(at, ' ', columns);
+	for (size_t i = 0; i < columns; i += CHUNK)
+		memset(at + i, ' ', CHUNK);
 	at += columns;
 	if (__builtin_expect(level <= INDENT_MAX, 1))
 		return at;
@@ -127,31 +156,24 @@ static char *put_repeats(char *at, uint64_t repeats)
 	return repeats > 1 ? put_right(put(at, "  x ", 4), repeats, 0, 0) : at;
 }
 
-static void add_marks(const struct dump_session *session, unsigned flags, struct ptl_bytes *text)
-{
-	common_text_add(text, dump_dim(session));
-	common_text_add(text, "  [");
-	dump_call_marks_text(flags, ", ", text);
-	common_text_add(text, "]");
-	common_text_add(text, dump_plain(session));
-	common_text_add(text, "\n");
-}
-
 void dump_calls_line_add(struct dump_calls_line *line, const struct dump_call_record *record, const char *name,
 			 size_t name_size, size_t level, struct ptl_bytes *text)
 {
 	const unsigned marks = record->flags & DUMP_CALL_SHOWN;
 	char *at;
 
-	add_time(line, record->start, text);
+	if (line->time.value != record->start || !line->time.size)
+		prepare_time(line, record->start, text);
+	if (marks && (line->marks.value != marks || !line->marks.size))
+		prepare_marks(line, marks, text);
 	at = (char *)common_bytes_grow(text, COLUMNS_ROOM + INDENT_ROOM + name_size + END_ROOM);
 	if (!at)
 		return;
+	at = put_short(at, line->time.text, line->time.size);
 	at = put_indent(put_columns(at, record), level);
-	at = put_repeats(put(at, name, name_size), record->repeats);
-	if (!marks)
-		*at++ = '\n';
-	text->size = (size_t)(at - (char *)text->data);
+	at = put_repeats(put_short(at, name, name_size), record->repeats);
 	if (marks)
-		add_marks(line->session, marks, text);
+		at = put_short(at, line->marks.text, line->marks.size);
+	*at++ = '\n';
+	text->size = (size_t)(at - (char *)text->data);
 }

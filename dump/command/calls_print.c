@@ -73,13 +73,14 @@ static __attribute__((noinline)) bool make_name(const struct dump_calls_print *p
 	common_text_safe(&text, data->image);
 	common_text_add(&text, ")");
 	common_text_add(&text, dump_plain(session));
+	name->size_with_image = (uint32_t)text.size - name->size - 1;
+	common_text_pad(&text, text.size, DUMP_CALLS_LINE_SLACK);
 	if (text.failed) {
 		common_bytes_free(&text);
 		return false;
 	}
 	name->text = (char *)text.data;
 	name->with_image = name->text + name->size + 1;
-	name->size_with_image = (uint32_t)text.size - name->size - 1;
 	name->image = data->image;
 	name->wanted = dump_filter_wants_image(&session->options->filter, data->path);
 	name->function = print->function && dump_function_matches(data, print->function);
