@@ -113,9 +113,14 @@ static int acquire_piece(struct ptl_trace *trace, const struct format_blob_piece
 
 static int copy_piece(struct ptl_trace *trace, const struct format_blob_piece *piece, uint8_t *out)
 {
+	const struct ptl_buffer *buffer = ptl_buffer_at(trace, piece->entry);
 	const uint8_t *bytes;
-	const int status = acquire_piece(trace, piece, &bytes);
+	int status;
 
+	/* A whole buffer is of no use to other blobs. */
+	if (buffer && piece->length && piece->length == buffer->raw_size)
+		return ptl_buffer_read_into(trace, piece->entry, out + piece->offset, piece->length);
+	status = acquire_piece(trace, piece, &bytes);
 	if (!bytes)
 		return status;
 	memcpy(out + piece->offset, bytes, piece->length);
