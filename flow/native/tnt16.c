@@ -32,9 +32,8 @@ _Static_assert(sizeof(struct native_tnt16_entry) == 1 << 4, "offsets are of tnt1
 #define WALK_COST 16
 #define FRAME_COST 2
 #define CLEAR_COST 10000
-/* The credit at first, and when the cache is tried again after a pause. */
-#define CREDIT (1 << 20)
-#define TRIAL (1 << 16)
+/* The credit at first, and when the cache is tried again after a pause; and the most. */
+#define CREDIT (1 << 17)
 /* Calls of native_tnt16_begin; each pause is twice as long as the one before, up to so many times. */
 #define PAUSE 1024
 #define PAUSES_MAX 10
@@ -107,7 +106,7 @@ void native_tnt16_end(struct native_tnt16 *tnt16, uint64_t packets)
 		tnt16->credit = CREDIT;
 		tnt16->pauses = 0;
 	} else if (tnt16->credit < 0) {
-		tnt16->credit = TRIAL;
+		tnt16->credit = CREDIT;
 		tnt16->pause = PAUSE << tnt16->pauses;
 		tnt16->pauses += tnt16->pauses < PAUSES_MAX;
 	}
