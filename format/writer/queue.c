@@ -200,6 +200,7 @@ static void write_done(struct format_queue *queue)
 		if (!queue->head)
 			queue->tail = NULL;
 		queue->memory -= job->memory;
+		queue->left++;
 		if (status)
 			note_failure(queue, status);
 		if (status || !job->file.size) {
@@ -302,6 +303,7 @@ void format_queue_submit(struct format_queue *queue, struct format_job *job)
 	job->next = NULL;
 	job->state = FORMAT_JOB_NEW;
 	queue->memory += job->memory;
+	queue->submitted++;
 	if (queue->tail)
 		queue->tail->next = job;
 	else
@@ -324,6 +326,18 @@ void format_queue_drain(struct format_queue *queue)
 	while (queue->head)
 		pthread_cond_wait(&queue->space, &queue->lock);
 	pthread_mutex_unlock(&queue->lock);
+}
+
+bool format_queue_reach(struct format_queue *queue, uint64_t jobs, bool wait)
+{
+	bool reached;
+
+	pthread_mutex_lock(&queue->lock);
+	while (wait && queue->left < jobs)
+		pthread_cond_wait(&queue->space, &queue->lock);
+	reached = queue->left >= jobs;
+	pthread_mutex_unlock(&queue->lock);
+	return reached;
 }
 
 void format_queue_stop(struct format_queue *queue, bool discard)

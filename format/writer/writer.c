@@ -92,6 +92,24 @@ int ptl_writer_flush(struct ptl_writer *writer)
 	return format_writer_settle(writer, status);
 }
 
+int format_writer_submit(struct ptl_writer *writer, uint64_t *position)
+{
+	const int status = format_streams_submit(writer, UINT64_MAX);
+
+	*position = writer->queue.submitted;
+	return format_writer_settle(writer, status);
+}
+
+bool format_writer_reached(const struct ptl_writer *writer, uint64_t position)
+{
+	return format_queue_reach((struct format_queue *)&writer->queue, position, false);
+}
+
+void format_writer_await(const struct ptl_writer *writer, uint64_t position)
+{
+	(void)format_queue_reach((struct format_queue *)&writer->queue, position, true);
+}
+
 int ptl_writer_poll(struct ptl_writer *writer)
 {
 	return format_writer_settle(writer, format_streams_submit_old(writer));

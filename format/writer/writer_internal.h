@@ -105,7 +105,8 @@ struct format_queue {
 	pthread_cond_t space;                   /* a job left */
 	struct format_job *head, *tail, *fresh; /* fresh: the first that nobody works on */
 	size_t memory, memory_limit;
-	bool writing; /* some thread is at the file */
+	uint64_t submitted, left; /* jobs so far */
+	bool writing;             /* some thread is at the file */
 	bool stop;
 	pthread_t *threads;
 	unsigned thread_count;
@@ -132,6 +133,8 @@ int format_queue_start(struct format_queue *queue, int fd, const struct ptl_writ
 void format_queue_submit(struct format_queue *queue, struct format_job *job);
 /* Waits until all that was submitted is in the file, or lost. */
 void format_queue_drain(struct format_queue *queue);
+/* The same of the first jobs that were submitted, this many. Waits only if asked to; whether they are. */
+bool format_queue_reach(struct format_queue *queue, uint64_t jobs, bool wait);
 /* Ends the threads after what is queued; with discard, what nobody works on yet is dropped. */
 void format_queue_stop(struct format_queue *queue, bool discard);
 void format_queue_free(struct format_queue *queue);

@@ -65,6 +65,8 @@ int record_capture_blob(struct record_capture *capture, uint32_t type, const voi
 	if (capture->before.writer)
 		status = record_output_check(&capture->before,
 					     ptl_writer_blob(capture->before.writer, type, data, size, hash));
+	if (status == 0 && capture->next)
+		status = record_next_file_blob(capture->next, type, data, size);
 	return status < 0 ? status
 			  : record_output_check(&capture->output,
 						ptl_writer_blob(capture->output.writer, type, data, size, hash));
@@ -130,7 +132,7 @@ static int write_schemas(struct record_capture *capture)
 	return status;
 }
 
-int record_capture_write_provenance(struct record_capture *capture)
+int record_capture_write_provenance(const struct record_capture *capture, struct ptl_writer *writer)
 {
 	char *const *words = capture->settings->command_line;
 	struct ptl_bytes command = {0};
@@ -144,13 +146,13 @@ int record_capture_write_provenance(struct record_capture *capture)
 		common_bytes_free(&command);
 		return common_fail_memory("command line", 0);
 	}
-	status = ptl_writer_provenance(capture->output.writer, &(struct ptl_provenance){
-								       .tool = "ptl-record",
-								       .version = COMMON_VERSION,
-								       .command = (const char *)command.data,
-								       .wall_time = capture->machine.wall_start,
-								       .rules = "",
-							       });
+	status = ptl_writer_provenance(writer, &(struct ptl_provenance){
+						       .tool = "ptl-record",
+						       .version = COMMON_VERSION,
+						       .command = (const char *)command.data,
+						       .wall_time = capture->machine.wall_start,
+						       .rules = "",
+					       });
 	common_bytes_free(&command);
 	return status;
 }
@@ -160,7 +162,7 @@ static int write_beginning(struct record_capture *capture)
 	int status = ptl_writer_machine(capture->output.writer, &capture->machine);
 
 	if (status == 0)
-		status = record_capture_write_provenance(capture);
+		status = record_capture_write_provenance(capture, capture->output.writer);
 	if (status == 0)
 		status = write_schemas(capture);
 	/* So that the file is a trace from now on, whatever happens. */
@@ -284,6 +286,7 @@ static int open_appended(struct record_capture *capture, const char *path)
 static int open_series(struct record_capture *capture, const char *path)
 {
 	const struct record_settings *settings = capture->settings;
+	struct record_series_file file;
 	int status = settings->mode == RECORD_MODE_BUFFERING
 			     ? record_keeper_new(path, settings->force, &capture->keeper)
 			     : 0;
@@ -291,8 +294,11 @@ static int open_series(struct record_capture *capture, const char *path)
 	if (status == 0)
 		status = record_series_new(settings, path, &capture->series);
 	if (status == 0)
-		status = record_series_open_next(capture->series, &capture->output);
-	if (status < 0) {
+		status = record_series_open_next(capture->series, &file, &capture->output);
+	if (status == 0) {
+		record_series_take(capture->series, &file);
+		record_series_begun(capture->series, 0);
+	} else {
 		record_series_free(capture->series);
 		record_keeper_free(capture->keeper);
 	}
@@ -362,7 +368,9 @@ static int begin_to_keep(struct record_capture *capture)
 {
 	int status = record_series_files(capture->series, record_keeper_add, capture->keeper);
 
-	return status < 0 ? status : record_keeper_start(capture->keeper);
+	if (status == 0)
+		record_keeper_start(capture->keeper);
+	return status;
 }
 
 int record_capture_keep(struct record_capture *capture)
@@ -415,10 +423,10 @@ static int append_part(struct record_capture *capture, const char *part)
 
 	if (status == 0)
 		status = record_keeper_add(capture->appends, part);
-	if (status == 0)
-		status = record_keeper_start(capture->appends);
-	if (status == 0)
+	if (status == 0) {
+		record_keeper_start(capture->appends);
 		(void)record_keeper_done(capture->appends, true, &status);
+	}
 	if (status < 0)
 		return common_fail_in(status, "%s has what was recorded", part);
 	(void)unlink(part);
@@ -441,7 +449,7 @@ int record_capture_close(struct record_capture *capture, uint64_t end_time)
 	if (capture->settings->clock == PTL_CLOCK_VIRTUAL)
 		end_time = record_model_last_time(capture->model);
 	if (status == 0)
-		status = record_rotation_end_before(capture, end_time, true);
+		status = record_rotation_finish(capture, end_time);
 	capture->machine.end_time = end_time;
 	if (status == 0)
 		status = record_output_check(&capture->output,
@@ -505,6 +513,7 @@ int record_capture_flush(struct record_capture *capture)
 {
 	int status = 0;
 
+	record_rotation_await(capture);
 	if (capture->before.writer)
 		status = record_output_check(&capture->before, ptl_writer_flush(capture->before.writer));
 	return status < 0 ? status : record_output_check(&capture->output, ptl_writer_flush(capture->output.writer));

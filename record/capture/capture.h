@@ -10,10 +10,12 @@
 #include <ptl/kernel.h>
 #include <ptl/writer.h>
 
+#include "record/capture/background.h"
 #include "record/capture/filter.h"
 #include "record/capture/image_store.h"
 #include "record/capture/keeper.h"
 #include "record/capture/model.h"
+#include "record/capture/next_file.h"
 #include "record/capture/output.h"
 #include "record/capture/schemas.h"
 #include "record/capture/series.h"
@@ -45,11 +47,21 @@ struct record_capture {
 	struct record_stream *streams; /* record/capture/streams.c */
 	size_t stream_count;
 	size_t stream_capacity;
-	size_t waiting;               /* streams of packets that go to the file before until their next PSB */
-	struct record_series *series; /* NULL: one file */
-	bool series_failed;           /* a file of it could not be written completely */
-	struct record_output before;  /* the file before, while packets go there; no writer: it is closed */
+	size_t waiting;                /* streams of packets that go to the file before until their next PSB */
+	struct record_series *series;  /* NULL: one file */
+	struct record_next_file *next; /* NULL: none is prepared */
+	bool begins;                   /* what the file at hand begins with is being written, up to this position */
+	uint64_t begun;
+	bool series_failed;          /* a file of it could not be written completely */
+	struct record_output before; /* the file before, while packets go there; no writer: it is closed */
 	uint64_t before_since;
+	/* One that was the file before, while it is completed in the background. */
+	struct {
+		struct record_background work;
+		struct record_output output;        /* the thread's */
+		struct ptl_writer_counts completed; /* the same */
+		struct ptl_writer_counts counts;    /* when that began */
+	} closing;
 	struct ptl_trace *code_before; /* the file before, for its code; NULL: none */
 	uint64_t code_since;
 	uint64_t file_start;           /* time of the events that the file at hand begins with; 0: it is the first */

@@ -67,12 +67,15 @@ int record_streams_event(struct record_capture *capture, uint32_t stream, const 
 int record_rotation_step(struct record_capture *capture, uint64_t now);
 /* Code that an event refers to is put into the file at hand, where the file before has it. */
 int record_rotation_code(struct record_capture *capture, const struct ptl_event *event);
-/* Closes the file before, if it is still there. */
-int record_rotation_end_before(struct record_capture *capture, uint64_t now, bool last);
+/* Waits until the file before the file before is complete. */
+void record_rotation_await(struct record_capture *capture);
+/* The recording ends: there is no next file, and those before are complete. */
+int record_rotation_finish(struct record_capture *capture, uint64_t now);
 void record_rotation_free(struct record_capture *capture);
 
 /* ---- capture.c ------------------------------------------------------------------------------- */
 
-int record_capture_write_provenance(struct record_capture *capture);
+/* As ptl_writer_provenance; on any thread. */
+int record_capture_write_provenance(const struct record_capture *capture, struct ptl_writer *writer);
 
 #endif

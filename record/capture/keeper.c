@@ -2,9 +2,7 @@
 /* Gives copies of descriptors to a relogger. */
 #include "record/capture/keeper.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +11,9 @@
 #include <ptl/relogger.h>
 
 #include "common/error.h"
-#include "common/signals.h"
+#include "record/capture/background.h"
 
 #define FILES_MAX 16
-#define TEXT_MAX 512
 
 struct record_keeper {
 	char *path;
@@ -24,11 +21,7 @@ struct record_keeper {
 	bool force;    /* also once there is one of ours */
 	int files[FILES_MAX];
 	size_t count;
-	pthread_t thread;
-	bool works; /* the thread has to be joined */
-	bool ended; /* set by the thread */
-	int status;
-	char text[TEXT_MAX]; /* why it failed */
+	struct record_background work;
 };
 
 int record_keeper_new(const char *path, bool force, struct record_keeper **result)
@@ -61,8 +54,7 @@ void record_keeper_free(struct record_keeper *keeper)
 
 	if (!keeper)
 		return;
-	if (keeper->works)
-		(void)record_keeper_done(keeper, true, &status);
+	(void)record_keeper_done(keeper, true, &status);
 	close_files(keeper);
 	free(keeper->path);
 	free(keeper->through);
@@ -85,7 +77,7 @@ int record_keeper_add(void *context, const char *path)
 	struct record_keeper *keeper = context;
 	int fd;
 
-	if (keeper->works)
+	if (keeper->work.works)
 		return common_fail(PTL_MISUSE, "%s is being written; ask again", keeper->path);
 	fd = keeper->count == FILES_MAX ? -1 : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -94,8 +86,9 @@ int record_keeper_add(void *context, const char *path)
 	return 0;
 }
 
-static int write_file(struct record_keeper *keeper)
+static int write_file(void *context)
 {
+	struct record_keeper *keeper = context;
 	struct ptl_relogger *relogger;
 	int status = ptl_relogger_new(NULL, &relogger);
 
@@ -115,46 +108,24 @@ static int write_file(struct record_keeper *keeper)
 	return status;
 }
 
-static void *run(void *context)
+void record_keeper_start(struct record_keeper *keeper)
 {
-	struct record_keeper *keeper = context;
-
-	keeper->status = write_file(keeper);
-	snprintf(keeper->text, sizeof(keeper->text), "%s", keeper->status < 0 ? ptl_error_text() : "");
-	__atomic_store_n(&keeper->ended, true, __ATOMIC_RELEASE);
-	return NULL;
-}
-
-int record_keeper_start(struct record_keeper *keeper)
-{
-	int error;
-
-	keeper->ended = false;
-	error = common_thread_start(&keeper->thread, NULL, run, keeper);
-	keeper->works = !error;
-	if (!error)
-		return 0;
-	close_files(keeper);
-	errno = error;
-	return common_fail_errno("cannot start a thread");
+	record_background_start(&keeper->work, write_file, keeper);
 }
 
 bool record_keeper_works(const struct record_keeper *keeper)
 {
-	return keeper && keeper->works;
+	return keeper && keeper->work.works;
 }
 
 bool record_keeper_done(struct record_keeper *keeper, bool wait, int *status)
 {
-	if (!keeper->works || (!wait && !__atomic_load_n(&keeper->ended, __ATOMIC_ACQUIRE)))
+	if (!record_background_done(&keeper->work, wait, status))
 		return false;
-	pthread_join(keeper->thread, NULL);
-	keeper->works = false;
 	for (size_t i = 0; i < keeper->count; i++)
 		if (keeper->files[i] >= 0)
 			close(keeper->files[i]);
 	keeper->count = 0;
-	keeper->force |= keeper->status == 0;
-	*status = keeper->status < 0 ? common_fail(keeper->status, "%s", keeper->text) : 0;
+	keeper->force |= *status == 0;
 	return true;
 }

@@ -17,8 +17,8 @@ const char *record_keeper_path(const struct record_keeper *keeper);
 
 /* A file to be part of the next one; it is opened at once. Its type is that of record_series_files's visit. PTL_SYSTEM, PTL_NO_MEMORY. */
 int record_keeper_add(void *keeper, const char *path);
-/* Begins to write what was added. PTL_SYSTEM. */
-int record_keeper_start(struct record_keeper *keeper);
+/* Begins to write what was added. */
+void record_keeper_start(struct record_keeper *keeper);
 bool record_keeper_works(const struct record_keeper *keeper);
 /* Whether it has ended since this was last asked; *status is what it has come to, with its error chain. wait: until it has. */
 bool record_keeper_done(struct record_keeper *keeper, bool wait, int *status);

@@ -2,11 +2,14 @@
 /* From file to file of a series: when, what the next one begins with, and when the one before is complete. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <ptl/reader.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "format/event/kernel_class.h"
 #include "format/writer/repeat.h"
 #include "record/capture/capture_state.h"
@@ -35,6 +38,8 @@ void record_capture_counts(const struct record_capture *capture, struct ptl_writ
 
 	ptl_writer_counts(capture->output.writer, counts);
 	add_counts(counts, &capture->past);
+	if (capture->closing.work.works)
+		add_counts(counts, &capture->closing.counts);
 	if (!capture->before.writer)
 		return;
 	ptl_writer_counts(capture->before.writer, &before);
@@ -49,8 +54,8 @@ static void forget_code(struct record_capture *capture)
 	capture->code_before = NULL;
 }
 
-/* Without it, code that is there already is missing in the next file: which is a gap there, as it is where code cannot be read. */
-static void open_code(struct record_capture *capture, uint64_t now)
+/* What was stored while the file was prepared is too much for its memory: it is read from the file before. */
+static void open_code_again(struct record_capture *capture)
 {
 	char path[64];
 	int fd;
@@ -62,36 +67,43 @@ static void open_code(struct record_capture *capture, uint64_t now)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && ptl_open_fd(fd, capture->before.path, NULL, &capture->code_before) < 0)
 		close(fd);
-	capture->code_since = now;
 }
 
-static int repeat_code(struct record_capture *capture, const uint8_t hash[PTL_HASH_SIZE])
+/* The blobs that an event refers to; how many. The event's payload is in storage. */
+static size_t hashes_of(const struct ptl_event *event, struct ptl_bytes *storage, uint8_t hashes[3][PTL_HASH_SIZE])
 {
-	return record_output_check(&capture->output,
-				   format_writer_repeat_blob(capture->output.writer, capture->code_before, hash));
+	struct format_kernel_event decoded;
+	size_t count = 0;
+
+	if (format_kernel_decode(event, storage, &decoded) < 0)
+		return 0;
+	if (decoded.class == FORMAT_CLASS_CODE)
+		memcpy(hashes[count++], decoded.code.code, PTL_HASH_SIZE);
+	if (decoded.class != FORMAT_CLASS_IMAGE)
+		return count;
+	if (decoded.image.has_code)
+		memcpy(hashes[count++], decoded.image.code, PTL_HASH_SIZE);
+	if (decoded.image.has_symbols)
+		memcpy(hashes[count++], decoded.image.symbols, PTL_HASH_SIZE);
+	if (decoded.image.has_debug)
+		memcpy(hashes[count++], decoded.image.debug, PTL_HASH_SIZE);
+	return count;
 }
 
 int record_rotation_code(struct record_capture *capture, const struct ptl_event *event)
 {
-	struct format_kernel_event decoded;
+	uint8_t hashes[3][PTL_HASH_SIZE];
 	struct ptl_bytes storage = {0};
+	size_t count;
 	int status = 0;
 
-	if (!capture->code_before || capture->settings->embed == ELF_EMBED_NONE ||
-	    format_kernel_decode(event, &storage, &decoded) < 0) {
-		common_bytes_free(&storage);
+	if (!capture->code_before)
 		return 0;
-	}
-	if (decoded.class == FORMAT_CLASS_CODE) {
-		status = repeat_code(capture, decoded.code.code);
-	} else if (decoded.class == FORMAT_CLASS_IMAGE) {
-		if (decoded.image.has_code)
-			status = repeat_code(capture, decoded.image.code);
-		if (status == 0 && decoded.image.has_symbols)
-			status = repeat_code(capture, decoded.image.symbols);
-		if (status == 0 && decoded.image.has_debug)
-			status = repeat_code(capture, decoded.image.debug);
-	}
+	count = hashes_of(event, &storage, hashes);
+	for (size_t i = 0; status == 0 && i < count; i++)
+		status = record_output_check(
+			&capture->output,
+			format_writer_repeat_blob(capture->output.writer, capture->code_before, hashes[i]));
 	common_bytes_free(&storage);
 	return status;
 }
@@ -102,42 +114,111 @@ static uint64_t trace_time(const struct record_capture *capture, uint64_t now)
 	return capture->settings->clock == PTL_CLOCK_VIRTUAL ? record_model_last_time(capture->model) : now;
 }
 
-/* A failure to write has been said, and is counted. */
-static void close_before(struct record_capture *capture, uint64_t now)
+/* On a thread of its own: the disk may take its time. */
+static int complete_file(void *context)
 {
-	struct record_output *output = &capture->before;
-	struct ptl_writer_counts counts;
+	struct record_capture *capture = context;
+	struct record_output *output = &capture->closing.output;
 
-	capture->machine.end_time = trace_time(capture, now);
-	(void)record_output_check(output, ptl_writer_machine(output->writer, &capture->machine));
-	capture->machine.end_time = 0;
-	(void)ptl_writer_flush(output->writer);
-	ptl_writer_counts(output->writer, &counts);
-	add_counts(&capture->past, &counts);
-	(void)record_output_close(output);
-	capture->series_failed |= output->failed;
-	*output = (struct record_output){.fd = -1};
+	(void)record_output_check(output, ptl_writer_flush(output->writer));
+	ptl_writer_counts(output->writer, &capture->closing.completed);
+	return record_output_check(output, record_output_close(output));
 }
 
-int record_rotation_end_before(struct record_capture *capture, uint64_t now, bool last)
+static void look_at_closing(struct record_capture *capture, bool wait)
 {
 	int status;
 
-	if (!capture->before.writer)
+	if (!record_background_done(&capture->closing.work, wait, &status))
+		return;
+	add_counts(&capture->past, &capture->closing.completed);
+	capture->series_failed |= capture->closing.output.failed;
+}
+
+void record_rotation_await(struct record_capture *capture)
+{
+	look_at_closing(capture, true);
+}
+
+/* Nothing more goes to the file before. */
+static int end_before(struct record_capture *capture, uint64_t now, bool last)
+{
+	struct record_output *output = &capture->before;
+	int status;
+
+	if (!output->writer)
 		return 0;
 	status = record_streams_leave_before(capture, last);
-	close_before(capture, now);
+	capture->machine.end_time = trace_time(capture, now);
+	/* A failure to write is said, and is counted. */
+	(void)record_output_check(output, ptl_writer_machine(output->writer, &capture->machine));
+	capture->machine.end_time = 0;
+	ptl_writer_counts(output->writer, &capture->closing.counts);
+	capture->closing.output = *output;
+	*output = (struct record_output){.fd = -1};
+	record_background_start(&capture->closing.work, complete_file, capture);
+	return status;
+}
+
+int record_rotation_finish(struct record_capture *capture, uint64_t now)
+{
+	int status;
+
+	record_next_file_free(capture->next);
+	capture->next = NULL;
+	look_at_closing(capture, true);
+	status = end_before(capture, now, true);
+	look_at_closing(capture, true);
 	return status;
 }
 
 void record_rotation_free(struct record_capture *capture)
 {
+	record_next_file_free(capture->next);
+	capture->next = NULL;
 	forget_code(capture);
+	look_at_closing(capture, true);
 	if (capture->before.writer)
 		(void)record_output_close(&capture->before);
 }
 
 /* ---- the next file --------------------------------------------------------------------------- */
+
+struct wanted_code {
+	uint8_t (*hashes)[PTL_HASH_SIZE];
+	size_t count, capacity;
+};
+
+/* An event of the rundown, which each file but the first begins with. */
+static int want_code(void *context, const struct ptl_event *event)
+{
+	struct wanted_code *wanted = context;
+	uint8_t hashes[3][PTL_HASH_SIZE];
+	struct ptl_bytes storage = {0};
+	const size_t count = hashes_of(event, &storage, hashes);
+
+	common_bytes_free(&storage);
+	if (count && COMMON_VECTOR_RESERVE(wanted->hashes, wanted->capacity, wanted->count + count, "code"))
+		return PTL_NO_MEMORY;
+	for (size_t i = 0; i < count; i++)
+		memcpy(wanted->hashes[wanted->count++], hashes[i], PTL_HASH_SIZE);
+	return 0;
+}
+
+/* The code of those who live is most of what a file begins with. */
+static int prepare_next(struct record_capture *capture, uint64_t now)
+{
+	struct wanted_code wanted = {0};
+	uint64_t start;
+	int status = 0;
+
+	if (capture->stream_pair_count)
+		status = record_series_rundown(capture->series, trace_time(capture, now), &start, want_code, &wanted);
+	if (status == 0)
+		return record_next_file_new(capture, wanted.hashes, wanted.count);
+	free(wanted.hashes);
+	return status;
+}
 
 /* An event of the rundown, which each file but the first begins with. */
 static int take_rundown(void *context, const struct ptl_event *event)
@@ -152,67 +233,91 @@ static int take_rundown(void *context, const struct ptl_event *event)
 static int carry_over(struct record_capture *capture, uint64_t now)
 {
 	struct ptl_writer *writer = capture->output.writer;
-	struct ptl_writer_counts counts, counts_all;
-	int status = ptl_writer_machine(writer, &capture->machine);
+	struct ptl_writer_counts counts;
+	int status = format_writer_repeat(writer, capture->before.writer);
 
 	if (status == 0)
-		status = record_capture_write_provenance(capture);
-	if (status == 0)
-		status = format_writer_repeat(writer, capture->before.writer);
-	if (status == 0)
 		status = record_streams_go_on(capture);
-	open_code(capture, now);
 	if (status == 0 && capture->stream_pair_count)
 		status = record_series_rundown(capture->series, trace_time(capture, now), &capture->file_start,
 					       take_rundown, capture);
 	if (status == 0)
 		status = record_streams_write_switches(capture);
-	status = record_output_check(&capture->output, status == 0 ? ptl_writer_flush(writer) : status);
-	ptl_writer_counts(writer, &counts);
-	record_capture_counts(capture, &counts_all);
-	record_series_begun(capture->series, counts.stored_bytes,
-			    &(struct record_series_mark){capture->events, counts_all.buffers});
+	status = record_output_check(&capture->output,
+				     status == 0 ? format_writer_submit(writer, &capture->begun) : status);
+	capture->begins = true;
+	record_capture_counts(capture, &counts);
+	record_series_mark(capture->series, &(struct record_series_mark){capture->events, counts.buffers});
 	return status;
 }
 
 /* The next file is there before the one before it is closed. */
 static int go_on_in_next(struct record_capture *capture, uint64_t now)
 {
-	int status = record_rotation_end_before(capture, now, false);
+	struct record_next_file *next = capture->next;
+	int status = record_image_store_finish(capture->images);
 
-	if (status == 0)
-		status = record_image_store_finish(capture->images);
-	if (status < 0)
-		return status;
+	forget_code(capture);
 	capture->before = capture->output;
-	status = record_series_open_next(capture->series, &capture->output);
-	if (status < 0) {
-		capture->output = capture->before;
-		capture->before = (struct record_output){.fd = -1};
-		record_series_say_failure(capture->series);
-		return status == PTL_NO_MEMORY ? status : 0;
-	}
-	capture->before_since = now;
+	if (status == 0)
+		status = record_next_file_take(next, &capture->output, &capture->code_before);
+	if (record_next_file_overflowed(next))
+		open_code_again(capture);
+	capture->before_since = capture->code_since = now;
 	capture->rotations++;
-	status = carry_over(capture, now);
+	if (status == 0)
+		status = carry_over(capture, now);
 	return status < 0 ? status : record_image_store_restart(capture->images);
 }
 
+/* Begins to write to the next file, if it is there by now. */
+static int look_at_next(struct record_capture *capture, uint64_t now)
+{
+	int status;
+
+	if (!record_next_file_done(capture->next, false, &status))
+		return 0;
+	if (status == 0)
+		status = go_on_in_next(capture, now);
+	else if (status != PTL_NO_MEMORY) {
+		record_series_refused(capture->series);
+		status = 0;
+	}
+	record_next_file_free(capture->next);
+	capture->next = NULL;
+	return status;
+}
+
 /* ---- when ------------------------------------------------------------------------------------ */
+
+static void look_at_beginning(struct record_capture *capture)
+{
+	struct ptl_writer_counts counts;
+
+	if (!capture->begins || !format_writer_reached(capture->output.writer, capture->begun))
+		return;
+	capture->begins = false;
+	ptl_writer_counts(capture->output.writer, &counts);
+	record_series_begun(capture->series, counts.stored_bytes);
+}
 
 static int step_series(struct record_capture *capture, uint64_t now)
 {
 	struct ptl_writer_counts counts;
 	int status = 0;
 
+	look_at_closing(capture, false);
+	look_at_beginning(capture);
 	if (capture->before.writer && (!capture->waiting || now - capture->before_since >= WAIT_TIME))
-		status = record_rotation_end_before(capture, now, false);
+		status = end_before(capture, now, false);
 	if (capture->code_before && now - capture->code_since >= CODE_TIME)
 		forget_code(capture);
-	if (status < 0 || capture->before.writer)
+	if (status == 0 && capture->next)
+		return look_at_next(capture, now);
+	if (status < 0 || capture->before.writer || capture->closing.work.works)
 		return status;
 	ptl_writer_counts(capture->output.writer, &counts);
-	return record_series_is_due(capture->series, &counts, capture->output.failed, now) ? go_on_in_next(capture, now)
+	return record_series_is_due(capture->series, &counts, capture->output.failed, now) ? prepare_next(capture, now)
 											   : 0;
 }
 

@@ -44,9 +44,11 @@ struct record_series {
 	char *path;         /* of the file at hand */
 	uint64_t number;    /* of it, from 1 on */
 	uint64_t max_size;
-	uint64_t keep; /* 0: all */
+	uint64_t keep;    /* 0: all */
+	uint64_t removed; /* up to this number files are gone */
 	uint64_t opened, tried;
-	uint64_t begun; /* bytes that the file at hand begins with */
+	bool refused;   /* the last one that was tried */
+	uint64_t begun; /* bytes that the file at hand begins with; UINT64_MAX: not all of them are written */
 	bool in_memory;
 	int memory[CIRCULAR_PARTS];       /* by number */
 	struct record_series_mark *marks; /* MARKS, by number */
@@ -131,16 +133,24 @@ static char *path_of(const struct record_series *series, uint64_t number)
 													    : path;
 }
 
-static void remove_oldest(const struct record_series *series, uint64_t number)
+/* Of the files up to this number, as many are left as there are to be. */
+static void remove_oldest(struct record_series *series, uint64_t last)
 {
-	char *path = series->keep && number > series->keep ? path_of(series, number - series->keep) : NULL;
+	while (series->keep && series->removed + series->keep < last) {
+		const uint64_t oldest = ++series->removed;
+		int *memory = &series->memory[oldest % CIRCULAR_PARTS];
+		char *path = series->in_memory ? NULL : path_of(series, oldest);
 
-	if (path)
-		(void)unlink(path);
-	free(path);
+		if (path)
+			(void)unlink(path);
+		else if (*memory >= 0)
+			close(*memory);
+		*memory = -1;
+		free(path);
+	}
 }
 
-/* *fd is for who reads it; the path is good for writing, too, which then counts as being written. Fresh memory. */
+/* *fd is for who reads it; the path is good for writing, too, which then counts as being written. Fresh memory, NULL on failure. */
 static int make_memory(uint64_t number, int *fd, char **path)
 {
 	const int memory = memfd_create("ptl-record", MFD_CLOEXEC);
@@ -149,67 +159,81 @@ static int make_memory(uint64_t number, int *fd, char **path)
 	*fd = memory < 0 ? -1 : fcntl(memory, F_DUPFD_CLOEXEC, MEMORY_FIRST + (int)(number % MEMORY_COUNT));
 	if (*fd < 0)
 		status = common_fail_errno("cannot make memory for a trace");
-	else if (asprintf(path, "/proc/%d/fd/%d", (int)getpid(), *fd) < 0)
+	else if (asprintf(path, "/proc/%d/fd/%d", (int)getpid(), *fd) < 0) {
+		*path = NULL;
 		status = common_fail_memory("file name", 0);
-	if (status < 0 && *fd >= 0)
-		close(*fd);
+	}
 	if (memory >= 0)
 		close(memory);
 	return status;
 }
 
-static int open_memory(struct record_series *series, struct record_output *output, char **path)
+static int open_memory(const struct record_series *series, struct record_series_file *file,
+		       struct record_output *output)
 {
-	int *place = &series->memory[(series->number + 1) % CIRCULAR_PARTS];
 	struct ptl_writer_options options;
-	int fd, status = make_memory(series->number + 1, &fd, path);
+	int status = make_memory(series->number + 1, &file->memory, &file->path);
 
 	if (status < 0)
 		return status;
-	options = record_writer_options(series->settings, *path);
-	status = record_output_open_memory(output, *path, &options);
-	if (status < 0) {
-		close(fd);
-		free(*path);
-		return status;
-	}
-	if (*place >= 0)
-		close(*place);
-	*place = fd;
-	return 0;
+	options = record_writer_options(series->settings, file->path);
+	return record_output_open_memory(output, file->path, &options);
 }
 
-static int open_named(struct record_series *series, struct record_output *output, char **path)
+static int open_named(const struct record_series *series, struct record_series_file *file, struct record_output *output)
 {
 	struct ptl_writer_options options;
+
+	file->path = path_of(series, series->number + 1);
+	if (!file->path)
+		return common_fail_memory("file name", 0);
+	options = record_writer_options(series->settings, file->path);
+	return record_output_open(output, file->path, series->settings->force, &options);
+}
+
+void record_series_prepare(struct record_series *series, bool make_room)
+{
+	series->tried = record_now();
+	if (make_room)
+		remove_oldest(series, series->number + 1);
+}
+
+static void free_file(struct record_series_file *file)
+{
+	free(file->path);
+	if (file->memory >= 0)
+		close(file->memory);
+	*file = (struct record_series_file){.memory = -1};
+}
+
+int record_series_open_next(const struct record_series *series, struct record_series_file *file,
+			    struct record_output *output)
+{
 	int status;
 
-	*path = path_of(series, series->number + 1);
-	if (!*path)
-		return common_fail_memory("file name", 0);
-	options = record_writer_options(series->settings, *path);
-	/* First, so that there is room for the new one. */
-	remove_oldest(series, series->number + 1);
-	status = record_output_open(output, *path, series->settings->force, &options);
+	*file = (struct record_series_file){.memory = -1};
+	status = series->in_memory ? open_memory(series, file, output) : open_named(series, file, output);
 	if (status < 0)
-		free(*path);
+		free_file(file);
 	return status;
 }
 
-int record_series_open_next(struct record_series *series, struct record_output *output)
+void record_series_take(struct record_series *series, struct record_series_file *file)
 {
-	char *path;
-	int status;
-
-	series->tried = record_now();
-	status = series->in_memory ? open_memory(series, output, &path) : open_named(series, output, &path);
-	if (status < 0)
-		return status;
-	series->number++;
-	series->opened = series->tried;
+	remove_oldest(series, ++series->number);
+	series->memory[series->number % CIRCULAR_PARTS] = file->memory;
 	free(series->path);
-	series->path = path;
-	return 0;
+	series->path = file->path;
+	series->opened = record_now();
+	series->refused = false;
+	series->begun = UINT64_MAX;
+	*file = (struct record_series_file){.memory = -1};
+}
+
+void record_series_leave(struct record_series_file *file, struct record_output *output)
+{
+	record_output_discard(output);
+	free_file(file);
 }
 
 /* Fresh memory; NULL without. */
@@ -225,7 +249,7 @@ static char *kept_path(const struct record_series *series, uint64_t number)
 
 static uint64_t first_kept(const struct record_series *series)
 {
-	return series->keep && series->number > series->keep ? series->number - series->keep + 1 : 1;
+	return series->removed + 1;
 }
 
 bool record_series_in_memory(const struct record_series *series)
@@ -273,14 +297,19 @@ int record_series_files(const struct record_series *series, int (*visit)(void *c
 	return status;
 }
 
-void record_series_begun(struct record_series *series, uint64_t bytes, const struct record_series_mark *mark)
+void record_series_mark(struct record_series *series, const struct record_series_mark *mark)
 {
-	series->begun = bytes;
 	series->marks[series->number % MARKS] = *mark;
 }
 
-void record_series_say_failure(struct record_series *series)
+void record_series_begun(struct record_series *series, uint64_t bytes)
 {
+	series->begun = bytes;
+}
+
+void record_series_refused(struct record_series *series)
+{
+	series->refused = true;
 	if (series->said)
 		return;
 	series->said = true;
@@ -291,14 +320,14 @@ void record_series_say_failure(struct record_series *series)
 bool record_series_is_due(struct record_series *series, const struct ptl_writer_counts *counts, bool failed,
 			  uint64_t now)
 {
-	if (now < series->tried + RETRY_TIME && (failed || series->tried != series->opened))
+	if (now < series->tried + RETRY_TIME && (failed || series->refused))
 		return false;
 	if (failed && series->keep)
 		return true;
 	if (series->settings->part_time && now - series->opened >= series->settings->part_time)
 		return true;
 	/* Where the code alone is larger than a file is to be, there is something beside it all the same. */
-	return series->max_size && counts->stored_bytes >= series->max_size &&
+	return series->max_size && series->begun != UINT64_MAX && counts->stored_bytes >= series->max_size &&
 	       counts->stored_bytes - series->begun >= series->max_size / 4;
 }
 

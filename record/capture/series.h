@@ -22,8 +22,23 @@ char *record_series_name(const char *path, const char *infix);
 int record_series_new(const struct record_settings *settings, const char *path, struct record_series **series);
 void record_series_free(struct record_series *series);
 
-/* Opens the next file, and removes the oldest one, if there are to be no more. As record_output_open. */
-int record_series_open_next(struct record_series *series, struct record_output *output);
+/* A file that is not part of the series yet. */
+struct record_series_file {
+	char *path;
+	int memory; /* what it is in, for who reads it; -1: it has a name */
+};
+
+/* The next file is about to be opened. make_room: the oldest one is removed first, if there are to be no more. */
+void record_series_prepare(struct record_series *series, bool make_room);
+/* Opens it, on any thread, while nothing but record_series_files and what looks is called. As record_output_open. */
+int record_series_open_next(const struct record_series *series, struct record_series_file *file,
+			    struct record_output *output);
+/* It is the file at hand now, and the oldest one is removed, if there are to be no more. */
+void record_series_take(struct record_series *series, struct record_series_file *file);
+/* The next file could not be opened, which is said once: the one at hand goes on. */
+void record_series_refused(struct record_series *series);
+/* It is not wanted after all: its output is discarded. */
+void record_series_leave(struct record_series_file *file, struct record_output *output);
 /* Of the file at hand, until the next one is opened. */
 const char *record_series_path(const struct record_series *series);
 /* Calls visit with each file that is kept, the oldest first, until it returns a value other than 0, which is returned. */
@@ -34,8 +49,10 @@ struct record_series_mark {
 	uint64_t events;  /* of programs and the kernel */
 	uint64_t buffers; /* that were written */
 };
-/* All is there that the file at hand begins with, which takes so many bytes. */
-void record_series_begun(struct record_series *series, uint64_t bytes, const struct record_series_mark *mark);
+/* What was recorded before the file at hand, which was just taken. */
+void record_series_mark(struct record_series *series, const struct record_series_mark *mark);
+/* All is written that the file at hand begins with, which takes so many bytes. Until then it is not full. */
+void record_series_begun(struct record_series *series, uint64_t bytes);
 /*
  * The first file that is kept behind the one of this number, UINT64_MAX: the file at hand: its number, and its path in fresh
  * memory. *missed: what files in between had, that are gone. PTL_NOT_FOUND: there is none yet; PTL_NO_MEMORY.
@@ -44,8 +61,6 @@ int record_series_next(const struct record_series *series, uint64_t after, uint6
 		       struct record_series_mark *missed);
 /* Whether the files are in memory. */
 bool record_series_in_memory(const struct record_series *series);
-/* The next file could not be opened: says so once, and that the one at hand goes on. */
-void record_series_say_failure(struct record_series *series);
 /* Whether the file at hand is full, has had its time, or cannot be written while there is one that can be removed. */
 bool record_series_is_due(struct record_series *series, const struct ptl_writer_counts *counts, bool failed,
 			  uint64_t now);

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests that each file of a series has what its own packets need: of processes that begin when the next file is there, too. */
+/*
+ * Tests that each file of a series has what its own packets need, of processes that begin when the next file is there, too; and that
+ * no file that is slow delays the recording. A file that takes nothing is a FIFO that nobody reads, or that nobody has opened.
+ */
+#include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -14,6 +21,7 @@
 #include <ptl/kernel.h>
 #include <ptl/reader.h>
 
+#include "common/sha256.h"
 #include "flow/view/stats.h"
 #include "record/capture/capture.h"
 #include "record/capture/machine.h"
@@ -24,6 +32,7 @@ static const struct record_settings settings = {.command_line = command_line,
 						.quiet = true,
 						.mode = RECORD_MODE_NEWFILE,
 						.part_time = 1,
+						.compressors = 1,
 						.embed = ELF_EMBED_CODE,
 						.clock = PTL_CLOCK_MONOTONIC};
 
@@ -36,18 +45,24 @@ struct fixture {
 	size_t pt_size;
 };
 
+static const struct ptl_machine machine = {
+	.source = "test", .mode = 64, .clock = PTL_CLOCK_MONOTONIC, .tsc_multiplier = 1};
+
+static void make_folder(struct fixture *fixture)
+{
+	strcpy(fixture->folder, "/tmp/ptl-test-rotation-XXXXXX");
+	assert_non_null(mkdtemp(fixture->folder));
+	snprintf(fixture->path, sizeof(fixture->path), "%s/a.ptl", fixture->folder);
+}
+
 static int set_up(void **state)
 {
-	const struct ptl_machine machine = {
-		.source = "test", .mode = 64, .clock = PTL_CLOCK_MONOTONIC, .tsc_multiplier = 1};
 	const struct ptl_stream of_cpu = {.kind = PTL_KIND_PT, .cpu = 0, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 
 	assert_non_null(fixture);
 	*state = fixture;
-	strcpy(fixture->folder, "/tmp/ptl-test-rotation-XXXXXX");
-	assert_non_null(mkdtemp(fixture->folder));
-	snprintf(fixture->path, sizeof(fixture->path), "%s/a.ptl", fixture->folder);
+	make_folder(fixture);
 	fixture->base = record_now();
 	assert_int_equal(record_capture_open(&fixture->capture, &settings, fixture->path, &machine), 0);
 	assert_int_equal(record_capture_stream(&fixture->capture, &of_cpu, &fixture->packets), 0);
@@ -118,11 +133,11 @@ static void fact(struct fixture *fixture, const struct record_fact *fact)
 	assert_int_equal(record_model_fact(fixture->capture.model, fact, record_now()), 0);
 }
 
-/* A process begins, has code, and gets the CPU. */
-static void begin(struct fixture *fixture, uint32_t number, uint64_t address, uint64_t after)
+/* A process begins, and has code. */
+static void begin_with(struct fixture *fixture, uint32_t number, uint64_t address, uint64_t after, const void *data,
+		       size_t size)
 {
 	const uint32_t pid = 10 * number;
-	const struct ptl_switch_event data = {.new_thread = pid};
 	struct record_fact next = {.kind = RECORD_FACT_PROCESS_START,
 				   .process = number,
 				   .pid = pid,
@@ -130,20 +145,29 @@ static void begin(struct fixture *fixture, uint32_t number, uint64_t address, ui
 				   .time = fixture->base + after};
 	struct ptl_image_event image = {
 		.base = address, .size = 4096, .process_id = pid, .file_name = "/bin/p", .protection = 5};
-	struct ptl_bytes storage = {0};
-	struct ptl_event event = {0};
 
 	fact(fixture, &next);
 	next.kind = RECORD_FACT_EXEC;
 	next.epoch = 1;
 	next.exec.program = (struct record_program){"/bin/p\0\0/\0p", 11};
 	fact(fixture, &next);
-	assert_int_equal(record_capture_blob(&fixture->capture, PTL_BLOB_CODE, code, sizeof(code), image.code), 0);
+	assert_int_equal(record_capture_blob(&fixture->capture, PTL_BLOB_CODE, data, size, image.code), 0);
 	image.has_code = true;
 	next.kind = RECORD_FACT_IMAGE_MAP;
 	next.epoch = 2;
 	next.image = &image;
 	fact(fixture, &next);
+}
+
+/* The same, and gets the CPU. */
+static void begin(struct fixture *fixture, uint32_t number, uint64_t address, uint64_t after)
+{
+	const uint32_t pid = 10 * number;
+	const struct ptl_switch_event data = {.new_thread = pid};
+	struct ptl_bytes storage = {0};
+	struct ptl_event event = {0};
+
+	begin_with(fixture, number, address, after, code, sizeof(code));
 	assert_int_equal(ptl_switch_encode(&data, &storage, &event), 0);
 	event.time = fixture->base + after + 1;
 	event.cpu = 0;
@@ -178,6 +202,18 @@ static uint64_t instructions_of(const struct fixture *fixture, const char *file,
 	return count;
 }
 
+/* The next file is prepared on a thread of its own. */
+static void rotate(struct record_capture *capture)
+{
+	const uint32_t rotations = capture->rotations;
+	const struct timespec pause = {.tv_nsec = 100000};
+
+	while (capture->rotations == rotations) {
+		assert_int_equal(record_capture_advance(capture, record_now() + 1), 0);
+		nanosleep(&pause, NULL);
+	}
+}
+
 /* Packets of a process go to the file before, which was not there when that was the file at hand. */
 static void begun_after_the_next_file(void **state)
 {
@@ -189,8 +225,7 @@ static void begun_after_the_next_file(void **state)
 	put_run(fixture, 0x400000);
 	put_time(fixture, 30);
 	take_packets(fixture, 30);
-	assert_int_equal(record_capture_advance(capture, record_now() + 1), 0);
-	assert_int_equal(capture->rotations, 1);
+	rotate(capture);
 	assert_non_null(capture->before.writer);
 	fixture->base = record_now() + 1;
 	begin(fixture, 2, 0x500000, 40);
@@ -206,10 +241,225 @@ static void begun_after_the_next_file(void **state)
 	assert_int_equal(instructions_of(fixture, "a.000002.ptl", 20), 2);
 }
 
+/* ---- files that take nothing ----------------------------------------------------------------- */
+
+#define EVENTS 400
+#define PAYLOAD 1024
+
+/* Reads a FIFO to its end, into a file. */
+struct reader {
+	pthread_t thread;
+	int fd; /* -1: it is opened when it is read */
+	char fifo[160], path[160];
+};
+
+static void name_file(const struct fixture *fixture, const char *file, char path[160])
+{
+	snprintf(path, 160, "%s/%s", fixture->folder, file);
+}
+
+static void *copy(void *context)
+{
+	const struct reader *reader = context;
+	/* Each of the two waits here for the other. */
+	const int in = reader->fd < 0 ? open(reader->fifo, O_RDONLY | O_CLOEXEC) : reader->fd;
+	const int out = open(reader->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	char data[4096];
+	ssize_t size;
+
+	while ((size = read(in, data, sizeof(data))) > 0)
+		if (write(out, data, (size_t)size) != size)
+			break;
+	close(out);
+	close(in);
+	return NULL;
+}
+
+static void read_fifo(struct reader *reader)
+{
+	if (reader->fd >= 0)
+		assert_int_equal(fcntl(reader->fd, F_SETFL, 0), 0);
+	assert_int_equal(pthread_create(&reader->thread, NULL, copy, reader), 0);
+}
+
+/* opened: its writer can open it; it is not read. */
+static void make_reader(const struct fixture *fixture, const char *file, bool opened, struct reader *reader)
+{
+	name_file(fixture, file, reader->fifo);
+	name_file(fixture, "read.ptl", reader->path);
+	assert_int_equal(mkfifo(reader->fifo, 0600), 0);
+	reader->fd = opened ? open(reader->fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+	assert_true(!opened || reader->fd >= 0);
+}
+
+static struct fixture *open_slow(const char *fifo, bool opened, struct reader *reader)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	assert_non_null(fixture);
+	make_folder(fixture);
+	make_reader(fixture, fifo, opened, reader);
+	fixture->base = record_now();
+	assert_int_equal(record_capture_open(&fixture->capture, &settings, fixture->path, &machine), 0);
+	assert_int_equal(record_capture_event_stream(&fixture->capture, &fixture->switches), 0);
+	return fixture;
+}
+
+/* Events that do not get smaller, with the numbers from first on. */
+static void put_events(struct fixture *fixture, uint16_t first)
+{
+	static uint32_t noise = 1;
+	uint8_t payload[PAYLOAD];
+
+	for (uint16_t id = first; id < first + EVENTS; id++) {
+		const struct ptl_event event = {.time = fixture->base + id,
+						.descriptor.id = id,
+						.pid = 1,
+						.tid = 1,
+						.payload = payload,
+						.payload_size = sizeof(payload)};
+
+		for (size_t i = 0; i < sizeof(payload); i++)
+			payload[i] = (uint8_t)((noise = noise * 1664525 + 1013904223) >> 24);
+		assert_int_equal(record_capture_event(&fixture->capture, fixture->switches, &event), 0);
+	}
+}
+
+static int count(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+{
+	unsigned *times = context;
+
+	(void)trace;
+	if (event->payload_size == PAYLOAD && event->descriptor.id < 2 * EVENTS)
+		times[event->descriptor.id]++;
+	return 0;
+}
+
+static struct ptl_trace *open_file(const struct fixture *fixture, const char *file)
+{
+	struct ptl_trace *trace;
+	char path[160];
+
+	name_file(fixture, file, path);
+	assert_int_equal(ptl_open(path, NULL, &trace), 0);
+	assert_true(ptl_trace_complete(trace));
+	return trace;
+}
+
+static void count_events(const struct fixture *fixture, const char *file, unsigned times[2 * EVENTS])
+{
+	struct ptl_trace *trace = open_file(fixture, file);
+
+	assert_int_equal(ptl_process(trace, NULL, &(struct ptl_callbacks){.event = count}, times), 0);
+	ptl_close(trace);
+}
+
+/* The disk takes nothing of a file that ends: what comes goes to the next one, and every event is in one of them. */
+static void a_file_that_cannot_be_completed(void **state)
+{
+	unsigned times[2 * EVENTS] = {0};
+	struct ptl_writer_counts counts;
+	struct reader reader;
+	struct fixture *const fixture = open_slow("a.000001.ptl", true, &reader);
+	struct record_capture *capture = &fixture->capture;
+
+	*state = fixture;
+	put_events(fixture, 0);
+	rotate(capture);
+	put_events(fixture, EVENTS);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(record_capture_advance(capture, record_now() + 1), 0);
+	assert_true(capture->closing.work.works);
+	record_capture_counts(capture, &counts);
+	assert_int_equal(counts.events, 2 * EVENTS);
+	read_fifo(&reader);
+	assert_int_equal(record_capture_close(capture, record_now()), 0);
+	pthread_join(reader.thread, NULL);
+	count_events(fixture, "read.ptl", times);
+	for (size_t i = 0; i < EVENTS; i++)
+		assert_int_equal(times[i] + 2 * times[EVENTS + i], 1);
+	count_events(fixture, "a.000002.ptl", times);
+	for (size_t i = 0; i < EVENTS; i++)
+		assert_int_equal(times[i] + 2 * times[EVENTS + i], 3);
+}
+
+static void assert_has(const struct fixture *fixture, const char *file, const void *data, size_t size)
+{
+	struct ptl_trace *trace = open_file(fixture, file);
+	uint8_t hash[COMMON_SHA256_SIZE];
+
+	common_sha256_of(data, size, hash);
+	assert_non_null(ptl_blob_find(trace, hash));
+	ptl_close(trace);
+}
+
+/* The next file cannot be opened for long: recording goes on in the one at hand, and the code of that time is in both. */
+static void with_code(void **state, size_t large)
+{
+	uint8_t *const big = calloc(1, large);
+	struct reader reader;
+	struct fixture *const fixture = open_slow("a.000002.ptl", false, &reader);
+	struct record_capture *capture = &fixture->capture;
+
+	*state = fixture;
+	assert_non_null(big);
+	begin_with(fixture, 1, 0x400000, 10, code, sizeof(code));
+	assert_int_equal(record_capture_advance(capture, record_now() + 1), 0);
+	assert_non_null(capture->next);
+	begin_with(fixture, 2, 0x500000, 20, "later", 5);
+	for (uint8_t i = 1; i <= 2; i++) {
+		big[0] = i;
+		begin_with(fixture, 2u + i, 0x500000, 20, big, large);
+	}
+	put_events(fixture, 0);
+	assert_int_equal(record_capture_advance(capture, record_now() + 1), 0);
+	assert_int_equal(capture->rotations, 0);
+	read_fifo(&reader);
+	rotate(capture);
+	assert_int_equal(record_capture_close(capture, record_now()), 0);
+	pthread_join(reader.thread, NULL);
+	assert_has(fixture, "read.ptl", code, sizeof(code));
+	assert_has(fixture, "read.ptl", "later", 5);
+	for (uint8_t i = 1; i <= 2; i++) {
+		big[0] = i;
+		assert_has(fixture, "read.ptl", big, large);
+	}
+	free(big);
+}
+
+static void a_file_that_cannot_be_opened(void **state)
+{
+	with_code(state, 100);
+}
+
+/* More than is kept in memory meanwhile. */
+static void a_file_that_cannot_be_opened_and_much_code(void **state)
+{
+	with_code(state, (size_t)33 << 20);
+}
+
+/* What was being prepared at the end is not there afterwards. */
+static void a_file_that_was_not_needed(void **state)
+{
+	struct fixture *fixture = *state;
+	char path[160];
+
+	assert_int_equal(record_capture_advance(&fixture->capture, record_now() + 1), 0);
+	assert_non_null(fixture->capture.next);
+	assert_int_equal(record_capture_close(&fixture->capture, record_now()), 0);
+	ptl_close(open_file(fixture, "a.000001.ptl"));
+	name_file(fixture, "a.000002.ptl", path);
+	assert_int_not_equal(access(path, F_OK), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(begun_after_the_next_file, set_up, tear_down),
+		cmocka_unit_test_teardown(a_file_that_cannot_be_completed, tear_down),
+		cmocka_unit_test_teardown(a_file_that_cannot_be_opened, tear_down),
+		cmocka_unit_test_teardown(a_file_that_cannot_be_opened_and_much_code, tear_down),
+		cmocka_unit_test_setup_teardown(a_file_that_was_not_needed, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

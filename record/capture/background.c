@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Brings what a thread has come to back to the one that started it. */
+#include "record/capture/background.h"
+
+#include <stdio.h>
+
+#include <ptl/trace.h>
+
+#include "common/error.h"
+#include "common/signals.h"
+
+static void *run(void *context)
+{
+	struct record_background *work = context;
+
+	work->status = work->run(work->context);
+	snprintf(work->text, sizeof(work->text), "%s", work->status < 0 ? ptl_error_text() : "");
+	__atomic_store_n(&work->ended, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+void record_background_start(struct record_background *work, int (*function)(void *context), void *context)
+{
+	work->run = function;
+	work->context = context;
+	work->ended = false;
+	work->works = true;
+	work->threaded = common_thread_start(&work->thread, NULL, run, work) == 0;
+	if (!work->threaded)
+		(void)run(work);
+}
+
+bool record_background_done(struct record_background *work, bool wait, int *status)
+{
+	if (!work->works || (!wait && !__atomic_load_n(&work->ended, __ATOMIC_ACQUIRE)))
+		return false;
+	if (work->threaded)
+		pthread_join(work->thread, NULL);
+	work->works = false;
+	*status = work->status < 0 ? common_fail(work->status, "%s", work->text) : 0;
+	return true;
+}
