@@ -39,7 +39,7 @@ _ptl_record()
 			;;
 		-o | --output | --embed | --debug-path | --list-probes | --compress | --compress-threads | --flush-interval | --flags | -e | --event | --stack | --event-buffer | --mode | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --timing | --clock | --psb-period | --per-cpu | --source | \
 			--qemu | --buffer | --threads | --truth | -p | --provider | --provider-buffer | --duration | --pid | --tid | --process | --max-cpus | \
-			--cpus | --code | --pt | --filter | --aux-buffer | --snapshot-at | --snapshot-when | --over | --snapshot-depth | --snapshots)
+			--cpus | --code | --pt | --filter | --aux-buffer | --aux-queue | --drain-threads | --snapshot-at | --snapshot-when | --over | --snapshot-depth | --snapshots)
 			[[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
 			((i++))
 			;;
@@ -80,7 +80,7 @@ _ptl_record()
 		return
 		;;
 	--compress | --compress-threads | --flush-interval | -e | --event | --stack | --event-buffer | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --psb-period | --per-cpu | --buffer | --threads | --provider-buffer | --duration | --pid | --tid | --process | --max-cpus | \
-		--cpus | --pt | --filter | --aux-buffer | --snapshot-at | --snapshot-when | --over | --snapshot-depth | --snapshots)
+		--cpus | --pt | --filter | --aux-buffer | --aux-queue | --drain-threads | --snapshot-at | --snapshot-when | --over | --snapshot-depth | --snapshots)
 		return
 		;;
 	esac

@@ -12,6 +12,8 @@
 #include "common/message.h"
 #include "record/intel_pt/intel_pt_state.h"
 
+#define ROUNDS_MAX 4 /* of looks at one buffer */
+
 /* Flags that mean that packets are missing behind a stretch. */
 static const struct {
 	uint64_t flag;
@@ -31,16 +33,26 @@ static const char *name_of(const struct intel_pt_buffer *buffer, char name[32])
 	return name;
 }
 
-/* All up to this position of the AUX area, of which there is no more than the area holds. */
-static int take_until(struct intel_pt_buffer *buffer, uint64_t position)
+/* Up to where the AUX area has been read: before that, the kernel may write. */
+static uint64_t read_until(const struct intel_pt_buffer *buffer)
+{
+	return buffer->taken + buffer->queue.size;
+}
+
+/* All up to this position of the AUX area, of which there is no more than the queue and the area hold. */
+static int take_until(const struct intel_pt *pt, struct intel_pt_buffer *buffer, uint64_t position)
 {
 	int status = 0;
 
 	while (status == 0 && buffer->taken < position) {
+		const uint64_t left = position - buffer->taken;
 		const uint8_t *bytes;
-		const size_t size = intel_pt_ring_aux(&buffer->ring, buffer->taken, position - buffer->taken, &bytes);
+		const size_t queued = intel_pt_queue_bytes(&buffer->queue, left, &bytes);
+		const size_t size = queued ? queued : intel_pt_ring_aux(&buffer->ring, buffer->taken, left, &bytes);
 
 		status = intel_pt_stream_bytes(&buffer->stream, bytes, size);
+		if (queued)
+			intel_pt_drainers_taken(pt->drainers, buffer, queued);
 		buffer->taken += size;
 	}
 	return status;
@@ -83,13 +95,13 @@ static bool is_ahead(const struct intel_pt_buffer *buffer, const struct aux *aux
 	       aux->offset + aux->size - aux_head <= buffer->ring.aux_size;
 }
 
-static int take_aux(struct intel_pt_buffer *buffer, const struct aux *aux, uint64_t aux_head)
+static int take_aux(const struct intel_pt *pt, struct intel_pt_buffer *buffer, const struct aux *aux, uint64_t aux_head)
 {
 	int status = 0;
 
 	/* Positions in a snapshot's area say nothing of what is missing. What comes twice was taken without its record. */
 	if (!buffer->ring.overwrites && aux->offset <= aux_head && aux->size <= aux_head - aux->offset)
-		status = take_until(buffer, aux->offset + aux->size);
+		status = take_until(pt, buffer, aux->offset + aux->size);
 	if (status == 0)
 		status = report_flaws(buffer, aux->flags);
 	buffer->stopped |= (aux->flags & PERF_AUX_FLAG_TRUNCATED) != 0;
@@ -97,17 +109,19 @@ static int take_aux(struct intel_pt_buffer *buffer, const struct aux *aux, uint6
 }
 
 /* The kernel said that it had written more than there is room for: nothing of it can be believed. */
-static int skip_to(struct intel_pt_buffer *buffer, uint64_t head)
+static int skip_to(const struct intel_pt *pt, struct intel_pt_buffer *buffer, uint64_t head)
 {
+	int status = take_until(pt, buffer, read_until(buffer));
 	const uint64_t skipped = head - buffer->taken;
 
 	buffer->taken = head;
-	if (skipped >> 63)
-		return 0;
+	if (status < 0 || skipped >> 63)
+		return status;
 	return intel_pt_stream_interrupt(&buffer->stream, skipped, "the ring for packets made no sense");
 }
 
-static int take_record(struct intel_pt_buffer *buffer, const struct perf_event_header *record, uint64_t aux_head)
+static int take_record(const struct intel_pt *pt, struct intel_pt_buffer *buffer,
+		       const struct perf_event_header *record, uint64_t aux_head)
 {
 	struct intel_pt_ids ids;
 	struct aux aux;
@@ -116,7 +130,7 @@ static int take_record(struct intel_pt_buffer *buffer, const struct perf_event_h
 	if (read_aux(record, &aux)) {
 		if (intel_pt_record_ids(record, &ids) && ids.time > buffer->stream.time)
 			buffer->stream.time = ids.time;
-		status = take_aux(buffer, &aux, aux_head);
+		status = take_aux(pt, buffer, &aux, aux_head);
 	}
 	return status < 0 ? status : intel_pt_record(buffer, record);
 }
@@ -136,35 +150,51 @@ static int take_records(const struct intel_pt *pt, struct intel_pt_buffer *buffe
 		if (read_aux(record, &aux) && is_ahead(buffer, &aux, *aux_head)) {
 			const uint64_t later = intel_pt_ring_aux_head(&buffer->ring);
 
-			if (later - buffer->taken <= buffer->ring.aux_size)
+			if (later - read_until(buffer) <= buffer->ring.aux_size)
 				*aux_head = later;
 			if (is_ahead(buffer, &aux, *aux_head) && !pt->finishing)
 				return 0;
 		}
-		status = take_record(buffer, record, *aux_head);
+		status = take_record(pt, buffer, record, *aux_head);
 		record_data_ring_taken(&buffer->ring.data, record);
 	}
 	return status;
 }
 
-int intel_pt_drain(struct intel_pt *pt, struct intel_pt_buffer *buffer, bool *work)
+static int drain(const struct intel_pt *pt, struct intel_pt_buffer *buffer, bool *work)
 {
 	uint64_t aux_head = intel_pt_ring_aux_head(&buffer->ring);
 	int status = 0;
 
-	if (!buffer->ring.overwrites && aux_head - buffer->taken > buffer->ring.aux_size)
-		status = skip_to(buffer, aux_head);
+	if (!buffer->ring.overwrites && aux_head - read_until(buffer) > buffer->ring.aux_size)
+		status = skip_to(pt, buffer, aux_head);
 	if (status == 0)
 		status = take_records(pt, buffer, &aux_head, work);
 	if (status < 0 || buffer->ring.overwrites)
 		return status;
 	*work |= buffer->taken != aux_head;
 	/* What lies beyond the last record is of one that was lost; or of one that has not its turn yet, as is_ahead says. */
-	status = take_until(buffer, aux_head);
-	intel_pt_ring_aux_taken(&buffer->ring, buffer->taken);
+	status = take_until(pt, buffer, aux_head);
+	intel_pt_ring_aux_taken(&buffer->ring, read_until(buffer));
 	/* Where it found no room, the kernel has stopped the event. */
 	if (buffer->stopped && pt->enabled)
 		intel_pt_buffer_control(buffer, PERF_EVENT_IOC_ENABLE);
 	buffer->stopped = false;
+	return status;
+}
+
+int intel_pt_drain(const struct intel_pt *pt, struct intel_pt_buffer *buffer, bool *work)
+{
+	int status = 0;
+
+	/* Others have their turn, too. */
+	for (unsigned i = 0; status == 0 && i < ROUNDS_MAX; i++) {
+		__atomic_store_n(&buffer->missed, false, __ATOMIC_SEQ_CST);
+		pthread_mutex_lock(&buffer->lock);
+		status = drain(pt, buffer, work);
+		pthread_mutex_unlock(&buffer->lock);
+		if (!__atomic_load_n(&buffer->missed, __ATOMIC_SEQ_CST))
+			break;
+	}
 	return status;
 }

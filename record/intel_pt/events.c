@@ -23,6 +23,9 @@
 #define AUX_DEFAULT ((size_t)4 << 20)
 #define AUX_LEAST ((size_t)128 << 10)
 #define WATERMARK_SHARE 4 /* the kernel wakes when this part of a ring is full */
+#define BUFFERS_PER_THREAD 8
+#define QUEUE_DEFAULT ((uint64_t)64 << 20) /* bytes for each buffer, of the machine's memory at most this part */
+#define QUEUE_SHARE 8
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
@@ -189,6 +192,17 @@ static int join_ring(struct intel_pt *pt, struct intel_pt_buffer *buffer, const 
 	return status;
 }
 
+static int add_event(struct intel_pt *pt, struct intel_pt_buffer *buffer, const struct intel_pt_event *event)
+{
+	int status = COMMON_VECTOR_RESERVE(buffer->list, buffer->capacity, buffer->count + 1, "events");
+
+	if (status == 0)
+		status = join_ring(pt, buffer, event);
+	if (status == 0)
+		buffer->list[buffer->count++] = *event;
+	return status;
+}
+
 /* The pair of events of one target. GONE: it has ended; MEMORY. */
 static int open_target(struct intel_pt *pt, struct intel_pt_buffer *buffer, pid_t pid, bool on_exec)
 {
@@ -203,13 +217,10 @@ static int open_target(struct intel_pt *pt, struct intel_pt_buffer *buffer, pid_
 	event.sideband = open_sideband(pt, pid, buffer->cpu, on_exec);
 	if (event.sideband < 0)
 		return give_up(&event, errno == ESRCH ? GONE : explain("context switches", pid, buffer->cpu));
-	if (COMMON_VECTOR_RESERVE(buffer->list, buffer->capacity, buffer->count + 1, "events"))
-		return give_up(&event, PTL_NO_MEMORY);
-	status = join_ring(pt, buffer, &event);
-	if (status != 0)
-		return give_up(&event, status);
-	buffer->list[buffer->count++] = event;
-	return 0;
+	pthread_mutex_lock(&buffer->lock);
+	status = add_event(pt, buffer, &event);
+	pthread_mutex_unlock(&buffer->lock);
+	return status == 0 ? 0 : give_up(&event, status);
 }
 
 static int open_stream(struct intel_pt *pt, struct intel_pt_buffer *buffer)
@@ -226,8 +237,11 @@ static int open_stream(struct intel_pt *pt, struct intel_pt_buffer *buffer)
 	if (status == 0)
 		status = record_capture_event_stream(capture, &buffer->events);
 	buffer->opened = status == 0;
-	/* The epoll keeps what it watches from being closed before it. */
-	return status < 0 ? status : record_wait_descriptor(&pt->session->wait, buffer->list[0].fd);
+	if (status < 0)
+		return status;
+	/* One epoll alone: the kernel forgets that there is something to read when it has said so to one. */
+	return pt->drainers ? intel_pt_drainers_add(pt->drainers, buffer, buffer->list[0].fd)
+			    : record_wait_descriptor(&pt->session->wait, buffer->list[0].fd);
 }
 
 static void close_event(const struct intel_pt_event *event)
@@ -236,13 +250,16 @@ static void close_event(const struct intel_pt_event *event)
 	close(event->fd);
 }
 
-static void close_buffer(struct intel_pt_buffer *buffer)
+static void close_buffer(const struct intel_pt *pt, struct intel_pt_buffer *buffer)
 {
+	if (pt->drainers && buffer->opened)
+		intel_pt_drainers_remove(pt->drainers, buffer, buffer->list[0].fd);
 	intel_pt_ring_unmap(&buffer->ring);
 	for (size_t i = buffer->count; i-- > 0;)
 		close_event(&buffer->list[i]);
 	free(buffer->list);
 	free(buffer->before);
+	pthread_mutex_destroy(&buffer->lock);
 	free(buffer);
 }
 
@@ -265,6 +282,7 @@ static struct intel_pt_buffer *new_buffer(struct intel_pt *pt, uint32_t cpu)
 		common_fail_memory("a buffer", sizeof(*buffer));
 		return NULL;
 	}
+	pthread_mutex_init(&buffer->lock, NULL);
 	buffer->cpu = cpu;
 	buffer->depth = pt->session->settings->pt.depth;
 	return buffer;
@@ -282,7 +300,7 @@ static int open_buffer(struct intel_pt *pt, uint32_t cpu, size_t first, size_t e
 			status = 0;
 	}
 	if (buffer && !found && (status != 0 || !buffer->count))
-		close_buffer(buffer);
+		close_buffer(pt, buffer);
 	else if (buffer && !found)
 		pt->buffers[pt->count++] = buffer;
 	return status;
@@ -331,6 +349,24 @@ static int open_buffers(struct intel_pt *pt, size_t first, bool on_exec)
 	return status;
 }
 
+/* One thread for so many buffers at first, and so much memory for each; others that come share both. */
+static int start_drainers(struct intel_pt *pt)
+{
+	const struct record_pt_settings *settings = &pt->session->settings->pt;
+	const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / QUEUE_SHARE;
+	const size_t buffers = pt->cpu_count ? pt->cpu_count : 1;
+	uint64_t queue = settings->queue_size;
+	unsigned threads = settings->drain_threads;
+
+	if (pt->snapshot)
+		return 0;
+	if (!queue)
+		queue = buffers * QUEUE_DEFAULT < memory ? buffers * QUEUE_DEFAULT : memory;
+	if (!threads)
+		threads = (unsigned)((buffers + BUFFERS_PER_THREAD - 1) / BUFFERS_PER_THREAD);
+	return intel_pt_drainers_start(pt, threads, queue, &pt->drainers);
+}
+
 static int open_streams(struct intel_pt *pt)
 {
 	int status = 0;
@@ -355,6 +391,8 @@ int intel_pt_events_open(struct intel_pt *pt, bool on_exec)
 	}
 	if (status == 0 && !pt->count && !pt->names)
 		status = common_fail(PTL_SYSTEM, "the threads to be recorded have ended");
+	if (status == 0)
+		status = start_drainers(pt);
 	return status == 0 ? open_streams(pt) : status;
 }
 
@@ -411,6 +449,7 @@ static void drop_events(struct intel_pt *pt, struct intel_pt_buffer *buffer)
 {
 	size_t left = 1;
 
+	pthread_mutex_lock(&buffer->lock);
 	for (size_t i = 1; i < buffer->count; i++) {
 		if (has_ended(&buffer->list[i])) {
 			drop_target(pt, buffer->list[i].thread);
@@ -420,6 +459,7 @@ static void drop_events(struct intel_pt *pt, struct intel_pt_buffer *buffer)
 		}
 	}
 	buffer->count = left;
+	pthread_mutex_unlock(&buffer->lock);
 }
 
 static int drop_buffer(struct intel_pt *pt, size_t n)
@@ -433,7 +473,7 @@ static int drop_buffer(struct intel_pt *pt, size_t n)
 	if (status == 0)
 		status = record_capture_end_stream(&pt->session->capture, buffer->stream.id);
 	drop_target(pt, buffer->list[0].thread);
-	close_buffer(buffer);
+	close_buffer(pt, buffer);
 	memmove(&pt->buffers[n], &pt->buffers[n + 1], (--pt->count - n) * sizeof(*pt->buffers));
 	return status;
 }
@@ -454,8 +494,10 @@ int intel_pt_events_drop_ended(struct intel_pt *pt)
 void intel_pt_events_close(struct intel_pt *pt)
 {
 	for (size_t i = 0; i < pt->count; i++)
-		close_buffer(pt->buffers[i]);
+		close_buffer(pt, pt->buffers[i]);
 	free(pt->buffers);
 	pt->buffers = NULL;
 	pt->count = pt->capacity = 0;
+	intel_pt_drainers_stop(pt->drainers);
+	pt->drainers = NULL;
 }

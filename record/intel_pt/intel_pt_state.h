@@ -4,12 +4,15 @@
 #define RECORD_INTEL_PT_STATE_H
 
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <sys/types.h>
 
 #include "common/selection.h"
 #include "record/capture/clock.h"
 #include "record/intel_pt/config.h"
 #include "record/intel_pt/device.h"
+#include "record/intel_pt/drainers.h"
+#include "record/intel_pt/queue.h"
 #include "record/intel_pt/ring.h"
 #include "record/intel_pt/stream.h"
 #include "record/session/session.h"
@@ -29,8 +32,16 @@ struct intel_pt_buffer {
 	uint32_t cpu;                /* PTL_NO_CPU: of a thread */
 	struct intel_pt_event *list; /* the first one's rings are mapped */
 	size_t count, capacity;
-	bool opened;          /* its stream of packets is there */
-	uint64_t taken;       /* position in the AUX area */
+	bool opened; /* its stream of packets is there */
+	/*
+	 * Who has this lock may take packets, and start the events: the recorder, and a thread of drainers.h. What is behind
+	 * `taken` is first in the queue, then in the AUX area.
+	 */
+	pthread_mutex_t lock;
+	uint64_t taken; /* position in the AUX area */
+	struct intel_pt_queue queue;
+	bool full;            /* the area was, when that thread last looked */
+	bool missed;          /* that thread was woken while the recorder had the lock */
 	uint32_t events;      /* stream of events */
 	uint32_t running;     /* thread on the CPU; 0: none that is recorded; PTL_NO_ID: unknown */
 	uint64_t last_switch; /* when that was said */
@@ -50,7 +61,8 @@ struct intel_pt {
 	struct intel_pt_config config;
 	struct intel_pt_buffer **buffers;
 	size_t count, capacity;
-	uint32_t *cpus; /* to record on */
+	struct intel_pt_drainers *drainers; /* NULL: areas are written over, and read when that is asked for */
+	uint32_t *cpus;                     /* to record on */
 	size_t cpu_count, cpu_capacity;
 	pid_t *targets; /* threads, or -1 for all that runs on a CPU */
 	size_t target_count, target_capacity;
@@ -126,7 +138,7 @@ bool intel_pt_triggers_done(const struct intel_pt *pt);
 
 /* ---- drain.c: from rings into the trace */
 
-int intel_pt_drain(struct intel_pt *pt, struct intel_pt_buffer *buffer, bool *work);
+int intel_pt_drain(const struct intel_pt *pt, struct intel_pt_buffer *buffer, bool *work);
 
 /* ---- records.c: what the kernel says beside the packets */
 

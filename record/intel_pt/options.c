@@ -3,6 +3,7 @@
 #include "record/intel_pt/options.h"
 
 #include "record/capture/settings.h"
+#include "record/intel_pt/queue.h"
 
 #define FILTERS_MAX 16
 #define PROCESSES_MAX 64
@@ -10,6 +11,8 @@
 #define CPUS_MAX 65536
 #define AUX_MIN (8u << 10)
 #define AUX_MAX (1u << 30)
+#define QUEUE_MAX (UINT64_MAX >> 16)
+#define DRAIN_THREADS_MAX 1024
 
 static const char *const code_words[] = {"user", "kernel", "all", NULL}; /* as enum record_pt_code */
 
@@ -61,5 +64,11 @@ const struct common_option intel_pt_options[] = {
 	 COMMON_NUMBER(struct record_settings, pt.snapshots_max, 1, UINT32_MAX)},
 	{"aux-buffer", 0, "BYTES", "memory for the packets of each CPU (4M, less where that is not permitted)",
 	 COMMON_POWER_OF_TWO(struct record_settings, pt.aux_size, AUX_MIN, AUX_MAX)},
+	{"aux-queue", 0, "BYTES",
+	 "memory in which packets wait while the recorder is busy, as with code that a process maps (64M for each CPU, "
+	 "at most an eighth of the machine's)",
+	 COMMON_SIZE(struct record_settings, pt.queue_size, INTEL_PT_PIECE, QUEUE_MAX)},
+	{"drain-threads", 0, "N", "threads that see to that (one for each 8 CPUs)",
+	 COMMON_COUNT(struct record_settings, pt.drain_threads, 1, DRAIN_THREADS_MAX)},
 	{NULL},
 };

@@ -157,6 +157,12 @@ static int see_processes(struct intel_pt *pt)
 	return status;
 }
 
+/* Threads of drainers.h look at it. */
+static void set_enabled(struct intel_pt *pt, bool enabled)
+{
+	__atomic_store_n(&pt->enabled, enabled, __ATOMIC_RELEASE);
+}
+
 /* What runs already; a command's events are opened when it is there. */
 static int open_running(struct intel_pt *pt)
 {
@@ -169,7 +175,7 @@ static int open_running(struct intel_pt *pt)
 		status = see_processes(pt);
 	if (status == 0)
 		intel_pt_events_enable(pt);
-	pt->enabled = status == 0;
+	set_enabled(pt, status == 0);
 	return status;
 }
 
@@ -312,7 +318,7 @@ static int attach(void *context, pid_t pid)
 		status = intel_pt_triggers_open(pt);
 	if (status == 0)
 		status = intel_pt_events_open(pt, true);
-	pt->enabled = status == 0;
+	set_enabled(pt, status == 0);
 	return status;
 }
 
@@ -429,9 +435,12 @@ static void stop(void *state)
 {
 	struct intel_pt *pt = state;
 
-	pt->enabled = false;
-	for (size_t i = 0; i < pt->count; i++)
+	set_enabled(pt, false);
+	for (size_t i = 0; i < pt->count; i++) {
+		pthread_mutex_lock(&pt->buffers[i]->lock);
 		intel_pt_buffer_control(pt->buffers[i], PERF_EVENT_IOC_DISABLE);
+		pthread_mutex_unlock(&pt->buffers[i]->lock);
+	}
 }
 
 static int drain_rest(struct intel_pt *pt)

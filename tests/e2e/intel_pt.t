@@ -47,6 +47,31 @@ def several_cpus(recording):
           values(stats) == values(recording.stats), stats, recording.stats)
 
 
+def busy_recorder(recording):
+    """While the recorder is held by what a process maps, packets that are many times the area are taken, and nothing is lost."""
+    pid, tid, _ = recording.streams[0]
+    write("slow-to-open", bytes(4096))
+    script = Script(recording)
+    script.processes()
+    (data,), end = script.turns()
+    script.packets(data)
+    first, last = len(data) // 8, len(data) // 2
+    script.add("aux", 0, 0, first, 0, pid, tid, end)
+    script.add("stall", "slow-to-open")
+    script.add("map", pid, 0x700000000000, 4096, 0, 5, 20, path("slow-to-open"))
+    script.add("stalled")
+    # In pieces, as the driver has it: it wakes who reads with each.
+    for begin in range(first, last, 4096):
+        script.add("aux", 0, begin, min(begin + 4096, last), 0, pid, tid, end)
+    script.add("go_on")
+    script.add("aux", 0, last, len(data), 0, pid, tid, end)
+    done = play(script, "--timing=tsc", "--aux-buffer=16K", "--drain-threads=2")
+    check("a busy recorder: nothing is lost", last - first > 3 * 16384 and done.returncode in (40, 41) and
+          pmu_test.nothing_lost(done.stderr), len(data), done.returncode, done.stderr)
+    check("a busy recorder: executes what it did", values(stats_of_threads("out.ptl")) == values(recording.stats),
+          stats_of_threads("out.ptl"), recording.stats, done.stderr)
+
+
 def files_of_a_series(recording):
     """Packets of two CPUs go on from file to file at their PSBs: each file is decoded alone, and nothing is missing in between."""
     for name in os.listdir(scratch):
@@ -56,9 +81,16 @@ def files_of_a_series(recording):
     script.processes()
     lists, end = script.turns(cpus=2)
     pid, tid, _ = recording.streams[0]
-    for cpu, data in enumerate(lists):
-        script.packets(data)
-        script.aux(cpu, pid, tid, data, end, piece=2000)
+    # The code alone is 300 KB, so that no file ends before the processes have begun: see man ptl-record, --mode newfile. With two
+    # thirds of the packets it is more than a file may have, and the rest comes when the next one is there.
+    for part in range(2):
+        for cpu, data in enumerate(lists):
+            script.packets(data)
+            cut = len(data) * 2 // 3
+            for first in range(cut if part else 0, len(data) if part else cut, 2000):
+                script.add("aux", cpu, first, min(first + 2000, len(data) if part else cut), 0, pid, tid, end)
+        if not part:
+            script.add("wait_file", "out.000002.ptl")
     done = play(script, "--timing=tsc", "--no-retcomp", "--mode=newfile", "--max-size=340K", "--write-buffer=4K", "--aux-buffer=16K",
                 "--embed=code", command=(TASKS, "1", "3"))
     files = sorted(name for name in os.listdir(scratch) if name.startswith("out."))
@@ -66,7 +98,6 @@ def files_of_a_series(recording):
     counts = {tid: sum(part.get(tid, (0,))[0] for part in stats) for part in stats for tid in part}
     check("a series: there are several files with packets", done.returncode in (40, 41) and sum(map(bool, stats)) > 1, files,
           done.stderr)
-    # The code alone is 300 KB, so that no file ends before the processes have begun: see man ptl-record, --mode newfile.
     # The stand-in reports all switches before any packets: those behind the last packets of a file leave open whose these are.
     check("a series: each thread executes what it did, in all files together", sorted(counts.values()) ==
           sorted(one[0] for one in recording.stats.values()) and sum(gaps for part in stats for _, _, gaps in part.values()) <= 2,
@@ -554,6 +585,7 @@ def main():
     one_process(recording)
     family = Recording("family.ptl", TASKS, "2000", "3", options=["--no-retcomp"])
     several_cpus(family)
+    busy_recorder(recording)
     files_of_a_series(family)
     hardware_traces(recording)
     running(recording, family)

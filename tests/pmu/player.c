@@ -23,6 +23,9 @@
  *   executes P T NAME               what the kernel reports to who listens to all programs, when the process has this name
  *   enabled P                       waits until Intel PT of this process is on
  *   signal                          SIGUSR2 to ptl-record, and waits until it has stopped Intel PT and gone on
+ *   stall NAME                      ptl-record is held when it next opens a file of this name
+ *   stalled                         waits until it is held
+ *   go_on                           lets it go on
  *   pause MILLISECONDS
  *   wait_file NAME                  waits until the folder has this file
  *
@@ -334,6 +337,57 @@ static void play_pause(const struct words *w)
 	nanosleep(&time, NULL);
 }
 
+/* ---- a recorder that is busy ----------------------------------------------------------------- */
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	char name[256]; /* "": none */
+	bool held;
+} stall = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+void pmu_opens(const char *path)
+{
+	const size_t length = strlen(path);
+	size_t end;
+
+	pthread_mutex_lock(&stall.lock);
+	end = strlen(stall.name);
+	if (end && length > end && !strcmp(path + length - end, stall.name)) {
+		stall.held = true;
+		pthread_cond_broadcast(&stall.changed);
+		while (stall.name[0])
+			pthread_cond_wait(&stall.changed, &stall.lock);
+		stall.held = false;
+	}
+	pthread_mutex_unlock(&stall.lock);
+}
+
+static void play_stall(const struct words *w)
+{
+	pthread_mutex_lock(&stall.lock);
+	snprintf(stall.name, sizeof(stall.name), "/%.200s", w->rest);
+	pthread_mutex_unlock(&stall.lock);
+}
+
+static void play_stalled(const struct words *w)
+{
+	(void)w;
+	pthread_mutex_lock(&stall.lock);
+	while (!stall.held)
+		pthread_cond_wait(&stall.changed, &stall.lock);
+	pthread_mutex_unlock(&stall.lock);
+}
+
+static void play_go_on(const struct words *w)
+{
+	(void)w;
+	pthread_mutex_lock(&stall.lock);
+	stall.name[0] = 0;
+	pthread_cond_broadcast(&stall.changed);
+	pthread_mutex_unlock(&stall.lock);
+}
+
 static void play_wait_file(const struct words *w)
 {
 	char path[10240];
@@ -353,31 +407,20 @@ static const struct shape {
 	int numbers;
 	void (*play)(const struct words *w);
 } shapes[] = {
-	{"process", 2, play_process},
-	{"real", 2, play_real},
-	{"packets", 1, play_packets},
-	{"bytes", 0, play_bytes},
-	{"map", 6, play_map},
-	{"exec", 2, play_exec},
-	{"fork", 5, play_fork},
-	{"end", 4, play_end},
-	{"start", 4, play_start},
-	{"in", 4, play_in},
-	{"out", 4, play_out},
-	{"over", 6, play_over},
-	{"aux", 7, play_aux},
-	{"burst", 6, play_burst},
-	{"flood", 6, play_flood},
-	{"poke", 2, play_poke},
-	{"symbol", 4, play_symbol},
-	{"record", 6, play_any},
-	{"raw", 1, play_raw},
-	{"aux_head", 2, play_aux_head},
-	{"executes", 2, play_executes},
-	{"enabled", 1, play_enabled},
-	{"signal", 0, play_signal},
-	{"pause", 1, play_pause},
-	{"wait_file", 0, play_wait_file},
+	{"process", 2, play_process},   {"real", 2, play_real},
+	{"packets", 1, play_packets},   {"bytes", 0, play_bytes},
+	{"map", 6, play_map},           {"exec", 2, play_exec},
+	{"fork", 5, play_fork},         {"end", 4, play_end},
+	{"start", 4, play_start},       {"in", 4, play_in},
+	{"out", 4, play_out},           {"over", 6, play_over},
+	{"aux", 7, play_aux},           {"burst", 6, play_burst},
+	{"flood", 6, play_flood},       {"poke", 2, play_poke},
+	{"symbol", 4, play_symbol},     {"record", 6, play_any},
+	{"raw", 1, play_raw},           {"aux_head", 2, play_aux_head},
+	{"executes", 2, play_executes}, {"enabled", 1, play_enabled},
+	{"signal", 0, play_signal},     {"stall", 0, play_stall},
+	{"stalled", 0, play_stalled},   {"go_on", 0, play_go_on},
+	{"pause", 1, play_pause},       {"wait_file", 0, play_wait_file},
 };
 
 static void play_line(const char *line)

@@ -186,6 +186,8 @@ int open(const char *path, int flags, ...)
 	va_start(arguments, flags);
 	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
 	va_end(arguments);
+	if (is_here())
+		pmu_opens(path);
 	return NEXT(open)(redirect(path, to, sizeof(to)), flags, mode);
 }
 

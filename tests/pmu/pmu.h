@@ -63,5 +63,7 @@ uint64_t pmu_now(void);
 /* Plays the script, once: begins with the first event of Intel PT that is enabled, or the child's execve. */
 void pmu_play(pid_t child);
 bool pmu_has_played(void);
+/* ptl-record opens a file: it is held there, if the script says so. */
+void pmu_opens(const char *path);
 
 #endif
