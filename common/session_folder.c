@@ -150,7 +150,7 @@ bool common_session_trusts(int connection)
 	       (peer.uid == geteuid() || peer.uid == 0);
 }
 
-void common_session_unlink(int folder, const char *name)
+static void unlink_socket(int folder, const char *name)
 {
 	char file[FILE_NAME_SIZE];
 
@@ -206,9 +206,20 @@ int common_session_connect(int folder, const char *name, int *connection)
 		return lock;
 	status = try_connect(folder, name, connection);
 	if (status == PTL_NOT_FOUND)
-		common_session_unlink(folder, name);
+		unlink_socket(folder, name);
 	close(lock);
 	return status;
+}
+
+/* A name is free again as soon as its listener is closed: the socket may be another's by the time the folder is locked. */
+void common_session_end(int folder, const char *name, int listener)
+{
+	int connection;
+
+	if (listener >= 0)
+		close(listener);
+	if (common_session_connect(folder, name, &connection) == 0)
+		close(connection);
 }
 
 struct census {
@@ -223,7 +234,7 @@ static int count_session(void *context, const char *name)
 	const int status = try_connect(census->folder, name, &connection);
 
 	if (status == PTL_NOT_FOUND)
-		common_session_unlink(census->folder, name);
+		unlink_socket(census->folder, name);
 	if (status == 0)
 		close(connection);
 	census->alive += status == 0;

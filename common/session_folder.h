@@ -31,8 +31,11 @@ int common_session_list(int folder, int (*visit)(void *context, const char *name
  * Makes the socket of a session and listens on it. PTL_SYSTEM: a session of that name runs, there are 64, or the system refuses.
  */
 int common_session_listen(int folder, const char *name, int *listener);
-/* Removes the socket, which is the caller's. */
-void common_session_unlink(int folder, const char *name);
+/*
+ * Closes the caller's own listener, -1 for one that is closed already, and removes the socket, unless a session that has begun
+ * meanwhile listens under the same name.
+ */
+void common_session_end(int folder, const char *name, int listener);
 
 /* Connects to a session of the same user; PTL_NOT_FOUND: there is none. A socket that nobody listens on is removed. */
 int common_session_connect(int folder, const char *name, int *connection);

@@ -221,8 +221,9 @@ static void answer_stoppers(const struct control *control)
 static void close_source(void *state)
 {
 	struct control *control = state;
+	const struct record_settings *settings = control->session->settings;
 
-	common_session_unlink(control->session->settings->control.folder, control->session->settings->session_name);
+	common_session_end(settings->control.folder, settings->session_name, settings->control.listener);
 	answer_stoppers(control);
 	answer_keepers(control);
 	for (size_t i = 0; i < control->count; i++)

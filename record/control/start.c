@@ -58,16 +58,14 @@ static int start(struct record_settings *settings, int (*run)(const struct recor
 	if (child == 0) {
 		close(ends[0]);
 		settings->control.ready = ends[1];
-		status = record(settings, run);
-		/* Where recording failed before it began, the socket is still there. */
-		common_session_unlink(settings->control.folder, settings->session_name);
-		_exit(status);
+		_exit(record(settings, run));
 	}
 	close(ends[1]);
+	/* The recorder's alone: whoever finds it closed knows that the session is over. */
+	close(settings->control.listener);
+	settings->control.listener = -1;
 	status = child < 0 ? common_message_failure(common_fail_errno("cannot start a session"))
 			   : wait_until_ready(settings, child, ends[0]);
-	if (child < 0)
-		common_session_unlink(settings->control.folder, settings->session_name);
 	close(ends[0]);
 	return status;
 }
@@ -79,5 +77,11 @@ int record_control_start(struct record_settings *settings, int (*run)(const stru
 	if (status == 0)
 		status = common_session_listen(settings->control.folder, settings->session_name,
 					       &settings->control.listener);
-	return status < 0 ? common_message_failure(status) : start(settings, run);
+	if (status < 0)
+		return common_message_failure(status);
+	status = start(settings, run);
+	/* Where recording failed before it began, the socket is still there. */
+	if (status != COMMON_EXIT_OK)
+		common_session_end(settings->control.folder, settings->session_name, settings->control.listener);
+	return status;
 }

@@ -340,6 +340,15 @@ def killed():
     expect_equal(os.listdir(FOLDER), [])
 
 
+def again_and_again():
+    """a session that is started as soon as the one of its name has stopped is not lost with that one"""
+    for i in range(15):
+        ask("start", "again", "-f", "-p", NAME)
+        expect_equal(names(), ["again"], i)
+        ask("stop", "again")
+    expect_equal(sockets(), [])
+
+
 def refused():
     """names, doubles, what is not there, and too many"""
     for words, text in ((("start", "a/b"), "is no name of a session"), (("start", ".a"), "is no name of a session"),
@@ -397,7 +406,7 @@ def other_users():
 
 
 try:
-    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, live, live_series, in_memory, filtered, a_command, killed, refused, other_users])
+    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, live, live_series, in_memory, filtered, a_command, killed, again_and_again, refused, other_users])
 finally:
     for left in names():
         record("stop", left)
