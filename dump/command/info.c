@@ -344,23 +344,39 @@ static int put_attachments(struct page *page)
 	return dump_table_print(&table, page->session);
 }
 
+/* Whether a row tells both: they differ in their times alone. */
+static bool is_same_loss(const struct ptl_loss *a, const struct ptl_loss *b)
+{
+	return a->kind == b->kind && a->pid == b->pid && a->tid == b->tid &&
+	       !strcmp(a->cause ? a->cause : "", b->cause ? b->cause : "");
+}
+
+/* Successive losses of one kind and cause are one row: a recorder that cannot keep up has one each second. */
 static int put_losses(struct page *page)
 {
 	static const struct dump_column columns[] = {
-		{"LOST", false}, {"COUNT", true}, {"BYTES", true}, {"PID", true}, {"TID", true}, {"CAUSE", false},
+		{"LOST", false}, {"PLACES", true}, {"COUNT", true},  {"BYTES", true},
+		{"PID", true},   {"TID", true},    {"CAUSE", false},
 	};
-	struct dump_table table = {.columns = columns, .column_count = 6};
+	struct dump_table table = {.columns = columns, .column_count = 7};
 	const size_t count = ptl_loss_count(page->trace);
 
 	if (count)
 		fputc('\n', page->session->out);
 	for (size_t i = 0; i < count; i++) {
 		const struct ptl_loss *loss = ptl_loss_at(page->trace, i);
+		uint64_t lost = loss->count, bytes = loss->bytes, places = 1;
 
+		for (; i + 1 < count && is_same_loss(loss, ptl_loss_at(page->trace, i + 1)); i++, places++) {
+			lost += ptl_loss_at(page->trace, i + 1)->count;
+			bytes += ptl_loss_at(page->trace, i + 1)->bytes;
+		}
 		dump_cell(&table, DUMP_STYLE_RED, dump_loss_name(loss->kind));
-		common_text_count(&table.text, loss->count);
+		common_text_count(&table.text, places);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
-		common_text_count(&table.text, loss->bytes);
+		common_text_count(&table.text, lost);
+		dump_cell_text(&table, DUMP_STYLE_PLAIN);
+		common_text_count(&table.text, bytes);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
 		id_cell(&table, loss->pid);
 		id_cell(&table, loss->tid);

@@ -266,8 +266,28 @@ bool intel_pt_triggers_done(const struct intel_pt *pt)
 	return most && pt->triggered == most;
 }
 
+/* Calls that were lost last. */
+static int take_losses(struct intel_pt *pt)
+{
+	int status = 0;
+
+	for (size_t i = 0; pt->triggers && status == 0 && i < pt->triggers->count; i++) {
+		const struct trigger *trigger = &pt->triggers->list[i];
+
+		if (!trigger->entry)
+			continue;
+		status = record_sideband_collect_losses(trigger->entry);
+		if (status == 0 && trigger->exit)
+			status = record_sideband_collect_losses(trigger->exit);
+		if (status == 0)
+			status = take_calls(pt, trigger);
+	}
+	return status;
+}
+
 int intel_pt_triggers_finish(struct intel_pt *pt)
 {
+	const int status = take_losses(pt);
 	const struct ptl_loss loss = {
 		.kind = PTL_LOSS_EVENTS,
 		.stream = PTL_NO_ID,
@@ -278,5 +298,5 @@ int intel_pt_triggers_finish(struct intel_pt *pt)
 		.cause = "calls of --snapshot-at came faster than they could be taken: snapshots may be missing",
 	};
 
-	return loss.count ? record_capture_loss(&pt->session->capture, &loss) : 0;
+	return status == 0 && loss.count ? record_capture_loss(&pt->session->capture, &loss) : status;
 }

@@ -295,9 +295,16 @@ static int take(struct record_kernel_code *code, const struct record_sideband_re
 int record_kernel_code_step(struct record_kernel_code *code, uint64_t until)
 {
 	const struct record_sideband_record *record;
-	int status = code->sideband ? record_sideband_collect(code->sideband) : 0;
+	int status = 0;
 
-	while (status == 0 && code->sideband && (record = record_sideband_next(code->sideband, until)))
+	if (!code->sideband)
+		return 0;
+	/* The end. */
+	if (until >= UINT64_MAX - RECORD_SIDEBAND_DELAY)
+		status = record_sideband_collect_losses(code->sideband);
+	if (status == 0)
+		status = record_sideband_collect(code->sideband);
+	while (status == 0 && (record = record_sideband_next(code->sideband, until)))
 		status = take(code, record);
 	return status;
 }

@@ -425,7 +425,9 @@ int record_observer_finish(struct record_observer *observer, uint64_t now)
 	while (common_hash_map_next(&observer->processes, &at, &pid, &value))
 		((struct record_observed *)(uintptr_t)value)->maps_due = 0;
 	record_model_reach(observer->capture->model, now);
-	status = record_observer_take_reports(observer, UINT64_MAX);
+	status = observer->sideband ? record_sideband_collect_losses(observer->sideband) : 0;
+	if (status == 0)
+		status = record_observer_take_reports(observer, UINT64_MAX);
 	observer->finishing = true;
 	if (status == 0)
 		status = record_observer_look(observer, now);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,11 +16,13 @@
 #include "common/vector.h"
 #include "record/capture/clock.h"
 #include "record/perf/data_ring.h"
+#include "record/perf/event.h"
 #include "record/perf/sideband_state.h"
 #include "record/perf/uprobe_pmu.h"
 
 #define RING_SIZE ((size_t)256 << 10) /* of each CPU; users without privileges have about 512 KiB */
 #define WAITING_MAX (1u << 20)        /* records; more do not wait for their turn */
+#define LOSS_TIME 1000000000u         /* nanoseconds between looks for records that were lost */
 
 struct record_ring {
 	int fd;
@@ -48,6 +49,8 @@ struct record_sideband {
 	size_t first, count, capacity;
 	bool sorted;
 	uint64_t arrivals;
+	struct record_perf_losses losses;
+	uint64_t looked;      /* when events were asked for losses the last time; of the trace's clock */
 	struct waiting given; /* by record_sideband_next */
 };
 
@@ -103,7 +106,7 @@ static int open_event(const struct record_sideband_targets *targets, pid_t threa
 
 	if (targets && targets->probe && set_probe(&attr, targets->probe) < 0)
 		return -1;
-	return (int)syscall(SYS_perf_event_open, &attr, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return record_perf_event_open(&attr, thread, cpu);
 }
 
 static int map_ring(struct record_sideband *sideband, int fd, int cpu)
@@ -198,10 +201,12 @@ void record_sideband_drop_ended(struct record_sideband *sideband)
 	for (size_t i = 0; i < sideband->more_count; i++) {
 		struct pollfd ready = {.fd = sideband->more[i]};
 
-		if (poll(&ready, 1, 0) > 0 && ready.revents & POLLHUP)
+		if (poll(&ready, 1, 0) > 0 && ready.revents & POLLHUP) {
+			sideband->losses.counted += record_perf_event_lost(sideband->more[i]);
 			close(sideband->more[i]);
-		else
+		} else {
 			sideband->more[left++] = sideband->more[i];
+		}
 	}
 	sideband->more_count = left;
 }
@@ -316,18 +321,23 @@ int record_sideband_put(struct record_sideband *sideband, const void *data, size
 	waiting->data = copy;
 	record_sideband_decode(copy, size, &waiting->record);
 	waiting->record.time += (uint64_t)sideband->clock_offset;
+	if (waiting->record.kind == RECORD_SIDEBAND_LOST) {
+		sideband->losses.said += waiting->record.lost;
+		waiting->record.lost = record_perf_losses_take(&sideband->losses, 0);
+		if (!waiting->record.lost)
+			waiting->record.kind = RECORD_SIDEBAND_NONE;
+	}
 	return 0;
 }
 
-/* The ring made no sense: how many records were skipped is not known. */
-static int put_lost(struct record_sideband *sideband)
+static int put_lost(struct record_sideband *sideband, uint64_t count)
 {
 	struct waiting *waiting = add_waiting(sideband);
 
 	if (!waiting)
 		return PTL_NO_MEMORY;
 	waiting->record = (struct record_sideband_record){
-		.kind = RECORD_SIDEBAND_LOST, .time = record_now(), .lost = 1, .name = ""};
+		.kind = RECORD_SIDEBAND_LOST, .time = record_now(), .lost = count, .name = ""};
 	return 0;
 }
 
@@ -338,12 +348,26 @@ static int empty_ring(struct record_sideband *sideband, struct record_data_ring 
 	int status = 0, found;
 
 	while (status == 0 && (found = record_data_ring_next(ring, head, &record)) != 0) {
+		/* The ring made no sense: how many records were skipped is not known. */
 		if (found < 0)
-			return put_lost(sideband);
+			return put_lost(sideband, 1);
 		status = record_sideband_put(sideband, record, record->size);
 		record_data_ring_taken(ring, record);
 	}
 	return status;
+}
+
+int record_sideband_collect_losses(struct record_sideband *sideband)
+{
+	uint64_t open = 0, missing;
+
+	for (size_t i = 0; i < sideband->ring_count; i++)
+		open += record_perf_event_lost(sideband->rings[i].fd);
+	for (size_t i = 0; i < sideband->more_count; i++)
+		open += record_perf_event_lost(sideband->more[i]);
+	sideband->looked = record_now();
+	missing = record_perf_losses_take(&sideband->losses, open);
+	return missing ? put_lost(sideband, missing) : 0;
 }
 
 /*
@@ -356,6 +380,8 @@ int record_sideband_collect(struct record_sideband *sideband)
 
 	for (size_t i = 0; status == 0 && i < 2 * sideband->ring_count; i++)
 		status = empty_ring(sideband, &sideband->rings[i % sideband->ring_count].data);
+	if (status == 0 && record_now() - sideband->looked > LOSS_TIME)
+		status = record_sideband_collect_losses(sideband);
 	return status;
 }
 

@@ -88,8 +88,13 @@ void record_sideband_drop_ended(struct record_sideband *sideband);
 int record_sideband_descriptors(const struct record_sideband *sideband, int (*add)(void *context, int fd),
 				void *context);
 
-/* Takes what the kernel has written up to now. PTL_NO_MEMORY. */
+/*
+ * Takes what the kernel has written up to now. PTL_NO_MEMORY. What was lost is a record, too: each second, events are asked for what the
+ * kernel has not said yet.
+ */
 int record_sideband_collect(struct record_sideband *sideband);
+/* Asks them now: before the last collection. PTL_NO_MEMORY. */
+int record_sideband_collect_losses(struct record_sideband *sideband);
 
 /*
  * The next record in order of time, if it is not later than `until`; NULL: there is none yet. Good until the next call.

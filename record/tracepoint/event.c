@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "record/capture/clock.h"
+#include "record/perf/event.h"
 #include "record/tracepoint/kinds.h"
 #include "record/tracepoint/tracefs.h"
 #include "record/tracepoint/unwind.h"
@@ -148,20 +148,16 @@ static struct perf_event_attr attr_of(uint32_t type, uint64_t config, bool all)
 	};
 }
 
-static int open_event(struct perf_event_attr *attr, int cpu, bool all)
-{
-	return (int)syscall(SYS_perf_event_open, attr, all ? -1 : 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
 /* Samples of programs alone are permitted to more users. */
 static int open_permitted(struct tracepoint_event *event, struct perf_event_attr *attr, int cpu, bool all)
 {
-	int fd = open_event(attr, cpu, all);
+	const pid_t who = all ? -1 : 0;
+	int fd = record_perf_event_open(attr, who, cpu);
 
 	if (fd >= 0 || !event->samples || event->user_only || (errno != EACCES && errno != EPERM))
 		return fd;
 	attr->exclude_kernel = attr->exclude_hv = 1;
-	fd = open_event(attr, cpu, all);
+	fd = record_perf_event_open(attr, who, cpu);
 	event->user_only = fd >= 0;
 	if (event->user_only)
 		common_message_note("%s: of programs alone; the kernel's code is not permitted to this user",
@@ -211,7 +207,7 @@ int tracepoint_event_open_ring(int cpu, bool at_once, bool all)
 
 	attr.wakeup_watermark = at_once;
 	attr.exclude_kernel = attr.exclude_hv = 1;
-	fd = open_event(&attr, cpu, all);
+	fd = record_perf_event_open(&attr, all ? -1 : 0, cpu);
 	if (fd < 0 && errno == ENODEV)
 		return common_fail(PTL_NOT_FOUND, "CPU %d is switched off", cpu);
 	if (fd >= 0)

@@ -19,6 +19,7 @@
 
 #define MILLISECOND 1000000u
 #define LOOK_TIME (20 * MILLISECOND)
+#define LOSS_TIME (1000 * MILLISECOND) /* losses of a CPU are one in the trace */
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -193,7 +194,7 @@ static int take(struct tracepoints *state, struct tracepoint_ring *ring, const s
 
 	if (record->type == PERF_RECORD_LOST && record->size >= sizeof(*record) + 16) {
 		memcpy(&number, (const uint8_t *)record + sizeof(*record) + 8, sizeof(number));
-		state->lost += number;
+		ring->losses.said += number;
 		return 0;
 	}
 	if (record->type != PERF_RECORD_SAMPLE)
@@ -224,6 +225,51 @@ static int empty(struct tracepoints *state, struct tracepoint_ring *ring, bool *
 	return status;
 }
 
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+static int lose(const struct tracepoints *state, const struct ptl_loss *where, uint64_t count, const char *cause)
+{
+	struct ptl_loss loss = *where;
+
+	loss.kind = PTL_LOSS_EVENTS;
+	loss.pid = loss.tid = PTL_NO_ID;
+	loss.count = count;
+	loss.cause = cause;
+	return count ? record_capture_loss(&state->session->capture, &loss) : 0;
+}
+
+/* What the events that are on count for a CPU. */
+static uint64_t count_lost(const struct tracepoints *state, size_t cpu)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < state->count; i++)
+		if (state->list[i].fds && state->list[i].fds[cpu] >= 0)
+			sum += record_perf_event_lost(state->list[i].fds[cpu]);
+	return sum;
+}
+
+/* whole: also what the kernel has not said yet; each event is asked for that. */
+static int report_losses(struct tracepoints *state, bool whole)
+{
+	const uint64_t now = record_now();
+	int status = 0;
+
+	for (size_t cpu = 0; status == 0 && state->rings && cpu < state->cpus; cpu++) {
+		struct tracepoint_ring *ring = &state->rings[cpu];
+		const struct ptl_loss where = {.stream = ring->stream, .first_time = ring->looked, .last_time = now};
+
+		if (!ring->data.page || (!whole && now - ring->looked < LOSS_TIME))
+			continue;
+		status = lose(state, &where, record_perf_losses_take(&ring->losses, whole ? count_lost(state, cpu) : 0),
+			      "the kernel wrote tracepoints faster than they could be taken");
+		ring->looked = now;
+	}
+	return status;
+}
+
+/* ---- taking ---------------------------------------------------------------------------------- */
+
 static int drain(void *state_, uint64_t now, bool *work)
 {
 	struct tracepoints *state = state_;
@@ -232,6 +278,8 @@ static int drain(void *state_, uint64_t now, bool *work)
 	for (size_t i = 0; status == 0 && state->rings && i < state->cpus; i++)
 		if (state->rings[i].data.page)
 			status = empty(state, &state->rings[i], work);
+	if (status == 0)
+		status = report_losses(state, false);
 	if (status == 0 && state->kernel)
 		status = record_kernel_code_step(state->kernel, now - RECORD_SIDEBAND_DELAY);
 	return status;
@@ -263,22 +311,9 @@ static void answer(void *state_, struct record_answer *answer)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static int lose(const struct tracepoints *state, uint64_t count, const char *cause)
-{
-	const struct ptl_loss loss = {
-		.kind = PTL_LOSS_EVENTS,
-		.stream = PTL_NO_ID,
-		.pid = PTL_NO_ID,
-		.tid = PTL_NO_ID,
-		.count = count,
-		.cause = cause,
-	};
-
-	return count ? record_capture_loss(&state->session->capture, &loss) : 0;
-}
-
 static int finish(void *state_, bool alone)
 {
+	const struct ptl_loss nowhere = {.stream = PTL_NO_ID};
 	struct tracepoints *state = state_;
 	bool work = false;
 	int status;
@@ -291,14 +326,16 @@ static int finish(void *state_, bool alone)
 	/* All that the kernel has reported. */
 	status = drain(state, UINT64_MAX, &work);
 	if (status == 0)
-		status = lose(state, state->lost, "the kernel wrote tracepoints faster than they could be taken");
+		status = report_losses(state, true);
 	if (status == 0)
 		status = lose(
-			state, state->stacks.unwinder.gone,
+			state, &nowhere, state->stacks.unwinder.gone,
 			"stacks of programs that had ended before they were unwound: their innermost address is known");
 	if (status == 0)
-		status = lose(state, state->corrupt, "a ring of the kernel made no sense: what was in it is skipped");
-	return status == 0 ? lose(state, state->unread, "samples of tracepoints that are not as their format says")
+		status = lose(state, &nowhere, state->corrupt,
+			      "a ring of the kernel made no sense: what was in it is skipped");
+	return status == 0 ? lose(state, &nowhere, state->unread,
+				  "samples of tracepoints that are not as their format says")
 			   : status;
 }
 

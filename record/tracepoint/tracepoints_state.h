@@ -9,6 +9,7 @@
 #include "common/hash_map.h"
 #include "record/kernel/kernel_code.h"
 #include "record/perf/data_ring.h"
+#include "record/perf/event.h"
 #include "record/session/session.h"
 #include "record/tracepoint/event.h"
 #include "record/tracepoint/stack.h"
@@ -20,6 +21,8 @@ struct tracepoint_ring {
 	const char
 		*left_name; /* of the event whose sample was the last, and was left to an older one; NULL: it was not */
 	uint32_t left_tid;
+	struct record_perf_losses losses;
+	uint64_t looked; /* when losses were reported, or there were none, the last time; of the trace's clock */
 };
 
 struct tracepoints {
@@ -35,7 +38,7 @@ struct tracepoints {
 	struct tracepoint_ring *rings; /* by CPU; NULL: nothing was turned on so far */
 	size_t cpus;
 	int64_t clock_offset; /* record_clock_offset() */
-	uint64_t lost, unread, corrupt;
+	uint64_t unread, corrupt;
 	bool schema_written;               /* that of samples */
 	bool names_wanted;                 /* of the kernel's functions, of which it was tried to have them */
 	struct record_kernel_code *kernel; /* that names them; NULL: nobody, or another source */

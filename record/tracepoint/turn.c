@@ -42,6 +42,7 @@ static int open_ring(struct tracepoints *state, size_t cpu)
 	if (fd < 0)
 		return fd == PTL_NOT_FOUND ? 0 : fd;
 	ring->fd = fd;
+	ring->looked = record_now();
 	status = map_ring(ring, (size_t)state->session->settings->event_ring);
 	if (status == 0)
 		status = record_wait_descriptor(&state->session->wait, fd);
@@ -80,9 +81,12 @@ static int note_id(struct tracepoints *state, int fd, size_t index)
 
 static void close_event(struct tracepoints *state, struct tracepoint_event *event)
 {
-	for (size_t cpu = 0; event->fds && cpu < state->cpus; cpu++)
-		if (event->fds[cpu] >= 0)
-			close(event->fds[cpu]);
+	for (size_t cpu = 0; event->fds && cpu < state->cpus; cpu++) {
+		if (event->fds[cpu] < 0)
+			continue;
+		state->rings[cpu].losses.counted += record_perf_event_lost(event->fds[cpu]);
+		close(event->fds[cpu]);
+	}
 	free(event->fds);
 	event->fds = NULL;
 }

@@ -11,11 +11,15 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/bytes.h"
+#include "record/perf/data_ring.h"
+#include "record/perf/event.h"
 #include "record/perf/sideband.h"
 
 #define LATE 1000000000u
@@ -343,9 +347,71 @@ static void a_thread_that_is_added_later_is_reported_and_dropped(void **state)
 	close(pipe_ends[1]);
 }
 
+/* What the kernel says and what events count is the same loss, known in two ways. */
+static void losses_are_reported_once(void **state)
+{
+	struct record_perf_losses losses = {0};
+
+	(void)state;
+	assert_int_equal(record_perf_losses_take(&losses, 0), 0);
+	losses.said = 5;
+	assert_int_equal(record_perf_losses_take(&losses, 0), 5);
+	assert_int_equal(record_perf_losses_take(&losses, 5), 0);
+	/* What the kernel has had no record for yet. */
+	assert_int_equal(record_perf_losses_take(&losses, 8), 3);
+	losses.said = 8;
+	assert_int_equal(record_perf_losses_take(&losses, 0), 0);
+	/* One of the events is closed. */
+	losses.counted = 6;
+	assert_int_equal(record_perf_losses_take(&losses, 3), 1);
+	losses.said = 20;
+	assert_int_equal(record_perf_losses_take(&losses, 0), 11);
+}
+
+/* A ring that stays full until its end: read of the event, as no record comes any more. */
+static void what_is_lost_last_is_counted(void **state)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.comm = 1,
+		.comm_exec = 1,
+	};
+	struct record_data_ring ring;
+	const struct perf_event_header *record;
+	uint64_t kept = 0;
+	const size_t made = 5000;
+	int fd, found;
+
+	(void)state;
+	fd = record_perf_event_open(&attr, 0, -1);
+	if (fd < 0 || !(attr.read_format & PERF_FORMAT_LOST))
+		skip();
+	assert_int_equal(record_data_ring_map(&ring, fd, (size_t)sysconf(_SC_PAGESIZE)), 0);
+	assert_int_equal(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0);
+	for (size_t i = 0; i < made; i++)
+		prctl(PR_SET_NAME, i % 2 ? "one" : "two");
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	while ((found = record_data_ring_next(&ring, record_data_ring_head(&ring), &record)) > 0) {
+		kept += record->type == PERF_RECORD_COMM;
+		record_data_ring_taken(&ring, record);
+	}
+	assert_int_equal(found, 0);
+	assert_true(kept > 0 && kept < made);
+	assert_int_equal(kept + record_perf_event_lost(fd), made);
+	record_data_ring_unmap(&ring);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(losses_are_reported_once),
+		cmocka_unit_test(what_is_lost_last_is_counted),
 		cmocka_unit_test(records_come_in_order),
 		cmocka_unit_test(what_is_new_waits_for_other_cpus),
 		cmocka_unit_test(a_mapping_has_all_its_fields),

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* perf_event_open(2), and the counts of lost records. */
+#include "record/perf/event.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+int record_perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	int fd;
+
+	attr->read_format = PERF_FORMAT_LOST;
+	fd = open_event(attr, pid, cpu);
+	if (fd >= 0 || errno != EINVAL)
+		return fd;
+	/* An older kernel, or something else is wrong. */
+	attr->read_format = 0;
+	return open_event(attr, pid, cpu);
+}
+
+uint64_t record_perf_event_lost(int fd)
+{
+	struct {
+		uint64_t value, lost;
+	} counts;
+
+	return read(fd, &counts, sizeof(counts)) == sizeof(counts) ? counts.lost : 0;
+}
+
+uint64_t record_perf_losses_take(struct record_perf_losses *losses, uint64_t open)
+{
+	const uint64_t counted = losses->counted + open;
+	const uint64_t all = losses->said > counted ? losses->said : counted;
+	const uint64_t unreported = all > losses->reported ? all - losses->reported : 0;
+
+	losses->reported += unreported;
+	return unreported;
+}
