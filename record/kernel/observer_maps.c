@@ -6,12 +6,14 @@
 #include <sys/mman.h>
 
 #include "common/error.h"
+#include "common/file.h"
 #include "common/partition.h"
 #include "common/vector.h"
 #include "record/kernel/observer_state.h"
 #include "record/process/maps.h"
 
-#define MAPS_MAX 65536 /* executable mappings of a process that are reported */
+#define MAPS_MAX 65536        /* executable mappings of a process that are reported */
+#define LINES_MAX (64u << 20) /* bytes of text about a process's mappings */
 
 static bool is_same(const struct record_observed_map *a, const struct record_observed_map *b)
 {
@@ -115,67 +117,161 @@ static struct record_observed_map map_of(const struct record_map_entry *entry)
 	};
 }
 
-/* One line of the file. Kernel addresses (vsyscall) are nobody's. */
-static int take(struct record_observer *observer, struct record_observed *process, struct record_map_entry *entry,
-		struct record_observed_map **maps, size_t *count, size_t *capacity, uint64_t now)
+struct look {
+	struct record_observer *observer;
+	struct record_observed *process;
+	uint64_t now;
+	bool known_only; /* what is new is left to reports */
+	struct record_observed_map *maps;
+	size_t count, capacity;
+	size_t known; /* mappings of code that there are */
+};
+
+/* Kernel addresses (vsyscall) are nobody's. */
+static bool is_code(const struct record_map_entry *entry)
+{
+	return entry->executable && entry->end > entry->base && !(entry->base >> 63);
+}
+
+static bool is_known(const struct record_observed *process, const struct record_observed_map *map)
+{
+	const struct record_observed_map *before = find_at(process->maps, process->map_count, map->base);
+
+	return before && is_same(before, map);
+}
+
+static int take(struct look *look, struct record_map_entry *entry)
 {
 	const struct record_observed_map map = map_of(entry);
-	const struct record_observed_map *before;
 	char root[64];
 	int status;
 
-	if (!entry->executable || entry->end <= entry->base || entry->base >> 63)
+	if (is_known(look->process, &map)) {
+		status = append(&look->maps, &look->count, &look->capacity, &map);
+		return status < 0 ? status
+				  : record_observer_read_again(look->observer, look->process, &map, entry->deleted,
+							       look->now);
+	}
+	if (look->known_only)
 		return 0;
-	status = append(maps, count, capacity, &map);
-	before = find_at(process->maps, process->map_count, map.base);
+	status = append(&look->maps, &look->count, &look->capacity, &map);
 	if (status < 0)
 		return status;
-	if (before && is_same(before, &map))
-		return record_observer_read_again(observer, process, &map, entry->deleted, now);
-	snprintf(root, sizeof(root), "/proc/%u/root", process->pid);
+	snprintf(root, sizeof(root), "/proc/%u/root", look->process->pid);
 	record_maps_check(root, entry);
 	/* The look for what is new compares what the kernel shows, the trace has what stat shows. */
-	return record_observer_send_load(observer, process,
+	return record_observer_send_load(look->observer, look->process,
 					 &(struct record_observed_map){map.base, map.size, map.file_offset,
 								       entry->device, map.inode, map.protection},
 					 entry);
 }
 
+/* What /proc shows of a process's mappings at one time: lines, each with a zero behind it. */
+struct lines {
+	char *text; /* owned; NULL: there is no such process */
+	size_t size;
+};
+
+static struct lines read_lines(uint32_t pid)
+{
+	struct lines lines = {0};
+	uint8_t *text;
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/%u/maps", pid);
+	/* One that ends shows nothing. */
+	if (common_read_file(name, LINES_MAX, &text, &lines.size) < 0 || !lines.size)
+		return (struct lines){0};
+	lines.text = (char *)text;
+	for (char *end = lines.text; (end = memchr(end, '\n', lines.size - (size_t)(end - lines.text))); end++)
+		*end = 0;
+	lines.text[lines.size - 1] = 0;
+	return lines;
+}
+
+/* Calls visit with each mapping of code, until it returns other than 0. */
+static int each_code(const struct lines *lines, struct look *look,
+		     int (*visit)(struct look *look, struct record_map_entry *entry))
+{
+	struct record_map_entry entry;
+	size_t count = 0;
+	int status = 0;
+
+	for (size_t at = 0; status == 0 && count < MAPS_MAX && at < lines->size; at += strlen(lines->text + at) + 1) {
+		if (!record_maps_parse(lines->text + at, &entry) || !is_code(&entry))
+			continue;
+		count++;
+		status = visit(look, &entry);
+	}
+	return status;
+}
+
+/* 1: it is not known. */
+static int count_known(struct look *look, struct record_map_entry *entry)
+{
+	const struct record_observed_map map = map_of(entry);
+
+	look->known++;
+	return !is_known(look->process, &map);
+}
+
+/*
+ * A look is later than the reports that were taken so far. What is new may be a program's that the process does not execute yet by
+ * them, or it was not there when the process had a child, which would inherit it. So the look waits for them.
+ */
+static int may_report(struct look *look, const struct lines *lines, bool *ahead)
+{
+	int status = each_code(lines, look, count_known);
+	const bool is_new = status == 1 || look->known != look->process->map_count;
+
+	*ahead = false;
+	look->known_only = false;
+	if (status < 0 || !is_new || !look->process->reported)
+		return status < 0 ? status : 0;
+	return record_observer_awaits(look->observer, look->process->pid, ahead, &look->known_only);
+}
+
+/* What is gone, and what the process has now. */
+static int take_place(struct look *look)
+{
+	struct record_observed *process = look->process;
+	int status = 0;
+
+	/* What another mapping lies over was replaced by it. */
+	for (size_t i = 0; status == 0 && i < process->map_count; i++)
+		if (!overlaps(look->maps, look->count, &process->maps[i]))
+			status = send_unload(look->observer, process, &process->maps[i], look->now);
+	free(process->maps);
+	process->maps = look->maps;
+	process->map_count = look->count;
+	process->map_capacity = look->capacity;
+	process->maps_reported = true;
+	process->maps_looked = look->now;
+	look->maps = NULL;
+	return status;
+}
+
 int record_observer_look_at_maps(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
-	char name[64], line[RECORD_PATH_SIZE + 128];
-	struct record_observed_map *maps = NULL;
-	size_t count = 0, capacity = 0;
-	struct record_map_entry entry;
-	int status = 0;
-	FILE *file;
+	struct look look = {.observer = observer, .process = process, .now = now};
+	struct lines lines;
+	bool ahead = false;
+	int status;
 
 	/* What the program maps is about to be reported, and names it. */
 	if (process->executed.pending)
 		return 0;
-	snprintf(name, sizeof(name), "/proc/%u/maps", process->pid);
-	file = fopen(name, "re");
-	if (!file)
-		return 0;
-	while (status == 0 && count < MAPS_MAX && fgets(line, sizeof(line), file))
-		if (record_maps_parse(line, &entry))
-			status = take(observer, process, &entry, &maps, &count, &capacity, now);
-	fclose(file);
+	lines = read_lines(process->pid);
+	status = lines.text ? may_report(&look, &lines, &ahead) : 0;
+	if (status == 0 && lines.text && !ahead)
+		status = each_code(&lines, &look, take);
+	if (status == 0 && (ahead || look.known_only))
+		record_observer_look_at_maps_soon(process, now);
 	/* A process that is just ending shows nothing: that is no unloading. */
-	if (status < 0 || !count) {
-		free(maps);
-		return status;
-	}
-	/* What another mapping lies over was replaced by it. */
-	for (size_t i = 0; status == 0 && i < process->map_count; i++)
-		if (!overlaps(maps, count, &process->maps[i]))
-			status = send_unload(observer, process, &process->maps[i], now);
-	free(process->maps);
-	process->maps = maps;
-	process->map_count = count;
-	process->map_capacity = capacity;
-	process->maps_reported = true;
-	process->maps_looked = now;
+	else if (status == 0 && look.count)
+		status = take_place(&look);
+	free(look.maps);
+	free(lines.text);
 	return status;
 }
 

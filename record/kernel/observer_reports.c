@@ -82,6 +82,20 @@ static bool executes_after(struct record_observer *observer, uint32_t pid, uint6
 	return false;
 }
 
+int record_observer_awaits(struct record_observer *observer, uint32_t pid, bool *program, bool *mapping)
+{
+	const struct record_sideband_record *record;
+	const int status = observer->sideband ? record_sideband_collect(observer->sideband) : 0;
+
+	*program = *mapping = false;
+	for (size_t i = 0; observer->sideband && (record = record_sideband_waiting(observer->sideband, i)); i++) {
+		*program |= record->kind == RECORD_SIDEBAND_EXEC && record->pid == pid;
+		*mapping |= (record->kind == RECORD_SIDEBAND_MAP && record->pid == pid) ||
+			    (record->kind == RECORD_SIDEBAND_FORK && record->parent_pid == pid);
+	}
+	return status;
+}
+
 /*
  * What /proc shows of a program that began at this time. The process may be gone, it may execute another one meanwhile, or
  * not have its arguments yet: then strings are empty.

@@ -125,6 +125,11 @@ void record_observer_name_strings(struct ptl_bytes *strings, const char *path, c
 int record_observer_pidfd(struct record_observer *observer, uint32_t pid);
 /* Takes what the kernel reports up to this time. */
 int record_observer_take_reports(struct record_observer *observer, uint64_t until);
+/*
+ * Whether reports wait that the process executes a program; or that it maps something, or has a child. All that was reported by now is
+ * collected. PTL_NO_MEMORY.
+ */
+int record_observer_awaits(struct record_observer *observer, uint32_t pid, bool *program, bool *mapping);
 /* Sends the program that the process was last reported to execute, if that waits for what comes next. */
 int record_observer_complete_program(struct record_observer *observer, struct record_observed *process);
 /* Says how much the kernel could not report. */

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -401,6 +404,58 @@ static void the_same_mapping_is_reported_once(void **state)
 			"end 2<1 '/bin/sh' 'sh -c' @100000\n");
 }
 
+/* A process that exists, and waits; its number for put_task and the like. */
+static uint32_t start_real(pid_t *real)
+{
+	*real = fork();
+	if (*real == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	assert_true(*real > 0);
+	return (uint32_t)*real - PID(0);
+}
+
+static size_t look_at_maps(const struct fixture *fixture, uint32_t pid)
+{
+	struct record_observed *process = record_observer_find(fixture->observer, PID(pid));
+
+	assert_non_null(process);
+	assert_int_equal(record_observer_look_at_maps(fixture->observer, process, record_now()), 0);
+	return process->map_count;
+}
+
+/* /proc shows what a process has by now: reports of what it did before come first. */
+static void a_look_waits_for_reports(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t now = record_now();
+	pid_t real;
+	const uint32_t pid = start_real(&real);
+
+	start_command(fixture);
+	put_task(fixture, PERF_RECORD_FORK, pid, 1, pid, now);
+	assert_int_equal(record_observer_take_reports(fixture->observer, now), 0);
+	/* It has a child, which does not inherit what is mapped later, and then it executes another program. */
+	put_task(fixture, PERF_RECORD_FORK, 2, pid, 2, now + 100);
+	put_exec(fixture, pid, "true", now + 200);
+	put_map(fixture, pid, 0x7000, "/bin/true", now + 201);
+	assert_int_equal(look_at_maps(fixture, pid), 1);
+	assert_int_equal(record_observer_take_reports(fixture->observer, now + 150), 0);
+	assert_int_equal(look_at_maps(fixture, pid), 1);
+	assert_int_equal(record_observer_find(fixture->observer, PID(2))->map_count, 1);
+	/* Its program is known, but not yet what that maps. */
+	assert_int_equal(record_observer_take_reports(fixture->observer, now + 200), 0);
+	assert_int_equal(look_at_maps(fixture, pid), 0);
+	assert_int_equal(record_observer_take_reports(fixture->observer, now + 300), 0);
+	assert_true(look_at_maps(fixture, pid) > 1);
+	kill(real, SIGKILL);
+	assert_int_equal(waitpid(real, NULL, 0), real);
+	assert_int_equal(record_capture_close(&fixture->capture, record_now()), 0);
+	record_observer_free(fixture->observer);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -412,6 +467,7 @@ int main(void)
 		TEST(a_lost_start_is_made_up_for),
 		TEST(the_same_mapping_is_reported_once),
 		TEST(the_end_of_reports_is_not_that_of_a_process),
+		TEST(a_look_waits_for_reports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
