@@ -165,6 +165,15 @@ static unsigned rank(uint8_t type)
 	}
 }
 
+/* Of two names of one place; among equals fewer underscores at the beginning, as in what a source calls: not __GI__exit, but _exit. */
+static bool is_as_good(const struct ptl_symbol_table *table, const struct entry *one, const struct entry *other)
+{
+	const char *names = (const char *)table->names.data;
+	const unsigned first = rank(one->type), second = rank(other->type);
+
+	return first != second ? first < second : strspn(names + one->name, "_") <= strspn(names + other->name, "_");
+}
+
 static bool covers(const struct entry *entry, uint64_t address, bool is_nearest)
 {
 	return entry->size ? address - entry->address < entry->size : is_nearest;
@@ -183,7 +192,7 @@ struct ptl_symbol ptl_symbols_find(const struct ptl_symbol_table *table, uint64_
 		if (best != SIZE_MAX && entry->address != table->entries[best].address)
 			break;
 		if (covers(entry, address, entry->address == nearest) &&
-		    (best == SIZE_MAX || rank(entry->type) <= rank(table->entries[best].type)))
+		    (best == SIZE_MAX || is_as_good(table, entry, &table->entries[best])))
 			best = i;
 		if (best == SIZE_MAX && entry->address != nearest && entry->covered <= address)
 			break;

@@ -32,7 +32,10 @@ void ptl_symbols_free(struct ptl_symbol_table *table);
 size_t ptl_symbols_count(const struct ptl_symbol_table *table);
 /* i below count, in order of address. */
 struct ptl_symbol ptl_symbols_get(const struct ptl_symbol_table *table, size_t i);
-/* The symbol that covers address, or NULL name. The best name where several share an address: global first. */
+/*
+ * The symbol that covers address, or NULL name. The best name where several share an address: global
+ * first, then that with the fewest underscores at its beginning.
+ */
 struct ptl_symbol ptl_symbols_find(const struct ptl_symbol_table *table, uint64_t address);
 
 #ifdef __cplusplus

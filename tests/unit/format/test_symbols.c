@@ -46,17 +46,18 @@ static void search_finds_what_covers(void **state)
 	const struct ptl_symbol symbols[] = {
 		{0x100, 0x100, "outer", 'T'}, {0x140, 0x10, "inner", 't'}, {0x300, 0, "open", 't'},
 		{0x310, 0, "open_too", 'T'},  {0x400, 8, "local", 't'},    {0x400, 8, "global", 'T'},
-		{0x400, 8, "weak", 'W'},      {0x500, 8, "end", 'T'},
+		{0x400, 8, "weak", 'W'},      {0x500, 8, "end", 'T'},      {0x600, 8, "__GI_", 't'},
+		{0x600, 8, "_known", 't'},    {0x700, 8, "__brk", 'T'},    {0x700, 8, "brk", 'W'},
 	};
-	struct ptl_symbol_table *table = round_trip(symbols, 8);
+	struct ptl_symbol_table *table = round_trip(symbols, 12);
 	static const struct {
 		uint64_t address;
 		const char *name;
 	} expected[] = {
-		{0, NULL},           {0xff, NULL},        {0x100, "outer"},   {0x13f, "outer"},  {0x140, "inner"},
-		{0x14f, "inner"},    {0x150, "outer"},    {0x1ff, "outer"},   {0x200, NULL},     {0x30f, "open"},
-		{0x310, "open_too"}, {0x3ff, "open_too"}, {0x400, "global"},  {0x407, "global"}, {0x408, NULL},
-		{0x507, "end"},      {0x508, NULL},       {UINT64_MAX, NULL},
+		{0, NULL},           {0xff, NULL},        {0x100, "outer"},  {0x13f, "outer"},  {0x140, "inner"},
+		{0x14f, "inner"},    {0x150, "outer"},    {0x1ff, "outer"},  {0x200, NULL},     {0x30f, "open"},
+		{0x310, "open_too"}, {0x3ff, "open_too"}, {0x400, "global"}, {0x407, "global"}, {0x408, NULL},
+		{0x507, "end"},      {0x508, NULL},       {0x600, "_known"}, {0x700, "__brk"},  {UINT64_MAX, NULL},
 	};
 
 	(void)state;
