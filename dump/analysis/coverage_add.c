@@ -88,6 +88,12 @@ static uint32_t declared_line(const struct adding *adding, const struct dump_ann
 		       : 0;
 }
 
+/* Whether a function begins with code of its bracket: optimised code may begin with that of a statement. */
+static bool is_bracket(const struct adding *adding, uint64_t address, uint32_t line)
+{
+	return flow_sources_begins(adding->annotator->sources, adding->image, address, line);
+}
+
 /*
  * The code of a function begins at its bracket, while gcov counts it at the line of its name. The line of the bracket has a count of its
  * own only where other code of it follows. Returns the line that is left out; 0: none.
@@ -108,7 +114,8 @@ static int add_entry(struct adding *adding, const struct dump_annotation *annota
 	declared = declared_line(adding, entry);
 	if (declared) {
 		status = dump_coverage_line(adding->coverage, file, declared, entry->count);
-		*left_out = comes_again(annotation) ? 0 : entry->line;
+		*left_out = is_bracket(adding, entry->address, entry->line) && !comes_again(annotation) ? entry->line
+													: 0;
 	} else {
 		declared = entry->line;
 	}
@@ -195,7 +202,7 @@ static int add_line(void *context, uint64_t first, uint64_t end, const char *pat
 	if (first >= adding->end || end <= adding->first)
 		return 0;
 	/* What a function begins with is for add_entry to decide; it may be in several pieces. */
-	if (is_function(adding, first) ||
+	if ((is_function(adding, first) && is_bracket(adding, first, line)) ||
 	    (first == adding->entry_end && path == adding->entry_path && line == adding->entry_line)) {
 		adding->entry_path = path;
 		adding->entry_line = line;

@@ -208,6 +208,15 @@ bool flow_lines_find(const struct flow_line_table *table, uint64_t address, cons
 	return true;
 }
 
+bool flow_lines_begins(const struct flow_line_table *table, uint64_t address, uint32_t line)
+{
+	size_t at = COMMON_PARTITION(table->row_count, i, table->rows[i].address < address);
+
+	while (at < table->row_count && table->rows[at].file == NO_FILE)
+		at++;
+	return at < table->row_count && table->rows[at].address == address && table->rows[at].line == line;
+}
+
 /* Rows without bytes of their own are of no instruction. */
 int flow_lines_walk(const struct flow_line_table *table, flow_lines_visit *visit, void *context)
 {

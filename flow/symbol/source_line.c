@@ -213,6 +213,13 @@ bool flow_sources_find(struct flow_sources *sources, uint32_t image, uint64_t ad
 	return flow_lines_find(table->lines, address, file, line);
 }
 
+bool flow_sources_begins(struct flow_sources *sources, uint32_t image, uint64_t address, uint32_t line)
+{
+	const struct flow_debug *table = image < sources->image_count ? table_of_image(sources, image) : NOTHING;
+
+	return table != NOTHING && flow_lines_begins(table->lines, address, line);
+}
+
 const struct flow_scope *flow_sources_scope(struct flow_sources *sources, uint32_t image, uint64_t address)
 {
 	const struct flow_debug *table = image < sources->image_count ? table_of_image(sources, image) : NOTHING;

@@ -38,6 +38,9 @@ size_t flow_sources_missing(struct flow_sources *sources, const char **name);
 bool flow_sources_find(struct flow_sources *sources, uint32_t image, uint64_t address, const char **file,
 		       uint32_t *line);
 
+/* flow_lines_begins of an address of the image's file. */
+bool flow_sources_begins(struct flow_sources *sources, uint32_t image, uint64_t address, uint32_t line);
+
 /* A function of the source; one that is compiled into several places has one description for each unit. */
 struct flow_source_function {
 	const char *name; /* as the linker knows it where that is said, else as in the source; "" where it has none */

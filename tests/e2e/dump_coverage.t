@@ -272,6 +272,36 @@ def of_a_plugin():
         check("lines of a plugin are gcov's", len(set(lines) & set(counts)) > 6 and not wrong, wrong)
 
 
+OPTIMISED = """__attribute__((noinline, noclone)) int fit(int size,
+	int max)
+{
+	__asm__ volatile("nop" : "+r"(size));
+	return size > max ? max : size;
+}
+int main(int argc, char **argv)
+{
+	int sum = 0;
+
+	(void)argv;
+	for (int i = 0; i < 50; i++)
+		sum += fit(i, 20 + argc);
+	return sum == 0;
+}
+"""
+
+
+def optimised():
+    """A function whose code begins with that of a statement: addr2line says which, and it counts as the function's name does."""
+    write("optimised.c", OPTIMISED)
+    run("gcc", "-g", "-O2", "-o", "optimised", path("optimised.c"))
+    (address,) = [line.split()[0] for line in run("nm", "optimised").stdout.splitlines() if line.split()[1:] == ["T", "fit"]]
+    first = int(re.search(r":(\d+)", run("addr2line", "-e", "optimised", address).stdout)[1])
+    ours = coverage("--image", "optimised", record("optimised"))[path("optimised.c")]
+    counts = {one["line"]: one["count"] for one in ours["lines"]}
+    check("a statement that a function begins with has its count", first == 4 and counts.get(first) == 50 == counts.get(1), first, counts)
+    check("and its bracket has none", 3 not in counts, counts)
+
+
 if shutil.which("gcov"):
     RECORDED, COUNTED = as_gcov("counted", "counted.c", "1000")
     as_gcov("kinds", "call_kinds.c")
@@ -286,4 +316,5 @@ of_a_change(RECORDED, COUNTED)
 of_git(RECORDED)
 in_text(RECORDED)
 of_a_plugin()
+optimised()
 plan()
