@@ -190,6 +190,16 @@ static struct ptl_symbol_table *table_of_image(struct flow_symbols *symbols, uin
 	return table;
 }
 
+const struct ptl_symbol_table *flow_symbols_table(struct flow_symbols *symbols, const struct ptl_image_event *image)
+{
+	const struct ptl_symbol_table *table;
+
+	pthread_mutex_lock(&symbols->lock);
+	table = table_of(symbols, image);
+	pthread_mutex_unlock(&symbols->lock);
+	return table == NOTHING ? NULL : table;
+}
+
 uint64_t flow_image_address(const struct flow_timeline_image *image, uint64_t address)
 {
 	return address - image->data.base + image->data.default_base;

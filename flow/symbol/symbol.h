@@ -42,6 +42,9 @@ struct flow_symbol_span {
 	uint8_t type;         /* as in ptl/symbols.h; 0: nothing covers them */
 };
 
+/* All that is known of an image, which lives as long as the flow_symbols; NULL: nothing. Addresses are the file's own. */
+const struct ptl_symbol_table *flow_symbols_table(struct flow_symbols *symbols, const struct ptl_image_event *image);
+
 /* For those who ask again and again: false where image is none. A symbol may have several spans. */
 bool flow_symbols_span(struct flow_symbols *symbols, uint32_t image, uint64_t address, struct flow_symbol_span *span);
 

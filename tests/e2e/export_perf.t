@@ -22,9 +22,9 @@ def perf(*arguments, cache="out.data.debug"):
     return run("perf", "--buildid-dir", path(cache), *arguments)
 
 
-def perf_flow(data, cache="out.data.debug"):
+def perf_flow(data, *options, cache="out.data.debug"):
     flow = collections.defaultdict(list)
-    done = perf("script", "-i", data, "--itrace=i0ns", "-F", "tid,ip", cache=cache)
+    done = perf("script", *options, "-i", data, "--itrace=i0ns", "-F", "tid,ip", cache=cache)
     for line in done.stdout.splitlines():
         match = SAMPLE.match(line)
         if match:
@@ -45,6 +45,7 @@ def export(trace, *options):
     shutil.rmtree(path("out.data.debug"), ignore_errors=True)
     got = run(DUMP, "perf", "--force", "-o", "out.data", *options, trace)
     check(f"{trace} is exported", got.returncode == 0 and "perf --buildid-dir" in got.stderr, got)
+    return got.stderr
 
 
 def lengths(flow):
@@ -112,6 +113,41 @@ def of_a_cpu():
     check("perf decodes both files alike", want == flow, lengths(want), lengths(flow))
 
 
+def of_a_guest():
+    """Packets that say that they are those of a virtual machine."""
+    tools = os.environ["PTL_TEST_TOOLS"]
+    write("guest.txt", "psb\npip cr3=0x1000 non_root\nmode.exec 64\nfup 0x401000\npsbend\ntip 0x401005\ntip 0x401005\ntip.pgd -\n")
+    run(os.path.join(tools, "pt_assemble"), "-o", path("guest.pt"), path("guest.txt"))
+    write("guest.sample", "machine source=intel_pt clock=1 start=1000 end=8000\nbytes code e80b000000ebf9" + "90" * 9 + "c3\n"
+          "process start pid=7 time=1000 key=7 image=/bin/p command=p\nthread pid=7 tid=7 time=1000 name=p\n"
+          "image pid=7 base=0x401000 size=4096 default=0x401000 path=/bin/p code=code time=1000\n"
+          "pt pid=7 tid=7 path=guest.pt time=1500 end=5000\n")
+    made = run(os.path.join(tools, "make_sample"), "guest.sample", "guest.ptl")
+    said = export("guest.ptl")
+    ours = our_flow("guest.ptl")
+    check("perf is asked for a guest's code", " --guest-code " in said, made, said)
+    if "guest-code" not in run("perf", "script", "-h").stderr:
+        skip("perf decodes a guest's code", "this perf has no --guest-code")
+        return
+    theirs, done = perf_flow("out.data", "--guest-code")
+    check("with which it decodes it", len(ours[7]) > 6 and theirs == ours, ours, theirs, done.stderr)
+
+
+def without_code():
+    """Code that is in files of this machine alone is put into the cache, and so are its names."""
+    shutil.copy(os.path.join(PROGRAMS, "static"), path("gone-none"))
+    run(RECORD, "-q", "-f", "--embed=none", "-o", "none.ptl", "--", path("gone-none"))
+    ours = our_flow("none.ptl")
+    export("none.ptl")
+    os.unlink(path("gone-none"))
+    theirs, done = perf_flow("out.data")
+    check("code that the trace does not hold is in the cache", ours and theirs == ours, lengths(ours), lengths(theirs), done.stderr)
+    got = perf("script", "-i", "out.data", "--itrace=b", "-F", "ip,sym")
+    check("with its names", " main" in got.stdout, got.stdout[:500])
+    got = run(DUMP, "perf", "--force", "-o", "out.data", "none.ptl")
+    check("what is nowhere is left out, and said", got.returncode == 0 and "neither the trace nor this machine has" in got.stderr, got)
+
+
 def mistakes(trace):
     got = run(DUMP, "perf", trace)
     check("perf.data needs a file", got.returncode == 2 and "-o FILE" in got.stderr, got)
@@ -131,6 +167,8 @@ if shutil.which("perf"):
     judge(record("memfd_rewrite"))
     names(record("recursion"))
     of_a_cpu()
+    of_a_guest()
+    without_code()
     mistakes(STATIC)
 else:
     skip("perf decodes it", "there is no perf here: apt-get install linux-perf")

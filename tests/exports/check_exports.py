@@ -196,8 +196,12 @@ def room(share):
 def perf(trace):
     if without("perf"):
         return
-    file, _ = trace.export("perf", "out.data")
-    got = run("perf", "--buildid-dir", file + ".debug", "script", "--no-demangle", "-i", file, f"--itrace=i{PERF_PERIOD}i", "-F", "tid,period,ip,sym", timeout=3600)
+    file, said = trace.export("perf", "out.data")
+    if "code that neither" in said:
+        skip(f"{trace.name}: perf script decodes it", "some of the code is nowhere")
+        return
+    options = ("--guest-code",) if "--guest-code" in said else ()
+    got = run("perf", "--buildid-dir", file + ".debug", "script", *options, "--no-demangle", "-i", file, f"--itrace=i{PERF_PERIOD}i", "-F", "tid,period,ip,sym", timeout=3600)
     trace.check("perf script decodes it", got.returncode == 0 and "instruction trace error" not in got.stdout, got.stderr, got.stdout[:500])
     count, names, stubs = collections.Counter(), collections.Counter(), collections.Counter()
     for match in re.finditer(r"^ *(\d+) +(\d+) +[0-9a-f]+ (.*)$", got.stdout, re.M):
@@ -217,7 +221,7 @@ def perf(trace):
               if row["function"] and named[row["function"]] == 1 and names[row["function"]]}
     wrong = [(name, names[name], share) for name, share in shares.items()
              if not names[name] - room(share) < share < names[name] + stubs[name] + room(share)]
-    trace.check("and samples of functions as report has them", shares and not wrong, *wrong[:12])
+    trace.check("and samples of functions as report has them", not wrong and (shares or not any(named)), *wrong[:12])
 
 
 def coverage(trace):
@@ -231,9 +235,10 @@ def coverage(trace):
     with open(file, encoding="utf-8") as text:
         lcov = text.read()
     files = re.findall(r"^SF:(.*?)\n(.*?)^end_of_record", lcov, re.M | re.S)
+    # "./a.c" is "a.c" there.
     hit = {(name, int(line)) for name, part in files for line, count in re.findall(r"^DA:(\d+),(\d+)", part, re.M) if int(count)}
-    ran = {(row["file"], row["line"]) for row in report("--by", "line", trace.file)
-           if row.get("line") and row["self_instructions"] and row["file"] in dict(files)}
+    ran = {(os.path.normpath(row["file"]), row["line"]) for row in report("--by", "line", trace.file)
+           if row.get("line") and row["self_instructions"] and os.path.normpath(row["file"]) in dict(files)}
     # A function is counted at the line of its name; the bracket where its code begins follows.
     named = {(name, int(line)) for name, part in files for line in re.findall(r"^FN:(\d+),", part, re.M)}
     follows = {(name, line + i) for name, line in named for i in (1, 2, 3)}

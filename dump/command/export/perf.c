@@ -33,17 +33,18 @@ static int write_data(struct dump_session *session, const char *folder)
 {
 	struct dump_left_out left_out = {0};
 	struct flow_timeline *timeline;
+	bool guest = false;
 	int status = dump_session_timeline(session, &timeline);
 
 	if (status < 0)
 		return status;
-	status = dump_perf_write(session, timeline, dump_output_file(session), folder, &left_out);
+	status = dump_perf_write(session, timeline, dump_output_file(session), folder, &left_out, &guest);
 	dump_left_out_report(&left_out);
 	dump_left_out_free(&left_out);
 	flow_timeline_free(timeline);
 	if (!status)
-		common_message_note("perf --buildid-dir '%s' script -i '%s' --itrace=bep    decodes it", folder,
-				    session->options->output);
+		common_message_note("perf --buildid-dir '%s' script%s -i '%s' --itrace=bep    decodes it", folder,
+				    guest ? " --guest-code" : "", session->options->output);
 	return status;
 }
 

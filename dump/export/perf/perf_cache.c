@@ -9,12 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <ptl/symbols.h>
-
 #include "common/error.h"
 #include "common/file.h"
 #include "common/text.h"
 #include "common/vector.h"
+#include "flow/code/code_file.h"
 
 #define BLOB_MAX ((size_t)4 << 30)
 #define PAGE 4096u
@@ -61,7 +60,8 @@ static void make_room(struct dump_perf_object *object)
 	object->shift = lowest >= head ? 0 : (head + PAGE - 1) / PAGE * PAGE;
 }
 
-int dump_perf_cache_add(struct dump_perf_cache *cache, const struct ptl_image_event *image)
+int dump_perf_cache_add(struct dump_perf_cache *cache, const struct ptl_image_event *image,
+			const struct ptl_symbol_table *symbols)
 {
 	const struct dump_perf_segment segment = {
 		.offset = image->file_offset, .address = image->default_base, .size = image->size};
@@ -73,10 +73,8 @@ int dump_perf_cache_add(struct dump_perf_cache *cache, const struct ptl_image_ev
 	status = find_object(cache, build_id, &object);
 	if (status)
 		return status;
-	if (image->has_symbols && !object->has_symbols) {
-		object->has_symbols = true;
-		memcpy(object->symbols, image->symbols, PTL_HASH_SIZE);
-	}
+	if (!object->symbols)
+		object->symbols = symbols;
 	for (size_t i = 0; i < object->count; i++)
 		if (object->segments[i].offset == segment.offset && object->segments[i].size >= segment.size)
 			return 0;
@@ -159,26 +157,18 @@ static void add_symbol(struct tail *tail, const struct dump_perf_object *object,
 	common_write_bytes(&tail->names, symbol->name, strlen(symbol->name) + 1);
 }
 
-static void add_symbols(struct tail *tail, const struct dump_perf_object *object, struct ptl_trace *trace)
+static void add_symbols(struct tail *tail, const struct dump_perf_object *object)
 {
 	static const Elf64_Sym none;
-	struct ptl_symbol_table *table = NULL;
-	uint8_t *data;
-	size_t size;
+	const size_t count = object->symbols ? ptl_symbols_count(object->symbols) : 0;
 
 	common_write_bytes(&tail->symbols, &none, sizeof(none));
 	common_write_le(&tail->names, 0, 1);
-	if (!object->has_symbols || ptl_blob_read(trace, object->symbols, BLOB_MAX, &data, &size) < 0)
-		return;
-	if (ptl_symbols_decode(data, size, &table) == 0) {
-		for (size_t i = 0; i < ptl_symbols_count(table); i++) {
-			const struct ptl_symbol symbol = ptl_symbols_get(table, i);
+	for (size_t i = 0; i < count; i++) {
+		const struct ptl_symbol symbol = ptl_symbols_get(object->symbols, i);
 
-			add_symbol(tail, object, &symbol);
-		}
-		ptl_symbols_free(table);
+		add_symbol(tail, object, &symbol);
 	}
-	free(data);
 }
 
 static void add_code_sections(struct tail *tail, const struct dump_perf_object *object)
@@ -292,8 +282,37 @@ static int write_head(int fd, const struct tail *tail, const struct dump_perf_ob
 	return good ? 0 : common_fail_errno("cannot write code");
 }
 
+/* Where the trace's code is taken from. */
+struct code_source {
+	struct ptl_trace *trace;
+	const struct flow_outside_blob *outside; /* code of files that the trace does not hold */
+	size_t outside_count;
+};
+
+/* Code in fresh memory: of the trace or a code store, or of the file that was mapped; false: it is nowhere. */
+static bool read_code(const struct code_source *source, const uint8_t hash[PTL_HASH_SIZE], uint8_t **data, size_t *size)
+{
+	const struct flow_outside_blob *blob = NULL;
+	uint64_t there;
+
+	if (ptl_blob_read(source->trace, hash, BLOB_MAX, data, size) == 0)
+		return true;
+	for (size_t i = 0; !blob && i < source->outside_count; i++)
+		if (memcmp(source->outside[i].hash, hash, PTL_HASH_SIZE) == 0)
+			blob = &source->outside[i];
+	if (!blob || !*blob->path || !blob->size || blob->size > FLOW_CODE_FILE_MAX)
+		return false;
+	*data = malloc(blob->size);
+	if (*data && flow_code_from_file(blob, *data, &there)) {
+		*size = there;
+		return true;
+	}
+	free(*data);
+	return false;
+}
+
 /* The code itself. A file's size comes from a trace: one beyond any disk is no file. */
-static int write_code(int fd, const struct dump_perf_object *object, struct ptl_trace *trace, uint64_t *end,
+static int write_code(int fd, const struct dump_perf_object *object, const struct code_source *source, uint64_t *end,
 		      uint64_t *missing)
 {
 	for (size_t i = 0; i < object->count; i++) {
@@ -303,7 +322,7 @@ static int write_code(int fd, const struct dump_perf_object *object, struct ptl_
 		size_t size;
 
 		if (at > (uint64_t)1 << 40 || segment->size > (uint64_t)1 << 40 ||
-		    ptl_blob_read(trace, segment->code, BLOB_MAX, &data, &size) < 0) {
+		    !read_code(source, segment->code, &data, &size)) {
 			++*missing;
 			continue;
 		}
@@ -320,13 +339,14 @@ static int write_code(int fd, const struct dump_perf_object *object, struct ptl_
 	return 0;
 }
 
-static int write_object(int fd, const struct dump_perf_object *object, struct ptl_trace *trace, uint64_t *missing)
+static int write_object(int fd, const struct dump_perf_object *object, const struct code_source *source,
+			uint64_t *missing)
 {
 	struct tail tail = {.at = sizeof(Elf64_Ehdr) + object->count * sizeof(Elf64_Phdr)};
-	int status = write_code(fd, object, trace, &tail.at, missing);
+	int status = write_code(fd, object, source, &tail.at, missing);
 
 	add_code_sections(&tail, object);
-	add_symbols(&tail, object, trace);
+	add_symbols(&tail, object);
 	if (!status && (tail.symbols.failed || tail.names.failed))
 		status = common_fail_memory("symbols", tail.symbols.size);
 	if (!status)
@@ -354,7 +374,7 @@ static int make_folder(struct ptl_bytes *path)
 }
 
 /* folder/.build-id/ab/cdef...: the form that all versions of perf read. */
-static int write_file(const struct dump_perf_object *object, struct ptl_trace *trace, const char *folder,
+static int write_file(const struct dump_perf_object *object, const struct code_source *source, const char *folder,
 		      uint64_t *missing)
 {
 	struct common_output_file output = {.fd = -1};
@@ -376,7 +396,7 @@ static int write_file(const struct dump_perf_object *object, struct ptl_trace *t
 		status = path.failed ? common_fail_memory("a path", path.size)
 				     : common_output_open(&output, common_text_string(&path), true);
 	if (!status)
-		status = write_object(output.fd, object, trace, missing);
+		status = write_object(output.fd, object, source, missing);
 	if (!status)
 		status = common_output_commit(&output);
 	common_output_abandon(&output);
@@ -384,11 +404,14 @@ static int write_file(const struct dump_perf_object *object, struct ptl_trace *t
 	return status;
 }
 
-int dump_perf_cache_write(struct dump_perf_cache *cache, struct ptl_trace *trace, const char *folder, uint64_t *missing)
+int dump_perf_cache_write(const struct dump_perf_cache *cache, struct ptl_trace *trace,
+			  const struct flow_timeline *timeline, const char *folder, uint64_t *missing)
 {
+	struct code_source source = {.trace = trace};
 	int status = 0;
 
+	source.outside_count = flow_timeline_outside(timeline, &source.outside);
 	for (size_t i = 0; !status && i < cache->count; i++)
-		status = write_file(&cache->objects[i], trace, folder, missing);
+		status = write_file(&cache->objects[i], &source, folder, missing);
 	return status;
 }

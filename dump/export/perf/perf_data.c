@@ -9,17 +9,20 @@
 #include "common/text.h"
 #include "dump/export/perf/perf_cache.h"
 #include "dump/export/perf/perf_file.h"
+#include "flow/segment/packet_walk.h"
+#include "flow/symbol/symbol.h"
 #include "format/reader/trace_end.h"
 
 #define CHUNK ((size_t)1 << 20) /* bytes of packets in a record: a multiple of 8, so that only the last one is padded */
 
 struct perf {
 	struct dump_session *session;
-	const struct flow_timeline *timeline;
+	struct flow_symbols *symbols;
 	struct dump_perf_file file;
 	struct dump_perf_cache cache;
 	struct common_hash_map threads; /* pid of each tid */
 	struct ptl_bytes storage, name;
+	bool guest; /* packets are of a virtual machine */
 	uint64_t holes;
 	uint64_t missing;
 };
@@ -72,7 +75,8 @@ static int gather(void *context, struct ptl_trace *trace, const struct ptl_event
 			       ptl_switch_decode(event, &(struct ptl_switch_event){0}) == 0;
 	if (!take_mapping(perf, event, &image))
 		return 0;
-	return image.has_code ? dump_perf_cache_add(&perf->cache, &image) : 0;
+	return image.has_code ? dump_perf_cache_add(&perf->cache, &image, flow_symbols_table(perf->symbols, &image))
+			      : 0;
 }
 
 /*
@@ -237,6 +241,30 @@ static int put_chunk(struct perf *perf, const struct ptl_stream *stream, uint32_
 	return status;
 }
 
+/*
+ * Whether the first PSB of a stream says that its code ran in a virtual machine: perf passes over such code without
+ * --guest-code.
+ */
+static int find_guest(struct ptl_trace *trace, uint32_t stream, bool *guest)
+{
+	struct flow_packet_walk walk;
+	struct flow_packet_item item;
+	int status = flow_packet_walk_start(&walk, trace, stream, 0, UINT64_MAX,
+					    flow_errata_of(ptl_trace_machine(trace)));
+
+	if (status)
+		return status;
+	while ((status = flow_packet_walk_next(&walk, &item)) > 0) {
+		if (item.type != FLOW_PACKET_ITEM_PACKET)
+			continue;
+		*guest |= item.packet.kind == PTL_PT_PIP && item.packet.pip.non_root;
+		if (item.packet.kind == PTL_PT_PSBEND)
+			break;
+	}
+	flow_packet_walk_free(&walk);
+	return status < 0 ? status : 0;
+}
+
 static int put_streams(struct perf *perf)
 {
 	const struct ptl_trace *trace = perf->session->trace;
@@ -249,6 +277,8 @@ static int put_streams(struct perf *perf)
 		bool more = wants_stream(perf, stream);
 		uint64_t at = 0;
 
+		if (more && !perf->guest)
+			status = find_guest(perf->session->trace, stream->id, &perf->guest);
 		for (; !status && more; number += !more)
 			status = put_chunk(perf, stream, number, data, &at, &more);
 	}
@@ -276,25 +306,29 @@ static int put_all(struct perf *perf)
 }
 
 int dump_perf_write(struct dump_session *session, const struct flow_timeline *timeline, const char *path,
-		    const char *folder, struct dump_left_out *left_out)
+		    const char *folder, struct dump_left_out *left_out, bool *guest)
 {
 	const struct ptl_callbacks gathering = {.event = gather};
-	struct perf perf = {.session = session, .timeline = timeline, .file = {.file = fopen(path, "r+e")}};
+	struct perf perf = {.session = session, .file = {.file = fopen(path, "r+e")}};
 	int status = perf.file.file ? 0 : common_fail_errno("cannot write %s", path);
 
 	if (!status)
+		status = flow_symbols_open(session->trace, timeline, false, &perf.symbols);
+	if (!status)
 		status = ptl_process(session->trace, NULL, &gathering, &perf);
 	if (!status)
-		status = dump_perf_cache_write(&perf.cache, session->trace, folder, &perf.missing);
+		status = dump_perf_cache_write(&perf.cache, session->trace, timeline, folder, &perf.missing);
 	if (!status)
 		status = put_all(&perf);
 	if (perf.file.file && fclose(perf.file.file) != 0 && !status)
 		status = common_fail_errno("cannot write %s", path);
 	dump_left_out_add(left_out, perf.holes, "hole in the packets, where bytes are lost",
 			  "holes in the packets, where bytes are lost");
-	dump_left_out_add(left_out, perf.missing, "piece of code that the trace does not have",
-			  "pieces of code that the trace does not have");
+	dump_left_out_add(left_out, perf.missing, "piece of code that neither the trace nor this machine has",
+			  "pieces of code that neither the trace nor this machine has");
+	*guest = perf.guest;
 	dump_perf_cache_free(&perf.cache);
+	flow_symbols_close(perf.symbols);
 	common_hash_map_free(&perf.threads);
 	common_bytes_free(&perf.storage);
 	common_bytes_free(&perf.name);
