@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -368,6 +369,16 @@ int query_parse_condition(const char *name, const char *text, struct common_aren
 	if (!status && parser.token.kind != QUERY_TOKEN_END)
 		status = query_expected(&parser, "&&, and, or, an operator or the end");
 	return status < 0 ? status : check_truth(&parser, *expr);
+}
+
+int query_misuse(int status)
+{
+	char cause[1024];
+
+	if (status != PTL_CORRUPT)
+		return status;
+	snprintf(cause, sizeof(cause), "%s", ptl_error_text());
+	return common_fail(PTL_MISUSE, "%s", cause);
 }
 
 int query_join(struct common_arena *arena, struct query_expr **all, struct query_expr *expr)

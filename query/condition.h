@@ -57,6 +57,8 @@ bool query_condition_text(const struct query_condition *condition, const char *t
  */
 int query_parse_condition(const char *name, const char *text, struct common_arena *arena, struct query_fields *fields,
 			  struct query_conditions *conditions, struct query_expr **expr);
+/* An expression of a command line that is wrong is misuse: PTL_CORRUPT becomes PTL_MISUSE, with the same text. Gives the status. */
+int query_misuse(int status);
 /* Adds to *all, which may be NULL, an expression that has to hold, too. PTL_MISUSE beyond the bound; PTL_NO_MEMORY. */
 int query_join(struct common_arena *arena, struct query_expr **all, struct query_expr *expr);
 

@@ -390,6 +390,23 @@ int query_evaluate(const struct query_scope *scope, const struct query_expr *exp
 
 /* ---- what must be of a kind -------------------------------------------------------------- */
 
+int query_evaluate_truth(const struct query_scope *scope, const struct query_expr *expr, bool *truth)
+{
+	struct query_value value;
+	int status;
+
+	if (query_quick_truth(scope, expr, truth))
+		return 0;
+	*truth = false;
+	status = query_evaluate(scope, expr, &value);
+	if (status < 0)
+		return status;
+	if (value.kind != QUERY_VALUE_BOOL && value.kind != QUERY_VALUE_NONE)
+		return query_wrong(scope, expr, "true or false", &value);
+	*truth = value.kind == QUERY_VALUE_BOOL && value.truth;
+	return 0;
+}
+
 int query_evaluate_number(const struct query_scope *scope, const struct query_expr *expr, uint64_t last,
 			  uint64_t otherwise, uint64_t *number)
 {

@@ -39,6 +39,8 @@ struct query_scope {
  */
 int query_evaluate(const struct query_scope *scope, const struct query_expr *expr, struct query_value *value);
 
+/* Whether it holds: what must be true or false. A value of NONE is false. */
+int query_evaluate_truth(const struct query_scope *scope, const struct query_expr *expr, bool *truth);
 /* The same for what must be a number of first to last, or a text without a zero byte (NULL expr: otherwise). */
 int query_evaluate_number(const struct query_scope *scope, const struct query_expr *expr, uint64_t last,
 			  uint64_t otherwise, uint64_t *number);

@@ -83,3 +83,19 @@ int query_event_elements(void *context, unsigned index, uint32_t *count, bool *t
 	*count = query_payload_elements(&at->payload, location, &at->loops);
 	return 0;
 }
+
+int query_event_truth(struct query_event_fields *at, struct query_scope *scope, const struct query_expr *expr,
+		      bool *truth)
+{
+	int status;
+
+	scope->scratch = &at->scratch;
+	scope->event = at->event;
+	scope->field = query_event_field;
+	scope->number = query_event_number;
+	scope->elements = query_event_elements;
+	scope->loops = &at->loops;
+	status = query_evaluate_truth(scope, expr, truth);
+	common_arena_reset(&at->scratch);
+	return status;
+}

@@ -24,6 +24,13 @@ void query_event_fields_free(struct query_event_fields *at);
 int query_event_fields_set(struct query_event_fields *at, const struct query_fields *fields,
 			   const struct ptl_event *event, const struct ptl_schema *schema);
 
+/*
+ * Whether the expression holds for the event. scope: what is the caller's own in it, that is the name, files, program and conditions, and
+ * the context, which begins with at. As query_evaluate_truth.
+ */
+int query_event_truth(struct query_event_fields *at, struct query_scope *scope, const struct query_expr *expr,
+		      bool *truth);
+
 /* For struct query_scope. */
 int query_event_field(void *context, unsigned index, struct query_value *value);
 bool query_event_number(void *context, unsigned index, query_number *number);

@@ -11,7 +11,7 @@
 #include "common/message.h"
 #include "common/nearest.h"
 #include "common/options.h"
-#include "query/evaluate_quick.h"
+#include "query/evaluate.h"
 
 #define NAME "--where"
 
@@ -107,7 +107,6 @@ static int check_header(const struct query_expr *expr)
 
 int query_row_make(struct query_row *query, const struct query_row_field *table, const struct common_string_list *texts)
 {
-	char cause[1024];
 	int status = 0;
 
 	query->table = table;
@@ -123,10 +122,7 @@ int query_row_make(struct query_row *query, const struct query_row_field *table,
 	}
 	if (status == 0)
 		status = bind(query);
-	if (status != PTL_CORRUPT)
-		return status;
-	snprintf(cause, sizeof(cause), "%s", ptl_error_text());
-	return common_fail(PTL_MISUSE, "%s", cause);
+	return query_misuse(status);
 }
 
 void query_row_free(struct query_row *query)
@@ -207,15 +203,12 @@ bool query_row_matches(struct query_row_asker *asker)
 		.context = asker,
 	};
 	const struct query_expr *expr = asker->query->expr;
-	struct query_value value = {0};
-	bool truth;
-	int status;
+	bool truth = true;
+	int status = 0;
 
-	if (!expr || query_quick_truth(&scope, expr, &truth))
-		return !expr || truth;
 	asker->files.folder = "";
-	status = query_evaluate(&scope, expr, &value);
-	truth = value.kind == QUERY_VALUE_BOOL && value.truth;
+	if (expr)
+		status = query_evaluate_truth(&scope, expr, &truth);
 	common_arena_reset(&asker->scratch);
 	if (status == 0)
 		return truth;

@@ -7,7 +7,6 @@
 
 #include "common/error.h"
 #include "common/text.h"
-#include "query/evaluate_quick.h"
 
 #define DEPTH_MAX 16
 
@@ -16,14 +15,10 @@
 int dump_query_add(struct dump_query *query, const char *text)
 {
 	struct query_expr *expr = NULL;
-	char cause[512];
-	int status = query_parse_condition("--where", text, &query->arena, &query->fields, &query->conditions, &expr);
+	const int status = query_parse_condition("--where", text, &query->arena, &query->fields, &query->conditions,
+						 &expr);
 
-	if (status == PTL_CORRUPT) {
-		snprintf(cause, sizeof(cause), "%s", ptl_error_text());
-		return common_fail(PTL_MISUSE, "%s", cause);
-	}
-	return status < 0 ? status : query_join(&query->arena, &query->expr, expr);
+	return status < 0 ? query_misuse(status) : query_join(&query->arena, &query->expr, expr);
 }
 
 void dump_query_free(struct dump_query *query)
@@ -227,28 +222,15 @@ static const char *program(void *context)
 
 static int evaluate(struct dump_query *query, bool *truth)
 {
-	const struct query_scope scope = {
+	struct query_scope scope = {
 		.name = "--where",
 		.files = &query->files,
-		.scratch = &query->at.scratch,
-		.event = query->at.event,
 		.program = query->timeline ? program : NULL,
-		.field = query_event_field,
-		.number = query_event_number,
-		.elements = query_event_elements,
 		.condition = condition,
-		.loops = &query->at.loops,
 		.context = query,
 	};
-	struct query_value value;
-	int status;
 
-	if (query_quick_truth(&scope, query->expr, truth))
-		return 0;
-	status = query_evaluate(&scope, query->expr, &value);
-	common_arena_reset(&query->at.scratch);
-	*truth = !status && value.kind == QUERY_VALUE_BOOL && value.truth;
-	return status;
+	return query_event_truth(&query->at, &scope, query->expr, truth);
 }
 
 /* A buffer that had no memory once may have it for the next event. */

@@ -9,7 +9,6 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "query/condition.h"
-#include "query/evaluate_quick.h"
 #include "query/event_fields.h"
 
 struct record_event_query {
@@ -25,7 +24,7 @@ struct record_event_query {
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
-/* Whoever records does not wait for files that events name. */
+/* A recorder does not wait for files that events name. */
 static int refuse_files(const char *name, const struct query_expr *expr)
 {
 	int status = 0;
@@ -40,7 +39,6 @@ static int refuse_files(const char *name, const struct query_expr *expr)
 
 static int parse(struct record_event_query *query, const char *name, const char *text)
 {
-	char cause[512];
 	int status;
 
 	query->name = name;
@@ -50,10 +48,7 @@ static int parse(struct record_event_query *query, const char *name, const char 
 			 : PTL_NO_MEMORY;
 	if (status == 0)
 		status = refuse_files(name, query->expr);
-	if (status != PTL_CORRUPT)
-		return status;
-	snprintf(cause, sizeof(cause), "%s", ptl_error_text());
-	return common_fail(PTL_MISUSE, "%s", cause);
+	return query_misuse(status);
 }
 
 int record_event_query_new(const char *name, const char *text, struct record_event_query **query)
@@ -99,28 +94,15 @@ static const char *program(void *context)
 static int evaluate(struct record_event_query *query, bool *truth)
 {
 	struct query_files files = {.folder = ""};
-	const struct query_scope scope = {
+	struct query_scope scope = {
 		.name = query->name,
 		.files = &files,
-		.scratch = &query->at.scratch,
-		.event = query->at.event,
 		.pid = query->at.event->pid,
 		.program = program,
-		.field = query_event_field,
-		.number = query_event_number,
-		.elements = query_event_elements,
-		.loops = &query->at.loops,
 		.context = query,
 	};
-	struct query_value value;
-	int status;
 
-	if (query_quick_truth(&scope, query->expr, truth))
-		return 0;
-	status = query_evaluate(&scope, query->expr, &value);
-	common_arena_reset(&query->at.scratch);
-	*truth = status == 0 && value.kind == QUERY_VALUE_BOOL && value.truth;
-	return status;
+	return query_event_truth(&query->at, &scope, query->expr, truth);
 }
 
 int record_event_query_holds(struct record_event_query *query, const struct record_asked_event *asked, bool *truth)

@@ -2,7 +2,6 @@
 /* Whether a rule applies to the current event: what the event's kind has not decided yet. */
 #include "common/bytes.h"
 #include "common/error.h"
-#include "query/evaluate_quick.h"
 #include "query/glob.h"
 #include "relog/rules/run_state.h"
 
@@ -59,19 +58,11 @@ static int matches_image(struct rules_run *run, const char *pattern)
 
 static int is_true(struct rules_run *run, const struct query_expr *where)
 {
-	struct query_scope scope = rules_current_scope(run);
-	struct query_value value;
-	int status;
+	const struct query_scope scope = rules_current_scope(run);
+	bool truth;
+	const int status = query_evaluate_truth(&scope, where, &truth);
 
-	if (query_quick_truth(&scope, where, &value.truth))
-		return value.truth;
-	status = query_evaluate(&scope, where, &value);
-	if (status < 0)
-		return status;
-	if (value.kind != QUERY_VALUE_BOOL && value.kind != QUERY_VALUE_NONE)
-		return query_fail_at(run->rules->name, where->at, "expected true or false after where, found %s",
-				     query_value_name(&value));
-	return value.kind == QUERY_VALUE_BOOL && value.truth;
+	return status < 0 ? status : truth;
 }
 
 int rules_match(struct rules_run *run, const struct rules_bound *bound)
