@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "common/error.h"
 #include "common/message.h"
@@ -31,7 +32,8 @@ struct record_kernel_code {
 	uint64_t bias;                    /* of the kernel's own code against vmlinux, or against where it usually is */
 	struct record_sideband *sideband; /* NULL: the kernel does not report changes to us */
 	uint64_t epoch;
-	uint64_t unread; /* images without bytes */
+	uint64_t unread;        /* images without bytes */
+	char unread_names[200]; /* the first of them: "[ext4], [xfs]" */
 };
 
 /* ---- facts ----------------------------------------------------------------------------------- */
@@ -88,6 +90,15 @@ static size_t read_bytes(const struct record_kernel_code *code, uint64_t base, b
 	return got;
 }
 
+static void note_unread(struct record_kernel_code *code, const char *name)
+{
+	const size_t used = strlen(code->unread_names);
+
+	code->unread++;
+	if (used + strlen(name) + sizeof(", ") <= sizeof(code->unread_names))
+		snprintf(code->unread_names + used, sizeof(code->unread_names) - used, "%s%s", used ? ", " : "", name);
+}
+
 static int put_code(struct record_kernel_code *code, bool own, struct ptl_image_event *image)
 {
 	const size_t size = image->size < IMAGE_MAX ? (size_t)image->size : IMAGE_MAX;
@@ -98,7 +109,8 @@ static int put_code(struct record_kernel_code *code, bool own, struct ptl_image_
 	if (!bytes)
 		return common_fail_memory("code of the kernel", size);
 	got = read_bytes(code, image->base, own, bytes, size);
-	code->unread += !got;
+	if (!got)
+		note_unread(code, image->file_name);
 	if (got)
 		status = record_capture_blob(code->capture, PTL_BLOB_CODE, bytes, got, image->code);
 	image->has_code = got != 0;
@@ -182,27 +194,51 @@ static void find_bias(struct record_kernel_code *code, const struct record_kerne
 		code->bias = text - USUAL_TEXT;
 }
 
+/* What to do so that it can be read. */
+static const char *advice_of(const char *core)
+{
+	if (access(core, F_OK) < 0)
+		return "a kernel with CONFIG_PROC_KCORE has it";
+	return "root may read it outside of containers, unless the kernel is locked down: ptl-record check";
+}
+
 /* Where bytes come from; else why there are none. */
 static int open_files(struct record_kernel_code *code, uint64_t time)
 {
-	char path[RECORD_KERNEL_PATH], why[200], cause[RECORD_KERNEL_PATH + 800];
+	char path[RECORD_KERNEL_PATH], why[400], cause[RECORD_KERNEL_PATH + 1000];
 	uint8_t id[PTL_BUILD_ID_MAX];
 
 	snprintf(path, sizeof(path), "%.4000s/proc/kcore", code->root);
 	if (record_kernel_file_open(path, &code->core) == 0)
 		return 0;
-	snprintf(why, sizeof(why), "%.190s", ptl_error_text());
+	snprintf(why, sizeof(why), "%.190s; %s", ptl_error_text(), advice_of(path));
 	if (record_kernel_find_file(code->root, id, record_kernel_build_id(code->root, "", id), &code->vmlinux, path) ==
 	    0)
 		snprintf(cause, sizeof(cause),
-			 "code of the kernel is that of its file %s: what it changed in itself when it started, and "
-			 "code of "
-			 "modules, is not known (%s)",
+			 "code of the kernel is that of its file %s: what it changed in itself since it started is not "
+			 "known (%s)",
 			 path, why);
 	else
 		snprintf(cause, sizeof(cause), "code of the kernel is not read: what it executed is a gap (%s; %.300s)",
 			 why, ptl_error_text());
 	return lose(code, 1, time, cause);
+}
+
+/*
+ * A module's file is no way out: what is loaded of it has other returns, calls of tracers, alternatives for this CPU and static
+ * branches, which the packets are of.
+ */
+static int lose_unread(struct record_kernel_code *code, uint64_t time)
+{
+	char cause[500];
+
+	if (!code->unread)
+		return 0;
+	snprintf(cause, sizeof(cause),
+		 code->core ? "/proc/kcore does not have all code of the kernel: what %s executed is a gap"
+			    : "what %s executed is a gap: only /proc/kcore has code of the kernel as it was loaded",
+		 code->unread_names);
+	return lose(code, code->unread, time, cause);
 }
 
 static int take_all(struct record_kernel_code *code, uint64_t time)
@@ -224,8 +260,8 @@ static int take_all(struct record_kernel_code *code, uint64_t time)
 	} else if (status == 0) {
 		find_bias(code, &images);
 		status = send_images(code, &images, time);
-		if (status == 0 && code->unread && code->core)
-			status = lose(code, code->unread, time, "/proc/kcore does not have all code of the kernel");
+		if (status == 0)
+			status = lose_unread(code, time);
 	}
 	record_kernel_images_free(&images);
 	return status;

@@ -77,6 +77,16 @@ static int compare(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* Behind the kernel's own code come its data, and functions that ran once, whose memory was given away. */
+static bool is_left_out(const struct record_kernel_images *images, const struct entry *entry)
+{
+	const uint64_t address = entry->symbol.address;
+
+	return !*entry->module && images->text && images->text_end > images->text &&
+	       (address < images->text || address >= images->text_end);
+}
+
+/* By addresses, without those that are left out. */
 static int sort(struct record_kernel_images *images)
 {
 	const size_t count = images->symbols.count;
@@ -87,24 +97,21 @@ static int sort(struct record_kernel_images *images)
 	for (size_t i = 0; i < count; i++)
 		entries[i] = (struct entry){images->symbols.list[i], images->modules[i], i};
 	qsort(entries, count, sizeof(*entries), compare);
+	images->symbols.count = 0;
 	for (size_t i = 0; i < count; i++) {
-		images->symbols.list[i] = entries[i].symbol;
-		images->modules[i] = entries[i].module;
+		const size_t left = images->symbols.count;
+
+		if (is_left_out(images, &entries[i]))
+			continue;
+		images->symbols.list[left] = entries[i].symbol;
+		images->modules[left] = entries[i].module;
+		images->symbols.count++;
 	}
 	free(entries);
 	return 0;
 }
 
 /* ---- images ---------------------------------------------------------------------------------- */
-
-/* Behind the kernel's own code come its data, and functions that ran once, whose memory was given away. */
-static bool is_left_out(const struct record_kernel_images *images, size_t i)
-{
-	const uint64_t address = images->symbols.list[i].address;
-
-	return !*images->modules[i] && images->text && images->text_end > images->text &&
-	       (address < images->text || address >= images->text_end);
-}
 
 static bool belongs(const struct record_kernel_images *images, const struct record_kernel_image *image, size_t i)
 {
@@ -156,8 +163,6 @@ static int group(struct record_kernel_images *images)
 		struct record_kernel_image *last = images->count ? &images->list[images->count - 1] : NULL;
 		const bool again = i && images->symbols.list[i].address == images->symbols.list[i - 1].address;
 
-		if (is_left_out(images, i))
-			continue;
 		if (last && last->first + last->count == i && (belongs(images, last, i) || again))
 			last->count++;
 		else

@@ -196,7 +196,7 @@ static void from_core(void **state)
 	assert_int_equal(module->data.build_id_size, 20);
 	assert_false(module->data.has_code);
 	assert_int_equal(find(timeline, "[bpf_prog_1]")->data.base, 0xffffffffc0400020);
-	assert_true(is_lost(trace, "/proc/kcore does not have all code"));
+	assert_true(is_lost(trace, "/proc/kcore does not have all code of the kernel: what [mod], [bpf_prog_1]"));
 	/* From the beginning on, and in process 0. */
 	assert_true(flow_timeline_find(timeline, kernel->process, 0, KERNEL + 0x17ff, &place) && place.has_code);
 	assert_false(flow_timeline_find(timeline, kernel->process, 0, KERNEL + 0x1800, &place));
@@ -226,6 +226,10 @@ static void from_vmlinux(void **state)
 	assert_int_equal(find(timeline, "[kernel]")->data.default_base, LINKED - 0x1000000);
 	assert_false(find(timeline, "[mod]")->data.has_code);
 	assert_true(is_lost(trace, "is that of its file"));
+	assert_true(is_lost(trace, "a kernel with CONFIG_PROC_KCORE has it"));
+	/* A module's own file would not be what was executed. */
+	assert_true(is_lost(trace, "what [mod], [bpf_prog_1]"));
+	assert_true(is_lost(trace, "only /proc/kcore has code of the kernel as it was loaded"));
 	close_all(trace, timeline);
 
 	vmlinux.note.id[0] ^= 1;
