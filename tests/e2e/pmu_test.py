@@ -271,13 +271,14 @@ def play_running(script, *arguments, online="0-1", begun=lambda: None):
     return subprocess.CompletedProcess(process.args, process.returncode, out, errors)
 
 
-def play(script, *arguments, command=(TASKS, "1"), changes=None, online="0-1", hold=True):
-    """Records the command while the stand-in plays. The command goes on until all has been played."""
+def play(script, *arguments, command=(TASKS, "1"), changes=None, online="0-1", hold=True, meanwhile=lambda: None):
+    """Records the command while the stand-in plays. The command goes on until all has been played. meanwhile: called now and then."""
     device(changes, online)
     write("script", ("\n".join(script.lines if script else []) + "\n").encode())
     process = start(*arguments, command=command)
     until = time.monotonic() + 120
     while hold and process.poll() is None and not os.path.exists(path("done")) and time.monotonic() < until:
+        meanwhile()
         time.sleep(0.01)
     try:
         out, errors = process.communicate(timeout=120)
