@@ -18,38 +18,47 @@
 
 #define DAMAGE_SHOWN 5
 
-/* Files of other formats, by their first bytes. */
+#define ETL_HINT "ptl-relog FILE -o trace.ptl    makes a trace of it"
+
+/* Files of other formats, by bytes at a place; an .etl file by the header of its first event, behind that of its buffer. */
 static const struct {
-	const char *bytes;
+	size_t at;
 	size_t size;
+	const char *bytes;
 	const char *what;
 	const char *hint;
 } other_formats[] = {
-	{"PERFILE2", 8, "a perf.data file", "ptl-relog perf.data -o trace.ptl    makes a trace of it"},
-	{"\x7f"
+	{0, 8, "PERFILE2", "a perf.data file", "ptl-relog perf.data -o trace.ptl    makes a trace of it"},
+	{0, 4,
+	 "\x7f"
 	 "ELF",
-	 4, "an ELF file: a program or a library, not a trace of one", "ptl-record -o out.ptl -- PROGRAM"},
-	{"\x02\x82\x02\x82\x02\x82\x02\x82", 8, "raw Intel PT",
+	 "an ELF file: a program or a library, not a trace of one", "ptl-record -o out.ptl -- PROGRAM"},
+	{0, 8, "\x02\x82\x02\x82\x02\x82\x02\x82", "raw Intel PT",
 	 "ptl-relog --pt FILE --memory memory.raw --memory-map memory.map -o out.ptl"},
-	{"\x28\xb5\x2f\xfd", 4, "a zstd file", "zstd -dc FILE | ptl-dump COMMAND -"},
-	{"\x1f\x8b", 2, "a gzip file", "gzip -dc FILE | ptl-dump COMMAND -"},
-	{"\xfd"
+	{0, 4, "\x28\xb5\x2f\xfd", "a zstd file", "zstd -dc FILE | ptl-dump COMMAND -"},
+	{0, 2, "\x1f\x8b", "a gzip file", "gzip -dc FILE | ptl-dump COMMAND -"},
+	{0, 5,
+	 "\xfd"
 	 "7zXZ",
-	 5, "an xz file", "xz -dc FILE | ptl-dump COMMAND -"},
-	{"PK\x03\x04", 4, "a zip file", "unzip it first"},
+	 "an xz file", "xz -dc FILE | ptl-dump COMMAND -"},
+	{0, 4, "PK\x03\x04", "a zip file", "unzip it first"},
+	{74, 2, "\x02\xc0", "an .etl file of Event Tracing for Windows", ETL_HINT},
+	{74, 2, "\x01\xc0", "an .etl file of Event Tracing for Windows", ETL_HINT},
 };
 
 static void explain_format(const char *path)
 {
-	uint8_t bytes[16] = {0};
+	uint8_t bytes[76] = {0};
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	const ssize_t size = fd < 0 ? 0 : read(fd, bytes, sizeof(bytes));
 
 	if (fd >= 0)
 		close(fd);
 	for (size_t i = 0; i < sizeof(other_formats) / sizeof(other_formats[0]); i++) {
-		if (size < (ssize_t)other_formats[i].size ||
-		    memcmp(bytes, other_formats[i].bytes, other_formats[i].size) != 0)
+		const size_t at = other_formats[i].at;
+
+		if (size < (ssize_t)(at + other_formats[i].size) ||
+		    memcmp(bytes + at, other_formats[i].bytes, other_formats[i].size) != 0)
 			continue;
 		common_message_note("this is %s", other_formats[i].what);
 		common_message_hint("%s", other_formats[i].hint);

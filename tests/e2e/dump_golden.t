@@ -93,7 +93,7 @@ def make_traces():
     with open(os.path.join(scratch, "badpt.ptl"), "wb") as file:
         file.write(damage(whole, PT))
     for name, data in (("perf.data", b"PERFILE2" + bytes(96)), ("text.txt", b"hello\n"), ("nothing", b""),
-                       ("program", b"\x7fELF" + bytes(60))):
+                       ("program", b"\x7fELF" + bytes(60)), ("trace.etl", bytes(72) + b"\2\0\2\xc0" + bytes(24))):
         with open(os.path.join(scratch, name), "wb") as file:
             file.write(data)
 
