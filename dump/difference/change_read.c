@@ -5,12 +5,14 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/text.h"
 #include "dump/difference/change.h"
 
 #define DIFF_MAX ((size_t)1 << 30)
@@ -34,8 +36,20 @@ static int read_all(int fd, struct ptl_bytes *text)
 	return got < 0 ? common_fail_errno("cannot read what git shows") : 0;
 }
 
-static int wait_for(pid_t child, const char *range)
+/* The first line of what git said: behind it may be pages of help. */
+static const char *first_line(int errors, char *line, size_t room)
 {
+	const ssize_t size = pread(errors, line, room - 1, 0);
+
+	line[size > 0 ? size : 0] = 0;
+	line[strcspn(line, "\n")] = 0;
+	return *line ? line : "it failed";
+}
+
+static int wait_for(pid_t child, const char *range, int errors)
+{
+	struct ptl_bytes said = {0};
+	char line[256];
 	int status;
 
 	while (waitpid(child, &status, 0) < 0)
@@ -43,15 +57,18 @@ static int wait_for(pid_t child, const char *range)
 			return common_fail_errno("cannot wait for git");
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
-	return common_fail(
-		PTL_MISUSE,
-		"'%s' is neither a file nor what git diff takes here; give the file of a diff, or a range such "
-		"as main...HEAD",
-		range);
+	common_text_safe(&said, first_line(errors, line, sizeof(line)));
+	common_fail(PTL_MISUSE,
+		    "'%s' is neither a file nor what git diff takes here (git: %s); give the file of a diff, or a "
+		    "range such "
+		    "as main...HEAD",
+		    range, common_text_string(&said));
+	common_bytes_free(&said);
+	return PTL_MISUSE;
 }
 
 /* Its settings must not change how a diff looks. */
-static int start_git(const char *range, int output, pid_t *child)
+static int start_git(const char *range, int output, int errors, pid_t *child)
 {
 	const char *const arguments[] = {"git",
 					 "-c",
@@ -71,6 +88,8 @@ static int start_git(const char *range, int output, pid_t *child)
 
 	if (!error)
 		error = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+	if (!error)
+		error = posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
 	if (!error) {
 		error = posix_spawnp(child, "git", &actions, NULL, (char *const *)arguments, environ);
 		posix_spawn_file_actions_destroy(&actions);
@@ -81,22 +100,31 @@ static int start_git(const char *range, int output, pid_t *child)
 
 static int ask_git(const char *range, struct ptl_bytes *text)
 {
-	int ends[2], status, waited;
+	int ends[2], errors, status, waited;
 	pid_t child;
 
 	if (*range == '-')
 		return common_fail(PTL_MISUSE, "'%s' is no revision", range);
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return common_fail_errno("cannot make a pipe");
-	status = start_git(range, ends[1], &child);
+	errors = memfd_create("ptl-git", MFD_CLOEXEC);
+	if (errors < 0 || pipe2(ends, O_CLOEXEC) < 0) {
+		status = common_fail_errno("cannot make a pipe");
+		if (errors >= 0)
+			close(errors);
+		return status;
+	}
+	status = start_git(range, ends[1], errors, &child);
 	close(ends[1]);
 	if (!status) {
 		status = read_all(ends[0], text);
+		/* Before git is waited for: it may have more to write. */
 		close(ends[0]);
-		waited = wait_for(child, range);
-		return status ? status : waited;
+		ends[0] = -1;
+		waited = wait_for(child, range, errors);
+		status = status ? status : waited;
 	}
-	close(ends[0]);
+	if (ends[0] >= 0)
+		close(ends[0]);
+	close(errors);
 	return status;
 }
 

@@ -173,7 +173,10 @@ def of_a_change(trace, ours):
     changed = {one["line"]: one["count"] for one in json.loads(got.stdout)["lines"]}
     wanted = {n: counts[n] for n in (first, first + 1, second, second + 1) if n in counts}
     check("a diff selects its lines", changed == wanted and len(wanted) > 2, changed, wanted)
-    check("a changed file that did not run is named", 'n"ame.c is changed, but' in got.stderr and "gone.c" not in got.stderr, got)
+    check("a changed file that did not run is named", ': n"ame.c is changed, but' in got.stderr and "gone.c" not in got.stderr, got)
+    write("many.patch", "".join(f"--- a/{i}.c\n+++ b/{i}.c\n@@ -1 +1 @@\n-x\n+y\n" for i in range(20)))
+    got = run(DUMP, "coverage", "--diff-base", "many.patch", trace)
+    check("of many such files a few", got.stderr.count(".c is changed, but") == 5 and "15 more files are changed" in got.stderr, got)
     none = record("counted", "0", name="none.ptl")
     got = run(DUMP, "coverage", "--diff-base", "change.patch", none)
     check("changed lines that did not run are listed",
@@ -181,7 +184,7 @@ def of_a_change(trace, ours):
     for bad in ("no such range", "-x", "--", "broken.patch"):
         write("broken.patch", "--- a\n+++ b\n@@ -1 +1,9999999999 @@\n+x\n")
         got = run(DUMP, "coverage", "--diff-base=" + bad, trace)
-        check(f"--diff-base {bad!r} is refused", got.returncode in (2, 3) and got.stderr and not got.stdout, got)
+        check(f"--diff-base {bad!r} is refused", got.returncode in (2, 3) and 0 < len(got.stderr.splitlines()) < 4 and not got.stdout, got)
 
 
 def of_git(trace):
@@ -193,6 +196,9 @@ def of_git(trace):
     environment = {**os.environ, **quiet}
     source = read("counted.c").decode()
     write("counted.c", source.replace("return 1;", "return 2;", 1))
+    got = run(DUMP, "coverage", "--diff-base", "main...HEAD", trace, env=environment)
+    check("where there is no repository, git says so in a line",
+          got.returncode == 2 and "git: " in got.stderr and len(got.stderr.splitlines()) < 4, got)
     for command in (("init", "-q"), ("add", "counted.c"), ("commit", "-qm", "x")):
         run("git", *command, env=environment)
     write("counted.c", source)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump coverage: which lines, branches and functions of the source ran, in one trace or many. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "common/error.h"
 #include "common/message.h"
@@ -11,6 +12,7 @@
 #include "dump/session/traces.h"
 
 #define IMAGES_NAMED 5
+#define CHANGES_NAMED 5
 
 enum format { FORMAT_TEXT, FORMAT_LCOV, FORMAT_COBERTURA, FORMAT_JSON };
 
@@ -87,11 +89,23 @@ static void note_images(const struct dump_coverage *coverage)
 	common_bytes_free(&text);
 }
 
+/* As git shows it, without the prefix that a diff gives the files of its second side. */
+static const char *changed_path(const char *path)
+{
+	return strncmp(path, "b/", 2) == 0 ? path + 2 : path;
+}
+
 static void note_changes(const struct dump_changes *changes)
 {
+	size_t count = 0;
+
 	for (size_t i = 0; i < changes->file_count; i++)
-		if (changes->files[i].count && !changes->files[i].is_met)
-			common_message_note("%s is changed, but is no source of code that ran", changes->files[i].path);
+		if (changes->files[i].count && !changes->files[i].is_met && count++ < CHANGES_NAMED)
+			common_message_note("%s is changed, but is no source of code that ran",
+					    changed_path(changes->files[i].path));
+	if (count > CHANGES_NAMED)
+		common_message_note("%zu more files are changed that are no source of code that ran",
+				    count - CHANGES_NAMED);
 }
 
 static void note(const struct dump_coverage *coverage)
