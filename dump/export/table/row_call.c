@@ -204,6 +204,7 @@ static int write_thread(void *context, const struct dump_call_tree *tree, const 
 {
 	struct dump_row_writer *writer = context;
 	uint32_t stacks = 1; /* whose outermost frames have been written */
+	size_t passed = 0;
 	int status = write_belows(writer, tree, 0, thread);
 
 	for (size_t i = 0; status == 0 && i < tree->list.count; i++) {
@@ -215,8 +216,10 @@ static int write_thread(void *context, const struct dump_call_tree *tree, const 
 			stacks = record->stack + 1;
 			status = write_belows(writer, tree, record->stack, thread);
 		}
-		if (status == 0 && i % CHECK_EVERY == 0)
+		if (status == 0 && i % CHECK_EVERY == 0) {
 			status = dump_output_check(writer->row.trace->session);
+			dump_record_list_pass(&tree->list, i, &passed);
+		}
 	}
 	return status;
 }
