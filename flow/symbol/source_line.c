@@ -3,101 +3,26 @@
 #include "flow/symbol/source_line.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "common/bytes.h"
 #include "common/error.h"
-#include "common/hash_map.h"
-#include "common/vector.h"
 #include "elf/debug_search.h"
 #include "flow/symbol/debug_file.h"
+#include "flow/symbol/image_tables.h"
 #include "flow/symbol/symbol.h"
-#include "flow/symbol/symbol_file.h"
 
 #define DEBUG_MAX ((size_t)2 << 30) /* bytes of one ELF file in the trace */
 
 struct flow_sources {
 	struct ptl_trace *trace;
-	const struct flow_timeline *timeline;
-	size_t image_count;
 	bool scopes;
-	_Atomic(struct flow_debug *) *by_image; /* NULL: not asked yet; NOTHING: there is none */
-	struct flow_jit_files jit;              /* under the lock */
-	pthread_mutex_t lock;                   /* of what is below */
-	struct common_byte_map by_id;           /* debug blob's hash or build id: index in tables */
-	struct flow_debug **tables;             /* owned; NOTHING where there is none */
-	size_t table_count;
-	size_t asked;
-	size_t found;
+	struct flow_image_tables tables; /* struct flow_debug * */
+	/* Under their lock. */
 	const char *missing; /* of a table; NULL: nothing is */
 	size_t missing_count;
 };
-
-/* Never looked into. */
-static char nothing_here;
-#define NOTHING ((struct flow_debug *)(void *)&nothing_here)
-
-int flow_sources_open(struct ptl_trace *trace, const struct flow_timeline *timeline, struct flow_sources **result)
-{
-	struct flow_sources *sources = calloc(1, sizeof(*sources));
-	const size_t count = flow_timeline_image_count(timeline);
-
-	if (!sources)
-		return common_fail_memory("source lines", sizeof(*sources));
-	sources->by_image = calloc(count + 1, sizeof(*sources->by_image));
-	if (!sources->by_image) {
-		free(sources);
-		return common_fail_memory("source lines", count * sizeof(*sources->by_image));
-	}
-	sources->trace = trace;
-	sources->timeline = timeline;
-	sources->image_count = count;
-	sources->jit.trace = trace;
-	pthread_mutex_init(&sources->lock, NULL);
-	*result = sources;
-	return 0;
-}
-
-void flow_sources_want_scopes(struct flow_sources *sources)
-{
-	sources->scopes = true;
-}
-
-void flow_sources_close(struct flow_sources *sources)
-{
-	if (!sources)
-		return;
-	for (size_t i = 0; i < sources->table_count; i++)
-		if (sources->tables[i] != NOTHING)
-			flow_debug_free(sources->tables[i]);
-	free(sources->tables);
-	free(sources->by_image);
-	common_byte_map_free(&sources->by_id);
-	flow_jit_files_free(&sources->jit);
-	pthread_mutex_destroy(&sources->lock);
-	free(sources);
-}
-
-void flow_sources_counts(struct flow_sources *sources, size_t *asked, size_t *found)
-{
-	pthread_mutex_lock(&sources->lock);
-	*asked = sources->asked;
-	*found = sources->found;
-	pthread_mutex_unlock(&sources->lock);
-}
-
-size_t flow_sources_missing(struct flow_sources *sources, const char **name)
-{
-	size_t count;
-
-	pthread_mutex_lock(&sources->lock);
-	*name = sources->missing;
-	count = sources->missing_count;
-	pthread_mutex_unlock(&sources->lock);
-	return count;
-}
 
 static struct flow_debug *from_trace(struct ptl_trace *trace, const struct ptl_image_event *image, bool scopes)
 {
@@ -142,9 +67,9 @@ static struct flow_debug *from_files(const struct flow_sources *sources, const s
 }
 
 /* What the user names goes before what the trace has, and that before what this machine has. */
-static struct flow_debug *make_table(struct flow_sources *sources, const struct ptl_image_event *image,
-				     const struct elf_jit_names *jit)
+static void *make_table(void *context, const struct ptl_image_event *image, const struct elf_jit_names *jit)
 {
+	struct flow_sources *sources = context;
 	struct flow_debug *table = NULL;
 
 	if (jit)
@@ -160,80 +85,101 @@ static struct flow_debug *make_table(struct flow_sources *sources, const struct 
 			sources->missing = table->missing;
 		sources->missing_count++;
 	}
-	return table ? table : NOTHING;
-}
-
-/* Called with the lock held. */
-static struct flow_debug *table_of(struct flow_sources *sources, const struct ptl_image_event *image)
-{
-	struct flow_image_key key;
-	const uint64_t *known;
-
-	flow_image_key(image, image->has_debug ? image->debug : NULL, &sources->jit, &key);
-	known = key.size ? common_byte_map_get(&sources->by_id, key.bytes, key.size) : NULL;
-	if (!key.size)
-		return NOTHING;
-	if (known)
-		return sources->tables[*known];
-	if (!common_vector_room(&sources->tables, sources->table_count, sizeof(*sources->tables)) ||
-	    common_byte_map_put(&sources->by_id, key.bytes, key.size, sources->table_count) < 0)
-		return NOTHING;
-	sources->tables[sources->table_count] = make_table(sources, image, key.jit);
-	return sources->tables[sources->table_count++];
-}
-
-static struct flow_debug *table_of_image(struct flow_sources *sources, uint32_t image)
-{
-	struct flow_debug *table = atomic_load_explicit(&sources->by_image[image], memory_order_acquire);
-
-	if (table)
-		return table;
-	pthread_mutex_lock(&sources->lock);
-	table = table_of(sources, &flow_timeline_image(sources->timeline, image)->data);
-	if (!atomic_load(&sources->by_image[image])) {
-		sources->asked++;
-		sources->found += table != NOTHING;
-	}
-	atomic_store_explicit(&sources->by_image[image], table, memory_order_release);
-	pthread_mutex_unlock(&sources->lock);
 	return table;
+}
+
+static const uint8_t *blob_of(const struct ptl_image_event *image)
+{
+	return image->has_debug ? image->debug : NULL;
+}
+
+static void free_table(void *table)
+{
+	flow_debug_free(table);
+}
+
+/* ---- all of a trace ------------------------------------------------------------------------------ */
+
+int flow_sources_open(struct ptl_trace *trace, const struct flow_timeline *timeline, struct flow_sources **result)
+{
+	static const struct flow_image_tables_kind kind = {blob_of, make_table, free_table};
+	struct flow_sources *sources = calloc(1, sizeof(*sources));
+
+	if (!sources)
+		return common_fail_memory("source lines", sizeof(*sources));
+	sources->trace = trace;
+	if (flow_image_tables_open(&sources->tables, &kind, sources, trace, timeline) < 0) {
+		free(sources);
+		return PTL_NO_MEMORY;
+	}
+	*result = sources;
+	return 0;
+}
+
+void flow_sources_want_scopes(struct flow_sources *sources)
+{
+	sources->scopes = true;
+}
+
+void flow_sources_close(struct flow_sources *sources)
+{
+	if (!sources)
+		return;
+	flow_image_tables_close(&sources->tables);
+	free(sources);
+}
+
+void flow_sources_counts(struct flow_sources *sources, size_t *asked, size_t *found)
+{
+	pthread_mutex_lock(&sources->tables.lock);
+	*asked = sources->tables.asked;
+	*found = sources->tables.found;
+	pthread_mutex_unlock(&sources->tables.lock);
+}
+
+size_t flow_sources_missing(struct flow_sources *sources, const char **name)
+{
+	size_t count;
+
+	pthread_mutex_lock(&sources->tables.lock);
+	*name = sources->missing;
+	count = sources->missing_count;
+	pthread_mutex_unlock(&sources->tables.lock);
+	return count;
 }
 
 bool flow_sources_find(struct flow_sources *sources, uint32_t image, uint64_t address, const char **file,
 		       uint32_t *line)
 {
-	const struct flow_debug *table;
+	const struct flow_debug *table = flow_image_tables_get(&sources->tables, image);
 
-	if (image >= sources->image_count)
+	if (!table)
 		return false;
-	table = table_of_image(sources, image);
-	if (table == NOTHING)
-		return false;
-	address = flow_image_address(flow_timeline_image(sources->timeline, image), address);
+	address = flow_image_address(flow_timeline_image(sources->tables.timeline, image), address);
 	return flow_lines_find(table->lines, address, file, line);
 }
 
 bool flow_sources_begins(struct flow_sources *sources, uint32_t image, uint64_t address, uint32_t line)
 {
-	const struct flow_debug *table = image < sources->image_count ? table_of_image(sources, image) : NOTHING;
+	const struct flow_debug *table = flow_image_tables_get(&sources->tables, image);
 
-	return table != NOTHING && flow_lines_begins(table->lines, address, line);
+	return table && flow_lines_begins(table->lines, address, line);
 }
 
 const struct flow_scope *flow_sources_scope(struct flow_sources *sources, uint32_t image, uint64_t address)
 {
-	const struct flow_debug *table = image < sources->image_count ? table_of_image(sources, image) : NOTHING;
+	const struct flow_debug *table = flow_image_tables_get(&sources->tables, image);
 
-	if (table == NOTHING || !table->scopes)
+	if (!table || !table->scopes)
 		return NULL;
 	return flow_scopes_find(table->scopes,
-				flow_image_address(flow_timeline_image(sources->timeline, image), address));
+				flow_image_address(flow_timeline_image(sources->tables.timeline, image), address));
 }
 
 int flow_sources_walk(struct flow_sources *sources, uint32_t image, flow_lines_visit *visit, void *context, bool *any)
 {
-	const struct flow_debug *table = image < sources->image_count ? table_of_image(sources, image) : NOTHING;
+	const struct flow_debug *table = flow_image_tables_get(&sources->tables, image);
 
-	*any = table != NOTHING;
+	*any = table != NULL;
 	return *any ? flow_lines_walk(table->lines, visit, context) : 0;
 }

@@ -2,7 +2,6 @@
 /* Names of addresses: symbol tables by image, read once each. */
 #include "flow/symbol/symbol.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,78 +10,22 @@
 #include <ptl/symbols.h>
 
 #include "common/error.h"
-#include "common/hash_map.h"
 #include "common/partition.h"
 #include "common/text.h"
-#include "common/vector.h"
 #include "elf/debug_search.h"
 #include "elf/debuginfod.h"
 #include "flow/symbol/demangle.h"
+#include "flow/symbol/image_tables.h"
 #include "flow/symbol/symbol_file.h"
 
 #define TABLE_MAX ((size_t)1 << 30) /* bytes of one symbol table */
 
 struct flow_symbols {
 	struct ptl_trace *trace;
-	const struct flow_timeline *timeline;
 	bool demangle;
-	size_t image_count;
-	/* For each image its table once it was asked for; `nothing` where there is none. */
-	_Atomic(struct ptl_symbol_table *) *by_image;
-	struct flow_jit_files jit;        /* under the lock */
-	pthread_mutex_t lock;             /* of what is below */
-	struct common_byte_map by_hash;   /* symbols' hash, or build id of a file that may have them: index in tables */
-	struct ptl_symbol_table **tables; /* owned */
-	size_t table_count;
+	struct flow_image_tables tables; /* struct ptl_symbol_table * */
 	atomic_size_t unreadable;
 };
-
-/* Stands for "no table" in by_image, where NULL is "not asked yet". Never looked into. */
-static char nothing_here;
-#define NOTHING ((struct ptl_symbol_table *)(void *)&nothing_here)
-
-int flow_symbols_open(struct ptl_trace *trace, const struct flow_timeline *timeline, bool demangle,
-		      struct flow_symbols **result)
-{
-	struct flow_symbols *symbols = calloc(1, sizeof(*symbols));
-	const size_t count = flow_timeline_image_count(timeline);
-
-	if (!symbols)
-		return common_fail_memory("symbols", sizeof(*symbols));
-	symbols->by_image = calloc(count + 1, sizeof(*symbols->by_image));
-	if (!symbols->by_image) {
-		free(symbols);
-		return common_fail_memory("symbols", count * sizeof(*symbols->by_image));
-	}
-	symbols->trace = trace;
-	symbols->timeline = timeline;
-	symbols->demangle = demangle;
-	symbols->image_count = count;
-	symbols->jit.trace = trace;
-	pthread_mutex_init(&symbols->lock, NULL);
-	*result = symbols;
-	return 0;
-}
-
-void flow_symbols_close(struct flow_symbols *symbols)
-{
-	if (!symbols)
-		return;
-	for (size_t i = 0; i < symbols->table_count; i++)
-		if (symbols->tables[i] != NOTHING)
-			ptl_symbols_free(symbols->tables[i]);
-	free(symbols->tables);
-	free(symbols->by_image);
-	common_byte_map_free(&symbols->by_hash);
-	flow_jit_files_free(&symbols->jit);
-	pthread_mutex_destroy(&symbols->lock);
-	free(symbols);
-}
-
-size_t flow_symbols_unreadable(const struct flow_symbols *symbols)
-{
-	return symbols->unreadable + symbols->jit.unreadable;
-}
 
 static bool has_local(const struct ptl_symbol_table *table)
 {
@@ -112,7 +55,7 @@ static struct ptl_symbol_table *ask_for_more(const struct ptl_image_event *image
 }
 
 /*
- * What the user names goes before what the trace has, and that before what this machine has. NOTHING for a blob that cannot be
+ * What the user names goes before what the trace has, and that before what this machine has. NULL for a blob that cannot be
  * read, or a file that is not there.
  */
 static struct ptl_symbol_table *read_table(struct flow_symbols *symbols, const struct ptl_image_event *image)
@@ -127,8 +70,7 @@ static struct ptl_symbol_table *read_table(struct flow_symbols *symbols, const s
 	if (!table && !image->has_symbols)
 		table = flow_symbols_from_file(image, false);
 	if (table || !image->has_symbols)
-		return table ? table : NOTHING;
-	table = NOTHING;
+		return table;
 	status = ptl_blob_read(symbols->trace, image->symbols, TABLE_MAX, &data, &size);
 
 	if (status == 0) {
@@ -137,7 +79,7 @@ static struct ptl_symbol_table *read_table(struct flow_symbols *symbols, const s
 	}
 	if (status < 0) {
 		symbols->unreadable++;
-		return NOTHING;
+		return NULL;
 	}
 	return elf_debuginfod_enabled() ? ask_for_more(image, table) : table;
 }
@@ -151,53 +93,59 @@ static struct ptl_symbol_table *make_jit_table(const struct elf_jit_names *names
 	    ptl_symbols_decode(bytes.data, bytes.size, &table) < 0)
 		table = NULL;
 	common_bytes_free(&bytes);
-	return table ? table : NOTHING;
-}
-
-/* Called with the lock held. Without memory names are missing, and counted as such. */
-static struct ptl_symbol_table *table_of(struct flow_symbols *symbols, const struct ptl_image_event *image)
-{
-	struct flow_image_key key;
-	const uint64_t *known;
-
-	flow_image_key(image, image->has_symbols ? image->symbols : NULL, &symbols->jit, &key);
-	known = key.size ? common_byte_map_get(&symbols->by_hash, key.bytes, key.size) : NULL;
-	if (!key.size)
-		return NOTHING;
-	if (known)
-		return symbols->tables[*known];
-	if (!common_vector_room(&symbols->tables, symbols->table_count, sizeof(*symbols->tables)) ||
-	    common_byte_map_put(&symbols->by_hash, key.bytes, key.size, symbols->table_count) < 0) {
-		symbols->unreadable++;
-		return NOTHING;
-	}
-	symbols->tables[symbols->table_count] = key.jit ? make_jit_table(key.jit) : read_table(symbols, image);
-	return symbols->tables[symbols->table_count++];
-}
-
-static struct ptl_symbol_table *table_of_image(struct flow_symbols *symbols, uint32_t image)
-{
-	struct ptl_symbol_table *table = atomic_load_explicit(&symbols->by_image[image], memory_order_acquire);
-	const struct ptl_image_event *data;
-
-	if (table)
-		return table;
-	data = &flow_timeline_image(symbols->timeline, image)->data;
-	pthread_mutex_lock(&symbols->lock);
-	table = table_of(symbols, data);
-	pthread_mutex_unlock(&symbols->lock);
-	atomic_store_explicit(&symbols->by_image[image], table, memory_order_release);
 	return table;
+}
+
+static void *make_table(void *context, const struct ptl_image_event *image, const struct elf_jit_names *jit)
+{
+	return jit ? make_jit_table(jit) : read_table(context, image);
+}
+
+static const uint8_t *blob_of(const struct ptl_image_event *image)
+{
+	return image->has_symbols ? image->symbols : NULL;
+}
+
+static void free_table(void *table)
+{
+	ptl_symbols_free(table);
+}
+
+int flow_symbols_open(struct ptl_trace *trace, const struct flow_timeline *timeline, bool demangle,
+		      struct flow_symbols **result)
+{
+	static const struct flow_image_tables_kind kind = {blob_of, make_table, free_table};
+	struct flow_symbols *symbols = calloc(1, sizeof(*symbols));
+
+	if (!symbols)
+		return common_fail_memory("symbols", sizeof(*symbols));
+	symbols->trace = trace;
+	symbols->demangle = demangle;
+	if (flow_image_tables_open(&symbols->tables, &kind, symbols, trace, timeline) < 0) {
+		free(symbols);
+		return PTL_NO_MEMORY;
+	}
+	*result = symbols;
+	return 0;
+}
+
+void flow_symbols_close(struct flow_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	flow_image_tables_close(&symbols->tables);
+	free(symbols);
+}
+
+/* Without memory names are missing, and counted as such. */
+size_t flow_symbols_unreadable(const struct flow_symbols *symbols)
+{
+	return symbols->unreadable + symbols->tables.failed + symbols->tables.jit.unreadable;
 }
 
 const struct ptl_symbol_table *flow_symbols_table(struct flow_symbols *symbols, const struct ptl_image_event *image)
 {
-	const struct ptl_symbol_table *table;
-
-	pthread_mutex_lock(&symbols->lock);
-	table = table_of(symbols, image);
-	pthread_mutex_unlock(&symbols->lock);
-	return table == NOTHING ? NULL : table;
+	return flow_image_tables_of(&symbols->tables, image);
 }
 
 uint64_t flow_image_address(const struct flow_timeline_image *image, uint64_t address)
@@ -211,12 +159,10 @@ bool flow_symbols_find(struct flow_symbols *symbols, uint32_t image, uint64_t ad
 	struct ptl_symbol symbol;
 	uint64_t own;
 
-	if (image >= symbols->image_count)
+	table = flow_image_tables_get(&symbols->tables, image);
+	if (!table)
 		return false;
-	table = table_of_image(symbols, image);
-	if (table == NOTHING)
-		return false;
-	own = flow_image_address(flow_timeline_image(symbols->timeline, image), address);
+	own = flow_image_address(flow_timeline_image(symbols->tables.timeline, image), address);
 	symbol = ptl_symbols_find(table, own);
 	if (!symbol.name || !*symbol.name)
 		return false;
@@ -265,15 +211,15 @@ bool flow_symbols_span(struct flow_symbols *symbols, uint32_t image, uint64_t ad
 	const struct ptl_symbol_table *table;
 	uint64_t shift;
 
-	if (image >= symbols->image_count)
+	if (image >= symbols->tables.image_count)
 		return false;
-	data = &flow_timeline_image(symbols->timeline, image)->data;
+	data = &flow_timeline_image(symbols->tables.timeline, image)->data;
 	if (address - data->base >= data->size)
 		return false;
-	table = table_of_image(symbols, image);
+	table = flow_image_tables_get(&symbols->tables, image);
 	shift = data->base - data->default_base;
 	*span = (struct flow_symbol_span){.first = data->default_base, .last = data->default_base + (data->size - 1)};
-	if (table != NOTHING)
+	if (table)
 		narrow(table, address - shift, span);
 	span->first += shift;
 	span->last += shift;
@@ -290,12 +236,10 @@ bool flow_symbols_lowest(struct flow_symbols *symbols, uint32_t image, const cha
 	const struct ptl_symbol_table *table;
 	const struct ptl_image_event *data;
 
-	if (image >= symbols->image_count)
+	table = flow_image_tables_get(&symbols->tables, image);
+	if (!table)
 		return false;
-	table = table_of_image(symbols, image);
-	if (table == NOTHING)
-		return false;
-	data = &flow_timeline_image(symbols->timeline, image)->data;
+	data = &flow_timeline_image(symbols->tables.timeline, image)->data;
 	for (size_t i = 0; i < ptl_symbols_count(table); i++) {
 		const struct ptl_symbol symbol = ptl_symbols_get(table, i);
 
@@ -340,8 +284,9 @@ static void add_symbol(const struct flow_symbols *symbols, const struct flow_sym
 
 void flow_symbols_image(struct flow_symbols *symbols, uint32_t image, struct ptl_bytes *text)
 {
-	if (image < symbols->image_count)
-		common_text_safe(text, common_base_name(flow_timeline_image(symbols->timeline, image)->data.file_name));
+	if (image < symbols->tables.image_count)
+		common_text_safe(
+			text, common_base_name(flow_timeline_image(symbols->tables.timeline, image)->data.file_name));
 	else
 		common_text_add(text, "[no image]");
 }
@@ -350,19 +295,20 @@ void flow_symbols_symbol(struct flow_symbols *symbols, uint32_t image, uint64_t 
 {
 	struct flow_symbol symbol;
 
-	if (image >= symbols->image_count) {
+	if (image >= symbols->tables.image_count) {
 		common_text_add(text, "-");
 	} else if (flow_symbols_find(symbols, image, address, &symbol)) {
 		add_symbol(symbols, &symbol, text);
 	} else {
 		common_text_add(text, "+0x");
-		common_text_hex(text, flow_image_address(flow_timeline_image(symbols->timeline, image), address));
+		common_text_hex(text,
+				flow_image_address(flow_timeline_image(symbols->tables.timeline, image), address));
 	}
 }
 
 void flow_symbols_text(struct flow_symbols *symbols, uint32_t image, uint64_t address, struct ptl_bytes *text)
 {
-	if (image >= symbols->image_count) {
+	if (image >= symbols->tables.image_count) {
 		common_text_add(text, "[no image]");
 		return;
 	}

@@ -55,22 +55,3 @@ struct ptl_symbol_table *flow_symbols_from_file(const struct ptl_image_event *im
 	close_elf(&file);
 	return table;
 }
-
-void flow_image_key(const struct ptl_image_event *image, const uint8_t *hash, struct flow_jit_files *jit,
-		    struct flow_image_key *key)
-{
-	*key = (struct flow_image_key){0};
-	if (hash && !(elf_debug_path_given() && image->build_id_size)) {
-		key->bytes = hash;
-		key->size = PTL_HASH_SIZE;
-	} else if (image->build_id_size) {
-		key->bytes = image->build_id;
-		key->size = image->build_id_size;
-	} else if (image->base == image->default_base) {
-		key->jit = elf_jit_names_of(image->process_id);
-		if (!key->jit)
-			key->jit = flow_jit_files_of(jit, image->process_id);
-		key->bytes = (const uint8_t *)&key->jit;
-		key->size = key->jit ? sizeof(key->jit) : 0;
-	}
-}

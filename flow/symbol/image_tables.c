@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tables by image, read once each. */
+#include "flow/symbol/image_tables.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/vector.h"
+#include "elf/debug_search.h"
+#include "elf/jit_names.h"
+
+/* Stands for "no table" in by_image, where NULL is "not asked yet". Never looked into. */
+static char nothing_here;
+#define NOTHING ((void *)&nothing_here)
+
+int flow_image_tables_open(struct flow_image_tables *tables, const struct flow_image_tables_kind *kind, void *context,
+			   struct ptl_trace *trace, const struct flow_timeline *timeline)
+{
+	const size_t count = flow_timeline_image_count(timeline);
+
+	*tables = (struct flow_image_tables){
+		.kind = kind,
+		.context = context,
+		.timeline = timeline,
+		.image_count = count,
+		.by_image = calloc(count + 1, sizeof(*tables->by_image)),
+		.jit.trace = trace,
+	};
+	if (!tables->by_image)
+		return common_fail_memory("tables of images", count * sizeof(*tables->by_image));
+	pthread_mutex_init(&tables->lock, NULL);
+	return 0;
+}
+
+void flow_image_tables_close(struct flow_image_tables *tables)
+{
+	for (size_t i = 0; i < tables->count; i++)
+		if (tables->list[i])
+			tables->kind->free(tables->list[i]);
+	free(tables->list);
+	free(tables->by_image);
+	common_byte_map_free(&tables->by_key);
+	flow_jit_files_free(&tables->jit);
+	pthread_mutex_destroy(&tables->lock);
+}
+
+/* What the tables of an image are known by: those of several images may be one. */
+struct key {
+	const uint8_t *bytes;
+	size_t size;                     /* 0: there is nothing to look for */
+	const struct elf_jit_names *jit; /* not NULL: bytes are this pointer */
+};
+
+/*
+ * The hash of what the trace has of them (NULL: nothing), unless folders of debug files were given; else the build id; else
+ * the names of code that was made at run time: of files that the user names, or those in the trace.
+ */
+static void make_key(const struct ptl_image_event *image, const uint8_t *hash, struct flow_jit_files *jit,
+		     struct key *key)
+{
+	*key = (struct key){0};
+	if (hash && !(elf_debug_path_given() && image->build_id_size)) {
+		key->bytes = hash;
+		key->size = PTL_HASH_SIZE;
+	} else if (image->build_id_size) {
+		key->bytes = image->build_id;
+		key->size = image->build_id_size;
+	} else if (image->base == image->default_base) {
+		key->jit = elf_jit_names_of(image->process_id);
+		if (!key->jit)
+			key->jit = flow_jit_files_of(jit, image->process_id);
+		key->bytes = (const uint8_t *)&key->jit;
+		key->size = key->jit ? sizeof(key->jit) : 0;
+	}
+}
+
+/* Called with the lock held. */
+static void *find_or_make(struct flow_image_tables *tables, const struct ptl_image_event *image)
+{
+	struct key key;
+	const uint64_t *known;
+
+	make_key(image, tables->kind->blob(image), &tables->jit, &key);
+	if (!key.size)
+		return NULL;
+	known = common_byte_map_get(&tables->by_key, key.bytes, key.size);
+	if (known)
+		return tables->list[*known];
+	if (!common_vector_room(&tables->list, tables->count, sizeof(*tables->list)) ||
+	    common_byte_map_put(&tables->by_key, key.bytes, key.size, tables->count) < 0) {
+		tables->failed++;
+		return NULL;
+	}
+	tables->list[tables->count] = tables->kind->make(tables->context, image, key.jit);
+	return tables->list[tables->count++];
+}
+
+void *flow_image_tables_get(struct flow_image_tables *tables, uint32_t image)
+{
+	void *table;
+
+	if (image >= tables->image_count)
+		return NULL;
+	table = atomic_load_explicit(&tables->by_image[image], memory_order_acquire);
+	if (table)
+		return table == NOTHING ? NULL : table;
+	pthread_mutex_lock(&tables->lock);
+	table = find_or_make(tables, &flow_timeline_image(tables->timeline, image)->data);
+	if (!atomic_load(&tables->by_image[image])) {
+		tables->asked++;
+		tables->found += table != NULL;
+	}
+	atomic_store_explicit(&tables->by_image[image], table ? table : NOTHING, memory_order_release);
+	pthread_mutex_unlock(&tables->lock);
+	return table;
+}
+
+void *flow_image_tables_of(struct flow_image_tables *tables, const struct ptl_image_event *image)
+{
+	void *table;
+
+	pthread_mutex_lock(&tables->lock);
+	table = find_or_make(tables, image);
+	pthread_mutex_unlock(&tables->lock);
+	return table;
+}
