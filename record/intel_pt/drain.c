@@ -24,7 +24,7 @@ static const struct {
 	{PERF_AUX_FLAG_COLLISION, "they collided with others"},
 };
 
-static const char *name_of(const struct intel_pt_buffer *buffer, char name[32])
+const char *intel_pt_buffer_name(const struct intel_pt_buffer *buffer, char name[32])
 {
 	if (buffer->cpu == PTL_NO_CPU)
 		snprintf(name, 32, "thread %u", buffer->stream.tid);
@@ -63,7 +63,7 @@ static int report_flaws(struct intel_pt_buffer *buffer, uint64_t flags)
 	char name[32], cause[160];
 	int status = 0;
 
-	name_of(buffer, name);
+	intel_pt_buffer_name(buffer, name);
 	for (size_t i = 0; status == 0 && i < sizeof(flaws) / sizeof(flaws[0]); i++) {
 		if (!(flags & flaws[i].flag))
 			continue;

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/error.h"
 #include "common/message.h"
 #include "common/vector.h"
 #include "record/intel_pt/intel_pt_state.h"
+#include "record/perf/event.h"
 #include "record/session/progress.h"
 
 #define SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
@@ -75,11 +75,6 @@ static struct perf_event_attr sideband_attr(const struct intel_pt *pt, bool on_e
 	/* What changes the kernel's code. */
 	attr.ksymbol = attr.bpf_event = attr.text_poke = kernel;
 	return attr;
-}
-
-static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
-{
-	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 /* ---- why not --------------------------------------------------------------------------------- */
@@ -157,12 +152,12 @@ static int map_ring(struct intel_pt *pt, struct intel_pt_buffer *buffer, int fd)
 static int open_sideband(const struct intel_pt *pt, pid_t pid, uint32_t cpu, bool on_exec)
 {
 	struct perf_event_attr attr = sideband_attr(pt, on_exec);
-	int fd = open_event(&attr, pid, (int)cpu);
+	int fd = record_perf_event_open(&attr, pid, (int)cpu);
 
 	if (fd < 0 && errno == EINVAL) {
 		attr.namespaces = attr.cgroup = 0;
 		attr.ksymbol = attr.bpf_event = attr.text_poke = 0;
-		fd = open_event(&attr, pid, (int)cpu);
+		fd = record_perf_event_open(&attr, pid, (int)cpu);
 	}
 	return fd;
 }
@@ -206,8 +201,8 @@ static int add_event(struct intel_pt *pt, struct intel_pt_buffer *buffer, const 
 /* The pair of events of one target. GONE: it has ended; MEMORY. */
 static int open_target(struct intel_pt *pt, struct intel_pt_buffer *buffer, pid_t pid, bool on_exec)
 {
-	const struct perf_event_attr attr = pt_attr(pt, on_exec);
-	struct intel_pt_event event = {pid, open_event(&attr, pid, (int)buffer->cpu), -1};
+	struct perf_event_attr attr = pt_attr(pt, on_exec);
+	struct intel_pt_event event = {pid, record_perf_event_open(&attr, pid, (int)buffer->cpu), -1};
 	int status;
 
 	if (event.fd < 0)
@@ -242,6 +237,22 @@ static int open_stream(struct intel_pt *pt, struct intel_pt_buffer *buffer)
 	/* One epoll alone: the kernel forgets that there is something to read when it has said so to one. */
 	return pt->drainers ? intel_pt_drainers_add(pt->drainers, buffer, buffer->list[0].fd)
 			    : record_wait_descriptor(&pt->session->wait, buffer->list[0].fd);
+}
+
+static uint64_t lost_by(const struct intel_pt_event *event)
+{
+	return record_perf_event_lost(event->fd) + record_perf_event_lost(event->sideband);
+}
+
+int intel_pt_buffer_finish(struct intel_pt_buffer *buffer)
+{
+	uint64_t open = 0;
+	int status;
+
+	for (size_t i = 0; i < buffer->count; i++)
+		open += lost_by(&buffer->list[i]);
+	status = intel_pt_records_lost(buffer, open);
+	return status < 0 ? status : intel_pt_stream_finish(&buffer->stream);
 }
 
 static void close_event(const struct intel_pt_event *event)
@@ -453,6 +464,7 @@ static void drop_events(struct intel_pt *pt, struct intel_pt_buffer *buffer)
 	for (size_t i = 1; i < buffer->count; i++) {
 		if (has_ended(&buffer->list[i])) {
 			drop_target(pt, buffer->list[i].thread);
+			buffer->losses.counted += lost_by(&buffer->list[i]);
 			close_event(&buffer->list[i]);
 		} else {
 			buffer->list[left++] = buffer->list[i];
@@ -469,7 +481,7 @@ static int drop_buffer(struct intel_pt *pt, size_t n)
 	int status = intel_pt_drain(pt, buffer, &work);
 
 	if (status == 0)
-		status = intel_pt_stream_finish(&buffer->stream);
+		status = intel_pt_buffer_finish(buffer);
 	if (status == 0)
 		status = record_capture_end_stream(&pt->session->capture, buffer->stream.id);
 	drop_target(pt, buffer->list[0].thread);

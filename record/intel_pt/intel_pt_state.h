@@ -15,6 +15,7 @@
 #include "record/intel_pt/queue.h"
 #include "record/intel_pt/ring.h"
 #include "record/intel_pt/stream.h"
+#include "record/perf/event.h"
 #include "record/session/session.h"
 
 /* An event of Intel PT, and beside it one that reports switches, into the same ring. */
@@ -40,13 +41,14 @@ struct intel_pt_buffer {
 	pthread_mutex_t lock;
 	uint64_t taken; /* position in the AUX area */
 	struct intel_pt_queue queue;
-	bool full;            /* the area was, when that thread last looked */
-	bool missed;          /* that thread was woken while the recorder had the lock */
-	uint32_t events;      /* stream of events */
-	uint32_t running;     /* thread on the CPU; 0: none that is recorded; PTL_NO_ID: unknown */
-	uint64_t last_switch; /* when that was said */
-	bool stopped;         /* the kernel may have stopped the event for want of room */
-	bool lost;            /* reported corrupt: once is enough */
+	bool full;                        /* the area was, when that thread last looked */
+	bool missed;                      /* that thread was woken while the recorder had the lock */
+	uint32_t events;                  /* stream of events */
+	uint32_t running;                 /* thread on the CPU; 0: none that is recorded; PTL_NO_ID: unknown */
+	uint64_t last_switch;             /* when that was said */
+	bool stopped;                     /* the kernel may have stopped the event for want of room */
+	bool lost;                        /* reported corrupt: once is enough */
+	struct record_perf_losses losses; /* of the kernel\'s records */
 	/* Of a snapshot. */
 	uint8_t *before; /* the area as the last snapshot left it; NULL: there was none */
 	uint64_t before_head;
@@ -94,6 +96,8 @@ int intel_pt_events_drop_ended(struct intel_pt *pt);
 void intel_pt_events_close(struct intel_pt *pt);
 /* Begins with those that are not on yet. */
 void intel_pt_events_enable(struct intel_pt *pt);
+/* All that its rings held has been taken: completes its stream, and reports what the kernel lost and has not said. */
+int intel_pt_buffer_finish(struct intel_pt_buffer *buffer);
 /* ioctl(2) on all events of Intel PT of a buffer. */
 void intel_pt_buffer_control(const struct intel_pt_buffer *buffer, unsigned long request);
 
@@ -140,6 +144,9 @@ bool intel_pt_triggers_done(const struct intel_pt *pt);
 
 int intel_pt_drain(const struct intel_pt *pt, struct intel_pt_buffer *buffer, bool *work);
 
+/* "CPU 3", "thread 17". */
+const char *intel_pt_buffer_name(const struct intel_pt_buffer *buffer, char name[32]);
+
 /* ---- records.c: what the kernel says beside the packets */
 
 /* The ids behind each record, as the events' sample_type orders them. */
@@ -151,6 +158,9 @@ struct intel_pt_ids {
 bool intel_pt_record_ids(const struct perf_event_header *record, struct intel_pt_ids *ids);
 /* Takes a record that is not PERF_RECORD_AUX. */
 int intel_pt_record(struct intel_pt_buffer *buffer, const struct perf_event_header *record);
+
+/* Reports records that the kernel lost, as far as that is new; open: what events that are open count. */
+int intel_pt_records_lost(struct intel_pt_buffer *buffer, uint64_t open);
 
 /* ---- snapshot.c */
 

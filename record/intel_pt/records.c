@@ -109,30 +109,54 @@ static int take_start(struct intel_pt_buffer *buffer, const struct perf_event_he
 
 /* ---- what is lost ---------------------------------------------------------------------------- */
 
+static int lose_records(struct intel_pt_buffer *buffer, uint64_t count, const char *what)
+{
+	char of[32], cause[160];
+
+	snprintf(cause, sizeof(cause), "the kernel had no room for its records of %s (--buffer makes it)%s",
+		 intel_pt_buffer_name(buffer, of), what);
+	return intel_pt_stream_lose(&buffer->stream, PTL_LOSS_EVENTS, count, 0, cause);
+}
+
 /*
  * Switches may be among what was lost. From the last one that is known until the next one, the packets are of no
  * thread, rather than of a wrong one.
  */
+int intel_pt_records_lost(struct intel_pt_buffer *buffer, uint64_t open)
+{
+	const uint64_t count = record_perf_losses_take(&buffer->losses, open);
+	const struct intel_pt_ids since = {PTL_NO_ID, PTL_NO_ID, buffer->stream.time, buffer->cpu};
+	int status = count ? set_running(buffer, &since, PTL_NO_ID) : 0;
+
+	return status < 0 || !count ? status
+				    : lose_records(buffer, count,
+						   ": packets until the next context switch are of an unknown thread");
+}
+
 static int take_lost(struct intel_pt_buffer *buffer, const struct perf_event_header *record,
 		     const struct intel_pt_ids *ids)
 {
-	struct intel_pt_ids since = *ids;
 	const uint8_t *body;
 	const size_t size = body_of(record, &body);
-	const uint64_t count = word_at(body, size, record->type == PERF_RECORD_LOST ? 8 : 0);
-	char cause[128];
-	int status = 0;
 
-	if (record->type == PERF_RECORD_LOST) {
-		since.time = buffer->stream.time ? buffer->stream.time : ids->time;
-		since.pid = since.tid = PTL_NO_ID;
-		status = set_running(buffer, &since, PTL_NO_ID);
-	}
-	snprintf(cause, sizeof(cause), "the kernel had no room for its records of CPU %u%s", ids->cpu,
-		 record->type == PERF_RECORD_LOST ? ": packets until the next context switch are of an unknown thread"
-						  : " (LOST_SAMPLES)");
+	int status;
+
+	if (!buffer->stream.time)
+		buffer->stream.time = ids->time;
+	buffer->losses.said += word_at(body, size, 8);
+	status = intel_pt_records_lost(buffer, 0);
 	buffer->stream.time = ids->time;
-	return status < 0 ? status : intel_pt_stream_lose(&buffer->stream, PTL_LOSS_EVENTS, count, 0, cause);
+	return status;
+}
+
+static int take_lost_samples(struct intel_pt_buffer *buffer, const struct perf_event_header *record,
+			     const struct intel_pt_ids *ids)
+{
+	const uint8_t *body;
+	const size_t size = body_of(record, &body);
+
+	buffer->stream.time = ids->time;
+	return lose_records(buffer, word_at(body, size, 0), " (LOST_SAMPLES)");
 }
 
 static int take_throttle(struct intel_pt_buffer *buffer, const struct perf_event_header *record,
@@ -169,7 +193,7 @@ static const struct {
 	[PERF_RECORD_SWITCH] = {take_switch, false},
 	[PERF_RECORD_SWITCH_CPU_WIDE] = {take_switch, false},
 	[PERF_RECORD_LOST] = {take_lost, true},
-	[PERF_RECORD_LOST_SAMPLES] = {take_lost, true},
+	[PERF_RECORD_LOST_SAMPLES] = {take_lost_samples, true},
 	[PERF_RECORD_THROTTLE] = {take_throttle, true},
 	[PERF_RECORD_UNTHROTTLE] = {NULL, true},
 	[PERF_RECORD_KSYMBOL] = {NULL, true},

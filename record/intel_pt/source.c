@@ -472,7 +472,7 @@ static int finish(void *state, bool alone)
 	if (status == 0)
 		status = intel_pt_triggers_finish(pt);
 	for (size_t i = 0; status == 0 && i < pt->count; i++)
-		status = intel_pt_stream_finish(&pt->buffers[i]->stream);
+		status = intel_pt_buffer_finish(pt->buffers[i]);
 	if (status == 0 && pt->kernel)
 		status = record_kernel_code_step(pt->kernel, UINT64_MAX);
 	if (status == 0)

@@ -161,6 +161,39 @@ def lost_records(recording):
               count < recording.stats[tid][0] if kind == 2 else values(stats) == values(recording.stats), stats)
 
 
+def lost_at_the_end(recording):
+    """Records without room are said with the next one that has some; where none comes, the events themselves count them."""
+    pid, tid, _ = recording.streams[0]
+    write("slow-to-open", bytes(4096))
+    for name, more, old in (("the last ones", False, False), ("and others come", True, False),
+                            ("the last ones, of a kernel that does not count", False, True)):
+        script = Script(recording)
+        script.processes()
+        (data,), end = script.turns()
+        script.packets(data)
+        script.aux(0, pid, tid, data, end)
+        script.add("stall", "slow-to-open")
+        script.add("map", pid, 0x700000000000, 4096, 0, 5, 20, path("slow-to-open"))
+        script.add("stalled")
+        for number in range(2000):
+            script.add("in" if number % 2 else "out", 0, pid, tid, end + number)
+        script.add("count_lost", 0)
+        script.add("go_on")
+        if more:
+            # They have room when the recorder has taken what was there: the area has, too, then.
+            for number in range(0, len(data), 5000):
+                script.add("aux", 0, number, min(number + 5000, len(data)), 0, pid, tid, end + 2000)
+            script.add("count_lost", 0)
+        write("old", b"1" if old else b"0")
+        done = play(script, "--timing=tsc", "--buffer=64K", "--aux-buffer=16K")
+        lost = [int(line.split("records=")[1]) for line in pmu_test.log() if line.startswith("lost ")]
+        said = [loss for loss in losses() if "no room for its records of CPU 0" in loss["cause"]]
+        count = sum(loss["count"] for loss in said)
+        check(f"lost records: {name}", lost and lost[0] > 100 and count == (0 if old else lost[-1]) and
+              all(loss["first_time"] for loss in said), lost, said, losses(), done.stderr)
+    os.unlink(path("old"))
+
+
 def bursts(recording):
     """What comes faster than it is taken is lost, and said; never is the program made to wait."""
     pid, tid, _ = recording.streams[0]
@@ -606,6 +639,7 @@ def main():
     events_of_programs()
     flaws(recording)
     lost_records(recording)
+    lost_at_the_end(recording)
     bursts(recording)
     snapshots(recording)
     triggers(recording)

@@ -26,6 +26,7 @@
  *   stall NAME                      ptl-record is held when it next opens a file of this name
  *   stalled                         waits until it is held
  *   go_on                           lets it go on
+ *   count_lost CPU                  writes into the log how many records found no room
  *   pause MILLISECONDS
  *   wait_file NAME                  waits until the folder has this file
  *
@@ -388,6 +389,11 @@ static void play_go_on(const struct words *w)
 	pthread_mutex_unlock(&stall.lock);
 }
 
+static void play_count_lost(const struct words *w)
+{
+	pmu_log("lost cpu=%llu records=%llu\n", w->n[0], (unsigned long long)pmu_ring_of((int)w->n[0])->lost);
+}
+
 static void play_wait_file(const struct words *w)
 {
 	char path[10240];
@@ -407,20 +413,35 @@ static const struct shape {
 	int numbers;
 	void (*play)(const struct words *w);
 } shapes[] = {
-	{"process", 2, play_process},   {"real", 2, play_real},
-	{"packets", 1, play_packets},   {"bytes", 0, play_bytes},
-	{"map", 6, play_map},           {"exec", 2, play_exec},
-	{"fork", 5, play_fork},         {"end", 4, play_end},
-	{"start", 4, play_start},       {"in", 4, play_in},
-	{"out", 4, play_out},           {"over", 6, play_over},
-	{"aux", 7, play_aux},           {"burst", 6, play_burst},
-	{"flood", 6, play_flood},       {"poke", 2, play_poke},
-	{"symbol", 4, play_symbol},     {"record", 6, play_any},
-	{"raw", 1, play_raw},           {"aux_head", 2, play_aux_head},
-	{"executes", 2, play_executes}, {"enabled", 1, play_enabled},
-	{"signal", 0, play_signal},     {"stall", 0, play_stall},
-	{"stalled", 0, play_stalled},   {"go_on", 0, play_go_on},
-	{"pause", 1, play_pause},       {"wait_file", 0, play_wait_file},
+	{"process", 2, play_process},
+	{"real", 2, play_real},
+	{"packets", 1, play_packets},
+	{"bytes", 0, play_bytes},
+	{"map", 6, play_map},
+	{"exec", 2, play_exec},
+	{"fork", 5, play_fork},
+	{"end", 4, play_end},
+	{"start", 4, play_start},
+	{"in", 4, play_in},
+	{"out", 4, play_out},
+	{"over", 6, play_over},
+	{"aux", 7, play_aux},
+	{"burst", 6, play_burst},
+	{"flood", 6, play_flood},
+	{"poke", 2, play_poke},
+	{"symbol", 4, play_symbol},
+	{"record", 6, play_any},
+	{"raw", 1, play_raw},
+	{"aux_head", 2, play_aux_head},
+	{"executes", 2, play_executes},
+	{"enabled", 1, play_enabled},
+	{"signal", 0, play_signal},
+	{"stall", 0, play_stall},
+	{"stalled", 0, play_stalled},
+	{"go_on", 0, play_go_on},
+	{"count_lost", 1, play_count_lost},
+	{"pause", 1, play_pause},
+	{"wait_file", 0, play_wait_file},
 };
 
 static void play_line(const char *line)

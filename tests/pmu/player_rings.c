@@ -103,21 +103,35 @@ static size_t add_trailer(const struct pmu_event *event, uint8_t *at, const stru
 	return size;
 }
 
-void pmu_record(struct pmu_event *event, uint32_t type, uint16_t misc, const void *body, size_t size,
-		const struct pmu_ids *ids)
+/* A record as it stands in the ring; its size. */
+static size_t make(const struct pmu_event *event, uint8_t *data, struct perf_event_header header, const void *body,
+		   size_t size, const struct pmu_ids *ids)
 {
-	uint8_t data[PMU_BODY_MAX + 64] = {0};
-	struct perf_event_header header = {.type = type, .misc = misc};
-	struct perf_event_mmap_page *page = pmu_page_of(event);
-
 	memcpy(data + sizeof(header), body, size);
 	size = sizeof(header) + (size + 7) / 8 * 8;
 	size += add_trailer(event, data + size, ids);
 	header.size = (uint16_t)size;
 	memcpy(data, &header, sizeof(header));
-	if (page->data_head - __atomic_load_n(&page->data_tail, __ATOMIC_ACQUIRE) + size > event->data_size) {
-		event->lost++;
+	return size;
+}
+
+/* What was lost is said before the next record, if there is room for both. */
+void pmu_record(struct pmu_event *event, uint32_t type, uint16_t misc, const void *body, size_t size,
+		const struct pmu_ids *ids)
+{
+	const struct perf_event_mmap_page *page = pmu_page_of(event);
+	uint8_t data[PMU_BODY_MAX + 256] = {0};
+	const uint64_t lost[2] = {7, event->unsaid};
+	size_t used = 0;
+
+	if (event->unsaid)
+		used = make(event, data, (struct perf_event_header){.type = PERF_RECORD_LOST}, lost, sizeof(lost), ids);
+	used += make(event, data + used, (struct perf_event_header){.type = type, .misc = misc}, body, size, ids);
+	if (page->data_head - __atomic_load_n(&page->data_tail, __ATOMIC_ACQUIRE) + used > event->data_size) {
+		__atomic_add_fetch(&event->lost, 1, __ATOMIC_RELEASE);
+		event->unsaid++;
 		return;
 	}
-	pmu_put(event, data, size);
+	event->unsaid = 0;
+	pmu_put(event, data, used);
 }

@@ -105,7 +105,7 @@ static void read_small(const char *name, char *text, size_t size)
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	fd = NEXT(open)(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
-		got = read(fd, text, size - 1);
+		got = NEXT(read)(fd, text, size - 1);
 		NEXT(close)(fd);
 	}
 	text[got > 0 ? got : 0] = 0;
@@ -267,7 +267,7 @@ static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
 		(int)attr->use_clockid, attr->namespaces && attr->cgroup);
 	if (is_pt && (wanted || !is_valid(attr->config)))
 		return refuse(wanted ? wanted : EINVAL);
-	if ((pid == -1 && cpu == -1) || attr->size != sizeof(*attr))
+	if ((pid == -1 && cpu == -1) || attr->size != sizeof(*attr) || (attr->read_format && number_in("old", 10)))
 		return refuse(EINVAL);
 	for (size_t i = 0; !event && i < PMU_EVENTS_MAX; i++)
 		if (!pmu_events[i].used)
@@ -309,6 +309,29 @@ long syscall(long number, ...)
 	if (result >= 0 && (pid_t)words[1] > 0 && ((const struct perf_event_attr *)words[0])->enable_on_exec)
 		pmu_play((pid_t)words[1]);
 	return result;
+}
+
+/* read(2), of which the headers may have a function of their own. */
+ssize_t read_event(int fd, void *buffer, size_t size) __asm__("read");
+
+/* How many records had no room, if that was asked for. */
+ssize_t read_event(int fd, void *buffer, size_t size)
+{
+	struct pmu_event *event;
+	ssize_t result = -1;
+
+	if (!is_here())
+		return NEXT(read)(fd, buffer, size);
+	pthread_mutex_lock(&pmu_lock);
+	event = find(fd);
+	if (event && event->attr.read_format == PERF_FORMAT_LOST && size >= 16) {
+		const uint64_t counts[2] = {0, __atomic_load_n(&event->lost, __ATOMIC_ACQUIRE)};
+
+		memcpy(buffer, counts, sizeof(counts));
+		result = sizeof(counts);
+	}
+	pthread_mutex_unlock(&pmu_lock);
+	return result > 0 ? result : NEXT(read)(fd, buffer, size);
 }
 
 int close(int fd)

@@ -7,6 +7,7 @@
  *   intel_pt/   what is shown for /sys/bus/event_source/devices/intel_pt
  *   online      what is shown for /sys/devices/system/cpu/online, if it is there
  *   kernel/     what is shown for /proc/kcore, /proc/kallsyms, /sys/kernel/notes and /sys/module
+ *   old         1: a kernel that does not count what an event loses
  *   script      what is played: tests/pmu/player.c
  *   log         written: calls with what they asked for
  *   done        written when all has been played
@@ -41,6 +42,7 @@ struct pmu_event {
 	struct pmu_event *output; /* whose rings it writes into */
 	uint64_t aux_head;        /* as far as records say */
 	uint64_t lost;            /* records for which there was no room */
+	uint64_t unsaid;          /* of these, in no PERF_RECORD_LOST yet */
 };
 
 extern struct pmu_event pmu_events[PMU_EVENTS_MAX];
