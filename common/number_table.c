@@ -15,11 +15,8 @@ void common_number_table_free(struct common_number_table *table)
 
 void common_number_table_clear(struct common_number_table *table)
 {
-	/* A large one is not cleared again and again. */
-	if (table->slots && table->mask < FIRST)
+	if (table->slots)
 		memset(table->slots, 0, ((size_t)table->mask + 1) * sizeof(*table->slots));
-	else
-		common_number_table_free(table);
 }
 
 bool common_number_table_grow(struct common_number_table *table, struct common_numbered array, uint32_t count)

@@ -75,4 +75,24 @@ static inline __attribute__((always_inline)) uint32_t *common_number_slot(const 
 	return NULL;
 }
 
+/*
+ * The number of the element that begins with the key; `count` if there is none among so many: then the caller puts it there.
+ * 0 without memory.
+ */
+static inline __attribute__((always_inline)) uint32_t common_number_of(struct common_number_table *table,
+								       struct common_numbered array, uint32_t count,
+								       const void *key)
+{
+	uint32_t *slot;
+
+	if (!common_number_table_grow(table, array, count))
+		return 0;
+	slot = common_number_slot(table, array, key);
+	if (!slot)
+		return count;
+	if (!*slot)
+		*slot = count;
+	return *slot;
+}
+
 #endif

@@ -64,8 +64,6 @@ static int make_room(struct dump_summary_tree *tree)
 
 	if (status == 0 && tree->call_capacity != before)
 		status = make_places(tree, before);
-	if (status == 0 && !common_number_table_grow(&tree->call_numbers, calls_of(tree), tree->call_count))
-		status = common_fail_memory("paths of calls", tree->call_count * sizeof(uint32_t));
 	return status;
 }
 
@@ -107,37 +105,27 @@ int dump_summary_tree_begin(struct dump_summary_tree *tree)
 
 int dump_summary_tree_call(struct dump_summary_tree *tree, const struct dump_summary_call *like, uint32_t *number)
 {
-	uint32_t *slot = common_number_slot(&tree->call_numbers, calls_of(tree), like);
-	int status;
+	const int status = make_room(tree);
 
-	if (slot && *slot) {
-		*number = *slot;
-		return 0;
-	}
-	status = make_room(tree);
 	if (status < 0)
 		return status;
-	slot = common_number_slot(&tree->call_numbers, calls_of(tree), like);
-	*number = tree->call_count;
-	tree->calls[tree->call_count++] = *like;
-	if (slot)
-		*slot = *number;
+	*number = common_number_of(&tree->call_numbers, calls_of(tree), tree->call_count, like);
+	if (!*number)
+		return common_fail_memory("paths of calls", tree->call_count * sizeof(*number));
+	if (*number == tree->call_count)
+		tree->calls[tree->call_count++] = *like;
 	return 0;
 }
 
 uint32_t dump_summary_tree_state(struct dump_summary_tree *tree, const struct dump_summary_state *like)
 {
-	uint32_t *slot;
+	uint32_t number;
 
 	if (tree->state_count >= DUMP_SUMMARY_STATES_MAX ||
-	    !COMMON_VECTOR_GROW(tree->states, tree->state_capacity, tree->state_count + 1) ||
-	    !common_number_table_grow(&tree->state_numbers, states_of(tree), tree->state_count))
+	    !COMMON_VECTOR_GROW(tree->states, tree->state_capacity, tree->state_count + 1))
 		return 0;
-	slot = common_number_slot(&tree->state_numbers, states_of(tree), like);
-	if (slot && *slot)
-		return *slot;
-	tree->states[tree->state_count] = *like;
-	if (slot)
-		*slot = tree->state_count;
-	return tree->state_count++;
+	number = common_number_of(&tree->state_numbers, states_of(tree), tree->state_count, like);
+	if (number == tree->state_count)
+		tree->states[tree->state_count++] = *like;
+	return number;
 }

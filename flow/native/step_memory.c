@@ -36,12 +36,12 @@ _Static_assert(sizeof(struct native_step_entry) == 32, "half a cache line");
 
 void native_step_memory_clear(struct native_step_memory *memory)
 {
-	if (memory->state_count > 1) {
+	if (memory->context_count > 1) {
 		memset(memory->table, 0, NATIVE_STEP_ENTRIES * sizeof(*memory->table));
+		common_number_table_clear(&memory->context_numbers);
+		common_number_table_clear(&memory->state_numbers);
 		memory->credit -= CLEAR_COST;
 	}
-	common_number_table_clear(&memory->context_numbers);
-	common_number_table_clear(&memory->state_numbers);
 	memory->context_count = memory->state_count = 1;
 	memory->more_count = 0;
 	memory->full = false;
@@ -83,43 +83,33 @@ uint32_t native_step_context(struct native_step_memory *memory, uint32_t here, u
 {
 	const struct native_step_context like = {here, under, under ? memory->contexts[under].depth + 1 : 0};
 	struct common_numbered array = {.size = sizeof(like), .words = CONTEXT_WORDS};
-	uint32_t *slot;
+	uint32_t number;
 
 	memory->full |= memory->context_count >= CONTEXTS_MAX;
 	if (memory->full || like.depth > DEPTH_MAX ||
 	    !COMMON_VECTOR_GROW(memory->contexts, memory->context_capacity, memory->context_count + 1))
 		return 0;
 	array.elements = memory->contexts;
-	if (!common_number_table_grow(&memory->context_numbers, array, memory->context_count))
-		return 0;
-	slot = common_number_slot(&memory->context_numbers, array, &like);
-	if (slot && *slot)
-		return *slot;
-	memory->contexts[memory->context_count] = like;
-	if (slot)
-		*slot = memory->context_count;
-	return memory->context_count++;
+	number = common_number_of(&memory->context_numbers, array, memory->context_count, &like);
+	if (number == memory->context_count)
+		memory->contexts[memory->context_count++] = like;
+	return number;
 }
 
 uint32_t native_step_state(struct native_step_memory *memory, uint32_t context, uint32_t consumer)
 {
 	const struct native_step_state like = {context, consumer};
 	struct common_numbered array = {.size = sizeof(like), .words = STATE_WORDS};
-	uint32_t *slot;
+	uint32_t number;
 
 	memory->full |= memory->state_count >= STATES_MAX;
 	if (memory->full || !COMMON_VECTOR_GROW(memory->states, memory->state_capacity, memory->state_count + 1))
 		return 0;
 	array.elements = memory->states;
-	if (!common_number_table_grow(&memory->state_numbers, array, memory->state_count))
-		return 0;
-	slot = common_number_slot(&memory->state_numbers, array, &like);
-	if (slot && *slot)
-		return *slot;
-	memory->states[memory->state_count] = like;
-	if (slot)
-		*slot = memory->state_count;
-	return memory->state_count++;
+	number = common_number_of(&memory->state_numbers, array, memory->state_count, &like);
+	if (number == memory->state_count)
+		memory->states[memory->state_count++] = like;
+	return number;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------- */
