@@ -27,7 +27,7 @@ void dump_summary_clear(struct dump_summary *summary)
 
 /* ---- pieces -------------------------------------------------------------------------------------- */
 
-static int begin_piece(struct dump_summary *summary)
+int dump_summary_begin(struct dump_summary *summary)
 {
 	summary->is_open = true;
 	summary->call = 0;
@@ -172,8 +172,7 @@ void dump_summary_drop(struct dump_summary *summary, size_t transfers, size_t pi
 
 /* ---- transfers ----------------------------------------------------------------------------------- */
 
-/* The time is later, in the call. */
-static int add_time(struct dump_summary *summary, uint32_t call, uint64_t time)
+int dump_summary_add_time(struct dump_summary *summary, uint32_t call, uint64_t time)
 {
 	struct dump_summary_time *last = summary->times + summary->time_count;
 
@@ -191,7 +190,7 @@ static int add_time(struct dump_summary *summary, uint32_t call, uint64_t time)
 
 int dump_summary_tick(struct dump_summary *summary, uint64_t time)
 {
-	return add_time(summary, summary->call, time);
+	return dump_summary_add_time(summary, summary->call, time);
 }
 
 static int pass(struct dump_summary *summary, const struct dump_transfer *transfer)
@@ -231,8 +230,7 @@ static int change_top(struct dump_summary *summary, const struct dump_summary_ca
 	return 0;
 }
 
-/* Whether the innermost call is of code without symbols may not matter any more. */
-static int grow_old(struct dump_summary *summary)
+int dump_summary_grow_old(struct dump_summary *summary)
 {
 	const struct dump_summary_call *top = dump_summary_top(summary);
 	struct dump_summary_call like;
@@ -255,7 +253,7 @@ int dump_summary_push(struct dump_summary *summary, uint32_t function, uint64_t 
 		.return_address = return_address, .entry = entry, .function = function, .flags = flags};
 	uint32_t number;
 	/* It calls. */
-	int status = grow_old(summary);
+	int status = dump_summary_grow_old(summary);
 
 	if (status < 0)
 		return status;
@@ -285,17 +283,11 @@ static bool is_plain(const struct dump_transfer *transfer)
 	return !(transfer->function_flags & ~DUMP_FUNCTION_STUB) && !(transfer->flags & DUMP_TRANSFER_OUTSIDE);
 }
 
-/* What it takes is of the function that it leads to: as long as that is not known, nothing may be counted. */
-static inline bool is_stub(const struct dump_summary_call *top)
-{
-	return top && top->flags & DUMP_CALL_STUB;
-}
-
 static int take_call(struct dump_summary *summary, const struct dump_transfer *transfer)
 {
 	int status;
 
-	if (!is_plain(transfer) || is_stub(dump_summary_top(summary)))
+	if (!is_plain(transfer) || dump_summary_is_stub(dump_summary_top(summary)))
 		return 0;
 	status = pass(summary, transfer);
 	if (status == 0)
@@ -359,21 +351,18 @@ static int tail_call(struct dump_summary *summary, const struct dump_transfer *t
 	return push(summary, transfer, return_address, DUMP_CALL_TAIL);
 }
 
-/* Of code without symbols, whose entry of a PLT has none either, and which has executed nothing that was taken. */
-#define YOUNG 8
-
 static int take_jump(struct dump_summary *summary, const struct dump_transfer *transfer)
 {
 	const struct dump_summary_call *top = dump_summary_top(summary);
 	const bool young = top && top->flags & DUMP_CALL_MIDWAY &&
-			   summary->instructions - summary->clock + transfer->instructions <= YOUNG;
+			   summary->instructions - summary->clock + transfer->instructions <= DUMP_SUMMARY_YOUNG;
 	const bool starts = transfer->flags & DUMP_TRANSFER_START;
 	const bool stub = transfer->function_flags & DUMP_FUNCTION_STUB;
 	int status;
 
 	if (!top || !is_plain(transfer) || transfer->function == DUMP_NO_FUNCTION)
 		return 0;
-	if (is_stub(top)) {
+	if (dump_summary_is_stub(top)) {
 		if (!starts || stub)
 			return 0;
 		return resolve(summary, transfer);
@@ -396,7 +385,7 @@ int dump_summary_take(struct dump_summary *summary, const struct dump_transfer *
 	int status;
 
 	if (!summary->is_open) {
-		status = begin_piece(summary);
+		status = dump_summary_begin(summary);
 		if (status < 0)
 			return status;
 	}
@@ -404,7 +393,7 @@ int dump_summary_take(struct dump_summary *summary, const struct dump_transfer *
 		return 0;
 	switch (transfer->kind) {
 	case 0:
-		if (is_stub(dump_summary_top(summary)))
+		if (dump_summary_is_stub(dump_summary_top(summary)))
 			return 0;
 		status = pass(summary, transfer);
 		return status < 0 ? status : 1;
@@ -419,187 +408,4 @@ int dump_summary_take(struct dump_summary *summary, const struct dump_transfer *
 	default:
 		return 0;
 	}
-}
-
-/* ---- steps --------------------------------------------------------------------------------------- */
-
-/* Flow comes to the run: 1; 0: by something else than a call or return that fits, and nothing was done. */
-static inline int come(struct dump_summary *summary, struct dump_tracker *tracker, const struct flow_step *step,
-		       const struct dump_transfer_run *known)
-{
-	const uint8_t branch = tracker->leaving.branch;
-	const struct dump_summary_call *top = dump_summary_top(summary);
-	const uint64_t instructions = tracker->instructions + step->instructions;
-	const uint64_t time = step->time ? step->time : tracker->time;
-	int status;
-
-	if (step->passed || branch < FLOW_BRANCH_CALL) {
-		if (known->from != tracker->home)
-			return 0;
-		tracker->instructions = instructions;
-		return 1;
-	}
-	if (branch == FLOW_BRANCH_RETURN) {
-		if (!top || top->return_address != known->ip)
-			return 0;
-		status = dump_summary_pass(summary, instructions, time);
-		dump_summary_pop(summary);
-	} else if ((branch == FLOW_BRANCH_CALL || branch == FLOW_BRANCH_CALL_INDIRECT) &&
-		   known->function != DUMP_NO_FUNCTION && tracker->leaving.behind != known->ip && !is_stub(top)) {
-		status = dump_summary_pass(summary, instructions, time);
-		if (status == 0)
-			status = dump_summary_push(summary, known->function, known->ip, tracker->leaving.behind,
-						   (known->starts ? 0 : DUMP_CALL_MIDWAY) |
-							   (known->stub ? DUMP_CALL_STUB : 0));
-	} else {
-		return 0;
-	}
-	tracker->instructions = 0;
-	tracker->time = time;
-	return status < 0 ? status : 1;
-}
-
-/* The transfers within the run; those from the first on that is not taken are found. */
-static int take_within(struct dump_summary *summary, struct dump_tracker *tracker,
-		       const struct dump_transfer *transfers, size_t count, struct dump_transfers *found)
-{
-	int status = 1;
-
-	for (size_t i = 0; status >= 0 && i < count; i++) {
-		struct dump_transfer transfer = transfers[i];
-
-		transfer.time = tracker->time;
-		transfer.instructions += (uint32_t)tracker->instructions;
-		tracker->instructions = 0;
-		status = status ? dump_summary_take(summary, &transfer) : 0;
-		if (status)
-			continue;
-		status = COMMON_VECTOR_RESERVE(found->list, found->capacity, found->count + 1, "calls");
-		if (status == 0)
-			found->list[found->count++] = transfer;
-	}
-	return status < 0 ? status : 1;
-}
-
-int dump_summary_step(struct dump_summary *summary, struct dump_tracker *tracker, const struct dump_transfer_runs *runs,
-		      const struct flow_step *step, uint32_t *home, struct dump_transfers *found)
-{
-	const struct dump_transfer_run *known = step->run ? dump_transfer_run_find(runs, *step->tag) : NULL;
-	int status;
-
-	if (!known || !tracker->home || !summary->is_open || !tracker->leaving.valid ||
-	    tracker->instructions + step->instructions > UINT32_MAX / 2 || dump_summary_is_full(summary))
-		return 0;
-	status = come(summary, tracker, step, known);
-	if (status <= 0)
-		return status;
-	if (known->more) {
-		const struct dump_transfer_run_more *more = &runs->more[known->more];
-
-		if (more->lands && step->time)
-			tracker->time = step->time;
-		status = take_within(summary, tracker, runs->list + more->transfers, more->count, found);
-	}
-	dump_tracker_end_run(tracker, known);
-	*home = known->branch < FLOW_BRANCH_CALL ? known->to : 0;
-	return status;
-}
-
-/* ---- states -------------------------------------------------------------------------------------- */
-
-void dump_summary_note(struct dump_summary *summary, uint32_t call, uint64_t instructions, int calls)
-{
-	struct flow_step_sum *sum = summary->added;
-	uint32_t i = summary->added_count;
-
-	while (i > 0 && sum[i - 1].place != call)
-		i--;
-	if (!i && summary->added_count < DUMP_SUMMARY_ADDED) {
-		i = ++summary->added_count;
-		sum[i - 1] = (struct flow_step_sum){.place = call & (FLOW_STEP_PLACES - 1)};
-	}
-	calls += i ? sum[i - 1].calls : 0;
-	instructions += i ? sum[i - 1].instructions : 0;
-	summary->added_more = !i || instructions > UINT32_MAX || calls != (int8_t)calls;
-	if (summary->added_more)
-		return;
-	sum[i - 1].calls = (int8_t)calls;
-	sum[i - 1].instructions = (uint32_t)instructions;
-}
-
-/* The most instructions of a stub that states are told apart by. */
-#define STUB 64
-
-/* All that the tracker knows goes to the call where flow is. 0: which that will be is not known yet. */
-static int settle(struct dump_summary *summary, struct dump_tracker *tracker)
-{
-	const struct dump_summary_call *top = dump_summary_top(summary);
-
-	if (top && top->flags & DUMP_CALL_MIDWAY &&
-	    summary->instructions - summary->clock + tracker->instructions <= YOUNG)
-		return 0;
-	if (is_stub(top))
-		return tracker->instructions <= STUB;
-	if (grow_old(summary) < 0)
-		return 0;
-	dump_summary_add(summary, summary->call, tracker->instructions, 0);
-	summary->instructions += tracker->instructions;
-	tracker->instructions = 0;
-	return 1;
-}
-
-uint32_t dump_summary_state(struct dump_summary *summary, struct dump_tracker *tracker, const struct flow_step *passed,
-			    struct flow_step_effect *effect)
-{
-	struct dump_summary_state like = {0};
-
-	*effect = (struct flow_step_effect){0};
-	tracker->instructions += passed->instructions;
-	dump_tracker_leave_passed(tracker, passed);
-	if (!tracker->home || !tracker->leaving.valid || (!summary->is_open && begin_piece(summary) < 0) ||
-	    dump_summary_is_full(summary) || !settle(summary, tracker))
-		return 0;
-	*effect = (struct flow_step_effect){
-		.list = summary->added,
-		.count = summary->added_count,
-		.transfers = (uint32_t)(summary->tree->sums.transfers - summary->added_transfers),
-		.known = !summary->added_more,
-	};
-	like.call = summary->call;
-	like.home = tracker->home;
-	like.instructions = (uint32_t)tracker->instructions;
-	like.branch = tracker->leaving.branch;
-	/* That of others leads to a place which does not depend on this. */
-	if (like.branch >= FLOW_BRANCH_CALL)
-		like.behind = tracker->leaving.behind;
-	return dump_summary_tree_state(summary->tree, &like);
-}
-
-uint32_t dump_summary_go(struct dump_summary *summary, struct dump_tracker *tracker, uint32_t state)
-{
-	const struct dump_summary_state *to = &summary->tree->states[state];
-
-	summary->call = to->call;
-	summary->added_count = 0;
-	summary->added_more = false;
-	summary->added_transfers = summary->tree->sums.transfers;
-	tracker->home = to->home;
-	tracker->instructions = to->instructions;
-	tracker->leaving = (struct dump_leaving){to->behind, (uint8_t)to->branch, true};
-	return to->branch < FLOW_BRANCH_CALL ? to->home : 0;
-}
-
-int dump_summary_tick_at(struct dump_summary *summary, struct dump_tracker *tracker, uint32_t state, uint64_t time)
-{
-	const uint32_t call = summary->tree->states[state].call;
-
-	if (!time)
-		return 0;
-	if (time > summary->time && (summary->tree->calls[call].flags & DUMP_CALL_STUB ||
-				     summary->time_count - summary->first_time >= DUMP_PIECE_TIMES))
-		return 1;
-	tracker->time = time;
-	if (time <= summary->time)
-		return 0;
-	return add_time(summary, call, time);
 }

@@ -10,12 +10,23 @@
 #define DUMP_PIECE_DEPTH ((size_t)1 << 16)
 #define DUMP_PIECE_TIMES ((size_t)1 << 16)
 
+/* Of code without symbols, whose entry of a PLT has none either, and which has executed nothing that was taken. */
+#define DUMP_SUMMARY_YOUNG 8
+
 /* The innermost call of the piece; NULL: it is where it began. */
 static inline struct dump_summary_call *dump_summary_top(const struct dump_summary *summary)
 {
 	return summary->call ? &summary->tree->calls[summary->call] : NULL;
 }
 
+/* What it takes is of the function that it leads to: as long as that is not known, nothing may be counted. */
+static inline bool dump_summary_is_stub(const struct dump_summary_call *top)
+{
+	return top && top->flags & DUMP_CALL_STUB;
+}
+
+/* Begins the open piece. PTL_NO_MEMORY. */
+int dump_summary_begin(struct dump_summary *summary);
 /* For states: what is added to the sums. */
 void dump_summary_note(struct dump_summary *summary, uint32_t call, uint64_t instructions, int calls);
 
@@ -30,7 +41,9 @@ static inline void dump_summary_add(struct dump_summary *summary, uint32_t call,
 		dump_summary_note(summary, call, instructions, calls);
 }
 
-/* The time is later. PTL_NO_MEMORY. */
+/* The time is later, in the call. PTL_NO_MEMORY. */
+int dump_summary_add_time(struct dump_summary *summary, uint32_t call, uint64_t time);
+/* The same, where it is. PTL_NO_MEMORY. */
 int dump_summary_tick(struct dump_summary *summary, uint64_t time);
 
 /* What was executed up to a transfer. */
@@ -42,6 +55,8 @@ static inline int dump_summary_pass(struct dump_summary *summary, uint64_t instr
 	return time > summary->time ? dump_summary_tick(summary, time) : 0;
 }
 
+/* Whether the innermost call is of code without symbols may not matter any more. PTL_NO_MEMORY. */
+int dump_summary_grow_old(struct dump_summary *summary);
 /* PTL_NO_MEMORY. */
 int dump_summary_push(struct dump_summary *summary, uint32_t function, uint64_t entry, uint64_t return_address,
 		      unsigned flags);

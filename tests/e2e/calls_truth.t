@@ -24,6 +24,15 @@ def calls(*arguments):
     return done.stdout
 
 
+def report(engine, name):
+    """Rows without times, which blocks of the engines have at other places."""
+    done = run(DUMP, "report", "--json", "--engine", engine, name)
+    if done.returncode or done.stderr:
+        raise SystemExit(f"Bail out! report {engine}: {done.stderr}")
+    return sorted([str(row.get(key)) for key in ("image", "address", "calls", "total_instructions", "self_instructions")]
+                  for row in map(json.loads, done.stdout.splitlines()))
+
+
 def read_log(name):
     """Of each thread (file, address, depth), in order."""
     threads = collections.defaultdict(list)
@@ -79,6 +88,9 @@ for options in ([], ["--timing=tsc", "--psb-period=256"], ["--timing=none"], ["-
         (line.get("function"), line.get("depth")) for line in map(json.loads, calls(
             "--no-fold", "--engine", "libipt", "calls.ptl").splitlines())] == [
                 (line.get("function"), line.get("depth")) for line in map(json.loads, text.splitlines())])
+    rows = report("native", "calls.ptl")
+    check(f"report {options} --engine libipt gives the same sums", len(rows) > 1 and
+          rows == report("libipt", "calls.ptl"))
     record("exceptions.ptl", os.path.join(PROGRAMS, "call_exceptions"), "exceptions.log", options=options)
     compare(f"call_exceptions {options}", "exceptions.log", calls("--no-fold", "exceptions.ptl"))
 record("jit.ptl", os.path.join(PROGRAMS, "call_jit"), "jit.log")

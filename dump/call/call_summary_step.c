@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Takes steps into pieces, and gives numbers to what is between steps. */
+#include "common/error.h"
+#include "dump/call/call_summary.h"
+#include "dump/call/call_summary_state.h"
+#include "dump/call/place_cache.h"
+
+/* ---- steps --------------------------------------------------------------------------------------- */
+
+/*
+ * Flow comes to the run of another place by a jump: 1; 0: that is not for pieces, or its place has to be looked at, and nothing
+ * was done.
+ */
+static __attribute__((noinline)) int jump(struct dump_summary *summary, struct dump_tracker *tracker,
+					  const struct dump_transfer_runs *runs, const struct flow_step *step,
+					  const struct dump_transfer_run *known)
+{
+	const struct dump_code_place *from = dump_transfer_run_place(runs, tracker->home);
+	const struct dump_code_place *to = dump_transfer_run_place(runs, known->from);
+	const uint64_t instructions = tracker->instructions + step->instructions;
+	const uint8_t branch = step->passed ? step->passed->blocks[step->passed->count - 1]->branch
+					    : tracker->leaving.branch;
+	const struct dump_transfer transfer = {
+		.time = step->time ? step->time : tracker->time,
+		.to = known->ip,
+		.instructions = (uint32_t)instructions,
+		.function = to->function,
+		.image = to->image,
+		.kind = DUMP_TRANSFER_JUMP,
+		.flags = (known->starts ? DUMP_TRANSFER_START : 0) |
+			 (branch == FLOW_BRANCH_JUMP_INDIRECT ? DUMP_TRANSFER_INDIRECT : 0) |
+			 (from->image != to->image ? DUMP_TRANSFER_FOREIGN : 0),
+		.function_flags = (uint16_t)to->flags,
+	};
+	int status;
+
+	if (from->image == to->image &&
+	    (from->function == to->function || known->ip - from->first <= from->last - from->first))
+		return 0;
+	status = dump_summary_take(summary, &transfer);
+	if (status <= 0)
+		return status;
+	tracker->instructions = 0;
+	tracker->time = transfer.time;
+	return 1;
+}
+
+/* Flow comes to the run: 1; 0: by something that does not fit, and nothing was done. */
+static inline int come(struct dump_summary *summary, struct dump_tracker *tracker,
+		       const struct dump_transfer_runs *runs, const struct flow_step *step,
+		       const struct dump_transfer_run *known)
+{
+	const uint8_t branch = tracker->leaving.branch;
+	const struct dump_summary_call *top = dump_summary_top(summary);
+	const uint64_t instructions = tracker->instructions + step->instructions;
+	const uint64_t time = step->time ? step->time : tracker->time;
+	int status;
+
+	if (step->passed || branch < FLOW_BRANCH_CALL) {
+		if (known->from != tracker->home)
+			return jump(summary, tracker, runs, step, known);
+		tracker->instructions = instructions;
+		return 1;
+	}
+	if (branch == FLOW_BRANCH_RETURN) {
+		if (!top || top->return_address != known->ip)
+			return 0;
+		status = dump_summary_pass(summary, instructions, time);
+		dump_summary_pop(summary);
+	} else if ((branch == FLOW_BRANCH_CALL || branch == FLOW_BRANCH_CALL_INDIRECT) &&
+		   known->function != DUMP_NO_FUNCTION && tracker->leaving.behind != known->ip &&
+		   !dump_summary_is_stub(top)) {
+		status = dump_summary_pass(summary, instructions, time);
+		if (status == 0)
+			status = dump_summary_push(summary, known->function, known->ip, tracker->leaving.behind,
+						   (known->starts ? 0 : DUMP_CALL_MIDWAY) |
+							   (known->stub ? DUMP_CALL_STUB : 0));
+	} else {
+		return 0;
+	}
+	tracker->instructions = 0;
+	tracker->time = time;
+	return status < 0 ? status : 1;
+}
+
+/* The transfers within the run; those from the first on that is not taken are found. */
+static int take_within(struct dump_summary *summary, struct dump_tracker *tracker,
+		       const struct dump_transfer *transfers, size_t count, struct dump_transfers *found)
+{
+	int status = 1;
+
+	for (size_t i = 0; status >= 0 && i < count; i++) {
+		struct dump_transfer transfer = transfers[i];
+
+		transfer.time = tracker->time;
+		transfer.instructions += (uint32_t)tracker->instructions;
+		tracker->instructions = 0;
+		status = status ? dump_summary_take(summary, &transfer) : 0;
+		if (status)
+			continue;
+		status = COMMON_VECTOR_RESERVE(found->list, found->capacity, found->count + 1, "calls");
+		if (status == 0)
+			found->list[found->count++] = transfer;
+	}
+	return status < 0 ? status : 1;
+}
+
+int dump_summary_step(struct dump_summary *summary, struct dump_tracker *tracker, const struct dump_transfer_runs *runs,
+		      const struct flow_step *step, uint32_t *home, struct dump_transfers *found)
+{
+	const struct dump_transfer_run *known = step->run ? dump_transfer_run_find(runs, *step->tag) : NULL;
+	int status;
+
+	if (!known || !tracker->home || !summary->is_open || !tracker->leaving.valid ||
+	    tracker->instructions + step->instructions > UINT32_MAX / 2 || dump_summary_is_full(summary))
+		return 0;
+	status = come(summary, tracker, runs, step, known);
+	if (status <= 0)
+		return status;
+	if (known->more) {
+		const struct dump_transfer_run_more *more = &runs->more[known->more];
+
+		if (more->lands && step->time)
+			tracker->time = step->time;
+		status = take_within(summary, tracker, runs->list + more->transfers, more->count, found);
+	}
+	dump_tracker_end_run(tracker, known);
+	*home = known->branch < FLOW_BRANCH_CALL ? known->to : 0;
+	return status;
+}
+
+/* ---- states -------------------------------------------------------------------------------------- */
+
+void dump_summary_note(struct dump_summary *summary, uint32_t call, uint64_t instructions, int calls)
+{
+	struct flow_step_sum *sum = summary->added;
+	uint32_t i = summary->added_count;
+
+	while (i > 0 && sum[i - 1].place != call)
+		i--;
+	if (!i && summary->added_count < DUMP_SUMMARY_ADDED) {
+		i = ++summary->added_count;
+		sum[i - 1] = (struct flow_step_sum){.place = call & (FLOW_STEP_PLACES - 1)};
+	}
+	calls += i ? sum[i - 1].calls : 0;
+	instructions += i ? sum[i - 1].instructions : 0;
+	summary->added_more = !i || instructions > UINT32_MAX || calls != (int8_t)calls;
+	if (summary->added_more)
+		return;
+	sum[i - 1].calls = (int8_t)calls;
+	sum[i - 1].instructions = (uint32_t)instructions;
+}
+
+/* The most instructions of a stub that states are told apart by. */
+#define STUB 64
+
+/* All that the tracker knows goes to the call where flow is. 0: which that will be is not known yet. */
+static int settle(struct dump_summary *summary, struct dump_tracker *tracker)
+{
+	const struct dump_summary_call *top = dump_summary_top(summary);
+
+	if (top && top->flags & DUMP_CALL_MIDWAY &&
+	    summary->instructions - summary->clock + tracker->instructions <= DUMP_SUMMARY_YOUNG)
+		return 0;
+	if (dump_summary_is_stub(top))
+		return tracker->instructions <= STUB;
+	if (dump_summary_grow_old(summary) < 0)
+		return 0;
+	dump_summary_add(summary, summary->call, tracker->instructions, 0);
+	summary->instructions += tracker->instructions;
+	tracker->instructions = 0;
+	return 1;
+}
+
+uint32_t dump_summary_state(struct dump_summary *summary, struct dump_tracker *tracker, const struct flow_step *passed,
+			    struct flow_step_effect *effect)
+{
+	struct dump_summary_state like = {0};
+
+	*effect = (struct flow_step_effect){0};
+	tracker->instructions += passed->instructions;
+	dump_tracker_leave_passed(tracker, passed);
+	if (!tracker->home || !tracker->leaving.valid || (!summary->is_open && dump_summary_begin(summary) < 0) ||
+	    dump_summary_is_full(summary) || !settle(summary, tracker))
+		return 0;
+	*effect = (struct flow_step_effect){
+		.list = summary->added,
+		.count = summary->added_count,
+		.transfers = (uint32_t)(summary->tree->sums.transfers - summary->added_transfers),
+		.known = !summary->added_more,
+	};
+	like.call = summary->call;
+	like.home = tracker->home;
+	like.instructions = (uint32_t)tracker->instructions;
+	like.branch = tracker->leaving.branch;
+	/* That of others leads to a place which does not depend on this. */
+	if (like.branch >= FLOW_BRANCH_CALL)
+		like.behind = tracker->leaving.behind;
+	return dump_summary_tree_state(summary->tree, &like);
+}
+
+uint32_t dump_summary_go(struct dump_summary *summary, struct dump_tracker *tracker, uint32_t state)
+{
+	const struct dump_summary_state *to = &summary->tree->states[state];
+
+	summary->call = to->call;
+	summary->added_count = 0;
+	summary->added_more = false;
+	summary->added_transfers = summary->tree->sums.transfers;
+	tracker->home = to->home;
+	tracker->instructions = to->instructions;
+	tracker->leaving = (struct dump_leaving){to->behind, (uint8_t)to->branch, true};
+	return to->branch < FLOW_BRANCH_CALL ? to->home : 0;
+}
+
+int dump_summary_tick_at(struct dump_summary *summary, struct dump_tracker *tracker, uint32_t state, uint64_t time)
+{
+	const uint32_t call = summary->tree->states[state].call;
+
+	if (!time)
+		return 0;
+	if (time > summary->time && (summary->tree->calls[call].flags & DUMP_CALL_STUB ||
+				     summary->time_count - summary->first_time >= DUMP_PIECE_TIMES))
+		return 1;
+	tracker->time = time;
+	if (time <= summary->time)
+		return 0;
+	return dump_summary_add_time(summary, call, time);
+}
