@@ -105,6 +105,17 @@ static int look_within(struct record_observer *observer, struct record_observed 
 	return status == 0 ? end_threads(observer, process, now) : status;
 }
 
+/* Reports of the process were lost. A program that it executes by one that waits is not found by a look before. */
+static int look_closely(struct record_observer *observer, struct record_observed *process,
+			const struct record_proc_stat *stat, uint64_t now)
+{
+	bool program, mapping;
+	const int status = record_observer_awaits(observer, process->pid, &program, &mapping);
+
+	observer->looks_again |= program;
+	return status < 0 || program ? status : look_within(observer, process, stat, now);
+}
+
 /* Looks at one process; an entry of a dead one is removed when its pid is free again. */
 static int look_at(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
@@ -119,8 +130,10 @@ static int look_at(struct record_observer *observer, struct record_observed *pro
 		status = found_dead(observer, process, now);
 	if (status < 0 || process->ended || process->dead_since || !exists)
 		return status;
-	if (!process->reported || observer->looks_closely)
+	if (!process->reported)
 		status = look_within(observer, process, &stat, now);
+	else if (observer->looks_closely)
+		status = look_closely(observer, process, &stat, now);
 	if (status == 0 && now >= process->maps_due) {
 		status = record_observer_look_at_maps(observer, process, now);
 		process->maps_due = now + process->maps_wait;
@@ -180,6 +193,7 @@ int record_observer_look(struct record_observer *observer, uint64_t now)
 	if (status == 0 && observer->follows && (!observer->sideband || observer->looks_closely))
 		status = record_proc_threads((uint32_t)getpid(), see_own_thread, &own);
 	observer->looked = now;
-	observer->looks_closely = false;
+	observer->looks_closely = observer->looks_again;
+	observer->looks_again = false;
 	return status;
 }

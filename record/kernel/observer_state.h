@@ -75,6 +75,7 @@ struct record_observer {
 	uint64_t code_lost;              /* mappings of which that failed */
 	struct common_hash_map pidfds;   /* pid of one whose start was not taken yet: its pidfd */
 	bool looks_closely;              /* reports were lost: the next look is at all that there is */
+	bool looks_again;                /* so is the one after it */
 	bool finishing;                  /* the kernel has reported all: who is dead now is ended at once */
 	struct common_hash_map reported; /* pid of one that has been reported and is gone: when it was */
 };

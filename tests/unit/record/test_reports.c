@@ -456,6 +456,41 @@ static void a_look_waits_for_reports(void **state)
 	record_observer_free(fixture->observer);
 }
 
+/* Reports were lost: looks are at programs, too. One that is about to be reported is not found before. */
+static void a_close_look_waits_for_reports(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t now = record_now();
+	struct record_observed *process;
+	struct ptl_bytes body = {0};
+	pid_t real;
+	const uint32_t pid = start_real(&real);
+
+	start_command(fixture);
+	put_task(fixture, PERF_RECORD_FORK, pid, 1, pid, now);
+	common_write_le(&body, 1, 8);
+	common_write_le(&body, 7, 8);
+	put(fixture, &body, PERF_RECORD_LOST, 0, now);
+	assert_int_equal(record_observer_take_reports(fixture->observer, now), 0);
+	process = record_observer_find(fixture->observer, PID(pid));
+	assert_non_null(process);
+	/* As if it had executed another one. */
+	process->program++;
+	put_exec(fixture, pid, "true", now + 200);
+	put_map(fixture, pid, 0x7000, "/bin/true", now + 201);
+	assert_int_equal(record_observer_look(fixture->observer, now + 100), 0);
+	assert_true(fixture->observer->looks_closely);
+	assert_int_not_equal(process->program_looked, now + 100);
+	assert_int_equal(record_observer_take_reports(fixture->observer, now + 300), 0);
+	assert_int_equal(record_observer_look(fixture->observer, now + 400), 0);
+	assert_int_equal(process->program_looked, now + 400);
+	assert_false(fixture->observer->looks_closely);
+	kill(real, SIGKILL);
+	assert_int_equal(waitpid(real, NULL, 0), real);
+	assert_int_equal(record_capture_close(&fixture->capture, record_now()), 0);
+	record_observer_free(fixture->observer);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -468,6 +503,7 @@ int main(void)
 		TEST(the_same_mapping_is_reported_once),
 		TEST(the_end_of_reports_is_not_that_of_a_process),
 		TEST(a_look_waits_for_reports),
+		TEST(a_close_look_waits_for_reports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
