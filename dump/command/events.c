@@ -16,7 +16,7 @@
 #include "dump/print/event_xml.h"
 #include "common/text.h"
 #include "dump/session/follow.h"
-#include "dump/session/live.h"
+#include "format/reader/session_files.h"
 #include "dump/session/session.h"
 #include "format/reader/trace_end.h"
 
@@ -273,7 +273,7 @@ static int take(void *context, struct ptl_trace *trace, const struct ptl_event *
 	if (status < 0)
 		return status;
 	if (events->options->shared.session)
-		status = dump_live_is_repeated(events->options->shared.session, event);
+		status = format_session_files_repeat(events->options->shared.session, event);
 	if (status)
 		return status < 0 ? status : 0;
 	if (++events->seen % CHECK_EVERY == 0)

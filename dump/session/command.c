@@ -12,7 +12,7 @@
 #include "common/message.h"
 #include "common/signals.h"
 #include "dump/session/follow.h"
-#include "dump/session/live.h"
+#include "format/reader/session_files.h"
 #include "dump/session/output.h"
 #include "elf/debug_search.h"
 #include "elf/debuginfod.h"
@@ -196,64 +196,49 @@ static int run(const struct dump_command *command, struct dump_options *options,
 }
 
 /* What a reader that was too slow has missed of a session. */
-static void say_missed(const struct dump_live *live, uint64_t before)
+static void say_missed(const struct format_session_files *files, uint64_t before)
 {
-	if (live->missed > before)
+	if (files->missed > before)
 		common_message_warning("missed %llu events: the session went on faster than they were read",
-				       (unsigned long long)(live->missed - before));
+				       (unsigned long long)(files->missed - before));
 }
 
-#define GONE_MAX 16 /* files of a session in a row */
-
-/* A file that is gone by now is one that was missed. Once it is open, it stays. */
-static int run_file(const struct dump_command *command, struct dump_options *options, struct dump_live *live,
-		    const char *path)
+static int run_file(const struct dump_command *command, struct dump_options *options, int fd)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char opened[64], *operand = opened;
-	int exit_status;
 
-	if (fd < 0 && ++live->gone > GONE_MAX)
-		return common_message_failure(common_fail_errno("%s", path));
-	if (fd < 0) {
-		live->number--;
-		return COMMON_EXIT_OK;
-	}
-	live->gone = 0;
 	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
-	exit_status = run(command, options, &operand, 1, NULL);
-	close(fd);
-	return exit_status;
+	return run(command, options, &operand, 1, NULL);
 }
 
 /* The session's files take the place of its name; commands that follow take one FILE, and nothing before it. */
 static int run_live(const struct dump_command *command, struct dump_options *options, char *name)
 {
-	struct dump_live live = {.session = name};
+	struct format_session_files files = {.session = name};
 	char *path;
-	int status = dump_live_next(&live, &path), exit_status = COMMON_EXIT_OK;
+	int fd, status = format_session_files_next(&files, &fd, &path), exit_status = COMMON_EXIT_OK;
 
 	if (status < 0) {
 		status = common_message_failure(status);
 		common_message_hint("ptl-record list    shows the sessions");
 		return status;
 	}
-	options->session = &live;
-	while (path) {
-		const uint64_t missed = live.missed;
+	options->session = &files;
+	while (fd >= 0) {
+		const uint64_t missed = files.missed;
 
-		exit_status = run_file(command, options, &live, path);
+		exit_status = run_file(command, options, fd);
+		close(fd);
 		free(path);
-		path = NULL;
 		/* What could not be read of one file does not end the session. */
 		if ((exit_status != COMMON_EXIT_OK && exit_status != COMMON_EXIT_INPUT) || dump_follow_interrupted())
 			break;
-		status = dump_live_next(&live, &path);
+		status = format_session_files_next(&files, &fd, &path);
 		if (status < 0)
 			exit_status = common_message_failure(status);
-		say_missed(&live, missed);
+		say_missed(&files, missed);
 	}
-	dump_live_free(&live);
+	format_session_files_free(&files);
 	options->session = NULL;
 	return exit_status;
 }

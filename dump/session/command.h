@@ -28,10 +28,10 @@ struct dump_options {
 	bool json;
 	bool quiet;
 	bool ignore_index;
-	bool follow;               /* the trace is being written: shows what comes */
-	bool live;                 /* FILE is the name of a session */
-	struct dump_live *session; /* that, while its files are read; NULL */
-	const char *code_store;    /* NULL: that of the environment */
+	bool follow;                          /* the trace is being written: shows what comes */
+	bool live;                            /* FILE is the name of a session */
+	struct format_session_files *session; /* that, while its files are read; NULL */
+	const char *code_store;               /* NULL: that of the environment */
 	struct common_string_list jit;
 	bool debuginfod;
 	uint32_t max_expansion; /* 0: the default; as struct ptl_open_options */

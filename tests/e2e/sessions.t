@@ -168,11 +168,26 @@ def live():
         expect(done.returncode in (2, 3, 4) and text in done.stderr, done.returncode, done.stderr)
 
 
+def has_opened(process, stem):
+    """Whether the process reads a file of the series."""
+    folder = "/proc/%d/fd" % process.pid
+    found = []
+    for name in os.listdir(folder):
+        try:
+            found.append(os.readlink(os.path.join(folder, name)))
+        except FileNotFoundError:
+            pass
+    return any(os.path.basename(name).startswith(stem + ".0") for name in found)
+
+
 def live_series():
-    """--live goes on from file to file, shows nothing twice, and counts what a reader that is too slow has missed"""
+    """--live and ptl_process_session go on from file to file, show nothing twice, and count what a reader that is too slow has missed"""
     ask("start", "parts", "-p", NAME, "--mode=newfile", "--part-time=100ms", "--flush-interval=20ms")
     reader = subprocess.Popen([DUMP, "events", "--live", "--json", "parts"], cwd=SCRATCH, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True)
+    other = subprocess.Popen([os.path.join(os.environ["PTL_TEST_TOOLS"], "session_events"), "parts"], cwd=SCRATCH,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: has_opened(reader, "parts") and has_opened(other, "parts"), "the readers")
     for _ in range(4):
         write_events("count=3")
         time.sleep(0.12)
@@ -186,6 +201,13 @@ def live_series():
     process_events = [(event["event"], event["pid"], event["tid"], event["fields"].get("ImageBase")) for event in shown
                       if event["event"].startswith("Process/")]
     expect_equal(len(process_events), len(set(process_events)), process_events)
+    out, text = other.communicate(timeout=120)
+    given = [line.split() for line in out.splitlines()]
+    expect_equal((other.returncode, given.pop()), (0, ["missed", "0"]), text)
+    expect_equal(len(given), len(shown), given)
+    expect_equal(len(set(map(tuple, given))), len(given), given)
+    expect_equal(run(os.path.join(os.environ["PTL_TEST_TOOLS"], "session_events"), "nobody").stderr.strip(),
+                 "session_events: there is no session nobody")
     # In memory, which has less than is written while the reader does not read.
     ask("start", "fast", "-p", NAME, "--mode=realtime", "--max-size=64K", "--write-buffer=4K", "--compress=1", "--flush-interval=10ms")
     expect_equal((query("fast")["file"], query("fast")["mode"]), (None, "realtime"))

@@ -140,6 +140,17 @@ int ptl_open_realtime(const char *path, const struct ptl_realtime_options *optio
 int ptl_open_realtime_fd(int fd, const char *name, const struct ptl_realtime_options *options,
 			 struct ptl_trace **trace);
 /*
+ * The events of a named session of ptl-record, of this user's, while it goes on: as ptl_process gives those of a file that was opened with
+ * ptl_open_realtime, of all the files that the session writes one after the other, and nothing twice that two of them have. begin and
+ * end are called for each file, with its trace, which is closed then; the filter is for each file, too. Returns when the session is
+ * over, or what a callback returned. *missed, which may be NULL, counts events of files that were gone before they could be read: the
+ * session does not wait. PTL_NOT_FOUND: there is no such session; as ptl_open_realtime and ptl_process.
+ */
+int ptl_process_session(const char *session, const struct ptl_realtime_options *options,
+			const struct ptl_event_filter *filter, const struct ptl_callbacks *callbacks, void *context,
+			uint64_t *missed);
+
+/*
  * For who reads streams and not events: waits, at most this many nanoseconds, for something to be added to the trace. *more:
  * that is so, or the trace is over now. 0; what idle returned; PTL_MISUSE (no trace opened so), PTL_NO_MEMORY, PTL_SYSTEM.
  */

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Gives the events of a session's files, one file after the other. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <ptl/reader.h>
+
+#include "common/error.h"
+#include "format/reader/session_files.h"
+
+struct session {
+	struct format_session_files files;
+	const struct ptl_realtime_options *options;
+	const struct ptl_event_filter *filter;
+	const struct ptl_callbacks *callbacks;
+	void *context; /* of the callbacks */
+};
+
+static int begin(void *context, struct ptl_trace *trace)
+{
+	const struct session *session = context;
+
+	return session->callbacks->begin ? session->callbacks->begin(session->context, trace) : 0;
+}
+
+static int end(void *context, struct ptl_trace *trace)
+{
+	const struct session *session = context;
+
+	return session->callbacks->end ? session->callbacks->end(session->context, trace) : 0;
+}
+
+static int event(void *context, struct ptl_trace *trace, const struct ptl_event *given)
+{
+	struct session *session = context;
+	const int repeated = format_session_files_repeat(&session->files, given);
+
+	if (repeated || !session->callbacks->event)
+		return repeated < 0 ? repeated : 0;
+	return session->callbacks->event(session->context, trace, given);
+}
+
+/* Takes over the descriptor. */
+static int process_file(struct session *session, int fd, const char *path)
+{
+	static const struct ptl_callbacks callbacks = {.begin = begin, .event = event, .end = end};
+	struct ptl_trace *trace;
+	int status = ptl_open_realtime_fd(fd, path, session->options, &trace);
+
+	if (status) {
+		close(fd);
+		return status;
+	}
+	status = ptl_process(trace, session->filter, &callbacks, session);
+	ptl_close(trace);
+	return status;
+}
+
+int ptl_process_session(const char *name, const struct ptl_realtime_options *options,
+			const struct ptl_event_filter *filter, const struct ptl_callbacks *callbacks, void *context,
+			uint64_t *missed)
+{
+	struct session session = {{.session = name}, options, filter, callbacks, context};
+	char *path;
+	int fd, status;
+
+	for (;;) {
+		status = format_session_files_next(&session.files, &fd, &path);
+		if (missed)
+			*missed = session.files.missed;
+		if (status || fd < 0)
+			break;
+		status = process_file(&session, fd, path);
+		free(path);
+		if (status)
+			break;
+	}
+	format_session_files_free(&session.files);
+	return status;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The trace of a named session of ptl-record, from file to file. */
+#ifndef FORMAT_READER_SESSION_FILES_H
+#define FORMAT_READER_SESSION_FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ptl/event.h>
+
+#include "common/hash_map.h"
+
+struct format_session_files {
+	const char *session;
+	uint64_t number; /* of the file that was given last; 0: none */
+	uint64_t files;  /* that were given */
+	uint64_t missed; /* events that were gone before they were read, so far */
+	/* Events of processes that the file before and this one have: the next one has some of them again. */
+	struct common_hash_map before, seen;
+};
+
+/*
+ * Opens the file that the session writes now, or, the next times, the one behind the last one: *fd, with its path in fresh memory. *fd is
+ * -1 where there is none any more: the session is over, or has one file. PTL_NOT_FOUND: there is no such session; PTL_MISUSE,
+ * PTL_SYSTEM, PTL_NO_MEMORY.
+ */
+int format_session_files_next(struct format_session_files *files, int *fd, char **path);
+void format_session_files_free(struct format_session_files *files);
+
+/* Whether the event is in a file that was read before: 1 or 0. PTL_NO_MEMORY. */
+int format_session_files_repeat(struct format_session_files *files, const struct ptl_event *event);
+
+#endif
