@@ -270,12 +270,12 @@ static int go_on_in_next(struct record_capture *capture, uint64_t now)
 	return status < 0 ? status : record_image_store_restart(capture->images);
 }
 
-/* Begins to write to the next file, if it is there by now. */
-static int look_at_next(struct record_capture *capture, uint64_t now)
+/* Begins to write to the next file, if it is there by now. wait: when it is there. */
+static int look_at_next(struct record_capture *capture, uint64_t now, bool wait)
 {
 	int status;
 
-	if (!record_next_file_done(capture->next, false, &status))
+	if (!record_next_file_done(capture->next, wait, &status))
 		return 0;
 	if (status == 0)
 		status = go_on_in_next(capture, now);
@@ -304,19 +304,21 @@ static void look_at_beginning(struct record_capture *capture)
 static int step_series(struct record_capture *capture, uint64_t now)
 {
 	struct ptl_writer_counts counts;
+	bool overdue;
 	int status = 0;
 
-	look_at_closing(capture, false);
 	look_at_beginning(capture);
+	ptl_writer_counts(capture->output.writer, &counts);
+	overdue = record_series_is_overdue(capture->series, &counts);
+	look_at_closing(capture, overdue);
 	if (capture->before.writer && (!capture->waiting || now - capture->before_since >= WAIT_TIME))
 		status = end_before(capture, now, false);
 	if (capture->code_before && now - capture->code_since >= CODE_TIME)
 		forget_code(capture);
 	if (status == 0 && capture->next)
-		return look_at_next(capture, now);
+		return look_at_next(capture, now, overdue);
 	if (status < 0 || capture->before.writer || capture->closing.work.works)
 		return status;
-	ptl_writer_counts(capture->output.writer, &counts);
 	return record_series_is_due(capture->series, &counts, capture->output.failed, now) ? prepare_next(capture, now)
 											   : 0;
 }

@@ -331,6 +331,12 @@ bool record_series_is_due(struct record_series *series, const struct ptl_writer_
 	       counts->stored_bytes - series->begun >= series->max_size / 4;
 }
 
+bool record_series_is_overdue(const struct record_series *series, const struct ptl_writer_counts *counts)
+{
+	return series->settings->mode >= RECORD_MODE_CIRCULAR && series->begun != UINT64_MAX &&
+	       counts->stored_bytes >= 2 * series->max_size && counts->stored_bytes - series->begun >= series->max_size;
+}
+
 /* ---- who lives ------------------------------------------------------------------------------- */
 
 static int add_pending(struct record_series *series, const struct ptl_event *event)

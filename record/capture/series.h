@@ -64,6 +64,8 @@ bool record_series_in_memory(const struct record_series *series);
 /* Whether the file at hand is full, has had its time, or cannot be written while there is one that can be removed. */
 bool record_series_is_due(struct record_series *series, const struct ptl_writer_counts *counts, bool failed,
 			  uint64_t now);
+/* Whether the next one cannot wait: all files together are to have a bound, which the file at hand is about to pass. */
+bool record_series_is_overdue(const struct record_series *series, const struct ptl_writer_counts *counts);
 
 /* An event of the kernel's classes was written. PTL_NO_MEMORY, PTL_SYSTEM. */
 int record_series_event(struct record_series *series, const struct ptl_event *event);

@@ -292,7 +292,8 @@ static void make_reader(const struct fixture *fixture, const char *file, bool op
 	assert_true(!opened || reader->fd >= 0);
 }
 
-static struct fixture *open_slow(const char *fifo, bool opened, struct reader *reader)
+static struct fixture *open_slow(const struct record_settings *wanted, const char *fifo, bool opened,
+				 struct reader *reader)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 
@@ -300,7 +301,7 @@ static struct fixture *open_slow(const char *fifo, bool opened, struct reader *r
 	make_folder(fixture);
 	make_reader(fixture, fifo, opened, reader);
 	fixture->base = record_now();
-	assert_int_equal(record_capture_open(&fixture->capture, &settings, fixture->path, &machine), 0);
+	assert_int_equal(record_capture_open(&fixture->capture, wanted, fixture->path, &machine), 0);
 	assert_int_equal(record_capture_event_stream(&fixture->capture, &fixture->switches), 0);
 	return fixture;
 }
@@ -360,7 +361,7 @@ static void a_file_that_cannot_be_completed(void **state)
 	unsigned times[2 * EVENTS] = {0};
 	struct ptl_writer_counts counts;
 	struct reader reader;
-	struct fixture *const fixture = open_slow("a.000001.ptl", true, &reader);
+	struct fixture *const fixture = open_slow(&settings, "a.000001.ptl", true, &reader);
 	struct record_capture *capture = &fixture->capture;
 
 	*state = fixture;
@@ -398,7 +399,7 @@ static void with_code(void **state, size_t large)
 {
 	uint8_t *const big = calloc(1, large);
 	struct reader reader;
-	struct fixture *const fixture = open_slow("a.000002.ptl", false, &reader);
+	struct fixture *const fixture = open_slow(&settings, "a.000002.ptl", false, &reader);
 	struct record_capture *capture = &fixture->capture;
 
 	*state = fixture;
@@ -438,6 +439,32 @@ static void a_file_that_cannot_be_opened_and_much_code(void **state)
 	with_code(state, (size_t)33 << 20);
 }
 
+/* Where all files together have a bound, the next one is waited for before the file at hand gets too large. */
+static void a_file_that_would_pass_the_bound(void **state)
+{
+	struct record_settings bounded = settings;
+	struct record_capture *capture;
+	struct fixture *fixture;
+	struct reader reader;
+
+	bounded.mode = RECORD_MODE_CIRCULAR;
+	bounded.part_time = 0;
+	bounded.max_size = 8 * 256 * PAYLOAD;
+	*state = fixture = open_slow(&bounded, "a.000002.ptl", false, &reader);
+	capture = &fixture->capture;
+	put_events(fixture, 0);
+	assert_int_equal(record_capture_flush(capture), 0);
+	assert_int_equal(record_capture_advance(capture, record_now()), 0);
+	assert_non_null(capture->next);
+	put_events(fixture, EVENTS);
+	assert_int_equal(record_capture_flush(capture), 0);
+	read_fifo(&reader);
+	assert_int_equal(record_capture_advance(capture, record_now()), 0);
+	assert_int_equal(capture->rotations, 1);
+	assert_int_equal(record_capture_close(capture, record_now()), 0);
+	pthread_join(reader.thread, NULL);
+}
+
 /* What was being prepared at the end is not there afterwards. */
 static void a_file_that_was_not_needed(void **state)
 {
@@ -459,6 +486,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_file_that_cannot_be_completed, tear_down),
 		cmocka_unit_test_teardown(a_file_that_cannot_be_opened, tear_down),
 		cmocka_unit_test_teardown(a_file_that_cannot_be_opened_and_much_code, tear_down),
+		cmocka_unit_test_teardown(a_file_that_would_pass_the_bound, tear_down),
 		cmocka_unit_test_setup_teardown(a_file_that_was_not_needed, set_up, tear_down),
 	};
 
