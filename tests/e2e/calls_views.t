@@ -355,6 +355,8 @@ if shutil.which("gzip"):
     (most, lines), (least, _) = resident("calls", "--no-fold", "long.ptl"), resident("report", "long.ptl")
     # A record takes 112 bytes. The list of calls and returns of a segment is what the report does not have, either.
     check(f"calls wait in a file: {lines} take {most - least} MiB", lines * 112 > 80 << 20 and most - least < 60, least)
+    most, _ = resident("table", "calls", "--format", "rowbinary", "long.ptl")
+    check(f"so they do where they become rows: {most - least} MiB", most - least < 60, least)
 else:
     skip("calls wait in a file", "there is no gzip")
 
