@@ -51,7 +51,7 @@ static bool leave(struct path *path, const struct native_region *region, unsigne
 	path->blocks += run->run.count;
 	path->branches += run->run.branches;
 	remember(path, way);
-	native_counter_walk_plain(&path->walk, region);
+	native_counter_make_plain(&path->walk.decoder->code->counters, region);
 	return true;
 }
 
@@ -61,7 +61,7 @@ static inline void leave_plain(struct path *path, struct native_counter *counter
 	counter->count[0]++;
 	path->sums += counter->sums;
 	if (counter->push)
-		native_counter_walk_push(&path->walk, counter->push);
+		native_counter_walk_push_plain(&path->walk, counter->push);
 	remember(path, 0);
 }
 
@@ -116,11 +116,11 @@ INLINE unsigned follow_known(struct path *path, uint64_t bits, unsigned count, b
 			    (!counter->push && path->walk.depth == path->walk.known))
 				break;
 			if (counter->push)
-				native_counter_walk_push(&path->walk, counter->push);
+				native_counter_walk_push_plain(&path->walk, counter->push);
 			path->walk.depth--;
 			next = path->walk.calls[--path->walk.top % NATIVE_STACK];
 		} else if (counter->push) {
-			native_counter_walk_push(&path->walk, counter->push);
+			native_counter_walk_push_plain(&path->walk, counter->push);
 		}
 		if (counting)
 			counter->count[bits >> 63]++;

@@ -22,8 +22,8 @@ _Static_assert(sizeof(struct native_counter) == 32, "half a cache line");
 static bool grow(struct native_counters *counters)
 {
 	const uint32_t capacity = counters->capacity ? counters->capacity * 2 : (uint32_t)FIRST_COUNTERS;
-	struct native_counter *table = capacity > counters->capacity ? native_pages_take(capacity * sizeof(*table))
-								     : NULL;
+	struct native_counter *table = capacity < NATIVE_COUNTER_CALLS ? native_pages_take(capacity * sizeof(*table))
+								       : NULL;
 
 	if (!table)
 		return false;
@@ -56,6 +56,35 @@ uint32_t native_counter_make(struct native_code *code, struct native_region *reg
 	return number;
 }
 
+/* The list of the calls, as `push`; 0 without memory. */
+static uint32_t list_calls(struct native_counters *counters, const struct native_run *run)
+{
+	const uint32_t first = counters->call_count;
+	const size_t size = (size_t)first + run->push_count + 1;
+
+	if (size > NATIVE_COUNTER_CALLS || !COMMON_VECTOR_GROW(counters->calls, counters->call_capacity, size))
+		return 0;
+	for (uint32_t i = 0; i < run->push_count; i++)
+		counters->calls[first + i] = run->pushes[i]->region->counter;
+	counters->calls[first + run->push_count] = 0;
+	counters->call_count = (uint32_t)size;
+	return first | NATIVE_COUNTER_CALLS;
+}
+
+void native_counter_make_plain(struct native_counters *counters, const struct native_region *region)
+{
+	const struct native_run *run = &region->run;
+	struct native_counter *counter = &counters->table[region->counter];
+
+	if (counter->plain || run->run.branches != run->run.count || region->decision >= NATIVE_CONTINUE)
+		return;
+	if (run->push_count > 1)
+		counter->push = list_calls(counters, run);
+	else if (run->push_count)
+		counter->push = run->pushes[0]->region->counter;
+	counter->plain = counter->push || !run->push_count;
+}
+
 void native_counters_leave(struct native_counters *counters, struct native_region *region)
 {
 	struct native_counter *counter;
@@ -64,6 +93,7 @@ void native_counters_leave(struct native_counters *counters, struct native_regio
 		return;
 	counter = &counters->table[region->counter];
 	counter->next[0] = counter->next[1] = 0;
+	counter->push = 0;
 	counter->plain = false;
 	region->counter = 0;
 }
@@ -188,6 +218,7 @@ static void close(struct native_code *code)
 	native_pages_free(counters->table, counters->capacity * sizeof(*counters->table));
 	native_pages_free(counters->edges, EDGES * sizeof(*counters->edges));
 	free(counters->counted);
+	free(counters->calls);
 	free(counters->targets);
 	common_hash_map_free(&counters->more_edges);
 	*counters = (struct native_counters){0};
@@ -199,7 +230,7 @@ static void clear(struct native_code *code)
 	struct native_counters *counters = &code->counters;
 
 	counters->status = native_counters_flush(counters);
-	counters->count = 0;
+	counters->count = counters->call_count = 0;
 	if (counters->targets)
 		memset(counters->targets, 0, TARGETS * sizeof(*counters->targets));
 	if (counters->edges)
@@ -208,7 +239,8 @@ static void clear(struct native_code *code)
 
 static size_t size(const struct native_code *code)
 {
-	return code->counters.count * (sizeof(struct native_counter) + sizeof(struct native_counted));
+	return code->counters.count * (sizeof(struct native_counter) + sizeof(struct native_counted)) +
+	       code->counters.call_count * sizeof(*code->counters.calls);
 }
 
 const struct native_cache native_cache_counters = {.close = close, .clear = clear, .size = size};

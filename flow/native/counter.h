@@ -19,7 +19,8 @@ struct native_counter {
 			uint32_t home, tag; /* the consumer's: see flow_step */
 		} step;
 	};
-	uint32_t push;    /* of a plain one: the counter that its only call returns to; 0: it has none */
+	uint32_t
+		push; /* of a plain one: the counter that its call returns to, or NATIVE_COUNTER_CALLS; 0: it has none */
 	uint8_t decision; /* enum native_decision */
 	bool plain;       /* the rest of this is all that there is to know; else the region has more */
 	uint64_t sums;    /* see NATIVE_COUNTER_BLOCK */
@@ -27,6 +28,9 @@ struct native_counter {
 
 /* Sums are of instructions, and of blocks in units of this. Those of a packet fit. */
 #define NATIVE_COUNTER_BLOCK (1ull << 40)
+
+/* In `push`: there are several such counters, in a list, from this place on and up to a 0. */
+#define NATIVE_COUNTER_CALLS (1u << 31)
 
 /* The rest of a counter. */
 struct native_counted {
@@ -56,14 +60,16 @@ struct native_counters {
 	const struct flow_count_sink *sink;  /* where counts go; NULL: nobody wants more than sums */
 	struct native_counter *table;        /* by number; native_pages */
 	struct native_counted *counted;      /* by number */
+	uint32_t *calls;                     /* see NATIVE_COUNTER_CALLS */
 	struct native_count_target *targets; /* by address; there are some where there is a counter */
 	struct native_count_edge *edges;     /* native_pages; those that are not there any more: */
 	struct common_hash_map more_edges;   /* counts of indirect branches by from << 32 | to */
 	uint32_t count;
 	uint32_t capacity;         /* of table */
 	uint32_t counted_capacity; /* of counted */
-	uint32_t steps;            /* since counts were moved from the table */
-	int status;                /* what the sink said when all was cleared */
+	uint32_t call_count, call_capacity;
+	uint32_t steps; /* since counts were moved from the table */
+	int status;     /* what the sink said when all was cleared */
 };
 
 /* The number of the region's counter; 0 without memory. May move the table. */
@@ -79,6 +85,9 @@ static inline struct native_count_target *native_counters_target(const struct na
 {
 	return &counters->targets[common_hash_high(ip, NATIVE_COUNT_TARGETS_SHIFT)];
 }
+
+/* From now on the counter of the region, whose calls return to counters, is enough, if it can be. */
+void native_counter_make_plain(struct native_counters *counters, const struct native_region *region);
 
 /* Counters were incremented so many times since the last call, at most NATIVE_COUNTER_STEPS. */
 #define NATIVE_COUNTER_STEPS (UINT32_MAX / 2)

@@ -77,17 +77,6 @@ bool native_counter_walk_calls(struct native_counter_walk *walk, const struct na
 	return true;
 }
 
-void native_counter_walk_plain(struct native_counter_walk *walk, const struct native_region *region)
-{
-	const struct native_run *run = &region->run;
-	struct native_counter *counter = &walk->table[walk->here];
-
-	if (run->push_count > 1 || run->run.branches != run->run.count || region->decision >= NATIVE_CONTINUE)
-		return;
-	counter->push = run->push_count ? run->pushes[0]->region->counter : 0;
-	counter->plain = true;
-}
-
 /* The region of the counter, made again if its code has changed; NULL without memory. */
 static struct native_region *refresh(struct native_counter_walk *walk, uint32_t *number)
 {

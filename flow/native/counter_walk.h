@@ -45,9 +45,6 @@ void native_counter_walk_end(const struct native_counter_walk *walk);
 uint32_t native_counter_walk_number(struct native_counter_walk *walk, struct native_region *region);
 /* Pushes the calls of a region; finds out where they return to. False without memory: nothing was done. */
 bool native_counter_walk_calls(struct native_counter_walk *walk, const struct native_region *region);
-/* Notes in the counter of the region at hand, whose calls were pushed, if from now on the counter is enough. */
-void native_counter_walk_plain(struct native_counter_walk *walk, const struct native_region *region);
-
 /*
  * Finds where a packet decides: the caller leaves those that are passed, and then is `here`. NULL, and none is passed: that is
  * not to be followed by counters, or there is no memory.
@@ -72,6 +69,19 @@ static inline void native_counter_walk_push(struct native_counter_walk *walk, ui
 		walk->depth++;
 	else if (walk->known)
 		walk->known--;
+}
+
+/* Pushes the calls of a plain counter, which has some: its `push`. */
+static inline void native_counter_walk_push_plain(struct native_counter_walk *walk, uint32_t push)
+{
+	const uint32_t *call;
+
+	if (__builtin_expect(!(push & NATIVE_COUNTER_CALLS), 1)) {
+		native_counter_walk_push(walk, push);
+		return;
+	}
+	for (call = &walk->decoder->code->counters.calls[push & ~NATIVE_COUNTER_CALLS]; *call; call++)
+		native_counter_walk_push(walk, *call);
 }
 
 static inline void native_counter_walk_pop(struct native_counter_walk *walk)

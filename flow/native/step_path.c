@@ -71,7 +71,7 @@ static bool leave(struct path *path, const struct native_region *region)
 {
 	if (!native_counter_walk_calls(&path->walk, region))
 		return false;
-	native_counter_walk_plain(&path->walk, region);
+	native_counter_make_plain(&path->walk.decoder->code->counters, region);
 	return !region->run.run.count || take_run(path);
 }
 
@@ -130,7 +130,7 @@ static inline unsigned take_known(struct path *path, uint64_t bits, unsigned cou
 		if (!take_run(path))
 			break;
 		if (counter->push)
-			native_counter_walk_push(&path->walk, counter->push);
+			native_counter_walk_push_plain(&path->walk, counter->push);
 		if (!next) {
 			path->walk.depth--;
 			next = path->walk.calls[--path->walk.top % NATIVE_STACK];
@@ -372,7 +372,7 @@ static bool take_target(struct path *path, uint64_t ip)
 	if (region ? !leave(path, region) : !take_run(path))
 		return false;
 	if (!region && path->walk.table[path->walk.here].push)
-		native_counter_walk_push(&path->walk, path->walk.table[path->walk.here].push);
+		native_counter_walk_push_plain(&path->walk, path->walk.table[path->walk.here].push);
 	if (decision == NATIVE_RETURN)
 		native_counter_walk_pop(&path->walk);
 	path->walk.here = edge->to;
