@@ -12,6 +12,7 @@
 #include "common/vector.h"
 #include "dump/call/call_shard.h"
 #include "dump/call/place_cache.h"
+#include "dump/call/transfer_state.h"
 #include "flow/view/shard.h"
 
 /* A segment whose turn it is hands on what it has when it is as much as this: a long one fits, and transfers stay in a cache. */
@@ -53,7 +54,7 @@ struct view {
 	/* Behind lock: parts that segments have left, so that the system need not clear memory for others. */
 	struct part *spare[SPARES];
 	size_t spare_count;
-	bool summarises;                 /* the observer takes pieces; then: */
+	bool summarises;                 /* the observer takes pieces */
 	struct flow_step_states *states; /* by worker; owned */
 };
 
@@ -111,6 +112,7 @@ static void return_part(struct view *view, struct part *part)
 	bool kept = false;
 
 	part->transfers.count = 0;
+	dump_transfers_unfix(&part->transfers);
 	dump_summary_clear(&part->summary);
 	part->tracker = (struct dump_tracker){0};
 	part->opened = false;
@@ -216,64 +218,12 @@ static int take_part(struct view *view, const struct flow_segment *segment, stru
 	if (kept)
 		memmove(transfers->list, transfers->list + taken.count, kept * sizeof(*transfers->list));
 	transfers->count = kept;
+	dump_transfers_unfix(transfers);
 	dump_summary_drop(&part->summary, taken.count, taken.piece_count);
 	return status;
 }
 
 /* ---- the view ------------------------------------------------------------------------------------ */
-
-/* What the worker's states are of. */
-static uint32_t state_of(void *partial, const struct flow_step *passed, struct flow_step_effect *effect)
-{
-	struct part *part = partial;
-
-	return dump_summary_state(&part->summary, &part->tracker, passed, effect);
-}
-
-static uint32_t go_to_state(void *partial, uint32_t state)
-{
-	struct part *part = partial;
-
-	return dump_summary_go(&part->summary, &part->tracker, state);
-}
-
-static int tick(void *partial, uint32_t state, uint64_t time)
-{
-	struct part *part = partial;
-
-	return dump_summary_tick_at(&part->summary, &part->tracker, state, time);
-}
-
-static int begin_on(void *context, unsigned worker, const struct flow_segment *segment, void **partial)
-{
-	struct view *view = context;
-	struct dump_place_cache **cache = &view->caches[worker];
-	struct part *part;
-
-	if (!*cache) {
-		*cache = make_cache(view);
-		if (*cache)
-			view->states[worker] = (struct flow_step_states){.sums = &(*cache)->tree.sums,
-									 .generation = &(*cache)->tree.generation,
-									 .state = state_of,
-									 .go = go_to_state,
-									 .tick = tick};
-	}
-	part = *cache ? make_part(view) : NULL;
-	*partial = part;
-	if (part) {
-		part->view = view;
-		part->segment = segment;
-		part->cache = *cache;
-		part->summary.tree = &(*cache)->tree;
-	}
-	return part ? 0 : PTL_NO_MEMORY;
-}
-
-static void drop(void *context, void *partial)
-{
-	return_part(context, partial);
-}
 
 /* Of what was found, what fits goes into pieces. */
 static int sort_out(struct part *part)
@@ -310,6 +260,92 @@ static int take_found(struct view *view, struct part *part, const struct flow_se
 	if (status == 0 && is_much(part) && atomic_load_explicit(&view->turn, memory_order_acquire) == segment->index)
 		status = take_part(view, segment, part, DUMP_CALLS_AHEAD);
 	return status;
+}
+
+/* What the worker's states are of. */
+static uint32_t state_of(void *partial, const struct flow_step *passed, struct flow_step_effect *effect)
+{
+	struct part *part = partial;
+
+	return dump_summary_state(&part->summary, &part->tracker, passed, effect);
+}
+
+static uint32_t go_to_state(void *partial, uint32_t state)
+{
+	struct part *part = partial;
+
+	return dump_summary_go(&part->summary, &part->tracker, state);
+}
+
+static int tick(void *partial, uint32_t state, uint64_t time)
+{
+	struct part *part = partial;
+
+	return dump_summary_tick_at(&part->summary, &part->tracker, state, time);
+}
+
+/* The same where transfers are wanted. */
+static uint32_t script_state_of(void *partial, const struct flow_step *passed, struct flow_step_effect *effect)
+{
+	struct part *part = partial;
+
+	return dump_scripts_state(&part->cache->scripts, &part->transfers, &part->tracker, passed, effect);
+}
+
+static uint32_t go_to_script_state(void *partial, uint32_t state)
+{
+	struct part *part = partial;
+
+	return dump_scripts_go(&part->cache->scripts, &part->transfers, &part->tracker, state);
+}
+
+static int again(void *partial, uint32_t number, uint64_t time)
+{
+	struct part *part = partial;
+	const int status = dump_scripts_again(&part->cache->scripts, &part->transfers, &part->tracker, number, time);
+
+	return status || !is_much(part) ? status : take_found(part->view, part, part->segment);
+}
+
+static struct flow_step_states states_of(const struct view *view, struct dump_place_cache *cache)
+{
+	return view->summarises ? (struct flow_step_states){.sums = &cache->tree.sums,
+							    .generation = &cache->tree.generation,
+							    .state = state_of,
+							    .go = go_to_state,
+							    .tick = tick}
+				: (struct flow_step_states){.generation = &cache->scripts.generation,
+							    .state = script_state_of,
+							    .go = go_to_script_state,
+							    .again = again};
+}
+
+static int begin_on(void *context, unsigned worker, const struct flow_segment *segment, void **partial)
+{
+	struct view *view = context;
+	struct dump_place_cache **cache = &view->caches[worker];
+	struct part *part;
+
+	if (!*cache) {
+		*cache = make_cache(view);
+		if (*cache)
+			view->states[worker] = states_of(view, *cache);
+	}
+	part = *cache ? make_part(view) : NULL;
+	*partial = part;
+	if (part) {
+		part->view = view;
+		part->segment = segment;
+		part->cache = *cache;
+		part->summary.tree = &(*cache)->tree;
+		dump_scripts_begin(&part->cache->scripts, segment->process);
+	}
+	return part ? 0 : PTL_NO_MEMORY;
+}
+
+static void drop(void *context, void *partial)
+{
+	return_part(context, partial);
 }
 
 /* Where transfers go that are found. */
@@ -449,7 +485,7 @@ int dump_calls_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 	pthread_mutex_init(&view.lock, NULL);
 	view.caches = calloc(view.workers, sizeof(*view.caches));
 	view.states = calloc(view.workers, sizeof(*view.states));
-	methods.states = view.summarises ? view.states : NULL;
+	methods.states = view.states;
 	view.joins = make_cache(&view);
 	status = view.caches && view.states && view.joins
 			 ? flow_view_run(trace, timeline, &in_order, &methods)

@@ -5,6 +5,7 @@
 
 #include "dump/call/call_summary_tree.h"
 #include "dump/call/transfer_run.h"
+#include "dump/call/transfer_script.h"
 
 struct dump_cached_place {
 	struct dump_code_place place;
@@ -21,6 +22,7 @@ struct dump_place_cache {
 	struct dump_cached_place *slots;
 	struct dump_transfer_runs runs;
 	struct dump_summary_tree tree;
+	struct dump_scripts scripts;
 };
 
 /* The place at an address; NULL after a failure, which is in *status. It stays until the next is asked for. */

@@ -91,14 +91,13 @@ static uint32_t function_of_call(struct dump_walk *walk, struct dump_cached_plac
 /* A transfer to a place. */
 static void go(struct dump_walk *walk, uint8_t kind, unsigned flags, uint64_t address, struct dump_cached_place *place)
 {
-	const struct dump_transfers *before = walk->transfers;
+	struct dump_transfer *before = walk->transfers ? dump_transfers_last(walk->transfers) : NULL;
 	struct dump_tracker *tracker = walk->tracker;
 	struct dump_transfer *transfer;
 
-	if (kind == DUMP_TRANSFER_RETURN && !flags && before && before->count &&
-	    dump_walk_is_end_of_leaf(&before->list[before->count - 1], place->address, tracker->time,
-				     tracker->instructions)) {
-		dump_walk_end_leaf(&before->list[before->count - 1], tracker->instructions);
+	if (kind == DUMP_TRANSFER_RETURN && !flags && before &&
+	    dump_walk_is_end_of_leaf(before, place->address, tracker->time, tracker->instructions)) {
+		dump_walk_end_leaf(before, tracker->instructions);
 		tracker->instructions = 0;
 		return;
 	}

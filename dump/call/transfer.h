@@ -47,6 +47,9 @@ struct dump_transfer {
 struct dump_transfers {
 	struct dump_transfer *list; /* owned */
 	size_t count, capacity;
+	size_t fixed; /* so many are not changed any more */
+	bool noted;   /* all behind these are what was put since the tracker was in a state, which then had: */
+	uint64_t noted_instructions;
 };
 
 void dump_transfers_free(struct dump_transfers *transfers);

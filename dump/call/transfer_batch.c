@@ -229,19 +229,20 @@ static void learn(struct dump_walk *walk, const struct flow_step *step)
 	walk->status = dump_transfer_runs_add(runs, &known, plain ? NULL : &more, step->tag);
 }
 
-static int add_known(struct dump_transfers *transfers, struct dump_tracker *tracker, const struct dump_transfer *list,
-		     size_t count)
+int dump_transfers_put_known(struct dump_transfers *transfers, struct dump_tracker *tracker,
+			     const struct dump_transfer *list, size_t count)
 {
 	const int status = COMMON_VECTOR_RESERVE(transfers->list, transfers->capacity, transfers->count + count,
 						 "calls");
-	struct dump_transfer *to;
+	struct dump_transfer *before, *to;
 
 	if (status < 0)
 		return status;
+	before = dump_transfers_last(transfers);
 	to = transfers->list + transfers->count;
-	if (list->kind == DUMP_TRANSFER_RETURN && transfers->count &&
-	    dump_walk_is_end_of_leaf(to - 1, list->to, tracker->time, tracker->instructions + list->instructions)) {
-		dump_walk_end_leaf(to - 1, tracker->instructions + list->instructions);
+	if (list->kind == DUMP_TRANSFER_RETURN && before &&
+	    dump_walk_is_end_of_leaf(before, list->to, tracker->time, tracker->instructions + list->instructions)) {
+		dump_walk_end_leaf(before, tracker->instructions + list->instructions);
 		tracker->instructions = 0;
 		list++;
 		count--;
@@ -267,7 +268,8 @@ static void take_known(struct dump_walk *walk, const struct dump_transfer_run *k
 	if (more && more->lands)
 		reach(walk, 0);
 	if (more && more->count)
-		walk->status = add_known(walk->transfers, tracker, runs->list + more->transfers, more->count);
+		walk->status = dump_transfers_put_known(walk->transfers, tracker, runs->list + more->transfers,
+							more->count);
 	dump_tracker_end_run(tracker, known);
 }
 
@@ -353,7 +355,7 @@ static inline int come(struct dump_transfers *transfers, struct dump_tracker *tr
 {
 	const uint8_t branch = tracker->leaving.branch;
 	const struct dump_code_place *place = dump_transfer_run_place(runs, known->from);
-	struct dump_transfer *before = transfers->count ? &transfers->list[transfers->count - 1] : NULL;
+	struct dump_transfer *before = dump_transfers_last(transfers);
 	int status = 0;
 
 	if (step->passed || branch < FLOW_BRANCH_CALL) {
@@ -400,7 +402,7 @@ static inline int take_quickly(struct dump_transfers *transfers, struct dump_tra
 	if (more && more->lands && step->time)
 		tracker->time = step->time;
 	if (more && more->count)
-		status = add_known(transfers, tracker, runs->list + more->transfers, more->count);
+		status = dump_transfers_put_known(transfers, tracker, runs->list + more->transfers, more->count);
 	dump_tracker_end_run(tracker, known);
 	*home = known->branch < FLOW_BRANCH_CALL ? known->to : 0;
 	return status < 0 ? status : 1;

@@ -37,6 +37,25 @@ static inline unsigned dump_walk_jump_flags(const struct dump_code_place *from, 
 	       (from->image != to->image ? DUMP_TRANSFER_FOREIGN : 0);
 }
 
+/* The last one, to which something may be added; NULL: there is none. */
+static inline struct dump_transfer *dump_transfers_last(const struct dump_transfers *transfers)
+{
+	return transfers->count > transfers->fixed ? &transfers->list[transfers->count - 1] : NULL;
+}
+
+static inline void dump_transfers_unfix(struct dump_transfers *transfers)
+{
+	transfers->fixed = 0;
+	transfers->noted = false;
+}
+
+/*
+ * Puts transfers that lead on from where the tracker is, all at its time; behind the last one it has executed nothing.
+ * PTL_NO_MEMORY.
+ */
+int dump_transfers_put_known(struct dump_transfers *transfers, struct dump_tracker *tracker,
+			     const struct dump_transfer *list, size_t count);
+
 /* Whether a plain return to `to` at this time ends the call before, which then is one transfer with it. */
 static inline bool dump_walk_is_end_of_leaf(const struct dump_transfer *before, uint64_t to, uint64_t time,
 					    uint64_t instructions)

@@ -92,6 +92,11 @@ struct flow_step_states {
 	 * given instead; negative: ends the decoding.
 	 */
 	int (*tick)(void *context, uint32_t state, uint64_t time);
+	/*
+	 * Instead of sums and tick, for a consumer whose effects depend on their order: each is one sum, of which only the place
+	 * counts, and is done again by this, at a time. 0; 1: steps must be given instead; negative: ends the decoding.
+	 */
+	int (*again)(void *context, uint32_t place, uint64_t time);
 };
 
 #endif

@@ -22,8 +22,9 @@ _Static_assert(sizeof(struct native_step_entry) == 32, "half a cache line");
 
 #define DEPTH_MAX 63 /* calls; below what the CPU remembers, so that it has forgotten none */
 
-/* Costs, in steps that are found: one that is not, and clearing the table. */
+/* Costs, in steps that are found: one that is not, and to clear the table. */
 #define LEARN_COST 10
+#define LEARN_COST_BITS 80 /* where steps are worth as many as they have bits */
 #define CLEAR_COST 4000
 /* The credit at first, and when steps are remembered again after a pause. */
 #define CREDIT (1 << 19)
@@ -135,7 +136,7 @@ void native_step_learn(struct native_step_memory *memory, uint64_t key, uint32_t
 {
 	struct native_step_entry entry = {.key = key, .to = to, .transfers = (uint16_t)effect->transfers};
 
-	memory->credit -= LEARN_COST;
+	memory->credit -= memory->consumer->again ? LEARN_COST_BITS : LEARN_COST;
 	if (!key || !to || !effect->known || effect->transfers > UINT16_MAX || effect->count > UINT16_MAX)
 		return;
 	if (effect->count > NATIVE_STEP_SUMS) {

@@ -50,13 +50,24 @@ struct native_step_memory {
 	uint32_t generation;                     /* of the consumer's states */
 	const struct flow_step_states *consumer; /* whose they are */
 	bool full;                               /* it is to be cleared */
-	int64_t credit;                          /* steps that were found, but for what others have cost */
-	int64_t pause;                           /* bytes that are taken without it */
-	unsigned pauses;                         /* one after the other */
+	int64_t credit;  /* what steps that were found are worth, but for what others have cost */
+	int64_t pause;   /* bytes that are taken without it */
+	unsigned pauses; /* one after the other */
 };
 
 /* What is asked for: bits below a stop bit, or a counter that a TIP leads to. */
 #define NATIVE_STEP_TIP (1u << 31)
+
+/*
+ * What a step that is found is worth: one, or, where all it leads to has to be done as ever, as many as it has bits, which need
+ * not be followed.
+ */
+static inline unsigned native_step_worth(const struct native_step_memory *memory, uint32_t what)
+{
+	if (!memory->consumer->again)
+		return 1;
+	return what & NATIVE_STEP_TIP ? 0 : 31 - (unsigned)__builtin_clz(what);
+}
 
 static inline uint64_t native_step_key(uint32_t state, uint32_t what)
 {

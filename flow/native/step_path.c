@@ -240,27 +240,39 @@ static void catch_up(struct path *path)
 	path->ahead = false;
 }
 
+/* The consumer is told the time, where that has changed. What it returns. */
+static inline int tick(struct path *path)
+{
+	const struct native_output *out = &path->walk.decoder->out;
+	int status;
+
+	if (__builtin_expect(out->time == path->ticked, 1))
+		return 0;
+	status = path->consumer->tick(out->sink->step_context, path->memory->states[path->state].consumer, out->time);
+	if (!status)
+		path->ticked = out->time;
+	return status;
+}
+
 /* Does what is known of the state. False: it is not known, or steps must be given. */
 static inline bool do_again(struct path *path, uint32_t what)
 {
 	const uint64_t key = native_step_key(path->state, what);
 	const struct native_step_entry *entry = native_step_place(path->memory, key);
 	struct native_output *out = &path->walk.decoder->out;
+	int status;
 
 	if (__builtin_expect(entry->key != key, 0))
 		return false;
-	if (__builtin_expect(out->time != path->ticked, 0)) {
-		const int status = path->consumer->tick(out->sink->step_context,
-							path->memory->states[path->state].consumer, out->time);
-
-		if (status) {
-			out->status = status < 0 ? status : 0;
-			return false;
-		}
-		path->ticked = out->time;
+	status = path->consumer->again ? path->consumer->again(out->sink->step_context, entry->sums[0].place, out->time)
+				       : tick(path);
+	if (status) {
+		out->status = status < 0 ? status : 0;
+		return false;
 	}
-	native_step_add(path->memory, entry, path->consumer->sums);
-	path->memory->credit++;
+	if (!path->consumer->again)
+		native_step_add(path->memory, entry, path->consumer->sums);
+	path->memory->credit += native_step_worth(path->memory, what);
 	path->state = entry->to;
 	path->ahead = path->fresh = true;
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Transfers that are remembered for whole runs of blocks, which come as steps, against those of the same blocks one by one; and
- * sums of calls, for which the engine remembers what steps lead to, against those of the same calls frame by frame: random
+ * Transfers that are remembered for whole runs of blocks, which come as steps, and those of steps that come again, against those
+ * of the same blocks one by one; and sums of calls, for which the engine remembers what steps lead to, against those of the same calls frame by frame: random
  * programs, whole and with damage, in one image and in pieces.
  */
 #include <setjmp.h>
@@ -15,7 +15,8 @@
 #include <cmocka.h>
 
 #include "dump/call/call_report.h"
-#include "dump/call/transfer.h"
+#include "dump/call/place_cache.h"
+#include "dump/call/transfer_state.h"
 #include "flow/view/view.h"
 #include "tests/unit/dump_trace.h"
 #include "tests/unit/random_fixture.h"
@@ -42,16 +43,18 @@ static struct ptl_trace *make_trace(size_t piece)
 }
 
 static struct random_seeds seeds;
-static size_t all_steps;
+static size_t all_steps, all_again;
 
-/* One way to find transfers: by steps, or block by block. */
+/* One way to find transfers: block by block, by steps, or by steps of which those that come again are not given. */
+enum manner { BY_BLOCKS, BY_STEPS, BY_SCRIPTS };
+
 struct way {
 	struct dump_place_cache *cache;
 	const struct flow_segment *segment; /* at hand */
 	struct dump_tracker tracker;
 	struct dump_transfers transfers; /* of all segments */
 	uint64_t instructions;           /* behind the last transfers of segments */
-	size_t segments, steps;
+	size_t segments, steps, again;
 };
 
 static int begin(void *context, const struct flow_segment *segment, void **partial)
@@ -60,6 +63,8 @@ static int begin(void *context, const struct flow_segment *segment, void **parti
 
 	way->segment = segment;
 	way->tracker = (struct dump_tracker){0};
+	dump_transfers_unfix(&way->transfers);
+	dump_scripts_begin(&way->cache->scripts, segment->process);
 	*partial = way;
 	return 0;
 }
@@ -80,6 +85,28 @@ static int step(void *partial, const struct flow_step *step, uint32_t *home)
 	way->steps++;
 	assert_int_equal(dump_transfers_step(&way->transfers, &way->tracker, way->cache, way->segment, step, home), 0);
 	return 0;
+}
+
+static uint32_t script_state(void *partial, const struct flow_step *passed, struct flow_step_effect *effect)
+{
+	struct way *way = partial;
+
+	return dump_scripts_state(&way->cache->scripts, &way->transfers, &way->tracker, passed, effect);
+}
+
+static uint32_t go(void *partial, uint32_t state)
+{
+	struct way *way = partial;
+
+	return dump_scripts_go(&way->cache->scripts, &way->transfers, &way->tracker, state);
+}
+
+static int again(void *partial, uint32_t number, uint64_t time)
+{
+	struct way *way = partial;
+
+	way->again++;
+	return dump_scripts_again(&way->cache->scripts, &way->transfers, &way->tracker, number, time);
 }
 
 /* What is left in the tracker becomes a transfer, with its time. */
@@ -103,18 +130,21 @@ static void drop(void *context, void *partial)
 }
 
 static void find(struct ptl_trace *trace, const struct flow_timeline *timeline, struct dump_function_table *functions,
-		 struct way *way, bool by_steps)
+		 struct way *way, enum manner manner)
 {
+	struct flow_step_states states = {.state = script_state, .go = go, .again = again};
 	const struct flow_view view = {.context = way,
 				       .begin = begin,
 				       .consume = consume,
-				       .step = by_steps ? step : NULL,
+				       .step = manner == BY_BLOCKS ? NULL : step,
+				       .states = manner == BY_SCRIPTS ? &states : NULL,
 				       .emit = emit,
 				       .drop = drop};
 	const struct flow_view_options options = {.threads = 1};
 
 	*way = (struct way){.cache = dump_place_cache_new(timeline, functions, 0)};
 	assert_non_null(way->cache);
+	states.generation = &way->cache->scripts.generation;
 	assert_int_equal(flow_view_run(trace, timeline, &options, &view), 0);
 	dump_place_cache_free(way->cache);
 }
@@ -127,6 +157,30 @@ static void assert_same(const struct way *a, const struct way *b)
 	if (a->transfers.count)
 		assert_memory_equal(a->transfers.list, b->transfers.list,
 				    a->transfers.count * sizeof(*a->transfers.list));
+}
+
+/* The same, but that a call and its return may be two transfers. */
+static void assert_same_calls(const struct way *parted, const struct way *expected)
+{
+	size_t at = 0;
+
+	assert_int_equal(parted->segments, expected->segments);
+	assert_int_equal(parted->instructions, expected->instructions);
+	for (size_t i = 0; i < expected->transfers.count; i++, at++) {
+		struct dump_transfer leaf;
+
+		assert_true(at < parted->transfers.count);
+		leaf = parted->transfers.list[at];
+		if (expected->transfers.list[i].kind == DUMP_TRANSFER_LEAF && leaf.kind == DUMP_TRANSFER_CALL) {
+			assert_true(++at < parted->transfers.count);
+			assert_int_equal(parted->transfers.list[at].kind, DUMP_TRANSFER_RETURN);
+			assert_int_equal(parted->transfers.list[at].time, leaf.time);
+			assert_int_equal(parted->transfers.list[at].to, leaf.address);
+			dump_walk_end_leaf(&leaf, parted->transfers.list[at].instructions);
+		}
+		assert_memory_equal(&leaf, &expected->transfers.list[i], sizeof(leaf));
+	}
+	assert_int_equal(at, parted->transfers.count);
 }
 
 /* ---- sums ---------------------------------------------------------------------------------------- */
@@ -177,7 +231,7 @@ static void compare_sums(struct ptl_trace *trace, const struct dump_call_session
 static size_t compare(size_t piece)
 {
 	struct ptl_trace *trace = make_trace(piece);
-	struct way by_steps, by_blocks;
+	struct way by_scripts, by_steps, by_blocks;
 	struct flow_timeline *timeline;
 	struct flow_symbols *symbols;
 	struct dump_function_table *functions;
@@ -186,12 +240,16 @@ static size_t compare(size_t piece)
 	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
 	assert_int_equal(flow_symbols_open(trace, timeline, true, &symbols), 0);
 	assert_int_equal(dump_functions_open(timeline, symbols, &functions), 0);
-	find(trace, timeline, functions, &by_steps, true);
-	find(trace, timeline, functions, &by_blocks, false);
+	find(trace, timeline, functions, &by_steps, BY_STEPS);
+	find(trace, timeline, functions, &by_scripts, BY_SCRIPTS);
+	find(trace, timeline, functions, &by_blocks, BY_BLOCKS);
 	assert_same(&by_steps, &by_blocks);
+	assert_same_calls(&by_scripts, &by_blocks);
 	all_steps += by_steps.steps;
+	all_again += by_scripts.again;
 	count = by_steps.transfers.count;
 	compare_sums(trace, &(struct dump_call_session){.timeline = timeline, .functions = functions});
+	dump_transfers_free(&by_scripts.transfers);
 	dump_transfers_free(&by_steps.transfers);
 	dump_transfers_free(&by_blocks.transfers);
 	dump_functions_close(functions);
@@ -225,7 +283,7 @@ static void random_programs(void **state)
 			compare(300);
 		}
 	}
-	assert_true(count > 0 && all_steps > 0);
+	assert_true(count > 0 && all_steps > 0 && all_again > 0);
 }
 
 int main(void)

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Remembers what steps add to a list of transfers. */
+#include "dump/call/transfer_script.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/vector.h"
+#include "dump/call/place_cache.h"
+#include "dump/call/transfer_state.h"
+
+/* Where there are more, all are forgotten. */
+#define STATES_MAX (1u << 17)
+#define SCRIPTS_MAX (1u << 18)
+#define LIST_MAX (1u << 18)
+
+#define STATE_WORDS (sizeof(struct dump_script_state) / sizeof(uint64_t))
+
+/* So that what two add up to fits a transfer. */
+#define INSTRUCTIONS_MAX (UINT32_MAX / 2)
+
+_Static_assert(sizeof(struct dump_script_state) == STATE_WORDS * sizeof(uint64_t), "all of a state is its key");
+_Static_assert(SCRIPTS_MAX < FLOW_STEP_PLACES, "scripts are places");
+
+void dump_scripts_free(struct dump_scripts *scripts)
+{
+	free(scripts->states);
+	free(scripts->scripts);
+	free(scripts->list);
+	common_number_table_free(&scripts->state_numbers);
+	*scripts = (struct dump_scripts){0};
+}
+
+static void forget_all(struct dump_scripts *scripts)
+{
+	common_number_table_clear(&scripts->state_numbers);
+	scripts->state_count = scripts->count = 1;
+	scripts->list_count = 0;
+	scripts->generation++;
+}
+
+void dump_scripts_begin(struct dump_scripts *scripts, uint32_t process)
+{
+	if (!scripts->count || scripts->process != process)
+		forget_all(scripts);
+	scripts->process = process;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------- */
+
+/* 0: there is no room. */
+static uint32_t number_of_state(struct dump_scripts *scripts, const struct dump_script_state *like)
+{
+	struct common_numbered array = {.size = sizeof(*like), .words = STATE_WORDS};
+	uint32_t *slot;
+
+	if (scripts->state_count >= STATES_MAX)
+		forget_all(scripts);
+	if (!COMMON_VECTOR_GROW(scripts->states, scripts->state_capacity, scripts->state_count + 1))
+		return 0;
+	array.elements = scripts->states;
+	if (!common_number_table_grow(&scripts->state_numbers, array, scripts->state_count))
+		return 0;
+	slot = common_number_slot(&scripts->state_numbers, array, like);
+	if (slot && *slot)
+		return *slot;
+	scripts->states[scripts->state_count] = *like;
+	if (slot)
+		*slot = scripts->state_count;
+	return scripts->state_count++;
+}
+
+/* The script of what was put since the tracker was in a state; 0: it cannot be put again, or there is no room. */
+static uint32_t make_script(struct dump_scripts *scripts, const struct dump_transfers *transfers,
+			    const struct dump_tracker *tracker)
+{
+	const size_t count = transfers->count - transfers->fixed;
+	const uint64_t before = transfers->noted_instructions;
+	const uint64_t rest = tracker->instructions - (count ? 0 : before);
+
+	if (scripts->count >= SCRIPTS_MAX || scripts->list_count + count > LIST_MAX) {
+		forget_all(scripts);
+		return 0;
+	}
+	if (before > INSTRUCTIONS_MAX || rest > INSTRUCTIONS_MAX ||
+	    !COMMON_VECTOR_GROW(scripts->scripts, scripts->capacity, scripts->count + 1) ||
+	    !COMMON_VECTOR_GROW(scripts->list, scripts->list_capacity, scripts->list_count + count + 1))
+		return 0;
+	if (count) {
+		struct dump_transfer *list = scripts->list + scripts->list_count;
+
+		memcpy(list, transfers->list + transfers->fixed, count * sizeof(*list));
+		if (list->instructions > INSTRUCTIONS_MAX)
+			return 0;
+		list->instructions -= (uint32_t)before;
+	}
+	scripts->scripts[scripts->count] = (struct dump_script){scripts->list_count, (uint32_t)count, (uint32_t)rest};
+	scripts->list_count += (uint32_t)count;
+	return scripts->count++;
+}
+
+/* ---- states -------------------------------------------------------------------------------------- */
+
+uint32_t dump_scripts_state(struct dump_scripts *scripts, struct dump_transfers *transfers,
+			    struct dump_tracker *tracker, const struct flow_step *passed,
+			    struct flow_step_effect *effect)
+{
+	struct dump_script_state like = {0};
+	uint32_t number = 0;
+
+	*effect = (struct flow_step_effect){0};
+	tracker->instructions += passed->instructions;
+	dump_tracker_leave_passed(tracker, passed);
+	if (transfers->noted)
+		number = make_script(scripts, transfers, tracker);
+	dump_transfers_unfix(transfers);
+	if (!tracker->home || !tracker->leaving.valid || !tracker->first.valid)
+		return 0;
+	scripts->sum = (struct flow_step_sum){.place = number & (FLOW_STEP_PLACES - 1)};
+	*effect = (struct flow_step_effect){.list = &scripts->sum, .count = 1, .known = number};
+	like.behind = tracker->leaving.behind;
+	like.home = tracker->home;
+	like.branch = tracker->leaving.branch;
+	return number_of_state(scripts, &like);
+}
+
+uint32_t dump_scripts_go(struct dump_scripts *scripts, struct dump_transfers *transfers, struct dump_tracker *tracker,
+			 uint32_t state)
+{
+	const struct dump_script_state *to = &scripts->states[state];
+
+	tracker->home = to->home;
+	tracker->leaving = (struct dump_leaving){to->behind, (uint8_t)to->branch, true};
+	/* A return is a part of the script, and so not of the call before. */
+	transfers->fixed = transfers->count;
+	transfers->noted = true;
+	transfers->noted_instructions = tracker->instructions;
+	return to->branch < FLOW_BRANCH_CALL ? to->home : 0;
+}
+
+int dump_scripts_again(const struct dump_scripts *scripts, struct dump_transfers *transfers,
+		       struct dump_tracker *tracker, uint32_t number, uint64_t time)
+{
+	const struct dump_script *script = &scripts->scripts[number];
+	int status = 0;
+
+	if (tracker->instructions > INSTRUCTIONS_MAX)
+		return 1;
+	if (time)
+		tracker->time = time;
+	if (script->count)
+		status = dump_transfers_put_known(transfers, tracker, scripts->list + script->first, script->count);
+	tracker->instructions += script->rest;
+	return status;
+}
