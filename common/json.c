@@ -3,10 +3,10 @@
 #include "common/json.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "common/digits.h"
 #include "common/utf8.h"
 
 void common_json_start(struct common_json *json, FILE *file)
@@ -52,7 +52,7 @@ static void write_text(FILE *file, const char *text, size_t size)
 		if (!length)
 			length = common_utf8_read(p + at, size - at, &character);
 		if (length) {
-			fwrite(p + at, 1, length, file);
+			fwrite_unlocked(p + at, 1, length, file);
 			at += length;
 		} else {
 			fputs("\xef\xbf\xbd", file); /* U+FFFD, one for each bad byte */
@@ -129,16 +129,26 @@ void common_json_raw(struct common_json *json, const char *key, const char *text
 	fwrite_unlocked(text, 1, size, json->file);
 }
 
+static void write_number(FILE *file, bool negative, uint64_t value)
+{
+	char digits[COMMON_DIGITS_MAX + 1], *const end = digits + sizeof(digits);
+	char *start = common_digits_before(end, value);
+
+	if (negative)
+		*--start = '-';
+	fwrite_unlocked(start, 1, (size_t)(end - start), file);
+}
+
 void common_json_u64(struct common_json *json, const char *key, uint64_t value)
 {
 	before_value(json, key);
-	fprintf(json->file, "%" PRIu64, value);
+	write_number(json->file, false, value);
 }
 
 void common_json_i64(struct common_json *json, const char *key, int64_t value)
 {
 	before_value(json, key);
-	fprintf(json->file, "%" PRId64, value);
+	write_number(json->file, value < 0, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
 void common_json_double(struct common_json *json, const char *key, double value)
@@ -169,8 +179,17 @@ void common_json_bool(struct common_json *json, const char *key, bool value)
 
 void common_json_hex(struct common_json *json, const char *key, uint64_t value)
 {
+	char digits[16 + 4], *start = digits + sizeof(digits);
+
 	before_value(json, key);
-	fprintf(json->file, "\"0x%" PRIx64 "\"", value);
+	*--start = '"';
+	do
+		*--start = "0123456789abcdef"[value % 16];
+	while (value /= 16);
+	*--start = 'x';
+	*--start = '0';
+	*--start = '"';
+	fwrite_unlocked(start, 1, (size_t)(digits + sizeof(digits) - start), json->file);
 }
 
 void common_json_null(struct common_json *json, const char *key)

@@ -15,6 +15,8 @@ struct dump_shown_name {
 	char *text;             /* NULL: not made yet; owned */
 	const char *with_image; /* the name and its image, behind the text; not a string */
 	const char *image;
+	char *json; /* the members that tell of the function, with braces; NULL: not made yet; owned */
+	size_t json_size;
 	uint32_t size, size_with_image;
 	bool wanted;   /* --image */
 	bool function; /* --function matches, and so on */
@@ -90,7 +92,7 @@ static __attribute__((noinline)) bool make_name(const struct dump_calls_print *p
 }
 
 /* NULL without memory. */
-static inline const struct dump_shown_name *name_of(struct dump_calls_print *print, uint32_t function)
+static inline struct dump_shown_name *name_of(struct dump_calls_print *print, uint32_t function)
 {
 	const size_t at = function == DUMP_NO_FUNCTION ? 0 : (size_t)function + 1;
 
@@ -101,8 +103,10 @@ static inline const struct dump_shown_name *name_of(struct dump_calls_print *pri
 
 void dump_calls_print_free(struct dump_calls_print *print)
 {
-	for (size_t i = 0; i < print->name_count; i++)
+	for (size_t i = 0; i < print->name_count; i++) {
 		free(print->names[i].text);
+		free(print->names[i].json);
+	}
 	free(print->names);
 	free(print->levels);
 	common_bytes_free(&print->text);
@@ -194,22 +198,38 @@ static void json_ids(struct common_json *json, const struct dump_call_thread *th
 		common_json_u64(json, "cpu", thread->cpu);
 }
 
-static void json_call(struct pass *pass, const struct dump_call_record *record, size_t level)
+/* False without memory. */
+static __attribute__((noinline)) bool make_json(const struct dump_function *function, struct dump_shown_name *name)
+{
+	FILE *file = open_memstream(&name->json, &name->json_size);
+	struct common_json json;
+
+	if (!file)
+		return false;
+	common_json_start(&json, file);
+	common_json_object(&json, NULL);
+	common_json_string(&json, "function", *function->name ? function->name : NULL);
+	common_json_string(&json, "image", *function->path ? function->path : NULL);
+	common_json_hex(&json, "address", function->address);
+	common_json_object_end(&json);
+	return fclose(file) == 0;
+}
+
+static void json_call(struct pass *pass, const struct dump_call_record *record, struct dump_shown_name *name,
+		      size_t level)
 {
 	struct dump_session *session = pass->print->calls->session;
-	const struct dump_function *function = dump_function(pass->print->calls->functions, record->function);
 	struct common_json *json = &session->json_out;
 
+	if (!name->json && !make_json(dump_function(pass->print->calls->functions, record->function), name)) {
+		pass->print->text.failed = true;
+		return;
+	}
 	common_json_object(json, NULL);
 	common_json_string(json, "type", "call");
 	json_ids(json, pass->thread);
 	common_json_u64(json, "depth", level);
-	if (*function->name)
-		common_json_string(json, "function", function->name);
-	else
-		common_json_null(json, "function");
-	common_json_string(json, "image", *function->path ? function->path : NULL);
-	common_json_hex(json, "address", function->address);
+	common_json_raw(json, NULL, name->json + 1, name->json_size - 2);
 	dump_json_time(session, "time", record->start);
 	if (record->start) {
 		common_json_u64(json, "duration", record->wall);
@@ -273,7 +293,7 @@ static const char *image_above(const struct dump_calls_print *print, size_t leve
 	return NULL;
 }
 
-static void put_call(struct pass *pass, const struct dump_call_record *record, const struct dump_shown_name *name,
+static void put_call(struct pass *pass, const struct dump_call_record *record, struct dump_shown_name *name,
 		     size_t shown, const char *image)
 {
 	struct dump_calls_print *print = pass->print;
@@ -284,7 +304,7 @@ static void put_call(struct pass *pass, const struct dump_call_record *record, c
 	heading(pass);
 	print->shown = true;
 	if (print->calls->session->options->json)
-		json_call(pass, record, shown);
+		json_call(pass, record, name, shown);
 	else if (with_image)
 		dump_calls_line_add(&print->line, record, name->with_image, name->size_with_image, shown, &print->text);
 	else
@@ -330,7 +350,7 @@ static int take_call(struct pass *pass, const struct dump_call_record *record, b
 	struct dump_calls_print *print = pass->print;
 	const size_t level = dump_record_level(pass->tree, record);
 	struct dump_shown_level *place = level_at(print, level);
-	const struct dump_shown_name *name = name_of(print, record->function);
+	struct dump_shown_name *name = name_of(print, record->function);
 	size_t above;
 
 	if (!place || !name)
