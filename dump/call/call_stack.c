@@ -523,14 +523,14 @@ int dump_calls_take(const struct dump_call_fold *calls, struct dump_call_thread 
 		    const struct dump_call_part *part, size_t ahead)
 {
 	const struct dump_piece *pieces = part->summary ? part->summary->pieces : NULL;
-	const struct dump_piece *const taken = pieces + part->piece_count;
+	const struct dump_piece *const taken = pieces ? pieces + part->piece_count : NULL;
 	struct dump_fold fold = {
 		.fold = calls,
 		.observer = calls->observer,
 		.thread = thread,
 		.end = part->transfers + part->count + ahead,
 		.piece = pieces,
-		.piece_end = pieces + (part->summary ? part->summary->piece_count : 0),
+		.piece_end = pieces ? pieces + part->summary->piece_count : NULL,
 		.first = part->transfers,
 	};
 	int status = 0;
