@@ -17,6 +17,7 @@ struct row {
 	uint64_t address;
 	uint32_t file; /* index in files; NO_FILE: nothing is known from here on */
 	uint32_t line;
+	uint32_t order; /* in which it came: of rows of one address, the last one holds */
 };
 
 #define NO_FILE UINT32_MAX
@@ -65,7 +66,9 @@ static bool add_row(struct flow_line_table *table, const struct row *row)
 {
 	if (table->row_count == ROWS_MAX || !COMMON_VECTOR_GROW(table->rows, table->row_capacity, table->row_count + 1))
 		return false;
-	table->rows[table->row_count++] = *row;
+	table->rows[table->row_count] = *row;
+	table->rows[table->row_count].order = (uint32_t)table->row_count;
+	table->row_count++;
 	return true;
 }
 
@@ -142,7 +145,9 @@ static int compare_rows(const void *left, const void *right)
 
 	if (a->address != b->address)
 		return a->address < b->address ? -1 : 1;
-	return (a->file != NO_FILE) - (b->file != NO_FILE);
+	if ((a->file != NO_FILE) != (b->file != NO_FILE))
+		return a->file != NO_FILE ? 1 : -1;
+	return (a->order > b->order) - (a->order < b->order);
 }
 
 static void add_units(struct flow_line_table *table, Dwarf *dwarf)
