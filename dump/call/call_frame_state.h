@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The frames of a thread at work: how they come, go and are found. For the fold of calls alone. */
-#ifndef DUMP_ANALYSIS_CALL_FRAME_STATE_H
-#define DUMP_ANALYSIS_CALL_FRAME_STATE_H
+#ifndef DUMP_CALL_CALL_FRAME_STATE_H
+#define DUMP_CALL_CALL_FRAME_STATE_H
 
 #include "dump/call/call_stack.h"
 

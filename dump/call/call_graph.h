@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Who calls a function, and what it calls: trees of paths through it, with what the calls took. */
-#ifndef DUMP_ANALYSIS_CALL_GRAPH_H
-#define DUMP_ANALYSIS_CALL_GRAPH_H
+#ifndef DUMP_CALL_CALL_GRAPH_H
+#define DUMP_CALL_CALL_GRAPH_H
 
 #include "dump/call/call_session.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How long the calls of a function took: how they are spread, by whom they came, the slowest, and what the time went to. */
-#ifndef DUMP_ANALYSIS_CALL_LATENCY_H
-#define DUMP_ANALYSIS_CALL_LATENCY_H
+#ifndef DUMP_CALL_CALL_LATENCY_H
+#define DUMP_CALL_CALL_LATENCY_H
 
 #include "dump/call/call_session.h"
 

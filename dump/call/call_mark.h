@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is remarkable about calls, in words. */
-#ifndef DUMP_ANALYSIS_CALL_MARK_H
-#define DUMP_ANALYSIS_CALL_MARK_H
+#ifndef DUMP_CALL_CALL_MARK_H
+#define DUMP_CALL_CALL_MARK_H
 
 #include "dump/call/call_stack.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What each path of calls took: an observer of calls that adds up a tree of all of them, a root for each group of threads. */
-#ifndef DUMP_ANALYSIS_CALL_PATH_H
-#define DUMP_ANALYSIS_CALL_PATH_H
+#ifndef DUMP_CALL_CALL_PATH_H
+#define DUMP_CALL_CALL_PATH_H
 
 #include "dump/call/call_session.h"
 

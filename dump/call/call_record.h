@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Records of calls in the order in which these began: a list that may be larger than memory. */
-#ifndef DUMP_ANALYSIS_CALL_RECORD_H
-#define DUMP_ANALYSIS_CALL_RECORD_H
+#ifndef DUMP_CALL_CALL_RECORD_H
+#define DUMP_CALL_CALL_RECORD_H
 
 #include <stdbool.h>
 #include <stddef.h>

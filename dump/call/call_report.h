@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What functions, images, processes or threads took: an observer of calls that adds them up. */
-#ifndef DUMP_ANALYSIS_CALL_REPORT_H
-#define DUMP_ANALYSIS_CALL_REPORT_H
+#ifndef DUMP_CALL_CALL_REPORT_H
+#define DUMP_CALL_CALL_REPORT_H
 
 #include "dump/call/call_session.h"
 #include "flow/symbol/source_line.h"

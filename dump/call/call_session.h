@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What all commands about calls begin with: the timeline, the names, and the run over the trace. */
-#ifndef DUMP_ANALYSIS_CALL_SESSION_H
-#define DUMP_ANALYSIS_CALL_SESSION_H
+#ifndef DUMP_CALL_CALL_SESSION_H
+#define DUMP_CALL_CALL_SESSION_H
 
 #include "dump/call/call_view.h"
 #include "dump/session/session.h"

@@ -3,8 +3,8 @@
  * Transfers in files of shards. Few places make nearly all transfers, so that each is written as the number of its shape, the
  * instructions before it, and how much later it came.
  */
-#ifndef DUMP_ANALYSIS_CALL_SHARD_H
-#define DUMP_ANALYSIS_CALL_SHARD_H
+#ifndef DUMP_CALL_CALL_SHARD_H
+#define DUMP_CALL_CALL_SHARD_H
 
 #include "common/bytes.h"
 #include "common/hash_map.h"

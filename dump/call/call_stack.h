@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The calls of a thread: transfers in order become a stack of frames, and observers see each come and go. */
-#ifndef DUMP_ANALYSIS_CALL_STACK_H
-#define DUMP_ANALYSIS_CALL_STACK_H
+#ifndef DUMP_CALL_CALL_STACK_H
+#define DUMP_CALL_CALL_STACK_H
 
 #include "common/hash_map.h"
 #include "dump/function/function_table.h"

@@ -4,8 +4,8 @@
  * fit each other become pieces: trees of what was called by the function where a piece begins. All other transfers stand
  * between pieces, for who knows the stack.
  */
-#ifndef DUMP_ANALYSIS_CALL_SUMMARY_H
-#define DUMP_ANALYSIS_CALL_SUMMARY_H
+#ifndef DUMP_CALL_CALL_SUMMARY_H
+#define DUMP_CALL_CALL_SUMMARY_H
 
 #include "dump/call/call_summary_tree.h"
 #include "dump/call/transfer.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The open piece of a summary: how calls come and go in it. For those who find transfers alone. */
-#ifndef DUMP_ANALYSIS_CALL_SUMMARY_STATE_H
-#define DUMP_ANALYSIS_CALL_SUMMARY_STATE_H
+#ifndef DUMP_CALL_CALL_SUMMARY_STATE_H
+#define DUMP_CALL_CALL_SUMMARY_STATE_H
 
 #include "common/vector.h"
 #include "dump/call/call_stack.h"

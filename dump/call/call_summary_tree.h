@@ -3,8 +3,8 @@
  * The calls of a worker's open piece, one below the other: each way to a call has a number that lasts from piece to piece,
  * and so has each state in which flow may stand between steps. For those who find transfers alone.
  */
-#ifndef DUMP_ANALYSIS_CALL_SUMMARY_TREE_H
-#define DUMP_ANALYSIS_CALL_SUMMARY_TREE_H
+#ifndef DUMP_CALL_CALL_SUMMARY_TREE_H
+#define DUMP_CALL_CALL_SUMMARY_TREE_H
 
 #include "common/number_table.h"
 #include "flow/engine/step.h"

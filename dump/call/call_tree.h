@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The calls of one thread as a list in the order in which they began, with what is only known when they have ended. */
-#ifndef DUMP_ANALYSIS_CALL_TREE_H
-#define DUMP_ANALYSIS_CALL_TREE_H
+#ifndef DUMP_CALL_CALL_TREE_H
+#define DUMP_CALL_CALL_TREE_H
 
 #include "dump/call/call_record.h"
 #include "dump/call/call_stack.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs the fold of calls over a trace: workers find transfers, which are taken in order, thread after thread. */
-#ifndef DUMP_ANALYSIS_CALL_VIEW_H
-#define DUMP_ANALYSIS_CALL_VIEW_H
+#ifndef DUMP_CALL_CALL_VIEW_H
+#define DUMP_CALL_CALL_VIEW_H
 
 #include "dump/call/call_stack.h"
 #include "flow/view/view.h"

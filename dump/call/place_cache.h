@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What one worker has looked up: places in code, and the transfers within runs of blocks. For transfers alone. */
-#ifndef DUMP_ANALYSIS_PLACE_CACHE_H
-#define DUMP_ANALYSIS_PLACE_CACHE_H
+#ifndef DUMP_CALL_PLACE_CACHE_H
+#define DUMP_CALL_PLACE_CACHE_H
 
 #include "dump/call/call_summary_tree.h"
 #include "dump/call/transfer_run.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What flow says about calls: where it left a function or came into one, with all that lies between left out. */
-#ifndef DUMP_ANALYSIS_TRANSFER_H
-#define DUMP_ANALYSIS_TRANSFER_H
+#ifndef DUMP_CALL_TRANSFER_H
+#define DUMP_CALL_TRANSFER_H
 
 #include <stddef.h>
 #include <stdint.h>

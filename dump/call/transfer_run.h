@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The transfers within runs of blocks, which are found once for each run and then copied. */
-#ifndef DUMP_ANALYSIS_TRANSFER_RUN_H
-#define DUMP_ANALYSIS_TRANSFER_RUN_H
+#ifndef DUMP_CALL_TRANSFER_RUN_H
+#define DUMP_CALL_TRANSFER_RUN_H
 
 #include "common/hash_map.h"
 #include "dump/call/transfer.h"

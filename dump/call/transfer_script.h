@@ -3,8 +3,8 @@
  * The transfers that steps have led to, which are put again where the engine finds that the same steps come again: see
  * struct flow_step_states. Of one worker. For those who find transfers alone.
  */
-#ifndef DUMP_ANALYSIS_TRANSFER_SCRIPT_H
-#define DUMP_ANALYSIS_TRANSFER_SCRIPT_H
+#ifndef DUMP_CALL_TRANSFER_SCRIPT_H
+#define DUMP_CALL_TRANSFER_SCRIPT_H
 
 #include "common/number_table.h"
 #include "dump/call/transfer.h"

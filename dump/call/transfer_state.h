@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A walk over blocks and events that finds transfers. For transfers alone. */
-#ifndef DUMP_ANALYSIS_TRANSFER_STATE_H
-#define DUMP_ANALYSIS_TRANSFER_STATE_H
+#ifndef DUMP_CALL_TRANSFER_STATE_H
+#define DUMP_CALL_TRANSFER_STATE_H
 
 #include "dump/call/place_cache.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The lines that a change added or changed: of a unified diff, as diff -u and git write it. */
-#ifndef DUMP_ANALYSIS_CHANGE_H
-#define DUMP_ANALYSIS_CHANGE_H
+#ifndef DUMP_DIFFERENCE_CHANGE_H
+#define DUMP_DIFFERENCE_CHANGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

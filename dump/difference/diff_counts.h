@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How often functions, blocks and edges ran on each of two sides. */
-#ifndef DUMP_ANALYSIS_DIFF_COUNTS_H
-#define DUMP_ANALYSIS_DIFF_COUNTS_H
+#ifndef DUMP_DIFFERENCE_DIFF_COUNTS_H
+#define DUMP_DIFFERENCE_DIFF_COUNTS_H
 
 #include "dump/difference/diff_side.h"
 

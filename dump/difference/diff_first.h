@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where the ways of two threads part for the first time. */
-#ifndef DUMP_ANALYSIS_DIFF_FIRST_H
-#define DUMP_ANALYSIS_DIFF_FIRST_H
+#ifndef DUMP_DIFFERENCE_DIFF_FIRST_H
+#define DUMP_DIFFERENCE_DIFF_FIRST_H
 
 #include "dump/difference/diff_path.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What differs always and is not to be compared: functions, images, ranges of addresses. */
-#ifndef DUMP_ANALYSIS_DIFF_IGNORE_H
-#define DUMP_ANALYSIS_DIFF_IGNORE_H
+#ifndef DUMP_DIFFERENCE_DIFF_IGNORE_H
+#define DUMP_DIFFERENCE_DIFF_IGNORE_H
 
 #include <stdbool.h>
 #include <stddef.h>

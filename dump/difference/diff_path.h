@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The way of each thread as units that do not depend on where code was: hashes of it, and stretches of it. */
-#ifndef DUMP_ANALYSIS_DIFF_PATH_H
-#define DUMP_ANALYSIS_DIFF_PATH_H
+#ifndef DUMP_DIFFERENCE_DIFF_PATH_H
+#define DUMP_DIFFERENCE_DIFF_PATH_H
 
 #include "dump/difference/diff_side.h"
 #include "flow/view/view.h"

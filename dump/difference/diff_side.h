@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Two sides of traces that are compared, and which of their images are the same. */
-#ifndef DUMP_ANALYSIS_DIFF_SIDE_H
-#define DUMP_ANALYSIS_DIFF_SIDE_H
+#ifndef DUMP_DIFFERENCE_DIFF_SIDE_H
+#define DUMP_DIFFERENCE_DIFF_SIDE_H
 
 #include "common/hash_map.h"
 #include "dump/difference/diff_ignore.h"

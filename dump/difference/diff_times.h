@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How long the functions of a trace took by themselves. */
-#ifndef DUMP_ANALYSIS_DIFF_TIMES_H
-#define DUMP_ANALYSIS_DIFF_TIMES_H
+#ifndef DUMP_DIFFERENCE_DIFF_TIMES_H
+#define DUMP_DIFFERENCE_DIFF_TIMES_H
 
 #include "dump/difference/diff_side.h"
 

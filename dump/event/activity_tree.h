@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What activities did: pairs of start and stop events, as a tree, each with its duration. */
-#ifndef DUMP_ANALYSIS_ACTIVITY_TREE_H
-#define DUMP_ANALYSIS_ACTIVITY_TREE_H
+#ifndef DUMP_EVENT_ACTIVITY_TREE_H
+#define DUMP_EVENT_ACTIVITY_TREE_H
 
 #include <ptl/reader.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which activities belong together: events that name an activity and a related one join the two. */
-#ifndef DUMP_ANALYSIS_EVENT_ACTIVITY_H
-#define DUMP_ANALYSIS_EVENT_ACTIVITY_H
+#ifndef DUMP_EVENT_EVENT_ACTIVITY_H
+#define DUMP_EVENT_EVENT_ACTIVITY_H
 
 #include <stdbool.h>
 

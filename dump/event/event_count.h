@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How many events of each kind there are: a row for each provider, id, version and opcode. */
-#ifndef DUMP_ANALYSIS_EVENT_COUNT_H
-#define DUMP_ANALYSIS_EVENT_COUNT_H
+#ifndef DUMP_EVENT_EVENT_COUNT_H
+#define DUMP_EVENT_EVENT_COUNT_H
 
 #include <ptl/reader.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which events the user asked for, by what the author gave them: provider, name, level, keyword, fields. */
-#ifndef DUMP_ANALYSIS_EVENT_FILTER_H
-#define DUMP_ANALYSIS_EVENT_FILTER_H
+#ifndef DUMP_EVENT_EVENT_FILTER_H
+#define DUMP_EVENT_EVENT_FILTER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What an event is asked by --where 'UserName == "Zoe" && Count > 3': expressions of ptl-rules(5), and conditions. */
-#ifndef DUMP_ANALYSIS_EVENT_QUERY_H
-#define DUMP_ANALYSIS_EVENT_QUERY_H
+#ifndef DUMP_EVENT_EVENT_QUERY_H
+#define DUMP_EVENT_EVENT_QUERY_H
 
 #include <stdbool.h>
 #include <stddef.h>

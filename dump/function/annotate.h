@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The instructions of a function with how often each ran, where its branches went, and what lines they are of. */
-#ifndef DUMP_ANALYSIS_ANNOTATE_H
-#define DUMP_ANALYSIS_ANNOTATE_H
+#ifndef DUMP_FUNCTION_ANNOTATE_H
+#define DUMP_FUNCTION_ANNOTATE_H
 
 #include "dump/session/session.h"
 #include "flow/code/code.h"

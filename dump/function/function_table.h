@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The functions that a trace's code has: one number for each, whichever process and address it ran in. */
-#ifndef DUMP_ANALYSIS_FUNCTION_TABLE_H
-#define DUMP_ANALYSIS_FUNCTION_TABLE_H
+#ifndef DUMP_FUNCTION_FUNCTION_TABLE_H
+#define DUMP_FUNCTION_FUNCTION_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files of the source share. */
-#ifndef RECORD_INTEL_PT_STATE_H
-#define RECORD_INTEL_PT_STATE_H
+#ifndef RECORD_INTEL_PT_INTEL_PT_STATE_H
+#define RECORD_INTEL_PT_INTEL_PT_STATE_H
 
 #include <linux/perf_event.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Coverage as other programs read it, and as text. */
-#ifndef DUMP_EXPORT_COVERAGE_H
-#define DUMP_EXPORT_COVERAGE_H
+#ifndef DUMP_EXPORT_COVERAGE_COVERAGE_H
+#define DUMP_EXPORT_COVERAGE_COVERAGE_H
 
 #include "dump/analysis/coverage.h"
 

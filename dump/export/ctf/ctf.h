@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Events as a trace of the Common Trace Format, 1.8. */
-#ifndef DUMP_EXPORT_CTF_H
-#define DUMP_EXPORT_CTF_H
+#ifndef DUMP_EXPORT_CTF_CTF_H
+#define DUMP_EXPORT_CTF_CTF_H
 
 #include "dump/export/export.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A tree of paths by the names of functions, of one trace or of two that are compared: what flame graphs are made of. */
-#ifndef DUMP_EXPORT_FLAME_TREE_H
-#define DUMP_EXPORT_FLAME_TREE_H
+#ifndef DUMP_EXPORT_FLAME_FLAME_TREE_H
+#define DUMP_EXPORT_FLAME_FLAME_TREE_H
 
 #include "dump/call/call_path.h"
 

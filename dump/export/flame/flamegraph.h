@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Flame graphs: folded stacks, and a picture. */
-#ifndef DUMP_EXPORT_FLAMEGRAPH_H
-#define DUMP_EXPORT_FLAMEGRAPH_H
+#ifndef DUMP_EXPORT_FLAME_FLAMEGRAPH_H
+#define DUMP_EXPORT_FLAME_FLAMEGRAPH_H
 
 #include "dump/export/export.h"
 #include "dump/export/flame/flame_tree.h"

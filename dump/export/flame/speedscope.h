@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Paths of calls as JSON that speedscope reads. */
-#ifndef DUMP_EXPORT_SPEEDSCOPE_H
-#define DUMP_EXPORT_SPEEDSCOPE_H
+#ifndef DUMP_EXPORT_FLAME_SPEEDSCOPE_H
+#define DUMP_EXPORT_FLAME_SPEEDSCOPE_H
 
 #include "dump/call/call_path.h"
 #include "dump/export/export.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The code of a trace as ELF files in a build-id cache, where perf looks for it. */
-#ifndef DUMP_EXPORT_PERF_CACHE_H
-#define DUMP_EXPORT_PERF_CACHE_H
+#ifndef DUMP_EXPORT_PERF_PERF_CACHE_H
+#define DUMP_EXPORT_PERF_PERF_CACHE_H
 
 #include <ptl/kernel.h>
 #include <ptl/reader.h>

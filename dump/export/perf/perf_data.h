@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A trace as perf record would have written it. */
-#ifndef DUMP_EXPORT_PERF_DATA_H
-#define DUMP_EXPORT_PERF_DATA_H
+#ifndef DUMP_EXPORT_PERF_PERF_DATA_H
+#define DUMP_EXPORT_PERF_PERF_DATA_H
 
 #include "dump/export/export.h"
 #include "dump/session/session.h"

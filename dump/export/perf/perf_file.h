@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* perf.data being written: its header, its records. docs/perf-data.md. */
-#ifndef DUMP_EXPORT_PERF_FILE_H
-#define DUMP_EXPORT_PERF_FILE_H
+#ifndef DUMP_EXPORT_PERF_PERF_FILE_H
+#define DUMP_EXPORT_PERF_PERF_FILE_H
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How often source lines ran, as a sample profile that LLVM's compilers take. */
-#ifndef DUMP_EXPORT_AUTOFDO_H
-#define DUMP_EXPORT_AUTOFDO_H
+#ifndef DUMP_EXPORT_PROFILE_AUTOFDO_H
+#define DUMP_EXPORT_PROFILE_AUTOFDO_H
 
 #include "dump/call/call_session.h"
 #include "dump/export/export.h"

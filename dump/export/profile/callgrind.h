@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Calls as callgrind writes them, for callgrind_annotate and kcachegrind. */
-#ifndef DUMP_EXPORT_CALLGRIND_H
-#define DUMP_EXPORT_CALLGRIND_H
+#ifndef DUMP_EXPORT_PROFILE_CALLGRIND_H
+#define DUMP_EXPORT_PROFILE_CALLGRIND_H
 
 #include "dump/call/call_path.h"
 #include "dump/export/export.h"

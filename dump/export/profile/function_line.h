@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where functions begin in the source, and what the linker calls them. */
-#ifndef DUMP_EXPORT_FUNCTION_LINE_H
-#define DUMP_EXPORT_FUNCTION_LINE_H
+#ifndef DUMP_EXPORT_PROFILE_FUNCTION_LINE_H
+#define DUMP_EXPORT_PROFILE_FUNCTION_LINE_H
 
 #include "dump/call/call_session.h"
 #include "flow/symbol/source_line.h"

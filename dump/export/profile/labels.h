@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the user says of traces: the commit that was built, the job that recorded. */
-#ifndef DUMP_EXPORT_LABELS_H
-#define DUMP_EXPORT_LABELS_H
+#ifndef DUMP_EXPORT_PROFILE_LABELS_H
+#define DUMP_EXPORT_PROFILE_LABELS_H
 
 #include <stdbool.h>
 

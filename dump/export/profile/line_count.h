@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How many instructions of each function ran on which source line. */
-#ifndef DUMP_EXPORT_LINE_COUNT_H
-#define DUMP_EXPORT_LINE_COUNT_H
+#ifndef DUMP_EXPORT_PROFILE_LINE_COUNT_H
+#define DUMP_EXPORT_PROFILE_LINE_COUNT_H
 
 #include "dump/export/profile/function_line.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Paths of calls as a profile that pprof reads. */
-#ifndef DUMP_EXPORT_PPROF_H
-#define DUMP_EXPORT_PPROF_H
+#ifndef DUMP_EXPORT_PROFILE_PPROF_H
+#define DUMP_EXPORT_PROFILE_PPROF_H
 
 #include "dump/call/call_path.h"
 #include "dump/export/export.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tables of what a trace has: their columns, once for all formats, and the rows of one trace. docs/tables.md. */
-#ifndef DUMP_EXPORT_ROW_H
-#define DUMP_EXPORT_ROW_H
+#ifndef DUMP_EXPORT_TABLE_ROW_H
+#define DUMP_EXPORT_TABLE_ROW_H
 
 #include "dump/session/command.h"
 #include "flow/timeline/timeline.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rows as a script for psql: each trace in a transaction that removes what was there of it before. */
-#ifndef DUMP_EXPORT_ROW_POSTGRESQL_H
-#define DUMP_EXPORT_ROW_POSTGRESQL_H
+#ifndef DUMP_EXPORT_TABLE_ROW_POSTGRESQL_H
+#define DUMP_EXPORT_TABLE_ROW_POSTGRESQL_H
 
 #include "dump/export/table/row.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Definitions of tables for databases that take rows from a stream. */
-#ifndef DUMP_EXPORT_ROW_SCHEMA_H
-#define DUMP_EXPORT_ROW_SCHEMA_H
+#ifndef DUMP_EXPORT_TABLE_ROW_SCHEMA_H
+#define DUMP_EXPORT_TABLE_ROW_SCHEMA_H
 
 #include "dump/export/table/row.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rows as text, and as ClickHouse's RowBinary. */
-#ifndef DUMP_EXPORT_ROW_TEXT_H
-#define DUMP_EXPORT_ROW_TEXT_H
+#ifndef DUMP_EXPORT_TABLE_ROW_TEXT_H
+#define DUMP_EXPORT_TABLE_ROW_TEXT_H
 
 #include "dump/export/table/row.h"
 

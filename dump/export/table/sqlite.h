@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rows into a database of SQLite. */
-#ifndef DUMP_EXPORT_SQLITE_H
-#define DUMP_EXPORT_SQLITE_H
+#ifndef DUMP_EXPORT_TABLE_SQLITE_H
+#define DUMP_EXPORT_TABLE_SQLITE_H
 
 #include "dump/export/table/row.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What CPUs ran, from recorded context switches. */
-#ifndef DUMP_EXPORT_CPU_SLICE_H
-#define DUMP_EXPORT_CPU_SLICE_H
+#ifndef DUMP_EXPORT_TIMELINE_CPU_SLICE_H
+#define DUMP_EXPORT_TIMELINE_CPU_SLICE_H
 
 #include "dump/call/call_session.h"
 

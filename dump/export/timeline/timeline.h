@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A timeline of calls, events, gaps and counters, in a format that viewers of traces read. */
-#ifndef DUMP_EXPORT_TIMELINE_H
-#define DUMP_EXPORT_TIMELINE_H
+#ifndef DUMP_EXPORT_TIMELINE_TIMELINE_H
+#define DUMP_EXPORT_TIMELINE_TIMELINE_H
 
 #include "common/hash_map.h"
 #include "dump/call/call_session.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A timeline while it is written: calls first, thread after thread, then what else there is. */
-#ifndef DUMP_EXPORT_TIMELINE_STATE_H
-#define DUMP_EXPORT_TIMELINE_STATE_H
+#ifndef DUMP_EXPORT_TIMELINE_TIMELINE_STATE_H
+#define DUMP_EXPORT_TIMELINE_TIMELINE_STATE_H
 
 #include "dump/call/instruction_count.h"
 #include "dump/export/timeline/timeline.h"
