@@ -52,22 +52,17 @@ void dump_scripts_begin(struct dump_scripts *scripts, uint32_t process)
 static uint32_t number_of_state(struct dump_scripts *scripts, const struct dump_script_state *like)
 {
 	struct common_numbered array = {.size = sizeof(*like), .words = STATE_WORDS};
-	uint32_t *slot;
+	uint32_t number;
 
 	if (scripts->state_count >= STATES_MAX)
 		forget_all(scripts);
 	if (!COMMON_VECTOR_GROW(scripts->states, scripts->state_capacity, scripts->state_count + 1))
 		return 0;
 	array.elements = scripts->states;
-	if (!common_number_table_grow(&scripts->state_numbers, array, scripts->state_count))
-		return 0;
-	slot = common_number_slot(&scripts->state_numbers, array, like);
-	if (slot && *slot)
-		return *slot;
-	scripts->states[scripts->state_count] = *like;
-	if (slot)
-		*slot = scripts->state_count;
-	return scripts->state_count++;
+	number = common_number_of(&scripts->state_numbers, array, scripts->state_count, like);
+	if (number == scripts->state_count)
+		scripts->states[scripts->state_count++] = *like;
+	return number;
 }
 
 /* The script of what was put since the tracker was in a state; 0: it cannot be put again, or there is no room. */
