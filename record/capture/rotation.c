@@ -160,18 +160,6 @@ static int end_before(struct record_capture *capture, uint64_t now, bool last)
 	return status;
 }
 
-int record_rotation_finish(struct record_capture *capture, uint64_t now)
-{
-	int status;
-
-	record_next_file_free(capture->next);
-	capture->next = NULL;
-	look_at_closing(capture, true);
-	status = end_before(capture, now, true);
-	look_at_closing(capture, true);
-	return status;
-}
-
 void record_rotation_free(struct record_capture *capture)
 {
 	record_next_file_free(capture->next);
@@ -285,6 +273,25 @@ static int look_at_next(struct record_capture *capture, uint64_t now, bool wait)
 	}
 	record_next_file_free(capture->next);
 	capture->next = NULL;
+	return status;
+}
+
+/*
+ * One that is being prepared is not wanted; but where the file at hand takes nothing, and an older one was removed to make room, it is what
+ * is left of the recording.
+ */
+int record_rotation_finish(struct record_capture *capture, uint64_t now)
+{
+	int status = 0;
+
+	if (capture->next && capture->output.failed)
+		status = look_at_next(capture, now, true);
+	record_next_file_free(capture->next);
+	capture->next = NULL;
+	look_at_closing(capture, true);
+	if (status == 0)
+		status = end_before(capture, now, true);
+	look_at_closing(capture, true);
 	return status;
 }
 

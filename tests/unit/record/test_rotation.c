@@ -23,7 +23,7 @@
 
 #include "common/sha256.h"
 #include "flow/view/stats.h"
-#include "record/capture/capture.h"
+#include "record/capture/capture_state.h"
 #include "record/capture/machine.h"
 
 static char *command_line[] = {(char[]){"test"}, NULL};
@@ -479,6 +479,36 @@ static void a_file_that_was_not_needed(void **state)
 	assert_int_not_equal(access(path, F_OK), 0);
 }
 
+/* The file at hand takes nothing, and the oldest one was removed to make room: the next one is kept. */
+static void a_file_that_is_all_that_is_left(void **state)
+{
+	struct record_settings kept = settings;
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	unsigned times[2 * EVENTS] = {0};
+	struct record_capture *capture;
+	char path[160];
+
+	assert_non_null(fixture);
+	*state = fixture;
+	make_folder(fixture);
+	kept.keep = 2;
+	capture = &fixture->capture;
+	fixture->base = record_now();
+	assert_int_equal(record_capture_open(capture, &kept, fixture->path, &machine), 0);
+	assert_int_equal(record_capture_event_stream(capture, &fixture->switches), 0);
+	rotate(capture);
+	capture->output.failed = true;
+	record_rotation_await(capture);
+	while (!capture->next) {
+		assert_int_equal(record_capture_advance(capture, record_now() + 2000000000), 0);
+		record_rotation_await(capture);
+	}
+	name_file(fixture, "a.000001.ptl", path);
+	assert_int_not_equal(access(path, F_OK), 0);
+	assert_int_equal(record_capture_close(capture, record_now()), 0);
+	count_events(fixture, "a.000003.ptl", times);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -487,6 +517,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_file_that_cannot_be_opened, tear_down),
 		cmocka_unit_test_teardown(a_file_that_cannot_be_opened_and_much_code, tear_down),
 		cmocka_unit_test_teardown(a_file_that_would_pass_the_bound, tear_down),
+		cmocka_unit_test_teardown(a_file_that_is_all_that_is_left, tear_down),
 		cmocka_unit_test_setup_teardown(a_file_that_was_not_needed, set_up, tear_down),
 	};
 
