@@ -222,9 +222,10 @@ def live_series():
 
     wait_for(lambda: has_come(0), "the first event")
     reader.send_signal(signal.SIGSTOP)
-    for _ in range(6):
+    # Several times what memory holds, also where files grow while the next one is made.
+    for _ in range(24):
         write_events("count=12000")
-    wait_for(lambda: query("fast")["events"] == 72001, "all events")
+    wait_for(lambda: query("fast")["events"] == 288001, "all events")
     reader.send_signal(signal.SIGCONT)
     wait_for(lambda: query("fast")["realtime_buffers_lost"], "what the reader has missed")
     # What is not read when the session ends is gone with it.
@@ -236,7 +237,7 @@ def live_series():
     missed = sum(int(line.split()[3]) for line in text.splitlines() if "missed" in line)
     expect(missed and not lost["events_lost"], text, lost)
     with open(path("fast.txt"), "rb") as file:
-        expect_equal(file.read().count(b"\n") + missed, 72001 + 12346, text)
+        expect_equal(file.read().count(b"\n") + missed, 288001 + 12346, text)
 
 
 def in_memory():
