@@ -174,7 +174,7 @@ static const struct common_option options[] = {
 	 "PROVIDER:TERM is for events of this provider; several terms have to hold together",
 	 .take = take_only},
 	{"attach-providers", 0, NULL,
-	 "of all your programs, also those that run already; needs no COMMAND: until Ctrl-C then, "
+	 "of all your programs (root: all users'), also those that run already; needs no COMMAND: until Ctrl-C then, "
 	 "or --duration",
 	 COMMON_FLAG(struct record_settings, attach)},
 	{"list-providers", 0, NULL, "show which programs have providers now, and who has turned them on",

@@ -30,6 +30,14 @@ void record_providers_heed(struct record_providers *providers, struct record_shm
 	}
 }
 
+void record_providers_take_answers(struct record_providers *providers, const struct record_providers *other)
+{
+	struct provider_shm_session_file *file = &providers->session.file;
+
+	for (uint32_t i = 0; i < file->session.rule_count; i++)
+		file->rules[i].answered |= other->session.file.rules[i].answered;
+}
+
 /* The rule's name, or its GUID, into text. */
 static const char *name_of(const struct provider_shm_rule *rule, char guid[PTL_GUID_TEXT_SIZE])
 {
@@ -66,7 +74,6 @@ void record_providers_say_unanswered(struct record_providers *providers)
 	const struct provider_shm_session_file *file = &providers->session.file;
 	bool any = false;
 
-	record_provider_session_answers(&providers->session);
 	for (uint32_t i = 0; i < file->session.rule_count; i++) {
 		if (file->rules[i].answered)
 			continue;
@@ -75,8 +82,8 @@ void record_providers_say_unanswered(struct record_providers *providers)
 	}
 	if (any)
 		common_message_hint(providers->capture->settings->attach
-					    ? "ptl-record --list-providers shows this user's programs that have "
-					      "providers; of other users, their own recorder does"
+					    ? "ptl-record --list-providers shows the programs that have providers: "
+					      "to root those of all users, to others their own"
 					    : "--attach-providers records all programs of this user, not only COMMAND "
 					      "and its descendants; --list-providers shows which have providers");
 }

@@ -121,14 +121,29 @@ static bool is_own(const struct record_writer *writer, uint32_t provider, const 
 	       common_guid_equal(guid, &writer->shm.providers[provider].guid);
 }
 
+/* Whether the trace has room for one more schema or map; another user's must not take all of it. */
+static int take_room(struct record_providers *providers, uint64_t size)
+{
+	struct record_share *share = &providers->common->schema_bytes;
+	const bool fits = providers->is_other ? size <= record_share_left(share, providers->schema_bytes)
+					      : providers->schema_bytes + size <= SCHEMA_BYTES_MAX;
+
+	if (!fits)
+		return common_fail(PTL_CORRUPT, "programs have more schemas than a trace has room for");
+	providers->schema_bytes += size;
+	share->used += providers->is_other ? size : 0;
+	return 0;
+}
+
 /*
  * Two programs, or two versions of one, may explain the same event differently; a reader takes the
- * first explanation for both. *differs: this one is another than the first. PTL_NO_MEMORY.
+ * first explanation for both. *differs: this one is another than the first. PTL_NO_MEMORY, PTL_CORRUPT.
  */
 static int compare_schema(struct record_providers *providers, const struct ptl_schema *schema,
 			  struct common_cursor body, bool *differs)
 {
 	const uint64_t hash = XXH64(body.data, body.size, 0);
+	int status;
 	uint8_t key[sizeof(schema->provider) + 4];
 	const uint64_t *first;
 
@@ -137,9 +152,10 @@ static int compare_schema(struct record_providers *providers, const struct ptl_s
 	key[17] = (uint8_t)(schema->id >> 8);
 	key[18] = schema->version;
 	key[19] = schema->opcode;
-	first = common_byte_map_get(&providers->schemas, key, sizeof(key));
+	first = common_byte_map_get(&providers->common->schemas, key, sizeof(key));
 	*differs = first && *first != hash;
-	return first ? 0 : common_byte_map_put(&providers->schemas, key, sizeof(key), hash);
+	status = first ? 0 : take_room(providers, body.size);
+	return first || status < 0 ? status : common_byte_map_put(&providers->common->schemas, key, sizeof(key), hash);
 }
 
 static int report_difference(const struct schema_taker *taker, const struct ptl_schema *schema)
@@ -171,14 +187,34 @@ static int take_schema(const struct schema_taker *taker, uint32_t provider, stru
 	return status == PTL_MISUSE ? PTL_CORRUPT : status;
 }
 
+/* *is_new: no program had this map of values before. PTL_NO_MEMORY, PTL_CORRUPT. */
+static int note_map(struct record_providers *providers, const struct ptl_map *map, struct common_cursor body,
+		    bool *is_new)
+{
+	struct common_byte_map *known = &providers->common->schemas;
+	const uint64_t hash = XXH64(body.data, body.size, 0);
+	uint8_t key[sizeof(map->provider) + sizeof(hash)];
+	int status = 0;
+
+	memcpy(key, &map->provider, sizeof(map->provider));
+	memcpy(key + sizeof(map->provider), &hash, sizeof(hash));
+	*is_new = !common_byte_map_get(known, key, sizeof(key));
+	if (*is_new)
+		status = take_room(providers, body.size);
+	return *is_new && status == 0 ? common_byte_map_put(known, key, sizeof(key), hash) : status;
+}
+
 static int take_map(const struct schema_taker *taker, uint32_t provider, struct common_cursor cursor)
 {
 	struct ptl_map *map;
+	bool is_new = false;
 	int status = format_map_decode(cursor, &map);
 
 	if (status < 0)
 		return status;
 	if (is_own(taker->writer, provider, &map->provider))
+		status = note_map(taker->providers, map, cursor, &is_new);
+	if (status == 0 && is_new)
 		status = record_capture_map(taker->providers->capture, map);
 	format_map_free(map);
 	return status == PTL_MISUSE ? PTL_CORRUPT : status;
@@ -188,8 +224,6 @@ static int take_record(void *context, uint32_t provider, uint64_t type, const ui
 {
 	const struct schema_taker *taker = context;
 
-	if (taker->providers->schema_bytes > SCHEMA_BYTES_MAX)
-		return common_fail(PTL_CORRUPT, "programs have more schemas than a trace has room for");
 	if (type == FORMAT_RECORD_SCHEMA)
 		return take_schema(taker, provider, common_cursor(body, size));
 	if (type == FORMAT_RECORD_MAP)
@@ -201,7 +235,7 @@ static int take_chunks(struct record_providers *providers, struct record_writer 
 {
 	struct schema_taker taker = {providers, writer};
 	char cause[256];
-	int status = record_shm_process_chunks(&writer->shm, &providers->schema_bytes, take_record, &taker);
+	int status = record_shm_process_chunks(&writer->shm, take_record, &taker);
 
 	if (status != PTL_CORRUPT || writer->schemas_bad)
 		return status == PTL_CORRUPT ? 0 : status;
@@ -240,15 +274,41 @@ static int copy_ring(struct record_providers *providers, struct record_writer *w
 	return status;
 }
 
+/* Rings that are new; what is in those beyond another user's share is lost. */
+static int look_at_rings(struct record_providers *providers, struct record_writer *writer)
+{
+	const uint32_t before = writer->rings.count;
+	struct record_share *share = &providers->common->rings;
+	const bool limited = writer->rings.limited;
+	int status;
+
+	if (providers->is_other) {
+		const uint64_t left = record_share_left(share, providers->rings);
+
+		writer->rings.limit = before + (uint32_t)(left < PROVIDER_SHM_RINGS_MAX - before
+								  ? left
+								  : PROVIDER_SHM_RINGS_MAX - before);
+	}
+	status = record_shm_rings_look(&writer->rings);
+	providers->rings += writer->rings.count - before;
+	share->used += providers->is_other ? writer->rings.count - before : 0;
+	if (status == 0 && providers->is_other && writer->rings.limited && !limited)
+		status = lose(providers, writer, 1, 0,
+			      "the programs of its user have more threads that write events than are taken");
+	return status;
+}
+
 int record_writer_copy(struct record_providers *providers, struct record_writer *writer, uint64_t now)
 {
 	int status = 0;
 
 	if (!writer->rings_name[0])
 		return 0;
-	status = record_shm_rings_look(&writer->rings);
+	status = look_at_rings(providers, writer);
 	for (uint32_t n = 0; status == 0 && n < writer->rings.count; n++) {
-		status = copy_ring(providers, writer, n);
+		/* What has no room stays in its ring. */
+		if (record_providers_may_copy(providers))
+			status = copy_ring(providers, writer, n);
 		if (status == 0)
 			note_backlog(providers, writer, n, now);
 	}
@@ -305,7 +365,8 @@ static int write_event(struct record_providers *providers, struct record_writer 
 	status = record_capture_wants(
 		providers->capture, &(struct record_origin){.program = writer->shm.program, .provider = provider->name},
 		&event, &wanted);
-	return status < 0 || !wanted ? status : record_ordered_streams_write(&providers->ordered, &event, ordered);
+	return status < 0 || !wanted ? status
+				     : record_ordered_streams_write(&providers->common->ordered, &event, ordered);
 }
 
 /*

@@ -11,6 +11,7 @@
 #include "common/guid.h"
 #include "common/json.h"
 #include "common/vector.h"
+#include "record/capture/proc_files.h"
 #include "record/provider/rules.h"
 #include "record/provider/session.h"
 #include "record/provider/shm_folder.h"
@@ -24,6 +25,7 @@ struct listed {
 
 struct listing {
 	int folder;
+	uint32_t user; /* whose folder it is */
 	bool json;
 	FILE *file;
 	struct common_json out;
@@ -130,6 +132,8 @@ static void print_text(struct listing *listing, struct record_shm_process *proce
 		if (!any) {
 			fprintf(listing->file, "%u  ", process->pid);
 			print_name(listing->file, process->program);
+			if (listing->user != geteuid())
+				fprintf(listing->file, "  (user %u)", listing->user);
 			fprintf(listing->file, "\n");
 		}
 		any = true;
@@ -178,6 +182,7 @@ static void print_json(struct listing *listing, struct record_shm_process *proce
 	common_json_object(&listing->out, NULL);
 	common_json_u64(&listing->out, "pid", process->pid);
 	common_json_string(&listing->out, "program", process->program);
+	common_json_u64(&listing->out, "user", listing->user);
 	common_json_array(&listing->out, "providers");
 	for (uint32_t n = 0; n < process->provider_count; n++)
 		if (record_shm_process_entry(process, n, &entry) && entry.state == PROVIDER_SHM_REGISTERED)
@@ -185,9 +190,18 @@ static void print_json(struct listing *listing, struct record_shm_process *proce
 	common_json_array_end(&listing->out);
 	common_json_object_end(&listing->out);
 	common_json_line(&listing->out);
+	listing->shown++;
 }
 
 /* ---- all -------------------------------------------------------------------------------------- */
+
+/* A program of another user may say that it is any process. */
+static bool is_users(const struct listing *listing, uint32_t pid)
+{
+	uint32_t own_pid, user;
+
+	return listing->user == geteuid() || (record_proc_identity(pid, &own_pid, &user) && user == listing->user);
+}
 
 static int show(struct listing *listing, const char *text)
 {
@@ -197,7 +211,7 @@ static int show(struct listing *listing, const char *text)
 	/* What is gone, or is no file of providers, is not shown. */
 	if (status < 0)
 		return status == PTL_NO_MEMORY ? status : 0;
-	if (!record_shm_has_ended(process.pid, &process.info)) {
+	if (is_users(listing, process.pid) && !record_shm_has_ended(process.pid, &process.info)) {
 		record_shm_process_look(&process);
 		if (listing->json)
 			print_json(listing, &process);
@@ -208,40 +222,53 @@ static int show(struct listing *listing, const char *text)
 	return 0;
 }
 
-static int list(struct listing *listing)
+/* The folder is closed then. */
+static int list(struct listing *listing, int folder, uint32_t user)
 {
-	int status = record_shm_list(listing->folder, add, listing);
+	int status;
 
+	listing->folder = folder;
+	listing->user = user;
+	listing->count = 0;
+	status = record_shm_list(folder, add, listing);
 	read_sessions(listing);
 	if (listing->count)
 		qsort(listing->files, listing->count, sizeof(*listing->files), compare);
 	for (size_t i = 0; status == 0 && i < listing->count; i++)
 		status = show(listing, listing->files[i].text);
-	if (status == 0 && !listing->json && !listing->shown)
-		fprintf(listing->file, "no program of this user has a provider\n");
+	close(folder);
 	return status;
+}
+
+static int list_other(void *context, uint32_t user)
+{
+	char path[RECORD_SHM_PATH_SIZE];
+	int folder;
+
+	return record_shm_open_user(user, path, &folder) == 0 ? list(context, folder, user) : 0;
 }
 
 int record_provider_list(bool json, FILE *file)
 {
 	struct listing *listing = calloc(1, sizeof(*listing));
 	char path[RECORD_SHM_PATH_SIZE];
-	int status;
+	int folder, status;
 
 	if (!listing)
 		return common_fail_memory("list", sizeof(*listing));
 	listing->json = json;
 	listing->file = file;
 	common_json_start(&listing->out, file);
-	status = record_shm_open(false, path, &listing->folder);
-	if (status == 0) {
-		status = list(listing);
-		close(listing->folder);
-	} else if (status == PTL_NOT_FOUND) {
-		if (!json)
-			fprintf(file, "no program of this user has a provider\n");
+	status = record_shm_open(false, path, &folder);
+	if (status == 0)
+		status = list(listing, folder, geteuid());
+	if (status == PTL_NOT_FOUND)
 		status = 0;
-	}
+	if (status == 0 && record_shm_sees_all())
+		status = record_shm_users(list_other, listing);
+	if (status == 0 && !json && !listing->shown)
+		fprintf(file, record_shm_sees_all() ? "no program has a provider\n"
+						    : "no program of this user has a provider\n");
 	free(listing->files);
 	free(listing);
 	return status;

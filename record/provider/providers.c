@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A session with programs that have providers, from its start to its end. */
-#include "record/provider/providers.h"
+/* A session with the programs of one folder that have providers, from its start to its end. */
 
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
 #include "record/capture/machine.h"
 #include "record/provider/providers_state.h"
 
@@ -31,6 +25,7 @@
 #define SLICE 1024
 /* Bytes that may wait to be written; with more the rings have to wait. And when there is nothing to hurry for. */
 #define BACKLOG_MAX (768ull << 20)
+#define BACKLOG_OTHER_MAX (16ull << 20)
 #define BACKLOG_CALM (1ull << 20)
 /*
  * Where nobody gave a size: a ring for each thread, and while a burst lasts more of them, until those of a program
@@ -41,16 +36,15 @@
 #define RING_PART 256
 #define BURST_MEMORY (512ull << 20)
 #define BURST_PART 4
-/* How long programs may take to report their state, and events under way to be published. */
-#define CAPTURE_TIME (1000 * MILLISECOND)
-#define LAST_WORDS 2
+/* A program that goes on writing all the same is not waited for. */
 #define LAST_ROUNDS 100000
+#define LAST_ROUNDS_OTHER 1000
 
 /* ---- start ------------------------------------------------------------------------------------ */
 
-/* Adds our id to those that programs started from now on belong to. */
-static int enter_environment(uint64_t id)
+int record_providers_enter(const struct record_providers *providers)
 {
+	const uint64_t id = providers->session.file.session.id;
 	const char *before = getenv(PROVIDER_SHM_SESSIONS_VARIABLE);
 	char *value;
 	int status;
@@ -61,18 +55,6 @@ static int enter_environment(uint64_t id)
 	status = setenv(PROVIDER_SHM_SESSIONS_VARIABLE, value, 1);
 	free(value);
 	return status < 0 ? common_fail_memory("environment", 0) : 0;
-}
-
-static void start_watching(struct record_providers *providers, const char *path)
-{
-	providers->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (providers->watch >= 0 &&
-	    inotify_add_watch(providers->watch, path, IN_MOVED_TO | IN_CREATE | IN_ONLYDIR) < 0) {
-		close(providers->watch);
-		providers->watch = -1;
-	}
-	if (providers->watch < 0)
-		common_message_warning("the folder of providers, %s, cannot be watched: %s", path, strerror(errno));
 }
 
 /* A container's /dev/shm is small. No blocks at all: it has no limit. */
@@ -101,15 +83,18 @@ static void choose_rings(const struct record_providers *providers, struct provid
 	session->burst_rings = (uint32_t)(burst / session->ring_size);
 }
 
-static void describe_session(struct record_providers *providers)
+static void describe_session(struct record_providers *providers, const struct record_providers *like)
 {
 	const struct record_settings *settings = providers->capture->settings;
+	const struct provider_shm_rule *rules = like ? like->session.file.rules : settings->rules;
 	struct provider_shm_session_file *file = &providers->session.file;
 
 	file->session.flags = settings->attach ? PROVIDER_SHM_SESSION_EVERYONE : 0;
 	choose_rings(providers, &file->session);
-	file->session.rule_count = settings->rule_count;
-	memcpy(file->rules, settings->rules, settings->rule_count * sizeof(file->rules[0]));
+	file->session.rule_count = like ? like->session.file.session.rule_count : settings->rule_count;
+	memcpy(file->rules, rules, file->session.rule_count * sizeof(file->rules[0]));
+	for (uint32_t i = 0; i < file->session.rule_count; i++)
+		file->rules[i].answered = 0;
 	snprintf(file->session.name, sizeof(file->session.name), "ptl-record %d", (int)getpid());
 }
 
@@ -157,44 +142,42 @@ static void request_captures(struct record_providers *providers)
 	}
 }
 
-static int open_session(struct record_providers *providers)
+static int open_session(struct record_providers *providers, const struct record_providers *like)
 {
-	char path[RECORD_SHM_PATH_SIZE];
-	int status = record_shm_open(true, path, &providers->folder);
+	int status;
 
-	if (status < 0)
-		return status;
-	(void)record_provider_clean(providers->folder);
-	describe_session(providers);
-	start_watching(providers, path);
+	if (providers->is_other)
+		record_provider_clean_sessions(providers->folder);
+	else
+		(void)record_provider_clean(providers->folder);
+	describe_session(providers, like);
 	status = record_provider_session_make(providers->folder, &providers->session);
-	if (status == 0)
-		status = enter_environment(providers->session.file.session.id);
-	if (status < 0)
-		return status;
-	(void)record_shm_list(providers->folder, clear_slot, providers);
-	status = record_writers_list(providers);
-	if (status == 0)
-		request_captures(providers);
-	if (status == 0 && providers->everyone)
-		record_providers_say_absent(providers);
+	/* Where every program is gone through, each turn clears what others left. */
+	if (status == 0 && !providers->everyone)
+		(void)record_shm_list(providers->folder, clear_slot, providers);
 	return status;
 }
 
-int record_providers_open(struct record_capture *capture, struct record_observer *observer,
-			  struct record_providers **result)
+int record_providers_open(struct record_providers_common *common, int folder, uint32_t user,
+			  const struct record_providers *like, struct record_providers **result)
 {
 	struct record_providers *providers = calloc(1, sizeof(*providers));
 	int status;
 
-	if (!providers)
+	if (!providers) {
+		close(folder);
 		return common_fail_memory("providers", sizeof(*providers));
-	providers->capture = providers->ordered.capture = capture;
-	providers->observer = observer;
-	providers->folder = providers->watch = providers->session.lock = -1;
-	providers->everyone = capture->settings->attach;
+	}
+	providers->common = common;
+	providers->capture = common->capture;
+	providers->observer = common->observer;
+	providers->folder = folder;
+	providers->user = user;
+	providers->is_other = user != geteuid();
+	providers->watch = providers->session.lock = -1;
+	providers->everyone = common->capture->settings->attach;
 	providers->start = record_now();
-	status = open_session(providers);
+	status = open_session(providers, like);
 	if (status < 0)
 		record_providers_close(providers);
 	else
@@ -202,62 +185,45 @@ int record_providers_open(struct record_capture *capture, struct record_observer
 	return status;
 }
 
+int record_providers_begin(struct record_providers *providers)
+{
+	const int status = record_writers_list(providers);
+
+	if (status == 0)
+		request_captures(providers);
+	return status;
+}
+
 void record_providers_close(struct record_providers *providers)
 {
 	if (!providers)
 		return;
-	for (size_t i = 0; i < providers->count; i++)
-		record_writer_free(providers->writers[i]);
+	while (providers->count)
+		record_writer_forget(providers, providers->count - 1);
 	free(providers->writers);
 	free(providers->heap);
-	common_byte_map_free(&providers->schemas);
-	if (providers->folder >= 0)
-		record_provider_session_remove(providers->folder, &providers->session);
-	if (providers->watch >= 0)
-		close(providers->watch);
-	if (providers->folder >= 0)
-		close(providers->folder);
+	record_provider_session_remove(providers->folder, &providers->session);
+	close(providers->folder);
 	free(providers);
 }
 
 /* ---- while it runs ---------------------------------------------------------------------------- */
 
-static int take_notices(struct record_providers *providers, const char *bytes, size_t size)
+int record_providers_notice(struct record_providers *providers, const char *text)
 {
-	int status = 0;
+	struct record_shm_name name;
 
-	for (size_t at = 0; status == 0 && at < size;) {
-		const struct inotify_event *event = (const void *)(bytes + at);
-		struct record_shm_name name;
-
-		at += sizeof(*event) + event->len;
-		if (event->mask & IN_Q_OVERFLOW)
-			providers->must_list = true;
-		if (!event->len)
-			continue;
-		record_shm_parse(event->name, &name);
-		status = record_writers_see(providers, event->name, &name);
-	}
-	return status;
+	record_shm_parse(text, &name);
+	return record_writers_see(providers, text, &name);
 }
 
-/* What has appeared in the folder. */
+/* Without a watch, the folder is looked through each time. */
 static int look_around(struct record_providers *providers)
 {
-	_Alignas(struct inotify_event) char bytes[16384];
-	ssize_t n = 0;
-	int status = 0;
-
-	/* Without a watch, the folder is looked through each time. */
-	if (providers->watch < 0)
-		return record_writers_list(providers);
-	while (status == 0 && (n = read(providers->watch, bytes, sizeof(bytes))) > 0)
-		status = take_notices(providers, bytes, (size_t)n);
-	if (status == 0 && providers->must_list) {
-		providers->must_list = false;
-		status = record_writers_list(providers);
-	}
-	return status;
+	if (providers->watch >= 0 && !providers->must_list)
+		return 0;
+	providers->must_list = false;
+	return record_writers_list(providers);
 }
 
 /* Whether all is written that was copied of its rings. */
@@ -305,11 +271,21 @@ static int copy(struct record_providers *providers, uint64_t now, bool *any_dead
 	return status;
 }
 
+static uint64_t most_backlog(const struct record_providers *providers)
+{
+	return providers->is_other ? BACKLOG_OTHER_MAX : BACKLOG_MAX;
+}
+
+bool record_providers_may_copy(const struct record_providers *providers)
+{
+	return providers->backlog <= most_backlog(providers);
+}
+
 /*
  * To copy is many times faster than to write: while rings fill fast nothing is written, as long as there is memory
  * for it, and then a slice of what waits between one look and the next.
  */
-static int step(struct record_providers *providers, uint64_t now, uint64_t before)
+int record_providers_step(struct record_providers *providers, uint64_t now, uint64_t before)
 {
 	bool any_dead = false, calm = false;
 	int status = look_around(providers);
@@ -317,22 +293,12 @@ static int step(struct record_providers *providers, uint64_t now, uint64_t befor
 	providers->idle++;
 	for (unsigned i = 0; status == 0 && !calm && i < COPIES_MAX; i++) {
 		status = copy(providers, now, &any_dead);
-		calm = providers->fullest < FAST_SHARE || providers->backlog > BACKLOG_MAX;
+		calm = providers->fullest < FAST_SHARE || !record_providers_may_copy(providers);
 	}
 	/* What the dead have written must be out before their rings are forgotten. */
 	if (status == 0 && calm)
 		status = record_providers_deliver(providers, any_dead ? UINT64_MAX : before, SLICE);
 	return status == 0 ? reap(providers, now) : status;
-}
-
-int record_providers_step(struct record_providers *providers, uint64_t now)
-{
-	return step(providers, now, now);
-}
-
-int record_providers_watch(const struct record_providers *providers)
-{
-	return providers->watch;
 }
 
 unsigned record_providers_patience(const struct record_providers *providers)
@@ -347,13 +313,6 @@ unsigned record_providers_patience(const struct record_providers *providers)
 }
 
 /* ---- end -------------------------------------------------------------------------------------- */
-
-static void pause_milliseconds(long milliseconds)
-{
-	const struct timespec time = {.tv_nsec = milliseconds * (long)MILLISECOND};
-
-	nanosleep(&time, NULL);
-}
 
 /* Programs that are followed only while they write are wanted now, too. */
 static int see_members(void *context, const char *text, const struct record_shm_name *name)
@@ -380,7 +339,7 @@ static int see_members(void *context, const char *text, const struct record_shm_
 	return member ? record_writers_add(providers, text) : 0;
 }
 
-static bool is_capturing(struct record_providers *providers)
+bool record_providers_are_asked(struct record_providers *providers)
 {
 	const uint32_t bit = 1u << providers->session.file.session.slot;
 	struct record_shm_entry entry;
@@ -397,50 +356,46 @@ static bool is_capturing(struct record_providers *providers)
 	return false;
 }
 
-static int capture_state(struct record_providers *providers)
+int record_providers_ask(struct record_providers *providers)
 {
-	const uint64_t start = record_now();
-	int status = record_shm_list(providers->folder, see_members, providers);
+	const int status = record_shm_list(providers->folder, see_members, providers);
 
 	if (status == PTL_NO_MEMORY)
 		return status;
 	request_captures(providers);
-	status = 0;
-	while (status == 0 && is_capturing(providers) && record_now() - start < CAPTURE_TIME) {
-		pause_milliseconds(SLEEP_FAST);
-		status = step(providers, record_now(), record_now());
-	}
-	return status;
+	return 0;
 }
 
-/* Until nothing comes any more; a program that goes on all the same is not waited for. */
-static int take_rest(struct record_providers *providers)
+int record_providers_turn_off(struct record_providers *providers)
 {
 	int status = 0;
 
+	for (size_t i = 0; status == 0 && i < providers->count; i++)
+		status = record_writer_report_losses(providers, providers->writers[i], record_now(), true);
+	providers->ending = true;
+	record_provider_session_remove(providers->folder, &providers->session);
+	return status == 0 ? record_writers_turn_off(providers) : status;
+}
+
+/* Until nothing comes any more. */
+static int take_rest(struct record_providers *providers)
+{
+	const unsigned most = providers->is_other ? LAST_ROUNDS_OTHER : LAST_ROUNDS;
+	int status = 0;
+
 	providers->idle = 0;
-	for (unsigned i = 0; status == 0 && providers->idle < 2 && i < LAST_ROUNDS; i++)
-		status = step(providers, record_now(), UINT64_MAX);
+	for (unsigned i = 0; status == 0 && providers->idle < 2 && i < most; i++)
+		status = record_providers_step(providers, record_now(), UINT64_MAX);
 	return status;
 }
 
-int record_providers_finish(struct record_providers *providers)
+int record_providers_end(struct record_providers *providers)
 {
-	int status = capture_state(providers);
+	int status;
 
-	for (size_t i = 0; status == 0 && i < providers->count; i++)
-		status = record_writer_report_losses(providers, providers->writers[i], record_now(), true);
-	record_providers_say_unanswered(providers);
-	providers->ending = true;
-	record_provider_session_remove(providers->folder, &providers->session);
-	if (status == 0)
-		status = record_writers_turn_off(providers);
-	if (status == 0) {
-		pause_milliseconds(LAST_WORDS);
-		providers->must_list = true;
-		providers->everyone = false;
-		status = take_rest(providers);
-	}
+	providers->must_list = true;
+	providers->everyone = false;
+	status = take_rest(providers);
 	for (size_t i = providers->count; i-- > 0;) {
 		if (status == 0)
 			status = record_writer_report_losses(providers, providers->writers[i], record_now(), true);

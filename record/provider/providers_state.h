@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of the collection share. */
+/* What the files of a collection share, and what collections of several users share. */
 #ifndef RECORD_PROVIDER_PROVIDERS_STATE_H
 #define RECORD_PROVIDER_PROVIDERS_STATE_H
 
 #include "common/hash_map.h"
 #include "record/provider/ordered_streams.h"
 #include "record/provider/session.h"
-#include "record/provider/providers.h"
+#include "record/kernel/observer.h"
 #include "record/provider/shm_folder.h"
 #include "record/provider/shm_process.h"
 #include "record/provider/shm_rings.h"
@@ -50,13 +50,43 @@ struct record_waiting {
 
 #define RECORD_LEFT_OUT_MAX 20
 
+/* What other users' programs may take of the recorder, all together. */
+struct record_share {
+	uint64_t most;
+	uint64_t used;
+};
+
+/* How much more a user may have who has that much: up to a quarter of what the others leave, so that there is some for all. */
+static inline uint64_t record_share_left(const struct record_share *share, uint64_t mine)
+{
+	const uint64_t others = share->used - mine;
+	const uint64_t most = others < share->most ? (share->most - others) / 4 : 0;
+
+	return mine < most ? most - mine : 0;
+}
+
+/* What the collections of all users have in common. */
+struct record_providers_common {
+	struct record_capture *capture;
+	struct record_observer *observer;
+	struct record_ordered_streams ordered;
+	struct common_byte_map
+		schemas; /* identity of an event: hash of its schema; and what identifies a map of values */
+	struct record_share programs;
+	struct record_share rings;
+	struct record_share schema_bytes;
+};
+
 struct record_providers {
+	struct record_providers_common *common;
 	struct record_capture *capture;
 	struct record_observer *observer;
 	struct record_provider_session session;
-	struct record_ordered_streams ordered;
 	int folder;
-	int watch; /* inotify; -1: none */
+	int watch; /* number of the folder in the watch for new files; -1: there is none */
+	uint32_t user;
+	bool is_other;  /* another user's, who is not trusted: programs, rings and schemas have bounds */
+	uint64_t rings; /* of all its programs */
 	uint64_t start;
 	bool everyone;
 	bool ending;
@@ -69,18 +99,56 @@ struct record_providers {
 	size_t heap_capacity;
 	uint64_t latest; /* times beyond this one are not believed */
 	uint64_t schema_bytes;
-	struct common_byte_map schemas; /* identity of an event: hash of its schema */
-	unsigned fullest;               /* ring of the last step, in percent */
-	uint64_t backlog;               /* bytes that were copied and not written, at the last look at all rings */
-	unsigned left_out;              /* files: so many are reported and no more */
-	unsigned idle;                  /* steps in which nothing came */
+	unsigned fullest;  /* ring of the last step, in percent */
+	uint64_t backlog;  /* bytes that were copied and not written, at the last look at all rings */
+	unsigned left_out; /* files: so many are reported and no more */
+	unsigned idle;     /* steps in which nothing came */
 };
+
+/* ---- providers.c: the collection of one folder ------------------------------------------------ */
+
+/*
+ * Opens a session in the folder, which is closed with the collection, with the rules of `like`, or with those of the
+ * settings. PTL_SYSTEM, PTL_NO_MEMORY. All functions below that return an int return 0 or PTL_NO_MEMORY.
+ */
+int record_providers_open(struct record_providers_common *common, int folder, uint32_t user,
+			  const struct record_providers *like, struct record_providers **providers);
+/* Gives back everything; what was not finished is left to the next recorder. */
+void record_providers_close(struct record_providers *providers);
+/* Makes the command that is started from now on a member of the session, by our own environment. */
+int record_providers_enter(const struct record_providers *providers);
+/* All programs that are there; those that were there before are asked what state they are in. */
+int record_providers_begin(struct record_providers *providers);
+/* A file of this name has appeared. */
+int record_providers_notice(struct record_providers *providers, const char *text);
+/* Whether more may be copied: not too much waits to be written. */
+bool record_providers_may_copy(const struct record_providers *providers);
+/* Takes what programs have written before this time. */
+int record_providers_step(struct record_providers *providers, uint64_t now, uint64_t before);
+/* How many milliseconds to sleep at most until the next step. */
+unsigned record_providers_patience(const struct record_providers *providers);
+
+/* The end, in this order: asks programs for their state; whether they are still at it; turns all off; takes what is left. */
+int record_providers_ask(struct record_providers *providers);
+bool record_providers_are_asked(struct record_providers *providers);
+int record_providers_turn_off(struct record_providers *providers);
+int record_providers_end(struct record_providers *providers);
+
+/* ---- turn.c ----------------------------------------------------------------------------------- */
+
+/* Adds a rule or takes it away, by its text. PTL_MISUSE, PTL_NOT_FOUND, PTL_SYSTEM: all is as before. */
+int record_providers_change(struct record_providers *providers, const struct provider_shm_rule *rule, const char *text,
+			    bool on);
+/* The rule's number; the rule count if there is none. */
+uint32_t record_providers_find(const struct record_providers *providers, const struct provider_shm_rule *rule);
 
 /* ---- provider_answers.c ----------------------------------------------------------------------- */
 
 /* Notes which rules are about the providers of a program that is followed. */
 void record_providers_heed(struct record_providers *providers, struct record_shm_process *process);
-/* Notes which rules nothing answers to so far. */
+/* Takes over which rules programs of the other collection, whose rules are the same, have answered to. */
+void record_providers_take_answers(struct record_providers *providers, const struct record_providers *other);
+/* Says which rules nothing answers to so far. */
 void record_providers_say_absent(const struct record_providers *providers);
 /* Says which rules nothing answered to. */
 void record_providers_say_unanswered(struct record_providers *providers);
@@ -102,6 +170,8 @@ int record_writers_turn_off(struct record_providers *providers);
 /* Removes its files, and forgets it. */
 void record_writer_remove(struct record_providers *providers, size_t index);
 void record_writer_free(struct record_writer *writer);
+/* Forgets it, and leaves its files. */
+void record_writer_forget(struct record_providers *providers, size_t index);
 
 /* ---- provider_events.c ------------------------------------------------------------------------ */
 

@@ -60,6 +60,18 @@ static void remove_if_stale(int folder, const char *name)
 	close(fd);
 }
 
+/* The folder may be another user's, whose programs look whether the file is theirs. */
+static int give_to_user(int folder, int file)
+{
+	struct stat place;
+
+	if (fstat(folder, &place) < 0)
+		return common_fail_errno("the folder of providers");
+	if (place.st_uid != geteuid() && fchown(file, place.st_uid, place.st_gid) < 0)
+		return common_fail_errno("cannot give a session of providers to user %u", place.st_uid);
+	return 0;
+}
+
 /* Writes the session for this slot under a name for the time being. */
 static int write_new(int folder, const char *name, struct record_provider_session *session, unsigned slot)
 {
@@ -75,7 +87,9 @@ static int write_new(int folder, const char *name, struct record_provider_sessio
 	session->lock = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
 	if (session->lock < 0)
 		return common_fail_errno("cannot make a session of providers");
-	status = common_write_all(session->lock, &session->file, header->size);
+	status = give_to_user(folder, session->lock);
+	if (status == 0)
+		status = common_write_all(session->lock, &session->file, header->size);
 	if (status == 0 && flock(session->lock, LOCK_EX | LOCK_NB) < 0)
 		status = common_fail_errno("cannot lock a session of providers");
 	if (status == 0)
@@ -195,6 +209,16 @@ int record_provider_session_read(int folder, unsigned slot, struct provider_shm_
 }
 
 /* ---- sweeping -------------------------------------------------------------------------------- */
+
+void record_provider_clean_sessions(int folder)
+{
+	char name[PROVIDER_SHM_NAME_SIZE];
+
+	for (unsigned slot = 0; slot < PTL_SESSIONS_MAX; slot++) {
+		provider_name_session(name, slot);
+		remove_if_stale(folder, name);
+	}
+}
 
 struct sweep {
 	int folder;

@@ -34,5 +34,7 @@ int record_provider_session_read(int folder, unsigned slot, struct provider_shm_
  * files of processes that have ended and left no rings, unfinished files older than a minute.
  */
 int record_provider_clean(int folder);
+/* Sessions of dead recorders alone: of another user's folder, whose other files that user's recorders look after. */
+void record_provider_clean_sessions(int folder);
 
 #endif

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +18,23 @@
 
 #define ID_DIGITS 16
 
-static bool is_private(const struct stat *info)
+static bool is_private(const struct stat *info, uint32_t user)
 {
-	return info->st_uid == geteuid() && !(info->st_mode & (S_IRWXG | S_IRWXO));
+	return info->st_uid == user && !(info->st_mode & (S_IRWXG | S_IRWXO));
+}
+
+/* Opens the folder; *folder is -1 where errno says why it cannot be. Whether it is this user's alone. */
+static bool open_private(const char *path, uint32_t user, int *folder)
+{
+	struct stat info;
+
+	*folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *folder >= 0 && fstat(*folder, &info) == 0 && is_private(&info, user);
 }
 
 int record_shm_open(bool make, char *path, int *folder)
 {
 	const char *named = secure_getenv(PROVIDER_SHM_FOLDER_VARIABLE);
-	struct stat info;
 
 	if (named && *named)
 		snprintf(path, RECORD_SHM_PATH_SIZE, "%s", named);
@@ -33,13 +42,12 @@ int record_shm_open(bool make, char *path, int *folder)
 		provider_name_folder(path, geteuid());
 	if (make && mkdir(path, S_IRWXU) < 0 && errno != EEXIST)
 		return common_fail_errno("cannot make the folder of providers, %s", path);
-	*folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (open_private(path, geteuid(), folder))
+		return 0;
 	if (*folder < 0 && errno == ENOENT)
 		return common_fail(PTL_NOT_FOUND, "there is no folder %s", path);
 	if (*folder < 0)
 		return common_fail_errno("cannot open the folder of providers, %s", path);
-	if (fstat(*folder, &info) == 0 && is_private(&info))
-		return 0;
 	close(*folder);
 	*folder = -1;
 	return common_fail(PTL_SYSTEM,
@@ -115,15 +123,60 @@ void record_shm_parse(const char *text, struct record_shm_name *name)
 		name->kind = RECORD_SHM_OTHER;
 }
 
+/* ---- all users ------------------------------------------------------------------------------- */
+
+int record_shm_open_user(uint32_t user, char *path, int *folder)
+{
+	provider_name_folder(path, user);
+	if (open_private(path, user, folder))
+		return 0;
+	if (*folder >= 0)
+		close(*folder);
+	*folder = -1;
+	return common_fail(PTL_NOT_FOUND, "%s is no folder of user %u alone", path, user);
+}
+
+bool record_shm_parse_user(const char *text, uint32_t *user)
+{
+	const char *at = text;
+
+	/* One name for each: no number begins with 0. */
+	return take_text(&at, "ptl-") && (*at != '0' || !at[1]) && take_number(&at, user) && !*at;
+}
+
+bool record_shm_sees_all(void)
+{
+	const char *named = secure_getenv(PROVIDER_SHM_FOLDER_VARIABLE);
+
+	return geteuid() == 0 && !(named && *named);
+}
+
+int record_shm_users(int (*visit)(void *context, uint32_t user), void *context)
+{
+	DIR *entries = opendir(RECORD_SHM_PARENT);
+	struct dirent *entry;
+	uint32_t user;
+	int status = 0;
+
+	while (entries && status == 0 && (entry = readdir(entries)))
+		if (record_shm_parse_user(entry->d_name, &user) && user != geteuid())
+			status = visit(context, user);
+	if (entries)
+		closedir(entries);
+	return status;
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 int record_shm_open_file(int folder, const char *name, int flags, struct stat *info)
 {
 	const int fd = openat(folder, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat place;
 
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, info) == 0 && S_ISREG(info->st_mode) && is_private(info))
+	if (fstat(folder, &place) == 0 && fstat(fd, info) == 0 && S_ISREG(info->st_mode) &&
+	    is_private(info, place.st_uid))
 		return fd;
 	close(fd);
 	errno = EACCES;
@@ -137,6 +190,8 @@ int record_shm_list(int folder, int (*visit)(void *context, const char *text, co
 	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
 	struct record_shm_name name;
 	struct dirent *entry;
+	struct stat place;
+	unsigned left = RECORD_SHM_ENTRIES_MAX;
 	int status = 0;
 
 	if (!entries) {
@@ -144,7 +199,9 @@ int record_shm_list(int folder, int (*visit)(void *context, const char *text, co
 			close(copy);
 		return common_fail_errno("cannot list the folder of providers");
 	}
-	while (status == 0 && (entry = readdir(entries))) {
+	if (fstat(folder, &place) == 0 && place.st_uid == geteuid())
+		left = UINT_MAX;
+	while (status == 0 && left-- && (entry = readdir(entries))) {
 		record_shm_parse(entry->d_name, &name);
 		status = visit(context, entry->d_name, &name);
 	}

@@ -16,6 +16,17 @@
  */
 int record_shm_open(bool make, char *path, int *folder);
 
+/* The folder of another user, for root: PTL_NOT_FOUND where there is none, or none that is that user's alone. */
+int record_shm_open_user(uint32_t user, char *path, int *folder);
+/* Where the folders of users are. */
+#define RECORD_SHM_PARENT "/dev/shm"
+/* Which user an entry of RECORD_SHM_PARENT is for; false: it is none of these folders. */
+bool record_shm_parse_user(const char *text, uint32_t *user);
+/* Whether this process sees the programs of all users: it is root, and no other folder was named. */
+bool record_shm_sees_all(void);
+/* Calls visit with each other user for whom there is a folder, until it returns a value other than 0, and returns that. */
+int record_shm_users(int (*visit)(void *context, uint32_t user), void *context);
+
 enum record_shm_kind {
 	RECORD_SHM_OTHER,
 	RECORD_SHM_SESSION,
@@ -36,12 +47,16 @@ struct record_shm_name {
 void record_shm_parse(const char *text, struct record_shm_name *name);
 
 /*
- * Opens a file with these flags of open(2); -1 unless it is a regular file of this user that nobody
+ * Opens a file with these flags of open(2); -1 unless it is a regular file of the folder's user that nobody
  * else may touch.
  */
 int record_shm_open_file(int folder, const char *name, int flags, struct stat *info);
 
-/* Calls visit with each file of the folder until it returns a value other than 0, and returns that. */
+/*
+ * Calls visit with each file of the folder until it returns a value other than 0, and returns that. Of another user's
+ * folder no more than so many are looked at: there may be any number.
+ */
+#define RECORD_SHM_ENTRIES_MAX 4096
 int record_shm_list(int folder, int (*visit)(void *context, const char *text, const struct record_shm_name *name),
 		    void *context);
 

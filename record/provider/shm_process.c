@@ -264,7 +264,7 @@ static int take_records(struct common_cursor cursor, uint32_t provider,
 }
 
 /* The chunk at heap_taken; end is that of the heap. PTL_NOT_FOUND: its entry is not valid yet. */
-static int take_chunk(struct record_shm_process *process, uint64_t end, uint64_t *bytes,
+static int take_chunk(struct record_shm_process *process, uint64_t end,
 		      int (*take)(void *context, uint32_t provider, uint64_t type, const uint8_t *body, size_t size),
 		      void *context)
 {
@@ -291,11 +291,10 @@ static int take_chunk(struct record_shm_process *process, uint64_t end, uint64_t
 		status = common_fail(PTL_TRUNCATED, "a chunk of schemas is cut short");
 	free(data);
 	process->heap_taken += chunk.size;
-	*bytes += chunk.size;
 	return status;
 }
 
-int record_shm_process_chunks(struct record_shm_process *process, uint64_t *bytes,
+int record_shm_process_chunks(struct record_shm_process *process,
 			      int (*take)(void *context, uint32_t provider, uint64_t type, const uint8_t *body,
 					  size_t size),
 			      void *context)
@@ -315,7 +314,7 @@ int record_shm_process_chunks(struct record_shm_process *process, uint64_t *byte
 	if (end > PROVIDER_SHM_HEAP_OFFSET + PROVIDER_SHM_HEAP_MAX)
 		status = common_fail(PTL_CORRUPT, "the heap of schemas is too large");
 	while (status == 0 && process->heap_taken < end)
-		status = take_chunk(process, end, bytes, take, context);
+		status = take_chunk(process, end, take, context);
 	if (status == PTL_CORRUPT || status == PTL_TRUNCATED) {
 		/* What comes behind it cannot be found. */
 		process->heap_taken = UINT64_MAX;

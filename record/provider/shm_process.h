@@ -76,9 +76,9 @@ void record_shm_process_notify(struct record_shm_process *process);
 /*
  * Calls take with each metadata record (docs/format.md, section 5) of chunks that were added since
  * the last time, and the number of the entry it belongs to. PTL_CORRUPT: the heap is invalid,
- * and no more of it is looked at; PTL_NO_MEMORY; or what take returned. *bytes is counted up.
+ * and no more of it is looked at; PTL_NO_MEMORY; or what take returned.
  */
-int record_shm_process_chunks(struct record_shm_process *process, uint64_t *bytes,
+int record_shm_process_chunks(struct record_shm_process *process,
 			      int (*take)(void *context, uint32_t provider, uint64_t type, const uint8_t *body,
 					  size_t size),
 			      void *context);

@@ -42,7 +42,7 @@ int record_shm_rings_open(int folder, const char *text, uint64_t ring_size, stru
 	struct stat info;
 	int status;
 
-	*rings = (struct record_shm_rings){.ring_size = ring_size};
+	*rings = (struct record_shm_rings){.ring_size = ring_size, .limit = PROVIDER_SHM_RINGS_MAX};
 	record_guard_start();
 	record_shm_parse(text, &name);
 	rings->file = record_shm_open_file(folder, text, O_RDWR, &info);
@@ -110,8 +110,9 @@ int record_shm_rings_look(struct record_shm_rings *rings)
 	if (!load_count(rings, &count))
 		return 0;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (count > PROVIDER_SHM_RINGS_MAX)
-		count = PROVIDER_SHM_RINGS_MAX;
+	rings->limited = count > rings->limit;
+	if (rings->limited)
+		count = rings->limit;
 	while (status == 0 && rings->count < count &&
 	       (rings->count + 1ull) * (PROVIDER_SHM_PAGE + rings->ring_size) <=
 		       PROVIDER_SHM_RINGS_MEMORY_MAX + PROVIDER_SHM_PAGE + rings->ring_size)

@@ -27,7 +27,9 @@ struct record_shm_rings {
 	struct record_shm_ring *rings;
 	uint32_t count;
 	uint32_t capacity;
-	bool broken; /* the file was cut short */
+	uint32_t limit; /* so many are looked at */
+	bool limited;   /* there are more */
+	bool broken;    /* the file was cut short */
 };
 
 /* A record, checked, in the ring's own copy. */
@@ -45,7 +47,7 @@ struct record_shm_event {
 int record_shm_rings_open(int folder, const char *name, uint64_t ring_size, struct record_shm_rings *rings);
 void record_shm_rings_close(struct record_shm_rings *rings);
 
-/* Takes notice of rings that are new. PTL_NO_MEMORY. */
+/* Takes notice of rings that are new, up to the limit, which is PROVIDER_SHM_RINGS_MAX at first. PTL_NO_MEMORY. */
 int record_shm_rings_look(struct record_shm_rings *rings);
 
 /*

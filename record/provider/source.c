@@ -3,7 +3,7 @@
 #include "record/provider/source.h"
 
 #include "common/guid.h"
-#include "record/provider/providers.h"
+#include "record/provider/users.h"
 #include "record/provider/rules.h"
 #include "record/session/answer.h"
 #include "record/session/session.h"
@@ -12,17 +12,17 @@
 
 static int open_source(struct record_session *session, void **state)
 {
-	struct record_providers *providers;
-	int status = record_providers_open(&session->capture, session->observer, &providers);
+	struct record_users *users;
+	int status = record_users_open(&session->capture, session->observer, &users);
 
 	if (status < 0)
 		return status;
-	if (record_providers_watch(providers) >= 0)
-		status = record_wait_descriptor(&session->wait, record_providers_watch(providers));
+	if (record_users_watch(users) >= 0)
+		status = record_wait_descriptor(&session->wait, record_users_watch(users));
 	if (status < 0)
-		record_providers_close(providers);
+		record_users_close(users);
 	else
-		*state = providers;
+		*state = users;
 	return status;
 }
 
@@ -30,17 +30,17 @@ static int drain(void *state, uint64_t now, bool *work)
 {
 	/* How long to sleep is said by due. */
 	(void)work;
-	return record_providers_step(state, now);
+	return record_users_step(state, now);
 }
 
 static uint64_t due(void *state, uint64_t now)
 {
-	return now + (uint64_t)record_providers_patience(state) * MILLISECOND;
+	return now + (uint64_t)record_users_patience(state) * MILLISECOND;
 }
 
 static int turn(void *state, const char *rule, bool on, FILE *notes)
 {
-	return record_providers_turn(state, rule, on, notes);
+	return record_users_turn(state, rule, on, notes);
 }
 
 static void answer(void *state, struct record_answer *answer)
@@ -49,7 +49,7 @@ static void answer(void *state, struct record_answer *answer)
 	char text[PROVIDER_SHM_PROVIDER_NAME_SIZE + 80], guid[PTL_GUID_TEXT_SIZE];
 
 	record_answer_list(answer, "Providers", "providers");
-	for (size_t i = 0; (rule = record_providers_rule(state, i)); i++) {
+	for (size_t i = 0; (rule = record_users_rule(state, i)); i++) {
 		common_guid_format(&rule->guid, guid);
 		snprintf(text, sizeof(text), "%s:%u:0x%llx",
 			 rule->match == PROVIDER_SHM_MATCH_ALL ? "*"
@@ -64,12 +64,12 @@ static void answer(void *state, struct record_answer *answer)
 static int finish(void *state, bool alone)
 {
 	(void)alone;
-	return record_providers_finish(state);
+	return record_users_finish(state);
 }
 
 static void close_source(void *state)
 {
-	record_providers_close(state);
+	record_users_close(state);
 }
 
 const struct record_source record_provider_source = {

@@ -5,7 +5,6 @@
 #include "common/error.h"
 #include "record/capture/machine.h"
 #include "record/provider/providers_state.h"
-#include "record/provider/rules.h"
 
 /* Whether both are about the same providers. */
 static bool is_same(const struct provider_shm_rule *a, const struct provider_shm_rule *b)
@@ -51,31 +50,32 @@ static void turn_writers(struct record_providers *providers)
 		struct record_writer *writer = providers->writers[i];
 
 		writer->turned = writer->known = 0;
-		if (!writer->dead)
-			record_writer_turn(providers, writer, now);
+		if (writer->dead)
+			continue;
+		record_writer_turn(providers, writer, now);
+		/* Nothing changes for a provider that another rule has turned on already; it answers all the same. */
+		record_providers_heed(providers, &writer->shm);
 	}
 }
 
-static bool is_answered(const struct provider_shm_session_file *file, const struct provider_shm_rule *rule)
+uint32_t record_providers_find(const struct record_providers *providers, const struct provider_shm_rule *rule)
 {
-	const uint32_t i = find_rule(file, rule);
-
-	return i < file->session.rule_count && file->rules[i].answered;
+	return find_rule(&providers->session.file, rule);
 }
 
-int record_providers_turn(struct record_providers *providers, const char *text, bool on, FILE *notes)
+int record_providers_change(struct record_providers *providers, const struct provider_shm_rule *rule, const char *text,
+			    bool on)
 {
 	struct provider_shm_session_file *file = &providers->session.file;
 	const struct provider_shm_session_file before = *file;
-	struct provider_shm_rule rule;
-	int status = record_provider_rule_parse(text, &rule);
+	int status = 0;
 
-	if (status == 0 && !providers->everyone)
+	if (!providers->everyone)
 		status = common_fail(PTL_MISUSE,
 				     "this session is of a command alone, which has its rules from its start; "
 				     "with --attach-providers they can be changed");
 	if (status == 0)
-		status = change(file, &rule, text, on);
+		status = change(file, rule, text, on);
 	if (status == 0)
 		status = record_provider_session_replace(providers->folder, &providers->session);
 	if (status < 0) {
@@ -83,14 +83,5 @@ int record_providers_turn(struct record_providers *providers, const char *text, 
 		return status;
 	}
 	turn_writers(providers);
-	if (on && !is_answered(file, &rule))
-		fprintf(notes,
-			"ptl-record: no program has a provider '%s' so far; programs that start later are recorded\n",
-			text);
 	return 0;
-}
-
-const struct provider_shm_rule *record_providers_rule(const struct record_providers *providers, size_t i)
-{
-	return i < providers->session.file.session.rule_count ? &providers->session.file.rules[i] : NULL;
 }

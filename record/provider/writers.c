@@ -113,6 +113,21 @@ static void note_earlier_losses(const struct record_providers *providers, struct
 			writer->losses[n].no_ring = entry.enabled.slots[slot].lost;
 }
 
+/* A program of another user may say that it is any process: one that is there has to be that user's. */
+static int check_user(const struct record_providers *providers, const struct record_writer *writer)
+{
+	uint32_t own_pid, user;
+
+	if (!providers->is_other)
+		return 0;
+	if (writer->foreign)
+		return common_fail(PTL_SYSTEM, "it is in another pid namespace, and of user %u", providers->user);
+	if (record_proc_identity(writer->shm.pid, &own_pid, &user) && user != providers->user)
+		return common_fail(PTL_SYSTEM, "process %u is not one of user %u, who says so", writer->shm.pid,
+				   providers->user);
+	return 0;
+}
+
 static void watch(struct record_writer *writer, uint64_t now)
 {
 	struct record_proc_stat stat;
@@ -148,6 +163,21 @@ static int leave_out(struct record_providers *providers, const char *text)
 	return record_capture_loss(providers->capture, &loss);
 }
 
+static int open_process(struct record_providers *providers, struct record_writer *writer)
+{
+	int status;
+
+	if (providers->is_other && !record_share_left(&providers->common->programs, providers->count))
+		return common_fail(PTL_SYSTEM, "user %u has more programs with providers than are taken",
+				   providers->user);
+	status = record_shm_process_open(providers->folder, writer->name, true, &writer->shm);
+	if (status == 0) {
+		watch(writer, record_now());
+		status = check_user(providers, writer);
+	}
+	return status;
+}
+
 /* *result stays NULL where the file is not to be used, which is said unless it is just gone. */
 static int add(struct record_providers *providers, const char *text, struct record_writer **result)
 {
@@ -163,8 +193,7 @@ static int add(struct record_providers *providers, const char *text, struct reco
 	writer->pidfd = writer->rings.file = writer->shm.file = -1;
 	snprintf(writer->name, sizeof(writer->name), "%s", text);
 	writer->losses = calloc(PROVIDER_SHM_PROVIDERS_MAX, sizeof(*writer->losses));
-	status = writer->losses ? record_shm_process_open(providers->folder, text, true, &writer->shm)
-				: common_fail_memory("program", sizeof(*writer));
+	status = writer->losses ? open_process(providers, writer) : common_fail_memory("program", sizeof(*writer));
 	if (status < 0) {
 		record_writer_free(writer);
 		if (status == PTL_NO_MEMORY)
@@ -172,10 +201,10 @@ static int add(struct record_providers *providers, const char *text, struct reco
 		return status == PTL_NOT_FOUND ? 0 : leave_out(providers, "a program's providers are left out");
 	}
 	providers->writers[providers->count++] = writer;
+	providers->common->programs.used += providers->is_other;
 	record_shm_process_look(&writer->shm);
 	note_earlier_losses(providers, writer);
 	record_providers_heed(providers, &writer->shm);
-	watch(writer, record_now());
 	*result = writer;
 	return 0;
 }
@@ -192,6 +221,9 @@ static int report_observer(struct record_providers *providers, struct record_wri
 	if (!providers->observer || writer->reported || writer->foreign)
 		return 0;
 	writer->reported = true;
+	/* What another user says about a process that is gone makes none. */
+	if (writer->dead && providers->is_other)
+		return 0;
 	if (writer->dead)
 		return writer->rings_name[0] ? record_observer_dead(providers->observer, &dead, record_now()) : 0;
 	return record_observer_writer(providers->observer, writer->shm.pid, record_now());
@@ -298,6 +330,19 @@ static int is_rings_of(void *context, const char *text, const struct record_shm_
 	return name->kind == RECORD_SHM_RINGS && name->pid == writer->shm.pid && name->process == writer->shm.id;
 }
 
+void record_writer_forget(struct record_providers *providers, size_t index)
+{
+	struct record_writer *writer = providers->writers[index];
+
+	providers->rings -= writer->rings.count;
+	if (providers->is_other) {
+		providers->common->rings.used -= writer->rings.count;
+		providers->common->programs.used--;
+	}
+	record_writer_free(writer);
+	providers->writers[index] = providers->writers[--providers->count];
+}
+
 void record_writer_remove(struct record_providers *providers, size_t index)
 {
 	struct record_writer *writer = providers->writers[index];
@@ -306,8 +351,7 @@ void record_writer_remove(struct record_providers *providers, size_t index)
 		(void)unlinkat(providers->folder, writer->rings_name, 0);
 	if (writer->dead && record_shm_list(providers->folder, is_rings_of, writer) == 0)
 		(void)unlinkat(providers->folder, writer->name, 0);
-	record_writer_free(writer);
-	providers->writers[index] = providers->writers[--providers->count];
+	record_writer_forget(providers, index);
 }
 
 static int turn_off_listed(void *context, const char *text, const struct record_shm_name *name)

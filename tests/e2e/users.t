@@ -1,20 +1,23 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-# Two users without privilege, and root: none reads, writes into, blocks or crashes the programs or the recorder of another;
+# Users without privilege, and root: none reads, writes into, blocks or crashes the programs or the recorder of another;
+# root alone sees the programs of all, whatever one of them does in the folder of its own;
 # a set-user-ID program does not heed its caller's environment; what a program does to its rings harms no recorder.
+import ctypes
 import json
 import os
 import random
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import time
 
 from scratch_test import BIN, check, path, plan, scratch, skip
 
 WRITER = "PTL-Test-Writer"
-NAMES = {"alice": 54311, "bob": 54312}
+NAMES = {"alice": 54311, "bob": 54312, "carol": 54313}
 FOLDERS = {name: f"/dev/shm/ptl-{number}" for name, number in NAMES.items()}
 place = path("open to all")
 
@@ -169,13 +172,122 @@ def set_user_id():
     forget()
 
 
-def hostile_rings():
+def wait_for(condition, what):
+    """Until it is so: as long as the machine needs."""
+    end = time.monotonic() + 300
+    while not condition():
+        if time.monotonic() > end:
+            raise RuntimeError(f"waited in vain for {what}")
+        time.sleep(0.01)
+
+
+def turned_on(process):
+    """Sessions that have the writer's provider in this process, as root sees them."""
+    shown = run("./ptl-record", "--list-providers", "--json")
+    for line in shown.stdout.splitlines():
+        entry = json.loads(line)
+        if entry["pid"] == process.pid:
+            return {provider["name"]: provider["sessions"] for provider in entry["providers"]}.get(WRITER, [])
+    return []
+
+
+def session(*words):
+    """A command to the named sessions of root."""
+    return run("./ptl-record", *words, env={**clean, "XDG_RUNTIME_DIR": runtime})
+
+
+def recorded(name):
+    """pid -> numbers that it wrote"""
+    result = {}
+    for line in run("./ptl-dump", "events", "--json", name).stdout.splitlines():
+        event = json.loads(line)
+        if event.get("event") == "Number":
+            result.setdefault(event["pid"], []).append(event["fields"]["index"])
+    return result
+
+
+def claim():
+    """Bob's program says that it is process 1."""
+    own = program("bob", "line")
+    file = next(name for name in files(FOLDERS["bob"]) if name.startswith(f"process.{own.pid}."))
+    with open(os.path.join(FOLDERS["bob"], file), "rb") as opened:
+        process = bytearray(opened.read())
+    struct.pack_into("<I", process, 12, 1)
+    finish(own)
+    put(f"process.1.{file.split('.')[2]}", bytes(process))
+    shown = run("./ptl-record", "--list-providers", "--json")
+    check("a program is not shown as what it claims to be", not shown.stdout, shown)
+    done = run("./ptl-record", "-q", "-o", path("claim.ptl"), "-p", "*", "--attach-providers", "--duration=0.1s")
+    check("and left out, which is said", done.returncode == 0 and "process 1 is not one of user" in done.stderr, done)
+
+
+def put(name, content):
+    """A file of bob's in his folder."""
+    target = os.path.join(FOLDERS["bob"], name)
+    with open(target, "wb") as opened:
+        opened.write(content)
+    os.chmod(target, 0o600)
+    os.chown(target, NAMES["bob"], NAMES["bob"])
+
+
+def nonsense():
+    """What bob puts into his folder: whatever has the right name."""
+    for number in range(100000, 106000):
+        put(f"process.{number}.{number:016x}", b"nonsense")
+    run(*user("bob", "mkfifo", FOLDERS["bob"] + "/process.3.0000000000000003"))
+    for name in files(FOLDERS["alice"]):
+        run(*user("bob", "ln", "-s", os.path.join(FOLDERS["alice"], name), FOLDERS["bob"]))
+
+
+def all_users():
+    """Root's session turns on, reads and turns off the providers of every user's programs."""
+    claim()
+    words = ("line", "count=1000", "say=ready", "line", "count=5")
+    writers = {"alice": program("alice", *words)}
+    shown = run("./ptl-record", "--list-providers")
+    check("root sees the program of another", f"{writers['alice'].pid}  writer  (user {NAMES['alice']})" in shown.stdout, shown)
+    nonsense()
+    started = session("start", "everybody", "-o", path("all.ptl"))
+    check("a session of root begins", started.returncode == 0, started)
+    check("and turns nothing on that is not asked for", not turned_on(writers["alice"]), started)
+    for rule in (WRITER, WRITER[:-1] + "*"):
+        done = session("update", "everybody", "-p", rule)
+        check("a program of another user answers to " + rule, done.returncode == 0 and not done.stdout + done.stderr, done)
+    shown = run(*user("alice", "./ptl-record", "--list-providers"))
+    check("who sees who has it", "on: ptl-record" in shown.stdout, shown)
+    # One in a folder that is there, and one whose folder is made when she begins.
+    writers["bob"], writers["carol"] = program("bob", *words), program("carol", *words)
+    for name, process in writers.items():
+        wait_for(lambda process=process: turned_on(process), "the provider of " + name)
+        process.stdin.write("\n")
+        process.stdin.flush()
+        check(f"{name} writes", process.stdout.readline() == "ready\n")
+    done = session("update", "everybody", "--disable", WRITER, "--disable", WRITER[:-1] + "*")
+    check("nobody has it when it is turned off", done.returncode == 0 and not any(map(turned_on, writers.values())), done)
+    for process in writers.values():
+        finish(process)
+    ended = session("stop", "everybody")
+    check("the session ends", ended.returncode == 0, ended)
+    check("it says what it left out", "are left out" in ended.stdout + ended.stderr, ended)
+    found = recorded(path("all.ptl"))
+    check("where the folder was there, from the first one on", len(found.get(writers["bob"].pid, [])) == 1001, found)
+    check("it has what each of them wrote while it was on",
+          {pid: numbers[-1000:] for pid, numbers in found.items()} ==
+          {process.pid: list(range(1000)) for process in writers.values()},
+          {pid: len(numbers) for pid, numbers in found.items()}, [process.pid for process in writers.values()])
+    for name in NAMES:
+        left = [file for file in files(FOLDERS[name]) if file.startswith(("session.", "rings.", ".new."))]
+        check(f"nothing of it is left in the folder of {name}", not left, left)
+    forget()
+
+
+def hostile_rings(recorder_of):
     """A program that writes anything into its rings while they are read."""
     generator = random.Random(5)
     writer = program("bob", "line", "threads=2,2000000", "line")
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    recorder = start(*user("bob", "./ptl-record", "-q", "-o", path("outs/h.ptl"), "-p", "*", "--attach-providers",
-                           "--duration=2s"))
+    command = ["./ptl-record", "-f", "-q", "-o", path("outs/h.ptl"), "-p", "*", "--attach-providers", "--duration=2s"]
+    recorder = start(*(command if recorder_of == "root" else user(recorder_of, *command)))
     begin, damaged = time.monotonic(), 0
     writer.stdin.write("\n")
     writer.stdin.flush()
@@ -198,7 +310,7 @@ def hostile_rings():
     _, err = recorder.communicate(timeout=120)
     took, after = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
-    check("a recorder outlives damaged rings", damaged > 20 and recorder.returncode in (0, 3, 4) and took < 20,
+    check(f"a recorder of {recorder_of} outlives damaged rings", damaged > 20 and recorder.returncode in (0, 3, 4) and took < 20,
           damaged, recorder.returncode, took, err)
     check("and does not spin", seconds < 6, seconds, err)
     shown = run("./ptl-dump", "info", "--check", path("outs/h.ptl"))
@@ -214,8 +326,14 @@ clean = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 if os.geteuid() or subprocess.run(["setpriv", "--reuid=54311", "--clear-groups", "true"], check=False).returncode:
     skip("users", "only root can be two others")
 else:
+    # Shared memory of our own, where that can be had: nobody else's programs and recorders are seen or disturbed.
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(0x20000) == 0 and libc.mount(b"none", b"/", None, 0x44000, None) == 0:
+        libc.mount(b"none", b"/dev/shm", b"tmpfs", 0, b"mode=1777")
     os.chmod(scratch, 0o755)
     os.mkdir(place)
+    runtime = path("sockets")
+    os.mkdir(runtime, 0o700)
     for source, name in ((os.path.join(os.environ["PTL_PROGRAMS"], "provider_writer"), "writer"),
                          (os.path.join(BIN, "ptl-record"), "ptl-record"), (os.path.join(BIN, "ptl-dump"), "ptl-dump")):
         shutil.copy(source, os.path.join(place, name))
@@ -226,7 +344,9 @@ else:
         own_programs()
         squatters()
         set_user_id()
-        hostile_rings()
+        all_users()
+        hostile_rings("bob")
+        hostile_rings("root")
     finally:
         forget()
 plan()

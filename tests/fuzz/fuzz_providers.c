@@ -5,7 +5,7 @@
  */
 /*
  * Input: u8 flags (1: the files are cut short while they are mapped, 2: what was written is written
- * once more, 4: more rings than there are), u16 number of bytes that are xored into the process
+ * once more, 4: more rings than there are, 8: the program is another user's), u16 number of bytes that are xored into the process
  * file's header, u16 the same for its first entry, u16 number of bytes of schemas, these bytes, and
  * bytes of the ring up to the end. All little-endian.
  */
@@ -29,6 +29,7 @@
 #define FLAG_CUT 1u
 #define FLAG_AGAIN 2u
 #define FLAG_RINGS 4u
+#define FLAG_OTHER 8u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -90,7 +91,7 @@ static int make_process(int folder, const struct input *input)
 		.version = PROVIDER_SHM_VERSION,
 		.pid = PID,
 		.id = 0xaa,
-		.pid_namespace = 1,
+		.pid_namespace = input->flags & FLAG_OTHER ? 0 : 1,
 		.clock = PTL_CLOCK_MONOTONIC,
 		.heap_end = PROVIDER_SHM_HEAP_OFFSET + input->schemas.size,
 		.provider_count = 2,
@@ -161,12 +162,22 @@ static void step(struct record_providers *providers)
 
 static void run(struct record_capture *capture, int folder, const struct input *input)
 {
+	struct record_providers_common common = {
+		.capture = capture,
+		.ordered.capture = capture,
+		.programs.most = 8,
+		.rings.most = 64,
+		.schema_bytes.most = 1u << 20,
+	};
 	struct record_providers *providers = calloc(1, sizeof(*providers));
 	const int process = make_process(folder, input), rings = make_rings(folder, input);
 
 	if (!providers)
 		abort();
-	providers->capture = providers->ordered.capture = capture;
+	providers->common = &common;
+	providers->capture = capture;
+	providers->is_other = input->flags & FLAG_OTHER;
+	providers->user = geteuid();
 	providers->folder = folder;
 	providers->watch = providers->session.lock = -1;
 	providers->everyone = true;
@@ -186,7 +197,7 @@ static void run(struct record_capture *capture, int folder, const struct input *
 		record_writer_remove(providers, providers->count - 1);
 	free(providers->writers);
 	free(providers->heap);
-	common_byte_map_free(&providers->schemas);
+	common_byte_map_free(&common.schemas);
 	free(providers);
 	close(process);
 	close(rings);
