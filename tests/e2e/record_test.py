@@ -6,6 +6,8 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
+import traceback
 
 from scratch_test import BIN, DUMP, RECORD, check, path, plan, run, scratch as SCRATCH, skip
 
@@ -98,9 +100,11 @@ def main(tests, clean_up=lambda: None):
             check(title, True)
         except Skip as reason:
             skip(title, reason)
-        except (AssertionError, subprocess.TimeoutExpired, OSError, ValueError, KeyError, IndexError) as error:
+        except (AssertionError, OSError, ValueError, LookupError, RuntimeError, subprocess.SubprocessError) as error:
             failed += 1
-            check(title, False, f"{type(error).__name__}: {error}")
+            places = [f"line {frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)
+                      if os.path.basename(frame.filename) == os.path.basename(sys.argv[0])]
+            check(title, False, f"{type(error).__name__} in {' from '.join(places[::-1])}: {error}", getattr(error, "stderr", None) or "")
         finally:
             kill_started()
             clean_up()
