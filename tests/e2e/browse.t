@@ -28,11 +28,8 @@ def press(*keys, until):
     """Presses keys, and gives the screen as soon as it is as expected, or what it is then."""
     for key in keys:
         tmux("send-keys", *([key] if len(key) > 1 else ["-l", key]))
-    lines = []
-    for _ in range(200):
-        lines = screen()
-        if until(lines):
-            break
+    end = time.monotonic() + 120
+    while not until(lines := screen()) and time.monotonic() < end:
         time.sleep(0.05)
     return lines
 

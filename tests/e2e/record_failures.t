@@ -20,9 +20,9 @@ SPIN = "i=0; while [ $i -lt %d ]; do i=$((i+1)); done"
 
 
 def wait_for(condition, what, seconds=100):
-    end = time.time() + seconds
+    end = time.monotonic() + seconds
     while not condition():
-        expect(time.time() < end, "waited in vain for", what)
+        expect(time.monotonic() < end, "waited in vain for", what)
         time.sleep(0.02)
 
 
@@ -61,15 +61,20 @@ def interrupt():
 
 def interrupt_twice():
     """a second Ctrl-C ends the recording and leaves the command running"""
-    process = start("-o", "a.ptl", "sh", "-c", "trap '' INT; echo $$; sleep 3; echo end >survived")
+    os.mkfifo(path("gate"))
+    process = start("-o", "a.ptl", "sh", "-c", "trap '' INT; echo $$; read line <gate; echo end >survived")
     child = int(wait_for_line(process))
     os.killpg(process.pid, signal.SIGINT)
+    # Two that come before the recorder looks are one.
+    expect(any("waiting for the command to end" in line for line in process.stderr), "the first one is not answered")
     time.sleep(0.5)
     expect(process.poll() is None, "the first one ended the recording")
     os.killpg(process.pid, signal.SIGINT)
     process.wait(timeout=120)
     expect_equal(process.returncode, 130)
     expect(alive(child), "the command did not live on")
+    with open(path("gate"), "w", encoding="ascii") as gate:
+        gate.write("\n")
     expect("the recording ended before the processes did" in dump("info", "a.ptl"))
     expect_equal(stats("a.ptl")["gaps"], 0)
     wait_for(lambda: os.path.exists(path("survived")), "the command's end")
@@ -107,7 +112,7 @@ def killed_anywhere():
     decoded = 0
     for size in (1000000, 1300000, 1700000, 2200000):
         process = start("-o", "a.ptl", "--force", "sh", "-c",
-                        "for i in 1 2 3 4 5 6 7 8 9; do gzip -1 </bin/ls >/dev/null; %s; done" % (SPIN % 5000))
+                        "while :; do gzip -1 </bin/ls >/dev/null; %s; done" % (SPIN % 5000))
         wait_for(lambda: size_of("a.ptl") > size, "a trace of %d bytes" % size)
         process.kill()
         process.wait()
@@ -217,7 +222,10 @@ def too_many_threads():
 
 def no_zombies():
     """orphans of the command are waited for"""
-    done = record("-q", "-o", "a.ptl", "--wait", "sh", "-c", "echo $PPID; (sh -c 'sleep 0.3' & sh -c 'sleep 0.5' &) ; sleep 1; ps -eo stat,ppid,comm")
+    # One that has just ended is one until the recorder looks: only who stays one is not waited for.
+    script = "echo $PPID; (sh -c 'sleep 0.1; : >one' & sh -c 'sleep 0.2; : >two' &); until [ -e one ] && [ -e two ]; do sleep 0.05; done; " \
+        "i=0; while sleep 0.1; ps -eo stat=,ppid= >ps; grep -q \"^Z.* $PPID\\$\" ps && [ $i -lt 300 ]; do i=$((i + 1)); done; cat ps"
+    done = record("-q", "-o", "a.ptl", "--wait", "sh", "-c", script)
     expect_equal(done.returncode, 0, done.stderr)
     # Of this recorder: other processes of the machine may have children that they have not waited for yet.
     recorder, *processes = done.stdout.splitlines()

@@ -14,8 +14,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from scratch_test import DUMP
-from record_test import PROGRAMS, Skip, expect, expect_equal, lines, main, path, record, run, start
+from record_test import PROGRAMS, Skip, expect, expect_equal, growing, lines, main, path, record, run, start
 
 NONE = "--source=none"
 LOAD = os.path.join(PROGRAMS, "kernel_load")
@@ -109,13 +108,6 @@ def wait_for(found, process, seconds=100):
         expect(process.poll() is None and time.monotonic() < until, "waited in vain for what the recorder has to find")
         time.sleep(0.02)
     return found()
-
-
-def growing(command, name):
-    """The lines that ptl-dump --json prints of a file that is still being written, which may end within a buffer."""
-    done = run(DUMP, command, "--json", path(name))
-    expect(done.returncode in (0, 3), done.returncode, done.stderr)
-    return done.stdout.splitlines()
 
 
 def open_gate(gate, process, seconds=100):

@@ -146,7 +146,7 @@ def appended():
                                  '"$0" count=5; echo ready; read line', WRITER], cwd=SCRATCH, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                 text=True)
     expect_equal(recorder.stdout.readline(), "ready\n")
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while run(DUMP, "events", "--json", "-p", NAME, "-e", "Number", "app.append.ptl").stdout.count("\n") != 5:
         expect(time.monotonic() < end, "the events have not come")
     recorder.kill()

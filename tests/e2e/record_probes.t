@@ -101,9 +101,9 @@ def killed():
     """what a recorder that was killed leaves in the kernel, the next one removes"""
     works()
     begun = start("-o", "k.ptl", NONE, "-e", "sdt:%s:done" % PROGRAM, "--", "sleep", "60")
-    for _ in range(500):
-        if left_by(begun.pid):
-            break
+    end = time.monotonic() + 120
+    while not left_by(begun.pid):
+        expect(time.monotonic() < end and begun.poll() is None, "the probe was not made")
         time.sleep(0.01)
     expect_equal(len(left_by(begun.pid)), 1)
     children = subprocess.run(["pgrep", "-P", str(begun.pid)], capture_output=True, text=True, check=False).stdout.split()

@@ -13,7 +13,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import (PROGRAMS, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record,
+from record_test import (PROGRAMS, RECORD, SCRATCH, Skip, dump, expect, expect_equal, growing, lines, main, path, record,
                          start)
 
 WRITER = os.path.join(PROGRAMS, "provider_writer")
@@ -50,9 +50,9 @@ def folder():
 
 
 def wait_for(condition, what, seconds=120):
-    end = time.time() + seconds
+    end = time.monotonic() + seconds
     while not condition():
-        expect(time.time() < end, "waited in vain for", what)
+        expect(time.monotonic() < end, "waited in vain for", what)
         time.sleep(0.01)
 
 
@@ -183,7 +183,7 @@ def attach():
     recorder = start("-o", "a.ptl", "-p", NAME, "--attach-providers", "--flush-interval=20ms")
     wait_for(lambda: (sessions(process.pid) or {}).get(NAME), "the recorder")
     # Asked again before it has answered, a program answers once.
-    wait_for(lambda: events("a.ptl"), "its state")
+    wait_for(lambda: any('"PTL-Test' in line for line in growing("events", "a.ptl")), "its state")
     process.stdin.write("\n")
     process.stdin.flush()
     expect_equal(process.stdout.readline(), "done\n")
@@ -303,7 +303,8 @@ def other_user():
     os.chmod(SCRATCH, 0o755)
     try:
         done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", "--", "sh", "-c",
-                               "echo | '%s' line & sleep 0.2; '%s' --list-providers; ls -ld /dev/shm/ptl-65534; wait" %
+                               "echo | '%s' line & i=0; until [ -d /dev/shm/ptl-65534 ] || [ $i -ge 600 ]; do sleep 0.1; i=$((i + 1)); done; "
+                               "'%s' --list-providers; ls -ld /dev/shm/ptl-65534; wait" %
                                tuple(copies)], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
         if done.returncode:
             raise Skip("no other user can run here: " + done.stderr.strip())

@@ -155,7 +155,10 @@ def pipe():
 
 def background():
     """descendants that outlive the command are a loss, unless --wait records them"""
-    done = record("-o", "a.ptl", "sh", "-c", "sleep 3 >/dev/null 2>&1 &")
+    os.mkfifo(path("gate"))
+    done = record("-o", "a.ptl", "sh", "-c", "(exec >/dev/null 2>&1; read line <gate) &")
+    with open(path("gate"), "w", encoding="ascii"):
+        pass
     expect_equal(done.returncode, 0, done.stderr)
     expect("1 process of the command still runs" in done.stderr and "--wait" in done.stderr, done.stderr)
     expect("the recording ended before the processes did" in dump("info", "a.ptl"), dump("info", "a.ptl"))

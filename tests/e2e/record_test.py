@@ -74,6 +74,13 @@ def lines(*arguments):
         else [json.loads(line) for line in dump(arguments[0], "--json", *arguments[1:]).splitlines()]
 
 
+def growing(command, name):
+    """The lines that ptl-dump --json prints of a file that is still being written, which may end within a buffer, or not be there yet."""
+    done = run(DUMP, command, "--json", path(name))
+    expect(done.returncode in (0, 3) or not os.path.exists(path(name)), done.returncode, done.stderr)
+    return done.stdout.splitlines()
+
+
 def stats(name):
     return json.loads(dump("stats", "--json", name))
 

@@ -101,18 +101,26 @@ def from_start_to_stop():
                  ["Critical", "Warning", "Critical", "Warning", "Number", "Verbose", "Hello", "Hello"])
 
 
+def parts_of(stem):
+    return sorted(name for name in os.listdir(SCRATCH) if name.startswith(stem + ".0"))
+
+
 def snapshot_of_a_ring():
     """the files of a circular session become one trace, which has each event once"""
     ask("start", "ring", "-p", NAME, "--mode=circular", "--max-size=96K", "--compress=1", "--write-buffer=4K",
         "--write-buffers=8", "--flush-interval=20ms")
-    for _ in range(4):
+    # A file has what came while the recorder did not look: rounds until there are several.
+    rounds = 0
+    while rounds < 4 or len(parts_of("ring")) < 2:
+        expect(rounds < 300, "no next file is begun", query("ring"))
         write_events("count=8000")
         time.sleep(0.1)
+        rounds += 1
     ask("snapshot", "ring", "ring_now.ptl")
     expect(lines("info", "ring_now.ptl")[0]["complete"])
     ask("stop", "ring")
     # A next file may be begun, and the oldest be removed, after the snapshot.
-    parts = sorted(name for name in os.listdir(SCRATCH) if name.startswith("ring.0"))
+    parts = parts_of("ring")
     expect(len(parts) > 1, parts)
 
     def numbers(name):
@@ -188,16 +196,19 @@ def live_series():
     other = subprocess.Popen([os.path.join(os.environ["PTL_TEST_TOOLS"], "session_events"), "parts"], cwd=SCRATCH,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_for(lambda: has_opened(reader, "parts") and has_opened(other, "parts"), "the readers")
-    for _ in range(4):
+    rounds = 0
+    while rounds < 4 or len(parts_of("parts")) < 3:
+        expect(rounds < 300, "no next file is begun", query("parts"))
         write_events("count=3")
         time.sleep(0.12)
-    wait_for(lambda: query("parts")["events"] == 12, "twelve events")
+        rounds += 1
+    wait_for(lambda: query("parts")["events"] == 3 * rounds, "all events")
     ask("stop", "parts")
     out, text = reader.communicate(timeout=120)
     shown = [json.loads(line) for line in out.splitlines()]
-    files = [name for name in os.listdir(SCRATCH) if name.startswith("parts.0")]
+    files = parts_of("parts")
     expect(len(files) > 2 and reader.returncode == 0, files, text)
-    expect_equal([event["fields"]["index"] for event in shown if event["event"] == "Number"], [0, 1, 2] * 4)
+    expect_equal([event["fields"]["index"] for event in shown if event["event"] == "Number"], [0, 1, 2] * rounds)
     process_events = [(event["event"], event["pid"], event["tid"], event["fields"].get("ImageBase")) for event in shown
                       if event["event"].startswith("Process/")]
     expect_equal(len(process_events), len(set(process_events)), process_events)
@@ -254,9 +265,15 @@ def in_memory():
     expect_equal(os.stat(path("flight.ptl")).st_mode & 0o777, 0o600)
 
     def sizes():
-        folder = "/proc/%d/fd" % found["pid"]
-        files = [os.stat(os.path.join(folder, fd)) for fd in os.listdir(folder) if "memfd:ptl-record" in os.readlink(os.path.join(folder, fd))]
-        return {info.st_ino: info.st_size for info in files}.values()
+        folder, files = "/proc/%d/fd" % found["pid"], {}
+        for name in os.listdir(folder):
+            try:
+                if "memfd:ptl-record" in os.readlink(os.path.join(folder, name)):
+                    info = os.stat(os.path.join(folder, name))
+                    files[info.st_ino] = info.st_size
+            except FileNotFoundError:
+                pass  # it was removed meanwhile
+        return files.values()
 
     # Until the oldest is gone. On a busy machine a file has what came at once.
     written = query("flight")["events"]
