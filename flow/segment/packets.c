@@ -2,27 +2,7 @@
 /* Reads PSB+ and finds the last packet of a segment that matters to its flow. */
 #include "flow/segment/packets.h"
 
-/* Whether a packet may stand in PSB+. */
-static bool in_psb_plus(uint8_t kind)
-{
-	switch (kind) {
-	case PTL_PT_PAD:
-	case PTL_PT_FUP:
-	case PTL_PT_MODE_EXEC:
-	case PTL_PT_MODE_TSX:
-	case PTL_PT_TSC:
-	case PTL_PT_TMA:
-	case PTL_PT_MTC:
-	case PTL_PT_CYC:
-	case PTL_PT_CBR:
-	case PTL_PT_PIP:
-	case PTL_PT_VMCS:
-	case PTL_PT_MNT:
-		return true;
-	default:
-		return false;
-	}
-}
+#include "format/pt/psb_plus.h"
 
 void flow_psb_plus_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata,
 			struct flow_psb_plus *psb_plus)
@@ -45,7 +25,7 @@ void flow_psb_plus_read(const uint8_t *bytes, size_t size, const struct flow_err
 			return;
 		}
 		psb_plus->overflow = packet.kind == PTL_PT_OVF;
-		if (!in_psb_plus(packet.kind))
+		if (!format_pt_in_psb_plus(packet.kind))
 			return;
 		psb_plus->size += packet.size;
 		if (packet.kind == PTL_PT_FUP) {
@@ -66,7 +46,7 @@ bool flow_psb_plus_enables(const uint8_t *bytes, size_t size, const struct flow_
 	while ((length = flow_errata_read(errata, bytes, size, &context, &packet)) > 0) {
 		if (packet.kind == PTL_PT_TIP_PGE)
 			return true;
-		if (packet.kind == PTL_PT_FUP || (!in_psb_plus(packet.kind) && packet.kind != PTL_PT_PSBEND))
+		if (packet.kind == PTL_PT_FUP || (!format_pt_in_psb_plus(packet.kind) && packet.kind != PTL_PT_PSBEND))
 			return false;
 		bytes += length;
 		size -= (size_t)length;

@@ -32,6 +32,8 @@ struct record_stream {
 	bool waits;           /* for a PSB, with which the file at hand begins */
 	bool skips;           /* the same, but the file before is closed */
 	bool repeats;         /* the PSB at base is in the file before, too */
+	bool unstated;        /* it is not stated yet, so that the index of the file before is not complete */
+	uint64_t base_time;   /* of that PSB */
 	bool ended;
 	struct ptl_bytes held; /* while it waits: the last bytes, which may be the beginning of a PSB */
 	uint64_t skipped;      /* bytes */

@@ -3,16 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <ptl/pt.h>
-
 #include "common/error.h"
 #include "common/vector.h"
+#include "format/pt/psb_plus.h"
 #include "import/psb_time.h"
 #include "record/capture/capture_state.h"
 #include "record/capture/event_watch.h"
 
 #define PSB_SIZE 16u
-#define PSB_PLUS_MAX 256u
 
 static const uint8_t psb[PSB_SIZE] = {0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
 				      0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82};
@@ -135,14 +133,36 @@ static int put_switches_before(struct record_capture *capture, const struct reco
 
 /* ---- packets --------------------------------------------------------------------------------- */
 
-static int put_psb(struct record_capture *capture, const struct record_stream *stream, uint64_t offset, uint64_t time)
+static int put_psb_before(struct record_capture *capture, const struct record_stream *stream, uint64_t offset,
+			  uint64_t time)
 {
-	const bool in_before = offset < stream->base || (offset == stream->base && stream->repeats);
-	int status = 0;
+	const bool is_there = offset < stream->base || (offset == stream->base && stream->repeats);
 
-	if (in_before && capture->before.writer && stream->before != PTL_NO_ID && offset >= stream->base_before)
-		status = record_output_check(&capture->before, ptl_writer_psb(capture->before.writer, stream->before,
-									      offset - stream->base_before, time));
+	if (!is_there || !capture->before.writer || stream->before == PTL_NO_ID || offset < stream->base_before)
+		return 0;
+	return record_output_check(&capture->before, ptl_writer_psb(capture->before.writer, stream->before,
+								    offset - stream->base_before, time));
+}
+
+/* Nothing of the stream is missing in the file before. */
+static void stop_waiting(struct record_capture *capture, struct record_stream *stream)
+{
+	capture->waiting -= stream->waits || stream->unstated;
+	stream->waits = stream->unstated = false;
+}
+
+/* The PSB that ends the part in the file before is there, though nobody has stated it. */
+static int put_unstated(struct record_capture *capture, const struct record_stream *stream)
+{
+	return stream->unstated ? put_psb_before(capture, stream, stream->base, stream->base_time) : 0;
+}
+
+static int put_psb(struct record_capture *capture, struct record_stream *stream, uint64_t offset, uint64_t time)
+{
+	const int status = put_psb_before(capture, stream, offset, time);
+
+	if (stream->unstated && offset >= stream->base)
+		stop_waiting(capture, stream);
 	if (status < 0 || offset < stream->base)
 		return status;
 	return record_output_check(&capture->output, ptl_writer_psb(capture->output.writer, stream->declared.id,
@@ -200,29 +220,6 @@ static size_t find_psb(const uint8_t *data, size_t size)
 	return found ? (size_t)(found - data) : size;
 }
 
-/* Whether all of the PSB+ is there. *size: its bytes, if it has a FUP, which is where the flow has come to; else 0. */
-static bool read_psb_plus(const uint8_t *data, size_t data_size, size_t *size)
-{
-	struct ptl_pt_context context = {0};
-	struct ptl_pt_packet packet = {.kind = PTL_PT_PSB};
-	size_t at = PSB_SIZE;
-	bool has_fup = false;
-
-	*size = 0;
-	while (at < PSB_PLUS_MAX && packet.kind != PTL_PT_PSBEND) {
-		const int taken = ptl_pt_decode(data + at, data_size - at, &context, &packet);
-
-		if (taken == PTL_TRUNCATED)
-			return false;
-		if (taken < 0)
-			return true;
-		has_fup |= packet.kind == PTL_PT_FUP;
-		at += (size_t)taken;
-	}
-	*size = has_fup ? at : 0;
-	return true;
-}
-
 static int lose_skipped(struct record_capture *capture, struct record_stream *stream, uint64_t time)
 {
 	const struct ptl_loss loss = {
@@ -246,24 +243,26 @@ static int lose_skipped(struct record_capture *capture, struct record_stream *st
  * The stream's part in the file at hand begins at this position, with these bytes. A PSB+ with a FUP ends the part in the file before,
  * too: only that says how far was gone there.
  */
-static int divide(struct record_capture *capture, struct record_stream *stream, uint64_t position, size_t psb_plus,
-		  uint64_t time)
+static int divide(struct record_capture *capture, struct record_stream *stream, uint64_t position,
+		  const struct format_pt_psb_plus *psb_plus, uint64_t time)
 {
 	const size_t at = (size_t)(position - (stream->taken - stream->held.size));
 	const uint8_t *data = stream->held.data + at;
 	const size_t size = stream->held.size - at;
+	const bool repeats = stream->waits && psb_plus->complete && psb_plus->has_fup;
 	uint64_t psb_time = UINT64_MAX;
-	int status = put_before(capture, stream, data, stream->skips ? 0 : psb_plus, time);
+	int status = repeats ? put_before(capture, stream, data, psb_plus->size, time) : 0;
 
 	if (import_psb_time(&capture->machine, data, size, &psb_time) != IMPORT_PSB_TIMED)
 		psb_time = UINT64_MAX;
 	if (status == 0)
 		status = put_switches_before(capture, stream, psb_time);
 
-	capture->waiting -= stream->waits;
-	stream->repeats = stream->waits && psb_plus;
+	stream->repeats = repeats;
+	stream->unstated = stream->waits;
 	stream->waits = stream->skips = false;
 	stream->base = position;
+	stream->base_time = psb_time == UINT64_MAX ? time : psb_time;
 	if (status == 0)
 		status = lose_skipped(capture, stream, time);
 	if (status == 0)
@@ -276,7 +275,8 @@ static int divide(struct record_capture *capture, struct record_stream *stream, 
 static int put_waiting(struct record_capture *capture, struct record_stream *stream, const void *data, size_t size,
 		       uint64_t time)
 {
-	size_t at, rest, psb_plus = 0;
+	struct format_pt_psb_plus psb_plus;
+	size_t at, rest;
 	bool found;
 	int status;
 
@@ -285,7 +285,8 @@ static int put_waiting(struct record_capture *capture, struct record_stream *str
 		return common_fail_memory("packets", size);
 	stream->taken += size;
 	at = find_psb(stream->held.data, stream->held.size);
-	found = at < stream->held.size && read_psb_plus(stream->held.data + at, stream->held.size - at, &psb_plus);
+	found = at < stream->held.size &&
+		format_pt_psb_plus_read(stream->held.data + at, stream->held.size - at, &psb_plus);
 	/* It may not be there to its end, or not to that of its PSB+. */
 	rest = stream->held.size - at;
 	if (!rest)
@@ -293,7 +294,7 @@ static int put_waiting(struct record_capture *capture, struct record_stream *str
 	at = stream->held.size - rest;
 	status = put_before(capture, stream, stream->held.data, at, time);
 	if (status == 0 && found)
-		return divide(capture, stream, stream->taken - rest, psb_plus, time);
+		return divide(capture, stream, stream->taken - rest, &psb_plus, time);
 	memmove(stream->held.data, stream->held.data + at, rest);
 	stream->held.size = rest;
 	return status;
@@ -364,8 +365,9 @@ int record_capture_end_stream(struct record_capture *capture, uint32_t id)
 		return 0;
 	stream = &capture->streams[id];
 	status = put_held(capture, stream);
-	capture->waiting -= stream->waits;
-	stream->waits = false;
+	if (status == 0)
+		status = put_unstated(capture, stream);
+	stop_waiting(capture, stream);
 	stream->ended = true;
 	common_bytes_free(&stream->held);
 	return status < 0 ? status : lose_skipped(capture, stream, stream->last_time);
@@ -485,10 +487,11 @@ int record_streams_leave_before(struct record_capture *capture, bool last)
 			if (status == 0)
 				status = put_switches_before(capture, stream, UINT64_MAX);
 			stream->skips = !last;
+		} else {
+			status = put_unstated(capture, stream);
 		}
-		stream->waits = false;
+		stop_waiting(capture, stream);
 		stream->before = PTL_NO_ID;
 	}
-	capture->waiting = 0;
 	return status;
 }

@@ -5,41 +5,23 @@
 #include <ptl/pt.h>
 
 #include "common/error.h"
+#include "format/pt/psb_plus.h"
 
-/* PSB+ of real CPUs is below 100 bytes. */
-#define PSB_PLUS_MAX 512
 /* A writer's time of its last bytes may be a little behind that of the packets in them. */
 #define TIME_SLACK 1000000
-
-/* Bytes from a PSB to the end of its PSBEND; without one, of the packets before what is wrong. */
-static size_t psb_plus_size(const uint8_t *bytes, size_t size)
-{
-	struct ptl_pt_context context = {0};
-	struct ptl_pt_packet packet;
-	size_t at = 0;
-
-	for (;;) {
-		const int length = ptl_pt_decode(bytes + at, size - at, &context, &packet);
-
-		if (length <= 0)
-			return at;
-		at += (size_t)length;
-		if (packet.kind == PTL_PT_PSBEND)
-			return at;
-	}
-}
 
 /* The end of the PSB+ at an offset: a decoder looks there for where the segment before ends. */
 static int find_end(struct ptl_trace *trace, const struct ptl_stream *stream, uint64_t offset, uint64_t *end)
 {
-	uint8_t bytes[PSB_PLUS_MAX];
+	uint8_t bytes[FORMAT_PT_PSB_PLUS_MAX];
+	struct format_pt_psb_plus psb_plus = {0};
 	uint64_t hole;
 	size_t got;
 	const int status = ptl_stream_read(trace, stream->id, offset, bytes, sizeof(bytes), &got, &hole);
 
-	*end = offset + (status ? 0 : psb_plus_size(bytes, got));
-	if (*end < offset + PTL_PT_PSB_SIZE)
-		*end = offset + PTL_PT_PSB_SIZE;
+	if (status == 0)
+		(void)format_pt_psb_plus_read(bytes, got, &psb_plus);
+	*end = offset + (psb_plus.size ? psb_plus.size : PTL_PT_PSB_SIZE);
 	return status;
 }
 

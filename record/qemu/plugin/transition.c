@@ -7,15 +7,10 @@
 
 /* A segment ends when it is long enough, when the address space it would be decoded in has
  * changed, and when the recorder begins a file. */
-static bool file_begins(const struct qemu_slot *slot)
-{
-	return slot->psb_answered != __atomic_load_n(&plugin.header->psb_request, __ATOMIC_RELAXED);
-}
-
 static bool psb_is_due(const struct qemu_slot *slot)
 {
 	return slot->pt_head >= slot->psb_next || slot->epoch != __atomic_load_n(&plugin.epoch, __ATOMIC_ACQUIRE) ||
-	       file_begins(slot);
+	       slot->psb_answered != __atomic_load_n(&plugin.header->psb_request, __ATOMIC_RELAXED);
 }
 
 /*
@@ -47,8 +42,8 @@ static void write_psb(struct plugin_step *step, uint64_t ip)
 	plugin_step_psb(step, time, ip);
 }
 
-/* As at an interrupt: the thread goes on with the same block, with another CPU when it has one again. */
-static void interrupt(struct qemu_slot *slot, uint64_t block_ip, bool yields)
+/* As at an interrupt: the thread goes on with the same block when it has a CPU again. */
+static void switch_threads(struct qemu_slot *slot, uint64_t block_ip)
 {
 	struct plugin_step step = plugin_step_begin(slot, &plugin.config);
 
@@ -56,8 +51,7 @@ static void interrupt(struct qemu_slot *slot, uint64_t block_ip, bool yields)
 	plugin_step_pgd(&step);
 	plugin_step_commit(&step, 0);
 	plugin_encoder_wrap(slot, &plugin.config);
-	if (yields)
-		plugin_cpu_yield(slot);
+	plugin_cpu_yield(slot);
 	if (!plugin_encoder_has_room(slot, &plugin.config))
 		plugin_wait_for_room(slot, 0);
 	step = plugin_step_begin(slot, &plugin.config);
@@ -67,16 +61,13 @@ static void interrupt(struct qemu_slot *slot, uint64_t block_ip, bool yields)
 	plugin_encoder_wrap(slot, &plugin.config);
 }
 
-/* silent: no packet leads to the block. A file that ends before its PSB would lack what ran since the last packet. */
-static void between_steps(struct qemu_slot *slot, uint64_t block_ip, bool silent)
+void plugin_between_steps(struct qemu_slot *slot, uint64_t block_ip)
 {
 	plugin_encoder_wrap(slot, &plugin.config);
 	if (!plugin_encoder_has_room(slot, &plugin.config))
 		plugin_wait_for_room(slot, 0);
 	if (block_ip && psb_is_due(slot) && plugin_cpu_is_wanted(slot)) {
-		interrupt(slot, block_ip, true);
-	} else if (block_ip && silent && file_begins(slot)) {
-		interrupt(slot, block_ip, false);
+		switch_threads(slot, block_ip);
 	} else if (block_ip && psb_is_due(slot)) {
 		struct plugin_step step = plugin_step_begin(slot, &plugin.config);
 
@@ -89,11 +80,6 @@ static void between_steps(struct qemu_slot *slot, uint64_t block_ip, bool silent
 			plugin_stop();
 	}
 	plugin_encoder_set_limit(slot, &plugin.config);
-}
-
-void plugin_between_steps(struct qemu_slot *slot, uint64_t block_ip)
-{
-	between_steps(slot, block_ip, false);
 }
 
 /* Completes the thread's stream at the block it has just entered, and lets it run on untraced. */
@@ -172,9 +158,9 @@ static void enter_handler(struct qemu_slot *slot, struct plugin_block *block, co
  * The architecture does not lead from the running block to this one and no signal was delivered:
  * QEMU has left the block in its middle and starts again at the instruction that was not carried
  * out (which wrote to the block's own page, for one). That is no event, unless the place is not in
- * the block at all. As follow().
+ * the block at all.
  */
-static bool enter_elsewhere(struct qemu_slot *slot, struct plugin_block *block)
+static void enter_elsewhere(struct qemu_slot *slot, struct plugin_block *block)
 {
 	const struct plugin_block *from = (const struct plugin_block *)slot->block;
 	struct plugin_step step = plugin_step_begin(slot, &plugin.config);
@@ -185,7 +171,7 @@ static bool enter_elsewhere(struct qemu_slot *slot, struct plugin_block *block)
 		plugin_encoder_forget_call(slot, from);
 		plugin_step_commit(&step, block->start);
 		slot->block = (uint64_t)block;
-		return true;
+		return;
 	}
 	plugin_step_fup(&step, from->start);
 	plugin_step_pgd(&step);
@@ -193,27 +179,22 @@ static bool enter_elsewhere(struct qemu_slot *slot, struct plugin_block *block)
 	plugin_note(slot, 1, "block at %#llx does not follow the block at %#llx", (unsigned long long)block->start,
 		    (unsigned long long)from->start);
 	enable(slot, block);
-	return false;
 }
 
-/* Whether no packet, and no bit of one, leads to the block. */
-static bool follow(struct qemu_slot *slot, struct plugin_block *block)
+static void follow(struct qemu_slot *slot, struct plugin_block *block)
 {
 	const struct plugin_block *from = (const struct plugin_block *)slot->block;
 
-	if (plugin_block_is_restart(from, block) || !plugin_block_leads_to(from, block->start))
-		return enter_elsewhere(slot, block);
+	if (plugin_block_is_restart(from, block) || !plugin_block_leads_to(from, block->start)) {
+		enter_elsewhere(slot, block);
+		return;
+	}
 
 	struct plugin_step step = plugin_step_begin(slot, &plugin.config);
-	const uint64_t tnt = step.tnt, position = plugin_step_position(&step);
 
 	plugin_step_transition(&step, from, block->start);
-
-	const bool silent = step.tnt == tnt && plugin_step_position(&step) == position;
-
 	plugin_step_commit(&step, block->start);
 	slot->block = (uint64_t)block;
-	return silent;
 }
 
 static bool is_signal(const uint8_t *env, const struct plugin_block *block, struct plugin_signal *signal)
@@ -313,7 +294,6 @@ void plugin_enter_slow(unsigned vcpu, struct plugin_block *block, uint64_t env)
 {
 	struct qemu_slot *slot = plugin_slots[vcpu];
 	struct plugin_signal signal;
-	bool silent = false;
 
 	if (slot == &plugin_untraced || follow_indirect(slot, block))
 		return;
@@ -330,8 +310,8 @@ void plugin_enter_slow(unsigned vcpu, struct plugin_block *block, uint64_t env)
 	else if (is_signal((const uint8_t *)env, block, &signal))
 		enter_handler(slot, block, &signal);
 	else
-		silent = follow(slot, block);
-	between_steps(slot, block->start, silent);
+		follow(slot, block);
+	plugin_between_steps(slot, block->start);
 	if (has_to_stop())
 		end_stream(vcpu);
 }

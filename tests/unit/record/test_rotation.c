@@ -41,7 +41,7 @@ struct fixture {
 	struct record_capture capture;
 	uint32_t packets, switches;
 	uint64_t base; /* time of the trace */
-	uint8_t pt[256];
+	uint8_t pt[1024];
 	size_t pt_size;
 };
 
@@ -101,12 +101,18 @@ static void put_time(struct fixture *fixture, uint64_t after)
 	put_number(fixture, 0x19, fixture->base + after, 7);
 }
 
-static void put_psb(struct fixture *fixture, uint64_t after)
+static void put_psb_start(struct fixture *fixture, uint64_t after)
 {
 	for (unsigned i = 0; i < 8; i++)
 		put(fixture, "\x02\x82", 2);
 	put_time(fixture, after);
-	put(fixture, "\x99\x01\x02\x23", 4);
+	put(fixture, "\x99\x01", 2);
+}
+
+static void put_psb(struct fixture *fixture, uint64_t after)
+{
+	put_psb_start(fixture, after);
+	put(fixture, "\x02\x23", 2);
 }
 
 /* jz, not taken, and a system call: packets are enabled at the address, and disabled again. */
@@ -159,27 +165,31 @@ static void begin_with(struct fixture *fixture, uint32_t number, uint64_t addres
 	fact(fixture, &next);
 }
 
-/* The same, and gets the CPU. */
-static void begin(struct fixture *fixture, uint32_t number, uint64_t address, uint64_t after)
+static void take_cpu(struct fixture *fixture, uint32_t pid, uint64_t after)
 {
-	const uint32_t pid = 10 * number;
 	const struct ptl_switch_event data = {.new_thread = pid};
 	struct ptl_bytes storage = {0};
 	struct ptl_event event = {0};
 
-	begin_with(fixture, number, address, after, code, sizeof(code));
 	assert_int_equal(ptl_switch_encode(&data, &storage, &event), 0);
-	event.time = fixture->base + after + 1;
+	event.time = fixture->base + after;
 	event.cpu = 0;
 	event.pid = event.tid = pid;
 	assert_int_equal(record_capture_switch(&fixture->capture, fixture->switches, fixture->packets, &event), 0);
 	common_bytes_free(&storage);
 }
 
+/* The same, and gets the CPU. */
+static void begin(struct fixture *fixture, uint32_t number, uint64_t address, uint64_t after)
+{
+	begin_with(fixture, number, address, after, code, sizeof(code));
+	take_cpu(fixture, 10 * number, after + 1);
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* The instructions of a thread in a file that has no gap. */
-static uint64_t instructions_of(const struct fixture *fixture, const char *file, uint32_t tid)
+/* The instructions of a thread in a file that has so many gaps. */
+static uint64_t instructions_with(const struct fixture *fixture, const char *file, uint32_t tid, uint64_t gaps)
 {
 	const struct flow_view_options options = {.selection = {.tids = &tid, .tid_count = 1}, .threads = 1};
 	struct flow_timeline *timeline;
@@ -194,12 +204,17 @@ static uint64_t instructions_of(const struct fixture *fixture, const char *file,
 	assert_int_equal(flow_stats_run(trace, timeline, &options,
 					&(struct flow_stats_wanted){.hash = false, .gap_limit = 10}, &stats),
 			 0);
-	assert_int_equal(stats.total.gaps, 0);
+	assert_int_equal(stats.total.gaps, gaps);
 	count = stats.total.instructions;
 	flow_stats_free(&stats);
 	flow_timeline_free(timeline);
 	ptl_close(trace);
 	return count;
+}
+
+static uint64_t instructions_of(const struct fixture *fixture, const char *file, uint32_t tid)
+{
+	return instructions_with(fixture, file, tid, 0);
 }
 
 /* The next file is prepared on a thread of its own. */
@@ -239,6 +254,132 @@ static void begun_after_the_next_file(void **state)
 	assert_int_equal(instructions_of(fixture, "a.000001.ptl", 10), 2);
 	assert_int_equal(instructions_of(fixture, "a.000001.ptl", 20), 4);
 	assert_int_equal(instructions_of(fixture, "a.000002.ptl", 20), 2);
+}
+
+/* ---- the PSB between two files ----------------------------------------------------------------- */
+
+/* jz, not taken, and from there on without a packet up to the system call. */
+static const uint8_t straight[] = {0x74, 0, 0x90, 0x90, 0x90, 0x90, 0x0f, 0x05};
+#define MIDDLE 0x400004u /* of it */
+
+/* The code runs up to its middle, when the next file has begun; the position of the PSB that comes there. */
+static uint64_t run_to_middle(struct fixture *fixture)
+{
+	struct record_capture *capture = &fixture->capture;
+
+	begin_with(fixture, 1, 0x400000, 10, straight, sizeof(straight));
+	take_cpu(fixture, 10, 11);
+	put_psb(fixture, 20);
+	put_number(fixture, 0xd1, 0x400000, 8);
+	take_packets(fixture, 20);
+	assert_int_equal(record_capture_psb(capture, fixture->packets, 0, fixture->base + 20), 0);
+	rotate(capture);
+	assert_int_equal(capture->waiting, 1);
+	put(fixture, "\x04", 1);
+	return capture->streams[fixture->packets].taken + 1;
+}
+
+/* A PSB there, and the rest. */
+static void put_rest(struct fixture *fixture)
+{
+	put_psb_start(fixture, 30);
+	put_number(fixture, 0xdd, MIDDLE, 8);
+	put(fixture, "\x02\x23\x01", 3);
+}
+
+static void state_psb(struct fixture *fixture, uint64_t position)
+{
+	assert_int_equal(record_capture_psb(&fixture->capture, fixture->packets, position, fixture->base + 30), 0);
+}
+
+static void advance(struct record_capture *capture)
+{
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(record_capture_advance(capture, record_now() + 1), 0);
+}
+
+/* Each instruction is in one of the files. */
+static void close_divided(struct fixture *fixture)
+{
+	assert_int_equal(record_capture_close(&fixture->capture, fixture->base + 70), 0);
+	assert_int_equal(instructions_of(fixture, "a.000001.ptl", 10), 3);
+	assert_int_equal(instructions_of(fixture, "a.000002.ptl", 10), 3);
+}
+
+/* Until a source has said where the PSB is, which it may do behind its bytes, the file before is not complete. */
+static void a_psb_that_is_stated_late(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t position = run_to_middle(fixture);
+
+	put_rest(fixture);
+	take_packets(fixture, 30);
+	advance(&fixture->capture);
+	assert_non_null(fixture->capture.before.writer);
+	state_psb(fixture, position);
+	advance(&fixture->capture);
+	assert_null(fixture->capture.before.writer);
+	close_divided(fixture);
+}
+
+static void a_psb_that_is_stated_early(void **state)
+{
+	struct fixture *fixture = *state;
+
+	state_psb(fixture, run_to_middle(fixture));
+	put_rest(fixture);
+	take_packets(fixture, 30);
+	advance(&fixture->capture);
+	assert_null(fixture->capture.before.writer);
+	close_divided(fixture);
+}
+
+/* Nothing says where it is: its thread was killed. */
+static void a_psb_that_is_not_stated(void **state)
+{
+	struct fixture *fixture = *state;
+
+	run_to_middle(fixture);
+	put_rest(fixture);
+	take_packets(fixture, 30);
+	assert_int_equal(record_capture_end_stream(&fixture->capture, fixture->packets), 0);
+	advance(&fixture->capture);
+	assert_null(fixture->capture.before.writer);
+	close_divided(fixture);
+}
+
+/* The PSB+ comes byte by byte. */
+static void a_psb_in_pieces(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t position = run_to_middle(fixture);
+
+	put_rest(fixture);
+	for (size_t i = 0, size = fixture->pt_size; i < size; i++)
+		assert_int_equal(
+			record_capture_pt(&fixture->capture, fixture->packets, fixture->pt + i, 1, fixture->base + 30),
+			0);
+	state_psb(fixture, position);
+	close_divided(fixture);
+}
+
+/* An overflow ends the PSB+: what comes behind it is in one of the files, and the first ends with what packets prove. */
+static void a_psb_with_an_overflow(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t position = run_to_middle(fixture);
+
+	put_psb_start(fixture, 30);
+	put(fixture, "\x02\xf3", 2);
+	put_number(fixture, 0xdd, MIDDLE, 8);
+	put(fixture, "\x01", 1);
+	for (unsigned i = 0; i < 600; i++)
+		put(fixture, "", 1);
+	take_packets(fixture, 30);
+	state_psb(fixture, position);
+	assert_int_equal(record_capture_close(&fixture->capture, fixture->base + 70), 0);
+	assert_int_equal(instructions_of(fixture, "a.000001.ptl", 10), 1);
+	assert_int_equal(instructions_with(fixture, "a.000002.ptl", 10, 1), 3);
 }
 
 /* ---- files that take nothing ----------------------------------------------------------------- */
@@ -513,6 +654,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(begun_after_the_next_file, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_psb_that_is_stated_late, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_psb_that_is_stated_early, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_psb_that_is_not_stated, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_psb_in_pieces, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_psb_with_an_overflow, set_up, tear_down),
 		cmocka_unit_test_teardown(a_file_that_cannot_be_completed, tear_down),
 		cmocka_unit_test_teardown(a_file_that_cannot_be_opened, tear_down),
 		cmocka_unit_test_teardown(a_file_that_cannot_be_opened_and_much_code, tear_down),
