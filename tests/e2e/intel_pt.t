@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
 import perf_file  # noqa: E402
 import pmu_test  # noqa: E402
 from pmu_test import COLLISION, FILTERABLE, PARTIAL, TASKS, TRUNCATED, Recording, Script, losses, play, stats_of_threads  # noqa: E402
-from scratch_test import DUMP, check, path, plan, run, scratch, skip, write  # noqa: E402
+from scratch_test import DUMP, RELOG, check, path, plan, run, scratch, skip, write  # noqa: E402
 
 
 def values(stats):
@@ -110,6 +110,42 @@ def files_of_a_series(recording):
     # The stand-in reports all switches before any packets: those behind the last packets of a file leave open whose these are.
     check("a series: each thread executes what it did, in all files together", sum(counts.values()) < sum(wanted) if late else
           sorted(counts.values()) == sorted(wanted) and gaps <= 2, stats, recording.stats, late)
+
+
+def a_series_is_one_flow(recording):
+    """The files of a series, put together, have what the program executed, instruction by instruction, once."""
+    for name in os.listdir(scratch):
+        if name.startswith("out."):
+            os.unlink(path(name))
+    pid, tid, _ = recording.streams[0]
+    script = Script(recording)
+    script.processes()
+    (data,), end = script.turns()
+    script.packets(data)
+    parts = 4
+    cuts = [len(data) * part // parts for part in range(parts + 1)]
+    for part, (first, last) in enumerate(zip(cuts, cuts[1:])):
+        if part:
+            script.add("wait_file", f"begun-{part + 1}")
+        for begin in range(first, last, 2000):
+            script.add("aux", 0, begin, min(begin + 2000, last), 0, pid, tid, end)
+
+    def look_for_next():
+        # A file that is prepared has code alone; events go to it when it is the one at hand.
+        for part in range(2, parts + 1):
+            if os.path.exists(path(f"out.{part:06}.ptl")) and not os.path.exists(path(f"begun-{part}")):
+                said = run(DUMP, "info", "--json", f"out.{part:06}.ptl").stdout
+                if said and any(stream["kind"] == "events" for stream in json.loads(said)["streams"]):
+                    write(f"begun-{part}", b"")
+    done = play(script, "--timing=tsc", "--mode=newfile", "--part-time=1ms", "--write-buffer=4K", "--aux-buffer=16K", "--flush-interval=10ms",
+                "--embed=code", meanwhile=look_for_next)
+    files = sorted(name for name in os.listdir(scratch) if name.startswith("out."))
+    each = [stats_of_threads(name) for name in files]
+    run(RELOG, "-q", "-f", "-o", "all.ptl", *files)
+    late = [loss for name in files for loss in losses(name) if "came after the file" in loss["cause"]]
+    check("a series: several files have flow", done.returncode in (40, 41) and sum(map(bool, each)) > 1, files, done.stderr)
+    check("a series: its files together have each instruction once", late or values(stats_of_threads("all.ptl")) == values(recording.stats),
+          each, stats_of_threads("all.ptl"), recording.stats, late)
 
 
 def program(recording, *arguments, flags=0, cut=None, **options):
@@ -622,12 +658,15 @@ def ends_with_the_process():
 
 
 def main():
-    recording = Recording("tasks.ptl", TASKS, "20000")
+    recording = Recording("tasks.ptl", TASKS, "20000", options=["--truth=truth"])
+    compared = run(os.path.join(os.environ["PTL_TEST_TOOLS"], "truth_compare"), "tasks.ptl", "truth")
+    check("what is played is what was executed", compared.returncode == 0, compared.stdout, compared.stderr)
     one_process(recording)
     family = Recording("family.ptl", TASKS, "2000", "3", options=["--no-retcomp"])
     several_cpus(family)
     busy_recorder(recording)
     files_of_a_series(family)
+    a_series_is_one_flow(recording)
     hardware_traces(recording)
     running(recording, family)
     container(recording)
