@@ -10,6 +10,7 @@
 #include "query/evaluate_quick.h"
 #include "query/functions.h"
 #include "query/glob.h"
+#include "query/value_names.h"
 
 int query_fail_at(const char *name, struct query_place at, const char *format, ...)
 {
@@ -288,6 +289,11 @@ static int evaluate_binary(const struct query_scope *scope, const struct query_e
 		*value = (struct query_value){0};
 		return 0;
 	}
+	if ((a.kind == QUERY_VALUE_NUMBER && b.kind == QUERY_VALUE_TEXT) ||
+	    (a.kind == QUERY_VALUE_TEXT && b.kind == QUERY_VALUE_NUMBER))
+		status = query_name_values(scope, expr, &a, &b);
+	if (status < 0)
+		return status;
 	if (expr->op == QUERY_LIKE)
 		return like(scope, expr, &a, &b, value);
 	if (expr->op >= QUERY_EQUAL && expr->op <= QUERY_GREATER_EQUAL)

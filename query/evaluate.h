@@ -29,6 +29,8 @@ struct query_scope {
 	int (*elements)(void *context, unsigned index, uint32_t *count, bool *there);
 	/* Whether the condition with this index is met; NONE: its field is not there. NULL: there are no conditions. */
 	int (*condition)(void *context, unsigned index, struct query_value *value);
+	/* The names of the values of the field with this index; NULL: they have none. NULL function: none have. */
+	const struct ptl_map *(*map)(void *context, unsigned index);
 	struct query_loops *loops; /* of the event; NULL: there is none */
 	void *context;
 };

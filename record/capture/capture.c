@@ -116,6 +116,10 @@ int record_capture_schema(struct record_capture *capture, const struct ptl_schem
 
 int record_capture_map(struct record_capture *capture, const struct ptl_map *map)
 {
+	const int status = record_schemas_add_map(&capture->schemas, map);
+
+	if (status < 0)
+		return status;
 	return record_output_check(&capture->output, ptl_writer_map(capture->output.writer, map));
 }
 

@@ -15,6 +15,7 @@ struct record_asked_event record_capture_asked(struct record_capture *capture, c
 		.schema = record_schemas_find(&capture->schemas, &event->descriptor),
 		.program = program_of,
 		.context = capture->model,
+		.schemas = &capture->schemas,
 	};
 }
 

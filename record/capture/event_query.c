@@ -91,6 +91,16 @@ static const char *program(void *context)
 	return path ? path : "";
 }
 
+static const struct ptl_map *map(void *context, unsigned index)
+{
+	const struct record_event_query *query = context;
+	const struct ptl_field *field = query->at.locations[index].field;
+
+	return field && query->asked->schemas
+		       ? record_schemas_map(query->asked->schemas, &query->at.schema->provider, field->map)
+		       : NULL;
+}
+
 static int evaluate(struct record_event_query *query, bool *truth)
 {
 	struct query_files files = {.folder = ""};
@@ -99,6 +109,7 @@ static int evaluate(struct record_event_query *query, bool *truth)
 		.files = &files,
 		.pid = query->at.event->pid,
 		.program = program,
+		.map = map,
 		.context = query,
 	};
 

@@ -16,6 +16,7 @@ struct record_asked_event {
 	/* What its process runs; NULL: that is not known. NULL function: of no event. */
 	const char *(*program)(void *context, uint32_t pid);
 	void *context;
+	const struct record_schemas *schemas; /* they have the names of values; NULL: there are none */
 };
 
 /* name: what messages call the expression. PTL_MISUSE with a text that shows the place; PTL_NO_MEMORY. */

@@ -111,6 +111,12 @@ def cxx():
         expect_equal(len({event["activity"] for event in thread}), 1)
         activities.add(thread[0]["activity"])
     expect_equal(len(activities), 3)
+    # What is left out is asked for by the names that the provider gives to values.
+    for where, count in (("day == 'Sunday'", 3), ("day like 'Mon*'", 0), ("day == 'Someday'", 0)):
+        done = record("-q", "-f", "-o", "a.ptl", "--source=none", "-p", "*", "--only=where=" + where, "--",
+                      os.path.join(PROGRAMS, "events_cxx"))
+        expect_equal((done.returncode, len(events("a.ptl", "Example-Cxx"))), (0, count), where, done.stderr)
+        expect_equal('expected a name such as "Monday", found "Someday"' in done.stderr, "Someday" in where, done.stderr)
 
 
 def exports():

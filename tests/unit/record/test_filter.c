@@ -20,6 +20,21 @@ static const struct ptl_field fields[] = {
 	{.name = "Name", .type = PTL_TYPE_UTF8},
 	{.name = "Parts", .type = PTL_TYPE_U8, .array = PTL_ARRAY_COUNTED},
 };
+/* With names of values; what comes first is a state, and what comes then a few bits. */
+static const struct ptl_field named_fields[] = {
+	{.name = "State", .type = PTL_TYPE_I8, .map = "States"},
+	{.name = "Access", .type = PTL_TYPE_U16, .map = "Access"},
+	{.name = "Other", .type = PTL_TYPE_U8, .map = "Unknown"},
+	{.name = "Plain", .type = PTL_TYPE_U8},
+};
+static const struct ptl_map_entry states[] = {{0, "Idle"}, {1, "Running"}, {UINT64_MAX, "Failed"}};
+static const struct ptl_map_entry accesses[] = {{1, "Read"}, {2, "Write"}, {6, "All"}};
+static const struct ptl_map maps[] = {
+	{.provider = {{1}}, .kind = PTL_MAP_VALUES, .name = "States", .entries = states, .count = 3},
+	{.provider = {{1}}, .kind = PTL_MAP_FLAGS, .name = "Access", .entries = accesses, .count = 3},
+	{.provider = {{2}}, .kind = PTL_MAP_FLAGS, .name = "Unknown", .entries = accesses, .count = 3},
+	{.provider = {{1}}, .kind = PTL_MAP_TASKS, .name = "Unknown", .entries = accesses, .count = 3},
+};
 static const struct ptl_schema schema = {.provider = {{1}},
 					 .id = 7,
 					 .provider_name = "PTL-Test",
@@ -109,6 +124,65 @@ static void wanted_events(void **state)
 			fail_msg("case %zu: %s", i, cases[i].terms[0]);
 		record_filter_free(&filter);
 	}
+}
+
+static const struct {
+	const char *where;
+	bool wanted;
+} named_cases[] = {
+	{"where=State == 'Failed'", true},
+	{"where='Failed' == State", true},
+	{"where=State != 'Failed'", false},
+	{"where=State != \"Idle\" and State == -1", true},
+	{"where=State like 'F*'", true},
+	{"where=State like 'R*'", false},
+	{"where=Access == 'Read|Write'", true},
+	{"where=Access == 'Write|Read'", true},
+	{"where=Access == 'Read'", false},
+	{"where=(Access & 'Read') != 0", true},
+	{"where=(Access & 'All') == 'Write'", false}, /* what is computed has no names */
+	{"where=(Access & 'All') == 2", true},
+	{"where=Access != 'All'", true},
+	/* What is no name, has none, or is compared otherwise, is said, and wanted is nothing. */
+	{"where=State == 'failed'", false},
+	{"where=State != 'failed'", false},
+	{"where=State == ''", false},
+	{"where=Access == 'Read|'", false},
+	{"where=State > 'Idle'", false},
+	{"where=Access like '*'", false},
+	{"where=Other == 'Read'", false},
+	{"where=Plain == 'Read'", false},
+};
+
+static void names_of_values(void **state)
+{
+	const struct ptl_schema named = {.provider = schema.provider, .fields = named_fields, .field_count = 4};
+	const struct ptl_event event = {
+		.descriptor = {.provider = schema.provider, .id = 7},
+		.payload = (const uint8_t *)"\xff\x03\0\1\1",
+		.payload_size = 5,
+	};
+	struct record_schemas known = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
+		assert_int_equal(record_schemas_add_map(&known, &maps[i]), 0);
+	/* The first one counts. */
+	assert_int_equal(record_schemas_add_map(&known, &(struct ptl_map){.provider = {{1}}, .name = "States"}), 0);
+	for (size_t i = 0; i < sizeof(named_cases) / sizeof(named_cases[0]); i++) {
+		const struct record_filtered_event filtered = {
+			.asked = {&event, &named, program, (void *)"/usr/bin/test", &known},
+		};
+		struct record_filter filter = {0};
+		bool wanted;
+
+		set(&filter, named_cases[i].where);
+		assert_int_equal(record_filter_wants(&filter, &filtered, &wanted), 0);
+		if (wanted != named_cases[i].wanted)
+			fail_msg("case %zu: %s", i, named_cases[i].where);
+		record_filter_free(&filter);
+	}
+	record_schemas_free(&known);
 }
 
 /* Without a schema there are no fields, and the source names the provider; a payload that is cut has no values. */
@@ -244,9 +318,13 @@ static void unknown_fields(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(wanted_events),  cmocka_unit_test(unexplained_events),
-		cmocka_unit_test(wrong_kinds),    cmocka_unit_test(shown),
-		cmocka_unit_test(refused_terms),  cmocka_unit_test(too_many_providers),
+		cmocka_unit_test(wanted_events),
+		cmocka_unit_test(names_of_values),
+		cmocka_unit_test(unexplained_events),
+		cmocka_unit_test(wrong_kinds),
+		cmocka_unit_test(shown),
+		cmocka_unit_test(refused_terms),
+		cmocka_unit_test(too_many_providers),
 		cmocka_unit_test(unknown_fields),
 	};
 
