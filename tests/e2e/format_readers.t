@@ -97,8 +97,19 @@ def dump_says(path, name, data):
     check("ptl-dump's status for " + name, run.returncode == (3 if lacks else 0) and reported, run.returncode, run.stderr)
 
 
+def same_version():
+    """The page, its reader, and what libptl writes."""
+    with open(os.path.join(os.path.dirname(os.environ["PTL_TESTS"]), "docs", "format.md"), encoding="utf-8") as file:
+        text = file.read()
+    written = written_by_libptl(scratch)
+    check("docs/format.md and the independent reader are of the version that is written", list(written[8:12:2]) == [1, ptl_reader.MINOR] and
+          text.startswith(f"# The .ptl trace file, version 1.{ptl_reader.MINOR}\n") and f"| minor version: {ptl_reader.MINOR} |" in text,
+          written[8:12], ptl_reader.MINOR)
+
+
 def main():
     path = os.path.join(scratch, "sample.ptl")
+    same_version()
     for name, data in [*samples.samples(), ("written-by-libptl", written_by_libptl(scratch))]:
         for ignore_index in (False, True):
             found = difference(path, data, ignore_index)

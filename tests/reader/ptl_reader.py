@@ -15,6 +15,7 @@ import sys
 import xxhash
 import zstandard
 
+MINOR = 4  # the version of docs/format.md
 NONE = 0xFFFFFFFF
 RAW_MAX = 16 << 20
 SIDE_MAX = 256 << 10
@@ -169,7 +170,7 @@ class Trace:
             self.file_id = int.from_bytes(self.guid[:8], "little")
             if self.major != 1:
                 raise Bad(UNSUPPORTED)
-            if (reserved1 or reserved2 or reserved3) and self.minor <= 3:
+            if (reserved1 or reserved2 or reserved3) and self.minor <= MINOR:
                 self.damaged(0, 64, CORRUPT)
             return
         try:
@@ -339,7 +340,7 @@ class Trace:
         stream.buffers.append(buffer)
         self.buffers.append(buffer)
         if not header.usable:
-            newer = header.codec > 1 or self.minor > 3
+            newer = header.codec > 1 or self.minor > MINOR
             self.damaged_buffer(buffer, UNSUPPORTED if newer else CORRUPT)
         if side is None:
             side = self.data[offset + 104:offset + 104 + header.side_size]
