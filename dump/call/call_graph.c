@@ -49,131 +49,188 @@ static int find_root(struct dump_graph_tree *tree)
 	return tree->count ? 0 : add_node(tree, 0, DUMP_NO_FUNCTION, &root);
 }
 
-static void add_call(struct dump_graph_node *node, const struct dump_frame *frame, bool outermost)
+/* Whether nothing beyond a caller's node is wanted. */
+static bool is_deepest(const struct dump_graph *graph, uint32_t node)
 {
-	node->calls += !(frame->flags & DUMP_CALL_INFERRED);
-	node->self_time += frame->time > frame->child_time ? frame->time - frame->child_time : 0;
-	node->self_instructions += frame->instructions - frame->child_instructions;
+	return graph->max_depth && graph->callers.nodes[node].depth >= graph->max_depth;
+}
+
+/* What calls by one path took. */
+struct taken {
+	uint64_t calls, time, self_time, instructions, self_instructions;
+};
+
+static struct taken taken_by(const struct dump_frame *frame)
+{
+	return (struct taken){
+		.calls = !(frame->flags & DUMP_CALL_INFERRED),
+		.time = frame->time,
+		.self_time = frame->time > frame->child_time ? frame->time - frame->child_time : 0,
+		.instructions = frame->instructions,
+		.self_instructions = frame->instructions - frame->child_instructions,
+	};
+}
+
+static void add(struct dump_graph_node *node, const struct taken *taken, bool outermost)
+{
+	node->calls += taken->calls;
+	node->self_time += taken->self_time;
+	node->self_instructions += taken->self_instructions;
 	if (!outermost)
 		return;
-	node->total_time += frame->time;
-	node->total_instructions += frame->instructions;
+	node->total_time += taken->time;
+	node->total_instructions += taken->instructions;
 }
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
 /*
- * What a frame remembers in `user`: 0 for one that does not matter; else the node of its path, counted from 1, in the low
- * half; and in the high half 1 where it is one of the function itself.
+ * What a frame remembers in `user`, and what is known of a path of a piece: the node of its path, counted from 1, in the low
+ * half (0: it has none); whether it is one of the function itself; whether it is, or was called by, one.
  */
 #define TARGET ((uint64_t)1 << 32)
+#define INSIDE ((uint64_t)1 << 33)
 
-static bool is_target(const struct dump_frame *frame)
+/* The same of a call by that of its caller. */
+static int place(struct dump_graph *graph, uint64_t caller, uint32_t function, uint64_t *own)
 {
-	return frame->user & TARGET;
-}
+	const uint32_t above = (uint32_t)caller;
+	const int target = dump_matches(&graph->matches, function);
+	uint32_t node = 0;
+	int status = target < 0 ? target : 0;
 
-/* The frame's node in the tree of callees. */
-static int place(struct dump_graph *graph, const struct dump_call_thread *thread, struct dump_frame *frame, bool target)
-{
-	const struct dump_frame *caller = dump_frame_depth(thread, frame) ? frame - 1 : NULL;
-	const uint32_t above = caller ? (uint32_t)caller->user : 0;
-	uint32_t node;
-	int status;
-
-	frame->user = target ? TARGET : 0;
-	if (above) {
-		if (graph->max_depth && graph->callees.nodes[above - 1].depth >= graph->max_depth)
-			return 0;
-		status = find_node(&graph->callees, above - 1, frame->function, &node);
-		if (status < 0)
-			return status;
-		frame->user |= node + 1;
-	} else if (target && graph->active == 1) {
-		frame->user |= 1;
+	*own = target > 0 ? TARGET | INSIDE : caller & INSIDE;
+	if (target > 0) {
+		status = find_root(&graph->callees);
+		if (status == 0)
+			status = find_root(&graph->callers);
 	}
-	return 0;
+	if (status < 0)
+		return status;
+	if (above && (!graph->max_depth || graph->callees.nodes[above - 1].depth < graph->max_depth)) {
+		status = find_node(&graph->callees, above - 1, function, &node);
+		*own |= node + 1;
+	} else if (target && !(caller & INSIDE)) {
+		*own |= 1;
+	}
+	return status;
 }
 
 static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
-	struct dump_graph *graph = context;
-	const int target = dump_matches(&graph->matches, frame->function);
-	int status;
-
-	if (target < 0)
-		return target;
-	frame->user = 0;
-	if (target) {
-		graph->active++;
-		status = find_root(&graph->callees);
-		if (status == 0)
-			status = find_root(&graph->callers);
-		if (status < 0)
-			return status;
-	}
-	return graph->active ? place(graph, thread, frame, target) : 0;
+	return place(context, dump_frame_depth(thread, frame) ? frame[-1].user : 0, frame->function, &frame->user);
 }
 
-static int rename_call(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+/* What calls took by the path that ends in the function. */
+static int add_caller(struct dump_graph *graph, uint32_t function, const struct taken *taken, bool outermost,
+		      uint32_t *node)
 {
-	struct dump_graph *graph = context;
+	const int status = find_node(&graph->callers, *node, function, node);
 
-	if (is_target(frame))
-		graph->active--;
-	return enter(context, thread, frame);
+	if (status == 0)
+		add(&graph->callers.nodes[*node], taken, outermost);
+	return status;
 }
 
-/* The path by which the function was called. */
-static int add_callers(struct dump_graph *graph, const struct dump_call_thread *thread, const struct dump_frame *frame,
-		       bool outermost)
+/* The same for all callers that are frames: this one, and those that called it. */
+static int add_frames(struct dump_graph *graph, const struct dump_call_thread *thread, const struct dump_frame *frame,
+		      const struct taken *taken, bool outermost, uint32_t node)
 {
-	struct dump_graph_tree *tree = &graph->callers;
-	const size_t depth = dump_frame_depth(thread, frame);
-	uint32_t node = 0;
+	const size_t depth = frame ? dump_frame_depth(thread, frame) + 1 : 0;
+	int status = 0;
 
-	add_call(&tree->nodes[0], frame, outermost);
-	for (size_t i = 1; i <= depth && (!graph->max_depth || i <= graph->max_depth); i++) {
-		const int status = find_node(tree, node, frame[-(ptrdiff_t)i].function, &node);
+	for (size_t i = 0; status == 0 && i < depth && !is_deepest(graph, node); i++)
+		status = add_caller(graph, frame[-(ptrdiff_t)i].function, taken, outermost, &node);
+	return status;
+}
 
-		if (status < 0)
-			return status;
-		add_call(&tree->nodes[node], frame, outermost);
-	}
-	return 0;
+/* A call of the function itself. */
+static void add_target(struct dump_graph *graph, uint64_t own, const struct taken *taken, bool outermost)
+{
+	/* One that it has made itself is one of its calls, too. */
+	if ((uint32_t)own != 1)
+		graph->callees.nodes[0].calls += taken->calls;
+	add(&graph->callers.nodes[0], taken, outermost);
 }
 
 static int leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_graph *graph = context;
-	const uint32_t node = (uint32_t)frame->user;
-	bool outermost;
+	const struct dump_frame *caller = dump_frame_depth(thread, frame) ? frame - 1 : NULL;
+	const bool outermost = !caller || !(caller->user & INSIDE);
+	struct taken taken;
 
-	if (node)
-		add_call(&graph->callees.nodes[node - 1], frame, true);
-	if (!is_target(frame))
+	if (!frame->user)
+		return 0;
+	taken = taken_by(frame);
+	if ((uint32_t)frame->user)
+		add(&graph->callees.nodes[(uint32_t)frame->user - 1], &taken, true);
+	if (!(frame->user & TARGET))
 		return 0;
 	graph->timed |= frame->start != 0;
-	outermost = --graph->active == 0;
-	/* A call of the function by itself is one of its calls, too. */
-	if (node != 1)
-		graph->callees.nodes[0].calls += !(frame->flags & DUMP_CALL_INFERRED);
-	return add_callers(graph, thread, frame, outermost);
+	add_target(graph, frame->user, &taken, outermost);
+	return add_frames(graph, thread, caller, &taken, outermost, 0);
 }
 
-static int end(void *context, struct dump_call_thread *thread)
+/* ---- pieces -------------------------------------------------------------------------------------- */
+
+/* What is worked out of a node. */
+struct path {
+	uint64_t own; /* as in `user` of a frame */
+	struct taken taken;
+};
+
+static int add_path(struct dump_graph *graph, const struct dump_call_thread *thread, const struct dump_frame *top,
+		    const struct dump_summary_node *nodes, const struct path *paths, size_t at)
+{
+	const struct path *path = &paths[at];
+	const bool outermost = !(paths[nodes[at].parent].own & INSIDE);
+	uint32_t node = 0;
+	int status = 0;
+
+	if ((uint32_t)path->own)
+		add(&graph->callees.nodes[(uint32_t)path->own - 1], &path->taken, true);
+	/* What only led to another function was no call. */
+	if (!(path->own & TARGET) || !(path->taken.calls | path->taken.instructions | path->taken.time))
+		return 0;
+	graph->timed |= thread->time != 0;
+	add_target(graph, path->own, &path->taken, outermost);
+	for (at = nodes[at].parent; status == 0 && at && !is_deepest(graph, node); at = nodes[at].parent)
+		status = add_caller(graph, nodes[at].function, &path->taken, outermost, &node);
+	return status == 0 ? add_frames(graph, thread, top, &path->taken, outermost, node) : status;
+}
+
+static int take_piece(void *context, struct dump_call_thread *thread, struct dump_frame *top,
+		      const struct dump_summary_node *nodes, size_t count)
 {
 	struct dump_graph *graph = context;
+	struct path *paths = calloc(count, sizeof(*paths));
+	int status = paths ? 0 : common_fail_memory("paths of calls", count * sizeof(*paths));
 
-	(void)thread;
-	graph->active = 0;
-	return 0;
+	if (status == 0)
+		paths[0].own = top ? top->user : 0;
+	for (size_t i = 1; status == 0 && i < count; i++)
+		status = place(graph, paths[nodes[i].parent].own, nodes[i].function, &paths[i].own);
+	for (size_t i = count; status == 0 && i-- > 1;) {
+		struct taken *taken = &paths[i].taken, *above = &paths[nodes[i].parent].taken;
+
+		taken->calls = nodes[i].calls;
+		taken->self_time = nodes[i].time;
+		taken->self_instructions = nodes[i].instructions;
+		above->time += taken->time += taken->self_time;
+		above->instructions += taken->instructions += taken->self_instructions;
+	}
+	for (size_t i = 1; status == 0 && i < count; i++)
+		if (paths[i].own)
+			status = add_path(graph, thread, top, nodes, paths, i);
+	free(paths);
+	return status;
 }
 
 const struct dump_call_observer dump_graph_observer = {
-	.end = end,
 	.enter = enter,
-	.rename = rename_call,
+	.piece = take_piece,
+	.rename = enter,
 	.leave = leave,
 	.below = enter,
 };

@@ -29,7 +29,6 @@ struct dump_graph {
 	uint64_t max_depth;          /* set by the caller; 0: all */
 	struct dump_graph_tree callers;
 	struct dump_graph_tree callees;
-	uint32_t active; /* calls of the function that go on in the thread at hand */
 	bool timed;
 };
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Transfers of any kind and order, as hostile packets and code make them, through the fold of calls into the call tree, the
- * report and the tree of paths, which all its exports write: all frames end, no instruction is lost or counted twice, calls
+ * report, the graph of a function and the tree of paths, which all its exports write: all frames end, no instruction is lost or counted twice, calls
  * that return at once may come as one transfer, and calls that fit each other in pieces. Input: u8 options of the trees, then 8 bytes for each transfer.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <ptl/writer.h>
 
 #include "common/hash.h"
+#include "dump/call/call_graph.h"
 #include "dump/call/call_report.h"
 #include "dump/call/call_tree.h"
 #include "dump/export/profile/callgrind.h"
@@ -292,6 +294,44 @@ static void need_same(const struct dump_report *a, const struct dump_report *b)
 	}
 }
 
+/* ---- graphs -------------------------------------------------------------------------------------- */
+
+static void need_same_tree(const struct dump_graph *graph, const struct dump_graph_tree *a,
+			   const struct dump_graph *other, const struct dump_graph_tree *b)
+{
+	uint32_t *left, *right;
+
+	need(a->count == b->count && dump_graph_order(graph, a, &left) == 0 && dump_graph_order(other, b, &right) == 0);
+	for (size_t i = 0; i < a->count; i++) {
+		struct dump_graph_node one = a->nodes[left[i]], two = b->nodes[right[i]];
+
+		one.parent = two.parent = 0; /* numbers go by who came first */
+		need(!memcmp(&one, &two, offsetof(struct dump_graph_node, depth) + sizeof(one.depth)));
+	}
+	free(left);
+	free(right);
+}
+
+/* Of one function, or several, which have the same callers and callees in pieces as frame by frame. */
+static void graph_calls(const struct world *world, struct dump_call_session *calls, const uint8_t *data, size_t size)
+{
+	static const char *const patterns[] = {"0x10000", "0x2*", "0x[1-3]0000", "0x?0000"};
+	struct dump_graph frames = {.matches = {.calls = calls, .pattern = patterns[data[0] & 3]},
+				    .max_depth = data[0] >> 2 & 3};
+	struct dump_graph pieces = frames;
+	struct dump_call_observer observer = dump_graph_observer;
+
+	observer.context = &frames;
+	(void)walk(world, &observer, data + 1, size - 1, ONE_BY_ONE);
+	observer.context = &pieces;
+	(void)walk(world, &observer, data + 1, size - 1, IN_PIECES);
+	need(frames.timed == pieces.timed);
+	need_same_tree(&frames, &frames.callers, &pieces, &pieces.callers);
+	need_same_tree(&frames, &frames.callees, &pieces, &pieces.callees);
+	dump_graph_free(&frames);
+	dump_graph_free(&pieces);
+}
+
 /* ---- exports ------------------------------------------------------------------------------------- */
 
 /* A flame graph: all that the paths have is in it, once. */
@@ -420,6 +460,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)walk(&world, &observer, data + 1, size - 1, JOINED);
 	need(again.instructions == shown.instructions && again.hash == shown.hash);
 	dump_call_tree_free(&tree);
+	graph_calls(&world, &calls, data, size);
 	export_paths(&world, &calls, data, size, reported);
 	close_world(&world);
 	return 0;
