@@ -243,7 +243,7 @@ int flow_produce_between(struct flow_source *source, const struct flow_segment *
 int flow_produce(struct flow_source *source, const struct flow_segment *segment, const struct flow_sink *sink)
 {
 	if (segment->turns && !segment->unknown)
-		return flow_turns_produce(source, segment, sink);
+		return flow_turns_produce(source, &(struct flow_turn_target){segment, sink}, 1);
 	return flow_produce_between(source, segment, sink, NULL);
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Follows which thread has the CPU, in the flow of the kernel, and hands on what is of one of them. */
+/* Follows which thread has the CPU, in the flow of the kernel, and hands on what is of those that are wanted. */
 #include "flow/engine/turn_flow.h"
 
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "flow/engine/batch_copy.h"
 #include "flow/segment/turn.h"
 
@@ -17,9 +18,12 @@ struct flow_turn_flow {
 	struct flow_source source; /* its engine forgets the code of others */
 	struct flow_source finder; /* for the first turn: with bounds of times, which not every engine has */
 	struct flow_batch_copy copy;
-	const struct flow_segment *segment;
 	const struct flow_turns *turns;
-	const struct flow_sink *sink;
+	const struct flow_turn_target *targets;    /* any of them: they differ in whose turns they want */
+	const struct flow_turn_target **of_groups; /* NULL: the group is not wanted */
+	size_t group_capacity;
+	const struct flow_turn_target *target; /* whose the copy is; NULL: nobody's */
+	size_t last_turn;                      /* that is wanted */
 	size_t turn; /* the one that the flow is of; where that is not known, it is this or a later one */
 	bool known;
 	bool looking;         /* only for which turn is the first */
@@ -33,9 +37,10 @@ struct flow_turn_flow {
 	int status;
 };
 
-static bool is_wanted(const struct flow_turn_flow *flow)
+/* Who wants the flow at hand; NULL: nobody. */
+static const struct flow_turn_target *target_of(const struct flow_turn_flow *flow)
 {
-	return !flow->looking && flow->known && flow->turns->list[flow->turn].group == flow->segment->turn_group;
+	return flow->looking || !flow->known ? NULL : flow->of_groups[flow->turns->list[flow->turn].group];
 }
 
 /* The last turn whose switch had begun at this time, from the one at hand on. */
@@ -49,14 +54,19 @@ static size_t turn_at(const struct flow_turn_flow *flow, uint64_t time)
 	return turn;
 }
 
+static int give(const struct flow_turn_target *target, const struct flow_batch *batch)
+{
+	return target->sink->take(target->sink->context, batch);
+}
+
 /* What of the batch is the thread's so far. */
 static int hand_on(struct flow_turn_flow *flow, const struct flow_batch *rest)
 {
 	const struct flow_batch *made = flow_batch_copy_end(&flow->copy);
 	int status = 0;
 
-	if (made->block_count || made->event_count)
-		status = flow->sink->take(flow->sink->context, made);
+	if (flow->target && (made->block_count || made->event_count))
+		status = give(flow->target, made);
 	return status ? status : flow_batch_copy_begin(&flow->copy, rest);
 }
 
@@ -70,19 +80,19 @@ static int lose_turn(struct flow_turn_flow *flow, const struct flow_batch *batch
 		.kind = FLOW_GAP,
 		.cause = FLOW_GAP_SWITCH,
 		.time = time,
-		.offset = flow->segment->offset + turns->list[next].skip,
+		.offset = flow->targets->segment->offset + turns->list[next].skip,
 		.size = end - turns->list[next].skip,
 	};
 	const struct flow_batch of_gap = {.events = &gap, .event_count = 1};
-	const bool wanted = is_wanted(flow);
+	const struct flow_turn_target *target = target_of(flow);
 	int status = 0;
 
 	flow->known = false;
-	if (!wanted)
+	if (!target)
 		return 0;
 	if (batch)
 		status = hand_on(flow, batch);
-	return status ? status : flow->sink->take(flow->sink->context, &of_gap);
+	return status ? status : give(target, &of_gap);
 }
 
 static void go_over(struct flow_turn_flow *flow, size_t turn)
@@ -211,6 +221,16 @@ static int follow(struct flow_turn_flow *flow, const struct flow_batch_cursor *c
 	return follow_gap(flow, cursor);
 }
 
+/* The block or event at hand may be of another thread than what came before. */
+static int change_target(struct flow_turn_flow *flow, const struct flow_batch *batch)
+{
+	const struct flow_turn_target *target = target_of(flow);
+	const int status = target != flow->target ? hand_on(flow, batch) : 0;
+
+	flow->target = target;
+	return status;
+}
+
 static int take(void *context, const struct flow_batch *batch)
 {
 	struct flow_turn_flow *flow = context;
@@ -219,21 +239,22 @@ static int take(void *context, const struct flow_batch *batch)
 
 	if (flow->looking)
 		return look(flow, batch);
+	flow->target = target_of(flow);
 	status = flow_batch_copy_begin(&flow->copy, batch);
-	while (!status && flow_batch_next(&cursor)) {
+	while (!status && flow->turn <= flow->last_turn && flow_batch_next(&cursor)) {
 		status = follow(flow, &cursor);
+		if (!status)
+			status = change_target(flow, batch);
 		if (status)
 			return status;
-		if (is_wanted(flow))
+		if (flow->target)
 			flow_batch_copy_add(&flow->copy, &cursor);
 		if (cursor.event && cursor.event->kind == FLOW_GAP)
 			flow->lost = true;
-		if (flow->turn > flow->segment->last_turn)
-			break;
 	}
 	if (!status)
 		status = hand_on(flow, batch);
-	return !status && flow->turn > flow->segment->last_turn ? DONE : status;
+	return !status && flow->turn > flow->last_turn ? DONE : status;
 }
 
 /* The engine goes on outside of the kernel, and has given all before: whose code is it? */
@@ -258,11 +279,12 @@ static int decode(struct flow_turn_flow *flow, struct flow_source *source)
 	const struct flow_turns *turns = flow->turns;
 	const struct flow_sink sink = {.take = take, .context = flow};
 	const struct flow_ends ends = {.process = enter_process, .context = flow};
-	struct flow_segment whole = *flow->segment;
+	struct flow_segment whole = *flow->targets->segment;
 	int status;
 
 	whole.skip = 0;
 	whole.size = turns->size;
+	whole.end_time = turns->end_time;
 	whole.has_next = turns->has_next;
 	whole.process = turns->list[flow->turn].process;
 	whole.time = turns->time;
@@ -302,22 +324,49 @@ static int find_first(struct flow_turn_flow *flow)
 	return lose_turn(flow, NULL, flow->turns->time);
 }
 
-int flow_turns_produce(struct flow_source *source, const struct flow_segment *segment, const struct flow_sink *sink)
+static int open_sources(struct flow_turn_flow *flow, struct flow_source *source)
 {
-	struct flow_turn_flow *flow = source->turns ? source->turns : calloc(1, sizeof(*flow));
 	int status = 0;
 
-	if (!flow)
-		return common_fail_memory("turns", sizeof(*flow));
-	source->turns = flow;
 	if (!flow->source.engine)
 		status = flow_source_open(&flow->source, source->trace, source->code, source->class);
 	if (!status && !flow->finder.engine)
 		status = flow_source_open(&flow->finder, source->trace, source->code, flow_engine_default());
-	flow->segment = segment;
-	flow->turns = segment->turns;
-	flow->sink = sink;
+	return status;
+}
+
+static int take_targets(struct flow_turn_flow *flow, const struct flow_turn_target *targets, size_t count)
+{
+	flow->turns = targets->segment->turns;
+	flow->targets = targets;
+	flow->target = NULL;
+	flow->last_turn = 0;
 	flow->status = 0;
+	if (COMMON_VECTOR_RESERVE(flow->of_groups, flow->group_capacity, flow->turns->groups, "turns"))
+		return PTL_NO_MEMORY;
+	for (uint32_t i = 0; i < flow->turns->groups; i++)
+		flow->of_groups[i] = NULL;
+	for (size_t i = 0; i < count; i++) {
+		const struct flow_segment *segment = targets[i].segment;
+
+		flow->of_groups[segment->turn_group] = &targets[i];
+		if (segment->last_turn > flow->last_turn)
+			flow->last_turn = segment->last_turn;
+	}
+	return 0;
+}
+
+int flow_turns_produce(struct flow_source *source, const struct flow_turn_target *targets, size_t count)
+{
+	struct flow_turn_flow *flow = source->turns ? source->turns : calloc(1, sizeof(*flow));
+	int status;
+
+	if (!flow)
+		return common_fail_memory("turns", sizeof(*flow));
+	source->turns = flow;
+	status = open_sources(flow, source);
+	if (!status)
+		status = take_targets(flow, targets, count);
 	if (!status)
 		status = find_first(flow);
 	return status ? status : decode(flow, &flow->source);
@@ -330,5 +379,6 @@ void flow_turns_close(struct flow_turn_flow *turns)
 	flow_source_close(&turns->source);
 	flow_source_close(&turns->finder);
 	flow_batch_copy_free(&turns->copy);
+	free(turns->of_groups);
 	free(turns);
 }

@@ -11,8 +11,17 @@
 
 struct flow_turn_flow;
 
-/* segment->turns is not NULL. With an engine of its own, which is kept in source. As flow_produce. */
-int flow_turns_produce(struct flow_source *source, const struct flow_segment *segment, const struct flow_sink *sink);
+/* Who wants the turns of one group: those of a segment whose turns are not NULL. */
+struct flow_turn_target {
+	const struct flow_segment *segment;
+	const struct flow_sink *sink;
+};
+
+/*
+ * At least one target, of different groups of the same turns: these are decoded once for all. With an engine of its own, which is kept in
+ * source. As flow_produce.
+ */
+int flow_turns_produce(struct flow_source *source, const struct flow_turn_target *targets, size_t count);
 
 /* NULL is nothing. */
 void flow_turns_close(struct flow_turn_flow *turns);

@@ -9,33 +9,57 @@
 
 /* ---- merging ------------------------------------------------------------------------------------- */
 
+/* Takes the result over. */
+static int finish_group(const struct flow_view *view, const struct flow_segment *last, void **merged)
+{
+	void *result = *merged;
+
+	*merged = NULL;
+	return view->finish(view->context, last, result);
+}
+
 int flow_merger_take(struct flow_merger *merger, const struct flow_segment *segment, void *partial, uint64_t horizon)
 {
 	const struct flow_view *view = merger->view;
-	void *result;
+	void **merged = merger->of_groups ? &merger->of_groups[segment->group] : &merger->merged;
 	int status;
 
 	if (view->emit)
 		return view->emit(view->context, segment, partial, horizon);
-	if (!merger->merged) {
-		merger->merged = partial;
+	if (!*merged) {
+		*merged = partial;
 	} else {
-		status = view->merge(view->context, merger->merged, partial);
+		status = view->merge(view->context, *merged, partial);
 		if (status < 0)
 			return status;
 	}
-	if (!segment->last)
-		return 0;
-	result = merger->merged;
-	merger->merged = NULL;
-	return view->finish(view->context, segment, result);
+	return segment->last && !merger->of_groups ? finish_group(view, segment, merged) : 0;
+}
+
+int flow_merger_finish(struct flow_merger *merger, const struct flow_segment_list *list)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && merger->of_groups && i < list->count; i++) {
+		const struct flow_segment *segment = &list->segments[i];
+
+		if (segment->last)
+			status = finish_group(merger->view, segment, &merger->of_groups[segment->group]);
+	}
+	return status;
 }
 
 void flow_merger_free(struct flow_merger *merger)
 {
+	const struct flow_view *view = merger->view;
+
 	if (merger->merged)
-		merger->view->drop(merger->view->context, merger->merged);
+		view->drop(view->context, merger->merged);
+	for (size_t i = 0; i < merger->group_count; i++)
+		if (merger->of_groups[i])
+			view->drop(view->context, merger->of_groups[i]);
 	merger->merged = NULL;
+	merger->group_count = 0;
 }
 
 /* ---- values -------------------------------------------------------------------------------------- */

@@ -40,11 +40,15 @@ struct flow_view_codec {
 /* Merges partial results of a run in order. Zero-initialised but for the view. */
 struct flow_merger {
 	const struct flow_view *view;
-	void *merged; /* of the group at hand */
+	void *merged;     /* of the group at hand */
+	void **of_groups; /* instead: segments of several groups come by turns; the caller's */
+	size_t group_count;
 };
 
 /* Takes the partial result over. What the view's functions return. */
 int flow_merger_take(struct flow_merger *merger, const struct flow_segment *segment, void *partial, uint64_t horizon);
+/* With of_groups: all segments have come, and the groups are finished in order. */
+int flow_merger_finish(struct flow_merger *merger, const struct flow_segment_list *list);
 void flow_merger_free(struct flow_merger *merger);
 
 /* The results of one shard on their way out. Begin with a list of the segments; end also writes what workers have. */

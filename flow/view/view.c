@@ -8,7 +8,9 @@
 #include "common/error.h"
 #include "common/thread_pool.h"
 #include "flow/engine/segment_flow.h"
+#include "flow/engine/turn_flow.h"
 #include "flow/view/shard.h"
+#include "flow/view/together.h"
 #include "flow/view/window.h"
 
 /*
@@ -52,6 +54,7 @@ struct run {
 	struct flow_window *windows; /* by worker */
 	atomic_bool counts_failed;   /* the last counts were not given to the view, for lack of memory */
 	struct flow_merger merger;
+	struct flow_together together;
 	struct flow_shard_saver *saver; /* NULL: results are not saved */
 	uint64_t done;                  /* bytes */
 };
@@ -102,56 +105,138 @@ static int begin(const struct run *run, unsigned worker, const struct flow_segme
 			      : view->begin(view->context, segment, partial);
 }
 
-static int decode_segment(struct run *run, unsigned worker, const struct flow_segment *segment, void **partial)
+/* An empty partial result, and a sink that adds to it. */
+static int open_consumer(struct run *run, unsigned worker, const struct flow_segment *segment,
+			 struct consumer *consumer, struct flow_sink *sink)
 {
-	struct flow_source *source = &run->workers[worker];
-	struct consumer consumer = {
+	int status;
+
+	*consumer = (struct consumer){
 		.view = run->view,
 		.segment = segment,
 		.window = run->windows ? &run->windows[worker] : NULL,
 	};
+	status = begin(run, worker, segment, &consumer->partial);
 	/* A window cuts batches. */
-	struct flow_sink sink = {
+	*sink = (struct flow_sink){
 		.take = take_batch,
-		.context = &consumer,
+		.context = consumer,
 		.step = run->windows ? NULL : run->view->step,
+		.step_context = consumer->partial,
 		.states = run->view->states ? &run->view->states[worker] : NULL,
 	};
+	return status;
+}
+
+static int close_consumer(const struct run *run, const struct consumer *consumer)
+{
+	return run->view->complete ? run->view->complete(run->view->context, consumer->partial) : 0;
+}
+
+static int decode_segment(struct run *run, unsigned worker, const struct flow_segment *segment, void **partial)
+{
+	struct flow_source *source = &run->workers[worker];
+	struct consumer consumer = {0};
+	struct flow_sink sink;
 	int status = open_source(run, source);
 
 	if (!status)
-		status = begin(run, worker, segment, &consumer.partial);
+		status = open_consumer(run, worker, segment, &consumer, &sink);
+	*partial = consumer.partial;
 	if (status < 0)
 		return status;
-	*partial = sink.step_context = consumer.partial;
 	status = flow_produce(source, segment, &sink);
-	if (!status && run->view->complete)
-		status = run->view->complete(run->view->context, consumer.partial);
+	if (!status)
+		status = close_consumer(run, &consumer);
 	return status < 0 ? fail_segment(status, segment) : 0;
 }
 
-/* All segments of the job, for a view that only counts. */
-static int count_job(struct run *run, unsigned worker, struct job *job)
+struct turn_job {
+	struct consumer consumer;
+	struct flow_sink sink;
+};
+
+/* The segment at this place, and those that are decoded with it. */
+static int decode_together(struct run *run, unsigned worker, size_t place, void **partial)
+{
+	const size_t count = flow_together_count(&run->together, place);
+	struct flow_source *source = &run->workers[worker];
+	struct flow_turn_target *targets = calloc(count, sizeof(*targets));
+	struct turn_job *jobs = calloc(count, sizeof(*jobs));
+	int status = targets && jobs ? open_source(run, source) : common_fail_memory("turns", count * sizeof(*jobs));
+
+	for (size_t i = 0, at = place; !status && i < count; i++, at = run->together.next[at]) {
+		targets[i] = (struct flow_turn_target){run->order[at], &jobs[i].sink};
+		status = open_consumer(run, worker, run->order[at], &jobs[i].consumer, &jobs[i].sink);
+		*(i ? &run->together.partials[at] : partial) = jobs[i].consumer.partial;
+	}
+	if (!status)
+		status = flow_turns_produce(source, targets, count);
+	for (size_t i = 0; !status && i < count; i++)
+		status = close_consumer(run, &jobs[i].consumer);
+	free(jobs);
+	free(targets);
+	return status < 0 ? fail_segment(status, run->order[place]) : 0;
+}
+
+/* The segment at this place, whatever it is. */
+static int decode_place(struct run *run, unsigned worker, size_t place, void **partial)
+{
+	if (flow_together_follows(&run->together, place))
+		return 0;
+	return run->together.count && run->together.next[place]
+		       ? decode_together(run, worker, place, partial)
+		       : decode_segment(run, worker, run->order[place], partial);
+}
+
+/* Whether the segment is counted side by side with others. */
+static bool is_counted(const struct run *run, size_t place)
+{
+	return !run->together.count || !run->order[place]->turns;
+}
+
+/* All segments of the job that no others are decoded with, for a view that only counts. */
+static int count_segments(struct run *run, unsigned worker, struct job *job, struct flow_portion *portion,
+			  const struct flow_segment **segments, struct consumer *consumers, struct flow_sink *sinks)
 {
 	struct flow_source *source = &run->workers[worker];
-	struct consumer *consumers = calloc(job->count, sizeof(*consumers));
-	struct flow_sink *sinks = calloc(job->count, sizeof(*sinks));
-	const struct flow_portion portion = {run->order + job->first, sinks, job->count};
-	int status = consumers && sinks ? open_source(run, source)
-					: common_fail_memory("job", job->count * sizeof(*consumers));
 	size_t failed = 0;
+	int status = open_source(run, source);
 
+	*portion = (struct flow_portion){segments, sinks, 0};
 	for (size_t i = 0; !status && i < job->count; i++) {
-		status = begin(run, worker, portion.segments[i], &job->partials[i]);
-		consumers[i] = (struct consumer){
-			.view = run->view, .segment = portion.segments[i], .partial = job->partials[i]};
-		sinks[i] = (struct flow_sink){.take = take_batch, .context = &consumers[i]};
+		const size_t at = portion->count;
+
+		if (!is_counted(run, job->first + i))
+			continue;
+		segments[at] = run->order[job->first + i];
+		status = open_consumer(run, worker, segments[at], &consumers[at], &sinks[at]);
+		sinks[at] = (struct flow_sink){.take = take_batch, .context = &consumers[at]};
+		job->partials[i] = consumers[at].partial;
+		portion->count++;
 	}
 	if (!status) {
-		status = flow_count(source, &portion, run->view->counts ? &run->view->counts[worker] : NULL, &failed);
+		status = flow_count(source, portion, run->view->counts ? &run->view->counts[worker] : NULL, &failed);
 		if (status < 0)
-			fail_segment(status, portion.segments[failed]);
+			fail_segment(status, segments[failed]);
 	}
+	return status;
+}
+
+static int count_job(struct run *run, unsigned worker, struct job *job)
+{
+	const struct flow_segment **segments = calloc(job->count, sizeof(const struct flow_segment *));
+	struct consumer *consumers = calloc(job->count, sizeof(*consumers));
+	struct flow_sink *sinks = calloc(job->count, sizeof(*sinks));
+	struct flow_portion portion;
+	int status = segments && consumers && sinks
+			     ? count_segments(run, worker, job, &portion, segments, consumers, sinks)
+			     : common_fail_memory("job", job->count * sizeof(*consumers));
+
+	for (size_t i = 0; !status && i < job->count; i++)
+		if (!is_counted(run, job->first + i))
+			status = decode_place(run, worker, job->first + i, &job->partials[i]);
+	free(segments);
 	free(consumers);
 	free(sinks);
 	return status;
@@ -168,7 +253,7 @@ static int work(void *context, unsigned worker, size_t index)
 	if (run->view->counts_only && !run->windows)
 		return count_job(run, worker, job);
 	for (size_t i = 0; i < job->count; i++) {
-		int status = decode_segment(run, worker, run->order[job->first + i], &job->partials[i]);
+		int status = decode_place(run, worker, job->first + i, &job->partials[i]);
 
 		if (status < 0)
 			return status;
@@ -200,10 +285,13 @@ static int finish(void *context, size_t index)
 
 	for (size_t i = 0; i < job->count; i++) {
 		const struct flow_segment *segment = run->order[job->first + i];
-		void *partial = job->partials[i];
+		void **const kept = flow_together_follows(&run->together, job->first + i)
+					    ? &run->together.partials[job->first + i]
+					    : &job->partials[i];
+		void *partial = *kept;
 		int status;
 
-		job->partials[i] = NULL;
+		*kept = NULL;
 		status = take_partial(run, job->first + i, partial);
 		if (status < 0)
 			return status;
@@ -229,6 +317,21 @@ static int compare_times(const void *a_, const void *b_)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
+/* Segments in the order of time: those that share turns are near each other then, and each thread has a result at hand. */
+static bool shares_turns(const struct run *run)
+{
+	return run->list.turns && run->view->counts_only && !run->view->emit && !run->saver;
+}
+
+static int share_turns(struct run *run)
+{
+	run->merger.of_groups = calloc(run->list.groups + 1, sizeof(*run->merger.of_groups));
+	if (!run->merger.of_groups)
+		return common_fail_memory("results of threads", run->list.groups * sizeof(*run->merger.of_groups));
+	run->merger.group_count = run->list.groups;
+	return flow_together_make(&run->together, run->order, run->list.count);
+}
+
 static int make_order(struct run *run)
 {
 	size_t count = run->list.count;
@@ -238,9 +341,11 @@ static int make_order(struct run *run)
 		return common_fail_memory("order of segments", count * sizeof(*run->order));
 	for (size_t i = 0; i < count; i++)
 		run->order[i] = &run->list.segments[i];
-	if (!run->options->by_time || !run->view->emit)
+	if (!shares_turns(run) && (!run->options->by_time || !run->view->emit))
 		return 0;
 	qsort(run->order, count, sizeof(*run->order), compare_times);
+	if (shares_turns(run))
+		return share_turns(run);
 	run->horizons = calloc(count + 1, sizeof(*run->horizons));
 	if (!run->horizons)
 		return common_fail_memory("order of segments", count * sizeof(*run->horizons));
@@ -267,6 +372,16 @@ static uint64_t bytes_of_job(const struct run *run, unsigned threads, uint64_t l
 	return between(JOB_BYTES_MIN, run->list.bytes / threads / JOBS_PER_THREAD, JOB_BYTES_MAX);
 }
 
+/* That are decoded when the segment at this place has its turn. */
+static uint64_t bytes_at(const struct run *run, size_t place)
+{
+	const struct flow_segment *segment = run->order[place];
+
+	if (flow_together_follows(&run->together, place))
+		return 0;
+	return run->together.count && run->together.next[place] ? segment->turns->size : segment->size;
+}
+
 static int make_jobs(struct run *run, unsigned threads)
 {
 	size_t count = run->list.count;
@@ -276,7 +391,7 @@ static int make_jobs(struct run *run, unsigned threads)
 	if (!run->jobs)
 		return common_fail_memory("jobs", count * sizeof(*run->jobs));
 	for (size_t i = 0; i < count; i++)
-		left += run->order[i]->size;
+		left += bytes_at(run, i);
 	for (size_t at = 0; at < count;) {
 		const uint64_t job_bytes = bytes_of_job(run, threads, left);
 		struct job *job = &run->jobs[run->job_count++];
@@ -284,8 +399,8 @@ static int make_jobs(struct run *run, unsigned threads)
 
 		job->first = at;
 		do
-			bytes += run->order[at++]->size;
-		while (at < count && at - job->first < JOB_SEGMENTS_MAX && bytes + run->order[at]->size <= job_bytes);
+			bytes += bytes_at(run, at++);
+		while (at < count && at - job->first < JOB_SEGMENTS_MAX && bytes + bytes_at(run, at) <= job_bytes);
 		job->count = at - job->first;
 		left -= bytes;
 	}
@@ -350,7 +465,12 @@ static void clean_up(struct run *run, unsigned threads)
 		}
 		free(run->jobs[i].partials);
 	}
+	for (size_t i = 0; i < run->together.count; i++)
+		if (run->together.partials && run->together.partials[i])
+			run->view->drop(run->view->context, run->together.partials[i]);
+	flow_together_free(&run->together);
 	flow_merger_free(&run->merger);
+	free(run->merger.of_groups);
 	for (unsigned i = 0; i < threads; i++) {
 		if (run->workers)
 			flow_source_close(&run->workers[i]);
@@ -402,6 +522,8 @@ static int run_all(struct ptl_trace *trace, const struct flow_timeline *timeline
 		if (!status && run.counts_failed)
 			status = common_fail_memory("counts of blocks", 0);
 	}
+	if (!status)
+		status = flow_merger_finish(&run.merger, &run.list);
 	if (!status && saver)
 		status = flow_shard_save_end(saver);
 	clean_up(&run, threads);

@@ -18,7 +18,10 @@ struct flow_view_codec; /* there, too */
  */
 struct flow_view {
 	void *context; /* handed to all functions; what it points to is shared by all workers */
-	/* consume does without the order of blocks: what is counted is in no run of a batch, and there may be no marks. */
+	/*
+	 * consume does without the order of blocks: what is counted is in no run of a batch, and there may be no marks. A worker may be at
+	 * several segments at a time.
+	 */
 	bool counts_only;
 	/* With counts_only: where each worker puts counts of blocks, which then need not be in sums; NULL: sums suffice. */
 	const struct flow_count_sink *counts; /* by worker */
@@ -27,7 +30,7 @@ struct flow_view {
 	int (*begin)(void *context, const struct flow_segment *segment, void **partial);
 	/*
 	 * Instead of begin, for a view that keeps something for each worker: their numbers are below the options' threads, and
-	 * a worker is at one segment at a time.
+	 * a worker is at one segment at a time, but for counts_only.
 	 */
 	int (*begin_on)(void *context, unsigned worker, const struct flow_segment *segment, void **partial);
 	/* On a worker: more flow of the segment, in order. */
