@@ -65,8 +65,8 @@ bool provider_folder_session(int folder, unsigned slot, struct provider_shm_sess
 	return valid;
 }
 
-void provider_folder_answer(int folder, const struct provider_shm_session_file *file, const char *name,
-			    const struct ptl_guid *guid)
+void provider_folder_answer(int folder, const struct provider_shm_session_file *file,
+			    const struct provider_shm_identity *provider)
 {
 	static const uint8_t yes = 1;
 	char path[PROVIDER_SHM_NAME_SIZE];
@@ -76,7 +76,7 @@ void provider_folder_answer(int folder, const struct provider_shm_session_file *
 	for (uint32_t i = 0; i < file->session.rule_count; i++) {
 		const struct provider_shm_rule *rule = &file->rules[i];
 
-		if (rule->answered || !provider_shm_rule_matches(rule, name, guid))
+		if (rule->answered || !provider_shm_rule_matches(rule, provider))
 			continue;
 		if (session < 0) {
 			provider_name_session(path, file->session.slot);

@@ -115,6 +115,7 @@ static bool write_entry(int file, uint32_t number)
 		uint32_t flags;
 		struct ptl_guid guid;
 		char name[PROVIDER_SHM_PROVIDER_NAME_SIZE];
+		struct ptl_guid group;
 	} page;
 
 	_Static_assert(sizeof(page) ==
@@ -124,6 +125,7 @@ static bool write_entry(int file, uint32_t number)
 	page.flags = 0; /* nobody listens in a forked child */
 	page.guid = entry->guid;
 	memcpy(page.name, entry->name, sizeof(page.name));
+	page.group = entry->group;
 	return provider_write_at(file, &page, sizeof(page),
 				 PROVIDER_SHM_PROVIDER_OFFSET(number) + offsetof(struct provider_shm_provider, state));
 }
@@ -281,6 +283,7 @@ static bool concerns_us(const struct provider_shm_session *session)
 void provider_process_look(uint8_t *map, uint32_t number)
 {
 	const struct provider_entry *entry = &provider_this_process.entries[number];
+	const struct provider_shm_identity identity = {entry->name, &entry->guid, &entry->group};
 	struct provider_shm_provider *shared = (void *)(map + PROVIDER_SHM_PROVIDER_OFFSET(number));
 	struct ptl_enabled *enabled = &shared->enabled;
 	struct provider_shm_session_file *file = &provider_this_process.file;
@@ -293,7 +296,7 @@ void provider_process_look(uint8_t *map, uint32_t number)
 		uint8_t level;
 
 		if (!provider_folder_session(folder, slot, file) || !concerns_us(&file->session) ||
-		    !provider_shm_session_wants(file, entry->name, &entry->guid, &level, &keywords))
+		    !provider_shm_session_wants(file, &identity, &level, &keywords))
 			continue;
 		session = file->session.id;
 		provider_shm_turn_on(enabled, slot, session, level, keywords);
@@ -301,7 +304,7 @@ void provider_process_look(uint8_t *map, uint32_t number)
 		if (!provider_folder_session(folder, slot, file) || file->session.id != session)
 			provider_shm_turn_off(enabled, slot, session);
 		else
-			provider_folder_answer(folder, file, entry->name, &entry->guid);
+			provider_folder_answer(folder, file, &identity);
 	}
 	close(folder);
 }

@@ -262,16 +262,74 @@ static int add_chunk(uint32_t number, const struct ptl_bytes *records)
 	return PTL_SYSTEM;
 }
 
+/* ---- groups, of providers that are to be registered or are ---- */
+
+static struct {
+	const struct ptl_provider *provider; /* NULL: free */
+	struct ptl_guid group;
+} groups[PROVIDER_SHM_PROVIDERS_MAX];
+
+/* Where the provider's group is, or is to be; -1: there is no more room. */
+static int find_group(const struct ptl_provider *provider)
+{
+	int free_place = -1;
+
+	for (int i = 0; i < (int)PROVIDER_SHM_PROVIDERS_MAX; i++) {
+		if (groups[i].provider == provider)
+			return i;
+		if (!groups[i].provider && free_place < 0)
+			free_place = i;
+	}
+	return free_place;
+}
+
+/* All zero: none. */
+static struct ptl_guid group_of(const struct ptl_provider *provider)
+{
+	const int at = find_group(provider);
+
+	return at >= 0 && groups[at].provider ? groups[at].group : (struct ptl_guid){{0}};
+}
+
+static void forget_group(const struct ptl_provider *provider)
+{
+	const int at = find_group(provider);
+
+	if (at >= 0)
+		groups[at].provider = NULL;
+}
+
+int ptl_provider_set_group(struct ptl_provider *provider, const struct ptl_guid *group)
+{
+	int at, status = 0;
+
+	pthread_mutex_lock(&registry);
+	at = find_group(provider);
+	if (provider->registered)
+		status = PTL_MISUSE;
+	else if (at < 0)
+		status = PTL_NO_MEMORY;
+	if (!status) {
+		groups[at].provider = provider;
+		groups[at].group = *group;
+	}
+	pthread_mutex_unlock(&registry);
+	return status;
+}
+
 /* ---- entries; the process is locked ---- */
 
 /* One that the same provider had before, or a new one; its number, or PTL_NO_MEMORY. */
 static int find_entry(const struct ptl_provider *provider, const struct ptl_bytes *records)
 {
+	const struct ptl_guid group = group_of(provider);
+
 	for (uint32_t i = 0; i < provider_this_process.entry_count; i++) {
 		const struct provider_entry *entry = &provider_this_process.entries[i];
 
 		if (!entry->provider && !memcmp(&entry->guid, &provider->guid, sizeof(entry->guid)) &&
-		    !strcmp(entry->name, provider->name) && entry->chunk_size == records->size &&
+		    !memcmp(&entry->group, &group, sizeof(group)) && !strcmp(entry->name, provider->name) &&
+		    entry->chunk_size == records->size &&
 		    (!records->size ||
 		     !memcmp(provider_this_process.heap + entry->chunk, records->data, records->size)))
 			return (int)i;
@@ -293,10 +351,12 @@ static int add_entry(uint32_t number, const struct ptl_provider *provider, const
 	if (status)
 		return status;
 	entry->guid = provider->guid;
+	entry->group = group_of(provider);
 	strcpy(entry->name, provider->name);
 	entry->chunk = chunk;
 	entry->chunk_size = records->size;
 	shared->guid = entry->guid;
+	shared->group = entry->group;
 	memcpy(shared->name, entry->name, sizeof(shared->name));
 	return 0;
 }
@@ -468,6 +528,7 @@ void ptl_provider_unregister(struct ptl_provider *provider)
 		__atomic_store_n(&shared->enabled.sessions, 0, __ATOMIC_SEQ_CST);
 		provider_process_unlock(&before);
 	}
+	forget_group(provider);
 	pthread_mutex_unlock(&registry);
 	provider_listener_forget(number);
 }

@@ -46,7 +46,7 @@
 enum provider_shm_match {
 	PROVIDER_SHM_MATCH_ALL = 0,  /* every provider */
 	PROVIDER_SHM_MATCH_NAME = 1, /* ASCII letters compare without case */
-	PROVIDER_SHM_MATCH_GUID = 2,
+	PROVIDER_SHM_MATCH_GUID = 2, /* the provider's, or that of its group */
 	/* As a name, with * for any text and ? for a byte. Programs with an older library take no part in such a session. */
 	PROVIDER_SHM_MATCH_PATTERN = 3,
 };
@@ -116,6 +116,7 @@ struct provider_shm_provider {
 	uint32_t flags;
 	struct ptl_guid guid;
 	char name[PROVIDER_SHM_PROVIDER_NAME_SIZE]; /* UTF-8, ends with a zero */
+	struct ptl_guid group; /* that it is a member of; all zero: of none, as in older libraries */
 };
 
 _Static_assert(sizeof(struct ptl_enabled_session) == 32, "layout");
@@ -125,6 +126,7 @@ _Static_assert(offsetof(struct provider_shm_process, program) == 64, "layout");
 _Static_assert(sizeof(struct provider_shm_process) <= PROVIDER_SHM_PAGE, "layout");
 _Static_assert(offsetof(struct provider_shm_provider, state) == 1088, "layout");
 _Static_assert(offsetof(struct provider_shm_provider, name) == 1112, "layout");
+_Static_assert(offsetof(struct provider_shm_provider, group) == 1368, "layout");
 _Static_assert(sizeof(struct provider_shm_provider) <= PROVIDER_SHM_PAGE, "layout");
 
 #define PROVIDER_SHM_PROVIDER_OFFSET(n) ((1ull + (n)) * PROVIDER_SHM_PAGE)

@@ -69,22 +69,35 @@ static bool matches_pattern(const char *pattern, const char *name)
 	return !*pattern;
 }
 
-bool provider_shm_rule_matches(const struct provider_shm_rule *rule, const char *name, const struct ptl_guid *guid)
+static bool same_guid(const struct ptl_guid *a, const struct ptl_guid *b)
+{
+	return !memcmp(a->bytes, b->bytes, sizeof(a->bytes));
+}
+
+/* No group is none that a rule could be about. */
+static bool is_in_group(const struct provider_shm_identity *provider, const struct ptl_guid *group)
+{
+	static const struct ptl_guid none;
+
+	return !same_guid(group, &none) && same_guid(group, provider->group);
+}
+
+bool provider_shm_rule_matches(const struct provider_shm_rule *rule, const struct provider_shm_identity *provider)
 {
 	switch (rule->match) {
 	case PROVIDER_SHM_MATCH_ALL:
 		return true;
 	case PROVIDER_SHM_MATCH_NAME:
-		return same_name(rule->name, name);
+		return same_name(rule->name, provider->name);
 	case PROVIDER_SHM_MATCH_PATTERN:
-		return matches_pattern(rule->name, name);
+		return matches_pattern(rule->name, provider->name);
 	default:
-		return !memcmp(rule->guid.bytes, guid->bytes, sizeof(guid->bytes));
+		return same_guid(&rule->guid, provider->guid) || is_in_group(provider, &rule->guid);
 	}
 }
 
-bool provider_shm_session_wants(const struct provider_shm_session_file *file, const char *name,
-				const struct ptl_guid *guid, uint8_t *level, uint64_t *keywords)
+bool provider_shm_session_wants(const struct provider_shm_session_file *file,
+				const struct provider_shm_identity *provider, uint8_t *level, uint64_t *keywords)
 {
 	bool wanted = false;
 	uint8_t most = 0;
@@ -93,7 +106,7 @@ bool provider_shm_session_wants(const struct provider_shm_session_file *file, co
 	for (uint32_t i = 0; i < file->session.rule_count; i++) {
 		const struct provider_shm_rule *rule = &file->rules[i];
 
-		if (!provider_shm_rule_matches(rule, name, guid))
+		if (!provider_shm_rule_matches(rule, provider))
 			continue;
 		wanted = true;
 		most = rule->level > most ? rule->level : most;

@@ -21,15 +21,22 @@ struct provider_shm_session_file {
 /* Whether the first `size` bytes of the file are all of a well-formed session file of this slot. */
 bool provider_shm_session_valid(const struct provider_shm_session_file *file, size_t size, unsigned slot);
 
+/* What rules know a provider by. */
+struct provider_shm_identity {
+	const char *name;
+	const struct ptl_guid *guid;
+	const struct ptl_guid *group; /* all zero: it is in none */
+};
+
 /* Whether the rule is about this provider. */
-bool provider_shm_rule_matches(const struct provider_shm_rule *rule, const char *name, const struct ptl_guid *guid);
+bool provider_shm_rule_matches(const struct provider_shm_rule *rule, const struct provider_shm_identity *provider);
 
 /*
  * What the session wants of a provider: all rules that match taken together. False: nothing; level
  * and keywords are left alone then.
  */
-bool provider_shm_session_wants(const struct provider_shm_session_file *file, const char *name,
-				const struct ptl_guid *guid, uint8_t *level, uint64_t *keywords);
+bool provider_shm_session_wants(const struct provider_shm_session_file *file,
+				const struct provider_shm_identity *provider, uint8_t *level, uint64_t *keywords);
 
 /*
  * Turns the slot on as docs/providers.md says, or leaves it alone where it is so already. True if

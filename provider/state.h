@@ -26,6 +26,7 @@ struct provider_entry {
 	struct ptl_provider *provider; /* NULL: not registered */
 	uint32_t flags;
 	struct ptl_guid guid;
+	struct ptl_guid group; /* all zero: none */
 	char name[PROVIDER_SHM_PROVIDER_NAME_SIZE];
 	size_t chunk; /* its first definitions: where in the heap, and how many bytes */
 	size_t chunk_size;
@@ -124,8 +125,8 @@ PROVIDER_PRIVATE int provider_folder_open(const char *path);
 /* Reads session.NN into *file; false where there is no living session in that slot. */
 PROVIDER_PRIVATE bool provider_folder_session(int folder, unsigned slot, struct provider_shm_session_file *file);
 /* Tells the session, as just read from its file, that a provider is what its rules are about. */
-PROVIDER_PRIVATE void provider_folder_answer(int folder, const struct provider_shm_session_file *file, const char *name,
-					     const struct ptl_guid *guid);
+PROVIDER_PRIVATE void provider_folder_answer(int folder, const struct provider_shm_session_file *file,
+					     const struct provider_shm_identity *provider);
 /* Makes a file under a name for the time being (put into name), for reading and writing; -1 with errno. */
 PROVIDER_PRIVATE int provider_folder_new_file(int folder, char name[PROVIDER_SHM_NAME_SIZE]);
 /* Writes all bytes at this place; false with errno. */

@@ -21,11 +21,12 @@ void record_providers_heed(struct record_providers *providers, struct record_shm
 
 	for (uint32_t n = 0; n < process->provider_count; n++) {
 		const struct record_shm_provider *provider = &process->providers[n];
+		const struct provider_shm_identity identity = {provider->name, &provider->guid, &provider->group};
 
 		if (!record_shm_process_entry(process, n, &entry) || !is_ours(providers, &entry))
 			continue;
 		for (uint32_t i = 0; i < file->session.rule_count; i++)
-			if (provider_shm_rule_matches(&file->rules[i], provider->name, &provider->guid))
+			if (provider_shm_rule_matches(&file->rules[i], &identity))
 				file->rules[i].answered = 1;
 	}
 }

@@ -90,6 +90,11 @@ static void print_name(FILE *file, const char *name)
 		fputc((unsigned char)*name < ' ' || *name == 127 ? '?' : *name, file);
 }
 
+static bool has_group(const struct record_shm_provider *provider)
+{
+	return !common_guid_equal(&provider->group, &(struct ptl_guid){{0}});
+}
+
 static void print_entry(const struct listing *listing, const struct record_shm_provider *provider,
 			const struct record_shm_entry *entry)
 {
@@ -99,6 +104,10 @@ static void print_entry(const struct listing *listing, const struct record_shm_p
 	common_guid_format(&provider->guid, guid);
 	fprintf(listing->file, "  %s  ", guid);
 	print_name(listing->file, provider->name);
+	if (has_group(provider)) {
+		common_guid_format(&provider->group, guid);
+		fprintf(listing->file, "  group %s", guid);
+	}
 	for (unsigned slot = 0; slot < PTL_SESSIONS_MAX; slot++) {
 		const struct provider_shm_session *session = session_of(listing, entry, slot);
 		const struct ptl_enabled_session *words = &entry->enabled.slots[slot];
@@ -171,6 +180,10 @@ static void write_entry(struct listing *listing, const struct record_shm_provide
 	common_json_object(&listing->out, NULL);
 	common_json_string(&listing->out, "name", provider->name);
 	common_json_string(&listing->out, "guid", guid);
+	if (has_group(provider)) {
+		common_guid_format(&provider->group, guid);
+		common_json_string(&listing->out, "group", guid);
+	}
 	write_sessions(listing, entry);
 	common_json_object_end(&listing->out);
 }

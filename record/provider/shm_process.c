@@ -138,6 +138,7 @@ void record_shm_process_look(struct record_shm_process *process)
 			return;
 		}
 		provider->guid = entry.guid;
+		provider->group = entry.group;
 		provider->flags = entry.flags;
 		memcpy(provider->name, entry.name, sizeof(provider->name));
 		provider->name[sizeof(provider->name) - 1] = 0;

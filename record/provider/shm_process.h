@@ -13,6 +13,7 @@
 /* A provider as it was when its entry was first seen. */
 struct record_shm_provider {
 	struct ptl_guid guid;
+	struct ptl_guid group; /* all zero: none */
 	char name[PROVIDER_SHM_PROVIDER_NAME_SIZE];
 	uint32_t flags;
 	bool refused; /* it claims to be the kernel: nothing of it is taken */

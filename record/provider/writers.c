@@ -46,6 +46,7 @@ static bool turn_entry(const struct record_providers *providers, struct record_w
 {
 	const struct provider_shm_session *session = &providers->session.file.session;
 	const struct record_shm_provider *provider = &writer->shm.providers[n];
+	const struct provider_shm_identity identity = {provider->name, &provider->guid, &provider->group};
 	struct record_shm_turn turn = {.slot = session->slot, .session = session->id};
 	struct record_shm_entry entry;
 	const struct ptl_enabled_session *words;
@@ -54,8 +55,7 @@ static bool turn_entry(const struct record_providers *providers, struct record_w
 		return false;
 	words = &entry.enabled.slots[session->slot];
 	turn.on = providers->everyone && entry.state == PROVIDER_SHM_REGISTERED &&
-		  provider_shm_session_wants(&providers->session.file, provider->name, &provider->guid, &turn.level,
-					     &turn.keywords);
+		  provider_shm_session_wants(&providers->session.file, &identity, &turn.level, &turn.keywords);
 	if (turn.on)
 		return record_shm_process_turn(&writer->shm, n, &turn);
 	/* Left behind by a recorder that had the slot before, and is dead; or ours, and not wanted any more. */

@@ -10,6 +10,7 @@
 //   exec=WORD     runs itself with WORD, in this process
 //   line          waits for a line of standard input
 //   say=TEXT      prints TEXT
+//   group=GUID    both providers are members of this group, before anything else
 //   redefine=NAME defines an event at run time, with one field of this name, and writes it
 //   abort, kill   dies
 #include <pthread.h>
@@ -144,6 +145,8 @@ static int act(const char *program, const char *word)
 
 		while ((c = getchar()) != '\n' && c != EOF)
 			;
+	} else if (!strncmp(word, "group=", 6)) {
+		return 0;
 	} else if (!strncmp(word, "say=", 4)) {
 		puts(value);
 		fflush(stdout);
@@ -157,11 +160,25 @@ static int act(const char *program, const char *word)
 	return 0;
 }
 
+/* The GUID as 16 bytes in hexadecimal, in the order in which they are in memory. */
+static int join(const char *digits)
+{
+	struct ptl_guid group;
+
+	for (int i = 0; i < 16; i++)
+		if (sscanf(digits + 2 * i, "%2hhx", &group.bytes[i]) != 1)
+			return 2;
+	return ptl_provider_set_group(&writer, &group) || ptl_provider_set_group(&other, &group) ? 3 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	int status = 0;
 
 	writer.callback = reported;
+	for (int i = 1; i < argc; i++)
+		if (!strncmp(argv[i], "group=", 6) && join(argv[i] + 6))
+			return 3;
 	if (ptl_provider_register(&writer) < 0 || ptl_provider_register(&other) < 0)
 		return 3;
 	for (int i = 1; i < argc && status == 0; i++)

@@ -126,7 +126,7 @@ def exports():
     names = {line.split()[2].split("@")[0] for line in symbols if len(line.split()) == 3} - {"PTL_0"}
     expect_equal(names, {"ptl_activity_create", "ptl_activity_current", "ptl_activity_set", "ptl_emit", "ptl_emit_with",
                          "ptl_guid_from_name", "ptl_nothing_enabled", "ptl_provider_add_event", "ptl_provider_add_map",
-                         "ptl_provider_register_arrays", "ptl_provider_unregister"})
+                         "ptl_provider_register_arrays", "ptl_provider_set_group", "ptl_provider_unregister"})
     needed = subprocess.run(["readelf", "-d", LIB + "/libptl-provider.so.0"], capture_output=True, text=True,
                             check=True).stdout
     found = {line.split("[")[1].rstrip("]") for line in needed.splitlines() if "(NEEDED)" in line}

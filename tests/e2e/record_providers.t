@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
@@ -97,6 +98,29 @@ def guid_of_name():
     done = record("-o", "a.ptl", NONE, "-p", "*" + NAME.lower(), "--", WRITER, "count=5")
     expect_equal(done.returncode, 0, done.stderr)
     expect_equal(len(events("a.ptl", event="Number")), 5)
+
+
+def group():
+    """the GUID of a group is every provider in it, each with its own GUID in the trace; of another group it is none"""
+    guid = uuid.UUID("7a0b1c2d-3e4f-5061-7283-94a5b6c7d8e9")
+    member = "group=" + guid.bytes_le.hex()
+    for rule, words, wanted in ((str(guid), [member], "Critical Warning Number Verbose Hello Number Number"),
+                                ("{%s}:warning" % guid, [member], "Critical Warning"), (str(guid), [], ""),
+                                (NAME + ":critical", [member], "Critical")):
+        done = record("-f", "-o", "a.ptl", NONE, "-p", rule, "--", WRITER, *words, "levels", "fork=2")
+        expect_equal((done.returncode, "nothing answered" in done.stderr), (0, not wanted), done.stderr)
+        expect_equal([event["event"] for event in events("a.ptl")], wanted.split(), rule)
+    running = writer(member, "line", "levels", "say=done", "line")
+    recorder = start("-f", "-q", "-o", "b.ptl", "-p", str(guid), "--attach-providers")
+    wait_for(lambda: all(sessions(running.pid).values()), "the members of the group")
+    expect("group " + str(guid) in record("--list-providers").stdout)
+    running.stdin.write("\n")
+    running.stdin.flush()
+    expect_equal(running.stdout.readline(), "done\n")
+    recorder.send_signal(signal.SIGINT)
+    expect_equal(recorder.wait(), 0)
+    running.communicate("\n")
+    expect_equal([event["event"] for event in events("b.ptl") if event["event"] != "State"], "Critical Warning Number Verbose Hello".split())
 
 
 def every_event():
@@ -457,7 +481,7 @@ def clean_up():
     subprocess.run(["rm", "-rf", FOLDER], check=False)
 
 
-sys.exit(main([unanswered, guid_of_name, every_event, levels_and_keywords,
+sys.exit(main([unanswered, guid_of_name, every_event, group, levels_and_keywords,
                same_under_qemu, virtual_clock, two_recorders, attach, later_programs,
                only_members, dying, killed_recorder, attach_beside_qemu, two_definitions,
                reader_gone, other_user, overflow, burst, stress,

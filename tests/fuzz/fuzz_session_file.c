@@ -10,7 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct ptl_guid guid = {{1, 2, 3}};
+	const struct ptl_guid guid = {{1, 2, 3}}, group = {{4, 5, 6}};
+	const struct provider_shm_identity identity = {"Test-Provider", &guid, &group};
 	struct provider_shm_session_file *file;
 	struct ptl_enabled *enabled;
 	uint64_t keywords = 0;
@@ -25,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	memcpy(file, data + 1, size - 1);
 	if (provider_shm_session_valid(file, size - 1, data[0]) &&
-	    provider_shm_session_wants(file, "Test-Provider", &guid, &level, &keywords) && data[0] < PTL_SESSIONS_MAX) {
+	    provider_shm_session_wants(file, &identity, &level, &keywords) && data[0] < PTL_SESSIONS_MAX) {
 		provider_shm_turn_on(enabled, data[0], file->session.id, level, keywords);
 		if (provider_shm_turn_on(enabled, data[0], file->session.id, level, keywords) ||
 		    !provider_shm_turn_off(enabled, data[0], file->session.id))

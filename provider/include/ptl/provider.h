@@ -205,6 +205,12 @@ int ptl_provider_register_arrays(struct ptl_provider *provider, const struct ptl
 				 const struct ptl_map_definition *const *maps_end);
 
 /*
+ * Makes the provider a member of a group until it is unregistered: who turns on the group's GUID turns on all of its members, as
+ * with the groups of ETW. Before it is registered: afterwards it is PTL_MISUSE. All zero: no group. PTL_NO_MEMORY.
+ */
+int ptl_provider_set_group(struct ptl_provider *provider, const struct ptl_guid *group);
+
+/*
  * Adds the definition of an event to a registered provider, at run time. Errors as above; PTL_MISUSE
  * where the provider is not registered.
  */

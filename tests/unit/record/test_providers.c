@@ -143,6 +143,7 @@ static void parses_rules(void **state)
 {
 	struct provider_shm_rule rule;
 	struct ptl_guid guid;
+	const struct ptl_guid none = {{0}};
 	char longest[PROVIDER_SHM_PROVIDER_NAME_SIZE + 1];
 
 	(void)state;
@@ -167,9 +168,16 @@ static void parses_rules(void **state)
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
 		assert_int_equal(record_provider_rule_parse(patterns[i].pattern, &rule), 0);
 		assert_int_equal(rule.match, PROVIDER_SHM_MATCH_PATTERN);
-		if (provider_shm_rule_matches(&rule, patterns[i].name, &guid) != patterns[i].matches)
+		if (provider_shm_rule_matches(&rule, &(struct provider_shm_identity){patterns[i].name, &guid, &none}) !=
+		    patterns[i].matches)
 			fail_msg("%s: %s", patterns[i].pattern, patterns[i].name);
 	}
+	/* A GUID is a provider's or that of its group; no group is none. */
+	assert_int_equal(record_provider_rule_parse("*A", &rule), 0);
+	assert_true(provider_shm_rule_matches(&rule, &(struct provider_shm_identity){"B", &guid, &rule.guid}));
+	assert_false(provider_shm_rule_matches(&rule, &(struct provider_shm_identity){"B", &guid, &none}));
+	assert_int_equal(record_provider_rule_parse("00000000-0000-0000-0000-000000000000", &rule), 0);
+	assert_false(provider_shm_rule_matches(&rule, &(struct provider_shm_identity){"B", &guid, &none}));
 	assert_int_equal(record_provider_rule_parse("A:0", &rule), 0);
 	assert_int_equal(rule.level, 0);
 	assert_int_equal(record_provider_rule_parse("A:256", &rule), PTL_MISUSE);
