@@ -40,7 +40,7 @@ static uint64_t read_until(const struct intel_pt_buffer *buffer)
 }
 
 /* All up to this position of the AUX area, of which there is no more than the queue and the area hold. */
-static int take_until(const struct intel_pt *pt, struct intel_pt_buffer *buffer, uint64_t position)
+static int take_until(struct intel_pt_buffer *buffer, uint64_t position)
 {
 	int status = 0;
 
@@ -52,7 +52,7 @@ static int take_until(const struct intel_pt *pt, struct intel_pt_buffer *buffer,
 
 		status = intel_pt_stream_bytes(&buffer->stream, bytes, size);
 		if (queued)
-			intel_pt_drainers_taken(pt->drainers, buffer, queued);
+			intel_pt_queue_drop(&buffer->queue, queued);
 		buffer->taken += size;
 	}
 	return status;
@@ -95,13 +95,13 @@ static bool is_ahead(const struct intel_pt_buffer *buffer, const struct aux *aux
 	       aux->offset + aux->size - aux_head <= buffer->ring.aux_size;
 }
 
-static int take_aux(const struct intel_pt *pt, struct intel_pt_buffer *buffer, const struct aux *aux, uint64_t aux_head)
+static int take_aux(struct intel_pt_buffer *buffer, const struct aux *aux, uint64_t aux_head)
 {
 	int status = 0;
 
 	/* Positions in a snapshot's area say nothing of what is missing. What comes twice was taken without its record. */
 	if (!buffer->ring.overwrites && aux->offset <= aux_head && aux->size <= aux_head - aux->offset)
-		status = take_until(pt, buffer, aux->offset + aux->size);
+		status = take_until(buffer, aux->offset + aux->size);
 	if (status == 0)
 		status = report_flaws(buffer, aux->flags);
 	buffer->stopped |= (aux->flags & PERF_AUX_FLAG_TRUNCATED) != 0;
@@ -109,9 +109,9 @@ static int take_aux(const struct intel_pt *pt, struct intel_pt_buffer *buffer, c
 }
 
 /* The kernel said that it had written more than there is room for: nothing of it can be believed. */
-static int skip_to(const struct intel_pt *pt, struct intel_pt_buffer *buffer, uint64_t head)
+static int skip_to(struct intel_pt_buffer *buffer, uint64_t head)
 {
-	int status = take_until(pt, buffer, read_until(buffer));
+	int status = take_until(buffer, read_until(buffer));
 	const uint64_t skipped = head - buffer->taken;
 
 	buffer->taken = head;
@@ -120,8 +120,7 @@ static int skip_to(const struct intel_pt *pt, struct intel_pt_buffer *buffer, ui
 	return intel_pt_stream_interrupt(&buffer->stream, skipped, "the ring for packets made no sense");
 }
 
-static int take_record(const struct intel_pt *pt, struct intel_pt_buffer *buffer,
-		       const struct perf_event_header *record, uint64_t aux_head)
+static int take_record(struct intel_pt_buffer *buffer, const struct perf_event_header *record, uint64_t aux_head)
 {
 	struct intel_pt_ids ids;
 	struct aux aux;
@@ -130,7 +129,7 @@ static int take_record(const struct intel_pt *pt, struct intel_pt_buffer *buffer
 	if (read_aux(record, &aux)) {
 		if (intel_pt_record_ids(record, &ids) && ids.time > buffer->stream.time)
 			buffer->stream.time = ids.time;
-		status = take_aux(pt, buffer, &aux, aux_head);
+		status = take_aux(buffer, &aux, aux_head);
 	}
 	return status < 0 ? status : intel_pt_record(buffer, record);
 }
@@ -155,7 +154,7 @@ static int take_records(const struct intel_pt *pt, struct intel_pt_buffer *buffe
 			if (is_ahead(buffer, &aux, *aux_head) && !pt->finishing)
 				return 0;
 		}
-		status = take_record(pt, buffer, record, *aux_head);
+		status = take_record(buffer, record, *aux_head);
 		record_data_ring_taken(&buffer->ring.data, record);
 	}
 	return status;
@@ -167,14 +166,14 @@ static int drain(const struct intel_pt *pt, struct intel_pt_buffer *buffer, bool
 	int status = 0;
 
 	if (!buffer->ring.overwrites && aux_head - read_until(buffer) > buffer->ring.aux_size)
-		status = skip_to(pt, buffer, aux_head);
+		status = skip_to(buffer, aux_head);
 	if (status == 0)
 		status = take_records(pt, buffer, &aux_head, work);
 	if (status < 0 || buffer->ring.overwrites)
 		return status;
 	*work |= buffer->taken != aux_head;
 	/* What lies beyond the last record is of one that was lost; or of one that has not its turn yet, as is_ahead says. */
-	status = take_until(pt, buffer, aux_head);
+	status = take_until(buffer, aux_head);
 	intel_pt_ring_aux_taken(&buffer->ring, read_until(buffer));
 	/* Where it found no room, the kernel has stopped the event. */
 	if (buffer->stopped && pt->enabled)

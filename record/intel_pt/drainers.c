@@ -231,12 +231,6 @@ void intel_pt_drainers_remove(struct intel_pt_drainers *drainers, struct intel_p
 	while (buffer->queue.size) {
 		const uint8_t *bytes;
 
-		intel_pt_drainers_taken(drainers, buffer,
-					intel_pt_queue_bytes(&buffer->queue, buffer->queue.size, &bytes));
+		intel_pt_queue_drop(&buffer->queue, intel_pt_queue_bytes(&buffer->queue, buffer->queue.size, &bytes));
 	}
-}
-
-void intel_pt_drainers_taken(struct intel_pt_drainers *drainers, struct intel_pt_buffer *buffer, size_t size)
-{
-	intel_pt_queue_drop(&buffer->queue, drainers->pool, size);
 }

@@ -29,7 +29,4 @@ int intel_pt_drainers_add(struct intel_pt_drainers *drainers, struct intel_pt_bu
 /* Nobody but the caller uses the buffer from now on; its queue becomes empty. One that was not added is none's. */
 void intel_pt_drainers_remove(struct intel_pt_drainers *drainers, struct intel_pt_buffer *buffer, int fd);
 
-/* The same for the first bytes of a buffer's queue as intel_pt_queue_drop does; the caller has the buffer's lock. */
-void intel_pt_drainers_taken(struct intel_pt_drainers *drainers, struct intel_pt_buffer *buffer, size_t size);
-
 #endif

@@ -105,13 +105,13 @@ static void give_piece(struct intel_pt_pool *pool, struct intel_pt_piece *piece)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-static struct intel_pt_piece *last_with_room(struct intel_pt_queue *queue, struct intel_pt_pool *pool)
+static struct intel_pt_piece *last_with_room(struct intel_pt_queue *queue)
 {
 	struct intel_pt_piece *piece = queue->last;
 
 	if (piece && piece->end < INTEL_PT_PIECE)
 		return piece;
-	piece = take_piece(pool);
+	piece = take_piece(queue->pool);
 	if (!piece)
 		return NULL;
 	if (queue->last)
@@ -126,7 +126,8 @@ size_t intel_pt_queue_add(struct intel_pt_queue *queue, struct intel_pt_pool *po
 	struct intel_pt_piece *piece;
 	size_t done = 0;
 
-	while (done < size && (piece = last_with_room(queue, pool))) {
+	queue->pool = pool;
+	while (done < size && (piece = last_with_room(queue))) {
 		const size_t room = INTEL_PT_PIECE - piece->end, part = size - done < room ? size - done : room;
 
 		memcpy(piece->bytes + piece->end, bytes + done, part);
@@ -147,7 +148,7 @@ size_t intel_pt_queue_bytes(const struct intel_pt_queue *queue, uint64_t size, c
 	return size < piece->end - piece->begin ? (size_t)size : piece->end - piece->begin;
 }
 
-void intel_pt_queue_drop(struct intel_pt_queue *queue, struct intel_pt_pool *pool, size_t size)
+void intel_pt_queue_drop(struct intel_pt_queue *queue, size_t size)
 {
 	struct intel_pt_piece *piece = queue->first;
 
@@ -160,5 +161,5 @@ void intel_pt_queue_drop(struct intel_pt_queue *queue, struct intel_pt_pool *poo
 	queue->first = piece->next;
 	if (!queue->first)
 		queue->last = NULL;
-	give_piece(pool, piece);
+	give_piece(queue->pool, piece);
 }

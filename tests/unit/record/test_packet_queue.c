@@ -35,8 +35,7 @@ static size_t add(struct intel_pt_queue *queue, struct intel_pt_pool *pool, unsi
 }
 
 /* Takes what is first, some of it. */
-static size_t take(struct intel_pt_queue *queue, struct intel_pt_pool *pool, unsigned number, uint64_t from,
-		   size_t size)
+static size_t take(struct intel_pt_queue *queue, unsigned number, uint64_t from, size_t size)
 {
 	const uint8_t *bytes = NULL;
 	const size_t found = intel_pt_queue_bytes(queue, size, &bytes);
@@ -44,7 +43,7 @@ static size_t take(struct intel_pt_queue *queue, struct intel_pt_pool *pool, uns
 	assert_true(found <= size && found <= queue->size);
 	for (size_t i = 0; i < found; i++)
 		assert_int_equal(bytes[i], byte_at(number, from + i));
-	intel_pt_queue_drop(queue, pool, found);
+	intel_pt_queue_drop(queue, found);
 	return found;
 }
 
@@ -69,14 +68,14 @@ static void test_what_is_added_is_taken_in_order(void **state)
 			full += done < size;
 			added[n] += done;
 		} else {
-			taken[n] += take(&queues[n], pool, n, taken[n], size);
+			taken[n] += take(&queues[n], n, taken[n], size);
 		}
 		assert_int_equal(queues[n].size, added[n] - taken[n]);
 	}
 	assert_true(full > 0);
 	for (unsigned n = 0; n < QUEUES; n++)
 		while (queues[n].size)
-			taken[n] += take(&queues[n], pool, n, taken[n], SIZE_MAX);
+			taken[n] += take(&queues[n], n, taken[n], SIZE_MAX);
 	for (unsigned n = 0; n < QUEUES; n++)
 		assert_int_equal(taken[n], added[n]);
 	intel_pt_pool_free(pool);
@@ -93,9 +92,9 @@ static void test_a_full_pool_takes_nothing_and_has_all_again_when_it_is_empty(vo
 	for (int round = 0; round < 3; round++) {
 		assert_int_equal(add(&one, pool, 0, at, (PIECES + 1) * INTEL_PT_PIECE), PIECES * INTEL_PT_PIECE);
 		assert_int_equal(add(&other, pool, 1, 0, 10), 0);
-		assert_int_equal(take(&other, pool, 1, 0, 10), 0);
+		assert_int_equal(take(&other, 1, 0, 10), 0);
 		while (one.size)
-			at += take(&one, pool, 0, at, SIZE_MAX);
+			at += take(&one, 0, at, SIZE_MAX);
 	}
 	intel_pt_pool_free(pool);
 }
@@ -108,7 +107,7 @@ static void test_a_pool_of_nothing(void **state)
 	(void)state;
 	assert_int_equal(intel_pt_pool_new(INTEL_PT_PIECE - 1, &pool), 0);
 	assert_int_equal(add(&queue, pool, 0, 0, 10), 0);
-	intel_pt_queue_drop(&queue, pool, 0);
+	intel_pt_queue_drop(&queue, 0);
 	intel_pt_pool_free(pool);
 	intel_pt_pool_free(NULL);
 }
