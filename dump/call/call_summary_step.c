@@ -3,7 +3,7 @@
 #include "common/error.h"
 #include "dump/call/call_summary.h"
 #include "dump/call/call_summary_state.h"
-#include "dump/call/place_cache.h"
+#include "dump/call/transfer_state.h"
 
 /* ---- steps --------------------------------------------------------------------------------------- */
 
@@ -18,8 +18,7 @@ static __attribute__((noinline)) int jump(struct dump_summary *summary, struct d
 	const struct dump_code_place *from = dump_transfer_run_place(runs, tracker->home);
 	const struct dump_code_place *to = dump_transfer_run_place(runs, known->from);
 	const uint64_t instructions = tracker->instructions + step->instructions;
-	const uint8_t branch = step->passed ? step->passed->blocks[step->passed->count - 1]->branch
-					    : tracker->leaving.branch;
+	const unsigned flags = dump_walk_jump_flags(from, to, dump_tracker_branch(tracker, step));
 	const struct dump_transfer transfer = {
 		.time = step->time ? step->time : tracker->time,
 		.to = known->ip,
@@ -27,9 +26,7 @@ static __attribute__((noinline)) int jump(struct dump_summary *summary, struct d
 		.function = to->function,
 		.image = to->image,
 		.kind = DUMP_TRANSFER_JUMP,
-		.flags = (known->starts ? DUMP_TRANSFER_START : 0) |
-			 (branch == FLOW_BRANCH_JUMP_INDIRECT ? DUMP_TRANSFER_INDIRECT : 0) |
-			 (from->image != to->image ? DUMP_TRANSFER_FOREIGN : 0),
+		.flags = (uint8_t)(flags | (known->starts ? DUMP_TRANSFER_START : 0)),
 		.function_flags = (uint16_t)to->flags,
 	};
 	int status;

@@ -329,8 +329,7 @@ static int jump(struct dump_transfers *transfers, struct dump_tracker *tracker, 
 {
 	const struct dump_code_place *from = dump_transfer_run_place(runs, tracker->home);
 	const struct dump_code_place *to = dump_transfer_run_place(runs, known->from);
-	const uint8_t branch = step->passed ? step->passed->blocks[step->passed->count - 1]->branch
-					    : tracker->leaving.branch;
+	const unsigned flags = dump_walk_jump_flags(from, to, dump_tracker_branch(tracker, step));
 	int status;
 
 	tracker->instructions += step->instructions;
@@ -340,7 +339,7 @@ static int jump(struct dump_transfers *transfers, struct dump_tracker *tracker, 
 		tracker->time = step->time;
 	if (dump_walk_is_same(from, to))
 		return 0;
-	status = put_known(transfers, tracker, known, to, DUMP_TRANSFER_JUMP, dump_walk_jump_flags(from, to, branch));
+	status = put_known(transfers, tracker, known, to, DUMP_TRANSFER_JUMP, flags);
 	tracker->instructions = 0;
 	return status;
 }

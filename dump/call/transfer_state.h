@@ -29,6 +29,12 @@ static inline bool dump_walk_is_same(const struct dump_code_place *a, const stru
 	return a->image == b->image && a->function == b->function;
 }
 
+/* The branch by which flow comes to the step's run, when the step is not taken yet. */
+static inline uint8_t dump_tracker_branch(const struct dump_tracker *tracker, const struct flow_step *step)
+{
+	return step->passed ? step->passed->blocks[step->passed->count - 1]->branch : tracker->leaving.branch;
+}
+
 /* Of a jump by such a branch. */
 static inline unsigned dump_walk_jump_flags(const struct dump_code_place *from, const struct dump_code_place *to,
 					    uint8_t branch)
