@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Decimal digits, for those who write many. */
+/* Digits of numbers, for those who write many. */
 #ifndef COMMON_DIGITS_H
 #define COMMON_DIGITS_H
 
@@ -25,6 +25,15 @@ static inline char *common_digits_before(char *end, uint64_t value)
 	} else {
 		*--end = (char)('0' + value);
 	}
+	return end;
+}
+
+/* The same in hexadecimal. */
+static inline char *common_hex_before(char *end, uint64_t value)
+{
+	do
+		*--end = "0123456789abcdef"[value & 15];
+	while (value >>= 4);
 	return end;
 }
 

@@ -179,17 +179,16 @@ void common_json_bool(struct common_json *json, const char *key, bool value)
 
 void common_json_hex(struct common_json *json, const char *key, uint64_t value)
 {
-	char digits[16 + 4], *start = digits + sizeof(digits);
+	char digits[COMMON_DIGITS_MAX], *const end = digits + sizeof(digits);
+	char *start = end;
 
 	before_value(json, key);
 	*--start = '"';
-	do
-		*--start = "0123456789abcdef"[value % 16];
-	while (value /= 16);
+	start = common_hex_before(start, value);
 	*--start = 'x';
 	*--start = '0';
 	*--start = '"';
-	fwrite_unlocked(start, 1, (size_t)(digits + sizeof(digits) - start), json->file);
+	fwrite_unlocked(start, 1, (size_t)(end - start), json->file);
 }
 
 void common_json_null(struct common_json *json, const char *key)

@@ -109,16 +109,6 @@ void common_text_quoted(struct ptl_bytes *text, const void *words, size_t size)
 	common_text_add(text, "\"");
 }
 
-/* Digits end at end; returns where they start. */
-static char *hex_before(char *end, uint64_t value)
-{
-	do {
-		*--end = "0123456789abcdef"[value & 15];
-		value >>= 4;
-	} while (value);
-	return end;
-}
-
 static void add_right(struct ptl_bytes *text, const char *from, const char *end, size_t width)
 {
 	const size_t length = (size_t)(end - from);
@@ -135,7 +125,7 @@ void common_text_hex_right(struct ptl_bytes *text, uint64_t value, size_t width)
 {
 	char digits[COMMON_DIGITS_MAX];
 
-	add_right(text, hex_before(digits + COMMON_DIGITS_MAX, value), digits + COMMON_DIGITS_MAX, width);
+	add_right(text, common_hex_before(digits + COMMON_DIGITS_MAX, value), digits + COMMON_DIGITS_MAX, width);
 }
 
 void common_text_hex(struct ptl_bytes *text, uint64_t value)

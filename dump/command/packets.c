@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/digits.h"
 #include "common/error.h"
 #include "common/message.h"
 #include "dump/command/commands.h"
@@ -160,17 +161,15 @@ static void show_json(struct packets *packets, const struct flow_packet_item *it
 /* "    1a40  " */
 static void put_offset(FILE *out, uint64_t offset)
 {
-	char text[24];
-	size_t at = sizeof(text);
+	char text[24], *const end = text + sizeof(text);
+	char *at = end;
 
-	text[--at] = ' ';
-	text[--at] = ' ';
-	do
-		text[--at] = "0123456789abcdef"[offset & 15];
-	while (offset >>= 4);
-	while (at > sizeof(text) - 12)
-		text[--at] = ' ';
-	fwrite(text + at, 1, sizeof(text) - at, out);
+	*--at = ' ';
+	*--at = ' ';
+	at = common_hex_before(at, offset);
+	while (at > end - 12)
+		*--at = ' ';
+	fwrite(at, 1, (size_t)(end - at), out);
 }
 
 /* Bytes in hexadecimal; a PSB, which is longer than all others, as its first. */
