@@ -111,14 +111,20 @@ static int acquire_piece(struct ptl_trace *trace, const struct format_blob_piece
 	return status;
 }
 
-static int copy_piece(struct ptl_trace *trace, const struct format_blob_piece *piece, uint8_t *out)
+/* Of which other blobs have nothing: it is of no use in the cache. */
+static bool is_whole_buffer(const struct ptl_trace *trace, const struct format_blob_piece *piece)
 {
 	const struct ptl_buffer *buffer = ptl_buffer_at(trace, piece->entry);
+
+	return buffer && piece->length && piece->length == buffer->raw_size;
+}
+
+static int copy_piece(struct ptl_trace *trace, const struct format_blob_piece *piece, uint8_t *out)
+{
 	const uint8_t *bytes;
 	int status;
 
-	/* A whole buffer is of no use to other blobs. */
-	if (buffer && piece->length && piece->length == buffer->raw_size)
+	if (is_whole_buffer(trace, piece))
 		return ptl_buffer_read_into(trace, piece->entry, out + piece->offset, piece->length);
 	status = acquire_piece(trace, piece, &bytes);
 	if (!bytes)
@@ -162,11 +168,22 @@ static int sort_pieces(const struct ptl_trace *trace, const struct format_blob *
 }
 
 /* Adds the bytes of a piece to a hash. */
-static int hash_piece(struct ptl_trace *trace, const struct format_blob_piece *piece, struct common_sha256 *hash)
+static int hash_piece(struct ptl_trace *trace, const struct format_blob_piece *piece, struct common_sha256 *hash,
+		      struct ptl_bytes *scratch)
 {
 	const uint8_t *bytes;
-	const int status = acquire_piece(trace, piece, &bytes);
+	int status;
 
+	if (is_whole_buffer(trace, piece)) {
+		scratch->size = 0;
+		if (!common_bytes_grow(scratch, piece->length))
+			return common_fail_memory("a buffer", piece->length);
+		status = ptl_buffer_read_into(trace, piece->entry, scratch->data, piece->length);
+		if (!status)
+			common_sha256_add(hash, scratch->data, piece->length);
+		return status;
+	}
+	status = acquire_piece(trace, piece, &bytes);
 	if (!bytes)
 		return status;
 	common_sha256_add(hash, bytes, piece->length);
@@ -178,18 +195,20 @@ int format_blob_check(struct ptl_trace *trace, const struct format_blob *blob)
 {
 	struct common_sha256 *hash = common_sha256_new();
 	struct format_blob_piece *pieces = NULL;
+	struct ptl_bytes scratch = {0};
 	uint8_t digest[COMMON_SHA256_SIZE];
 	size_t count = 0;
 	int status = hash ? sort_pieces(trace, blob, &pieces, &count) : common_fail_memory("a hash", 0);
 
 	for (size_t i = 0; !status && i < count; i++)
-		status = hash_piece(trace, &pieces[i], hash);
+		status = hash_piece(trace, &pieces[i], hash, &scratch);
 	if (!status) {
 		common_sha256_finish(hash, digest);
 		if (memcmp(digest, blob->info.hash, PTL_HASH_SIZE) != 0)
 			status = common_fail(PTL_CORRUPT, "the blob's hash differs");
 	}
 	free(pieces);
+	common_bytes_free(&scratch);
 	common_sha256_free(hash);
 	return status;
 }

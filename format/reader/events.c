@@ -297,7 +297,7 @@ static int start(struct format_merge *merge)
 	if (!merge->sources || !merge->heap)
 		return common_fail_memory("merging", streams * sizeof(*merge->sources));
 	for (size_t i = 0; i < merge->input_count; i++) {
-		const size_t limit = merge->inputs[i].trace->cache.limit;
+		const size_t limit = merge->inputs[i].trace->memory_limit;
 
 		add_sources(merge, i);
 		merge->limit = limit > merge->limit ? limit : merge->limit;

@@ -28,6 +28,9 @@ int format_trace_read(const struct ptl_trace *trace, void *data, size_t size, ui
 /* Whether a newer minor version than this one wrote the file. */
 bool format_trace_is_newer(const struct ptl_trace *trace);
 
+/* Bytes of decompressed buffers that the trace may keep from now on, where several traces share what memory there is. */
+void format_trace_limit_cache(struct ptl_trace *trace, size_t bytes);
+
 /* Reads, checks and decompresses a payload into raw_size bytes. PTL_CORRUPT, PTL_TRUNCATED, ... */
 int format_payload_load(struct ptl_trace *trace, const struct format_entry *entry, uint8_t *out);
 /* Whether a buffer may be as large as it says: PTL_CORRUPT. */

@@ -413,6 +413,16 @@ void format_buffer_release_read(struct ptl_trace *trace, size_t i, bool start, b
 	release(&trace->cache, i, start, end);
 }
 
+void format_trace_limit_cache(struct ptl_trace *trace, size_t bytes)
+{
+	struct format_cache *cache = &trace->cache;
+
+	pthread_mutex_lock(&cache->lock);
+	cache->limit = bytes;
+	trim(cache);
+	pthread_mutex_unlock(&cache->lock);
+}
+
 void format_cache_free(struct format_cache *cache)
 {
 	while (cache->oldest) {

@@ -123,7 +123,8 @@ struct ptl_trace *format_trace_new(int fd, const char *name, const struct ptl_op
 		return NULL;
 	trace->fd = fd;
 	trace->name = strdup(name);
-	trace->cache.limit = options && options->memory_limit ? options->memory_limit : DEFAULT_MEMORY;
+	trace->memory_limit = options && options->memory_limit ? options->memory_limit : DEFAULT_MEMORY;
+	trace->cache.limit = trace->memory_limit;
 	trace->max_expansion = options && options->max_expansion ? options->max_expansion : FORMAT_EXPANSION_MAX;
 	trace->cache.pool.wanted = options && options->huge_pages;
 	pthread_mutex_init(&trace->damage_lock, NULL);

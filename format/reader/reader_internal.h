@@ -152,6 +152,7 @@ struct ptl_trace {
 	pthread_mutex_t loader_lock;
 	struct format_loader *loaders; /* that nobody uses now */
 	size_t loader_count;           /* of all */
+	size_t memory_limit;           /* of the options */
 	struct format_cache cache;
 	struct format_growth *growth; /* NULL: nothing is waited for */
 };

@@ -249,15 +249,23 @@ int format_relogger_pass_streams(struct ptl_relogger *relogger)
 
 /* --- blobs -------------------------------------------------------------------------------------------- */
 
-/* Another input may have whole what this one has with a damaged piece. */
-static bool is_better_elsewhere(struct ptl_relogger_input *input, size_t blob)
+/* Does not keep a damaged blob that a later input has, too, which may have all of it. PTL_NO_MEMORY. */
+static int find_better(struct ptl_relogger_input *input, size_t blob, bool *keep)
 {
 	const struct ptl_relogger *relogger = input->relogger;
 
-	for (size_t i = input->number + 1; i < relogger->input_count; i++)
-		if (ptl_blob_find(relogger->inputs[i]->trace, ptl_blob_at(input->trace, blob)->hash))
-			return format_blob_verify(input->trace, blob) != 0;
-	return false;
+	for (size_t i = input->number + 1; *keep && i < relogger->input_count; i++) {
+		int status;
+
+		if (!ptl_blob_find(relogger->inputs[i]->trace, ptl_blob_at(input->trace, blob)->hash))
+			continue;
+		status = format_blob_verify(input->trace, blob);
+		if (status == PTL_NO_MEMORY)
+			return status;
+		*keep = !status;
+		break;
+	}
+	return 0;
 }
 
 static int is_wanted(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t blob, bool *keep)
@@ -267,8 +275,6 @@ static int is_wanted(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 
 	*keep = !format_writer_has_blob(relogger->writer, info->hash);
 	relogger->counts.blobs_shared += !*keep;
-	if (*keep)
-		*keep = !is_better_elsewhere(input, blob);
 	for (size_t i = 0; !status && *keep && i < relogger->stage_count; i++) {
 		struct format_relogger_stage *stage = relogger->stages[i];
 
@@ -276,7 +282,8 @@ static int is_wanted(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 		if (stage->callbacks.blob)
 			status = stage->callbacks.blob(stage->context, relogger, input, info, keep);
 	}
-	return status;
+	/* Last, as it reads all of the blob. */
+	return status ? status : find_better(input, blob, keep);
 }
 
 /* What becomes of a buffer: bits of its pieces. */

@@ -38,7 +38,7 @@ static struct ptl_relogger_input *new_input(struct ptl_relogger *relogger, const
 static int open_trace(struct ptl_relogger_input *input, int fd)
 {
 	const struct ptl_open_options options = {
-		.memory_limit = input->relogger->options.memory_limit / 8,
+		.memory_limit = input->relogger->options.memory_limit / FORMAT_INPUT_SHARE,
 		.max_expansion = input->relogger->options.max_expansion,
 	};
 	uint64_t size;

@@ -11,8 +11,9 @@
 
 #include "common/error.h"
 #include "common/text.h"
-#include "format/relogger/relogger_internal.h"
 #include "common/vector.h"
+#include "format/reader/parts.h"
+#include "format/relogger/relogger_internal.h"
 
 #define DEFAULT_MEMORY ((size_t)160 << 20)
 #define DEFAULT_WINDOW_EVENTS 65536
@@ -365,10 +366,20 @@ static int open_writer(struct ptl_relogger *relogger)
 	return status;
 }
 
+static void share_memory(const struct ptl_relogger *relogger)
+{
+	const size_t both = 2 * (relogger->options.memory_limit / FORMAT_INPUT_SHARE);
+
+	for (size_t i = 0; relogger->input_count > 2 && i < relogger->input_count; i++)
+		format_trace_limit_cache(relogger->inputs[i]->trace, both / relogger->input_count);
+}
+
 static int run(struct ptl_relogger *relogger)
 {
-	int status = format_relogger_find_machines(relogger);
+	int status;
 
+	share_memory(relogger);
+	status = format_relogger_find_machines(relogger);
 	if (!status)
 		status = format_relogger_find_parts(relogger);
 	if (!status)

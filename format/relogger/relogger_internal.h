@@ -131,6 +131,9 @@ struct format_window {
 	uint32_t stream;  /* of the output; PTL_NO_ID: not declared yet */
 };
 
+/* An input's decompressed buffers take this part of the memory limit at most; those of all inputs, as much as of two. */
+#define FORMAT_INPUT_SHARE 8
+
 enum format_relogger_state { FORMAT_RELOGGER_NEW, FORMAT_RELOGGER_RUNNING, FORMAT_RELOGGER_DONE };
 
 struct ptl_relogger {
