@@ -13,17 +13,10 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 from record_test import (DUMP, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, start,
-                         stats)
+                         stats, wait_for)
 
 # Runs for a while without a system call, so that packets come all the time.
 SPIN = "i=0; while [ $i -lt %d ]; do i=$((i+1)); done"
-
-
-def wait_for(condition, what, seconds=100):
-    end = time.monotonic() + seconds
-    while not condition():
-        expect(time.monotonic() < end, "waited in vain for", what)
-        time.sleep(0.02)
 
 
 def size_of(name):

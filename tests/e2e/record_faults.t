@@ -14,7 +14,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import PROGRAMS, Skip, expect, expect_equal, growing, lines, main, path, record, run, start
+from record_test import PROGRAMS, Skip, expect, expect_equal, growing, lines, main, path, record, run, start, wait_for
 
 NONE = "--source=none"
 LOAD = os.path.join(PROGRAMS, "kernel_load")
@@ -102,14 +102,6 @@ def hundreds_at_once():
     expect(len(kills) == 500 or len(kills) + missing >= 500, len(kills), missing)
 
 
-def wait_for(found, process, seconds=100):
-    until = time.monotonic() + seconds
-    while not found():
-        expect(process.poll() is None and time.monotonic() < until, "waited in vain for what the recorder has to find")
-        time.sleep(0.02)
-    return found()
-
-
 def open_gate(gate, process, seconds=100):
     """Where a program waits for what it reads of a named pipe: the end that lets it go on. None: the process is over."""
     until = time.monotonic() + seconds
@@ -165,7 +157,7 @@ def pids_again():
     # The last one lives until its command line was read.
     end = open_gate(gate, begun)
     if end is not None:
-        wait_for(lambda: any(os.path.basename(gate) in line for line in growing("events", "p.ptl")), begun)
+        wait_for(lambda: any(os.path.basename(gate) in line for line in growing("events", "p.ptl")), "the last command line", begun)
         os.close(end)
     out, errors = begun.communicate(timeout=120)
     expect_equal(begun.returncode, 0, errors)
@@ -234,7 +226,7 @@ def containers():
     with open(gate, "wb"):
         inside = wait_for(lambda: os.path.exists(path("n.ptl")) and
                           [image for line in growing("images", "n.ptl") for image in [json.loads(line)] if image["path"] == place + "/inside"],
-                          begun)
+                          "the image in the container", begun)
     _, errors = begun.communicate(timeout=120)
     expect_equal(begun.returncode, 0, errors)
     whole = [image for image in lines("images", "n.ptl") if image["path"] == place + "/inside"]

@@ -15,7 +15,7 @@ import uuid
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 from record_test import (PROGRAMS, RECORD, SCRATCH, Skip, dump, expect, expect_equal, growing, lines, main, path, record,
-                         start)
+                         start, wait_for)
 
 WRITER = os.path.join(PROGRAMS, "provider_writer")
 QUOTED = shlex.quote(WRITER)  # as a shell, and a trace, writes it
@@ -48,13 +48,6 @@ def lost(name):
 
 def folder():
     return sorted(os.listdir(FOLDER)) if os.path.isdir(FOLDER) else []
-
-
-def wait_for(condition, what, seconds=120):
-    end = time.monotonic() + seconds
-    while not condition():
-        expect(time.monotonic() < end, "waited in vain for", what)
-        time.sleep(0.01)
 
 
 def writer(*words):

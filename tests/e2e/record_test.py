@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import traceback
 
 from scratch_test import BIN, DUMP, RECORD, check, path, plan, run, scratch as SCRATCH, skip
@@ -92,6 +93,15 @@ def expect(condition, *details):
 
 def expect_equal(got, wanted, *details):
     expect(got == wanted, "got", repr(got), "instead of", repr(wanted), *details)
+
+
+def wait_for(condition, what, process=None, seconds=120):
+    """What the condition gives when it is true, while the process, if one is given, runs."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        expect(time.monotonic() < end and (process is None or process.poll() is None), "waited in vain for", what)
+        time.sleep(0.01)
+    return found
 
 
 def main(tests, clean_up=lambda: None):

@@ -12,7 +12,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import DUMP, PROGRAMS, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, run
+from record_test import DUMP, PROGRAMS, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, run, wait_for
 
 WRITER = os.path.join(PROGRAMS, "provider_writer")
 NAME = "PTL-Test-Writer"
@@ -41,13 +41,6 @@ def names():
 def sockets():
     place = os.path.join(RUNTIME, "ptl-record")
     return sorted(name for name in os.listdir(place) if not name.startswith(".")) if os.path.isdir(place) else []
-
-
-def wait_for(condition, what, seconds=120):
-    end = time.monotonic() + seconds
-    while not condition():
-        expect(time.monotonic() < end, "waited in vain for", what)
-        time.sleep(0.01)
 
 
 def write_events(*words):
@@ -176,16 +169,21 @@ def live():
         expect(done.returncode in (2, 3, 4) and text in done.stderr, done.returncode, done.stderr)
 
 
-def has_opened(process, stem):
-    """Whether the process reads a file of the series."""
-    folder = "/proc/%d/fd" % process.pid
-    found = []
-    for name in os.listdir(folder):
+def open_files(pid):
+    """Names and what stat says of the files that the process has open, those that it closes meanwhile excepted."""
+    folder, found = "/proc/%d/fd" % pid, []
+    for entry in os.listdir(folder):
+        place = os.path.join(folder, entry)
         try:
-            found.append(os.readlink(os.path.join(folder, name)))
+            found.append((os.readlink(place), os.stat(place)))
         except FileNotFoundError:
             pass
-    return any(os.path.basename(name).startswith(stem + ".0") for name in found)
+    return found
+
+
+def has_opened(process, stem):
+    """Whether the process reads a file of the series."""
+    return any(os.path.basename(name).startswith(stem + ".0") for name, _ in open_files(process.pid))
 
 
 def live_series():
@@ -265,15 +263,7 @@ def in_memory():
     expect_equal(os.stat(path("flight.ptl")).st_mode & 0o777, 0o600)
 
     def sizes():
-        folder, files = "/proc/%d/fd" % found["pid"], {}
-        for name in os.listdir(folder):
-            try:
-                if "memfd:ptl-record" in os.readlink(os.path.join(folder, name)):
-                    info = os.stat(os.path.join(folder, name))
-                    files[info.st_ino] = info.st_size
-            except FileNotFoundError:
-                pass  # it was removed meanwhile
-        return files.values()
+        return {info.st_ino: info.st_size for name, info in open_files(found["pid"]) if "memfd:ptl-record" in name}.values()
 
     # Until the oldest is gone. On a busy machine a file has what came at once.
     written = query("flight")["events"]
@@ -453,11 +443,15 @@ def other_users():
     ask("stop", "mine")
 
 
+def stop_all():
+    """What a check that failed has left."""
+    for line in record("list", "--json").stdout.splitlines():
+        record("stop", json.loads(line)["name"])
+
+
 try:
-    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, live, live_series, in_memory, filtered, a_command, killed, again_and_again, refused, other_users])
+    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, live, live_series, in_memory, filtered, a_command, killed, again_and_again, refused, other_users], stop_all)
 finally:
-    for left in names():
-        record("stop", left)
     shutil.rmtree(RUNTIME, ignore_errors=True)
     shutil.rmtree(FOLDER, ignore_errors=True)
 sys.exit(failed)
