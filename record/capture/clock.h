@@ -8,6 +8,12 @@
 
 /* The trace's time now, in nanoseconds: CLOCK_MONOTONIC, unless another clock was chosen. */
 uint64_t record_now(void);
+
+/* Nanoseconds from one time to a later one; 0 if it is no later: a turn of a loop has the time of its beginning, and events have their own. */
+static inline uint64_t record_elapsed(uint64_t since, uint64_t now)
+{
+	return now > since ? now - since : 0;
+}
 /* The wall clock since 1970, in nanoseconds. */
 int64_t record_wall_now(void);
 

@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "common/vector.h"
+#include "record/capture/clock.h"
 #include "record/capture/model_state.h"
 
 #define NANOSECONDS 1000000000ull
@@ -307,12 +308,13 @@ int record_model_tick(struct record_model *model, uint64_t now)
 	model->now = now;
 	while (status == 0 && common_hash_map_next(&model->by_number, &at, &number, &value)) {
 		struct record_process *process = (struct record_process *)(uintptr_t)value;
+		const uint64_t elapsed = record_elapsed(process->gone_at, now);
 
 		if (!process->gone)
 			continue;
-		if (!process->ended && now - process->gone_at >= STATUS_SECONDS * NANOSECONDS)
+		if (!process->ended && elapsed >= STATUS_SECONDS * NANOSECONDS)
 			status = end_process(model, process);
-		if (now - process->gone_at < REMEMBER_SECONDS * NANOSECONDS)
+		if (elapsed < REMEMBER_SECONDS * NANOSECONDS)
 			continue;
 		common_hash_map_remove(&model->by_number, number);
 		free_process(process);

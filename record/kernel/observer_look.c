@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "common/vector.h"
+#include "record/capture/clock.h"
 #include "record/capture/proc_files.h"
 #include "record/kernel/observer_state.h"
 
@@ -87,7 +88,7 @@ static int found_dead(struct record_observer *observer, struct record_observed *
 {
 	if (!process->dead_since)
 		process->dead_since = now;
-	if (process->reported && !observer->finishing && now - process->dead_since < END_PATIENCE)
+	if (process->reported && !observer->finishing && record_elapsed(process->dead_since, now) < END_PATIENCE)
 		return 0;
 	return record_observer_end(observer, process, now);
 }

@@ -430,18 +430,20 @@ static void waits_for_an_exit_status(void **state)
 	starts(fixture);
 	send_start(fixture, 2, 1, 30, 1);
 	fixture->text.size = 0;
-	assert_int_equal(record_model_gone(fixture->model, 2, 1), 0);
+	assert_int_equal(record_model_gone(fixture->model, 2, 5 * SECOND), 0);
+	/* A turn that began before has the earlier time. */
+	assert_int_equal(record_model_tick(fixture->model, 4 * SECOND), 0);
 	expect(fixture, "");
 	status.exit.pid = 200;
 	status.exit.wait_status = 9;
 	send(fixture, &status);
 	expect(fixture, "1l 30 thread end 200/200\n"
 			"1l 30 process end 200<100 key 2 '/bin/ls' 'ls -l 'a b'' status 0x9\n");
-	/* Nobody tells: then it ends without one. */
+	/* Nobody reports one: then it ends without. */
 	send_start(fixture, 3, 1, 40, 1);
 	fixture->text.size = 0;
-	assert_int_equal(record_model_gone(fixture->model, 3, 1), 0);
-	assert_int_equal(record_model_tick(fixture->model, 2 * SECOND), 0);
+	assert_int_equal(record_model_gone(fixture->model, 3, 5 * SECOND), 0);
+	assert_int_equal(record_model_tick(fixture->model, 6 * SECOND), 0);
 	expect(fixture, "1l 40 thread end 300/300\n1l 40 process end 300<100 key 3 '/bin/ls' 'ls "
 			"-l 'a b''\n");
 }
