@@ -15,7 +15,7 @@ struct dump_shown_name {
 	char *text;             /* NULL: not made yet; owned */
 	const char *with_image; /* the name and its image, behind the text; not a string */
 	const char *image;
-	char *json; /* the members that tell of the function, with braces; NULL: not made yet; owned */
+	char *json; /* the members about the function, with braces; NULL: not made yet; owned */
 	size_t json_size;
 	uint32_t size, size_with_image;
 	bool wanted;   /* --image */

@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "common/guid.h"
 #include "common/message.h"
+#include "common/text.h"
 #include "dump/command/commands.h"
 #include "dump/event/activity_tree.h"
 #include "dump/event/event_count.h"
@@ -14,10 +15,9 @@
 #include "dump/print/event.h"
 #include "dump/print/event_csv.h"
 #include "dump/print/event_xml.h"
-#include "common/text.h"
 #include "dump/session/follow.h"
-#include "format/reader/session_files.h"
 #include "dump/session/session.h"
+#include "format/reader/session_files.h"
 #include "format/reader/trace_end.h"
 
 #define CHECK_EVERY 1024

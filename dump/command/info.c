@@ -344,7 +344,7 @@ static int put_attachments(struct page *page)
 	return dump_table_print(&table, page->session);
 }
 
-/* Whether a row tells both: they differ in their times alone. */
+/* Whether one row can stand for both: they differ in their times alone. */
 static bool is_same_loss(const struct ptl_loss *a, const struct ptl_loss *b)
 {
 	return a->kind == b->kind && a->pid == b->pid && a->tid == b->tid &&

@@ -12,11 +12,11 @@
 #include "common/message.h"
 #include "common/signals.h"
 #include "dump/session/follow.h"
-#include "format/reader/session_files.h"
 #include "dump/session/output.h"
 #include "elf/debug_search.h"
 #include "elf/debuginfod.h"
 #include "elf/jit_names.h"
+#include "format/reader/session_files.h"
 #include "format/reader/trace_end.h"
 
 const char *dump_bold(const struct dump_session *session)

@@ -240,7 +240,7 @@ static void catch_up(struct path *path)
 	path->ahead = false;
 }
 
-/* The consumer is told the time, where that has changed. What it returns. */
+/* Gives the consumer the time, where that has changed. What it returns. */
 static inline int tick(struct path *path)
 {
 	const struct native_output *out = &path->walk.decoder->out;

@@ -17,8 +17,8 @@ int format_writer_repeat_blob(struct ptl_writer *writer, struct ptl_trace *befor
 /* Hands all that was taken so far over to be written, and does not wait: *position is how far that goes. As ptl_writer_flush. */
 int format_writer_submit(struct ptl_writer *writer, uint64_t *position);
 /* Whether the file has all up to there, but for what could not be written. */
-bool format_writer_reached(const struct ptl_writer *writer, uint64_t position);
+bool format_writer_reached(struct ptl_writer *writer, uint64_t position);
 /* Waits for that; on any thread, while the writer is not closed. */
-void format_writer_await(const struct ptl_writer *writer, uint64_t position);
+void format_writer_await(struct ptl_writer *writer, uint64_t position);
 
 #endif

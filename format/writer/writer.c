@@ -100,14 +100,14 @@ int format_writer_submit(struct ptl_writer *writer, uint64_t *position)
 	return format_writer_settle(writer, status);
 }
 
-bool format_writer_reached(const struct ptl_writer *writer, uint64_t position)
+bool format_writer_reached(struct ptl_writer *writer, uint64_t position)
 {
-	return format_queue_reach((struct format_queue *)&writer->queue, position, false);
+	return format_queue_reach(&writer->queue, position, false);
 }
 
-void format_writer_await(const struct ptl_writer *writer, uint64_t position)
+void format_writer_await(struct ptl_writer *writer, uint64_t position)
 {
-	(void)format_queue_reach((struct format_queue *)&writer->queue, position, true);
+	(void)format_queue_reach(&writer->queue, position, true);
 }
 
 int ptl_writer_poll(struct ptl_writer *writer)

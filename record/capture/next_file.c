@@ -28,7 +28,7 @@ struct record_next_file {
 	struct record_series *series;
 	struct ptl_machine machine;
 	/* The file at hand: */
-	const struct ptl_writer *writer;
+	struct ptl_writer *writer;
 	uint64_t position; /* up to which the thread waits for it */
 	int fd;            /* -1: it cannot be read */
 	char *name;

@@ -44,7 +44,7 @@ struct record_pt_settings {
 	uint32_t snapshots_max;             /* of triggers, after which the recording ends; 0: any */
 	uint64_t aux_size;                  /* bytes of packets of each buffer; 0: by what is permitted */
 	uint64_t queue_size;                /* bytes of packets that may wait in memory; 0: by CPUs and memory */
-	uint32_t drain_threads;             /* that see to it; 0: by CPUs */
+	uint32_t drain_threads;             /* that copy packets there; 0: by CPUs */
 };
 
 /* What becomes of the file when it has its size or has had its time. */

@@ -61,7 +61,7 @@ static int start(struct record_settings *settings, int (*run)(const struct recor
 		_exit(record(settings, run));
 	}
 	close(ends[1]);
-	/* The recorder's alone: whoever finds it closed knows that the session is over. */
+	/* Only the recorder has it: where it is closed, the session is over. */
 	close(settings->control.listener);
 	settings->control.listener = -1;
 	status = child < 0 ? common_message_failure(common_fail_errno("cannot start a session"))

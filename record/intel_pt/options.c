@@ -68,7 +68,7 @@ const struct common_option intel_pt_options[] = {
 	 "memory in which packets wait while the recorder is busy, as with code that a process maps (64M for each CPU, "
 	 "at most an eighth of the machine's)",
 	 COMMON_SIZE(struct record_settings, pt.queue_size, INTEL_PT_PIECE, QUEUE_MAX)},
-	{"drain-threads", 0, "N", "threads that see to that (one for each 8 CPUs)",
+	{"drain-threads", 0, "N", "threads that copy packets there (one for each 8 CPUs)",
 	 COMMON_COUNT(struct record_settings, pt.drain_threads, 1, DRAIN_THREADS_MAX)},
 	{NULL},
 };

@@ -138,7 +138,6 @@ static int take_lost(struct intel_pt_buffer *buffer, const struct perf_event_hea
 {
 	const uint8_t *body;
 	const size_t size = body_of(record, &body);
-
 	int status;
 
 	if (!buffer->stream.time)

@@ -5,8 +5,9 @@
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "record/perf/event.h"
 
 #define ATTEMPTS 1000
 
@@ -37,7 +38,7 @@ bool record_tsc_read(struct record_tsc *tsc)
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
-	const int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	const int fd = record_perf_event_open(&attr, 0, -1);
 	bool known = false;
 	void *page;
 

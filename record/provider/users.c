@@ -21,7 +21,7 @@
 #define CAPTURE_TIME (1000 * MILLISECOND)
 #define CAPTURE_LOOK 1
 #define LAST_WORDS 2
-/* Notices of new files that are read before programs are looked at: whoever makes files all the time keeps nobody waiting. */
+/* Notices of new files that are read before programs are looked at: a program that makes files all the time delays no other one. */
 #define NOTICES_MAX 4
 /* What other users may take. A program needs up to three descriptors and two mappings, a ring one mapping. */
 #define USERS_MAX 256

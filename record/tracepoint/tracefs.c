@@ -24,7 +24,7 @@ bool record_tracefs_path(const char *name, char *path, size_t room)
 {
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		snprintf(path, room, "%s/%s", folders[i], name);
-		/* Who may not look there is told so by what uses the path. */
+		/* Where the user may not look there, what uses the path says so. */
 		if (access(path, F_OK) == 0 || errno == EACCES)
 			return true;
 	}

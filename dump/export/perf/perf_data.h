@@ -8,7 +8,8 @@
 
 /*
  * Writes perf.data to a path, and the code of the trace to a build-id cache in a folder. What perf cannot have is added to
- * left_out. *guest: packets are of a virtual machine, which perf has to be told by an option. PTL_SYSTEM, PTL_NO_MEMORY, and what ptl_process returns.
+ * left_out. *guest: packets are of a virtual machine, for which perf needs an option. PTL_SYSTEM, PTL_NO_MEMORY, and what
+ * ptl_process returns.
  */
 int dump_perf_write(struct dump_session *session, const struct flow_timeline *timeline, const char *path,
 		    const char *folder, struct dump_left_out *left_out, bool *guest);
