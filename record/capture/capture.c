@@ -161,6 +161,21 @@ int record_capture_write_provenance(const struct record_capture *capture, struct
 	return status;
 }
 
+/* Readers show times of day by this reading of both clocks: the wall clock is watched from there on. */
+static void begin_to_watch_wall(struct record_capture *capture)
+{
+	const struct ptl_machine *machine = &capture->machine;
+	const uint64_t half = machine->wall_uncertainty / 2;
+	const struct record_wall_reading reading = {
+		.before = machine->start_time - half,
+		.after = machine->start_time + half,
+		.wall = machine->wall_start,
+	};
+	int64_t step;
+
+	(void)record_wall_stepped(&capture->wall, &reading, &step);
+}
+
 static int write_beginning(struct record_capture *capture)
 {
 	int status = ptl_writer_machine(capture->output.writer, &capture->machine);
@@ -327,6 +342,7 @@ int record_capture_open(struct record_capture *capture, const struct record_sett
 	int status;
 
 	*capture = (struct record_capture){.settings = settings, .machine = *machine, .before.fd = -1};
+	begin_to_watch_wall(capture);
 	status = open_first(capture, path, &options);
 	if (status < 0)
 		return status;

@@ -346,5 +346,6 @@ else:
         hostile_rings("bob")
         hostile_rings("root")
     finally:
+        session("stop", "everybody")
         forget()
 plan()
