@@ -12,8 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/capture/proc_files.h"
-
 #define RING_MIN 65536u
 #define RING_MAX (1ull << 30)
 
@@ -34,9 +32,38 @@ static bool is_valid(const struct qemu_channel_config *config)
 	       (config->truth ? is_ring_size(config->truth_ring_size) : config->truth_ring_size == 0);
 }
 
+/*
+ * What the kernel reads when this thread ends: a list of one futex, which is in the arena. The list itself is not: a traced
+ * program can write there. It takes the place of libc's list, which holds robust mutexes: the recorder has none.
+ */
+static struct {
+	struct robust_list_head ours, *before;
+	struct robust_list node;
+} held;
+
+static void hold(uint32_t *futex)
+{
+	size_t size;
+
+	if (syscall(SYS_get_robust_list, 0, &held.before, &size))
+		held.before = NULL;
+	held.node.next = &held.ours.list;
+	held.ours = (struct robust_list_head){
+		.list.next = &held.node,
+		.futex_offset = (long)((uintptr_t)futex - (uintptr_t)&held.node),
+	};
+	__atomic_store_n(futex, (uint32_t)gettid(), __ATOMIC_RELEASE);
+	syscall(SYS_set_robust_list, &held.ours, sizeof(held.ours));
+}
+
+static void let_go(uint32_t *futex)
+{
+	syscall(SYS_set_robust_list, held.before, sizeof(*held.before));
+	__atomic_store_n(futex, 0, __ATOMIC_RELEASE);
+}
+
 int qemu_channel_create(struct qemu_channel *channel, const struct qemu_channel_config *config)
 {
-	struct record_proc_stat own;
 	int status;
 
 	if (!is_valid(config))
@@ -52,15 +79,13 @@ int qemu_channel_create(struct qemu_channel *channel, const struct qemu_channel_
 			     channel->fd, 0);
 	if (channel->base == MAP_FAILED)
 		goto fail;
-	channel->config.recorder_pid = (uint32_t)getpid();
-	if (record_proc_stat((uint32_t)getpid(), &own))
-		channel->config.recorder_start_time = own.start_ticks;
-	snprintf(channel->config.arena_path, sizeof(channel->config.arena_path), "/proc/%u/fd/%d",
-		 channel->config.recorder_pid, channel->fd);
+	snprintf(channel->config.arena_path, sizeof(channel->config.arena_path), "/proc/%d/fd/%d", (int)getpid(),
+		 channel->fd);
 	channel->header = (struct qemu_channel_header *)(void *)channel->base;
 	channel->header->magic = QEMU_CHANNEL_MAGIC;
 	channel->header->version = QEMU_CHANNEL_VERSION;
 	channel->header->config = channel->config;
+	hold(&channel->header->recorder);
 	return 0;
 fail:
 	status = -errno;
@@ -74,6 +99,7 @@ void qemu_channel_destroy(struct qemu_channel *channel)
 	if (!channel->base)
 		return;
 	qemu_channel_stop(channel);
+	let_go(&channel->header->recorder);
 	munmap(channel->base, (size_t)channel->size);
 	close(channel->fd);
 	*channel = (struct qemu_channel){.fd = -1};

@@ -20,9 +20,9 @@ struct qemu_channel {
 };
 
 /*
- * Makes and maps an arena. Of `config` the fields recorder_pid, recorder_start_time and arena_path
- * are filled in here; the rest is the caller's and is checked. The descriptor is close-on-exec and
- * stays open until qemu_channel_destroy(). Returns 0 or a negative errno (-EINVAL: a value out of
+ * Makes and maps an arena. Of `config` the field arena_path is filled in here; the rest is the caller's
+ * and is checked. The descriptor is close-on-exec and stays open until qemu_channel_destroy(). Producers
+ * go on without the recorder when the calling thread ends; a process has one arena at a time. Returns 0 or a negative errno (-EINVAL: a value out of
  * its stated range).
  */
 int qemu_channel_create(struct qemu_channel *channel, const struct qemu_channel_config *config);

@@ -66,6 +66,18 @@ def forks():
         expect_equal(sorted(process["wait_status"] for process in lines("processes", "a.ptl")), [0] + [256 * i for i in range(15)])
 
 
+def shut_in():
+    """threads and children are recorded of a program that has no descriptor left, or no /proc"""
+    os.mkdir(path("empty"))
+    for place in "descriptors", path("empty"):
+        done = record("-f", "-o", "a.ptl", os.path.join(PROGRAMS, "shut_in"), place)
+        if done.returncode == 77 and place != "descriptors":
+            continue  # this user changes no root
+        expect_equal(done.returncode, 0, place, done.stderr)
+        expect("2 processes, 3 threads; no losses" in done.stderr, place, done.stderr)
+        expect_equal(sorted(process["exit_status"] for process in lines("processes", "a.ptl")), [0, 3], place)
+
+
 def default_name():
     """without -o the trace is named after the command"""
     done = record("-q", "/bin/true")
@@ -308,6 +320,6 @@ def wrong_options():
         expect("try: ptl-record --help" in done.stderr, done.stderr)
 
 
-sys.exit(main([exit_statuses, streams, surroundings, forks, default_name, process_tree, without_binaries, embed,
+sys.exit(main([exit_statuses, streams, surroundings, forks, shut_in, default_name, process_tree, without_binaries, embed,
                scripts_and_texts, reproducible, pipe, background, not_followed, not_followed_name, pid_namespace, set_user_id, thread_names, provenance, sources, other_qemu,
                wrong_options]))

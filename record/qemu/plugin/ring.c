@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The way to the recorder: messages, waiting for room, noticing that nobody listens. */
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -37,43 +33,9 @@ void plugin_ring_doorbell(void)
 		syscall(SYS_futex, &plugin.header->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/*
- * Field 22 of /proc/<pid>/stat; 0 if there is no such process, or only what is left of it until its
- * parent asks for its exit status: that may wait for us.
- */
-static uint64_t start_time(uint32_t pid)
-{
-	char path[64];
-	char text[1024];
-
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return 0;
-
-	ssize_t length = read(fd, text, sizeof(text) - 1);
-
-	close(fd);
-	if (length <= 0)
-		return 0;
-	text[length] = 0;
-
-	/* The name, in parentheses, may hold anything; the fields after it are separated by spaces.
-	 */
-	char *at = strrchr(text, ')');
-
-	if (at && (strncmp(at, ") Z", 3) == 0 || strncmp(at, ") X", 3) == 0))
-		return 0;
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at, NULL, 10) : 0;
-}
-
 static bool recorder_is_dead(void)
 {
-	return start_time(plugin.config.recorder_pid) != plugin.config.recorder_start_time;
+	return !(__atomic_load_n(&plugin.header->recorder, __ATOMIC_RELAXED) & FUTEX_TID_MASK);
 }
 
 bool plugin_recorder_gone(void)

@@ -33,7 +33,7 @@
  */
 
 #define QEMU_CHANNEL_MAGIC 0x314e4843514c5450ull /* "PTLQCHN1" in memory */
-#define QEMU_CHANNEL_VERSION 4u
+#define QEMU_CHANNEL_VERSION 5u
 #define QEMU_CPUS_MAX 64u
 #define QEMU_CHANNEL_HEADER_SIZE 16384u
 #define QEMU_SLOT_STATE_SIZE 8192u
@@ -71,10 +71,6 @@ struct qemu_channel_config {
 	uint64_t message_ring_size;  /* a power of two, at least 64 KiB */
 	uint64_t truth_ring_size;    /* a power of two, at least 64 KiB; 0 without truth */
 	uint64_t virtual_start;      /* first time of the virtual clock, ns */
-	uint32_t recorder_pid;
-	uint32_t reserved;
-	uint64_t recorder_start_time;             /* field 22 of /proc/<recorder_pid>/stat: differs for a recycled pid
-				       */
 	char arena_path[QEMU_CHANNEL_PATH_SIZE];  /* how any process opens the arena:
 						    /proc/<pid>/fd/<n> */
 	char plugin_path[QEMU_CHANNEL_PATH_SIZE]; /* absolute */
@@ -98,6 +94,11 @@ struct qemu_channel_header {
 	struct qemu_channel_config config;
 
 	/* Written by both sides while tracing; atomics. */
+	/*
+	 * The id of the recorder's main thread, which the kernel takes away when that ends, however it does: a robust futex.
+	 * A program that has no descriptor left, no /proc, or other pids, can look at it.
+	 */
+	uint32_t recorder;
 	uint32_t stop __attribute__((aligned(64))); /* recorder: 1 = stop tracing, let the programs run on; noticed
 				    * by a thread at its next PSB or system call */
 	uint32_t psb_request;      /* recorder: where it differs from a slot's psb_answered, the thread writes a PSB */
