@@ -179,9 +179,13 @@ static struct lines read_lines(uint32_t pid)
 	char name[64];
 
 	snprintf(name, sizeof(name), "/proc/%u/maps", pid);
-	/* One that ends shows nothing. */
-	if (common_read_file(name, LINES_MAX, &text, &lines.size) < 0 || !lines.size)
+	if (common_read_file(name, LINES_MAX, &text, &lines.size) < 0)
 		return (struct lines){0};
+	/* One that ends shows nothing. */
+	if (!lines.size) {
+		free(text);
+		return (struct lines){0};
+	}
 	lines.text = (char *)text;
 	for (char *end = lines.text; (end = memchr(end, '\n', lines.size - (size_t)(end - lines.text))); end++)
 		*end = 0;

@@ -542,8 +542,9 @@ def by_name(recording, *options):
                                               for process in first + [last]), *opened)
     if per_thread:
         check(f"{name}: no CPU is named", all("cpu=-1 inherit=0" in line for line in opened), *opened)
-        check(f"{name}: streams are of threads", sorted(stream["tid"] for stream in pmu_test.streams() if stream["kind"] == "pt")
-              == sorted(process.pid for process in first + [last]), pmu_test.streams())
+        tids = sorted(stream["tid"] for stream in pmu_test.streams() if stream["kind"] == "pt")
+        check(f"{name}: streams are of threads", tids == sorted(process.pid for process in first + [last]), tids,
+              [process.pid for process in first], last.pid, late, *pmu_test.log())
 
 
 MAKER = r"""
