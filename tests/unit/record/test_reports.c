@@ -433,6 +433,8 @@ static void a_look_waits_for_reports(void **state)
 	const uint64_t now = record_now();
 	pid_t real;
 	const uint32_t pid = start_real(&real);
+	siginfo_t ended;
+	size_t count;
 
 	start_command(fixture);
 	put_task(fixture, PERF_RECORD_FORK, pid, 1, pid, now);
@@ -449,8 +451,12 @@ static void a_look_waits_for_reports(void **state)
 	assert_int_equal(record_observer_take_reports(fixture->observer, now + 200), 0);
 	assert_int_equal(look_at_maps(fixture, pid), 0);
 	assert_int_equal(record_observer_take_reports(fixture->observer, now + 300), 0);
-	assert_true(look_at_maps(fixture, pid) > 1);
+	count = look_at_maps(fixture, pid);
+	assert_true(count > 1);
 	kill(real, SIGKILL);
+	/* What has ended shows nothing: no mapping is taken for gone, and no memory is kept. */
+	assert_int_equal(waitid(P_PID, (id_t)real, &ended, WEXITED | WNOWAIT), 0);
+	assert_int_equal(look_at_maps(fixture, pid), count);
 	assert_int_equal(waitpid(real, NULL, 0), real);
 	assert_int_equal(record_capture_close(&fixture->capture, record_now()), 0);
 	record_observer_free(fixture->observer);
