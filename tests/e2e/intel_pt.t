@@ -3,6 +3,7 @@
 # Intel PT of hardware, with a library that stands in for the kernel's driver: what it plays has to be in the trace.
 import json
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
@@ -501,12 +502,15 @@ def container(recording):
 
 def by_name(recording, *options):
     """Processes of a name: those that run already, and one that gets it while recording goes on."""
-    last = pmu_test.late()
-    first = [pmu_test.family("1")[0] for _ in recording.streams[1:]]
+    # A name of our own: tests of others, which run at the same time, have processes of that program, too.
+    name = f"tasks-{os.getpid()}"
+    shutil.copy(TASKS, path(name))
+    last = pmu_test.late(path(name))
+    first = [pmu_test.family("1", program=path(name))[0] for _ in recording.streams[1:]]
     script = Script(recording)
     for recorded, process in zip(script.pids, first + [last]):
         script.add("real", recorded, process.pid)
-    script.add("executes", script.pids[-1], 500, "tasks")
+    script.add("executes", script.pids[-1], 500, name)
     script.add("enabled", script.pids[-1])
     per_thread = "--per-thread" in options
     lists, end = script.turns(cpus=1 if per_thread else 2)
@@ -526,7 +530,7 @@ def by_name(recording, *options):
         pmu_test.time.sleep(0.05)
         last.stdin.write("\n")
         last.stdin.flush()
-    done = pmu_test.play_running(script, "--timing=tsc", "--process=tas?s", "--process=nobody*", "--no-retcomp", *options,
+    done = pmu_test.play_running(script, "--timing=tsc", "--process=tas?s" + name[5:], "--process=nobody*", "--no-retcomp", *options,
                                  begun=begun)
     for process in first + [last]:
         process.stdin.close()

@@ -219,9 +219,9 @@ def children_of(parent):
     return found
 
 
-def family(*arguments):
+def family(*arguments, program=TASKS):
     """The program, running natively until its standard input ends, with its children: (process, pids)."""
-    process = subprocess.Popen([TASKS, *arguments], stdin=subprocess.PIPE)
+    process = subprocess.Popen([program, *arguments], stdin=subprocess.PIPE)
     wanted = int(arguments[1]) if len(arguments) > 1 else 0
     pids, until = [], time.monotonic() + 120
     while len(pids) < wanted and time.monotonic() < until:
@@ -245,9 +245,9 @@ def in_container(place):
     return None
 
 
-def late():
+def late(program=TASKS):
     """A process that becomes the program when a line is written to it."""
-    return subprocess.Popen(["/bin/sh", "-c", 'read line; exec "$0" 1', TASKS], stdin=subprocess.PIPE, text=True)
+    return subprocess.Popen(["/bin/sh", "-c", 'read line; exec "$0" 1', program], stdin=subprocess.PIPE, text=True)
 
 
 def play_running(script, *arguments, online="0-1", begun=lambda: None):
