@@ -246,7 +246,7 @@ def progress_line_alone():
         raise Skip("script(1) is not installed")
     command = "%s -o %s -p '*' --attach-providers --duration=1.2s" % (shlex.quote(RECORD), shlex.quote(path("a.ptl")))
     done = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True, check=False,
-                          stdin=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm"})
+                          stdin=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm", "PTL_SESSION_DIR": path("own")})
     expect_equal(done.returncode, 0, done.stdout)
     expect(" stored  0 processes " in done.stdout, done.stdout)
 
