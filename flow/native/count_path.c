@@ -46,7 +46,7 @@ static bool leave(struct path *path, const struct native_region *region, unsigne
 
 	if (!native_counter_walk_calls(&path->walk, region))
 		return false;
-	path->walk.table[path->walk.here].count[way]++;
+	native_counter_walk_here(&path->walk)->count[way]++;
 	path->instructions += run->run.instructions;
 	path->blocks += run->run.count;
 	path->branches += run->run.branches;
@@ -108,7 +108,7 @@ INLINE unsigned follow_known(struct path *path, uint64_t bits, unsigned count, b
 	/* The oldest is the highest of all. */
 	bits <<= 64 - count;
 	do {
-		struct native_counter *const counter = &table[here];
+		struct native_counter *const counter = native_counter_at(table, here);
 		uint32_t next = counter->next[bits >> 63];
 
 		if (!next) {
@@ -195,12 +195,12 @@ INLINE bool take_target(struct path *path, uint64_t ip)
 	struct native_count_edge *edge = NULL;
 	uint8_t decision;
 
-	if (!path->walk.table[path->walk.here].plain) {
+	if (!native_counter_walk_here(&path->walk)->plain) {
 		region = settle(path);
 		if (!region)
 			return false;
 	}
-	decision = path->walk.table[path->walk.here].decision;
+	decision = native_counter_walk_here(&path->walk)->decision;
 	if (!to || decision == NATIVE_CONDITIONAL || decision >= NATIVE_CONTINUE)
 		return false;
 	if (counters->sink) {
@@ -209,7 +209,7 @@ INLINE bool take_target(struct path *path, uint64_t ip)
 			return false;
 	}
 	if (!region)
-		leave_plain(path, &path->walk.table[path->walk.here]);
+		leave_plain(path, native_counter_walk_here(&path->walk));
 	else if (!leave(path, region, 0))
 		return false;
 	if (decision == NATIVE_RETURN)
@@ -326,7 +326,7 @@ static void give_last(struct path *path, const struct native_region *first)
 	struct native_counters *counters = &decoder->code->counters;
 	const struct native_run *run = &native_counter_walk_counted(&path->walk, path->last)->region->run;
 
-	counters->counted[path->last].count[path->last_way]--;
+	native_counters_counted(counters, path->last)->count[path->last_way]--;
 	if (path->last_edge)
 		path->last_edge->count--;
 	path->instructions -= run->run.instructions;

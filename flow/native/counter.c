@@ -22,8 +22,9 @@ _Static_assert(sizeof(struct native_counter) == 32, "half a cache line");
 static bool grow(struct native_counters *counters)
 {
 	const uint32_t capacity = counters->capacity ? counters->capacity * 2 : (uint32_t)FIRST_COUNTERS;
-	struct native_counter *table = capacity < NATIVE_COUNTER_CALLS ? native_pages_take(capacity * sizeof(*table))
-								       : NULL;
+	struct native_counter *table = capacity <= NATIVE_COUNTER_CALLS / sizeof(*table)
+					       ? native_pages_take(capacity * sizeof(*table))
+					       : NULL;
 
 	if (!table)
 		return false;
@@ -39,21 +40,21 @@ uint32_t native_counter_make(struct native_code *code, struct native_region *reg
 {
 	struct native_counters *counters = &code->counters;
 	const struct native_run *run = &region->run;
-	const uint32_t number = counters->count + 1;
+	const uint32_t index = counters->count + 1;
 
 	if (!counters->targets)
 		counters->targets = calloc(TARGETS, sizeof(*counters->targets));
-	if (!counters->targets || (number >= counters->capacity && !grow(counters)) ||
-	    !COMMON_VECTOR_GROW(counters->counted, counters->counted_capacity, (size_t)number + 1))
+	if (!counters->targets || (index >= counters->capacity && !grow(counters)) ||
+	    !COMMON_VECTOR_GROW(counters->counted, counters->counted_capacity, (size_t)index + 1))
 		return 0;
-	counters->count = number;
-	counters->table[number] = (struct native_counter){
+	counters->count = index;
+	counters->table[index] = (struct native_counter){
 		.decision = region->decision,
 		.sums = run->run.instructions + run->run.count * NATIVE_COUNTER_BLOCK,
 	};
-	counters->counted[number] = (struct native_counted){.region = region, .run = run->run};
-	region->counter = number;
-	return number;
+	counters->counted[index] = (struct native_counted){.region = region, .run = run->run};
+	region->counter = index * (uint32_t)sizeof(*counters->table);
+	return region->counter;
 }
 
 /* The list of the calls, as `push`; 0 without memory. */
@@ -74,7 +75,7 @@ static uint32_t list_calls(struct native_counters *counters, const struct native
 void native_counter_make_plain(struct native_counters *counters, const struct native_region *region)
 {
 	const struct native_run *run = &region->run;
-	struct native_counter *counter = &counters->table[region->counter];
+	struct native_counter *counter = native_counter_at(counters->table, region->counter);
 
 	if (counter->plain || run->run.branches != run->run.count || region->decision >= NATIVE_CONTINUE)
 		return;
@@ -91,7 +92,7 @@ void native_counters_leave(struct native_counters *counters, struct native_regio
 
 	if (!region->counter)
 		return;
-	counter = &counters->table[region->counter];
+	counter = native_counter_at(counters->table, region->counter);
 	counter->next[0] = counter->next[1] = 0;
 	counter->push = 0;
 	counter->plain = false;
@@ -125,7 +126,8 @@ static bool keep_edge(struct native_counters *counters, const struct native_coun
 	const uint64_t key = (uint64_t)edge->from << 32 | edge->to;
 	uint64_t *known;
 
-	if (!counters->sink || !edge->count || counters->table[edge->from].decision != NATIVE_INDIRECT)
+	if (!counters->sink || !edge->count ||
+	    native_counter_at(counters->table, edge->from)->decision != NATIVE_INDIRECT)
 		return true;
 	known = common_hash_map_get(&counters->more_edges, key);
 	if (!known)
@@ -173,8 +175,8 @@ static int flush_regions(struct native_counters *counters)
 
 static int flush_edge(const struct native_counters *counters, uint64_t key, uint64_t count)
 {
-	const struct flow_block_run *from = &counters->counted[key >> 32].run,
-				    *to = &counters->counted[key & UINT32_MAX].run;
+	const struct flow_block_run *from = &native_counters_counted(counters, (uint32_t)(key >> 32))->run,
+				    *to = &native_counters_counted(counters, (uint32_t)key)->run;
 
 	if (!from->count || !to->count)
 		return 0;

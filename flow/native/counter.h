@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How often each region was left, and which way: what views that only count are made of. A counter is a region without
- * its blocks: half a cache line, so that a TNT bit costs one load. Counters have numbers, from 1 on.
+ * its blocks: half a cache line, so that a TNT bit costs one load. The number of a counter
+ * is its offset in the table in bytes: nothing is computed between the load of one and that of the next. 0 is none.
  */
 #ifndef FLOW_NATIVE_COUNTER_H
 #define FLOW_NATIVE_COUNTER_H
@@ -59,7 +60,7 @@ struct native_count_target {
 struct native_counters {
 	const struct flow_count_sink *sink;  /* where counts go; NULL: nobody wants more than sums */
 	struct native_counter *table;        /* by number; native_pages */
-	struct native_counted *counted;      /* by number */
+	struct native_counted *counted;      /* in the same order */
 	uint32_t *calls;                     /* see NATIVE_COUNTER_CALLS */
 	struct native_count_target *targets; /* by address; there are some where there is a counter */
 	struct native_count_edge *edges;     /* native_pages; those that are not there any more: */
@@ -71,6 +72,17 @@ struct native_counters {
 	uint32_t steps; /* since counts were moved from the table */
 	int status;     /* what the sink said when all was cleared */
 };
+
+static inline struct native_counter *native_counter_at(struct native_counter *table, uint32_t number)
+{
+	return (struct native_counter *)((char *)table + number);
+}
+
+/* The rest of the counter. */
+static inline struct native_counted *native_counters_counted(const struct native_counters *counters, uint32_t number)
+{
+	return &counters->counted[number / sizeof(struct native_counter)];
+}
 
 /* The number of the region's counter; 0 without memory. May move the table. */
 uint32_t native_counter_make(struct native_code *code, struct native_region *region);

@@ -141,7 +141,7 @@ void native_counter_walk_go(struct native_counter_walk *walk, const struct nativ
 {
 	if (region->decision == NATIVE_RETURN)
 		native_counter_walk_pop(walk);
-	else if (walk->table[walk->here].plain)
-		walk->table[walk->here].next[taken] = to;
+	else if (native_counter_walk_here(walk)->plain)
+		native_counter_walk_here(walk)->next[taken] = to;
 	walk->here = to;
 }

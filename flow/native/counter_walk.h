@@ -59,7 +59,12 @@ void native_counter_walk_go(struct native_counter_walk *walk, const struct nativ
 static inline struct native_counted *native_counter_walk_counted(const struct native_counter_walk *walk,
 								 uint32_t number)
 {
-	return &walk->decoder->code->counters.counted[number];
+	return native_counters_counted(&walk->decoder->code->counters, number);
+}
+
+static inline struct native_counter *native_counter_walk_here(const struct native_counter_walk *walk)
+{
+	return native_counter_at(walk->table, walk->here);
 }
 
 static inline void native_counter_walk_push(struct native_counter_walk *walk, uint32_t number)

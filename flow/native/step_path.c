@@ -45,7 +45,7 @@ static bool give(struct path *path, const struct flow_step *step)
 /* All of the region at hand was executed. False: the consumer wants no more. */
 static bool take_run(struct path *path)
 {
-	struct native_counter *counter = &path->walk.table[path->walk.here];
+	struct native_counter *counter = native_counter_walk_here(&path->walk);
 
 	path->fresh = true;
 	if (counter->step.home == path->home && path->home) {
@@ -112,7 +112,7 @@ static inline unsigned take_known(struct path *path, uint64_t bits, unsigned cou
 	uint32_t here = path->walk.here, home = path->home;
 
 	while (count) {
-		struct native_counter *const counter = &table[here];
+		struct native_counter *const counter = native_counter_at(table, here);
 		uint32_t next = counter->next[bits >> (count - 1) & 1];
 
 		if (next && counter->step.home == home && home) {
@@ -370,12 +370,12 @@ static bool take_target(struct path *path, uint64_t ip)
 	struct native_count_edge *edge;
 	uint8_t decision;
 
-	if (!path->walk.table[path->walk.here].plain) {
+	if (!native_counter_walk_here(&path->walk)->plain) {
 		region = settle(path);
 		if (!region)
 			return false;
 	}
-	decision = path->walk.table[path->walk.here].decision;
+	decision = native_counter_walk_here(&path->walk)->decision;
 	if (decision == NATIVE_CONDITIONAL || decision >= NATIVE_CONTINUE)
 		return false;
 	edge = native_counters_edge_place(&path->walk.decoder->code->counters, path->walk.here, ip);
@@ -383,8 +383,8 @@ static bool take_target(struct path *path, uint64_t ip)
 		return false;
 	if (region ? !leave(path, region) : !take_run(path))
 		return false;
-	if (!region && path->walk.table[path->walk.here].push)
-		native_counter_walk_push_plain(&path->walk, path->walk.table[path->walk.here].push);
+	if (!region && native_counter_walk_here(&path->walk)->push)
+		native_counter_walk_push_plain(&path->walk, native_counter_walk_here(&path->walk)->push);
 	if (decision == NATIVE_RETURN)
 		native_counter_walk_pop(&path->walk);
 	path->walk.here = edge->to;

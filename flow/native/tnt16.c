@@ -163,7 +163,7 @@ static void count_region(struct native_code *code, const struct draft *draft, un
 	const uint32_t number = native_counter_of(code, draft->region);
 
 	if (number)
-		code->counters.counted[number].count[way] += draft->count;
+		native_counters_counted(&code->counters, number)->count[way] += draft->count;
 	else
 		code->counters.status = PTL_NO_MEMORY;
 }
