@@ -239,6 +239,7 @@ help:
 	@echo 'make pictures       makes docs/pictures again, in Chromium, from a program that is recorded'
 	@echo 'make cheap          tests of what depends on files, processes, clocks and locales'
 	@echo 'make soak           truth tests of every program in every configuration (long)'
+	@echo 'make check-threads  builds with ThreadSanitizer, and runs tests that many threads are in (minutes)'
 	@echo 'make check-hardware records programs with this machine'"'"'s Intel PT, and judges what is decoded; says why if there is none'
 	@echo 'make fuzz           fuzzes every reader with libFuzzer (clang), FUZZ_SECONDS=$(FUZZ_SECONDS) each'
 	@echo 'make bench          measures speed and size'
@@ -479,6 +480,18 @@ attack:
 	@$(again) $(jobs) O=$(asan) SAN=address,undefined tools $(attack_tools)
 	@PTL_BIN=$(abspath $(asan)/bin) PTL_TEST_TOOLS=$(abspath $(asan)/tests) PTL_TESTS=$(abspath tests) \
 		PTL_ATTACK_SECONDS=$(SECONDS) $(PYTHON) tests/attack/attack.py
+
+# Threads of the recorder and of decoding under ThreadSanitizer: tests that many threads are in. What stands in for Intel PT is not
+# instrumented, so that what it writes counts as the kernel's.
+tsan := $(O)/tsan
+thread_tests := $(wildcard tests/e2e/intel_pt*.t) $(patsubst %,tests/e2e/%.t,kernel_turns record_modes)
+.PHONY: check-threads
+check-threads: places = PTL_BIN='$(abspath $(tsan)/bin)' PTL_PROGRAMS='$(abspath $(O)/programs)'
+check-threads: all helpers programs
+	@$(again) $(jobs) O=$(tsan) SAN=thread tools
+	@rm -f $(tsan)/report.*; mkdir -p $(tsan)/lib/ptl; ln -sf '$(abspath $(plugin))' $(tsan)/lib/ptl/
+	@TSAN_OPTIONS='ignore_noninstrumented_modules=1 log_path=$(abspath $(tsan)/report)' $(run_tests) $(call pick,$(thread_tests))
+	@for report in $(tsan)/report.*; do [ ! -e "$$report" ] || { cat "$$report"; exit 1; }; done
 
 # For machines with Intel PT: docs/hardware.md.
 .PHONY: check-hardware
