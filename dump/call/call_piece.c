@@ -4,17 +4,18 @@
 
 /* Times become stretches of time of the nodes; returns how long all took. */
 static uint64_t pass_times(struct dump_call_thread *thread, struct dump_summary_node *nodes,
-			   const struct dump_summary_time *times, size_t count)
+			   const struct dump_summary *summary, const struct dump_piece *piece)
 {
 	uint64_t all = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		const uint64_t before = thread->time, time = times[i].time;
+	for (size_t i = 0; i < piece->time_count; i++) {
+		const struct dump_summary_time *at = &summary->times[piece->time + i];
+		const uint64_t before = thread->time, time = at->time;
 
 		if (time <= before)
 			continue;
 		dump_calls_pass(thread, 0, time);
-		nodes[times[i].node].time += before ? time - before : 0;
+		nodes[at->node].time += before ? time - before : 0;
 		all += before ? time - before : 0;
 	}
 	return all;
@@ -30,12 +31,12 @@ static void pass_calls(struct dump_frame *top, const struct dump_piece *piece, c
 }
 
 /* Calls that go on have begun now, as far as they are counted from here on. */
-static int push_frames(const struct dump_fold *fold, const struct dump_summary_frame *frames, size_t count)
+static int push_frames(const struct dump_fold *fold, const struct dump_summary *summary, const struct dump_piece *piece)
 {
 	int status = 0;
 
-	for (size_t i = 0; status == 0 && i < count; i++) {
-		const struct dump_summary_frame *frame = &frames[i];
+	for (size_t i = 0; status == 0 && i < piece->frame_count; i++) {
+		const struct dump_summary_frame *frame = &summary->frames[piece->frame + i];
 		const struct dump_transfer transfer = {
 			.to = frame->entry,
 			.function_flags = frame->flags & DUMP_CALL_STUB ? DUMP_FUNCTION_STUB : 0,
@@ -59,12 +60,12 @@ int dump_fold_take_piece(const struct dump_fold *fold, struct dump_summary *summ
 
 	if (status < 0)
 		return status;
-	time = pass_times(thread, nodes, summary->times + piece->time, piece->time_count);
+	time = pass_times(thread, nodes, summary, piece);
 	dump_calls_pass(thread, piece->instructions, 0);
 	if (top)
 		pass_calls(top, piece, nodes, time);
 	dump_fold_count_calls(thread, piece->calls);
 	if (piece->node_count > 1)
 		status = observer->piece(observer->context, thread, top, nodes, piece->node_count);
-	return status == 0 ? push_frames(fold, summary->frames + piece->frame, piece->frame_count) : status;
+	return status == 0 ? push_frames(fold, summary, piece) : status;
 }

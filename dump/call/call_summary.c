@@ -174,11 +174,13 @@ void dump_summary_drop(struct dump_summary *summary, size_t transfers, size_t pi
 
 int dump_summary_add_time(struct dump_summary *summary, uint32_t call, uint64_t time)
 {
-	struct dump_summary_time *last = summary->times + summary->time_count;
+	struct dump_summary_time *last = summary->time_count > summary->first_time
+						 ? &summary->times[summary->time_count - 1]
+						 : NULL;
 
 	summary->time = time;
-	if (summary->time_count > summary->first_time && last[-1].node == call) {
-		last[-1].time = time;
+	if (last && last->node == call) {
+		last->time = time;
 		return 0;
 	}
 	if (COMMON_VECTOR_RESERVE(summary->times, summary->time_capacity, summary->time_count + 1, "times of calls") <
