@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/digits.h"
 #include "common/error.h"
 #include "common/text.h"
 #include "common/utf8.h"
@@ -13,32 +14,44 @@
 #include "dump/print/event_time.h"
 #include "dump/print/markup.h"
 
-/* "2026-11-21 08:30:00.123456789", which every database reads as UTC if it is set so. */
-static void add_wall(struct ptl_bytes *text, int64_t wall)
-{
-	const size_t start = text->size;
+#define SECOND 1000000000
+#define NANOSECOND_DIGITS 9
+#define FRACTION (NANOSECOND_DIGITS + 1) /* and the Z behind it */
 
-	dump_text_system_time(text, wall);
-	if (text->failed || text->size < start + 11)
-		return;
-	text->data[start + 10] = ' ';
-	text->size--;
+/* "2026-11-21 08:30:00.123456789", which every database reads as UTC if it is set so. */
+static void add_wall(struct dump_row_text *text, struct ptl_bytes *to, int64_t wall)
+{
+	const int64_t rest = (wall % SECOND + SECOND) % SECOND;
+	struct ptl_bytes *second = &text->second;
+	char digits[COMMON_DIGITS_MAX];
+
+	/* Most rows are of the same second as the one before. */
+	if (!second->size || text->second_start != wall / SECOND || wall < SECOND) {
+		second->size = 0;
+		dump_text_system_time(second, wall);
+		if (second->failed || second->size <= FRACTION)
+			return;
+		second->size -= FRACTION;
+		second->data[second->size - sizeof("08:30:00.")] = ' ';
+		text->second_start = wall / SECOND;
+	}
+	common_write_bytes(to, second->data, second->size);
+	common_digits_before(digits + sizeof(digits), SECOND + (uint64_t)rest);
+	common_write_bytes(to, digits + sizeof(digits) - NANOSECOND_DIGITS, NANOSECOND_DIGITS);
 }
 
 /* A value that is no text, as text. */
-static void add_number(struct ptl_bytes *text, enum dump_row_type type, uint64_t number)
+static void add_number(struct dump_row_text *text, enum dump_row_type type, uint64_t number)
 {
-	switch (type) {
-	case DUMP_ROW_SIGNED:
-		common_text_format(text, "%" PRId64, (int64_t)number);
-		break;
-	case DUMP_ROW_WALL:
-		add_wall(text, (int64_t)number);
-		break;
-	default:
-		common_text_decimal(text, number);
-		break;
+	const bool negative = type == DUMP_ROW_SIGNED && (int64_t)number < 0;
+
+	if (type == DUMP_ROW_WALL) {
+		add_wall(text, &text->line, (int64_t)number);
+		return;
 	}
+	if (negative)
+		common_text_add(&text->line, "-");
+	common_text_decimal(&text->line, negative ? -number : number);
 }
 
 static bool is_text(enum dump_row_type type)
@@ -64,11 +77,29 @@ static const char *tsv_escape(char character)
 	}
 }
 
+/* How many bytes at the beginning stand for themselves. */
+static size_t plain_length(const char *words, size_t size)
+{
+	size_t length = 0;
+
+	while (length < size && words[length] >= ' ' && words[length] != '\\')
+		length++;
+	return length;
+}
+
 /* Bytes that are no UTF-8, and zeros, which databases refuse, become U+FFFD. */
 static void add_tsv(struct ptl_bytes *line, const char *words, size_t size)
 {
-	while (size) {
+	for (;;) {
+		const size_t plain = plain_length(words, size);
 		uint32_t character;
+
+		common_write_bytes(line, words, plain);
+		words += plain;
+		size -= plain;
+		if (!size)
+			return;
+
 		const size_t read = common_utf8_read((const uint8_t *)words, size, &character), step = read ? read : 1;
 		const char *escape = tsv_escape(*words);
 
@@ -83,29 +114,29 @@ static void add_tsv(struct ptl_bytes *line, const char *words, size_t size)
 	}
 }
 
-static void tsv_value(struct ptl_bytes *line, enum dump_row_type type, const struct dump_row_value *value)
+static void tsv_value(struct dump_row_text *text, enum dump_row_type type, const struct dump_row_value *value)
 {
 	if (value->is_null)
-		common_text_add(line, "\\N");
+		common_text_add(&text->line, "\\N");
 	else if (is_text(type))
-		add_tsv(line, value->text, value->size);
+		add_tsv(&text->line, value->text, value->size);
 	else
-		add_number(line, type, value->number);
+		add_number(text, type, value->number);
 }
 
 /* ---- CSV ----------------------------------------------------------------------------------------- */
 
-static void csv_value(struct ptl_bytes *line, enum dump_row_type type, const struct dump_row_value *value)
+static void csv_value(struct dump_row_text *text, enum dump_row_type type, const struct dump_row_value *value)
 {
 	if (value->is_null)
 		return;
 	/* Quoted, so that an empty text is one, and nothing is not. */
 	if (is_text(type) && !value->size)
-		common_text_add(line, "\"\"");
+		common_text_add(&text->line, "\"\"");
 	else if (is_text(type))
-		dump_text_csv(line, value->text, value->size);
+		dump_text_csv(&text->line, value->text, value->size);
 	else
-		add_number(line, type, value->number);
+		add_number(text, type, value->number);
 }
 
 /* ---- RowBinary ----------------------------------------------------------------------------------- */
@@ -151,7 +182,7 @@ static void json_value(struct dump_row_text *text, const struct dump_row_column 
 		break;
 	case DUMP_ROW_WALL:
 		text->scratch.size = 0;
-		add_wall(&text->scratch, (int64_t)value->number);
+		add_wall(text, &text->scratch, (int64_t)value->number);
 		common_json_string_n(json, column->name, (const char *)text->scratch.data, text->scratch.size);
 		break;
 	default:
@@ -256,6 +287,7 @@ void dump_row_text_begin(struct dump_row_text *text, const struct dump_row_table
 	if (text->format == DUMP_ROW_SCRIPT)
 		dump_row_postgresql_begin(&text->line, table, session);
 	flush_line(text);
+	text->identity.size = 0;
 }
 
 int dump_row_text_end(struct dump_row_text *text)
@@ -266,6 +298,30 @@ int dump_row_text_end(struct dump_row_text *text)
 	return text->line.failed ? common_fail_memory("a row", 0) : 0;
 }
 
+static void add_value(struct dump_row_text *text, const struct dump_row_column *column,
+		      const struct dump_row_value *value)
+{
+	if (is_binary(text))
+		binary_value(&text->line, column, value);
+	else if (text->format == DUMP_ROW_CSV)
+		csv_value(text, column->type, value);
+	else
+		tsv_value(text, column->type, value);
+}
+
+static void add_values(struct dump_row_text *text, const struct dump_row_table *table,
+		       const struct dump_row_value *values, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++) {
+		const struct dump_row_column *column = dump_row_column(table, i);
+
+		if (column->left_out_of & DUMP_ROW_NOT_FLAT)
+			continue;
+		separate(text, i);
+		add_value(text, column, &values[i]);
+	}
+}
+
 int dump_row_text_write(struct dump_row_sink *sink, const struct dump_row_table *table,
 			const struct dump_row_value *values)
 {
@@ -274,26 +330,25 @@ int dump_row_text_write(struct dump_row_sink *sink, const struct dump_row_table 
 	if (text->format == DUMP_ROW_JSON_LINES) {
 		json_row(text, table, values);
 	} else {
-		for (size_t i = 0; i < DUMP_ROW_IDENTITY + table->column_count; i++) {
-			const struct dump_row_column *column = dump_row_column(table, i);
-
-			if (column->left_out_of & DUMP_ROW_NOT_FLAT)
-				continue;
-			separate(text, i);
-			if (is_binary(text))
-				binary_value(&text->line, column, &values[i]);
-			else if (text->format == DUMP_ROW_CSV)
-				csv_value(&text->line, column->type, &values[i]);
-			else
-				tsv_value(&text->line, column->type, &values[i]);
+		/* All but the last of the identity are the same in all rows of a trace. */
+		if (text->identity.size) {
+			common_write_bytes(&text->line, text->identity.data, text->identity.size);
+		} else {
+			add_values(text, table, values, 0, DUMP_ROW_IDENTITY - 1);
+			common_write_bytes(&text->identity, text->line.data, text->line.size);
 		}
+		add_values(text, table, values, DUMP_ROW_IDENTITY - 1, DUMP_ROW_IDENTITY + table->column_count);
 		end_line(text);
 	}
-	return text->line.failed || text->scratch.failed ? common_fail_memory("a row", text->line.size) : 0;
+	return text->line.failed || text->scratch.failed || text->identity.failed || text->second.failed
+		       ? common_fail_memory("a row", text->line.size)
+		       : 0;
 }
 
 void dump_row_text_free(struct dump_row_text *text)
 {
 	common_bytes_free(&text->line);
+	common_bytes_free(&text->identity);
+	common_bytes_free(&text->second);
 	common_bytes_free(&text->scratch);
 }

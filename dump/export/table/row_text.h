@@ -23,6 +23,9 @@ struct dump_row_text {
 	struct dump_session *session;
 	enum dump_row_format format;
 	struct ptl_bytes line, scratch;
+	struct ptl_bytes identity; /* of the trace's rows, as it stands in each; empty: not known yet */
+	struct ptl_bytes second;   /* the second that was written last, up to its point */
+	int64_t second_start;      /* of the epoch */
 };
 
 /* The names of the columns, where the format has such a line. */
