@@ -84,20 +84,22 @@ static void keep_longest(struct dump_slices *slices)
 {
 	const size_t before = slices->first;
 	size_t equal, kept = 0;
+	const uint64_t least = find_duration(slices->list, slices->count, slices->count - slices->limit, &equal);
 
-	slices->floor = find_duration(slices->list, slices->count, slices->count - slices->limit, &equal);
 	for (size_t i = 0; i < slices->count; i++) {
 		const struct dump_slice slice = slices->list[i];
 
 		if (i == before)
 			slices->first = kept;
-		if (slice.duration > slices->floor || (slice.duration == slices->floor && equal && equal--))
+		if (slice.duration > least || (slice.duration == least && equal && equal--))
 			slices->list[kept++] = slice;
 	}
 	if (before >= slices->count)
 		slices->first = kept;
 	slices->cut += slices->count - kept;
 	slices->count = kept;
+	/* Later ones that are no longer than the shortest come too late. */
+	slices->floor = least + 1;
 }
 
 /* Half as many again as fit, so that it is not done for each call. */
