@@ -271,7 +271,14 @@ static int compare_nodes(const void *a_, const void *b_, void *context)
 	order = strcmp(left->name, right->name);
 	if (!order)
 		order = strcmp(left->path, right->path);
-	return order ? order : (left->address > right->address) - (left->address < right->address);
+	if (!order && left->address != right->address)
+		order = left->address < right->address ? -1 : 1;
+	/* Code of several processes may have neither name nor file. */
+	if (!order && a->self_instructions != b->self_instructions)
+		order = a->self_instructions > b->self_instructions ? -1 : 1;
+	if (!order && a->total_time != b->total_time)
+		order = a->total_time > b->total_time ? -1 : 1;
+	return order ? order : (a->self_time < b->self_time) - (a->self_time > b->self_time);
 }
 
 /* Children of each node lie together; walks them without recursion, which hostile depths would not allow. */

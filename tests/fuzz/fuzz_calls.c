@@ -60,7 +60,8 @@ static void open_world(struct world *world)
 	     flow_symbols_open(world->trace, world->timeline, true, &world->symbols) == 0 &&
 	     dump_functions_open(world->timeline, world->symbols, &world->functions) == 0);
 	for (uint32_t i = 0; i < FUNCTIONS; i++)
-		need(dump_functions_nameless(world->functions, 0, FLOW_NONE, BASE * (i + 1), &world->numbers[i]) == 0);
+		need(dump_functions_nameless(world->functions, FLOW_NONE, FLOW_NONE, BASE * (i + 1),
+					     &world->numbers[i]) == 0);
 }
 
 static void close_world(struct world *world)
