@@ -6,7 +6,7 @@
 
 #define GZIP_WINDOW (15 + 16) /* the largest one, in a gzip header */
 #define MEMORY_LEVEL 8
-#define LEVEL 6
+#define LEVEL 1
 #define PIECE ((size_t)1 << 20) /* zlib counts with 32 bits */
 
 int dump_gzip_open(struct dump_gzip *gzip, struct dump_session *session)
