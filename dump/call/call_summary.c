@@ -41,26 +41,24 @@ int dump_summary_begin(struct dump_summary *summary)
 /* Calls in the order in which they were met: one comes behind its caller. */
 static void put_nodes(struct dump_summary *summary, struct dump_piece *piece)
 {
-	const struct flow_step_sums *sums = &summary->tree->sums;
+	const struct dump_summary_tree *tree = summary->tree;
 
-	piece->node_count = sums->count;
-	for (uint32_t i = 0; i < sums->count; i++) {
-		struct dump_summary_call *call = &summary->tree->calls[sums->order[i]];
-		const struct flow_step_place *place = &sums->places[sums->order[i]];
+	piece->node_count = tree->node_count;
+	for (uint32_t i = 0; i < tree->node_count; i++) {
+		const struct dump_summary_call *call = &tree->calls[tree->nodes[i]];
 
-		call->number = i;
 		summary->nodes[summary->node_count++] = (struct dump_summary_node){
-			.instructions = place->instructions,
-			.calls = (uint64_t)place->calls,
-			.parent = summary->tree->calls[call->parent].number,
+			.instructions = call->instructions,
+			.calls = (uint64_t)call->calls,
+			.parent = tree->calls[call->parent].number,
 			.function = call->function,
 			.renamed = call->renamed,
 		};
-		piece->instructions += place->instructions;
-		piece->calls += (uint64_t)place->calls;
+		piece->instructions += call->instructions;
+		piece->calls += (uint64_t)call->calls;
 	}
 	for (size_t i = piece->time; i < summary->time_count; i++)
-		summary->times[i].node = summary->tree->calls[summary->times[i].node].number;
+		summary->times[i].node = tree->calls[summary->times[i].node].number;
 }
 
 /* Calls that go on, which have not ended. */
@@ -88,9 +86,9 @@ static void put_frames(struct dump_summary *summary, struct dump_piece *piece)
 
 static bool is_empty(const struct dump_summary *summary)
 {
-	const struct flow_step_sums *sums = &summary->tree->sums;
+	const struct dump_summary_tree *tree = summary->tree;
 
-	return !sums->transfers && !sums->places[0].instructions && summary->time_count == summary->first_time;
+	return !tree->transfers && !tree->calls[0].instructions && summary->time_count == summary->first_time;
 }
 
 int dump_summary_close(struct dump_summary *summary, size_t transfers)
@@ -104,15 +102,16 @@ int dump_summary_close(struct dump_summary *summary, size_t transfers)
 	if (!summary->is_open)
 		return 0;
 	summary->is_open = false;
+	dump_summary_tree_close(summary->tree);
 	if (is_empty(summary))
 		return 0;
 	piece.time_count = summary->time_count - summary->first_time;
-	piece.transfers = summary->tree->sums.transfers;
+	piece.transfers = summary->tree->transfers;
 	status = COMMON_VECTOR_RESERVE(summary->pieces, summary->piece_capacity, summary->piece_count + 1,
 				       "paths of calls");
 	if (status == 0)
 		status = COMMON_VECTOR_RESERVE(summary->nodes, summary->node_capacity,
-					       summary->node_count + summary->tree->sums.count, "paths of calls");
+					       summary->node_count + summary->tree->node_count, "paths of calls");
 	if (status == 0)
 		status = COMMON_VECTOR_RESERVE(summary->frames, summary->frame_capacity,
 					       summary->frame_count + summary->tree->calls[summary->call].depth,
@@ -200,29 +199,11 @@ static int pass(struct dump_summary *summary, const struct dump_transfer *transf
 	return dump_summary_pass(summary, transfer->instructions, transfer->time);
 }
 
-/* The call that is like this and was made last, or one that has to be looked for. */
-static int find_call(struct dump_summary *summary, const struct dump_summary_call *like, uint32_t *number)
-{
-	const unsigned way = common_hash_high(like->return_address ^ like->entry << 20, DUMP_SUMMARY_RECENT_SHIFT);
-	const struct dump_summary_call *calls = summary->tree->calls, *recent;
-	int status;
-
-	*number = calls[like->parent].recent[way];
-	recent = &calls[*number];
-	if (*number && recent->function == like->function && recent->return_address == like->return_address &&
-	    recent->entry == like->entry && recent->flags == like->flags)
-		return 0;
-	status = dump_summary_tree_call(summary->tree, like, number);
-	if (status == 0)
-		summary->tree->calls[like->parent].recent[way] = *number;
-	return status;
-}
-
 /* The innermost call becomes one like this. */
 static int change_top(struct dump_summary *summary, const struct dump_summary_call *like)
 {
 	uint32_t number;
-	const int status = find_call(summary, like, &number);
+	const int status = dump_summary_tree_call(summary->tree, like, &number);
 
 	if (status < 0)
 		return status;
@@ -261,7 +242,7 @@ int dump_summary_push(struct dump_summary *summary, uint32_t function, uint64_t 
 		return status;
 	like.parent = summary->call;
 	like.depth = summary->tree->calls[summary->call].depth + 1;
-	status = find_call(summary, &like, &number);
+	status = dump_summary_tree_call(summary->tree, &like, &number);
 	if (status < 0)
 		return status;
 	dump_summary_add(summary, number, 0, 1);

@@ -69,11 +69,11 @@ struct dump_summary {
 	uint64_t clock;        /* what they were when the innermost call was entered, if it is DUMP_CALL_MIDWAY */
 	uint64_t time;         /* the latest; 0: none yet */
 	size_t first_time;     /* in times */
-	/* What was added to the tree's sums since it went to a state: */
-	struct flow_step_sum added[DUMP_SUMMARY_ADDED];
+	/* What was added to sums since it went to a state: */
+	struct dump_summary_sum added[DUMP_SUMMARY_ADDED];
 	uint32_t added_count;
 	bool added_more;          /* than there is room for, or fits */
-	uint64_t added_transfers; /* the sums' were so many before */
+	uint64_t added_transfers; /* the tree's were so many before */
 };
 
 void dump_summary_free(struct dump_summary *summary);
@@ -90,7 +90,7 @@ int dump_summary_step(struct dump_summary *summary, struct dump_tracker *tracker
 		      const struct flow_step *step, uint32_t *home, struct dump_transfers *found);
 /* The states of a summary at work, see flow_step_states. It stands behind all steps, and none of their transfers are left. */
 uint32_t dump_summary_state(struct dump_summary *summary, struct dump_tracker *tracker, const struct flow_step *passed,
-			    struct flow_step_effect *effect);
+			    uint32_t *effect);
 uint32_t dump_summary_go(struct dump_summary *summary, struct dump_tracker *tracker, uint32_t state);
 int dump_summary_tick_at(struct dump_summary *summary, struct dump_tracker *tracker, uint32_t state, uint64_t time);
 /* Ends the open piece, behind so many transfers. PTL_NO_MEMORY. */

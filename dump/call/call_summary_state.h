@@ -33,10 +33,10 @@ void dump_summary_note(struct dump_summary *summary, uint32_t call, uint64_t ins
 /* Adds to the sums of a call. */
 static inline void dump_summary_add(struct dump_summary *summary, uint32_t call, uint64_t instructions, int calls)
 {
-	struct flow_step_place *place = flow_step_meet(&summary->tree->sums, call);
+	struct dump_summary_call *sums = dump_summary_tree_meet(summary->tree, call);
 
-	place->instructions += instructions;
-	place->calls += calls;
+	sums->instructions += instructions;
+	sums->calls += calls;
 	if (!summary->added_more)
 		dump_summary_note(summary, call, instructions, calls);
 }
@@ -51,7 +51,7 @@ static inline int dump_summary_pass(struct dump_summary *summary, uint64_t instr
 {
 	dump_summary_add(summary, summary->call, instructions, 0);
 	summary->instructions += instructions;
-	summary->tree->sums.transfers++;
+	summary->tree->transfers++;
 	return time > summary->time ? dump_summary_tick(summary, time) : 0;
 }
 

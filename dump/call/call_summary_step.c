@@ -130,14 +130,14 @@ int dump_summary_step(struct dump_summary *summary, struct dump_tracker *tracker
 
 void dump_summary_note(struct dump_summary *summary, uint32_t call, uint64_t instructions, int calls)
 {
-	struct flow_step_sum *sum = summary->added;
+	struct dump_summary_sum *sum = summary->added;
 	uint32_t i = summary->added_count;
 
-	while (i > 0 && sum[i - 1].place != call)
+	while (i > 0 && sum[i - 1].call != call)
 		i--;
 	if (!i && summary->added_count < DUMP_SUMMARY_ADDED) {
 		i = ++summary->added_count;
-		sum[i - 1] = (struct flow_step_sum){.place = call & (FLOW_STEP_PLACES - 1)};
+		sum[i - 1] = (struct dump_summary_sum){.call = call & 0xffffff};
 	}
 	calls += i ? sum[i - 1].calls : 0;
 	instructions += i ? sum[i - 1].instructions : 0;
@@ -170,22 +170,18 @@ static int settle(struct dump_summary *summary, struct dump_tracker *tracker)
 }
 
 uint32_t dump_summary_state(struct dump_summary *summary, struct dump_tracker *tracker, const struct flow_step *passed,
-			    struct flow_step_effect *effect)
+			    uint32_t *effect)
 {
 	struct dump_summary_state like = {0};
 
-	*effect = (struct flow_step_effect){0};
 	tracker->instructions += passed->instructions;
 	dump_tracker_leave_passed(tracker, passed);
 	if (!tracker->home || !tracker->leaving.valid || (!summary->is_open && dump_summary_begin(summary) < 0) ||
 	    dump_summary_is_full(summary) || !settle(summary, tracker))
 		return 0;
-	*effect = (struct flow_step_effect){
-		.list = summary->added,
-		.count = summary->added_count,
-		.transfers = (uint32_t)(summary->tree->sums.transfers - summary->added_transfers),
-		.known = !summary->added_more,
-	};
+	if (effect && !summary->added_more)
+		*effect = dump_summary_tree_effect(summary->tree, summary->added, summary->added_count,
+						   summary->tree->transfers - summary->added_transfers);
 	like.call = summary->call;
 	like.home = tracker->home;
 	like.instructions = (uint32_t)tracker->instructions;
@@ -203,7 +199,7 @@ uint32_t dump_summary_go(struct dump_summary *summary, struct dump_tracker *trac
 	summary->call = to->call;
 	summary->added_count = 0;
 	summary->added_more = false;
-	summary->added_transfers = summary->tree->sums.transfers;
+	summary->added_transfers = summary->tree->transfers;
 	tracker->home = to->home;
 	tracker->instructions = to->instructions;
 	tracker->leaving = (struct dump_leaving){to->behind, (uint8_t)to->branch, true};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Gives calls and states their numbers. */
+/* Gives calls, states and effects their numbers. */
 #include "dump/call/call_summary_tree.h"
 
 #include <stdlib.h>
@@ -11,21 +11,29 @@
 /* So many are forgotten before a piece, which then has room for as many more. */
 #define MANY_CALLS (DUMP_SUMMARY_CALLS_MAX / 2)
 #define MANY_STATES (DUMP_SUMMARY_STATES_MAX / 2)
+#define MANY_EFFECTS (DUMP_SUMMARY_EFFECTS_MAX / 2)
+#define SUMS_MAX (1u << 20)
+/* A transfer that is taken where a piece is not full needs no more than these. */
+#define CALLS_ROOM (DUMP_SUMMARY_CALLS_MAX + 8)
 
-#define CALL_WORDS (offsetof(struct dump_summary_call, renamed) / sizeof(uint64_t))
+#define CALL_WORDS (offsetof(struct dump_summary_call, instructions) / sizeof(uint64_t))
 #define STATE_WORDS (sizeof(struct dump_summary_state) / sizeof(uint64_t))
 
-_Static_assert(DUMP_SUMMARY_CALLS_MAX < FLOW_STEP_PLACES, "calls are places");
+_Static_assert(sizeof(struct dump_summary_call) == 64, "a cache line");
+_Static_assert(sizeof(struct dump_summary_sum) == sizeof(uint64_t), "a word is its key");
 _Static_assert(sizeof(struct dump_summary_state) == STATE_WORDS * sizeof(uint64_t), "all of a state is its key");
 
 void dump_summary_tree_free(struct dump_summary_tree *tree)
 {
 	free(tree->calls);
 	free(tree->states);
+	free(tree->effects);
+	free(tree->sums);
+	free(tree->met.counts);
+	free(tree->met.order);
+	free(tree->nodes);
 	common_number_table_free(&tree->call_numbers);
 	common_number_table_free(&tree->state_numbers);
-	free(tree->sums.places);
-	free(tree->sums.order);
 	*tree = (struct dump_summary_tree){0};
 }
 
@@ -39,82 +47,171 @@ static struct common_numbered states_of(const struct dump_summary_tree *tree)
 	return (struct common_numbered){tree->states, sizeof(*tree->states), STATE_WORDS};
 }
 
-/* Sums of calls that there is room for now. */
-static int make_places(struct dump_summary_tree *tree, uint32_t before)
-{
-	struct flow_step_sums *sums = &tree->sums;
-	struct flow_step_place *places = realloc(sums->places, tree->call_capacity * sizeof(*places));
-	uint32_t *order;
-
-	sums->places = places ? places : sums->places;
-	order = places ? realloc(sums->order, tree->call_capacity * sizeof(*order)) : NULL;
-	sums->order = order ? order : sums->order;
-	if (!order) {
-		tree->call_capacity = before;
-		return common_fail_memory("paths of calls", tree->call_capacity * sizeof(*places));
-	}
-	memset(places + before, 0, (tree->call_capacity - before) * sizeof(*places));
-	return 0;
-}
-
+/* Room for all that there may be: memory that is not needed is not touched. */
 static int make_room(struct dump_summary_tree *tree)
 {
-	const uint32_t before = tree->call_capacity;
-	int status = COMMON_VECTOR_RESERVE(tree->calls, tree->call_capacity, tree->call_count + 1, "paths of calls");
+	const size_t calls = CALLS_ROOM, effects = DUMP_SUMMARY_EFFECTS_MAX;
 
-	if (status == 0 && tree->call_capacity != before)
-		status = make_places(tree, before);
-	return status;
+	if (tree->nodes)
+		return 0;
+	dump_summary_tree_free(tree);
+	tree->calls = aligned_alloc(sizeof(*tree->calls), calls * sizeof(*tree->calls));
+	tree->effects = calloc(effects, sizeof(*tree->effects));
+	tree->met.counts = calloc(effects, sizeof(*tree->met.counts));
+	tree->met.order = calloc(calls + effects + 1, sizeof(*tree->met.order));
+	tree->nodes = calloc(calls, sizeof(*tree->nodes));
+	if (tree->calls && tree->effects && tree->met.counts && tree->met.order && tree->nodes)
+		return 0;
+	dump_summary_tree_free(tree);
+	return common_fail_memory("paths of calls", calls * sizeof(*tree->calls));
 }
 
 /* Without calls but the first. */
 static int forget(struct dump_summary_tree *tree)
 {
-	int status;
-
-	tree->call_count = 0;
-	tree->state_count = 1;
-	tree->generation++;
-	tree->sums.turn = 0;
-	if (tree->sums.places)
-		memset(tree->sums.places, 0, tree->call_capacity * sizeof(*tree->sums.places));
-	common_number_table_clear(&tree->call_numbers);
-	common_number_table_clear(&tree->state_numbers);
-	status = make_room(tree);
-	if (status == 0)
-		tree->calls[tree->call_count++] = (struct dump_summary_call){.function = UINT32_MAX};
-	return status;
-}
-
-int dump_summary_tree_begin(struct dump_summary_tree *tree)
-{
-	struct flow_step_sums *sums = &tree->sums;
-	int status = 0;
-
-	if (!tree->call_count || tree->call_count >= MANY_CALLS || tree->state_count >= MANY_STATES ||
-	    sums->turn == UINT32_MAX)
-		status = forget(tree);
-	if (status < 0)
-		return status;
-	sums->turn++;
-	sums->count = 0;
-	sums->transfers = 0;
-	flow_step_meet(sums, 0);
-	return 0;
-}
-
-int dump_summary_tree_call(struct dump_summary_tree *tree, const struct dump_summary_call *like, uint32_t *number)
-{
 	const int status = make_room(tree);
 
 	if (status < 0)
 		return status;
+	tree->calls[0] = (struct dump_summary_call){.function = UINT32_MAX};
+	tree->call_count = tree->state_count = tree->effect_count = 1;
+	tree->sum_count = 0;
+	tree->generation++;
+	tree->turn = 0;
+	memset(tree->recent, 0, sizeof(tree->recent));
+	memset(tree->recent_effects, 0, sizeof(tree->recent_effects));
+	common_number_table_clear(&tree->call_numbers);
+	common_number_table_clear(&tree->state_numbers);
+	return 0;
+}
+
+/* No effect is counted. */
+static void forget_counts(struct dump_summary_tree *tree)
+{
+	for (uint32_t i = 0; i < tree->met.count; i++)
+		if (tree->met.order[i] & FLOW_STEP_EFFECT)
+			tree->met.counts[tree->met.order[i] & ~FLOW_STEP_EFFECT] = 0;
+	tree->met.count = 0;
+}
+
+static bool is_much(const struct dump_summary_tree *tree)
+{
+	return !tree->call_count || tree->call_count >= MANY_CALLS || tree->state_count >= MANY_STATES ||
+	       tree->effect_count >= MANY_EFFECTS || tree->sum_count >= SUMS_MAX / 2 || tree->turn >= UINT32_MAX - 2;
+}
+
+int dump_summary_tree_begin(struct dump_summary_tree *tree)
+{
+	int status = 0;
+
+	/* Of a piece that was never closed. */
+	forget_counts(tree);
+	if (is_much(tree))
+		status = forget(tree);
+	if (status < 0)
+		return status;
+	/* The number between two turns is that of calls that are nodes. */
+	tree->turn += 2;
+	tree->transfers = 0;
+	dump_summary_tree_meet(tree, 0);
+	return 0;
+}
+
+/* ---- nodes --------------------------------------------------------------------------------------- */
+
+static struct dump_summary_call *put_node(struct dump_summary_tree *tree, uint32_t number)
+{
+	struct dump_summary_call *call = &tree->calls[number];
+
+	if (call->turn > tree->turn)
+		return call;
+	if (call->turn < tree->turn) {
+		call->instructions = 0;
+		call->calls = 0;
+	}
+	call->turn = tree->turn + 1;
+	call->number = tree->node_count;
+	tree->nodes[tree->node_count++] = number;
+	return call;
+}
+
+static void add_effect(struct dump_summary_tree *tree, uint32_t number, uint64_t count)
+{
+	const struct dump_summary_effect *effect = &tree->effects[number];
+
+	tree->transfers += effect->transfers * count;
+	for (uint32_t i = effect->first; i < effect->first + effect->count; i++) {
+		const struct dump_summary_sum *sum = &tree->sums[i];
+		struct dump_summary_call *call = put_node(tree, sum->call);
+
+		call->instructions += sum->instructions * count;
+		call->calls += sum->calls * (int64_t)count;
+	}
+}
+
+void dump_summary_tree_close(struct dump_summary_tree *tree)
+{
+	tree->node_count = 0;
+	for (uint32_t i = 0; i < tree->met.count; i++) {
+		const uint32_t number = tree->met.order[i];
+
+		if (number & FLOW_STEP_EFFECT)
+			add_effect(tree, number & ~FLOW_STEP_EFFECT, tree->met.counts[number & ~FLOW_STEP_EFFECT]);
+		else
+			put_node(tree, number);
+	}
+	forget_counts(tree);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------- */
+
+int dump_summary_tree_call(struct dump_summary_tree *tree, const struct dump_summary_call *like, uint32_t *number)
+{
+	const uint64_t hash = (like->return_address ^ like->entry << 20 ^ (uint64_t)like->parent << 44) + like->entry;
+	uint32_t *recent = &tree->recent[common_hash_high(hash, DUMP_SUMMARY_RECENT_SHIFT)];
+
+	*number = *recent;
+	if (*number && !memcmp(&tree->calls[*number], like, CALL_WORDS * sizeof(uint64_t)))
+		return 0;
 	*number = common_number_of(&tree->call_numbers, calls_of(tree), tree->call_count, like);
-	if (!*number)
+	if (!*number || *number >= CALLS_ROOM)
 		return common_fail_memory("paths of calls", tree->call_count * sizeof(*number));
 	if (*number == tree->call_count)
 		tree->calls[tree->call_count++] = *like;
+	*recent = *number;
 	return 0;
+}
+
+static bool is_effect(const struct dump_summary_tree *tree, uint32_t number, const struct dump_summary_sum *sums,
+		      uint32_t count, uint64_t transfers)
+{
+	const struct dump_summary_effect *effect = &tree->effects[number];
+
+	return effect->count == count && effect->transfers == transfers &&
+	       !memcmp(tree->sums + effect->first, sums, count * sizeof(*sums));
+}
+
+/* Many steps have the same effect, so that there is little to count. */
+uint32_t dump_summary_tree_effect(struct dump_summary_tree *tree, const struct dump_summary_sum *sums, uint32_t count,
+				  uint64_t transfers)
+{
+	uint64_t hash = transfers;
+	uint32_t *recent;
+
+	for (uint32_t i = 0; i < count; i++)
+		hash = common_hash_mix(hash ^ common_number_word(&sums[i], 0));
+	recent = &tree->recent_effects[common_hash_high(hash, DUMP_SUMMARY_RECENT_SHIFT)];
+	if (*recent && is_effect(tree, *recent, sums, count, transfers))
+		return *recent;
+	if (tree->effect_count >= DUMP_SUMMARY_EFFECTS_MAX || tree->sum_count + count > SUMS_MAX ||
+	    transfers > UINT16_MAX || !COMMON_VECTOR_GROW(tree->sums, tree->sum_capacity, tree->sum_count + count + 1))
+		return 0;
+	tree->effects[tree->effect_count] = (struct dump_summary_effect){tree->sum_count, (uint16_t)count,
+									 (uint16_t)transfers};
+	memcpy(tree->sums + tree->sum_count, sums, count * sizeof(*sums));
+	tree->sum_count += count;
+	*recent = tree->effect_count++;
+	return *recent;
 }
 
 uint32_t dump_summary_tree_state(struct dump_summary_tree *tree, const struct dump_summary_state *like)

@@ -7,14 +7,17 @@
 #define DUMP_CALL_CALL_SUMMARY_TREE_H
 
 #include "common/number_table.h"
+#include "common/vector.h"
 #include "flow/engine/step.h"
 
-/* A piece ends that needs more calls; states that are more than these have no numbers. */
+/* A piece ends that needs more calls; states and effects that are more than these have no numbers. */
 #define DUMP_SUMMARY_CALLS_MAX (1u << 15)
 #define DUMP_SUMMARY_STATES_MAX (1u << 18)
+#define DUMP_SUMMARY_EFFECTS_MAX (1u << 18)
 
-#define DUMP_SUMMARY_RECENT_SHIFT 2 /* log2 */
+#define DUMP_SUMMARY_RECENT_SHIFT 13 /* log2 */
 
+/* A cache line. */
 struct dump_summary_call {
 	/* What it is: */
 	uint64_t return_address;
@@ -24,10 +27,13 @@ struct dump_summary_call {
 	uint32_t flags; /* DUMP_CALL_* */
 	uint32_t depth;
 
+	/* Of the piece whose turn it is; before that, both are 0: */
+	uint64_t instructions;
+	int64_t calls;
+	uint32_t turn;
+
 	uint32_t renamed; /* the function that it turned out to be, counted from 1; 0: none yet */
 	uint32_t number;  /* of its node, while the piece is closed */
-	uint32_t recent
-		[1 << DUMP_SUMMARY_RECENT_SHIFT]; /* calls that this one made last, by where from and to; 0: none */
 };
 
 struct dump_summary_state {
@@ -38,24 +44,69 @@ struct dump_summary_state {
 	uint32_t branch;       /* enum flow_branch */
 };
 
-/* Zero-initialised is empty. The call with the number 0 stands for where pieces begin; there is no such state. */
+/* To be added to the sums of a call. */
+struct dump_summary_sum {
+	uint32_t instructions;
+	uint32_t call : 24;
+	int32_t calls : 8;
+};
+
+/* What is added from one state to another. */
+struct dump_summary_effect {
+	uint32_t first; /* of its sums: each call once, in the order in which they were met */
+	uint16_t count;
+	uint16_t transfers;
+};
+
+/* Zero-initialised is empty. The call with the number 0 stands for where pieces begin; there is no such state or effect. */
 struct dump_summary_tree {
-	struct dump_summary_call *calls;
-	uint32_t call_count, call_capacity;
+	struct dump_summary_call *calls; /* room for all */
+	uint32_t call_count;
 	struct common_number_table call_numbers;
+	uint32_t recent[1 << DUMP_SUMMARY_RECENT_SHIFT]; /* calls that were looked for, by what they are; 0: none */
 	struct dump_summary_state *states;
 	uint32_t state_count, state_capacity; /* with number 0 */
 	struct common_number_table state_numbers;
-	struct flow_step_sums sums; /* of the open piece, by call */
-	uint32_t generation;        /* changes where numbers become others */
+	struct dump_summary_effect *effects;                     /* room for all */
+	uint32_t effect_count;                                   /* with number 0 */
+	uint32_t recent_effects[1 << DUMP_SUMMARY_RECENT_SHIFT]; /* likewise; 0: none */
+	struct dump_summary_sum *sums;                           /* of effects */
+	uint32_t sum_count, sum_capacity;
+	uint32_t generation; /* changes where numbers become others */
+
+	/* The open piece: */
+	uint32_t turn;
+	uint64_t transfers;
+	struct flow_step_effects met; /* and calls, in the order in which they were first met */
+	uint32_t *nodes;              /* while it is closed: calls in that order, which is that of their nodes */
+	uint32_t node_count;
 };
 
 void dump_summary_tree_free(struct dump_summary_tree *tree);
-/* Sums are those of another piece from now on; where there are many calls or states, all are forgotten. PTL_NO_MEMORY. */
+/* Sums are those of another piece from now on; where there is much of something, all is forgotten. PTL_NO_MEMORY. */
 int dump_summary_tree_begin(struct dump_summary_tree *tree);
+/* The piece is closed: adds effects to its sums, and gives numbers to nodes. */
+void dump_summary_tree_close(struct dump_summary_tree *tree);
 /* The number of a call that is like this. PTL_NO_MEMORY. */
 int dump_summary_tree_call(struct dump_summary_tree *tree, const struct dump_summary_call *like, uint32_t *number);
 /* The number of a state; 0: there is no room. */
 uint32_t dump_summary_tree_state(struct dump_summary_tree *tree, const struct dump_summary_state *like);
+/* A number for an effect; 0: there is no room. */
+uint32_t dump_summary_tree_effect(struct dump_summary_tree *tree, const struct dump_summary_sum *sums, uint32_t count,
+				  uint64_t transfers);
+
+/* The call, whose sums are of the open piece. */
+static inline struct dump_summary_call *dump_summary_tree_meet(struct dump_summary_tree *tree, uint32_t number)
+{
+	struct dump_summary_call *call = &tree->calls[number];
+
+	if (__builtin_expect(call->turn != tree->turn, 0)) {
+		call->turn = tree->turn;
+		call->instructions = 0;
+		call->calls = 0;
+		tree->met.order[tree->met.count++] = number;
+	}
+	return call;
+}
 
 #endif

@@ -263,7 +263,7 @@ static int take_found(struct view *view, struct part *part, const struct flow_se
 }
 
 /* What the worker's states are of. */
-static uint32_t state_of(void *partial, const struct flow_step *passed, struct flow_step_effect *effect)
+static uint32_t state_of(void *partial, const struct flow_step *passed, uint32_t *effect)
 {
 	struct part *part = partial;
 
@@ -285,7 +285,7 @@ static int tick(void *partial, uint32_t state, uint64_t time)
 }
 
 /* The same where transfers are wanted. */
-static uint32_t script_state_of(void *partial, const struct flow_step *passed, struct flow_step_effect *effect)
+static uint32_t script_state_of(void *partial, const struct flow_step *passed, uint32_t *effect)
 {
 	struct part *part = partial;
 
@@ -309,7 +309,7 @@ static int again(void *partial, uint32_t number, uint64_t time)
 
 static struct flow_step_states states_of(const struct view *view, struct dump_place_cache *cache)
 {
-	return view->summarises ? (struct flow_step_states){.sums = &cache->tree.sums,
+	return view->summarises ? (struct flow_step_states){.effects = &cache->tree.met,
 							    .generation = &cache->tree.generation,
 							    .state = state_of,
 							    .go = go_to_state,

@@ -20,7 +20,6 @@
 #define INSTRUCTIONS_MAX (UINT32_MAX / 2)
 
 _Static_assert(sizeof(struct dump_script_state) == STATE_WORDS * sizeof(uint64_t), "all of a state is its key");
-_Static_assert(SCRIPTS_MAX < FLOW_STEP_PLACES, "scripts are places");
 
 void dump_scripts_free(struct dump_scripts *scripts)
 {
@@ -97,22 +96,17 @@ static uint32_t make_script(struct dump_scripts *scripts, const struct dump_tran
 /* ---- states -------------------------------------------------------------------------------------- */
 
 uint32_t dump_scripts_state(struct dump_scripts *scripts, struct dump_transfers *transfers,
-			    struct dump_tracker *tracker, const struct flow_step *passed,
-			    struct flow_step_effect *effect)
+			    struct dump_tracker *tracker, const struct flow_step *passed, uint32_t *effect)
 {
 	struct dump_script_state like = {0};
-	uint32_t number = 0;
 
-	*effect = (struct flow_step_effect){0};
 	tracker->instructions += passed->instructions;
 	dump_tracker_leave_passed(tracker, passed);
-	if (transfers->noted)
-		number = make_script(scripts, transfers, tracker);
+	if (effect && transfers->noted)
+		*effect = make_script(scripts, transfers, tracker);
 	dump_transfers_unfix(transfers);
 	if (!tracker->home || !tracker->leaving.valid || !tracker->first.valid)
 		return 0;
-	scripts->sum = (struct flow_step_sum){.place = number & (FLOW_STEP_PLACES - 1)};
-	*effect = (struct flow_step_effect){.list = &scripts->sum, .count = 1, .known = number};
 	like.behind = tracker->leaving.behind;
 	like.home = tracker->home;
 	like.branch = tracker->leaving.branch;

@@ -33,8 +33,6 @@ struct dump_scripts {
 	uint32_t count, capacity; /* with number 0 */
 	struct dump_transfer *list;
 	uint32_t list_count, list_capacity;
-
-	struct flow_step_sum sum; /* the effect that was reported last */
 };
 
 void dump_scripts_free(struct dump_scripts *scripts);
@@ -42,8 +40,7 @@ void dump_scripts_free(struct dump_scripts *scripts);
 void dump_scripts_begin(struct dump_scripts *scripts, uint32_t process);
 /* These are the states of a consumer of transfers, see flow_step_states. */
 uint32_t dump_scripts_state(struct dump_scripts *scripts, struct dump_transfers *transfers,
-			    struct dump_tracker *tracker, const struct flow_step *passed,
-			    struct flow_step_effect *effect);
+			    struct dump_tracker *tracker, const struct flow_step *passed, uint32_t *effect);
 uint32_t dump_scripts_go(struct dump_scripts *scripts, struct dump_transfers *transfers, struct dump_tracker *tracker,
 			 uint32_t state);
 int dump_scripts_again(const struct dump_scripts *scripts, struct dump_transfers *transfers,

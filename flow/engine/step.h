@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Steps: what a consumer that needs few runs of blocks is given instead of batches. Where its states have numbers, and all
- * that steps do to it is to lead from one to another and to add to sums, an engine can do to it again what it has seen done.
+ * Steps: what a consumer that needs few runs of blocks is given instead of batches. Where its states have numbers, and so
+ * has all that steps do to it from one to another, an engine can do to it again what it has seen done.
  */
 #ifndef FLOW_ENGINE_STEP_H
 #define FLOW_ENGINE_STEP_H
@@ -24,67 +24,41 @@ struct flow_step {
 	uint32_t *home;                      /* likewise: the run may be passed where the consumer is at this home */
 };
 
-/* ---- sums ------------------------------------------------------------------------------------------------- */
+/* ---- effects ---------------------------------------------------------------------------------------------- */
 
-/* To be added to the sums of a place. */
-struct flow_step_sum {
-	uint32_t instructions;
-	uint32_t place : 24;
-	int32_t calls : 8;
+/* How often effects were done again: the engine only counts. They are the consumer's, which knows what each adds to its sums. */
+struct flow_step_effects {
+	uint32_t *counts; /* by effect; 0: not in `order` */
+	uint32_t *order;  /* effects in the order in which they were first counted, and what else the consumer meets */
+	uint32_t count;   /* in order, which has room for one more than there may be */
 };
 
-#define FLOW_STEP_PLACES (1u << 24) /* places are below */
+#define FLOW_STEP_EFFECT (1u << 31) /* of what is in order: it is an effect */
 
-/* Sums by place, of the turn at hand. They are the consumer's. */
-struct flow_step_sums {
-	struct flow_step_place {
-		uint64_t instructions;
-		int64_t calls;
-		uint32_t turn; /* not the one at hand: both are 0 */
-	} * places;
-	uint32_t *order; /* places of this turn in the order in which they were first met; room for all */
-	uint32_t count;
-	uint32_t turn;
-	uint64_t transfers;
-};
-
-static inline struct flow_step_place *flow_step_meet(struct flow_step_sums *sums, uint32_t number)
+/* False: that is too often. */
+static inline bool flow_step_count(struct flow_step_effects *effects, uint32_t effect)
 {
-	struct flow_step_place *place = &sums->places[number];
+	uint32_t *count = &effects->counts[effect];
 
-	if (__builtin_expect(place->turn != sums->turn, 0)) {
-		*place = (struct flow_step_place){.turn = sums->turn};
-		sums->order[sums->count++] = number;
-	}
-	return place;
-}
-
-static inline void flow_step_add(struct flow_step_sums *sums, const struct flow_step_sum *sum)
-{
-	struct flow_step_place *place = flow_step_meet(sums, sum->place);
-
-	place->instructions += sum->instructions;
-	place->calls += sum->calls;
+	if (__builtin_expect(*count == UINT32_MAX, 0))
+		return false;
+	effects->order[effects->count] = effect | FLOW_STEP_EFFECT;
+	effects->count += !*count;
+	++*count;
+	return true;
 }
 
 /* ---- states ----------------------------------------------------------------------------------------------- */
 
-/* What was added since the consumer was in the state before. */
-struct flow_step_effect {
-	const struct flow_step_sum *list; /* each place once, in the order in which they were met */
-	uint32_t count;
-	uint32_t transfers;
-	bool known; /* false: this, or something else, cannot be done again */
-};
-
 /* A consumer whose states have numbers from 1 on. Its context is that of its steps. */
 struct flow_step_states {
-	struct flow_step_sums *sums; /* place 0 has been met in each turn */
-	const uint32_t *generation;  /* changes where numbers and places become others */
+	struct flow_step_effects *effects;
+	const uint32_t *generation; /* changes where numbers of states and effects become others */
 	/*
-	 * Takes what was passed (the step has no run), and tells the state that the consumer is in; 0: it has no number.
+	 * Takes what was passed (the step has no run), and tells the state that the consumer is in; 0: it has no number. Where it is
+	 * asked for the effect of all since the state that it was told to go to, that has a number, too; 0: it cannot be done again.
 	 */
-	uint32_t (*state)(void *context, const struct flow_step *passed, struct flow_step_effect *effect);
+	uint32_t (*state)(void *context, const struct flow_step *passed, uint32_t *effect);
 	/* Goes to the state, from which the next effect counts; returns the home there, as a step does. */
 	uint32_t (*go)(void *context, uint32_t state);
 	/*
@@ -93,10 +67,10 @@ struct flow_step_states {
 	 */
 	int (*tick)(void *context, uint32_t state, uint64_t time);
 	/*
-	 * Instead of sums and tick, for a consumer whose effects depend on their order: each is one sum, of which only the place
-	 * counts, and is done again by this, at a time. 0; 1: steps must be given instead; negative: ends the decoding.
+	 * Instead of counts and tick, for a consumer whose effects depend on their order: does one again, at a time. 0; 1: steps must
+	 * be given instead; negative: ends the decoding.
 	 */
-	int (*again)(void *context, uint32_t place, uint64_t time);
+	int (*again)(void *context, uint32_t effect, uint64_t time);
 };
 
 #endif

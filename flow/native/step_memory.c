@@ -10,12 +10,11 @@
 #include "flow/native/cache.h"
 #include "flow/native/code.h"
 
-_Static_assert(sizeof(struct native_step_entry) == 32, "half a cache line");
+_Static_assert(sizeof(struct native_step_entry) == 16, "a quarter of a cache line");
 
 /* Of each there are at most so many: then all is forgotten. */
 #define CONTEXTS_MAX (1u << 18)
 #define STATES_MAX (1u << 18)
-#define MORE_MAX (1u << 19)
 
 #define CONTEXT_WORDS (offsetof(struct native_step_context, depth) / sizeof(uint64_t))
 #define STATE_WORDS (sizeof(struct native_step_state) / sizeof(uint64_t))
@@ -44,7 +43,6 @@ void native_step_memory_clear(struct native_step_memory *memory)
 		memory->credit -= CLEAR_COST;
 	}
 	memory->context_count = memory->state_count = 1;
-	memory->more_count = 0;
 	memory->full = false;
 }
 
@@ -115,37 +113,11 @@ uint32_t native_step_state(struct native_step_memory *memory, uint32_t context, 
 
 /* ---- steps ------------------------------------------------------------------------------------------------- */
 
-/* Room for sums of an entry; false: there is none. */
-static bool put_more(struct native_step_memory *memory, const struct flow_step_effect *effect,
-		     struct native_step_entry *entry)
+void native_step_learn(struct native_step_memory *memory, uint64_t key, uint32_t to, uint32_t effect)
 {
-	const size_t wanted = (size_t)memory->more_count + effect->count;
-
-	memory->full |= wanted > MORE_MAX;
-	if (memory->full || !COMMON_VECTOR_GROW(memory->more, memory->more_capacity, wanted))
-		return false;
-	memcpy(memory->more + memory->more_count, effect->list, effect->count * sizeof(*effect->list));
-	entry->sums[0].instructions = memory->more_count;
-	entry->more = (uint16_t)effect->count;
-	memory->more_count = (uint32_t)wanted;
-	return true;
-}
-
-void native_step_learn(struct native_step_memory *memory, uint64_t key, uint32_t to,
-		       const struct flow_step_effect *effect)
-{
-	struct native_step_entry entry = {.key = key, .to = to, .transfers = (uint16_t)effect->transfers};
-
 	memory->credit -= memory->consumer->again ? LEARN_COST_BITS : LEARN_COST;
-	if (!key || !to || !effect->known || effect->transfers > UINT16_MAX || effect->count > UINT16_MAX)
-		return;
-	if (effect->count > NATIVE_STEP_SUMS) {
-		if (!put_more(memory, effect, &entry))
-			return;
-	} else if (effect->count) {
-		memcpy(entry.sums, effect->list, effect->count * sizeof(*effect->list));
-	}
-	*native_step_place(memory, key) = entry;
+	if (key && to && effect)
+		*native_step_place(memory, key) = (struct native_step_entry){key, to, effect};
 }
 
 /* ---- as one of the caches ---------------------------------------------------------------------------------- */
@@ -160,7 +132,6 @@ static void close(struct native_code *code)
 	common_number_table_free(&memory->state_numbers);
 	free(memory->contexts);
 	free(memory->states);
-	free(memory->more);
 }
 
 static void clear(struct native_code *code)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Steps that are remembered: where TNT bits, or a TIP, lead from a state of flow and of the consumer of steps, and what that
- * adds to the consumer's sums.
+ * Steps that are remembered: where TNT bits, or a TIP, lead from a state of flow and of the consumer of steps, and the effect
+ * that this has on the consumer.
  */
 #ifndef FLOW_NATIVE_STEP_MEMORY_H
 #define FLOW_NATIVE_STEP_MEMORY_H
@@ -15,7 +15,6 @@ struct native_code;
 #define NATIVE_STEP_BITS 16  /* TNT bits that are one step */
 #define NATIVE_STEP_SHIFT 16 /* log2 of the entries */
 #define NATIVE_STEP_ENTRIES ((size_t)1 << NATIVE_STEP_SHIFT)
-#define NATIVE_STEP_SUMS 2 /* that an entry has itself */
 
 /* Where flow is, and where each call returns to. */
 struct native_step_context {
@@ -24,14 +23,11 @@ struct native_step_context {
 	uint32_t depth; /* calls */
 };
 
-/* Half a cache line. */
+/* A quarter of a cache line. */
 struct native_step_entry {
 	uint64_t key; /* see native_step_key; 0: free */
 	uint32_t to;  /* state */
-	uint16_t transfers;
-	uint16_t
-		more; /* not 0: so many sums are in `more`, from that number on which is in the first sum's instructions */
-	struct flow_step_sum sums[NATIVE_STEP_SUMS]; /* those that are not needed add nothing to place 0 */
+	uint32_t effect;
 };
 
 /* Zero-initialised is empty. */
@@ -45,8 +41,6 @@ struct native_step_memory {
 	} * states;
 	uint32_t state_count, state_capacity;
 	struct common_number_table context_numbers, state_numbers;
-	struct flow_step_sum *more;
-	uint32_t more_count, more_capacity;
 	uint32_t generation;                     /* of the consumer's states */
 	const struct flow_step_states *consumer; /* whose they are */
 	bool full;                               /* it is to be cleared */
@@ -90,22 +84,7 @@ void native_step_memory_clear(struct native_step_memory *memory);
 uint32_t native_step_context(struct native_step_memory *memory, uint32_t here, uint32_t under);
 uint32_t native_step_state(struct native_step_memory *memory, uint32_t context, uint32_t consumer);
 
-/* A step had to be given. Remembers it where there is a key, a state that it led to, and an effect that is known. */
-void native_step_learn(struct native_step_memory *memory, uint64_t key, uint32_t to,
-		       const struct flow_step_effect *effect);
-
-/* Adds what an entry has. */
-static inline void native_step_add(const struct native_step_memory *memory, const struct native_step_entry *entry,
-				   struct flow_step_sums *sums)
-{
-	sums->transfers += entry->transfers;
-	if (__builtin_expect(entry->more, 0)) {
-		for (uint32_t i = 0; i < entry->more; i++)
-			flow_step_add(sums, &memory->more[entry->sums[0].instructions + i]);
-		return;
-	}
-	for (unsigned i = 0; i < NATIVE_STEP_SUMS; i++)
-		flow_step_add(sums, &entry->sums[i]);
-}
+/* A step had to be given. Remembers it where there is a key, a state that it led to, and an effect. */
+void native_step_learn(struct native_step_memory *memory, uint64_t key, uint32_t to, uint32_t effect);
 
 #endif

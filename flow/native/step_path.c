@@ -264,14 +264,14 @@ static inline bool do_again(struct path *path, uint32_t what)
 
 	if (__builtin_expect(entry->key != key, 0))
 		return false;
-	status = path->consumer->again ? path->consumer->again(out->sink->step_context, entry->sums[0].place, out->time)
+	status = path->consumer->again ? path->consumer->again(out->sink->step_context, entry->effect, out->time)
 				       : tick(path);
 	if (status) {
 		out->status = status < 0 ? status : 0;
 		return false;
 	}
-	if (!path->consumer->again)
-		native_step_add(path->memory, entry, path->consumer->sums);
+	if (!path->consumer->again && !flow_step_count(path->consumer->effects, entry->effect))
+		return false;
 	path->memory->credit += native_step_worth(path->memory, what);
 	path->state = entry->to;
 	path->ahead = path->fresh = true;
@@ -287,14 +287,13 @@ static __attribute__((noinline)) void learn(struct path *path, uint32_t what)
 		.passed = path->passed ? &native_counter_walk_counted(&path->walk, path->passed)->run : NULL,
 		.instructions = path->instructions,
 	};
-	struct flow_step_effect effect;
 	const uint32_t from = path->state;
-	uint32_t consumer, context;
+	uint32_t consumer, context, effect = 0;
 
 	path->state = 0;
 	if (decoder->out.status)
 		return;
-	consumer = path->consumer->state(decoder->out.sink->step_context, &passed, &effect);
+	consumer = path->consumer->state(decoder->out.sink->step_context, &passed, from ? &effect : NULL);
 	path->instructions = 0;
 	path->passed = 0;
 	if (memory->full || memory->generation != *path->consumer->generation) {
@@ -307,7 +306,7 @@ static __attribute__((noinline)) void learn(struct path *path, uint32_t what)
 	if (context)
 		path->state = native_step_state(memory, context, consumer);
 	path->missing = decoder->calls.missing;
-	native_step_learn(memory, from ? native_step_key(from, what) : 0, path->state, &effect);
+	native_step_learn(memory, from ? native_step_key(from, what) : 0, path->state, effect);
 	if (memory->credit < 0) {
 		path->memory = NULL;
 		path->state = 0;

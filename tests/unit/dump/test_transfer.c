@@ -87,7 +87,7 @@ static int step(void *partial, const struct flow_step *step, uint32_t *home)
 	return 0;
 }
 
-static uint32_t script_state(void *partial, const struct flow_step *passed, struct flow_step_effect *effect)
+static uint32_t script_state(void *partial, const struct flow_step *passed, uint32_t *effect)
 {
 	struct way *way = partial;
 

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests of what effects that are counted add to the calls of a piece, and of which nodes they become. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dump/call/call_summary_tree.h"
+
+static struct dump_summary_tree tree;
+
+static int setup(void **state)
+{
+	(void)state;
+	assert_int_equal(dump_summary_tree_begin(&tree), 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	dump_summary_tree_free(&tree);
+	return 0;
+}
+
+static uint32_t call(uint32_t parent, uint32_t function)
+{
+	const struct dump_summary_call like = {.parent = parent, .function = function, .depth = 1};
+	uint32_t number;
+
+	assert_int_equal(dump_summary_tree_call(&tree, &like, &number), 0);
+	return number;
+}
+
+static uint32_t effect(uint32_t a, uint32_t b)
+{
+	const struct dump_summary_sum sums[] = {{.instructions = 10, .call = a}, {.call = b, .calls = -1}};
+
+	return dump_summary_tree_effect(&tree, sums, 2, 3);
+}
+
+static void calls_have_one_number(void **state)
+{
+	const uint32_t a = call(0, 5), b = call(a, 5);
+
+	(void)state;
+	assert_int_equal(a, 1);
+	assert_int_equal(b, 2);
+	assert_int_equal(call(0, 5), a);
+	assert_int_equal(call(a, 5), b);
+}
+
+static void effects_have_one_number(void **state)
+{
+	const uint32_t number = effect(1, 2);
+
+	(void)state;
+	assert_int_not_equal(number, 0);
+	assert_int_equal(effect(1, 2), number);
+	assert_int_not_equal(effect(2, 1), number);
+}
+
+static void nodes_are_in_the_order_in_which_calls_were_met(void **state)
+{
+	const uint32_t a = call(0, 1), b = call(a, 2), c = call(b, 3);
+	const uint32_t first = effect(a, b), second = effect(c, a);
+	const uint32_t order[] = {0, a, b, c};
+
+	(void)state;
+	flow_step_count(&tree.met, first);
+	dump_summary_tree_meet(&tree, b)->instructions += 7;
+	flow_step_count(&tree.met, second);
+	flow_step_count(&tree.met, first);
+	dump_summary_tree_close(&tree);
+	assert_int_equal(tree.node_count, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_int_equal(tree.nodes[i], order[i]);
+		assert_int_equal(tree.calls[order[i]].number, i);
+	}
+	assert_int_equal(tree.calls[a].instructions, 20);
+	assert_int_equal(tree.calls[a].calls, -1);
+	assert_int_equal(tree.calls[b].instructions, 7);
+	assert_int_equal(tree.calls[b].calls, -2);
+	assert_int_equal(tree.calls[c].instructions, 10);
+	assert_int_equal(tree.transfers, 9);
+}
+
+static void nothing_is_left_for_the_next_piece(void **state)
+{
+	const uint32_t a = call(0, 1), b = call(a, 2), number = effect(a, b);
+
+	(void)state;
+	flow_step_count(&tree.met, number);
+	dump_summary_tree_close(&tree);
+	/* And of one that is never closed. */
+	assert_int_equal(dump_summary_tree_begin(&tree), 0);
+	flow_step_count(&tree.met, number);
+	dump_summary_tree_meet(&tree, a)->instructions = 99;
+	assert_int_equal(dump_summary_tree_begin(&tree), 0);
+	assert_int_equal(tree.met.counts[number], 0);
+	flow_step_count(&tree.met, number);
+	dump_summary_tree_close(&tree);
+	assert_int_equal(tree.node_count, 3);
+	assert_int_equal(tree.calls[a].instructions, 10);
+	assert_int_equal(tree.calls[b].calls, -1);
+	assert_int_equal(tree.transfers, 3);
+}
+
+static void too_many_effects_are_forgotten(void **state)
+{
+	const uint32_t generation = tree.generation;
+	uint32_t number, instructions = 0;
+
+	(void)state;
+	do {
+		const struct dump_summary_sum sum = {.instructions = ++instructions};
+
+		number = dump_summary_tree_effect(&tree, &sum, 1, 1);
+		assert_true(number < DUMP_SUMMARY_EFFECTS_MAX);
+	} while (number);
+	assert_int_equal(instructions, DUMP_SUMMARY_EFFECTS_MAX);
+	assert_int_equal(dump_summary_tree_begin(&tree), 0);
+	assert_int_not_equal(tree.generation, generation);
+	assert_int_equal(effect(0, 0), 1);
+	assert_int_equal(dump_summary_tree_effect(&tree, NULL, 0, UINT16_MAX + 1), 0);
+}
+
+static void too_many_calls_are_refused(void **state)
+{
+	struct dump_summary_call like = {.depth = 1};
+	uint32_t number = 0;
+
+	(void)state;
+	while (dump_summary_tree_call(&tree, &like, &number) == 0) {
+		assert_true(number < DUMP_SUMMARY_CALLS_MAX + 8);
+		like.entry++;
+	}
+	assert_true(like.entry >= DUMP_SUMMARY_CALLS_MAX);
+	assert_int_equal(dump_summary_tree_begin(&tree), 0);
+	assert_int_equal(call(0, 1), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(calls_have_one_number, setup, teardown),
+		cmocka_unit_test_setup_teardown(effects_have_one_number, setup, teardown),
+		cmocka_unit_test_setup_teardown(nodes_are_in_the_order_in_which_calls_were_met, setup, teardown),
+		cmocka_unit_test_setup_teardown(nothing_is_left_for_the_next_piece, setup, teardown),
+		cmocka_unit_test_setup_teardown(too_many_effects_are_forgotten, setup, teardown),
+		cmocka_unit_test_setup_teardown(too_many_calls_are_refused, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("call_summary_tree", tests, NULL, NULL);
+}
