@@ -107,7 +107,7 @@ try:
     check("source lines stand beside it", "sort" in pane and ("calls.c:" not in pane or any(
         re.match(r" *\d+ > ", line) for line in lines)), *lines)
     tmux("resize-window", "-x", "70", "-y", "12")
-    lines = press(until=lambda lines: len(lines) <= 12 and "calls of all" in lines[0] and "help" in lines[-1])
+    lines = press(until=lambda lines: len(lines) <= 12 and "calls of all" in lines[0] and "arrows open" in lines[-1])
     check("it fits into another size", all(len(line) <= 70 for line in lines) and "calls of all" in lines[0], *lines)
     lines = press("?", until=head("keys"))
     check("? tells keys", any("source" in line for line in lines), *lines)
