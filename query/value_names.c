@@ -13,11 +13,14 @@ static const struct ptl_map *map_of(const struct query_scope *scope, const struc
 	return map && (map->kind == PTL_MAP_VALUES || map->kind == PTL_MAP_FLAGS) && map->count ? map : NULL;
 }
 
-static const struct ptl_map_entry *find(const struct ptl_map *map, const char *name, size_t size)
+const struct ptl_map_entry *query_next_named(const struct ptl_map *map, size_t *at, const char *name, size_t size)
 {
-	for (size_t i = 0; i < map->count; i++)
-		if (strlen(map->entries[i].name) == size && memcmp(map->entries[i].name, name, size) == 0)
-			return &map->entries[i];
+	while (*at < map->count) {
+		const struct ptl_map_entry *entry = &map->entries[(*at)++];
+
+		if (strlen(entry->name) == size && memcmp(entry->name, name, size) == 0)
+			return entry;
+	}
 	return NULL;
 }
 
@@ -30,11 +33,12 @@ static int take_number(const struct query_scope *scope, const struct query_expr 
 	for (size_t at = 0, size; at <= value->size; at += size + 1) {
 		const char *name = value->text + at, *bar = NULL;
 		const struct ptl_map_entry *entry;
+		size_t from = 0;
 
 		if (map->kind == PTL_MAP_FLAGS && at < value->size)
 			bar = memchr(name, '|', value->size - at);
 		size = bar ? (size_t)(bar - name) : value->size - at;
-		entry = find(map, name, size);
+		entry = query_next_named(map, &from, name, size);
 		if (!entry)
 			return query_fail_at(scope->name, expr->at, "expected a name such as \"%.80s\", found \"%.*s\"",
 					     map->entries[0].name, size < 80 ? (int)size : 80, name);

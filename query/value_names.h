@@ -5,6 +5,9 @@
 
 #include "query/evaluate.h"
 
+/* The next entry of this name from number *at on, which becomes that behind it; NULL: there is none. */
+const struct ptl_map_entry *query_next_named(const struct ptl_map *map, size_t *at, const char *name, size_t size);
+
 /*
  * The operands of a comparison or &, one a number and the other a text: where the number is that of a field whose values
  * have names, the text becomes the number that has this name, or for like the number its name. Otherwise both

@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/text.h"
+#include "query/value_names.h"
 
 #define DEPTH_MAX 16
 
@@ -65,10 +66,10 @@ static uint64_t bits_of_names(const struct ptl_map *map, const char *names)
 
 	while (*names) {
 		const size_t length = strcspn(names, "|");
+		const struct ptl_map_entry *entry;
 
-		for (size_t i = 0; map && i < map->count; i++)
-			if (strlen(map->entries[i].name) == length && memcmp(map->entries[i].name, names, length) == 0)
-				bits |= map->entries[i].value;
+		for (size_t at = 0; map && (entry = query_next_named(map, &at, names, length));)
+			bits |= entry->value;
 		names += length + (names[length] == '|');
 	}
 	return bits;
