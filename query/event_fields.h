@@ -25,7 +25,7 @@ int query_event_fields_set(struct query_event_fields *at, const struct query_fie
 			   const struct ptl_event *event, const struct ptl_schema *schema);
 
 /*
- * Whether the expression holds for the event. scope: what is the caller's own in it, that is the name, files, program and conditions, and
+ * Whether the expression holds for the event. scope: what is the caller's own in it, that is the name, files, program, conditions and maps, and
  * the context, which begins with at. As query_evaluate_truth.
  */
 int query_event_truth(struct query_event_fields *at, struct query_scope *scope, const struct query_expr *expr,

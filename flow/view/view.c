@@ -211,7 +211,6 @@ static int count_segments(struct run *run, unsigned worker, struct job *job, str
 			continue;
 		segments[at] = run->order[job->first + i];
 		status = open_consumer(run, worker, segments[at], &consumers[at], &sinks[at]);
-		sinks[at] = (struct flow_sink){.take = take_batch, .context = &consumers[at]};
 		job->partials[i] = consumers[at].partial;
 		portion->count++;
 	}
@@ -317,7 +316,7 @@ static int compare_times(const void *a_, const void *b_)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* Segments in the order of time: those that share turns are near each other then, and each thread has a result at hand. */
+/* Then segments are in the order of time, in which those that share turns are near each other, and each thread keeps a result. */
 static bool shares_turns(const struct run *run)
 {
 	return run->list.turns && run->view->counts_only && !run->view->emit && !run->saver;

@@ -301,7 +301,7 @@ int record_providers_step(struct record_providers *providers, uint64_t now, uint
 	return status == 0 ? reap(providers, now) : status;
 }
 
-unsigned record_providers_patience(const struct record_providers *providers)
+unsigned record_providers_timeout(const struct record_providers *providers)
 {
 	if (providers->watch >= 0 && !providers->count)
 		return SLEEP_NOBODY;

@@ -126,7 +126,7 @@ bool record_providers_may_copy(const struct record_providers *providers);
 /* Takes what programs have written before this time. */
 int record_providers_step(struct record_providers *providers, uint64_t now, uint64_t before);
 /* How many milliseconds to sleep at most until the next step. */
-unsigned record_providers_patience(const struct record_providers *providers);
+unsigned record_providers_timeout(const struct record_providers *providers);
 
 /* The end, in this order: asks programs for their state; whether they are still at it; turns all off; takes what is left. */
 int record_providers_ask(struct record_providers *providers);

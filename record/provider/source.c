@@ -35,7 +35,7 @@ static int drain(void *state, uint64_t now, bool *work)
 
 static uint64_t due(void *state, uint64_t now)
 {
-	return now + (uint64_t)record_users_patience(state) * MILLISECOND;
+	return now + (uint64_t)record_users_timeout(state) * MILLISECOND;
 }
 
 static int turn(void *state, const char *rule, bool on, FILE *notes)

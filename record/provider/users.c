@@ -89,7 +89,7 @@ static bool has_user(const struct record_users *users, uint32_t user)
 	return false;
 }
 
-/* What another user does in the own folder must not keep root from recording the others. */
+/* What a user does in that user's folder must not keep root from recording the other users. */
 static int open_other(void *context, uint32_t user)
 {
 	struct record_users *users = context;
@@ -268,7 +268,7 @@ static int look_around(struct record_users *users)
 	return status;
 }
 
-static int step(struct record_users *users, uint64_t now)
+int record_users_step(struct record_users *users, uint64_t now)
 {
 	int status = look_around(users);
 
@@ -277,24 +277,19 @@ static int step(struct record_users *users, uint64_t now)
 	return status;
 }
 
-int record_users_step(struct record_users *users, uint64_t now)
-{
-	return step(users, now);
-}
-
 int record_users_watch(const struct record_users *users)
 {
 	return users->watch;
 }
 
-unsigned record_users_patience(const struct record_users *users)
+unsigned record_users_timeout(const struct record_users *users)
 {
-	unsigned least = users->more ? 0 : record_providers_patience(users->all[0]);
+	unsigned least = users->more ? 0 : record_providers_timeout(users->all[0]);
 
 	for (size_t i = 1; i < users->count; i++) {
-		const unsigned patience = record_providers_patience(users->all[i]);
+		const unsigned timeout = record_providers_timeout(users->all[i]);
 
-		least = patience < least ? patience : least;
+		least = timeout < least ? timeout : least;
 	}
 	return least;
 }
@@ -325,7 +320,7 @@ static int capture_state(struct record_users *users)
 		status = record_providers_ask(users->all[i]);
 	while (status == 0 && is_capturing(users) && record_now() - start < CAPTURE_TIME) {
 		pause_milliseconds(CAPTURE_LOOK);
-		status = step(users, record_now());
+		status = record_users_step(users, record_now());
 	}
 	return status;
 }

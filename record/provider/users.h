@@ -39,7 +39,7 @@ int record_users_step(struct record_users *users, uint64_t now);
 /* Becomes readable when there is a program that may be new; -1: nothing does. */
 int record_users_watch(const struct record_users *users);
 /* How many milliseconds to sleep at most until the next step. */
-unsigned record_users_patience(const struct record_users *users);
+unsigned record_users_timeout(const struct record_users *users);
 
 /* The end: asks for captures of state, turns everything off, takes what is left, reports losses. */
 int record_users_finish(struct record_users *users);

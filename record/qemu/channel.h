@@ -20,10 +20,10 @@ struct qemu_channel {
 };
 
 /*
- * Makes and maps an arena. Of `config` the field arena_path is filled in here; the rest is the caller's
- * and is checked. The descriptor is close-on-exec and stays open until qemu_channel_destroy(). Producers
- * go on without the recorder when the calling thread ends; a process has one arena at a time. Returns 0 or a negative errno (-EINVAL: a value out of
- * its stated range).
+ * Makes and maps an arena. Of `config` the field arena_path is filled in here; the rest is the caller's and is checked. The
+ * descriptor is close-on-exec and stays open until qemu_channel_destroy(). When the calling thread ends, producers run on
+ * without the recorder; a process has one arena at a time. Returns 0 or a negative errno (-EINVAL: a value out of its stated
+ * range).
  */
 int qemu_channel_create(struct qemu_channel *channel, const struct qemu_channel_config *config);
 
