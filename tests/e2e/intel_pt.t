@@ -73,11 +73,28 @@ def busy_recorder(recording):
           stats_of_threads("out.ptl"), recording.stats, done.stderr)
 
 
+def files_of():
+    """What the series has now."""
+    return sorted(name for name in os.listdir(scratch) if name.startswith("out."))
+
+
+def forget_series():
+    for name in files_of():
+        os.unlink(path(name))
+
+
+def say_begun(part, gate):
+    """Makes the gate when events go to this file of the series: one that is prepared has code alone."""
+    name = f"out.{part:06}.ptl"
+    if os.path.exists(path(name)) and not os.path.exists(path(gate)):
+        said = run(DUMP, "info", "--json", name).stdout
+        if said and any(stream["kind"] == "events" for stream in json.loads(said)["streams"]):
+            write(gate, b"")
+
+
 def files_of_a_series(recording):
     """Packets of two CPUs go on from file to file at their PSBs: each file is decoded alone, and nothing is missing in between."""
-    for name in os.listdir(scratch):
-        if name.startswith("out."):
-            os.unlink(path(name))
+    forget_series()
     script = Script(recording)
     script.processes()
     lists, end = script.turns(cpus=2)
@@ -92,15 +109,9 @@ def files_of_a_series(recording):
                 script.add("aux", cpu, first, min(first + 2000, len(data) if part else cut), 0, pid, tid, end)
         if not part:
             script.add("wait_file", "next-begun")
-
-    def look_for_next():
-        if os.path.exists(path("out.000002.ptl")) and not os.path.exists(path("next-begun")):
-            said = run(DUMP, "info", "--json", "out.000002.ptl").stdout
-            if said and any(stream["kind"] == "events" for stream in json.loads(said)["streams"]):
-                write("next-begun", b"")
     done = play(script, "--timing=tsc", "--no-retcomp", "--mode=newfile", "--max-size=340K", "--write-buffer=4K", "--aux-buffer=16K",
-                "--flush-interval=10ms", "--embed=code", command=(TASKS, "1", "3"), meanwhile=look_for_next)
-    files = sorted(name for name in os.listdir(scratch) if name.startswith("out."))
+                "--flush-interval=10ms", "--embed=code", command=(TASKS, "1", "3"), meanwhile=lambda: say_begun(2, "next-begun"))
+    files = files_of()
     stats = [stats_of_threads(name) for name in files]
     counts = {tid: sum(part.get(tid, (0,))[0] for part in stats) for part in stats for tid in part}
     check("a series: there are several files with packets", done.returncode in (40, 41) and sum(map(bool, stats)) > 1, files,
@@ -115,9 +126,7 @@ def files_of_a_series(recording):
 
 def a_series_is_one_flow(recording):
     """The files of a series, put together, have what the program executed, instruction by instruction, once."""
-    for name in os.listdir(scratch):
-        if name.startswith("out."):
-            os.unlink(path(name))
+    forget_series()
     pid, tid, _ = recording.streams[0]
     script = Script(recording)
     script.processes()
@@ -132,15 +141,11 @@ def a_series_is_one_flow(recording):
             script.add("aux", 0, begin, min(begin + 2000, last), 0, pid, tid, end)
 
     def look_for_next():
-        # A file that is prepared has code alone; events go to it when it is the one at hand.
         for part in range(2, parts + 1):
-            if os.path.exists(path(f"out.{part:06}.ptl")) and not os.path.exists(path(f"begun-{part}")):
-                said = run(DUMP, "info", "--json", f"out.{part:06}.ptl").stdout
-                if said and any(stream["kind"] == "events" for stream in json.loads(said)["streams"]):
-                    write(f"begun-{part}", b"")
+            say_begun(part, f"begun-{part}")
     done = play(script, "--timing=tsc", "--mode=newfile", "--part-time=1ms", "--write-buffer=4K", "--aux-buffer=16K", "--flush-interval=10ms",
                 "--embed=code", meanwhile=look_for_next)
-    files = sorted(name for name in os.listdir(scratch) if name.startswith("out."))
+    files = files_of()
     each = [stats_of_threads(name) for name in files]
     run(RELOG, "-q", "-f", "-o", "all.ptl", *files)
     late = [loss for name in files for loss in losses(name) if "came after the file" in loss["cause"]]
