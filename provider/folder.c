@@ -16,9 +16,10 @@ static bool private_to_user(const struct stat *status)
 	return status->st_uid == geteuid() && !(status->st_mode & (S_IRWXG | S_IRWXO));
 }
 
-bool provider_folder_make(const char *path)
+bool provider_folder_make(const char *path, bool *made)
 {
-	return mkdir(path, S_IRWXU) == 0 || errno == EEXIST;
+	*made = mkdir(path, S_IRWXU) == 0;
+	return *made || errno == EEXIST;
 }
 
 int provider_folder_open(const char *path)

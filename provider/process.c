@@ -19,6 +19,7 @@
 #include "provider/state.h"
 
 #define MAP_SIZE PROVIDER_SHM_HEAP_OFFSET
+#define NEW_FOLDER_WAITS 100 /* of a millisecond each, and where a recorder gave its session's id alone */
 
 struct provider_this_process provider_this_process;
 struct ptl_enabled ptl_nothing_enabled;
@@ -85,6 +86,17 @@ void provider_process_unlock(const struct provider_guard *before)
 }
 
 /* ---- the file ---- */
+
+static bool concerns_us(const struct provider_shm_session *session)
+{
+	if (session->flags & PROVIDER_SHM_SESSION_EVERYONE)
+		return true;
+	for (uint32_t i = 0; i < provider_this_process.session_count; i++) {
+		if (provider_this_process.sessions[i] == session->id)
+			return true;
+	}
+	return false;
+}
 
 static void describe(struct provider_shm_process *header)
 {
@@ -189,17 +201,37 @@ static bool make_from(int folder, int file, const char *new_name)
 	return false;
 }
 
+/*
+ * A recorder of another user, which is root's, has no session in a folder that did not exist. It watches for it, and what this
+ * program writes at once would come before it, once for each user and start of the machine.
+ */
+static void await_session(int folder)
+{
+	static const struct timespec pause = {0, 1000000};
+	struct provider_shm_session_file *file = &provider_this_process.file;
+
+	for (unsigned i = 0; provider_this_process.session_count && i < NEW_FOLDER_WAITS; i++) {
+		for (unsigned slot = 0; slot < PTL_SESSIONS_MAX; slot++) {
+			if (provider_folder_session(folder, slot, file) && concerns_us(&file->session))
+				return;
+		}
+		nanosleep(&pause, NULL);
+	}
+}
+
 static bool make_file(void)
 {
 	char new_name[PROVIDER_SHM_NAME_SIZE];
-	bool made = false;
+	bool is_new, made = false;
 	int folder, file;
 
-	if (!provider_folder_make(provider_this_process.folder))
+	if (!provider_folder_make(provider_this_process.folder, &is_new))
 		return false;
 	folder = provider_folder_open(provider_this_process.folder);
 	if (folder < 0)
 		return false;
+	if (is_new)
+		await_session(folder);
 	provider_this_process.pid = (uint32_t)getpid();
 	provider_this_process.id = provider_random();
 	provider_this_process.made_rings = false;
@@ -268,17 +300,6 @@ bool provider_process_write_heap(size_t from)
 }
 
 /* ---- sessions ---- */
-
-static bool concerns_us(const struct provider_shm_session *session)
-{
-	if (session->flags & PROVIDER_SHM_SESSION_EVERYONE)
-		return true;
-	for (uint32_t i = 0; i < provider_this_process.session_count; i++) {
-		if (provider_this_process.sessions[i] == session->id)
-			return true;
-	}
-	return false;
-}
 
 void provider_process_look(uint8_t *map, uint32_t number)
 {

@@ -118,8 +118,8 @@ PROVIDER_PRIVATE uint32_t provider_thread_id(void);
 
 /* ---- the folder: provider/folder.c ---- */
 
-/* Makes the session folder where it is not there; false with errno. */
-PROVIDER_PRIVATE bool provider_folder_make(const char *path);
+/* Makes the session folder where it is not there, and says whether it did; false with errno. */
+PROVIDER_PRIVATE bool provider_folder_make(const char *path, bool *made);
 /* Opens the session folder; -1 with errno, EACCES where it is not the user's alone. */
 PROVIDER_PRIVATE int provider_folder_open(const char *path);
 /* Reads session.NN into *file; false where there is no living session in that slot. */

@@ -17,6 +17,7 @@
 
 #define NAME_SIZE 64
 #define PATH_SIZE 4096
+#define ANCESTORS_MAX 256
 #define STRINGS_MAX (1u << 20) /* longer command lines are cut */
 #define NANOSECONDS 1000000000ull
 
@@ -77,6 +78,19 @@ bool record_proc_stat(uint32_t pid, struct record_proc_stat *stat)
 
 	read_entry(pid, "stat", text, sizeof(text));
 	return parse_stat(text, stat);
+}
+
+bool record_proc_descends(uint32_t pid, uint32_t ancestor)
+{
+	struct record_proc_stat stat = {.parent = pid};
+
+	for (unsigned i = 0; i < ANCESTORS_MAX && stat.parent > 1; i++) {
+		if (!record_proc_stat(stat.parent, &stat))
+			return false;
+		if (stat.parent == ancestor)
+			return true;
+	}
+	return false;
 }
 
 /* The last number of a line "NAME:\t1\t2\n", or with `second` its second one. */

@@ -19,6 +19,9 @@ struct record_proc_stat {
 /* false: there is no such process. */
 bool record_proc_stat(uint32_t pid, struct record_proc_stat *stat);
 
+/* Whether the process, which is there, is among the descendants of this one. */
+bool record_proc_descends(uint32_t pid, uint32_t ancestor);
+
 /* The pid of a process in its own namespace, and its user; false: there is no such process. */
 bool record_proc_identity(uint32_t pid, uint32_t *own_pid, uint32_t *user);
 

@@ -90,6 +90,8 @@ static void describe_session(struct record_providers *providers, const struct re
 	struct provider_shm_session_file *file = &providers->session.file;
 
 	file->session.flags = settings->attach ? PROVIDER_SHM_SESSION_EVERYONE : 0;
+	/* Descendants of the command know it by the id in their environment, whoever they have become. */
+	file->session.id = providers->members ? like->session.file.session.id : 0;
 	choose_rings(providers, &file->session);
 	file->session.rule_count = like ? like->session.file.session.rule_count : settings->rule_count;
 	memcpy(file->rules, rules, file->session.rule_count * sizeof(file->rules[0]));
@@ -153,7 +155,7 @@ static int open_session(struct record_providers *providers, const struct record_
 	describe_session(providers, like);
 	status = record_provider_session_make(providers->folder, &providers->session);
 	/* Where every program is gone through, each turn clears what others left. */
-	if (status == 0 && !providers->everyone)
+	if (status == 0 && !providers->turns)
 		(void)record_shm_list(providers->folder, clear_slot, providers);
 	return status;
 }
@@ -176,6 +178,8 @@ int record_providers_open(struct record_providers_common *common, int folder, ui
 	providers->is_other = user != geteuid();
 	providers->watch = providers->session.lock = -1;
 	providers->everyone = common->capture->settings->attach;
+	providers->members = providers->is_other && !providers->everyone;
+	providers->turns = providers->everyone || providers->is_other;
 	providers->start = record_now();
 	status = open_session(providers, like);
 	if (status < 0)
@@ -264,7 +268,7 @@ static int copy(struct record_providers *providers, uint64_t now, bool *any_dead
 		/* First whether it is dead, then what it has written. */
 		record_writer_look(writer, now);
 		*any_dead |= writer->dead;
-		if (providers->everyone && !writer->dead)
+		if (providers->turns && !writer->dead)
 			record_writer_turn(providers, writer, now);
 		status = record_writer_copy(providers, writer, now);
 	}
@@ -394,7 +398,7 @@ int record_providers_end(struct record_providers *providers)
 	int status;
 
 	providers->must_list = true;
-	providers->everyone = false;
+	providers->everyone = providers->turns = false;
 	status = take_rest(providers);
 	for (size_t i = providers->count; i-- > 0;) {
 		if (status == 0)

@@ -86,9 +86,11 @@ struct record_providers {
 	int watch; /* number of the folder in the watch for new files; -1: there is none */
 	uint32_t user;
 	bool is_other;  /* another user's, who is not trusted: programs, rings and schemas have bounds */
+	bool members;   /* of another user: those that descend from the command, and no others */
 	uint64_t rings; /* of all its programs */
 	uint64_t start;
 	bool everyone;
+	bool turns; /* its programs are turned on by the recorder, too */
 	bool ending;
 	bool must_list; /* the watch lost count of what is new */
 	struct record_writer **writers;

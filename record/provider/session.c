@@ -127,7 +127,7 @@ static int take_slot(int folder, struct record_provider_session *session, unsign
 
 int record_provider_session_make(int folder, struct record_provider_session *session)
 {
-	int status = random_id(&session->file.session.id);
+	int status = session->file.session.id ? 0 : random_id(&session->file.session.id);
 
 	session->lock = -1;
 	for (unsigned slot = 0; status == 0 && slot < PTL_SESSIONS_MAX; slot++) {

@@ -6,13 +6,13 @@
 #include "provider/session_rules.h"
 
 struct record_provider_session {
-	struct provider_shm_session_file file; /* slot and id are set when it is made */
+	struct provider_shm_session_file file; /* the slot is set when it is made, and the id if it is 0 */
 	int lock;                              /* the file, locked; -1: not made */
 };
 
 /*
- * Takes a free slot for the session, whose rules, flags, ring size and name are set. PTL_SYSTEM: all
- * 32 are in use, or the folder takes no file.
+ * Takes a free slot for the session, whose rules, flags, ring size and name are set, and its id, if it is not to be a new
+ * one. PTL_SYSTEM: all 32 are in use, or the folder takes no file.
  */
 int record_provider_session_make(int folder, struct record_provider_session *session);
 /* The rules are others now: programs that come to read them see all of them. PTL_SYSTEM. */

@@ -147,7 +147,7 @@ int record_users_open(struct record_capture *capture, struct record_observer *ob
 		.rings.most = RINGS_MAX,
 		.schema_bytes.most = SCHEMA_BYTES_MAX,
 	};
-	users->all_users = capture->settings->attach && record_shm_sees_all();
+	users->all_users = (capture->settings->attach || capture->settings->command) && record_shm_sees_all();
 	users->parent_watch = -1;
 	users->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	status = open_own(users);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Collects the events of programs with providers: those of this user, and for root, with --attach-providers, those of
- * all users. A session of docs/providers.md for each user.
+ * Collects the events of programs with providers: those of this user, and for root those of all users, with --attach-providers of
+ * any program, else of the command's descendants. A session of docs/providers.md for each user.
  */
 #ifndef RECORD_PROVIDER_USERS_H
 #define RECORD_PROVIDER_USERS_H

@@ -54,13 +54,13 @@ static bool turn_entry(const struct record_providers *providers, struct record_w
 	if (!record_shm_process_entry(&writer->shm, n, &entry))
 		return false;
 	words = &entry.enabled.slots[session->slot];
-	turn.on = providers->everyone && entry.state == PROVIDER_SHM_REGISTERED &&
+	turn.on = providers->turns && entry.state == PROVIDER_SHM_REGISTERED &&
 		  provider_shm_session_wants(&providers->session.file, &identity, &turn.level, &turn.keywords);
 	if (turn.on)
 		return record_shm_process_turn(&writer->shm, n, &turn);
 	/* Left behind by a recorder that had the slot before, and is dead; or ours, and not wanted any more. */
 	turn.any_session = words->session != session->id;
-	return (turn.any_session || providers->everyone) && entry.enabled.sessions & 1u << session->slot &&
+	return (turn.any_session || providers->turns) && entry.enabled.sessions & 1u << session->slot &&
 	       record_shm_process_turn(&writer->shm, n, &turn);
 }
 
@@ -113,10 +113,29 @@ static void note_earlier_losses(const struct record_providers *providers, struct
 			writer->losses[n].no_ring = entry.enabled.slots[slot].lost;
 }
 
+/*
+ * Whether the process is one that this session is for. Of another user it takes only what the command has started, whoever knows the
+ * session's id: what is there is looked at, and what is gone must have been seen.
+ */
+static int is_wanted(const struct record_providers *providers, uint32_t pid, bool *wanted)
+{
+	struct record_proc_stat stat;
+
+	*wanted = true;
+	if (!providers->members)
+		return 0;
+	*wanted = record_proc_descends(pid, (uint32_t)getpid());
+	if (*wanted || !providers->observer || record_proc_stat(pid, &stat))
+		return 0;
+	return record_observer_follows(providers->observer, pid, wanted);
+}
+
 /* A program of another user may say that it is any process: one that is there has to be that user's. */
 static int check_user(const struct record_providers *providers, const struct record_writer *writer)
 {
 	uint32_t own_pid, user;
+	bool wanted;
+	int status;
 
 	if (!providers->is_other)
 		return 0;
@@ -125,7 +144,10 @@ static int check_user(const struct record_providers *providers, const struct rec
 	if (record_proc_identity(writer->shm.pid, &own_pid, &user) && user != providers->user)
 		return common_fail(PTL_SYSTEM, "process %u is not one of user %u, who says so", writer->shm.pid,
 				   providers->user);
-	return 0;
+	status = is_wanted(providers, writer->shm.pid, &wanted);
+	if (status == 0 && !wanted)
+		status = common_fail(PTL_SYSTEM, "process %u is no descendant of the command", writer->shm.pid);
+	return status;
 }
 
 static void watch(struct record_writer *writer, uint64_t now)
@@ -261,12 +283,15 @@ int record_writers_add(struct record_providers *providers, const char *text)
 	return find(providers, text) ? 0 : add(providers, text, &writer);
 }
 
-static int see_process(struct record_providers *providers, const char *text)
+static int see_process(struct record_providers *providers, const char *text, uint32_t pid)
 {
 	struct record_writer *writer = find(providers, text);
+	bool wanted = true;
 	int status = 0;
 
 	if (!writer)
+		status = is_wanted(providers, pid, &wanted);
+	if (status == 0 && !writer && wanted)
 		status = add(providers, text, &writer);
 	if (status < 0 || !writer)
 		return status;
@@ -278,8 +303,8 @@ int record_writers_see(struct record_providers *providers, const char *text, con
 {
 	if (name->kind == RECORD_SHM_RINGS)
 		return see_rings(providers, text, name);
-	if (name->kind == RECORD_SHM_PROCESS && providers->everyone)
-		return see_process(providers, text);
+	if (name->kind == RECORD_SHM_PROCESS && providers->turns)
+		return see_process(providers, text, name->pid);
 	return 0;
 }
 

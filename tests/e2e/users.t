@@ -3,6 +3,7 @@
 # Users without privilege, and root: none reads, writes into, blocks or crashes the programs or the recorder of another;
 # root alone sees the programs of all, whatever one of them does in the folder of its own;
 # a set-user-ID program does not heed its caller's environment; what a program does to its rings harms no recorder.
+import argparse
 import ctypes
 import json
 import os
@@ -280,6 +281,41 @@ def all_users():
     forget()
 
 
+def descendants():
+    """Of a command of root's, those who have become another user write into the trace, and nobody else does."""
+    record = ["./ptl-record", "-f", "-o", path("become.ptl"), "--source=none", "-p", WRITER, "--"]
+    for what in ("has no folder yet", "has one"):
+        check(f"a user who {what}", os.path.isdir(FOLDERS["bob"]) == (what == "has one"))
+        done = run(*record, "sh", "-c", "true; " + " ".join(user("bob", "./writer", "count=1000")))
+        found = list(recorded(path("become.ptl")).values())
+        check("writes all into a recording of root's command", done.returncode == 0 and found == [list(range(1000))] and
+              "no losses" in done.stderr, done, [len(numbers) for numbers in found])
+    # Two that are none: one that knows nothing of the recording, and one that was told.
+    recorder = start(*record, *user("bob", "sh", "-c", "echo $PTL_SESSIONS; read line; exec env -i ./writer say=ready line count=7"))
+    told = recorder.stdout.readline().strip()
+    check("it is told a session", len(told) == 16, told)
+    others = [program("bob", "line"), start(*user("bob", "./writer", "count=1", "say=ready", "line"), env={**clean, "PTL_SESSIONS": told})]
+    others[1].stdout.readline()
+    recorder.stdin.write("\n")
+    recorder.stdin.flush()
+    ready = recorder.stdout.readline()
+    with open(f"/proc/{recorder.pid}/task/{recorder.pid}/children", encoding="ascii") as file:
+        (child,) = map(int, file.read().split())
+    child = argparse.Namespace(pid=child)
+    wait_for(lambda: turned_on(child), "one without an environment")
+    _, err = recorder.communicate("\n", timeout=120)
+    found = recorded(path("become.ptl"))
+    check("one that has given its environment up is found", ready == "ready\n" and found == {child.pid: list(range(7))}, found, err)
+    check("one that was told, and is not the command's, is left out, which is said",
+          f"process {others[1].pid} is no descendant of the command" in err, err)
+    check("and one that was not is not heeded", not turned_on(others[0]) and str(others[0].pid) not in err, err)
+    for process in others:
+        finish(process)
+    left = [file for file in files(FOLDERS["bob"]) if file.startswith(("session.", ".new."))]
+    check("nothing of it is left", not left, left)
+    forget()
+
+
 def hostile_rings(recorder_of):
     """A program that writes anything into its rings while they are read."""
     generator = random.Random(5)
@@ -343,6 +379,7 @@ else:
         squatters()
         set_user_id()
         all_users()
+        descendants()
         hostile_rings("bob")
         hostile_rings("root")
     finally:
