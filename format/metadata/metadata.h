@@ -24,6 +24,7 @@ enum format_record_type {
 	FORMAT_RECORD_PROVENANCE = 5,
 	FORMAT_RECORD_MAP = 6,
 	FORMAT_RECORD_ATTACHMENT = 7,
+	FORMAT_RECORD_RECORDING = 8,
 };
 
 /* Where in which stream of which file the bytes of a stream, or its events, were first (docs/format.md 5). */
@@ -52,6 +53,8 @@ void format_map_encode(const struct ptl_map *map, struct ptl_bytes *out);
 void format_loss_encode(const struct ptl_loss *loss, struct ptl_bytes *out);
 void format_provenance_encode(const struct ptl_provenance *provenance, struct ptl_bytes *out);
 void format_attachment_encode(const struct ptl_attachment *attachment, struct ptl_bytes *out);
+/* The name of a recording that the file holds all of. */
+void format_recording_encode(const uint8_t name[16], struct ptl_bytes *out);
 
 /* What a record counts towards FORMAT_METADATA_ITEMS_MAX: itself, and its fields, entries or inputs. */
 uint64_t format_record_items(uint64_t type, const uint8_t *data, size_t size);
@@ -78,5 +81,6 @@ int format_provenance_decode(struct common_cursor body, struct ptl_provenance **
 void format_provenance_free(struct ptl_provenance *provenance);
 int format_attachment_decode(struct common_cursor body, struct ptl_attachment **attachment);
 void format_attachment_free(struct ptl_attachment *attachment);
+int format_recording_decode(struct common_cursor body, uint8_t name[16]);
 
 #endif

@@ -175,6 +175,15 @@ static int take_attachment(struct ptl_trace *trace, struct common_cursor body)
 	return 0;
 }
 
+/* Only those who merge files ask for it: the record itself is kept. */
+static int take_recording(struct ptl_trace *trace, struct common_cursor body)
+{
+	uint8_t name[16];
+
+	(void)trace;
+	return format_recording_decode(body, name);
+}
+
 static int take_provenance(struct ptl_trace *trace, struct common_cursor body)
 {
 	struct ptl_provenance *provenance;
@@ -195,7 +204,7 @@ static int (*const takers[])(struct ptl_trace *trace, struct common_cursor body)
 	[FORMAT_RECORD_MACHINE] = take_machine,       [FORMAT_RECORD_STREAM] = take_stream,
 	[FORMAT_RECORD_SCHEMA] = take_schema,         [FORMAT_RECORD_LOSS] = take_loss,
 	[FORMAT_RECORD_PROVENANCE] = take_provenance, [FORMAT_RECORD_MAP] = take_map,
-	[FORMAT_RECORD_ATTACHMENT] = take_attachment,
+	[FORMAT_RECORD_ATTACHMENT] = take_attachment, [FORMAT_RECORD_RECORDING] = take_recording,
 };
 
 static bool is_known(uint64_t type)

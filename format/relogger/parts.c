@@ -74,29 +74,50 @@ static int add_part(struct ptl_relogger_input *input, const struct ptl_loss *los
 	return 0;
 }
 
+/* The part is all of a recording. */
+static int add_whole(struct ptl_relogger_input *input, const uint8_t name[16])
+{
+	struct ptl_loss whole = {.kept_last = UINT64_MAX};
+
+	memcpy(whole.recording, name, sizeof(whole.recording));
+	return format_is_named(name) ? add_part(input, &whole, NULL) : 0;
+}
+
+static int add_recording(struct ptl_relogger_input *input, const struct ptl_record *record)
+{
+	uint8_t name[16];
+	const int status = format_recording_decode(common_cursor(record->data, record->size), name);
+
+	return status ? 0 : add_whole(input, name);
+}
+
+static int add_cut(struct ptl_relogger_input *input, const struct ptl_record *record)
+{
+	struct ptl_loss *loss;
+	int status = format_loss_decode(common_cursor(record->data, record->size), &loss);
+
+	if (status)
+		return status == PTL_NO_MEMORY ? status : 0;
+	if (loss->kind == PTL_LOSS_CUT && format_is_named(loss->recording))
+		status = add_part(input, loss, record);
+	format_loss_free(loss);
+	return status;
+}
+
 /* A trace that does not say what it is a part of is a recording. */
 static int find_own_parts(struct ptl_relogger_input *input)
 {
-	struct ptl_loss whole = {.kept_last = UINT64_MAX};
 	int status = 0;
 
 	for (size_t i = 0; !status && i < ptl_record_count(input->trace); i++) {
 		const struct ptl_record *record = ptl_record_at(input->trace, i);
-		struct ptl_loss *loss;
 
-		if (record->type != FORMAT_RECORD_LOSS)
-			continue;
-		status = format_loss_decode(common_cursor(record->data, record->size), &loss);
-		if (status)
-			return status == PTL_NO_MEMORY ? status : 0;
-		if (loss->kind == PTL_LOSS_CUT && format_is_named(loss->recording))
-			status = add_part(input, loss, record);
-		format_loss_free(loss);
+		if (record->type == FORMAT_RECORD_LOSS)
+			status = add_cut(input, record);
+		else if (record->type == FORMAT_RECORD_RECORDING)
+			status = add_recording(input, record);
 	}
-	memcpy(whole.recording, input->identity, sizeof(whole.recording));
-	if (!status && !input->part_count && format_is_named(input->identity))
-		status = add_part(input, &whole, NULL);
-	return status;
+	return !status && !input->part_count ? add_whole(input, input->identity) : status;
 }
 
 static void find_extent(struct ptl_relogger_input *input)
@@ -294,6 +315,21 @@ static void narrow(struct format_part *part, const struct ptl_cut *cut)
 	part->record = NULL;
 }
 
+/* Nothing of it is missing, whatever the window. */
+static int write_whole(struct ptl_relogger *relogger, const uint8_t name[16])
+{
+	struct ptl_bytes body = {0};
+	int status;
+
+	if (!format_is_named(name))
+		return 0;
+	format_recording_encode(name, &body);
+	status = body.failed ? common_fail_memory("a recording", 0)
+			     : ptl_writer_record(relogger->writer, FORMAT_RECORD_RECORDING, body.data, body.size);
+	common_bytes_free(&body);
+	return status;
+}
+
 static int write_part(struct ptl_relogger *relogger, const struct format_part *part)
 {
 	struct ptl_loss loss = {
@@ -309,13 +345,11 @@ static int write_part(struct ptl_relogger *relogger, const struct format_part *p
 		.known = part->known,
 	};
 
-	/* Nothing is missing, whatever the window. */
-	if (!part->events && !part->bytes)
-		return 0;
 	memcpy(loss.recording, part->recording, sizeof(loss.recording));
 	if (format_is_named(loss.recording))
 		change_name(relogger, loss.recording);
-	return ptl_writer_loss(relogger->writer, &loss);
+	return part->events || part->bytes ? ptl_writer_loss(relogger->writer, &loss)
+					   : write_whole(relogger, loss.recording);
 }
 
 /* Parts of one input, as they were, pass as they are. */

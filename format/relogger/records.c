@@ -243,6 +243,8 @@ static int pass_record(struct ptl_relogger *relogger, struct ptl_relogger_input 
 
 	if (record->type == FORMAT_RECORD_STREAM)
 		return take_stream_record(relogger, input, record);
+	if (record->type == FORMAT_RECORD_RECORDING)
+		return 0; /* as parts: format_relogger_pass_parts */
 	status = ask(relogger, input, record, &keep);
 	if (status || !keep)
 		return status;

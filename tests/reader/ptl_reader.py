@@ -15,7 +15,7 @@ import sys
 import xxhash
 import zstandard
 
-MINOR = 4  # the version of docs/format.md
+MINOR = 5  # the version of docs/format.md
 NONE = 0xFFFFFFFF
 RAW_MAX = 16 << 20
 SIDE_MAX = 256 << 10
@@ -143,6 +143,7 @@ class Trace:
         self.data, self.damage, self.index_copies = data, [], {}
         self.streams, self.buffers, self.blobs = {}, [], {}
         self.machines, self.schemas, self.maps, self.losses, self.provenance = {0: {}}, {}, {}, [], []
+        self.attachments = []
         self.open_header()
         self.complete = self.trailer(len(data) - 40) is not None
         if not self.complete or ignore_index or not self.use_index():
@@ -484,6 +485,16 @@ class Trace:
                                              6: many(lambda b: fields(b, inner))}))
         self.items += len(self.provenance[-1][6])
 
+    def take_attachment(self, body):
+        f = fields(body, {1: num(32), 2: num(32), 3: text(), 4: fixed(32), 5: fixed(*range(65))})
+        if f[4] is None:
+            raise Bad(CORRUPT)
+        self.attachments.append(f)
+
+    def take_recording(self, body):
+        if fields(body, {1: fixed(16)})[1] is None:
+            raise Bad(CORRUPT)
+
     # (6)
     def stream_events(self, stream):
         for buffer in stream.buffers:
@@ -620,9 +631,9 @@ def name(most=NAME_MAX):
     return b"", take
 
 
-def fixed(size):
+def fixed(*sizes):
     def take(old, data):
-        if len(data) != size:
+        if len(data) not in sizes:
             raise Bad(CORRUPT)
         return bytes(data)
     return None, take
@@ -651,7 +662,7 @@ MACHINE = {1: text(31), 2: flag(), 3: flag(), 4: text(64), 5: text(129), 6: text
            26: num(), 27: num(8), 28: num(8), 29: num(32), 30: num(32), 31: num(8), 32: num(16), 33: text(36), 34: num(),
            35: signed(), 36: num()}
 RECORDS = {1: Trace.take_machine, 2: Trace.take_stream, 3: Trace.take_schema, 4: Trace.take_loss,
-           5: Trace.take_provenance, 6: Trace.take_map}
+           5: Trace.take_provenance, 6: Trace.take_map, 7: Trace.take_attachment, 8: Trace.take_recording}
 
 
 # ---- events (6) -------------------------------------------------------------------------------------------------
@@ -859,6 +870,8 @@ def show(trace):
         print("provenance", *(plain(step[tag]) for tag in range(1, 6)))
         for one in step[6]:
             print("  input", plain(one[1]), one[2], (one[3] or bytes(32)).hex())
+    for one in trace.attachments:
+        print("attachment", one[1], one[2] - 1 & NONE, plain(one[3]), one[4].hex(), (one[5] or b"").hex())
     for name in sorted(trace.blobs):
         kind, size, _ = trace.blobs[name]
         print("blob", name.hex(), kind, size, "whole" if trace.blob(name) is not None else "damaged")

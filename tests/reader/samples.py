@@ -174,6 +174,14 @@ def provenance():
                 item(5, b"rule") + one + one)
 
 
+def attachment():
+    return item(7, number(1, 2) + number(2, 9) + item(3, b"libc.debug") + item(4, b"h" * 32) + item(5, b"build id"))
+
+
+def recording():
+    return item(8, item(1, GUID))
+
+
 def stream_record(number_of, kind, cpu=None):
     return item(2, number(1, number_of) + number(2, kind) + (number(3, cpu + 1) if cpu is not None else b""))
 
@@ -295,6 +303,8 @@ def good():
     yield "unclosed", unclosed(rest)
     yield "metadata-alone", close([metadata(machine(), loss(), provenance(), all_types())])
     yield "maps", close([metadata(machine(), *maps())])
+    yield "attachments", close([metadata(machine(), attachment(), item(7, item(4, b"g" * 32)))])
+    yield "recordings", close([metadata(machine(), recording(), item(8, item(1, b"another recording"[:16])))])
     yield "longest-names", close([metadata(machine(), *longest_names())])
     yield "machine-twice", close([metadata(machine(), item(1, item(1, b"raw")))])
     yield "machines", close([metadata(machine(), item(1, item(1, b"qemu") + number(32, 2) + item(33, b"boot" * 9) + number(
@@ -469,6 +479,11 @@ def bad_metadata():
     yield one("map-name-too-long", value_map([(1, b"one")], name=long_name))
     yield one("map-entry-too-long", value_map([(1, b"one"), (2, long_name)]))
     yield one("provenance-hash", item(5, item(6, item(3, b"short"))))
+    yield one("attachment-without-hash", item(7, number(1, 1)))
+    yield one("attachment-hash", item(7, item(4, b"short")))
+    yield one("attachment-id", item(7, item(4, b"h" * 32) + item(5, b"i" * 65)))
+    yield one("recording-without-name", item(8, b""))
+    yield one("recording-name", item(8, item(1, b"short")))
     yield one("stream-id", item(2, number(1, 1 << 32)))
     yield "too-much", close([metadata(item(900, bytes(6 << 20)), sequence=i, position=i * (7 << 20), compress=True)
                              for i in range(3)] + [metadata(loss(), sequence=3, position=30 << 20)])

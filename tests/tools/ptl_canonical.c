@@ -179,6 +179,17 @@ static void show_records(struct ptl_trace *trace)
 			printf("\n");
 		}
 	}
+	for (size_t i = 0; i < ptl_attachment_count(trace); i++) {
+		const struct ptl_attachment *attachment = ptl_attachment_at(trace, i);
+
+		printf("attachment %u %u", attachment->kind, attachment->pid);
+		text(attachment->name);
+		printf(" ");
+		hex(attachment->hash, PTL_HASH_SIZE);
+		printf(" ");
+		hex(attachment->id, attachment->id_size);
+		printf("\n");
+	}
 }
 
 /* ---- events --------------------------------------------------------------------------------------- */
