@@ -3,6 +3,7 @@
 #include "record/capture/background.h"
 
 #include <stdio.h>
+#include <time.h>
 
 #include <ptl/trace.h>
 
@@ -30,9 +31,22 @@ void record_background_start(struct record_background *work, int (*function)(voi
 		(void)run(work);
 }
 
+static bool has_ended(const struct record_background *work)
+{
+	return !work->works || __atomic_load_n(&work->ended, __ATOMIC_ACQUIRE);
+}
+
+void record_background_await(const struct record_background *work, unsigned milliseconds)
+{
+	static const struct timespec pause = {0, 1000000};
+
+	for (unsigned i = 0; !has_ended(work) && i < milliseconds; i++)
+		nanosleep(&pause, NULL);
+}
+
 bool record_background_done(struct record_background *work, bool wait, int *status)
 {
-	if (!work->works || (!wait && !__atomic_load_n(&work->ended, __ATOMIC_ACQUIRE)))
+	if (!work->works || (!wait && !has_ended(work)))
 		return false;
 	if (work->threaded)
 		pthread_join(work->thread, NULL);

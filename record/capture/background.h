@@ -22,6 +22,8 @@ struct record_background {
 
 /* Begins to run, while nothing else is under way; where there can be no more threads, it has run when this returns. */
 void record_background_start(struct record_background *work, int (*run)(void *context), void *context);
+/* Until it has ended, or for so long. */
+void record_background_await(const struct record_background *work, unsigned milliseconds);
 /* Whether it has ended since this was last asked; *status is what it has come to, with its error chain. wait: until it has. */
 bool record_background_done(struct record_background *work, bool wait, int *status);
 

@@ -155,6 +155,11 @@ bool record_next_file_overflowed(const struct record_next_file *next)
 	return next->overflowed;
 }
 
+void record_next_file_await(const struct record_next_file *next, unsigned milliseconds)
+{
+	record_background_await(&next->work, milliseconds);
+}
+
 bool record_next_file_done(struct record_next_file *next, bool wait, int *status)
 {
 	return record_background_done(&next->work, wait, status);

@@ -28,6 +28,8 @@ int record_next_file_new(struct record_capture *capture, uint8_t (*hashes)[PTL_H
 int record_next_file_blob(struct record_next_file *next, uint32_t type, const void *data, size_t size);
 /* What was stored meanwhile took too much memory to be kept. */
 bool record_next_file_overflowed(const struct record_next_file *next);
+/* Until it is ready, or for so long. */
+void record_next_file_await(const struct record_next_file *next, unsigned milliseconds);
 /* Whether it is ready since this was last asked, or could not be opened, which is *status. wait: until then. */
 bool record_next_file_done(struct record_next_file *next, bool wait, int *status);
 /*

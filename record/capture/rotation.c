@@ -18,6 +18,8 @@
 #define SECOND 1000000000u
 /* Packets may go to the file before for so long. A thread that sleeps has none, and begins with a PSB. */
 #define WAIT_TIME SECOND
+/* Milliseconds that each of two files is waited for at a time. A ring of 4 MiB has room for 30 of a million events a second. */
+#define OVERDUE_WAIT 10
 /* Code of the file before may be wanted by events that come so late. */
 #define CODE_TIME (2ull * SECOND)
 
@@ -308,22 +310,33 @@ static void look_at_beginning(struct record_capture *capture)
 	record_series_begun(capture->series, counts.stored_bytes);
 }
 
+/*
+ * The files are to keep their bound: they are waited for, rather than the file at hand being added to. But what comes meanwhile is
+ * taken before the rings that it comes by are full, and makes that file a little larger.
+ */
+static void await_files(const struct record_capture *capture)
+{
+	record_background_await(&capture->closing.work, OVERDUE_WAIT);
+	if (capture->next)
+		record_next_file_await(capture->next, OVERDUE_WAIT);
+}
+
 static int step_series(struct record_capture *capture, uint64_t now)
 {
 	struct ptl_writer_counts counts;
-	bool overdue;
 	int status = 0;
 
 	look_at_beginning(capture);
 	ptl_writer_counts(capture->output.writer, &counts);
-	overdue = record_series_is_overdue(capture->series, &counts);
-	look_at_closing(capture, overdue);
+	if (record_series_is_overdue(capture->series, &counts))
+		await_files(capture);
+	look_at_closing(capture, false);
 	if (capture->before.writer && (!capture->waiting || now - capture->before_since >= WAIT_TIME))
 		status = end_before(capture, now, false);
 	if (capture->code_before && now - capture->code_since >= CODE_TIME)
 		forget_code(capture);
 	if (status == 0 && capture->next)
-		return look_at_next(capture, now, overdue);
+		return look_at_next(capture, now, false);
 	if (status < 0 || capture->before.writer || capture->closing.work.works)
 		return status;
 	return record_series_is_due(capture->series, &counts, capture->output.failed, now) ? prepare_next(capture, now)
