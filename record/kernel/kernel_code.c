@@ -12,6 +12,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "record/capture/background.h"
 #include "record/capture/clock.h"
 #include "record/capture/machine.h"
 #include "record/kernel/kernel_files.h"
@@ -31,7 +32,9 @@ struct record_kernel_code {
 	struct record_kernel_file *core, *vmlinux; /* NULL: not to be had */
 	uint64_t bias;                    /* of the kernel's own code against vmlinux, or against where it usually is */
 	struct record_sideband *sideband; /* NULL: the kernel does not report changes to us */
-	uint64_t epoch;
+	uint64_t since, epoch;
+	struct record_background reading; /* what is there, where that delays others */
+	struct record_kernel_images images;
 	uint64_t unread;        /* images without bytes */
 	char unread_names[200]; /* the first of them: "[ext4], [xfs]" */
 };
@@ -118,62 +121,72 @@ static int put_code(struct record_kernel_code *code, bool own, struct ptl_image_
 	return status;
 }
 
+static bool wants_symbols(const struct record_kernel_code *code)
+{
+	return code->wish == RECORD_KERNEL_NAMES || code->capture->settings->embed >= ELF_EMBED_SYMBOLS;
+}
+
 /* By the image's own addresses: it is moved by its bias. */
-static int put_symbols(struct record_kernel_code *code, const struct ptl_symbol *symbols, size_t count,
-		       struct ptl_image_event *image)
+static int encode_symbols(const struct ptl_symbol *symbols, size_t count, uint64_t bias, struct ptl_bytes *encoded)
 {
 	struct ptl_symbol *own = reallocarray(NULL, count + 1, sizeof(*own));
-	struct ptl_bytes encoded = {0};
 	int status;
 
 	if (!own)
 		return common_fail_memory("symbols of the kernel", (count + 1) * sizeof(*own));
 	for (size_t i = 0; i < count; i++) {
 		own[i] = symbols[i];
-		own[i].address += image->default_base - image->base;
+		own[i].address -= bias;
 	}
-	status = ptl_symbols_encode(own, count, &encoded);
+	status = ptl_symbols_encode(own, count, encoded);
 	free(own);
-	if (status == 0)
-		status = record_capture_blob(code->capture, PTL_BLOB_SYMBOLS, encoded.data, encoded.size,
-					     image->symbols);
-	image->has_symbols = status == 0;
-	common_bytes_free(&encoded);
 	return status;
 }
 
-/* module: NULL: it was made at run time; "": the kernel's own code. */
+static uint64_t bias_of(const struct record_kernel_code *code, const char *module)
+{
+	return module && !*module ? code->bias : 0;
+}
+
+/* module: NULL: it was made at run time; "": the kernel's own code. symbols: encoded, unless none are wanted. */
 static int send_image(struct record_kernel_code *code, struct ptl_image_event *image, const char *module,
-		      const struct ptl_symbol *symbols, size_t count, uint64_t time, bool rundown)
+		      const struct ptl_bytes *symbols, uint64_t time, bool rundown)
 {
 	const enum elf_embed embed = code->capture->settings->embed;
 	struct record_fact fact = {.rundown = rundown, .image = image};
 	int status = 0;
 
 	image->protection = PROT_READ | PROT_EXEC;
-	image->default_base = image->base - (module && !*module ? code->bias : 0);
+	image->default_base = image->base - bias_of(code, module);
 	if (module)
 		image->build_id_size = (uint8_t)record_kernel_build_id(code->root, module, image->build_id);
 	if (code->wish == RECORD_KERNEL_CODE && embed != ELF_EMBED_NONE)
 		status = put_code(code, module && !*module, image);
-	if (status == 0 && (code->wish == RECORD_KERNEL_NAMES || embed >= ELF_EMBED_SYMBOLS))
-		status = put_symbols(code, symbols, count, image);
+	image->has_symbols = wants_symbols(code);
+	if (status == 0 && image->has_symbols)
+		status = record_capture_blob(code->capture, PTL_BLOB_SYMBOLS, symbols->data, symbols->size,
+					     image->symbols);
 	return status < 0 ? status : send(code, RECORD_FACT_IMAGE_MAP, &fact, time);
 }
 
-static int send_images(struct record_kernel_code *code, const struct record_kernel_images *images, uint64_t time)
+/* NULL: it was made at run time. */
+static const char *module_of(const struct record_kernel_image *image)
+{
+	return image->made ? NULL : image->name;
+}
+
+static int send_images(struct record_kernel_code *code)
 {
 	int status = 0;
 
-	for (size_t i = 0; status == 0 && i < images->count; i++) {
-		const struct record_kernel_image *found = &images->list[i];
+	for (size_t i = 0; status == 0 && i < code->images.count; i++) {
+		const struct record_kernel_image *found = &code->images.list[i];
 		struct ptl_image_event image = {.base = found->base, .size = found->size};
 		char name[600];
 
 		snprintf(name, sizeof(name), "[%.512s]", *found->name ? found->name : "kernel");
 		image.file_name = name;
-		status = send_image(code, &image, found->made ? NULL : found->name, images->symbols.list + found->first,
-				    found->count, time, true);
+		status = send_image(code, &image, module_of(found), &found->encoded, code->since, true);
 	}
 	return status;
 }
@@ -181,9 +194,9 @@ static int send_images(struct record_kernel_code *code, const struct record_kern
 /* ---- all that is there ----------------------------------------------------------------------- */
 
 /* By what the kernel's code was moved, so that its symbols agree with those of its file. */
-static void find_bias(struct record_kernel_code *code, const struct record_kernel_images *images)
+static void find_bias(struct record_kernel_code *code)
 {
-	const uint64_t text = images->text & -(uint64_t)4096;
+	const uint64_t text = code->images.text & -(uint64_t)4096;
 	uint64_t linked;
 
 	if (!text)
@@ -228,7 +241,7 @@ static int open_files(struct record_kernel_code *code, uint64_t time)
  * A module's file is no way out: what is loaded of it has other returns, calls of tracers, alternatives for this CPU and static
  * branches, which the packets are of.
  */
-static int lose_unread(struct record_kernel_code *code, uint64_t time)
+static int lose_unread(struct record_kernel_code *code)
 {
 	char cause[500];
 
@@ -238,17 +251,34 @@ static int lose_unread(struct record_kernel_code *code, uint64_t time)
 		 code->core ? "/proc/kcore does not have all code of the kernel: what %s executed is a gap"
 			    : "what %s executed is a gap: only /proc/kcore has code of the kernel as it was loaded",
 		 code->unread_names);
-	return lose(code, code->unread, time, cause);
+	return lose(code, code->unread, code->since, cause);
 }
 
-static int take_all(struct record_kernel_code *code, uint64_t time)
+/* All that takes long of what is there: of names alone it is done on a thread. */
+static int read_images(void *context)
 {
-	char cause[400], path[RECORD_KERNEL_PATH];
-	struct record_kernel_images images;
+	struct record_kernel_code *code = context;
+	struct record_kernel_images *images = &code->images;
+	char path[RECORD_KERNEL_PATH];
 	int status;
 
 	snprintf(path, sizeof(path), "%.4000s/proc/kallsyms", code->root);
-	status = record_kernel_images_read(path, &images);
+	status = record_kernel_images_read(path, images);
+	if (status == 0)
+		find_bias(code);
+	for (size_t i = 0; status == 0 && wants_symbols(code) && i < images->count; i++) {
+		struct record_kernel_image *image = &images->list[i];
+
+		status = encode_symbols(images->symbols.list + image->first, image->count,
+					bias_of(code, module_of(image)), &image->encoded);
+	}
+	return status;
+}
+
+/* status: what reading them has come to. */
+static int take_images(struct record_kernel_code *code, int status)
+{
+	char cause[400];
 
 	if (status == PTL_SYSTEM) {
 		snprintf(cause, sizeof(cause),
@@ -256,14 +286,13 @@ static int take_all(struct record_kernel_code *code, uint64_t time)
 				 ? "functions of the kernel in stacks have no names (%s)"
 				 : "where the kernel's code is, is not known: what it executed is a gap (%s)",
 			 ptl_error_text());
-		status = lose(code, 1, time, cause);
+		status = lose(code, 1, code->since, cause);
 	} else if (status == 0) {
-		find_bias(code, &images);
-		status = send_images(code, &images, time);
+		status = send_images(code);
 		if (status == 0)
-			status = lose_unread(code, time);
+			status = lose_unread(code);
 	}
-	record_kernel_images_free(&images);
+	record_kernel_images_free(&code->images);
 	return status;
 }
 
@@ -296,6 +325,7 @@ static int take_symbol(struct record_kernel_code *code, const struct record_side
 	struct ptl_image_event image = {.base = record->base, .size = record->size};
 	struct record_fact gone = {.range = {.base = record->base, .size = record->size}};
 	const uint64_t unread = code->unread;
+	struct ptl_bytes symbols = {0};
 	char name[600];
 	int status;
 
@@ -303,7 +333,10 @@ static int take_symbol(struct record_kernel_code *code, const struct record_side
 		return send(code, RECORD_FACT_IMAGE_UNMAP, &gone, record->time);
 	snprintf(name, sizeof(name), "[%.512s]", record->name);
 	image.file_name = name;
-	status = send_image(code, &image, NULL, &symbol, 1, record->time, false);
+	status = encode_symbols(&symbol, 1, 0, &symbols);
+	if (status == 0)
+		status = send_image(code, &image, NULL, &symbols, record->time, false);
+	common_bytes_free(&symbols);
 	if (status < 0 || code->unread == unread || !code->core)
 		return status;
 	return lose(code, 1, record->time, "code that the kernel made was gone before it was read");
@@ -331,16 +364,19 @@ static int take(struct record_kernel_code *code, const struct record_sideband_re
 int record_kernel_code_step(struct record_kernel_code *code, uint64_t until)
 {
 	const struct record_sideband_record *record;
-	int status = 0;
+	const bool last = until >= UINT64_MAX - RECORD_SIDEBAND_DELAY;
+	int read, status = 0;
 
-	if (!code->sideband)
-		return 0;
-	/* The end. */
-	if (until >= UINT64_MAX - RECORD_SIDEBAND_DELAY)
+	if (record_background_done(&code->reading, last, &read))
+		status = take_images(code, read);
+	if (status < 0 || !code->sideband)
+		return status;
+	if (last)
 		status = record_sideband_collect_losses(code->sideband);
 	if (status == 0)
 		status = record_sideband_collect(code->sideband);
-	while (status == 0 && (record = record_sideband_next(code->sideband, until)))
+	/* What changes comes behind what was there. */
+	while (status == 0 && !code->reading.works && (record = record_sideband_next(code->sideband, until)))
 		status = take(code, record);
 	return status;
 }
@@ -358,7 +394,6 @@ int record_kernel_code_open(struct record_capture *capture, const char *root, en
 			    struct record_wait *wait, struct record_kernel_code **code)
 {
 	struct record_kernel_code *opened = calloc(1, sizeof(*opened));
-	const uint64_t time = record_now();
 	int status;
 
 	if (!opened)
@@ -366,14 +401,17 @@ int record_kernel_code_open(struct record_capture *capture, const char *root, en
 	opened->capture = capture;
 	opened->root = root;
 	opened->wish = wish;
+	opened->since = record_now();
 	status = listen(opened, wait);
 	if (status == 0)
-		status = send_process(opened, time);
+		status = send_process(opened, opened->since);
 	/* With --embed none nothing is to be read. */
 	if (status == 0 && wish == RECORD_KERNEL_CODE && capture->settings->embed != ELF_EMBED_NONE)
-		status = open_files(opened, time);
-	if (status == 0)
-		status = take_all(opened, time);
+		status = open_files(opened, opened->since);
+	if (status == 0 && wish == RECORD_KERNEL_NAMES)
+		record_background_start(&opened->reading, read_images, opened);
+	else if (status == 0)
+		status = take_images(opened, read_images(opened));
 	if (status < 0)
 		record_kernel_code_close(opened);
 	else
@@ -383,8 +421,12 @@ int record_kernel_code_open(struct record_capture *capture, const char *root, en
 
 void record_kernel_code_close(struct record_kernel_code *code)
 {
+	int status;
+
 	if (!code)
 		return;
+	(void)record_background_done(&code->reading, true, &status);
+	record_kernel_images_free(&code->images);
 	record_sideband_close(code->sideband);
 	record_kernel_file_close(code->core);
 	record_kernel_file_close(code->vmlinux);

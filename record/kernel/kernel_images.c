@@ -194,6 +194,8 @@ int record_kernel_images_read(const char *kallsyms, struct record_kernel_images 
 
 void record_kernel_images_free(struct record_kernel_images *images)
 {
+	for (size_t i = 0; i < images->count; i++)
+		common_bytes_free(&images->list[i].encoded);
 	elf_symbol_list_free(&images->symbols);
 	free(images->list);
 	free(images->modules);

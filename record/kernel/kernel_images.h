@@ -7,14 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/bytes.h"
 #include "elf/symbol_list.h"
 
 struct record_kernel_image {
 	uint64_t base; /* of pages */
 	uint64_t size;
-	const char *name;    /* of the module, or of the code that was made; "": the kernel's own */
-	bool made;           /* at run time: a BPF program, a trampoline */
-	size_t first, count; /* of its symbols in the list */
+	const char *name;         /* of the module, or of the code that was made; "": the kernel's own */
+	bool made;                /* at run time: a BPF program, a trampoline */
+	size_t first, count;      /* of its symbols in the list */
+	struct ptl_bytes encoded; /* these, where the caller wants them so */
 };
 
 struct record_kernel_images {

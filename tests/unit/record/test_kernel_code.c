@@ -122,7 +122,8 @@ static void make_file(struct file *file, uint16_t type, uint64_t address)
 }
 
 /* Puts the kernel's code into a trace, and opens that. */
-static struct ptl_trace *record(const struct fixture *fixture, enum elf_embed embed, struct flow_timeline **timeline)
+static struct ptl_trace *record_wish(const struct fixture *fixture, enum record_kernel_wish wish, enum elf_embed embed,
+				     void (*meanwhile)(const struct fixture *fixture), struct flow_timeline **timeline)
 {
 	char *const words[] = {(char *)"test", NULL};
 	const struct record_settings settings = {
@@ -136,14 +137,23 @@ static struct ptl_trace *record(const struct fixture *fixture, enum elf_embed em
 	record_machine_describe(&settings, &machine);
 	assert_int_equal(record_wait_open(&wait), 0);
 	assert_int_equal(record_capture_open(&capture, &settings, fixture->path, &machine), 0);
-	assert_int_equal(record_kernel_code_open(&capture, fixture->folder, RECORD_KERNEL_CODE, &wait, &code), 0);
+	assert_int_equal(record_kernel_code_open(&capture, fixture->folder, wish, &wait, &code), 0);
 	assert_int_equal(record_kernel_code_step(code, 0), 0);
+	if (meanwhile) {
+		meanwhile(fixture);
+		assert_int_equal(record_kernel_code_step(code, UINT64_MAX), 0);
+	}
 	record_wait_close(&wait);
 	record_kernel_code_close(code);
 	assert_int_equal(record_capture_close(&capture, record_now()), 0);
 	assert_int_equal(ptl_open(fixture->path, NULL, &trace), 0);
 	assert_int_equal(flow_timeline_build(trace, timeline), 0);
 	return trace;
+}
+
+static struct ptl_trace *record(const struct fixture *fixture, enum elf_embed embed, struct flow_timeline **timeline)
+{
+	return record_wish(fixture, RECORD_KERNEL_CODE, embed, NULL, timeline);
 }
 
 static const struct flow_timeline_image *find(const struct flow_timeline *timeline, const char *name)
@@ -254,12 +264,33 @@ static void embed_none(void **state)
 	close_all(trace, timeline);
 }
 
+/* Names are read while the recorder goes on: the list is one that says nothing for as long. */
+static void names_meanwhile(void **state)
+{
+	const struct fixture *fixture = *state;
+	const struct flow_timeline_image *kernel;
+	struct flow_timeline *timeline;
+	struct ptl_trace *trace;
+	char path[200];
+
+	put(fixture, "/proc/version", "", 0);
+	snprintf(path, sizeof(path), "%s/proc/kallsyms", fixture->folder);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	trace = record_wish(fixture, RECORD_KERNEL_NAMES, ELF_EMBED_CODE, put_symbols, &timeline);
+	kernel = find(timeline, "[kernel]");
+	assert_int_equal(kernel->data.base, KERNEL);
+	assert_true(kernel->rundown && kernel->data.has_symbols && !kernel->data.has_code);
+	assert_true(find(timeline, "[mod]")->data.has_symbols);
+	close_all(trace, timeline);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(from_core, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(from_vmlinux, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(embed_none, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(names_meanwhile, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
