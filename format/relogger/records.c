@@ -18,6 +18,7 @@
 
 /* Fields that are renumbered. */
 enum { STREAM_ID = 1, STREAM_CPU = 3, STREAM_PID = 4, STREAM_TID = 5 };
+enum { ORIGIN_FILE = 6, ORIGIN_STREAM = 7, ORIGIN_POSITION = 8 };
 enum { ATTACHMENT_PID = 2 };
 enum { LOSS_STREAM = 2, LOSS_PID = 3, LOSS_TID = 4, LOSS_FIRST = 7, LOSS_LAST = 8 };
 
@@ -72,7 +73,7 @@ static int write_body(struct ptl_relogger *relogger, uint64_t type, struct ptl_b
 	return status;
 }
 
-/* A stream's record says where the stream comes from; the last such field counts. */
+/* A stream's record says where the stream comes from: nothing is left of what it said before, since zero is no field. */
 static int write_stream(struct ptl_relogger *relogger, const struct ptl_record *record,
 			const struct replacement *replacements, size_t count,
 			const struct format_relogger_stream *stream)
@@ -115,7 +116,9 @@ static int pass_stream_record(struct ptl_relogger *relogger, struct ptl_relogger
 			      const struct ptl_record *record)
 {
 	struct replacement fields[] = {
-		{.tag = STREAM_ID}, {.tag = STREAM_CPU}, {.tag = STREAM_PID}, {.tag = STREAM_TID}};
+		{.tag = STREAM_ID},   {.tag = STREAM_CPU},    {.tag = STREAM_PID},      {.tag = STREAM_TID},
+		{.tag = ORIGIN_FILE}, {.tag = ORIGIN_STREAM}, {.tag = ORIGIN_POSITION},
+	};
 	const size_t number = index_of(input, (uint32_t)get_number(record, STREAM_ID));
 	int status = 0;
 
@@ -125,7 +128,9 @@ static int pass_stream_record(struct ptl_relogger *relogger, struct ptl_relogger
 		return 0;
 	for (size_t i = 1; !status && i < 4; i++)
 		status = get_id(input, record, &fields[i]);
-	return status ? status : write_stream(relogger, record, fields, 4, &input->streams[number]);
+	return status ? status
+		      : write_stream(relogger, record, fields, input->streams[number].origin.known ? 7 : 4,
+				     &input->streams[number]);
 }
 
 /*

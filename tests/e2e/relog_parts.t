@@ -112,6 +112,12 @@ for title, command in RECORDINGS.items():
         relog("all.ptl", "left.ptl", "-o", "again.ptl")
         same(f"{title}: a cut adds nothing to what nothing is cut away from", all_of_it, "again.ptl")
         check(f"{title}: and nothing is cut away", not losses("again.ptl"), losses("again.ptl"))
+        # What parts were merged to, the later one first, is a part again.
+        for part, low, high in (("first", "", f"{b}ns"), ("second", f"{b + 1}ns", f"{c}ns"), ("third", f"{c + 1}ns", "")):
+            relog(whole, "--time", f"{low}..{high}", "-o", f"{part}.ptl")
+        relog("second.ptl", "first.ptl", "-o", "merged.ptl")
+        relog("third.ptl", "merged.ptl", "-o", "joined.ptl")
+        same(f"{title}: parts up to {b}, up to {c} and behind, merged in two steps, are the whole", all_of_it, "joined.ptl")
         for name in names:
             os.unlink(path(name))
 
