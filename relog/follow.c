@@ -2,18 +2,25 @@
 /* Waits for the writer of a file. */
 #include "relog/follow.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <stdbool.h>
+#include <poll.h>
+#include <stdint.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <ptl/reader.h>
 
 #include "common/file.h"
 #include "common/message.h"
 #include "common/interrupt.h"
+#include "format/container/layout.h"
 
 #define PAUSE_NS 50000000
+#define BEGINNING 8 /* bytes that tell a trace */
 
 static void show(const char *name, int fd)
 {
@@ -44,4 +51,92 @@ void relog_follow(int fd, const char *name)
 		common_message_note("%s: interrupted; what is there is taken", name);
 	else if (!there && !ptl_is_closed(fd))
 		common_message_note("%s: nobody writes it any more", name);
+}
+
+/* ---- as it comes ----------------------------------------------------------------------------------------------------- */
+
+/* What is there of the first bytes; they stay in a pipe. -1: none, or it is neither a file nor a pipe. */
+static ssize_t look_ahead(int fd, uint8_t *data, size_t size)
+{
+	ssize_t got = pread(fd, data, size, 0);
+	int ends[2];
+
+	if (got >= 0 || errno != ESPIPE)
+		return got;
+	got = recv(fd, data, size, MSG_PEEK | MSG_DONTWAIT);
+	if (got >= 0 || errno != ENOTSOCK || pipe2(ends, O_CLOEXEC) < 0)
+		return got;
+	got = tee(fd, ends[1], size, SPLICE_F_NONBLOCK);
+	if (got > 0)
+		got = read(ends[0], data, (size_t)got);
+	close(ends[0]);
+	close(ends[1]);
+	return got;
+}
+
+/* Asked before the bytes are looked at: what a writer that is gone has left is all there. */
+static bool has_writer(int fd)
+{
+	struct pollfd state = {.fd = fd, .events = POLLIN};
+
+	if (lseek(fd, 0, SEEK_CUR) >= 0)
+		return common_file_has_writer(fd);
+	return poll(&state, 1, 0) >= 0 && !(state.revents & (POLLHUP | POLLERR));
+}
+
+bool relog_follow_is_trace(int fd)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	uint8_t data[BEGINNING];
+
+	for (;;) {
+		const bool written = has_writer(fd);
+		const ssize_t got = look_ahead(fd, data, sizeof(data));
+
+		if (got == sizeof(data))
+			return format_file_header_begins(data, sizeof(data));
+		if (!written || !common_interrupt_deferred())
+			return false;
+		nanosleep(&pause, NULL);
+	}
+}
+
+#define PATIENCE 2 /* a pipe's writer may be meant by the first interruption, and its last bytes are then to come */
+
+static bool following;
+static int told; /* how many interruptions there are to say nothing about any more */
+
+void relog_follow_begin(int fd)
+{
+	const int patience = lseek(fd, 0, SEEK_CUR) >= 0 ? 1 : PATIENCE;
+
+	following = true;
+	told = patience;
+	common_interrupt_defer(patience);
+}
+
+bool relog_follow_is_open(void)
+{
+	return following;
+}
+
+bool relog_follow_is_over(const char *name)
+{
+	const int left = common_interrupt_deferred();
+
+	if (!following)
+		return false;
+	if (left < told && left)
+		common_message_note(
+			"interrupted: waiting for the end of the pipe; interrupt again to take what has come");
+	else if (left < told)
+		common_message_note("%s: interrupted; what is there is taken", name);
+	told = left;
+	return !left;
+}
+
+void relog_follow_end(void)
+{
+	following = false;
+	common_interrupt_defer(0);
 }

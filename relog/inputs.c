@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ptl/reader.h>
+
 #include "common/error.h"
 #include "common/message.h"
 #include "relog/follow.h"
@@ -59,19 +61,22 @@ static int open_within(int *fd)
 		       : 0;
 }
 
-/* A descriptor that can be sought: what a pipe brings is kept in an unnamed file. */
-static int open_input(const struct relog_settings *settings, const char *path, const char *name, int *fd)
+static int open_input(const char *path, int *fd)
 {
 	const bool is_stdin = strcmp(path, "-") == 0;
-	int pipe;
-	int status;
 
 	*fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
 	if (*fd < 0)
 		return common_fail_errno("cannot open");
-	status = open_within(fd);
-	if (status)
-		return status;
+	return open_within(fd);
+}
+
+/* A descriptor that can be sought: what a pipe brings is kept in an unnamed file. Closes *fd on failure. */
+static int wait_for_input(const struct relog_settings *settings, const char *name, int *fd)
+{
+	int pipe;
+	int status;
+
 	if (lseek(*fd, 0, SEEK_SET) >= 0) {
 		if (settings->follow)
 			relog_follow(*fd, name);
@@ -83,6 +88,23 @@ static int open_input(const struct relog_settings *settings, const char *path, c
 	return status;
 }
 
+/* A trace that is being written is worked on as it comes. Takes fd over if it is one, *added, or on failure. */
+static int add_live(struct ptl_relogger *relogger, int fd, const char *name, bool *added)
+{
+	int status;
+
+	relog_follow_begin(fd);
+	*added = !ptl_is_closed(fd) && relog_follow_is_trace(fd);
+	if (!*added) {
+		relog_follow_end();
+		return 0;
+	}
+	status = ptl_relogger_add_realtime(relogger, fd, name, NULL, NULL);
+	if (status)
+		close(fd);
+	return status;
+}
+
 static int add_file(const struct relog_settings *settings, struct ptl_relogger *relogger, const char *path,
 		    bool *damaged)
 {
@@ -90,9 +112,17 @@ static int add_file(const struct relog_settings *settings, struct ptl_relogger *
 	const struct relog_format *format;
 	uint8_t start[START_SIZE];
 	ssize_t size;
+	bool added;
 	int fd;
-	int status = open_input(settings, path, name, &fd);
+	int status = open_input(path, &fd);
 
+	if (!status && relog_settings_stream(settings)) {
+		status = add_live(relogger, fd, name, &added);
+		if (status || added)
+			return status;
+	}
+	if (!status)
+		status = wait_for_input(settings, name, &fd);
 	if (status)
 		return common_fail_in(status, "%s", name);
 	size = pread(fd, start, sizeof(start), 0);

@@ -14,11 +14,18 @@
 #include "format/reader/damage.h"
 #include "common/thread_pool.h"
 #include "common/version.h"
+#include "relog/follow.h"
 #include "relog/inputs.h"
 #include "common/interrupt.h"
 #include "relog/settings/stage.h"
 
 #define REPORTED_MAX 20u /* pieces of damage that are reported one by one */
+
+/* What the relogger's functions of a run get. */
+struct run {
+	const struct relog_settings *settings;
+	struct ptl_relogger *relogger;
+};
 
 static void warn(void *context, const char *text)
 {
@@ -28,7 +35,10 @@ static void warn(void *context, const char *text)
 
 static void show_progress(void *context, uint64_t done, uint64_t total)
 {
-	(void)context;
+	const struct run *run = context;
+
+	if (relog_follow_is_over(run->settings->inputs[0]))
+		ptl_relogger_stop(run->relogger);
 	common_progress("%" PRIu64 " of %" PRIu64 " MiB", done >> 20, total >> 20);
 }
 
@@ -178,8 +188,19 @@ void relog_catch_interrupts(struct ptl_relogger *relogger)
 	common_interrupt_catch(cancel, relogger);
 }
 
+/* A trace that was worked on as it came, and is not whole. */
+static void say_left(const struct ptl_relogger *relogger, const struct relog_settings *settings)
+{
+	const struct ptl_relogger_input *input = ptl_relogger_input_at(relogger, 0);
+
+	if (relog_follow_is_open() && !relog_follow_is_over(settings->inputs[0]) &&
+	    !ptl_trace_complete(ptl_relogger_input_trace(input)))
+		common_message_note("%s: nobody writes it any more", settings->inputs[0]);
+}
+
 int relog_run(const struct relog_settings *settings, bool *damaged)
 {
+	struct run run = {.settings = settings};
 	const struct ptl_relogger_options options = {
 		.threads = count_threads(settings),
 		.hash = settings->hash,
@@ -187,6 +208,7 @@ int relog_run(const struct relog_settings *settings, bool *damaged)
 		.sync = settings->sync,
 		.warning = settings->repeated ? NULL : warn,
 		.progress = show_progress,
+		.context = &run,
 	};
 	struct relog_stages stages = {{NULL}};
 	struct ptl_relogger *relogger;
@@ -194,11 +216,15 @@ int relog_run(const struct relog_settings *settings, bool *damaged)
 
 	if (status)
 		return status;
+	run.relogger = relogger;
 	relog_catch_interrupts(relogger);
 	status = prepare(settings, relogger, &stages, damaged);
 	if (!status)
 		status = ptl_relogger_process(relogger);
 	common_progress_end();
+	if (!status)
+		say_left(relogger, settings);
+	relog_follow_end();
 	if (status && common_interrupt_check())
 		status = PTL_CANCELLED;
 	for (size_t i = 0; !status && i < ptl_relogger_input_count(relogger); i++)

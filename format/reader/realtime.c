@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "format/reader/live.h"
 #include "format/reader/merge.h"
 #include "format/reader/reader_internal.h"
 
@@ -246,6 +247,31 @@ bool ptl_realtime_over(const struct ptl_trace *trace)
 uint64_t ptl_realtime_horizon(const struct ptl_trace *trace)
 {
 	return trace->growth ? trace->growth->horizon : UINT64_MAX;
+}
+
+/* ---- for the relogger ------------------------------------------------------------------------------------------------ */
+
+void format_realtime_hold(struct ptl_trace *trace, bool held)
+{
+	trace->growth->processing = held;
+}
+
+int format_realtime_end(struct ptl_trace *trace)
+{
+	int status = 0;
+
+	if (trace->growth->over)
+		return 0;
+	trace->growth->over = true;
+	if (trace->growth->started)
+		status = take_buffers(trace);
+	move_horizon(trace);
+	return status ? common_fail_in(status, "%s", trace->name) : 0;
+}
+
+int format_trace_descriptor(const struct ptl_trace *trace)
+{
+	return trace->fd;
 }
 
 /* ---- opening --------------------------------------------------------------------------------------------------------- */

@@ -308,6 +308,14 @@ static int decide(struct ptl_relogger *relogger, struct ptl_relogger_input *inpu
 	return 0;
 }
 
+int format_relogger_copy_blobs(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+			       size_t entry)
+{
+	const int status = copy_whole(relogger, input, stream, entry, false, NULL);
+
+	return status && !format_is_damage(status) ? status : format_relogger_check(relogger);
+}
+
 /* Buffers of which everything is wanted; also those in which no blob is known. */
 static int copy_whole_buffers(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const uint8_t *buffers)
 {
@@ -323,10 +331,7 @@ static int copy_whole_buffers(struct ptl_relogger *relogger, struct ptl_relogger
 			int status = 0;
 
 			if (!(buffers[entries[j]] & PIECE_LEFT))
-				status = copy_whole(relogger, input, i, entries[j], false, NULL);
-			if (status && !format_is_damage(status))
-				return status;
-			status = format_relogger_check(relogger);
+				status = format_relogger_copy_blobs(relogger, input, i, entries[j]);
 			if (status)
 				return status;
 		}
@@ -335,8 +340,8 @@ static int copy_whole_buffers(struct ptl_relogger *relogger, struct ptl_relogger
 }
 
 /* A wanted piece of a buffer that also holds what is not wanted. */
-static int copy_piece(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const struct ptl_blob_info *blob,
-		      const struct format_blob_piece *piece)
+int format_relogger_copy_piece(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			       const struct ptl_blob_info *blob, const struct format_blob_piece *piece)
 {
 	struct format_chunk chunk = {
 		.type = blob->type, .blob_size = blob->size, .offset = piece->offset, .length = piece->length};
@@ -364,7 +369,7 @@ static int copy_pieces(struct ptl_relogger *relogger, struct ptl_relogger_input 
 
 		while (!status && wanted[i] && format_blob_piece_of(trace, i, &at, &piece))
 			if (buffers[piece.entry] & PIECE_LEFT)
-				status = copy_piece(relogger, input, ptl_blob_at(trace, i), &piece);
+				status = format_relogger_copy_piece(relogger, input, ptl_blob_at(trace, i), &piece);
 	}
 	return status;
 }

@@ -56,7 +56,7 @@ int format_relogger_pass(struct ptl_relogger *relogger, size_t stage, const stru
 	return status;
 }
 
-static int take_event(void *context, const struct format_merge_place *place, const struct ptl_event *event)
+int format_relogger_take_event(void *context, const struct format_merge_place *place, const struct ptl_event *event)
 {
 	struct ptl_relogger *relogger = context;
 	struct ptl_relogger_input *input = relogger->inputs[relogger->first_input + place->input];
@@ -108,7 +108,7 @@ static int merge(struct ptl_relogger *relogger, size_t first, size_t count)
 		inputs[i] = (struct format_merge_input){relogger->inputs[first + i]->trace,
 							relogger->inputs[first + i]->time_shift};
 	relogger->first_input = first;
-	status = format_merge_events(inputs, count, NULL, take_event, relogger);
+	status = format_merge_events(inputs, count, NULL, format_relogger_take_event, relogger);
 	free(inputs);
 	if (status == PTL_NO_MEMORY && relogger->input)
 		status = common_fail_in(status, "%s", relogger->input->name);
@@ -119,7 +119,7 @@ static int merge(struct ptl_relogger *relogger, size_t first, size_t count)
 	return status;
 }
 
-static bool is_looked_at(const struct ptl_relogger *relogger)
+bool format_relogger_looks_at_events(const struct ptl_relogger *relogger)
 {
 	for (size_t i = 0; i < relogger->stage_count; i++)
 		if (relogger->stages[i]->callbacks.event)
@@ -145,7 +145,7 @@ int format_relogger_pass_events(struct ptl_relogger *relogger)
 {
 	int status = 0;
 
-	if (is_looked_at(relogger) || relogger->dedup.any)
+	if (format_relogger_looks_at_events(relogger) || relogger->dedup.any)
 		return merge(relogger, 0, relogger->input_count);
 	for (size_t i = 0; !status && i < relogger->input_count; i++)
 		status = relogger->inputs[i]->changed ? merge(relogger, i, 1)

@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "format/container/layout.h"
+#include "format/reader/live.h"
 #include "format/reader/parts.h"
 #include "format/relogger/relogger_internal.h"
 #include "common/vector.h"
@@ -107,6 +108,80 @@ int ptl_relogger_add_fd(struct ptl_relogger *relogger, int fd, const char *name,
 	}
 	close(fd);
 	relogger->inputs[relogger->input_count++] = added;
+	if (input)
+		*input = added;
+	return 0;
+}
+
+/* ---- a trace that is being written ----------------------------------------------------------------------------------- */
+
+static int idle(void *context, struct ptl_trace *trace)
+{
+	struct ptl_relogger_input *input = context;
+	struct ptl_relogger *relogger = input->relogger;
+
+	relogger->total = ptl_trace_size(trace);
+	format_relogger_progress(relogger, 0);
+	if (!input->trace && atomic_load_explicit(&relogger->stopped, memory_order_relaxed))
+		return common_fail(PTL_CANCELLED, "%s: stopped before the trace began", input->name);
+	return format_relogger_check(relogger);
+}
+
+static int open_live(struct ptl_relogger_input *input, int fd)
+{
+	const struct ptl_relogger_options *options = &input->relogger->options;
+	const struct ptl_realtime_options realtime = {
+		.open = {.memory_limit = options->memory_limit / FORMAT_INPUT_SHARE,
+			 .max_expansion = options->max_expansion},
+		.idle = idle,
+		.context = input,
+	};
+	struct ptl_trace *trace;
+	int second, status;
+
+	input->live = calloc(1, sizeof(*input->live));
+	if (!input->live)
+		return common_fail_memory("an input", sizeof(*input->live));
+	second = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (second < 0)
+		return common_fail_errno("cannot open");
+	status = ptl_open_realtime_fd(second, input->name, &realtime, &trace);
+	if (status) {
+		close(second);
+		return status;
+	}
+	input->fd = fcntl(format_trace_descriptor(trace), F_DUPFD_CLOEXEC, 3);
+	if (input->fd < 0) {
+		status = common_fail_errno("cannot open");
+		ptl_close(trace);
+		return status;
+	}
+	input->trace = trace;
+	format_realtime_hold(trace, true);
+	return 0;
+}
+
+int ptl_relogger_add_realtime(struct ptl_relogger *relogger, int fd, const char *name, void *context,
+			      struct ptl_relogger_input **input)
+{
+	struct ptl_relogger_input *added;
+	int status;
+
+	if (relogger->state != FORMAT_RELOGGER_NEW)
+		return common_fail(PTL_MISUSE, "the relogger has begun to process");
+	added = new_input(relogger, name, context);
+	if (!added)
+		return common_fail_memory("an input", sizeof(*added));
+	status = open_live(added, fd);
+	if (status) {
+		format_relogger_live_free(added);
+		free(added->name);
+		free(added);
+		return status;
+	}
+	close(fd);
+	relogger->inputs[relogger->input_count++] = added;
+	relogger->window.stream_limit = FORMAT_WINDOW_STREAMS;
 	if (input)
 		*input = added;
 	return 0;

@@ -20,14 +20,30 @@ static bool before(const struct format_waiting *a, const struct format_waiting *
 
 COMMON_HEAP(waiting, struct format_waiting, before)
 
-static int declare(struct ptl_relogger *relogger)
+/* The stream that an event of this time keeps in order, and of those the one that is farthest; NULL: none. */
+static struct format_window_stream *find_stream(struct format_window *window, uint64_t time)
+{
+	struct format_window_stream *found = NULL;
+
+	for (size_t i = 0; i < window->stream_count; i++) {
+		struct format_window_stream *stream = &window->streams[i];
+
+		if (stream->written <= time && (!found || stream->written > found->written))
+			found = stream;
+	}
+	return found;
+}
+
+static int declare(struct ptl_relogger *relogger, struct format_window_stream **result)
 {
 	struct ptl_stream stream = {.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 	const int status = ptl_writer_stream(relogger->writer, &stream);
 
-	if (!status)
-		relogger->window.stream = stream.id;
-	return status;
+	if (status)
+		return status;
+	*result = &relogger->window.streams[relogger->window.stream_count++];
+	(*result)->id = stream.id;
+	return 0;
 }
 
 /* Writes the earliest event. */
@@ -36,15 +52,15 @@ static int write_first(struct ptl_relogger *relogger)
 	struct format_window *window = &relogger->window;
 	struct format_waiting first = window->heap[0];
 	struct ptl_event event = format_event_unpack(first.data);
-	int status = window->stream == PTL_NO_ID ? declare(relogger) : 0;
+	struct format_window_stream *stream = find_stream(window, first.time);
+	int status = stream ? 0 : declare(relogger, &stream);
 
 	if (!status)
-		status = ptl_writer_event(relogger->writer, window->stream, &event);
+		status = ptl_writer_event(relogger->writer, stream->id, &event);
 	if (status)
 		return status;
 	relogger->counts.events_written++;
-	window->has_written = true;
-	window->written = first.time;
+	stream->written = first.time;
 	window->bytes -= first.size;
 	free(first.data);
 	window->heap[0] = window->heap[--window->count];
@@ -52,9 +68,19 @@ static int write_first(struct ptl_relogger *relogger)
 	return 0;
 }
 
-static int check_time(const struct ptl_relogger *relogger, const struct ptl_event *event)
+/* Up to where all of them are; what is not before that needs no stream beside them. */
+static uint64_t least_written(const struct format_window *window)
 {
-	const struct format_window *window = &relogger->window;
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = 0; i < window->stream_count; i++)
+		least = window->streams[i].written < least ? window->streams[i].written : least;
+	return least;
+}
+
+static int check_time(struct ptl_relogger *relogger, const struct ptl_event *event)
+{
+	struct format_window *window = &relogger->window;
 	const uint64_t bound = relogger->options.window_time;
 
 	if (bound && relogger->current && event->time < relogger->time && relogger->time - event->time > bound)
@@ -62,11 +88,11 @@ static int check_time(const struct ptl_relogger *relogger, const struct ptl_even
 				   "an event injected at %" PRIu64 " ns lies more than the window of %" PRIu64
 				   " ns before the current one at %" PRIu64 " ns",
 				   event->time, bound, relogger->time);
-	if (window->has_written && event->time < window->written)
+	if (window->stream_count == window->stream_limit && !find_stream(window, event->time))
 		return common_fail(PTL_MISUSE,
 				   "an event injected at %" PRIu64 " ns comes too late: injected events up to %" PRIu64
 				   " ns have left the reorder window",
-				   event->time, window->written);
+				   event->time, least_written(window));
 	return 0;
 }
 
@@ -100,11 +126,11 @@ int format_window_add(struct ptl_relogger *relogger, const struct ptl_event *eve
 	return status;
 }
 
-int format_window_flush(struct ptl_relogger *relogger)
+int format_window_flush(struct ptl_relogger *relogger, uint64_t until)
 {
 	int status = 0;
 
-	while (!status && relogger->window.count)
+	while (!status && relogger->window.count && relogger->window.heap[0].time <= until)
 		status = write_first(relogger);
 	return status;
 }
@@ -114,5 +140,5 @@ void format_window_free(struct format_window *window)
 	for (size_t i = 0; i < window->count; i++)
 		free(window->heap[i].data);
 	free(window->heap);
-	*window = (struct format_window){.stream = PTL_NO_ID};
+	*window = (struct format_window){.heap = NULL};
 }

@@ -20,34 +20,40 @@ static bool may_join(uint32_t kind)
 	return kind == PTL_KIND_PT || kind == PTL_KIND_TRUTH || kind == PTL_KIND_EVENTS;
 }
 
+void format_relogger_find_origin(struct ptl_relogger_input *input, size_t i)
+{
+	struct format_relogger_stream *stream = &input->streams[i];
+	const struct ptl_stream *source = ptl_stream_at(input->trace, i);
+
+	stream->input = input;
+	stream->number = i;
+	if (!may_join(source->kind) || !format_is_named(input->identity))
+		return;
+	stream->origin = (struct format_origin){.known = true, .stream = source->id};
+	memcpy(stream->origin.file, input->identity, sizeof(input->identity));
+}
+
+void format_relogger_take_origin(struct ptl_relogger_input *input, const struct ptl_record *record)
+{
+	const struct common_cursor body = common_cursor(record->data, record->size);
+	struct format_origin origin;
+	struct ptl_stream named;
+	size_t number;
+
+	if (record->type != FORMAT_RECORD_STREAM || format_stream_decode(body, &named) ||
+	    format_origin_decode(body, &origin) || !origin.known)
+		return;
+	number = format_stream_number(input->trace, named.id);
+	if (number < ptl_stream_count(input->trace) && input->streams[number].origin.known)
+		input->streams[number].origin = origin;
+}
+
 static void find_origins(struct ptl_relogger_input *input)
 {
-	const struct ptl_trace *trace = input->trace;
-
-	for (size_t i = 0; i < ptl_stream_count(trace); i++) {
-		struct format_relogger_stream *stream = &input->streams[i];
-
-		stream->input = input;
-		stream->number = i;
-		if (!may_join(ptl_stream_at(trace, i)->kind) || !format_is_named(input->identity))
-			continue;
-		stream->origin = (struct format_origin){.known = true, .stream = ptl_stream_at(trace, i)->id};
-		memcpy(stream->origin.file, input->identity, sizeof(input->identity));
-	}
-	for (size_t i = 0; i < ptl_record_count(trace); i++) {
-		const struct ptl_record *record = ptl_record_at(trace, i);
-		const struct common_cursor body = common_cursor(record->data, record->size);
-		struct format_origin origin;
-		struct ptl_stream named;
-		size_t number;
-
-		if (record->type != FORMAT_RECORD_STREAM || format_stream_decode(body, &named) ||
-		    format_origin_decode(body, &origin) || !origin.known)
-			continue;
-		number = format_stream_number(trace, named.id);
-		if (number < ptl_stream_count(trace) && input->streams[number].origin.known)
-			input->streams[number].origin = origin;
-	}
+	for (size_t i = 0; i < ptl_stream_count(input->trace); i++)
+		format_relogger_find_origin(input, i);
+	for (size_t i = 0; i < ptl_record_count(input->trace); i++)
+		format_relogger_take_origin(input, ptl_record_at(input->trace, i));
 }
 
 static uint64_t shifted(uint64_t time, int64_t shift)
@@ -105,7 +111,7 @@ static int add_cut(struct ptl_relogger_input *input, const struct ptl_record *re
 }
 
 /* A trace that does not say what it is a part of is a recording. */
-static int find_own_parts(struct ptl_relogger_input *input)
+int format_relogger_find_own_parts(struct ptl_relogger_input *input)
 {
 	int status = 0;
 
@@ -139,20 +145,25 @@ static void find_extent(struct ptl_relogger_input *input)
 	}
 }
 
-static int look_at(struct ptl_relogger_input *input)
+void format_relogger_find_identity(struct ptl_relogger_input *input)
 {
 	struct ptl_guid guid;
 	int64_t wall_time;
 
-	input->streams = calloc(ptl_stream_count(input->trace) + 1, sizeof(*input->streams));
-	if (!input->streams)
-		return common_fail_memory("streams", ptl_stream_count(input->trace) * sizeof(*input->streams));
 	ptl_trace_id(input->trace, &guid, &wall_time);
 	if (!input->has_identity)
 		memcpy(input->identity, guid.bytes, sizeof(input->identity));
+}
+
+static int look_at(struct ptl_relogger_input *input)
+{
+	input->streams = calloc(ptl_stream_count(input->trace) + 1, sizeof(*input->streams));
+	if (!input->streams)
+		return common_fail_memory("streams", ptl_stream_count(input->trace) * sizeof(*input->streams));
+	format_relogger_find_identity(input);
 	find_extent(input);
 	find_origins(input);
-	return find_own_parts(input);
+	return format_relogger_find_own_parts(input);
 }
 
 /* --- which rundown is reported twice ---------------------------------------------------------------------- */
@@ -414,6 +425,7 @@ int format_relogger_pass_parts(struct ptl_relogger *relogger)
 
 void format_relogger_parts_free(struct ptl_relogger_input *input)
 {
+	format_relogger_live_free(input);
 	free(input->streams);
 	free(input->parts);
 }

@@ -147,6 +147,8 @@ static int take_stream_record(struct ptl_relogger *relogger, struct ptl_relogger
 {
 	const size_t i = index_of(input, (uint32_t)get_number(record, STREAM_ID));
 
+	if (input->live)
+		return i < ptl_stream_count(input->trace) ? format_relogger_tell_stream(relogger, input, i, record) : 0;
 	if (i == ptl_stream_count(input->trace) || !may_go(ptl_stream_at(input->trace, i)->kind))
 		return pass_stream_record(relogger, input, record);
 	input->streams[i].declared = record;
@@ -176,10 +178,17 @@ int format_relogger_declare_stream(struct ptl_relogger *relogger, struct ptl_rel
 /* Which part of a recording this is, is written at the end: format_relogger_pass_parts. */
 static bool is_part(const struct ptl_relogger_input *input, const struct ptl_record *record)
 {
-	for (size_t i = 0; i < input->part_count; i++)
-		if (input->parts[i].record == record)
-			return true;
-	return false;
+	struct ptl_loss *loss;
+	bool part = false;
+
+	for (size_t i = 0; !part && i < input->part_count; i++)
+		part = input->parts[i].record == record;
+	/* The parts of a trace that is being written are looked for at its end. */
+	if (input->live && !format_loss_decode(common_cursor(record->data, record->size), &loss)) {
+		part = loss->kind == PTL_LOSS_CUT && format_is_named(loss->recording);
+		format_loss_free(loss);
+	}
+	return part;
 }
 
 int format_relogger_pass_loss(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
@@ -241,7 +250,8 @@ static int ask(struct ptl_relogger *relogger, struct ptl_relogger_input *input, 
 	return status;
 }
 
-static int pass_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const struct ptl_record *record)
+int format_relogger_pass_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+				const struct ptl_record *record)
 {
 	bool keep;
 	int status;
@@ -267,44 +277,48 @@ static int pass_record(struct ptl_relogger *relogger, struct ptl_relogger_input 
 	return ptl_writer_record(relogger->writer, record->type, record->data, record->size);
 }
 
-/* The streams of an input get ids of the output, in the same order. */
-static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+int format_relogger_number_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t i)
 {
-	const struct ptl_trace *trace = input->trace;
+	struct ptl_stream stream = *ptl_stream_at(input->trace, i);
+	int status;
 
-	for (size_t i = 0; i < ptl_stream_count(trace); i++) {
-		struct ptl_stream stream = *ptl_stream_at(trace, i);
-		int status = 0;
-
-		input->streams[i].id = stream.kind == PTL_KIND_BLOB ? FORMAT_BLOB_STREAM : FORMAT_METADATA_STREAM;
-		if (stream.kind == PTL_KIND_BLOB || stream.kind == PTL_KIND_METADATA || stream.kind == PTL_KIND_INDEX)
-			continue;
-		if (input->streams[i].leader) {
-			input->streams[i].id = input->streams[i].leader->id;
-			continue;
-		}
-		status = ptl_relogger_map_id(input, &stream.cpu);
-		if (!status)
-			status = ptl_relogger_map_id(input, &stream.pid);
-		if (!status)
-			status = ptl_relogger_map_id(input, &stream.tid);
-		if (!status)
-			status = format_writer_stream_quietly(relogger->writer, &stream);
-		if (status)
-			return status;
-		input->streams[i].id = stream.id;
+	input->streams[i].id = stream.kind == PTL_KIND_BLOB ? FORMAT_BLOB_STREAM : FORMAT_METADATA_STREAM;
+	if (!may_go(stream.kind))
+		return 0;
+	if (input->streams[i].leader) {
+		input->streams[i].id = input->streams[i].leader->id;
+		return 0;
 	}
-	return 0;
+	status = ptl_relogger_map_id(input, &stream.cpu);
+	if (!status)
+		status = ptl_relogger_map_id(input, &stream.pid);
+	if (!status)
+		status = ptl_relogger_map_id(input, &stream.tid);
+	if (!status)
+		status = format_writer_stream_quietly(relogger->writer, &stream);
+	if (!status)
+		input->streams[i].id = stream.id;
+	return status;
+}
+
+/* The streams of an input get ids of the output, in the same order. */
+static int number_streams(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < ptl_stream_count(input->trace); i++)
+		status = format_relogger_number_stream(relogger, input, i);
+	return status;
 }
 
 int format_relogger_pass_records(struct ptl_relogger *relogger)
 {
 	for (size_t i = 0; i < relogger->input_count; i++) {
 		struct ptl_relogger_input *input = relogger->inputs[i];
-		int status = declare_streams(relogger, input);
+		int status = number_streams(relogger, input);
 
 		for (size_t j = 0; !status && j < ptl_record_count(input->trace); j++)
-			status = pass_record(relogger, input, ptl_record_at(input->trace, j));
+			status = format_relogger_pass_record(relogger, input, ptl_record_at(input->trace, j));
 		for (size_t j = 0; !status && j < ptl_stream_count(input->trace); j++)
 			if (ptl_stream_at(input->trace, j)->kind == PTL_KIND_EVENTS && !input->streams[j].leader)
 				status = format_relogger_declare_stream(relogger, input, j);

@@ -17,7 +17,8 @@
 
 #define DEFAULT_MEMORY ((size_t)160 << 20)
 #define DEFAULT_WINDOW_EVENTS 65536
-#define UNMATCHED_MAX ((size_t)64 << 10) /* bytes of text */
+#define UNMATCHED_MAX ((size_t)64 << 10)     /* bytes of text */
+#define LIVE_FLUSH ((uint64_t)150 * 1000000) /* ns that an event waits in a partial buffer */
 #define DEFAULT_WINDOW_BYTES ((size_t)32 << 20)
 
 /* --- life --------------------------------------------------------------------------------------------- */
@@ -38,7 +39,7 @@ int ptl_relogger_new(const struct ptl_relogger_options *options, struct ptl_relo
 		result->options.window_bytes = DEFAULT_WINDOW_BYTES;
 	result->file.fd = -1;
 	result->fd = -1;
-	result->window.stream = PTL_NO_ID;
+	result->window.stream_limit = 1;
 	*relogger = result;
 	return 0;
 }
@@ -108,6 +109,11 @@ int format_relogger_check(struct ptl_relogger *relogger)
 void ptl_relogger_cancel(struct ptl_relogger *relogger)
 {
 	atomic_store_explicit(&relogger->cancelled, true, memory_order_relaxed);
+}
+
+void ptl_relogger_stop(struct ptl_relogger *relogger)
+{
+	atomic_store_explicit(&relogger->stopped, true, memory_order_relaxed);
 }
 
 void format_relogger_warn(const struct ptl_relogger *relogger, const char *format, ...)
@@ -343,6 +349,7 @@ static int open_writer(struct ptl_relogger *relogger)
 		.threads = relogger->options.threads,
 		.memory_limit = relogger->options.memory_limit / 4,
 		.write_back = relogger->file.sync, /* it is synced before it gets its name */
+		.flush_interval = relogger->inputs[0]->live ? LIVE_FLUSH : 0,
 		.name = relogger->file.path,
 	};
 	int fd = relogger->fd;
@@ -363,6 +370,9 @@ static int open_writer(struct ptl_relogger *relogger)
 	status = ptl_writer_open(fd, &options, &relogger->writer);
 	if (status)
 		close(fd);
+	/* What grows is read under its name. */
+	if (!status && relogger->inputs[0]->live && relogger->file.path)
+		status = common_output_commit(&relogger->file);
 	return status;
 }
 
@@ -374,7 +384,8 @@ static void share_memory(const struct ptl_relogger *relogger)
 		format_trace_limit_cache(relogger->inputs[i]->trace, both / relogger->input_count);
 }
 
-static int run(struct ptl_relogger *relogger)
+/* What can be known of whole inputs before the first of them passes. */
+static int look_at_inputs(struct ptl_relogger *relogger)
 {
 	int status;
 
@@ -386,20 +397,33 @@ static int run(struct ptl_relogger *relogger)
 		status = format_relogger_find_whole(relogger);
 	if (!status)
 		format_relogger_start_hashes(relogger);
+	return status;
+}
+
+static int pass_all(struct ptl_relogger *relogger)
+{
+	int status = format_relogger_pass_records(relogger);
+
+	if (!status)
+		status = format_relogger_pass_events(relogger);
+	return status ? status : format_relogger_pass_streams(relogger);
+}
+
+static int run(struct ptl_relogger *relogger)
+{
+	const struct format_live *live = relogger->inputs[0]->live;
+	int status = live ? 0 : look_at_inputs(relogger);
+
 	if (!status)
 		status = call_all(relogger, true);
 	if (!status)
-		status = format_relogger_pass_records(relogger);
-	if (!status)
-		status = format_relogger_pass_events(relogger);
-	if (!status)
-		status = format_relogger_pass_streams(relogger);
+		status = live ? format_relogger_pass_live(relogger) : pass_all(relogger);
 	if (!status)
 		status = call_all(relogger, false);
 	if (!status)
-		status = format_window_flush(relogger);
+		status = format_window_flush(relogger, UINT64_MAX);
 	relogger->ended = true;
-	if (!status)
+	if (!status && !(live && live->copies_blobs))
 		status = format_relogger_pass_blobs(relogger);
 	if (!status)
 		status = format_relogger_pass_parts(relogger);
@@ -433,6 +457,8 @@ int ptl_relogger_process(struct ptl_relogger *relogger)
 	if (!relogger->input_count || !relogger->has_output)
 		return common_fail(PTL_MISUSE, "a relogger needs an input and an output");
 	relogger->state = FORMAT_RELOGGER_RUNNING;
+	if (relogger->inputs[0]->live && relogger->input_count > 1)
+		return common_fail(PTL_MISUSE, "a trace that is being written is the only input");
 	status = check_inputs(relogger, relogger->file.path);
 	if (!status)
 		status = open_writer(relogger);

@@ -17,6 +17,7 @@
 #include "common/hash_map.h"
 #include "format/metadata/input_hash.h"
 #include "format/metadata/metadata.h"
+#include "format/reader/parts.h"
 #include "format/relogger/names.h"
 
 /* Memory that an event's payload or extended items were copied into. */
@@ -53,6 +54,21 @@ struct format_relogger_stream {
 	uint64_t last_time;                /* of the last event written */
 	uint64_t cut;                      /* position of the input's stream where the output's starts */
 	const struct ptl_record *declared; /* its stream record, which waits until it is known that it stays; or NULL */
+	/* Of a trace that is being written: */
+	uint32_t source; /* its id in the input */
+	bool told;       /* it is declared in the output, or dropped */
+	bool dropped;
+	size_t copied; /* buffers */
+};
+
+/* What of a trace that is being written has passed. */
+struct format_live {
+	size_t stream_count; /* of input->streams */
+	size_t records;
+	size_t blobs;      /* that were looked at */
+	uint32_t *foreign; /* numbers of blobs of which the output has what a callback gave */
+	size_t foreign_count;
+	bool copies_blobs; /* as they come */
 };
 
 /* Which part of a recording an input holds, in times of the output; see PTL_LOSS_CUT in ptl/trace.h. */
@@ -98,6 +114,7 @@ struct ptl_relogger_input {
 	uint64_t first_event, last_event;     /* times of its event buffers */
 	uint64_t events, bytes;               /* without rundown of cuts; of PT and TRUTH */
 	uint64_t shared_events, shared_bytes; /* of these, what an input before had too */
+	struct format_live *live;             /* it is being written; else NULL */
 };
 
 /* What inputs have in common at one time, and which interval of times needs a look: dedup.c. */
@@ -113,6 +130,15 @@ struct format_dedup {
 	struct common_byte_map records;
 };
 
+/* A stream of the output for events that were out of order. */
+struct format_window_stream {
+	uint32_t id;
+	uint64_t written; /* time of the last event */
+};
+
+/* Of a trace that is being written the window cannot wait to its end: what comes later still goes into another stream. */
+#define FORMAT_WINDOW_STREAMS 64
+
 /* An event that waits in the window. */
 struct format_waiting {
 	uint64_t time;
@@ -126,9 +152,9 @@ struct format_window {
 	size_t count;
 	size_t bytes;
 	uint64_t number;
-	bool has_written;
-	uint64_t written; /* time of the last event that left */
-	uint32_t stream;  /* of the output; PTL_NO_ID: not declared yet */
+	struct format_window_stream streams[FORMAT_WINDOW_STREAMS];
+	size_t stream_count; /* that were declared */
+	size_t stream_limit;
 };
 
 /* An input's decompressed buffers take this part of the memory limit at most; those of all inputs, as much as of two. */
@@ -140,6 +166,7 @@ struct ptl_relogger {
 	struct ptl_relogger_options options;
 	enum format_relogger_state state;
 	atomic_bool cancelled;
+	atomic_bool stopped; /* what has come of a trace that is being written is all of it */
 	struct ptl_relogger_input **inputs;
 	size_t input_count;
 	struct format_relogger_stage **stages;
@@ -199,6 +226,11 @@ int format_relogger_find_parts(struct ptl_relogger *relogger);
 /* Losses that say which parts of recordings the output holds. */
 int format_relogger_pass_parts(struct ptl_relogger *relogger);
 void format_relogger_parts_free(struct ptl_relogger_input *input);
+/* For a trace that is being written: what names it, where one stream comes from, or what its record says of that; and the parts, at the end. */
+void format_relogger_find_identity(struct ptl_relogger_input *input);
+void format_relogger_find_origin(struct ptl_relogger_input *input, size_t stream);
+void format_relogger_take_origin(struct ptl_relogger_input *input, const struct ptl_record *record);
+int format_relogger_find_own_parts(struct ptl_relogger_input *input);
 /* Which streams of the inputs, whose origins are known, are one (joined.c). */
 int format_relogger_join_streams(struct ptl_relogger *relogger);
 /* A stream that leads others, with their bytes: each once, in the order of where they come from. */
@@ -231,6 +263,23 @@ int format_relogger_pass_loss(struct ptl_relogger *relogger, struct ptl_relogger
 			      const struct ptl_record *record);
 /* The metadata of all inputs, streams declared. */
 int format_relogger_pass_records(struct ptl_relogger *relogger);
+/* One record of an input, through the stages; and a stream, which gets its id of the output. */
+int format_relogger_pass_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+				const struct ptl_record *record);
+int format_relogger_number_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream);
+/*
+ * A trace that is being written (live.c). All of it until it is over: records, events, streams, and blobs that no callback asks
+ * about.
+ */
+int format_relogger_pass_live(struct ptl_relogger *relogger);
+/* The record of one of its streams. */
+int format_relogger_tell_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+				const struct ptl_record *record);
+void format_relogger_live_free(struct ptl_relogger_input *input);
+/* Whether some stage asks for events, or for blobs. */
+bool format_relogger_looks_at_events(const struct ptl_relogger *relogger);
+/* An event of the input, to the first stage. */
+int format_relogger_take_event(void *context, const struct format_merge_place *place, const struct ptl_event *event);
 /* All events, merged, through the stages; or their buffers as they are. */
 int format_relogger_pass_events(struct ptl_relogger *relogger);
 /* PT, TRUTH, unknown kinds. */
@@ -252,6 +301,11 @@ int format_relogger_copy_whole(struct ptl_relogger *relogger, struct ptl_relogge
 /* Hashes what was not copied of an input that has a hash under way, and puts the hash into input->itself. */
 int format_relogger_finish_whole(struct ptl_relogger_input *input);
 int format_relogger_pass_blobs(struct ptl_relogger *relogger);
+/* One buffer of blobs, as it is; and what it has of one of them. Damage is left out. */
+int format_relogger_copy_blobs(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+			       size_t entry);
+int format_relogger_copy_piece(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			       const struct ptl_blob_info *blob, const struct format_blob_piece *piece);
 /* What of the inputs could not be read becomes loss records. */
 int format_relogger_pass_damage(struct ptl_relogger *relogger);
 /* Hashes an input into input->itself, in the calling thread. PTL_NO_MEMORY, PTL_SYSTEM, PTL_CANCELLED. */
@@ -271,8 +325,8 @@ int format_relogger_pass(struct ptl_relogger *relogger, size_t stage, const stru
 			 struct ptl_relogger_input *input);
 /* Adds an event that is out of order. PTL_MISUSE beyond the bounds. */
 int format_window_add(struct ptl_relogger *relogger, const struct ptl_event *event);
-/* Writes all that waits. */
-int format_window_flush(struct ptl_relogger *relogger);
+/* Writes all that waits and is not later than this. */
+int format_window_flush(struct ptl_relogger *relogger, uint64_t until);
 void format_window_free(struct format_window *window);
 
 #endif

@@ -92,8 +92,10 @@ static const struct common_option common_options[] = {
 	 COMMON_STRING(struct relog_settings, output)},
 	{"force", 'f', NULL, "Replaces FILE if it exists.", COMMON_FLAG(struct relog_settings, force)},
 	{"follow", 0, NULL,
-	 "Waits for inputs that are still being written: until they are closed, their writers are gone, or an "
-	 "interruption (Ctrl-C), after which what is there is written.",
+	 "Takes inputs that are still being written: until they are closed, their writers are gone, or an "
+	 "interruption (Ctrl-C), after which what is there is taken. One trace that is copied or goes through rules is "
+	 "written "
+	 "as it comes; what needs the whole trace waits for its end.",
 	 COMMON_FLAG(struct relog_settings, follow)},
 	{"recompress", 0, "LEVEL", "Compresses everything again: 1 (fast) to 19 (small); 0 stores it uncompressed.",
 	 COMMON_NUMBER(struct relog_settings, level, 0, LEVEL_MAX), COMMON_GIVEN(struct relog_settings, recompress)},
@@ -314,6 +316,13 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 	if (relog_redact_wanted(&settings->redact) && relog_redact_choose_key(&settings->redact))
 		return misuse(ptl_error_text(), "--redact-key FILE");
 	return 0;
+}
+
+bool relog_settings_stream(const struct relog_settings *settings)
+{
+	return settings->follow && settings->input_count == 1 && !settings->split && !settings->sync &&
+	       !settings->detach_code && !settings->attach_code && !relog_cut_wanted(&settings->cut) &&
+	       !relog_redact_wanted(&settings->redact);
 }
 
 void relog_settings_free(struct relog_settings *settings)

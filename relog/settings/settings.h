@@ -29,7 +29,7 @@ struct relog_settings {
 	uint64_t split; /* bytes of a part; 0: one output */
 	uint64_t memory_limit;
 	uint32_t max_expansion; /* 0: the default; as struct ptl_open_options */
-	bool follow;            /* inputs are read when their writers are done */
+	bool follow;            /* inputs are still being written */
 	/* By input: what a run before found out; NULL: nothing. A name of NULL: not for this input. */
 	const struct ptl_provenance_input *origins;
 	bool sync;               /* the output is on disk when the program ends */
@@ -59,6 +59,9 @@ struct relog_settings {
  * order.
  */
 int relog_settings_parse(struct relog_settings *settings, int argc, char **argv);
+
+/* Whether the one input can be worked on while it is being written; else its end is waited for. */
+bool relog_settings_stream(const struct relog_settings *settings);
 
 void relog_settings_free(struct relog_settings *settings);
 

@@ -35,6 +35,11 @@
  * ptl_process may be run on it as often as is wanted (it shows the input as it is, with the input's own clock and
  * ids, without what other stages change). Inputs are always files: pipes are spooled.
  *
+ * LIVE. An input of ptl_relogger_add_realtime passes while it is written: after `begin`, records go to `record` and events to
+ * `event` as they come, about half a second later, so that `record` is called between events, too. `stream` is called
+ * when a stream is first seen, and may keep it or drop it, but not choose ranges of it. `end` and `blob` come when the trace is over;
+ * where no stage has a `blob`, blobs are copied as they come. In `begin`, the trace has little more than its machine.
+ *
  * ONE CLOCK. Every time that callbacks see or set is in nanoseconds of the output's clock, which is that of the first
  * input. Inputs of the same machine and boot with the same kind of clock share it; the times of others are shifted
  * by wall clock (struct ptl_relogger_input_info says by how much, and how sure that is).
@@ -75,8 +80,9 @@ struct ptl_relogger_options {
 	uint64_t window_time; /* ns: how long before the current event an injected one may be; 0: any time */
 	/* Each may be NULL. Texts live until the call returns. */
 	void (*warning)(void *context, const char *text);
-	void (*progress)(void *context, uint64_t done, uint64_t total); /* bytes of the inputs, roughly */
-	void *context;                                                  /* of these two */
+	/* Bytes of the inputs, roughly. Called many times a second while an input that is being written is waited for. */
+	void (*progress)(void *context, uint64_t done, uint64_t total);
+	void *context; /* of these two */
 };
 
 /* options may be NULL. PTL_NO_MEMORY. */
@@ -94,13 +100,21 @@ void ptl_relogger_free(struct ptl_relogger *relogger);
 int ptl_relogger_add_file(struct ptl_relogger *relogger, const char *path, void *context,
 			  struct ptl_relogger_input **input);
 /*
- * ITraceRelogger::AddRealtimeTraceStream. Adds a trace that comes through a file descriptor, which is taken over on
+ * Adds a trace that comes through a file descriptor, which is taken over on
  * success: a pipe or socket that a recorder writes into (read to its end before this returns), or a file. With
  * follow, a file that is still being written is waited for until its writer has closed it, or until
  * ptl_relogger_cancel. name is for messages and provenance.
  */
 int ptl_relogger_add_fd(struct ptl_relogger *relogger, int fd, const char *name, bool follow, void *context,
 			struct ptl_relogger_input **input);
+/*
+ * ITraceRelogger::AddRealtimeTraceStream. Adds a trace that is still being written, as the only input: a file that grows, or a
+ * pipe or socket, which is taken over on success. Returns when the trace's machine is known. ptl_relogger_process then does
+ * its work as the trace comes: the output has its name at once, grows, can be read up to its break, and stays if the run fails. It
+ * ends as the output of the whole trace would be. See LIVE above; and ptl_relogger_stop. As ptl_open_realtime; PTL_CANCELLED.
+ */
+int ptl_relogger_add_realtime(struct ptl_relogger *relogger, int fd, const char *name, void *context,
+			      struct ptl_relogger_input **input);
 /*
  * For an input that was made of other files (raw PT, perf.data): provenance names these instead. May be called
  * several times; the name is copied. PTL_NO_MEMORY.
@@ -220,6 +234,11 @@ int ptl_relogger_callbacks(struct ptl_relogger *relogger, const struct ptl_relog
  * and so on for inputs, PTL_SYSTEM, PTL_NO_MEMORY. Damage in inputs is no failure: it becomes loss records.
  */
 int ptl_relogger_process(struct ptl_relogger *relogger);
+/*
+ * Of an input that is being written, takes what has come as all of it, and goes on to the end. From any thread, callback or
+ * signal handler.
+ */
+void ptl_relogger_stop(struct ptl_relogger *relogger);
 /* ITraceRelogger::Cancel. From any thread, callback or signal handler: process ends soon, with PTL_CANCELLED. */
 void ptl_relogger_cancel(struct ptl_relogger *relogger);
 

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A trace that is being written: what has come passes, again and again, until it is over. */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/vector.h"
+#include "format/reader/live.h"
+#include "format/reader/merge.h"
+#include "format/relogger/relogger_internal.h"
+#include "format/writer/copy.h"
+
+#define PAUSE ((uint64_t)25 * 1000000) /* ns between two looks at it */
+
+void format_relogger_live_free(struct ptl_relogger_input *input)
+{
+	if (input->live)
+		free(input->live->foreign);
+	free(input->live);
+	input->live = NULL;
+}
+
+static bool is_bytes(uint32_t kind)
+{
+	return kind != PTL_KIND_METADATA && kind != PTL_KIND_EVENTS && kind != PTL_KIND_BLOB && kind != PTL_KIND_INDEX;
+}
+
+/* ---- streams --------------------------------------------------------------------------------------------------------- */
+
+static int plan_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream)
+{
+	struct ptl_stream_plan plan;
+	int status;
+
+	if (!is_bytes(ptl_stream_at(input->trace, stream)->kind))
+		return 0;
+	status = format_relogger_plan_stream(relogger, input, stream, &plan);
+	if (!status && plan.ranges && !plan.drop)
+		status = common_fail(PTL_UNSUPPORTED, "parts of a stream that is being written cannot be chosen");
+	input->streams[stream].dropped = plan.drop;
+	input->streams[stream].told = plan.drop;
+	return status;
+}
+
+static int begin_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream)
+{
+	int status;
+
+	input->streams[stream] = (struct format_relogger_stream){.source = ptl_stream_at(input->trace, stream)->id};
+	format_relogger_find_origin(input, stream);
+	status = format_relogger_number_stream(relogger, input, stream);
+	return status ? status : plan_stream(relogger, input, stream);
+}
+
+/* The trace keeps its streams in the order of their ids: new ones may lie between those that are known. */
+static int take_streams(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	const size_t count = ptl_stream_count(input->trace), before = input->live->stream_count;
+	struct format_relogger_stream *old = input->streams;
+	size_t next = 0;
+	int status = 0;
+
+	if (count == before)
+		return 0;
+	input->streams = calloc(count, sizeof(*input->streams));
+	if (!input->streams) {
+		input->streams = old;
+		return common_fail_memory("streams", count * sizeof(*input->streams));
+	}
+	input->live->stream_count = count;
+	for (size_t i = 0; !status && i < count; i++) {
+		if (next == before || old[next].source != ptl_stream_at(input->trace, i)->id) {
+			status = begin_stream(relogger, input, i);
+			continue;
+		}
+		input->streams[i] = old[next++];
+		input->streams[i].number = i;
+	}
+	free(old);
+	return status;
+}
+
+int format_relogger_tell_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+				const struct ptl_record *record)
+{
+	struct format_relogger_stream *target = &input->streams[stream];
+	int status;
+
+	if (target->dropped)
+		return 0;
+	format_relogger_take_origin(input, record);
+	target->declared = record;
+	status = format_relogger_declare_stream(relogger, input, stream);
+	target->declared = NULL; /* records move as more come */
+	target->told = true;
+	return status;
+}
+
+/* Those without a record, now that they have something. */
+static int tell_streams(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < input->live->stream_count; i++) {
+		const struct ptl_stream *source = ptl_stream_at(input->trace, i);
+
+		if (input->streams[i].told || !source->buffers ||
+		    !(is_bytes(source->kind) || source->kind == PTL_KIND_EVENTS))
+			continue;
+		status = format_relogger_declare_stream(relogger, input, i);
+		input->streams[i].told = true;
+	}
+	return status;
+}
+
+/* ---- records --------------------------------------------------------------------------------------------------------- */
+
+static int take_records(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	struct format_live *live = input->live;
+	int status = 0;
+
+	while (!status && live->records < ptl_record_count(input->trace))
+		status = format_relogger_pass_record(relogger, input, ptl_record_at(input->trace, live->records++));
+	return status;
+}
+
+/* ---- blobs ----------------------------------------------------------------------------------------------------------- */
+
+/* Finds those of the new blobs that the output has already: a callback gave them. */
+static int look_at_blobs(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	struct format_live *live = input->live;
+
+	for (; live->blobs < ptl_blob_count(input->trace); live->blobs++) {
+		if (!format_writer_has_blob(relogger->writer, ptl_blob_at(input->trace, live->blobs)->hash))
+			continue;
+		if (!common_vector_room(&live->foreign, live->foreign_count, sizeof(*live->foreign)))
+			return common_fail_memory("blobs", live->foreign_count * sizeof(*live->foreign));
+		live->foreign[live->foreign_count++] = (uint32_t)live->blobs;
+		relogger->counts.blobs_shared++;
+	}
+	return 0;
+}
+
+static bool is_foreign(const struct format_live *live, size_t blob)
+{
+	for (size_t i = 0; i < live->foreign_count; i++)
+		if (live->foreign[i] == blob)
+			return true;
+	return false;
+}
+
+static bool holds_foreign(const struct ptl_relogger_input *input, size_t entry)
+{
+	struct format_blob_piece piece;
+
+	for (size_t i = 0; i < input->live->foreign_count; i++)
+		for (uint32_t at = 0; format_blob_piece_of(input->trace, input->live->foreign[i], &at, &piece);)
+			if (piece.entry == entry)
+				return true;
+	return false;
+}
+
+static int copy_pieces(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t entry)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < ptl_blob_count(input->trace); i++) {
+		struct format_blob_piece piece;
+		uint32_t at = 0;
+
+		while (!status && !is_foreign(input->live, i) && format_blob_piece_of(input->trace, i, &at, &piece))
+			if (piece.entry == entry)
+				status = format_relogger_copy_piece(relogger, input, ptl_blob_at(input->trace, i),
+								    &piece);
+	}
+	return status;
+}
+
+/* ---- buffers --------------------------------------------------------------------------------------------------------- */
+
+static int copy_buffer(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream, size_t entry)
+{
+	if (ptl_buffer_at(input->trace, entry)->stream.kind != PTL_KIND_BLOB)
+		return format_relogger_copy_buffer(relogger, input, stream, entry, NULL);
+	return holds_foreign(input, entry) ? copy_pieces(relogger, input, entry)
+					   : format_relogger_copy_blobs(relogger, input, stream, entry);
+}
+
+/* Those of one stream that are not later than this. */
+static int copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t i, uint64_t until)
+{
+	struct format_relogger_stream *stream = &input->streams[i];
+	size_t count;
+	const uint32_t *entries = format_stream_buffers(input->trace, i, &count);
+	int status = 0;
+
+	for (; !status && stream->copied < count; stream->copied++) {
+		if (ptl_buffer_at(input->trace, entries[stream->copied])->last_time > until)
+			break;
+		status = copy_buffer(relogger, input, i, entries[stream->copied]);
+	}
+	return status;
+}
+
+/*
+ * What callbacks see of events comes later than they do; bytes of the same time come with them, or who reads the output as it
+ * grows would take what it has for more than that.
+ */
+static int copy_streams(struct ptl_relogger *relogger, struct ptl_relogger_input *input, bool events, uint64_t until)
+{
+	int status = input->live->copies_blobs ? look_at_blobs(relogger, input) : 0;
+
+	for (size_t i = 0; !status && i < input->live->stream_count; i++) {
+		const uint32_t kind = ptl_stream_at(input->trace, i)->kind;
+
+		if (input->streams[i].dropped)
+			continue;
+		if (is_bytes(kind) || (kind == PTL_KIND_EVENTS && events) ||
+		    (kind == PTL_KIND_BLOB && input->live->copies_blobs))
+			status = copy_stream(relogger, input, i, until);
+	}
+	return status;
+}
+
+/* ---- the run --------------------------------------------------------------------------------------------------------- */
+
+static bool asks_for_blobs(const struct ptl_relogger *relogger)
+{
+	for (size_t i = 0; i < relogger->stage_count; i++)
+		if (relogger->stages[i]->callbacks.blob)
+			return true;
+	return false;
+}
+
+/* What has come by now. */
+static int pass_some(struct ptl_relogger *relogger, struct ptl_relogger_input *input, struct format_merge *merge)
+{
+	const uint64_t until = merge ? ptl_realtime_horizon(input->trace) : UINT64_MAX;
+	int status = take_streams(relogger, input);
+
+	if (!status)
+		status = take_records(relogger, input);
+	if (!status)
+		status = tell_streams(relogger, input);
+	if (!status)
+		status = copy_streams(relogger, input, !merge, until);
+	if (!status && merge)
+		status = format_merge_run(merge, until);
+	relogger->current = NULL;
+	relogger->input = NULL;
+	if (!status)
+		status = format_window_flush(relogger, until);
+	return status ? status : ptl_writer_poll(relogger->writer);
+}
+
+static int wait_for_more(const struct ptl_relogger *relogger, struct ptl_trace *trace, struct format_merge *merge)
+{
+	bool more = true;
+	int status;
+
+	if (atomic_load_explicit(&relogger->stopped, memory_order_relaxed))
+		status = format_realtime_end(trace);
+	else
+		status = ptl_realtime_wait(trace, PAUSE, &more);
+	return !status && more && merge ? format_merge_resume(merge) : status;
+}
+
+static int pass_until_over(struct ptl_relogger *relogger, struct ptl_relogger_input *input, struct format_merge *merge)
+{
+	for (;;) {
+		const bool over = ptl_realtime_over(input->trace);
+		int status = pass_some(relogger, input, merge);
+
+		if (!status)
+			status = format_relogger_check(relogger);
+		if (!status && !over)
+			status = wait_for_more(relogger, input->trace, merge);
+		if (status || over)
+			return status;
+	}
+}
+
+int format_relogger_pass_live(struct ptl_relogger *relogger)
+{
+	struct ptl_relogger_input *input = relogger->inputs[0];
+	const struct format_merge_input merged = {.trace = input->trace};
+	struct format_merge *merge = NULL;
+	int status = 0;
+
+	input->live->copies_blobs = !asks_for_blobs(relogger);
+	format_relogger_find_identity(input);
+	status = take_streams(relogger, input);
+	if (!status && format_relogger_looks_at_events(relogger))
+		status = format_merge_new(&merged, NULL, format_relogger_take_event, relogger, &merge);
+	if (!status)
+		status = pass_until_over(relogger, input, merge);
+	format_merge_free(merge);
+	if (!status)
+		status = format_relogger_find_own_parts(input);
+	return status ? common_fail_in(status, "%s", input->name) : 0;
+}
