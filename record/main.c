@@ -294,11 +294,30 @@ static bool names_running(const struct record_settings *settings)
 	return names_threads(settings) || settings->pt.cpus;
 }
 
+/* What another source would not do; NULL: nothing of that. */
+static const char *option_of_cpu(const struct record_pt_settings *pt)
+{
+	return pt->filters.count            ? "--filter"
+	       : pt->snapshot               ? "--snapshot"
+	       : pt->terms                  ? "--pt"
+	       : pt->per_thread             ? "--per-thread"
+	       : pt->code != RECORD_PT_USER ? "--code"
+					    : NULL;
+}
+
 /* What the CPU is to trace. Returns an exit status. */
-static int check_pt(const struct record_settings *settings)
+static int check_pt(struct record_settings *settings)
 {
 	const struct record_pt_settings *pt = &settings->pt;
+	const char *only = option_of_cpu(pt);
 
+	if (only && !strcmp(settings->source, "auto"))
+		settings->source = "intel_pt";
+	if (only && strcmp(settings->source, "intel_pt") != 0) {
+		common_message_error("%s is for packets that the CPU makes", only);
+		common_message_hint("--source intel_pt");
+		return COMMON_EXIT_USAGE;
+	}
 	if (settings->command && names_threads(settings))
 		return usage("--pid, --tid and --process record what was started elsewhere, instead of a command",
 			     "--duration ends it");

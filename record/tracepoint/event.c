@@ -165,6 +165,16 @@ static int open_permitted(struct tracepoint_event *event, struct perf_event_attr
 	return fd;
 }
 
+static int fail_filter(const struct tracepoint_event *event)
+{
+	const int error = errno;
+	char fields[1024];
+
+	record_tracefs_fields(event->name, fields, sizeof(fields));
+	return common_fail(PTL_MISUSE, "%s does not take the filter '%s': %s%s%s", event->name, event->filter,
+			   strerror(error), fields[0] ? "; its fields are " : "", fields);
+}
+
 int tracepoint_event_open(struct tracepoint_event *event, int cpu, int ring, bool all)
 {
 	const bool everyone = all || event->everyone;
@@ -190,8 +200,7 @@ int tracepoint_event_open(struct tracepoint_event *event, int cpu, int ring, boo
 	if (fd < 0)
 		return common_fail_errno("cannot record %s", event->name);
 	if (event->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, event->filter) < 0)
-		status = common_fail(PTL_MISUSE, "%s does not take the filter '%s': %s", event->name, event->filter,
-				     strerror(errno));
+		status = fail_filter(event);
 	else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) < 0)
 		status = common_fail_errno("cannot record %s", event->name);
 	else

@@ -45,6 +45,16 @@ static void close_source(void *state_)
 	free(state);
 }
 
+static void say_unused_stack(const struct record_session *session, const char *pattern)
+{
+	if (session->settings->session_name)
+		common_message_note("no event of the kernel that is on matches --stack %s: it is for those that are "
+				    "turned on later",
+				    pattern);
+	else
+		common_message_warning("no event of the kernel that is recorded matches --stack %s", pattern);
+}
+
 static int open_source(struct record_session *session, void **result)
 {
 	const struct common_string_list *wanted = &session->settings->tracepoints, *stacks = &session->settings->stacks;
@@ -63,6 +73,9 @@ static int open_source(struct record_session *session, void **result)
 		status = tracepoint_turn_on(state, wanted->list[i], true);
 	if (status == 0)
 		status = tracepoint_turn_flags_on(state, session->settings->flags);
+	for (size_t i = 0; status == 0 && i < stacks->count; i++)
+		if (!tracepoint_stack_is_used(state, stacks->list[i]))
+			say_unused_stack(session, stacks->list[i]);
 	if (status < 0)
 		close_source(state);
 	else

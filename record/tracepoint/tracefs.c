@@ -32,6 +32,19 @@ bool record_tracefs_path(const char *name, char *path, size_t room)
 }
 
 #define EVENTS_MAX ((size_t)4 << 20)
+#define USER_EVENTS "user_events:"
+
+/* These are there only while a program has them registered. */
+static int fail_user_event(const char *tracepoint)
+{
+	char path[512];
+
+	return record_tracefs_path("user_events_status", path, sizeof(path))
+		       ? common_fail(PTL_NOT_FOUND, "no program has registered %s: start it first", tracepoint)
+		       : common_fail(PTL_NOT_FOUND,
+				     "this kernel has no user_events (Linux 6.4 and later with CONFIG_USER_EVENTS): %s",
+				     tracepoint);
+}
 
 /* Says which one may be meant: some thousands are there, and their names are long. */
 static int fail_unknown(const char *tracepoint)
@@ -55,11 +68,41 @@ static int fail_unknown(const char *tracepoint)
 	free(data);
 	for (char *name = text ? strtok_r(text, "\n", &rest) : NULL; name; name = strtok_r(NULL, "\n", &rest))
 		common_nearest_look(&nearest, name);
-	status = common_fail(PTL_NOT_FOUND, "the kernel has no tracepoint %s%s%s%s", tracepoint,
-			     nearest.best ? "; did you mean " : "", nearest.best ? nearest.best : "",
-			     nearest.best ? "?" : "");
+	if (!nearest.best && !strncmp(tracepoint, USER_EVENTS, strlen(USER_EVENTS)))
+		status = fail_user_event(tracepoint);
+	else
+		status = common_fail(PTL_NOT_FOUND, "the kernel has no tracepoint %s%s%s%s", tracepoint,
+				     nearest.best ? "; did you mean " : "", nearest.best ? nearest.best : "",
+				     nearest.best ? "?" : "");
 	free(text);
 	return status;
+}
+
+void record_tracefs_fields(const char *tracepoint, char *names, size_t room)
+{
+	size_t size, used = 0;
+	char *text, *rest = NULL;
+	uint8_t *data;
+
+	names[0] = 0;
+	if (record_tracefs_format(tracepoint, &data, &size) < 0)
+		return;
+	text = strndup((const char *)data, size);
+	free(data);
+	for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest)) {
+		/* "	field:unsigned long args[6];	offset:16; ..." */
+		const size_t type = strcspn(line, ";");
+		const char *name;
+
+		if (strncmp(line, "\tfield:", 7) != 0 || !line[type])
+			continue;
+		line[type] = 0;
+		name = strrchr(line, ' ');
+		if (name && used < room)
+			used += (size_t)snprintf(names + used, room - used, "%s%.*s", used ? ", " : "",
+						 (int)strcspn(name + 1, "["), name + 1);
+	}
+	free(text);
 }
 
 int record_tracefs_format(const char *tracepoint, uint8_t **text, size_t *size)

@@ -13,6 +13,9 @@
  */
 int record_tracefs_format(const char *tracepoint, uint8_t **text, size_t *size);
 
+/* The names of its fields, "a, b", as many as have room; empty where that is not known. */
+void record_tracefs_fields(const char *tracepoint, char *names, size_t room);
+
 /* The path of a file of tracefs; false where that is not mounted, or does not have it. */
 bool record_tracefs_path(const char *name, char *path, size_t room);
 

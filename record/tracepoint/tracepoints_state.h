@@ -53,6 +53,8 @@ int tracepoint_turn_flags_on(struct tracepoints *state, uint32_t flags);
 /* A pattern of names whose events have stacks from now on. PTL_NO_MEMORY. */
 int tracepoint_add_stack(struct tracepoints *state, const char *pattern);
 void tracepoint_forget_stacks(struct tracepoints *state);
+/* Whether an event that is on has the pattern's name. */
+bool tracepoint_stack_is_used(const struct tracepoints *state, const char *pattern);
 
 /* Operations of the source. */
 int tracepoint_turn_event(void *state, const char *text, bool on, FILE *notes);

@@ -337,20 +337,28 @@ static int turn_on_again(struct tracepoints *state, size_t index)
 	return status;
 }
 
-/* *found: whether an event that is on has the pattern's name. */
-static int apply_stacks(struct tracepoints *state, const char *pattern, bool *found)
+bool tracepoint_stack_is_used(const struct tracepoints *state, const char *pattern)
+{
+	const struct common_string_list alone = {&pattern, 1};
+	bool dwarf;
+
+	for (size_t i = 0; i < state->count; i++)
+		if (state->list[i].fds && tracepoint_event_has_stack(state->list[i].name, &alone, &dwarf))
+			return true;
+	return false;
+}
+
+static int apply_stacks(struct tracepoints *state)
 {
 	const size_t count = state->count;
 	int status = 0;
 
-	*found = false;
 	for (size_t i = 0; status == 0 && i < count; i++) {
 		const struct tracepoint_event *event = &state->list[i];
 		bool dwarf;
 
 		if (!event->fds)
 			continue;
-		*found |= tracepoint_event_has_stack(event->name, &(struct common_string_list){&pattern, 1}, &dwarf);
 		if (tracepoint_event_has_stack(event->name, &state->stack_patterns, &dwarf) != event->stack ||
 		    dwarf != event->dwarf)
 			status = turn_on_again(state, i);
@@ -362,7 +370,6 @@ int tracepoint_turn_stack(void *state_, const char *pattern, bool on, FILE *note
 {
 	struct tracepoints *state = state_;
 	const size_t known = find_stack(state, pattern);
-	bool found;
 	int status;
 
 	if (!state->all)
@@ -373,8 +380,8 @@ int tracepoint_turn_stack(void *state_, const char *pattern, bool on, FILE *note
 		remove_stack(state, known);
 	status = on ? tracepoint_add_stack(state, pattern) : 0;
 	if (status == 0)
-		status = apply_stacks(state, pattern, &found);
-	if (status == 0 && on && !found)
+		status = apply_stacks(state);
+	if (status == 0 && on && !tracepoint_stack_is_used(state, pattern))
 		fprintf(notes,
 			"no event of the kernel that is on matches %s: it is for those that are turned on later\n",
 			pattern);

@@ -320,7 +320,10 @@ def refused():
                         (["--flags=0x80000000"], "is no flag"), (["--flags=alpc,cswitch"], "Linux has no ALPC"),
                         (["-e", "bogus"], "is no event of the kernel"), (["-e", "sched:bogus"], "has no tracepoint sched:bogus"),
                         (["-e", "sched:sched_swich"], "has no tracepoint sched:sched_swich; did you mean sched:sched_switch?"),
-                        (["-e", "sched:sched_switch if bogus == 1"], "does not take the filter 'bogus == 1'"),
+                        (["-e", "sched:sched_switch if bogus == 1"], "does not take the filter 'bogus == 1': Invalid argument; its fields are "
+                         "common_type, "), (["-e", "raw_syscalls:sys_enter if args == 1 bogus"], ", id, args\n"),
+                        (["-e", "user_events:ptl_bogus_event"], "user_events" if os.path.exists("/sys/kernel/tracing/user_events_status")
+                         else "this kernel has no user_events"),
                         (["-e", "../events:sched"], "is no tracepoint"), (["-e", "cpu-clock/bogus=1/"], "/freq=N/"),
                         (["-e", "cpu-clock/freq=0/"], "/freq=N/"), (["-e", "cpu-clock if 1"], "has no filter"),
                         (["-e", "uprobe:/bin/true"], "expected uprobe:PATH:FUNCTION"),
@@ -333,6 +336,10 @@ def refused():
         expect(done.returncode in (2, 4), words, done.returncode, done.stderr)
         expect(text in done.stderr, words, done.stderr)
         expect(not os.path.exists(path("r.ptl")))
+    for words, warned in (("--stack=sched:*", False), ("--stack=sched:*,dwarff", True), ("--stack=net:*", True)):
+        done = record("-f", "-o", "r.ptl", NONE, "-e", "sched:sched_switch", words, "--", "true")
+        expect_equal((done.returncode, "no event of the kernel that is recorded matches " + words.replace("=", " ") in done.stderr),
+                     (0, warned), words, done.stderr)
     listed = record("--list-flags").stdout
     expect(re.search(r"^cswitch +0x00000010 works +sched:sched_switch$", listed, re.M), listed)
     expect(re.search(r"^image-load +0x00000004 works +code that is mapped", listed, re.M), listed)

@@ -265,6 +265,13 @@ def no_packets():
         done = record("-o", "a.ptl", *NONE, option, "true")
         expect_equal(done.returncode, 2, done.stderr)
         expect("--source none has no" in done.stderr, done.stderr)
+    # What is asked of the CPU alone is asked of it where no source is named.
+    for option in ("--filter=filter main", "--snapshot", "--pt=cyc", "--per-thread", "--code=kernel"):
+        for source in (*NONE, "--source=qemu"):
+            done = record("-o", "a.ptl", source, option, "true")
+            expect_equal((done.returncode, option.split("=")[0] + " is for packets that the CPU makes" in done.stderr), (2, True), done.stderr)
+        done = record("-o", "a.ptl", option, "no-such-command")
+        expect("source qemu" not in done.stderr, done.stderr)
     expect_equal(os.listdir(SCRATCH), [])
 
 
