@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "common/error.h"
+#include "common/message.h"
 #include "common/options.h"
 #include "record/tracepoint/event.h"
 
@@ -151,32 +152,41 @@ void record_flags_names(uint32_t values, char *text, size_t size)
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-static const char *state_of(const struct flag *flag)
+/* Else the error says why. */
+static bool works(const struct flag *flag)
 {
 	const struct common_string_list none = {NULL, 0};
 	struct perf_tracing tracing = {0};
 	struct tracepoint_event event;
-	bool works = !flag->reason;
+	bool known = true;
 
-	for (size_t i = 0; works && i < TRACEPOINTS_MAX && flag->tracepoints[i]; i++) {
-		works = tracepoint_event_parse(flag->tracepoints[i], &none, &tracing, &event) == 0;
-		if (works)
+	for (size_t i = 0; known && i < TRACEPOINTS_MAX && flag->tracepoints[i]; i++) {
+		known = tracepoint_event_parse(flag->tracepoints[i], &none, &tracing, &event) == 0;
+		if (known)
 			tracepoint_event_free(&event, 0);
 	}
 	perf_tracing_free(&tracing);
-	return works ? "works" : "no";
+	return known;
 }
 
 void record_flags_list(FILE *file)
 {
+	char why[512] = "";
+
 	for (size_t i = 0; i < COUNT; i++) {
 		const struct flag *flag = &flags[i];
+		const bool permitted = flag->reason || works(flag);
 
-		fprintf(file, "%-17s 0x%08x %-6s", flag->name, flag->value, state_of(flag));
+		if (!permitted && !why[0])
+			snprintf(why, sizeof(why), "%s: %s", flag->name, ptl_error_text());
+		fprintf(file, "%-17s 0x%08x %-6s", flag->name, flag->value,
+			permitted && !flag->reason ? "works" : "no");
 		for (size_t n = 0; n < TRACEPOINTS_MAX && flag->tracepoints[n]; n++)
 			fprintf(file, " %s", flag->tracepoints[n]);
 		if (flag->reason || flag->always)
 			fprintf(file, " %s", flag->reason ? flag->reason : flag->always);
 		fputc('\n', file);
 	}
+	if (why[0])
+		common_message_note("%s", why);
 }

@@ -29,11 +29,7 @@ static void close_source(void *state_)
 
 	for (size_t i = 0; i < state->count; i++)
 		tracepoint_event_free(&state->list[i], state->cpus);
-	for (size_t i = 0; state->rings && i < state->cpus; i++) {
-		record_data_ring_unmap(&state->rings[i].data);
-		if (state->rings[i].fd >= 0)
-			close(state->rings[i].fd);
-	}
+	tracepoint_close_rings(state);
 	record_kernel_code_close(state->kernel);
 	perf_tracing_free(&state->tracing);
 	common_hash_map_free(&state->ids);
@@ -41,7 +37,6 @@ static void close_source(void *state_)
 	tracepoint_stacks_free(&state->stacks);
 	tracepoint_forget_stacks(state);
 	free(state->list);
-	free(state->rings);
 	free(state);
 }
 

@@ -119,7 +119,11 @@ int record_tracefs_format(const char *tracepoint, uint8_t **text, size_t *size)
 		if (access(path, R_OK) == 0)
 			return common_read_file(path, PERF_TRACE_TEXT_MAX, text, size);
 		if (errno != ENOENT)
-			return common_fail_errno("cannot read what the kernel says of tracepoints: %s", path);
+			return common_fail(PTL_SYSTEM, "cannot read what the kernel says of tracepoints: %s: %s%s",
+					   path, strerror(errno),
+					   errno == EACCES
+						   ? "; root may, and ptl-record check says what permits it to others"
+						   : "");
 	}
 	return fail_unknown(tracepoint);
 }

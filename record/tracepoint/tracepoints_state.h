@@ -49,6 +49,8 @@ struct tracepoints {
 
 /* Turns on "SYSTEM:EVENT", or with " if FILTER" behind it; named: it is no flag that asks for it. As tracepoint_event_parse. */
 int tracepoint_turn_on(struct tracepoints *state, const char *text, bool named);
+/* Those that were opened for the first event that was turned on, if any were. */
+void tracepoint_close_rings(struct tracepoints *state);
 int tracepoint_turn_flags_on(struct tracepoints *state, uint32_t flags);
 /* A pattern of names whose events have stacks from now on. PTL_NO_MEMORY. */
 int tracepoint_add_stack(struct tracepoints *state, const char *pattern);

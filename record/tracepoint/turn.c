@@ -49,6 +49,17 @@ static int open_ring(struct tracepoints *state, size_t cpu)
 	return status < 0 ? status : record_capture_event_stream(&state->session->capture, &ring->stream);
 }
 
+void tracepoint_close_rings(struct tracepoints *state)
+{
+	for (size_t cpu = 0; state->rings && cpu < state->cpus; cpu++) {
+		record_data_ring_unmap(&state->rings[cpu].data);
+		if (state->rings[cpu].fd >= 0)
+			close(state->rings[cpu].fd);
+	}
+	free(state->rings);
+	state->rings = NULL;
+}
+
 /* The whole system's processes have names only if they are reported, too. */
 static int open_rings(struct tracepoints *state)
 {
@@ -65,6 +76,9 @@ static int open_rings(struct tracepoints *state)
 		status = open_ring(state, cpu);
 	if (status == 0 && state->all && state->session->observer)
 		status = record_observer_everyone(state->session->observer, &state->session->wait);
+	/* Who turns the next one on is told the same. */
+	if (status < 0)
+		tracepoint_close_rings(state);
 	return status;
 }
 

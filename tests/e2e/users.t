@@ -316,6 +316,31 @@ def descendants():
     forget()
 
 
+def not_permitted():
+    """What the kernel does not permit her is said each time that she asks for it, and nothing looks as if it were on."""
+    with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:
+        if int(file.read()) <= 0:
+            skip("what is not permitted", "everybody may record the whole system")
+            return
+    mine = {**clean, "XDG_RUNTIME_DIR": path("outs/alice")}
+    run(*user("alice", "mkdir", "-m", "700", mine["XDG_RUNTIME_DIR"]))
+    started = run(*user("alice", "./ptl-record", "start", "hers", "-o", path("outs/hers.ptl"), "-p", WRITER), env=mine)
+    for _ in range(2):
+        done = run(*user("alice", "./ptl-record", "update", "hers", "-e", "page-faults"), env=mine)
+        check("events of the whole system are refused", done.returncode == 4 and "perf_event_paranoid" in done.stderr, started, done)
+    shown = run(*user("alice", "./ptl-record", "query", "hers", "--json"), env=mine)
+    check("and are not on", shown.returncode == 0 and json.loads(shown.stdout)["tracepoints"] == [], shown)
+    run(*user("alice", "./ptl-record", "stop", "hers"), env=mine)
+    if run(*user("alice", "ls", "/sys/kernel/tracing/events")).returncode == 0:
+        skip("tracefs", "everybody may read it")
+        return
+    done = run(*user("alice", "./ptl-record", "-o", path("outs/n.ptl"), "--source=none", "-e", "sched:sched_switch", "true"))
+    check("she is told where it is said what to do", done.returncode == 4 and "ptl-record check" in done.stderr, done)
+    shown = run(*user("alice", "./ptl-record", "--list-flags"))
+    check("and why flags do not work", shown.returncode == 0 and "cswitch           0x00000010 no " in shown.stdout and
+          "ptl-record check" in shown.stderr, shown)
+
+
 def hostile_rings(recorder_of):
     """A program that writes anything into its rings while they are read."""
     generator = random.Random(5)
@@ -380,6 +405,7 @@ else:
         set_user_id()
         all_users()
         descendants()
+        not_permitted()
         hostile_rings("bob")
         hostile_rings("root")
     finally:
