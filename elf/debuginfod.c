@@ -22,8 +22,10 @@ static struct client {
 	void *(*begin)(void);
 	int (*find)(void *client, const unsigned char *build_id, int size, char **path);
 	void (*set_progress)(void *client, int (*progress)(void *client, long done, long all));
+	bool (*stop)(void);
 	void *client; /* NULL: not enabled */
-	int failure;  /* an errno; 0 */
+	bool held;
+	int failure; /* an errno; 0 */
 } client;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -74,7 +76,18 @@ static int progress(void *unused, long done, long all)
 	(void)unused;
 	(void)done;
 	(void)all;
-	return common_interrupt_check() != 0;
+	client.held |= client.stop && client.stop();
+	return client.held || common_interrupt_check() != 0;
+}
+
+void elf_debuginfod_hold(bool hold)
+{
+	client.held = hold;
+}
+
+void elf_debuginfod_stop_if(bool (*stop)(void))
+{
+	client.stop = stop;
 }
 
 int elf_debuginfod_enable(void)
@@ -102,11 +115,11 @@ int elf_debuginfod_open(const uint8_t *build_id, size_t size)
 	char *path = NULL;
 	int fd = -1, result;
 
-	if (!client.client || !size || size > PTL_BUILD_ID_MAX)
+	if (!client.client || client.held || !size || size > PTL_BUILD_ID_MAX)
 		return -1;
 	pthread_mutex_lock(&lock);
 	result = client.find(client.client, build_id, (int)size, &path);
-	if (result < 0 && result != -ENOENT && !client.failure)
+	if (result < 0 && result != -ENOENT && !client.held && !client.failure)
 		client.failure = -result;
 	pthread_mutex_unlock(&lock);
 	if (result < 0)

@@ -14,7 +14,12 @@
 int elf_debuginfod_enable(void);
 bool elf_debuginfod_enabled(void);
 
-/* The debug file of a build id, a descriptor, close-on-exec; -1: no server has it, or it was not enabled. Waits for servers. */
+/* Until it is called with false, no server is asked: somebody must not wait. Not for several threads. */
+void elf_debuginfod_hold(bool hold);
+/* From now on stop is asked while a server is waited for: true ends that, and no server is asked any more. */
+void elf_debuginfod_stop_if(bool (*stop)(void));
+
+/* The debug file of a build id, a descriptor, close-on-exec; -1: no server has it, or none is asked. Waits for servers. */
 int elf_debuginfod_open(const uint8_t *build_id, size_t size);
 
 /* Why a server gave no answer, for the first of them; NULL: all answered. */

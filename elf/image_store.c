@@ -11,9 +11,11 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/hash_map.h"
+#include "common/message.h"
 #include "common/sha256.h"
 #include "common/vector.h"
 #include "elf/debug_search.h"
+#include "elf/debuginfod.h"
 #include "elf/file.h"
 #include "elf/split_search.h"
 
@@ -37,8 +39,12 @@ struct file_entry {
 	size_t build_id_size;
 	uint8_t build_id[PTL_BUILD_ID_MAX];
 	bool is_elf, has_symbols, has_debug;
+	bool lacks_symbols,
+		lacks_debug; /* they are wanted, and not on this machine; symbols: all but the dynamic ones */
 	uint8_t symbols[PTL_HASH_SIZE];
 	uint8_t debug[PTL_HASH_SIZE];
+	char *path;              /* of what lacks something */
+	struct file_entry *next; /* that lacks something */
 };
 
 /* A piece of a file whose bytes are in the trace; found by key and range. */
@@ -62,6 +68,7 @@ struct elf_image_store {
 	void **entries;                /* all of both, to free them */
 	size_t entry_count;
 	size_t entry_capacity;
+	struct file_entry *lacking, **lacking_end;
 	uint64_t unread;
 };
 
@@ -72,6 +79,7 @@ int elf_image_store_new(enum elf_embed embed, const struct elf_image_sink *sink,
 		return common_fail_memory("image store", sizeof(**store));
 	(*store)->embed = embed;
 	(*store)->sink = *sink;
+	(*store)->lacking_end = &(*store)->lacking;
 	return 0;
 }
 
@@ -79,6 +87,8 @@ void elf_image_store_free(struct elf_image_store *store)
 {
 	if (!store)
 		return;
+	for (struct file_entry *entry = store->lacking; entry; entry = entry->next)
+		free(entry->path);
 	for (size_t i = 0; i < store->entry_count; i++)
 		free(store->entries[i]);
 	free(store->entries);
@@ -142,6 +152,14 @@ static int put_range(struct elf_image_store *store, int fd, uint64_t offset, uin
 	return status;
 }
 
+/* Opens the file as ELF, if it is that. */
+static struct elf_file *open_elf(int fd)
+{
+	struct elf_file *elf = NULL;
+
+	return elf_open(fd, &elf) < 0 ? NULL : elf;
+}
+
 /* Opens the separate file with what is wanted of a file, as ELF; *fd is -1 where there is none. */
 static struct elf_file *open_debug(const struct elf_file *elf, const struct file_entry *entry, const char *path,
 				   bool lines, int *fd)
@@ -151,12 +169,9 @@ static struct elf_file *open_debug(const struct elf_file *elf, const struct file
 						.path = path,
 						.file = elf,
 						.lines = lines};
-	struct elf_file *debug = NULL;
 
 	*fd = elf_debug_search(&wanted);
-	if (*fd >= 0 && elf_open(*fd, &debug) < 0)
-		debug = NULL;
-	return debug;
+	return *fd >= 0 ? open_elf(*fd) : NULL;
 }
 
 /* The file that debug files share and that this one, which is at path (NULL: not known), refers to. */
@@ -221,6 +236,7 @@ static int put_debug(struct elf_image_store *store, int fd, const struct elf_fil
 				   &entry->has_debug);
 	if (!status && entry->has_debug)
 		status = put_referred(store, fd, debug ? debug : elf, path);
+	entry->lacks_debug = fd < 0;
 	elf_close(debug);
 	if (debug_fd >= 0)
 		close(debug_fd);
@@ -236,6 +252,7 @@ static int put_symbols(struct elf_image_store *store, const struct elf_file *elf
 
 	if (!elf_has_symtab(elf))
 		debug = open_debug(elf, entry, path, false, &debug_fd);
+	entry->lacks_symbols = !debug && !elf_has_symtab(elf);
 	status = elf_symbols(elf, debug, &symbols);
 	if (status == PTL_CORRUPT) {
 		store->unread++;
@@ -263,8 +280,86 @@ static int read_elf(struct elf_image_store *store, int fd, const struct elf_file
 		status = put_symbols(store, elf, path, entry);
 	if (status == 0 && store->embed == ELF_EMBED_DEBUG)
 		status = put_debug(store, fd, elf, path, entry);
+	if (status || !entry->build_id_size || !(entry->lacks_symbols || entry->lacks_debug))
+		return status;
+	entry->path = strdup(path);
+	*store->lacking_end = entry;
+	store->lacking_end = &entry->next;
+	return entry->path ? 0 : common_fail_memory("a path", strlen(path));
+}
+
+/* ---- what servers have ----------------------------------------------------------------------------- */
+
+static int attach(struct elf_image_store *store, const struct file_entry *entry, uint32_t kind,
+		  const uint8_t hash[PTL_HASH_SIZE])
+{
+	struct ptl_attachment attachment = {
+		.kind = kind, .pid = PTL_NO_ID, .name = entry->path, .id_size = entry->build_id_size};
+
+	memcpy(attachment.hash, hash, PTL_HASH_SIZE);
+	memcpy(attachment.id, entry->build_id, entry->build_id_size);
+	return store->sink.attachment(store->sink.context, &attachment);
+}
+
+/* Names of the PLT are in the file itself alone, if it is still there. */
+static int attach_symbols(struct elf_image_store *store, const struct file_entry *entry, const struct elf_file *debug)
+{
+	uint8_t hash[PTL_HASH_SIZE];
+	struct ptl_bytes symbols = {0};
+	struct elf_file *elf;
+	const int fd = elf_open_same(entry->path, entry->build_id, entry->build_id_size, &elf);
+	int status = elf_symbols(elf ? elf : debug, debug, &symbols);
+
+	if (status == 0 && symbols.size) {
+		status = store->sink.blob(store->sink.context, PTL_BLOB_SYMBOLS, symbols.data, symbols.size, hash);
+		if (status == 0)
+			status = attach(store, entry, PTL_ATTACHMENT_SYMBOLS, hash);
+	}
+	common_bytes_free(&symbols);
+	elf_close(elf);
+	if (fd >= 0)
+		close(fd);
+	return status == PTL_CORRUPT ? 0 : status;
+}
+
+static int attach_debug(struct elf_image_store *store, int fd, const struct elf_file *debug, struct file_entry *entry)
+{
+	struct stat info;
+	int status = 0;
+
+	if (elf_has_debug(debug) && fstat(fd, &info) == 0 && (uint64_t)info.st_size <= DEBUG_MAX)
+		status = put_range(store, fd, 0, (uint64_t)info.st_size, PTL_BLOB_DEBUG, entry->debug,
+				   &entry->has_debug);
+	if (status || !entry->has_debug)
+		return status;
+	status = attach(store, entry, PTL_ATTACHMENT_DEBUG, entry->debug);
+	return status ? status : put_referred(store, fd, debug, entry->path);
+}
+
+int elf_image_store_ask(struct elf_image_store *store)
+{
+	int status = 0;
+
+	for (struct file_entry *entry = store->lacking; entry && !status; entry = entry->next) {
+		struct elf_file *debug;
+		int fd;
+
+		common_progress("debuginfod: %s", entry->path);
+		fd = elf_debuginfod_open(entry->build_id, entry->build_id_size);
+		debug = fd >= 0 ? open_elf(fd) : NULL;
+		if (debug && entry->lacks_symbols)
+			status = attach_symbols(store, entry, debug);
+		if (debug && entry->lacks_debug && !status)
+			status = attach_debug(store, fd, debug, entry);
+		elf_close(debug);
+		if (fd >= 0)
+			close(fd);
+	}
+	common_progress_end();
 	return status;
 }
+
+/* ---- files ----------------------------------------------------------------------------------------- */
 
 /* The entry of a file; one that is no ELF file has an empty one. */
 static int find_file(struct elf_image_store *store, int fd, const struct file_key *key, const struct elf_file *elf,
@@ -286,14 +381,6 @@ static int find_file(struct elf_image_store *store, int fd, const struct file_ke
 		status = common_byte_map_put(&store->files, key, sizeof(*key), (uint64_t)(uintptr_t)entry);
 	*result = entry;
 	return status;
-}
-
-/* Opens the file as ELF, if it is that. */
-static struct elf_file *open_elf(int fd)
-{
-	struct elf_file *elf = NULL;
-
-	return elf_open(fd, &elf) < 0 ? NULL : elf;
 }
 
 static int read_piece(struct elf_image_store *store, int fd, const struct piece_key *key, const struct elf_file *elf,

@@ -24,7 +24,7 @@ struct elf_image_sink {
 	void *context;
 	/* Stores a blob in the trace and gives its hash. */
 	int (*blob)(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE]);
-	/* Says what a blob of the type PTL_BLOB_FILE is; the same may be said again. */
+	/* Says what a blob is; the same may be said again. */
 	int (*attachment)(void *context, const struct ptl_attachment *attachment);
 };
 
@@ -40,6 +40,12 @@ void elf_image_store_free(struct elf_image_store *store);
  */
 int elf_image_store_file(struct elf_image_store *store, int fd, const struct stat *info, uint64_t offset, uint64_t size,
 			 struct ptl_image_event *image);
+
+/*
+ * Asks the servers of elf/debuginfod.h, which waits for them, for the symbols and the debug information that were wanted and not
+ * found: attachments of the images' build ids. It stops where these shall be asked no more. PTL_NO_MEMORY, and the failure of the sink.
+ */
+int elf_image_store_ask(struct elf_image_store *store);
 
 /* Files whose bytes or symbols were wanted but could not be read. */
 uint64_t elf_image_store_unread(const struct elf_image_store *store);

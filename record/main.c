@@ -16,7 +16,8 @@
 #include "record/check/check.h"
 #include "record/control/control.h"
 #include "record/source.h"
-#include "elf/debug_search.h"
+#include "elf/debug_options.h"
+#include "elf/debuginfod.h"
 #include "record/tracepoint/flags.h"
 #include "record/tracepoint/sdt.h"
 
@@ -99,6 +100,7 @@ static const struct common_option options[] = {
 	{"debug-path", 0, "FOLDER[:...]",
 	 "look for separate debug files in these folders, before /usr/lib/debug; then in those of $PTL_DEBUG_PATH",
 	 .take = elf_debug_path_take},
+	ELF_DEBUGINFOD_OPTION(struct record_settings, debuginfod),
 	{"compress", 0, "LEVEL",
 	 "zstd level, 1 to 19 (1); 0 compresses nothing, which takes a fifth of the CPU time, or less",
 	 COMMON_NUMBER(struct record_settings, level, 0, LEVEL_MAX)},
@@ -408,6 +410,21 @@ static int check_settings(struct record_settings *settings)
 	return 0;
 }
 
+/* What servers have is asked for when the recording has ended. Returns an exit status. */
+static int prepare_debuginfod(const struct record_settings *settings)
+{
+	if (!settings->debuginfod)
+		return 0;
+	if (settings->embed < ELF_EMBED_SYMBOLS)
+		return usage("--debuginfod asks for names of functions, and none are put into this trace",
+			     "--embed symbols");
+	if (elf_debuginfod_enable() < 0)
+		return usage(ptl_error_text(),
+			     "DEBUGINFOD_URLS=https://debuginfod.debian.net ptl-record --debuginfod ...");
+	elf_debuginfod_hold(true);
+	return 0;
+}
+
 /* operand: what should not be there, or NULL. */
 static int list(const struct record_settings *settings, const char *operand)
 {
@@ -456,6 +473,8 @@ static int record(struct record_settings *settings, int argc, char **argv)
 	/* A session without a command is of all programs of the user. */
 	settings->attach |= settings->session_name && !settings->command && !names_running(settings);
 	status = check_settings(settings);
+	if (!status)
+		status = prepare_debuginfod(settings);
 	if (status)
 		return status;
 	return settings->session_name ? record_control_start(settings, record_source_run) : record_source_run(settings);

@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "dump/print/status.h"
 #include "dump/print/table.h"
+#include "dump/print/trace_json.h"
 #include "common/text.h"
 #include "dump/command/commands.h"
 #include "dump/session/session.h"
@@ -133,18 +134,6 @@ static const struct image_output text_output = {text_image, text_end};
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-static void json_bytes(struct common_json *json, const char *key, const uint8_t *bytes, size_t size)
-{
-	struct ptl_bytes text = {0};
-
-	common_text_hex_bytes(&text, bytes, size);
-	if (size)
-		common_json_string(json, key, common_text_string(&text));
-	else
-		common_json_null(json, key);
-	common_bytes_free(&text);
-}
-
 static void json_image(struct images *images, const struct flow_timeline_process *process,
 		       const struct flow_timeline_image *image)
 {
@@ -161,15 +150,15 @@ static void json_image(struct images *images, const struct flow_timeline_process
 	common_json_hex(json, "default_base", data->default_base);
 	common_json_string(json, "protection", dump_protection(data->protection, room));
 	common_json_string(json, "path", data->file_name);
-	json_bytes(json, "build_id", data->build_id, data->build_id_size);
+	dump_json_bytes(json, "build_id", data->build_id, data->build_id_size);
 	dump_json_time(images->session, "loaded", image->rundown ? 0 : image->start);
 	dump_json_time(images->session, "unloaded", image->end == FLOW_TIME_END ? 0 : image->end);
 	common_json_bool(json, "inherited", image->inherited);
-	json_bytes(json, "code", data->code, data->has_code ? PTL_HASH_SIZE : 0);
+	dump_json_bytes(json, "code", data->code, data->has_code ? PTL_HASH_SIZE : 0);
 	common_json_bool(json, "code_stored", code_stored(images, data));
 	common_json_bool(json, "code_captured", code_captured(images, image));
-	json_bytes(json, "symbols", data->symbols, data->has_symbols ? PTL_HASH_SIZE : 0);
-	json_bytes(json, "debug", data->debug, data->has_debug ? PTL_HASH_SIZE : 0);
+	dump_json_bytes(json, "symbols", data->symbols, data->has_symbols ? PTL_HASH_SIZE : 0);
+	dump_json_bytes(json, "debug", data->debug, data->has_debug ? PTL_HASH_SIZE : 0);
 	common_json_object_end(json);
 	common_json_line(json);
 }

@@ -120,6 +120,7 @@ static void put_attachments(struct dump_session *session)
 		common_json_u64(json, "kind", attachment->kind);
 		dump_json_id(json, "pid", attachment->pid);
 		common_json_string(json, "sha256", hash);
+		dump_json_bytes(json, "id", attachment->id, attachment->id_size);
 		common_json_object_end(json);
 	}
 	common_json_array_end(json);

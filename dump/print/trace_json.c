@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/text.h"
 #include "dump/print/status.h"
 #include "dump/session/session.h"
 
@@ -18,6 +19,18 @@ void dump_json_id_or_null(struct common_json *json, const char *key, uint32_t id
 		common_json_null(json, key);
 	else
 		common_json_u64(json, key, id);
+}
+
+void dump_json_bytes(struct common_json *json, const char *key, const uint8_t *bytes, size_t size)
+{
+	struct ptl_bytes text = {0};
+
+	common_text_hex_bytes(&text, bytes, size);
+	if (size)
+		common_json_string(json, key, common_text_string(&text));
+	else
+		common_json_null(json, key);
+	common_bytes_free(&text);
 }
 
 static bool is_wanted(const struct dump_json_room *room, const char *text)

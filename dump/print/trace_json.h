@@ -9,6 +9,8 @@
 void dump_json_id(struct common_json *json, const char *key, uint32_t id);
 /* The same, null where it is PTL_NO_ID: for elements of an array, and members that are always there. */
 void dump_json_id_or_null(struct common_json *json, const char *key, uint32_t id);
+/* A hash or a build id, in hexadecimal digits; null where size is 0. */
+void dump_json_bytes(struct common_json *json, const char *key, const uint8_t *bytes, size_t size);
 
 /* Whether an object whose texts have so many bytes in all is still wanted. */
 struct dump_json_room {

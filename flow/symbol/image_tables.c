@@ -41,6 +41,7 @@ void flow_image_tables_close(struct flow_image_tables *tables)
 	free(tables->list);
 	free(tables->by_image);
 	common_byte_map_free(&tables->by_key);
+	common_byte_map_free(&tables->by_build_id);
 	flow_jit_files_free(&tables->jit);
 	pthread_mutex_destroy(&tables->lock);
 }
@@ -75,12 +76,47 @@ static void make_key(const struct ptl_image_event *image, const uint8_t *hash, s
 	}
 }
 
-/* Called with the lock held. */
-static void *find_or_make(struct flow_image_tables *tables, const struct ptl_image_event *image)
+/* Of several for one build id, the first one. */
+static void list_attachments(struct flow_image_tables *tables)
 {
+	struct ptl_trace *trace = tables->jit.trace;
+	const size_t count = trace ? ptl_attachment_count(trace) : 0;
+
+	tables->listed = true;
+	for (size_t i = 0; i < count; i++) {
+		const struct ptl_attachment *attachment = ptl_attachment_at(trace, i);
+
+		if (attachment->kind != tables->kind->attachment || !attachment->id_size ||
+		    common_byte_map_get(&tables->by_build_id, attachment->id, attachment->id_size))
+			continue;
+		if (common_byte_map_put(&tables->by_build_id, attachment->id, attachment->id_size, i) < 0)
+			tables->failed++;
+	}
+}
+
+/* What was found after the image had been reported goes before what was there then. */
+static void attach(struct flow_image_tables *tables, struct ptl_image_event *image)
+{
+	const uint64_t *found;
+
+	if (!tables->listed)
+		list_attachments(tables);
+	if (!image->build_id_size)
+		return;
+	found = common_byte_map_get(&tables->by_build_id, image->build_id, image->build_id_size);
+	if (found)
+		tables->kind->attach(image, ptl_attachment_at(tables->jit.trace, *found)->hash);
+}
+
+/* Called with the lock held. */
+static void *find_or_make(struct flow_image_tables *tables, const struct ptl_image_event *reported)
+{
+	struct ptl_image_event completed = *reported;
+	const struct ptl_image_event *const image = &completed;
 	struct key key;
 	const uint64_t *known;
 
+	attach(tables, &completed);
 	make_key(image, tables->kind->blob(image), &tables->jit, &key);
 	if (!key.size)
 		return NULL;

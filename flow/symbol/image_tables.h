@@ -7,6 +7,7 @@
 #define FLOW_SYMBOL_IMAGE_TABLES_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,8 @@ struct flow_image_tables_kind {
 	/* jit: what names code that the process made; or NULL. NULL: there is no table. One call at a time. */
 	void *(*make)(void *context, const struct ptl_image_event *image, const struct elf_jit_names *jit);
 	void (*free)(void *table);
+	uint32_t attachment; /* whose blobs stand for the image's own, by build id: an enum ptl_attachment_kind */
+	void (*attach)(struct ptl_image_event *image, const uint8_t *hash);
 };
 
 struct flow_image_tables {
@@ -30,8 +33,10 @@ struct flow_image_tables {
 	_Atomic(void *) *by_image;
 	pthread_mutex_t lock; /* of what is below */
 	struct flow_jit_files jit;
-	struct common_byte_map by_key; /* what explains an image: index in list */
-	void **list;                   /* owned; NULL where there is none */
+	bool listed;                        /* by_build_id is made */
+	struct common_byte_map by_build_id; /* index of the attachment */
+	struct common_byte_map by_key;      /* what explains an image: index in list */
+	void **list;                        /* owned; NULL where there is none */
 	size_t count;
 	size_t asked, found; /* images; of which there are tables */
 	size_t failed;       /* without memory */

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/bytes.h"
@@ -93,6 +94,12 @@ static const uint8_t *blob_of(const struct ptl_image_event *image)
 	return image->has_debug ? image->debug : NULL;
 }
 
+static void attach(struct ptl_image_event *image, const uint8_t *hash)
+{
+	image->has_debug = true;
+	memcpy(image->debug, hash, sizeof(image->debug));
+}
+
 static void free_table(void *table)
 {
 	flow_debug_free(table);
@@ -102,7 +109,11 @@ static void free_table(void *table)
 
 int flow_sources_open(struct ptl_trace *trace, const struct flow_timeline *timeline, struct flow_sources **result)
 {
-	static const struct flow_image_tables_kind kind = {blob_of, make_table, free_table};
+	static const struct flow_image_tables_kind kind = {.blob = blob_of,
+							   .make = make_table,
+							   .free = free_table,
+							   .attachment = PTL_ATTACHMENT_DEBUG,
+							   .attach = attach};
 	struct flow_sources *sources = calloc(1, sizeof(*sources));
 
 	if (!sources)

@@ -106,6 +106,12 @@ static const uint8_t *blob_of(const struct ptl_image_event *image)
 	return image->has_symbols ? image->symbols : NULL;
 }
 
+static void attach(struct ptl_image_event *image, const uint8_t *hash)
+{
+	image->has_symbols = true;
+	memcpy(image->symbols, hash, sizeof(image->symbols));
+}
+
 static void free_table(void *table)
 {
 	ptl_symbols_free(table);
@@ -114,7 +120,11 @@ static void free_table(void *table)
 int flow_symbols_open(struct ptl_trace *trace, const struct flow_timeline *timeline, bool demangle,
 		      struct flow_symbols **result)
 {
-	static const struct flow_image_tables_kind kind = {blob_of, make_table, free_table};
+	static const struct flow_image_tables_kind kind = {.blob = blob_of,
+							   .make = make_table,
+							   .free = free_table,
+							   .attachment = PTL_ATTACHMENT_SYMBOLS,
+							   .attach = attach};
 	struct flow_symbols *symbols = calloc(1, sizeof(*symbols));
 
 	if (!symbols)

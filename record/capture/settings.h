@@ -83,6 +83,7 @@ struct record_settings {
 	uint64_t psb_period; /* bytes */
 	enum elf_embed embed;
 	bool embed_given;
+	bool debuginfod;         /* servers may be asked for debug files when recording has ended */
 	int level;               /* of zstd */
 	uint64_t flush_interval; /* nanoseconds */
 	uint64_t ring_size;      /* bytes of PT, with intel_pt of records, that a thread may be ahead of the recorder */

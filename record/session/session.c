@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/text.h"
+#include "elf/debuginfod.h"
 #include "record/capture/machine.h"
 #include "record/launch/signals.h"
 #include "record/session/progress.h"
@@ -204,6 +205,31 @@ static int verdict_of(const struct record_session *session)
 	return main_source->source->verdict ? main_source->source->verdict(main_source->state, session) : 0;
 }
 
+static bool stops_asking(void)
+{
+	const struct record_signals signals = record_signals_take();
+
+	return signals.interrupts || signals.terminate;
+}
+
+/* What is recorded has ended, so that servers may take their time, as long as the user likes. */
+static int ask_servers(struct record_session *session)
+{
+	int status;
+
+	if (!session->settings->debuginfod || session->capture.output.failed)
+		return 0;
+	elf_debuginfod_hold(false);
+	elf_debuginfod_stop_if(stops_asking);
+	status = record_image_store_ask(session->capture.images);
+	if (status < 0)
+		common_message_failure(status);
+	if (elf_debuginfod_failure())
+		common_message_warning("debuginfod: a server gave no answer: %s; names may be missing",
+				       elf_debuginfod_failure());
+	return status;
+}
+
 /* Ends everything; returns ptl-record's exit status. */
 static int finish(struct record_session *session, const char *path)
 {
@@ -220,6 +246,8 @@ static int finish(struct record_session *session, const char *path)
 		record_capture_discard(&session->capture);
 		return verdict;
 	}
+	if (status == 0)
+		status = ask_servers(session);
 	record_model_counts(session->capture.model, &counts);
 	record_capture_counts(&session->capture, &written);
 	if (session->settings->mode == RECORD_MODE_REALTIME)

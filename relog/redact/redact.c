@@ -298,6 +298,42 @@ static int take_loss(struct redact *redact, const struct ptl_relogger_input *inp
 	return status;
 }
 
+static int write_attachment(struct redact *redact, const struct ptl_attachment *attachment)
+{
+	char *name = redacted(redact, RELOG_PATH, attachment->name);
+	struct ptl_attachment changed = *attachment;
+	struct ptl_bytes body = {0};
+	int status;
+
+	if (!name)
+		return common_fail_memory("an attachment", 0);
+	changed.name = name;
+	status = change_hash(redact, changed.hash) ? 0 : PTL_NOT_FOUND;
+	if (!status)
+		format_attachment_encode(&changed, &body);
+	if (body.failed)
+		status = common_fail_memory("an attachment", 0);
+	if (!status)
+		status = ptl_relogger_record(redact->relogger, FORMAT_RECORD_ATTACHMENT, body.data, body.size);
+	common_bytes_free(&body);
+	free(name);
+	return status == PTL_NOT_FOUND ? 0 : status;
+}
+
+/* Files are left out: nothing knows what is in them, but of symbols. */
+static int take_attachment(struct redact *redact, const struct ptl_record *record)
+{
+	struct ptl_attachment *attachment;
+	int status = format_attachment_decode(common_cursor(record->data, record->size), &attachment);
+
+	if (status)
+		return status == PTL_NO_MEMORY ? status : 0;
+	if (attachment->kind == PTL_ATTACHMENT_SYMBOLS)
+		status = write_attachment(redact, attachment);
+	format_attachment_free(attachment);
+	return status;
+}
+
 /* Schemas, maps, and what a newer version may have put there: texts in place. */
 static int take_other(struct redact *redact, const struct ptl_record *record, bool *keep)
 {
@@ -337,7 +373,7 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 		*keep = true;
 		return 0;
 	case FORMAT_RECORD_ATTACHMENT:
-		return 0; /* files are left out: nothing knows what is in them */
+		return take_attachment(redact, record);
 	default:
 		return take_other(redact, record, keep);
 	}

@@ -132,9 +132,15 @@ enum ptl_attachment_kind {
 	PTL_ATTACHMENT_SHARED =
 		2, /* debug information that debug files share: its build id is in their .gnu_debugaltlink */
 	PTL_ATTACHMENT_SPLIT = 3, /* a .dwo file of split DWARF: id is the 8 bytes of its dwo_id, the lowest first */
+	/*
+	 * What was found only after the images had been reported, of those with the build id that is id: their symbols, a blob
+	 * of the type PTL_BLOB_SYMBOLS, and their debug information, one of PTL_BLOB_DEBUG.
+	 */
+	PTL_ATTACHMENT_SYMBOLS = 4,
+	PTL_ATTACHMENT_DEBUG = 5,
 };
 
-/* A file as it was on the machine that was recorded, whole: a blob of the type PTL_BLOB_FILE. */
+/* A file as it was on the machine that was recorded, whole: a blob of the type PTL_BLOB_FILE, if its kind says no other. */
 struct ptl_attachment {
 	uint32_t kind; /* enum ptl_attachment_kind, or a newer one */
 	uint32_t pid;  /* whose it is; PTL_NO_ID: of no process */
