@@ -85,6 +85,16 @@ static int elements(void *context, unsigned index, uint32_t *count, bool *there)
 	return 0;
 }
 
+/* The names of the field's values. */
+static const struct ptl_map *value_map(void *context, unsigned index)
+{
+	const struct rules_run *run = context;
+	const struct ptl_field *field = run->now.bound->fields[index].field;
+
+	return field && field->map ? ptl_map_of_field(run->now.kind->trace, &run->now.kind->descriptor.provider, field)
+				   : NULL;
+}
+
 static const char *program_for_scope(void *context)
 {
 	return rules_current_program(context);
@@ -102,6 +112,7 @@ struct query_scope rules_current_scope(struct rules_run *run)
 		.field = field_value,
 		.number = field_number,
 		.elements = elements,
+		.map = value_map,
 		.loops = &run->now.loops,
 		.context = run,
 	};

@@ -17,9 +17,9 @@ static const struct ptl_field fields[] = {
 	{.name = "Name", .type = PTL_TYPE_UTF8},
 	{.name = "Wide", .type = PTL_TYPE_UTF16},
 	{.name = "F", .type = PTL_TYPE_F64},
-	{.name = "List", .type = PTL_TYPE_U16, .array = PTL_ARRAY_COUNTED},
+	{.name = "List", .type = PTL_TYPE_U16, .array = PTL_ARRAY_COUNTED, .map = "Bits"},
 	{.name = "S", .type = PTL_TYPE_STRUCT, .array = PTL_ARRAY_FIXED, .array_length = 2, .length = 2},
-	{.name = "X", .type = PTL_TYPE_U8},
+	{.name = "X", .type = PTL_TYPE_U8, .map = "Kinds"},
 	{.name = "Y", .type = PTL_TYPE_BOOL8},
 	{.name = "Id", .type = PTL_TYPE_GUID},
 };
@@ -33,6 +33,21 @@ static const struct ptl_schema schema = {
 	.message = "",
 	.fields = fields,
 	.field_count = 10,
+};
+static const struct ptl_map_entry kinds[] = {{1, "Small"}, {2, "Large"}};
+static const struct ptl_map flags = {
+	.provider = {{0x7c, 0x4a, 0x1e, 0x5d, 0x52, 0x3b, 0x19, 0x4f, 0x9a, 0x20, 0x7c, 0x1d, 0x2e, 0x3f, 0x4a, 0x5b}},
+	.kind = PTL_MAP_FLAGS,
+	.name = "Bits",
+	.entries = (const struct ptl_map_entry[]){{2, "Read"}, {8, "Write"}},
+	.count = 2,
+};
+static const struct ptl_map values = {
+	.provider = {{0x7c, 0x4a, 0x1e, 0x5d, 0x52, 0x3b, 0x19, 0x4f, 0x9a, 0x20, 0x7c, 0x1d, 0x2e, 0x3f, 0x4a, 0x5b}},
+	.kind = PTL_MAP_VALUES,
+	.name = "Kinds",
+	.entries = kinds,
+	.count = 2,
 };
 static const uint8_t payload[] = "\x2a\0\0\0"
 				 "\xfe\xff"
@@ -121,6 +136,8 @@ static int set_up(void **state)
 
 	(void)state;
 	assert_done(ptl_writer_schema(writer, &schema));
+	assert_done(ptl_writer_map(writer, &values));
+	assert_done(ptl_writer_map(writer, &flags));
 	assert_done(ptl_writer_close(writer));
 	assert_done(ptl_open_fd(fd, "sample", NULL, &trace));
 	return 0;
@@ -265,6 +282,29 @@ static void computes(void **state)
 	for (size_t i = 0; i < sizeof(false_ones) / sizeof(false_ones[0]); i++)
 		if (holds(false_ones[i]))
 			fail_msg("holds: %s", false_ones[i]);
+}
+
+/* As in ptl-record's --only and --stop-at. */
+static void names_values(void **state)
+{
+	static const char *const true_ones[] = {
+		"S[1].X == \"Large\"",
+		"S[1].X != \"Small\"",
+		"S[1].X like \"L*\"",
+		"any(i in S, S[i].X == \"Large\")",
+		"(List[1] & \"Read|Write\") == 8",
+		"List[1] == \"Write\"",
+		"(List[0] & \"Read\") != 0",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(true_ones) / sizeof(true_ones[0]); i++)
+		if (!holds(true_ones[i]))
+			fail_msg("does not hold: %s", true_ones[i]);
+	assert_false(holds("S[0].X == \"Large\""));
+	assert_int_equal(apply_to("on any where S[1].X == \"Huge\" { drop; }", &event, 1), PTL_CORRUPT);
+	assert_string_equal(ptl_error_text(), "r:1:24: expected a name such as \"Small\", found \"Huge\"");
+	assert_int_equal(apply_to("on any where B == \"Large\" { drop; }", &event, 1), PTL_CORRUPT);
 }
 
 static void matches_headers(void **state)
@@ -543,6 +583,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(computes),
+		cmocka_unit_test(names_values),
 		cmocka_unit_test(matches_headers),
 		cmocka_unit_test(changes_headers),
 		cmocka_unit_test(changes_payloads),
