@@ -65,7 +65,7 @@ static int open_source(struct record_session *session, void **result)
 	for (size_t i = 0; status == 0 && i < stacks->count; i++)
 		status = tracepoint_add_stack(state, stacks->list[i]);
 	for (size_t i = 0; status == 0 && i < wanted->count; i++)
-		status = tracepoint_turn_on(state, wanted->list[i], true);
+		status = tracepoint_turn_on_named(state, wanted->list[i]);
 	if (status == 0)
 		status = tracepoint_turn_flags_on(state, session->settings->flags);
 	for (size_t i = 0; status == 0 && i < stacks->count; i++)

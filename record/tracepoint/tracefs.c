@@ -3,6 +3,7 @@
 #include "record/tracepoint/tracefs.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,14 @@
 #include "import/perf/trace_format.h"
 
 static const char *const folders[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+
+/* errno says why. */
+static int fail_unreadable(const char *path)
+{
+	return common_fail(PTL_SYSTEM, "cannot read what the kernel says of tracepoints: %s: %s%s", path,
+			   strerror(errno),
+			   errno == EACCES ? "; root may, and ptl-record check says what permits it to others" : "");
+}
 
 static bool is_name(const char *text, size_t size)
 {
@@ -32,6 +41,48 @@ bool record_tracefs_path(const char *name, char *path, size_t room)
 }
 
 #define EVENTS_MAX ((size_t)4 << 20)
+
+/* A line for each tracepoint, in fresh memory. */
+static int read_names(char **text)
+{
+	char path[512];
+	uint8_t *data;
+	size_t size;
+	int status;
+
+	if (!record_tracefs_path("available_events", path, sizeof(path)))
+		return common_fail(PTL_NOT_FOUND, "tracefs is not mounted");
+	if (access(path, R_OK) < 0)
+		return fail_unreadable(path);
+	status = common_read_file(path, EVENTS_MAX, &data, &size);
+	if (status < 0)
+		return status;
+	*text = strndup((const char *)data, size);
+	free(data);
+	return *text ? 0 : common_fail_memory("tracepoints", size);
+}
+
+int record_tracefs_matching(const char *pattern, struct common_string_list *names)
+{
+	char *text, *copy, *rest = NULL;
+	int status = read_names(&text);
+
+	if (status < 0)
+		return status;
+	for (char *name = strtok_r(text, "\n", &rest); status == 0 && name; name = strtok_r(NULL, "\n", &rest)) {
+		if (fnmatch(pattern, name, 0) != 0)
+			continue;
+		copy = strdup(name);
+		status = copy ? common_string_list_add(names, copy) : common_fail_memory("a tracepoint", strlen(name));
+		if (status < 0)
+			free(copy);
+	}
+	free(text);
+	return status == 0 && !names->count
+		       ? common_fail(PTL_NOT_FOUND, "the kernel has no tracepoint that matches %s", pattern)
+		       : status;
+}
+
 #define USER_EVENTS "user_events:"
 
 /* These are there only while a program has them registered. */
@@ -51,8 +102,6 @@ static int fail_unknown(const char *tracepoint)
 {
 	struct common_nearest nearest = {.word = tracepoint};
 	char path[512], *rest = NULL, *text;
-	uint8_t *data;
-	size_t size;
 	int status;
 
 	if (!record_tracefs_path("events", path, sizeof(path)))
@@ -61,12 +110,9 @@ static int fail_unknown(const char *tracepoint)
 				   "tracefs tracefs "
 				   "%s' mounts it",
 				   tracepoint, folders[0]);
-	if (!record_tracefs_path("available_events", path, sizeof(path)) ||
-	    common_read_file(path, EVENTS_MAX, &data, &size) < 0)
+	if (read_names(&text) < 0)
 		return common_fail(PTL_NOT_FOUND, "the kernel has no tracepoint %s", tracepoint);
-	text = strndup((const char *)data, size);
-	free(data);
-	for (char *name = text ? strtok_r(text, "\n", &rest) : NULL; name; name = strtok_r(NULL, "\n", &rest))
+	for (char *name = strtok_r(text, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest))
 		common_nearest_look(&nearest, name);
 	if (!nearest.best && !strncmp(tracepoint, USER_EVENTS, strlen(USER_EVENTS)))
 		status = fail_user_event(tracepoint);
@@ -119,11 +165,7 @@ int record_tracefs_format(const char *tracepoint, uint8_t **text, size_t *size)
 		if (access(path, R_OK) == 0)
 			return common_read_file(path, PERF_TRACE_TEXT_MAX, text, size);
 		if (errno != ENOENT)
-			return common_fail(PTL_SYSTEM, "cannot read what the kernel says of tracepoints: %s: %s%s",
-					   path, strerror(errno),
-					   errno == EACCES
-						   ? "; root may, and ptl-record check says what permits it to others"
-						   : "");
+			return fail_unreadable(path);
 	}
 	return fail_unknown(tracepoint);
 }

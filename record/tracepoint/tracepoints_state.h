@@ -47,6 +47,8 @@ struct tracepoints {
 	struct common_string_list stack_patterns; /* --stack; owned texts */
 };
 
+/* What --event names, which may be a pattern: turned on now, or as it is named now. As tracepoint_event_parse. */
+int tracepoint_turn_on_named(struct tracepoints *state, const char *text);
 /* Turns on "SYSTEM:EVENT", or with " if FILTER" behind it; named: it is no flag that asks for it. As tracepoint_event_parse. */
 int tracepoint_turn_on(struct tracepoints *state, const char *text, bool named);
 /* Those that were opened for the first event that was turned on, if any were. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Turns the kernel's events on and off, also while they come. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -11,6 +12,7 @@
 #include "record/capture/machine.h"
 #include "record/kernel/observer.h"
 #include "record/tracepoint/flags.h"
+#include "record/tracepoint/tracefs.h"
 #include "record/tracepoint/tracepoints_state.h"
 
 #define RING_SIZE ((size_t)4 << 20)
@@ -165,13 +167,21 @@ int tracepoint_turn_on(struct tracepoints *state, const char *text, bool named)
 	return status < 0 ? status : name_functions(state, &state->list[state->count - 1]);
 }
 
+/* Of tracepoints: other names have paths and arguments in them. */
+static bool is_pattern(const char *name)
+{
+	return strpbrk(name, "*?[") && strchr(name, ':') && strncmp(name, "uprobe:", 7) != 0 &&
+	       strncmp(name, "uretprobe:", 10) != 0 && strncmp(name, "sdt:", 4) != 0;
+}
+
 /* Whether it was on; what it has written so far is in the rings. */
 static bool turn_off(struct tracepoints *state, const char *name)
 {
 	bool found = false;
 
 	for (size_t i = 0; i < state->count; i++) {
-		if (!state->list[i].fds || !tracepoint_event_is(&state->list[i], name))
+		if (!state->list[i].fds || (!tracepoint_event_is(&state->list[i], name) &&
+					    (!is_pattern(name) || fnmatch(name, state->list[i].name, 0) != 0)))
 			continue;
 		close_event(state, &state->list[i]);
 		found = true;
@@ -204,6 +214,48 @@ static size_t name_size(const char *text)
 	const char *filter = strstr(text, TRACEPOINT_FILTER);
 
 	return filter ? (size_t)(filter - text) : strlen(text);
+}
+
+/* One that is on is on once, with the filter that was given last. */
+static int turn_on_once(struct tracepoints *state, const char *text)
+{
+	const int status = tracepoint_turn_on(state, text, true);
+
+	if (status == 0)
+		hand_over(state);
+	return status;
+}
+
+/* All that the pattern names, each with the filter that may stand behind it. */
+static int turn_on_matching(struct tracepoints *state, const char *pattern, const char *behind)
+{
+	struct common_string_list names = {0};
+	int status = record_tracefs_matching(pattern, &names);
+
+	for (size_t i = 0; i < names.count; i++) {
+		char *text = NULL;
+
+		if (status == 0 && asprintf(&text, "%s%s", names.list[i], behind) < 0)
+			status = common_fail_memory("a tracepoint", strlen(pattern));
+		if (status == 0)
+			status = turn_on_once(state, text);
+		free(text);
+		free((char *)(uintptr_t)names.list[i]);
+	}
+	common_string_list_free(&names);
+	return status;
+}
+
+int tracepoint_turn_on_named(struct tracepoints *state, const char *text)
+{
+	char *name = strndup(text, name_size(text));
+	int status;
+
+	if (!name)
+		return common_fail_memory("a tracepoint", strlen(text));
+	status = is_pattern(name) ? turn_on_matching(state, name, text + name_size(text)) : turn_on_once(state, text);
+	free(name);
+	return status;
 }
 
 static bool is_on(const struct tracepoints *state, const char *name)
@@ -266,28 +318,21 @@ int tracepoint_turn_flags(void *state_, const char *text, bool on, FILE *notes)
 	return 0;
 }
 
-/* One that is on is on once, with the filter that was given last. */
 int tracepoint_turn_event(void *state_, const char *text, bool on, FILE *notes)
 {
 	struct tracepoints *state = state_;
 	char *name;
-	bool was_on;
 	int status;
 
 	(void)notes;
 	if (!state->all)
 		return refuse_change();
+	if (on)
+		return tracepoint_turn_on_named(state, text);
 	name = strndup(text, name_size(text));
 	if (!name)
 		return common_fail_memory("a tracepoint", strlen(text));
-	if (on) {
-		status = tracepoint_turn_on(state, text, true);
-		if (status == 0)
-			hand_over(state);
-	} else {
-		was_on = turn_off(state, name);
-		status = was_on ? 0 : common_fail(PTL_NOT_FOUND, "%s is not on", name);
-	}
+	status = turn_off(state, name) ? 0 : common_fail(PTL_NOT_FOUND, "%s is not on", name);
 	free(name);
 	return status;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # ptl-record --flags and -e: tracepoints of a command and of the whole system, as many as perf counts at the same time.
+import fnmatch
 import json
 import os
 import re
@@ -313,6 +314,33 @@ def images_alone():
     expect("libc.so.6" in {os.path.basename(image["path"]) for image in lines("images", "i.ptl") if image["pid"] == program.pid})
 
 
+def patterns():
+    """-e 'SYSTEM:PATTERN': all tracepoints that match, each with the filter, and off by a pattern, too"""
+    works()
+    pattern = "syscalls:sys_*_getp*"
+    with open("/sys/kernel/tracing/available_events", encoding="ascii") as file:
+        names = sorted(name for name in file.read().split() if fnmatch.fnmatchcase(name, pattern))
+    expect(GETPPID in names and len(names) > 5, names)
+    done = record("-o", "p.ptl", NONE, "-e", pattern + " if common_pid != 1", "--", sys.executable, "-c", CALLS % 30)
+    expect_equal(done.returncode, 0, done.stderr)
+    expect_equal((len(named("p.ptl", "sys_enter_getppid")), len(named("p.ptl", "sys_exit_getppid"))), (30, 30))
+    done = record("-f", "-o", "r.ptl", NONE, "-e", "syscalls:bogus*", "--", "true")
+    expect_equal((done.returncode, "no tracepoint that matches syscalls:bogus*" in done.stderr), (4, True), done.stderr)
+    done = record("start", "kernel", "-o", "ps.ptl", "-e", pattern, "-e", "sched:sched_switch")
+    expect_equal(done.returncode, 0, done.stderr)
+    try:
+        # Each is on once, though asked for again.
+        for action, wanted in (((), [*names, "sched:sched_switch"]), (("-e", GETPPID), [*names, "sched:sched_switch"]),
+                               (("--disable-event=syscalls:*",), ["sched:sched_switch"]), (("-e", pattern), [*names, "sched:sched_switch"])):
+            done = record("update", "kernel", *action) if action else done
+            expect_equal(done.returncode, 0, done.stderr)
+            found = json.loads(record("query", "kernel", "--json").stdout)["tracepoints"]
+            expect_equal(sorted(found), sorted(wanted))
+        expect("is not on" in record("update", "kernel", "--disable-event=net:*").stderr)
+    finally:
+        record("stop", "kernel")
+
+
 def refused():
     """flags that are nothing here, tracepoints that are not there, and filters that are wrong"""
     works()
@@ -367,7 +395,7 @@ def without_privileges():
 
 
 try:
-    failed = main([of_a_command, stacks, unwound, functions, of_the_system, images_alone, without_privileges, refused])
+    failed = main([of_a_command, stacks, unwound, functions, of_the_system, images_alone, patterns, without_privileges, refused])
 finally:
     record("stop", "kernel")
     shutil.rmtree(RUNTIME, ignore_errors=True)
