@@ -10,8 +10,11 @@
 #include "common/vector.h"
 #include "flow/engine/step.h"
 
-/* A piece ends that needs more calls; states and effects that are more than these have no numbers. */
-#define DUMP_SUMMARY_CALLS_MAX (1u << 15)
+/*
+ * A piece ends that needs more calls: these fit the second-level cache beside the rest. States and effects that are more than these
+ * have no numbers.
+ */
+#define DUMP_SUMMARY_CALLS_MAX (1u << 13)
 #define DUMP_SUMMARY_STATES_MAX (1u << 18)
 #define DUMP_SUMMARY_EFFECTS_MAX (1u << 18)
 

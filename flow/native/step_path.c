@@ -127,6 +127,8 @@ static inline unsigned take_known(struct path *path, uint64_t bits, unsigned cou
 			      (!counter->push && path->walk.depth == path->walk.known)))
 			break;
 		path->walk.here = here;
+		/* While the consumer looks at the run. */
+		__builtin_prefetch(native_counter_at(table, next));
 		if (!take_run(path))
 			break;
 		if (counter->push)
