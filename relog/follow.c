@@ -103,7 +103,7 @@ bool relog_follow_is_trace(int fd)
 
 #define PATIENCE 2 /* a pipe's writer may be meant by the first interruption, and its last bytes are then to come */
 
-static bool following;
+static bool following, was_interrupted;
 static int told; /* how many interruptions there are to say nothing about any more */
 
 void relog_follow_begin(int fd)
@@ -132,7 +132,13 @@ bool relog_follow_is_over(const char *name)
 	else if (left < told)
 		common_message_note("%s: interrupted; what is there is taken", name);
 	told = left;
+	was_interrupted |= !left;
 	return !left;
+}
+
+bool relog_follow_was_interrupted(void)
+{
+	return was_interrupted;
 }
 
 void relog_follow_end(void)

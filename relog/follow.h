@@ -22,5 +22,7 @@ bool relog_follow_is_open(void); /* until relog_follow_end */
 /* Whether they have come. */
 bool relog_follow_is_over(const char *name);
 void relog_follow_end(void);
+/* Whether they came for a trace before. */
+bool relog_follow_was_interrupted(void);
 
 #endif

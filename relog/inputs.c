@@ -61,11 +61,14 @@ static int open_within(int *fd)
 		       : 0;
 }
 
-static int open_input(const char *path, int *fd)
+static int open_input(const struct relog_settings *settings, const char *path, int *fd)
 {
 	const bool is_stdin = strcmp(path, "-") == 0;
 
-	*fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
+	if (is_stdin || settings->opened)
+		*fd = fcntl(is_stdin ? STDIN_FILENO : settings->opened, F_DUPFD_CLOEXEC, 3);
+	else
+		*fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (*fd < 0)
 		return common_fail_errno("cannot open");
 	return open_within(fd);
@@ -114,7 +117,7 @@ static int add_file(const struct relog_settings *settings, struct ptl_relogger *
 	ssize_t size;
 	bool added;
 	int fd;
-	int status = open_input(path, &fd);
+	int status = open_input(settings, path, &fd);
 
 	if (!status && relog_settings_stream(settings)) {
 		status = add_live(relogger, fd, name, &added);

@@ -8,6 +8,7 @@
 #include "common/message.h"
 #include "relog/check.h"
 #include "relog/run.h"
+#include "relog/session.h"
 #include "relog/settings/settings.h"
 #include "common/interrupt.h"
 #include "relog/split.h"
@@ -27,7 +28,9 @@ int main(int argc, char **argv)
 	common_message_start("ptl-relog", settings.quiet);
 	/* Three quarters are for what has to be remembered of the inputs; buffers, caches and the program have the rest. */
 	common_memory_budget_limit(settings.memory_limit / 4 * 3);
-	status = settings.split ? relog_split(&settings, &damaged) : relog_run(&settings, &damaged);
+	status = settings.split  ? relog_split(&settings, &damaged)
+		 : settings.live ? relog_session(&settings, &damaged)
+				 : relog_run(&settings, &damaged);
 	if (!status && settings.check)
 		status = relog_check(&settings, &wrong);
 	relog_settings_free(&settings);

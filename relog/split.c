@@ -207,10 +207,9 @@ static uint64_t find_end(const struct split *split, uint64_t from, double bytes)
 
 /* --- writing ------------------------------------------------------------------------------------------ */
 
-/* out.ptl is out.3.ptl, or .out.3.ptl.tmp-PID in the same folder while it is made. */
-static char *name_of(const struct split *split, size_t number, bool temporary)
+char *relog_part_name(const char *path, size_t number, bool temporary)
 {
-	const char *path = split->settings->output, *slash = strrchr(path, '/');
+	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
 	const size_t length = strlen(base);
 	const bool has_end = length > 4 && strcmp(base + length - 4, ".ptl") == 0;
@@ -294,7 +293,7 @@ static int make_parts(struct split *split, bool *damaged)
 
 		if (!common_vector_room(&split->parts, split->part_count, sizeof(*split->parts)))
 			return common_fail_memory("parts", (split->part_count + 1) * sizeof(*split->parts));
-		split->parts[split->part_count] = name_of(split, split->part_count + 1, true);
+		split->parts[split->part_count] = relog_part_name(split->settings->output, split->part_count + 1, true);
 		if (!split->parts[split->part_count])
 			return common_fail_memory("a file name", 0);
 		status = make_part(split, from, &to, damaged);
@@ -323,7 +322,7 @@ static int check_target(const struct split *split, const char *name)
 static int check_targets(const struct split *split)
 {
 	for (size_t i = 0; i < split->part_count; i++) {
-		char *name = name_of(split, i + 1, false);
+		char *name = relog_part_name(split->settings->output, i + 1, false);
 		const int status = check_target(split, name);
 
 		free(name);
@@ -338,7 +337,7 @@ static int commit(struct split *split)
 	int status = check_targets(split);
 
 	for (size_t i = 0; !status && i < split->part_count; i++) {
-		char *name = name_of(split, i + 1, false);
+		char *name = relog_part_name(split->settings->output, i + 1, false);
 
 		if (!name)
 			return common_fail_memory("a file name", 0);

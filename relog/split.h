@@ -4,6 +4,7 @@
 #define RELOG_SPLIT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "relog/settings/settings.h"
 
@@ -12,5 +13,7 @@
  * or none. What relog_run gives; PTL_MISUSE for inputs without a clock.
  */
 int relog_split(const struct relog_settings *settings, bool *damaged);
+/* out.ptl is out.3.ptl, or .out.3.ptl.tmp-PID in the same folder while it is made; in fresh memory, NULL without. */
+char *relog_part_name(const char *path, size_t number, bool temporary);
 
 #endif

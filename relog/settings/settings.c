@@ -97,6 +97,11 @@ static const struct common_option common_options[] = {
 	 "written "
 	 "as it comes; what needs the whole trace waits for its end.",
 	 COMMON_FLAG(struct relog_settings, follow)},
+	{"live", 0, NULL,
+	 "The input is the name of a session (ptl-record start NAME): writes again what it has recorded and records, "
+	 "with "
+	 "--follow. A session of several files gives several outputs: out.ptl, out.2.ptl, ...",
+	 COMMON_FLAG(struct relog_settings, live)},
 	{"recompress", 0, "LEVEL", "Compresses everything again: 1 (fast) to 19 (small); 0 stores it uncompressed.",
 	 COMMON_NUMBER(struct relog_settings, level, 0, LEVEL_MAX), COMMON_GIVEN(struct relog_settings, recompress)},
 	{"split", 0, "SIZE",
@@ -259,6 +264,8 @@ static int check(struct relog_settings *settings, int operands)
 	if (raw && settings->follow)
 		return misuse("--follow is about inputs that are still being written, and raw input is read as it is",
 			      "leave it out");
+	if (settings->live && (raw || operands > 1))
+		return misuse("--live takes the name of one session", "ptl-relog --live NAME -o OUTPUT.ptl");
 	if (settings->replace && !settings->rules)
 		return misuse("--replace is about images of rules, and there are none",
 			      "give --rules FILE, or leave it out");
@@ -295,6 +302,7 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 	status = common_options_parse(&line, settings, argc, argv, &first_operand);
 	if (status)
 		return status;
+	settings->follow |= settings->live;
 	status = check(settings, argc - first_operand);
 	if (!status)
 		status = elf_debug_path_add(getenv("PTL_DEBUG_PATH"));
@@ -305,6 +313,11 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 		return status;
 	settings->inputs = (const char *const *)argv + first_operand;
 	settings->input_count = (size_t)(argc - first_operand);
+	if (settings->live && !relog_settings_stream(settings))
+		return misuse(
+			"--live writes a session again while it goes on: what needs the whole trace does not go with "
+			"it",
+			"options of rules and --recompress go with it; for others, the session's file when it is over");
 	for (size_t i = 0; (settings->split || (settings->check && relog_redact_wanted(&settings->redact))) &&
 			   i < settings->input_count;
 	     i++)

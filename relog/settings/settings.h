@@ -30,6 +30,8 @@ struct relog_settings {
 	uint64_t memory_limit;
 	uint32_t max_expansion; /* 0: the default; as struct ptl_open_options */
 	bool follow;            /* inputs are still being written */
+	bool live;              /* the input is the name of a session */
+	int opened;             /* what is open of the one input; 0: it is to be opened */
 	/* By input: what a run before found out; NULL: nothing. A name of NULL: not for this input. */
 	const struct ptl_provenance_input *origins;
 	bool sync;               /* the output is on disk when the program ends */

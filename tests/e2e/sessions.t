@@ -249,6 +249,52 @@ def live_series():
         expect_equal(file.read().count(b"\n") + missed, 288001 + 12346, text)
 
 
+def rewritten():
+    """ptl-relog --live NAME writes a session again while it goes on, each of its files"""
+    relog = os.path.join(os.path.dirname(RECORD), "ptl-relog")
+    with open(path("all.rules"), "w", encoding="ascii") as file:
+        file.write("on any { set event.level = 3; }\n")
+
+    def follow(name, *words):
+        return subprocess.Popen([relog, "-f", "--live", name, "-o", "again.ptl", *words], cwd=SCRATCH, stderr=subprocess.PIPE,
+                                text=True)
+
+    ask("start", "watched", "-f", "-p", NAME)
+    write_events("count=2")
+    writer = follow("watched", "--rules", "all.rules")
+    numbers = ["events", "-p", NAME, "-e", "Number"]
+    wait_for(lambda: os.path.exists(path("again.ptl")) and len(run(DUMP, *numbers, "--json", "again.ptl").stdout.splitlines()) == 2,
+             "the first events")
+    write_events("count=3")
+    wait_for(lambda: len(run(DUMP, *numbers, "--json", "again.ptl").stdout.splitlines()) == 5, "the others")
+    expect_equal(writer.poll(), None)
+    ask("stop", "watched")
+    _, text = writer.communicate(timeout=120)
+    expect_equal((writer.returncode, text), (0, ""))
+    expect_equal(run(relog, "-f", "watched.ptl", "--rules", "all.rules", "-o", "whole.ptl").returncode, 0)
+    expect_equal(lines("events", "again.ptl"), lines("events", "whole.ptl"))
+    # A series becomes a series, whose parts are those of one recording.
+    ask("start", "parts", "-f", "-p", NAME, "--mode=newfile", "--part-time=300ms", "--flush-interval=20ms")
+    writer = follow("parts")
+    wait_for(lambda: has_opened(writer, "parts"), "the relogger")
+    rounds = 0
+    while rounds < 4 or not os.path.exists(path("again.3.ptl")):
+        expect(rounds < 300, "no third file is begun", query("parts"))
+        write_events("count=3")
+        time.sleep(0.12)
+        rounds += 1
+    ask("stop", "parts")
+    _, text = writer.communicate(timeout=120)
+    expect(writer.returncode == 0 and "missed" not in text, text)
+    made = sorted((name for name in os.listdir(SCRATCH) if name.startswith("again.")), key=lambda name: (len(name), name))
+    expect_equal(run(relog, "-f", *made, "-o", "whole.ptl").returncode, 0)
+    expect_equal([event["fields"]["index"] for event in lines(*numbers, "whole.ptl")], [0, 1, 2] * rounds)
+    for words, text in ((("nobody",), "there is no session nobody"), (("a", "--time", "1us.."), "needs the whole trace"),
+                        (("a", "b"), "the name of one session")):
+        done = run(relog, "-o", "not.ptl", "--live", *words)
+        expect(done.returncode in (2, 3) and text in done.stderr, done.returncode, done.stderr)
+
+
 def in_memory():
     """buffering: a file is made of what is in memory when somebody asks for it, and at the end; memory is bounded"""
     ask("start", "flight", "-p", NAME, "--mode=buffering", "--max-size=64K", "--write-buffer=4K", "--compress=1", "--flush-interval=20ms")
@@ -450,7 +496,7 @@ def stop_all():
 
 
 try:
-    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, live, live_series, in_memory, filtered, a_command, killed, again_and_again, refused, other_users], stop_all)
+    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, live, live_series, rewritten, in_memory, filtered, a_command, killed, again_and_again, refused, other_users], stop_all)
 finally:
     shutil.rmtree(RUNTIME, ignore_errors=True)
     shutil.rmtree(FOLDER, ignore_errors=True)
