@@ -102,37 +102,38 @@ INLINE unsigned follow_known(struct path *path, uint64_t bits, unsigned count, b
 {
 	struct native_counter *const table = path->walk.table;
 	const unsigned before = count;
-	uint32_t here = path->walk.here, last = path->last;
+	uint64_t here = path->walk.here, last = path->last;
 	uint64_t sums = 0;
 
 	/* The oldest is the highest of all. */
 	bits <<= 64 - count;
 	do {
-		struct native_counter *const counter = native_counter_at(table, here);
-		uint32_t next = counter->next[bits >> 63];
+		const uint64_t from = here;
+		struct native_counter *const counter = native_counter_at(table, (uint32_t)from);
 
-		if (!next) {
+		here = native_counter_next(native_counter_way(table, bits >> 63), from);
+		if (!here) {
+			here = from;
 			if (!counter->plain || counter->decision != NATIVE_RETURN || !(bits >> 63) ||
 			    (!counter->push && path->walk.depth == path->walk.known))
 				break;
 			if (counter->push)
 				native_counter_walk_push_plain(&path->walk, counter->push);
 			path->walk.depth--;
-			next = path->walk.calls[--path->walk.top % NATIVE_STACK];
+			here = path->walk.calls[--path->walk.top % NATIVE_STACK];
 		} else if (counter->push) {
 			native_counter_walk_push_plain(&path->walk, counter->push);
 		}
 		if (counting)
 			counter->count[bits >> 63]++;
 		sums += counter->sums;
-		last = here;
-		here = next;
+		last = from;
 		bits <<= 1;
 	} while (--count);
-	path->walk.here = here;
+	path->walk.here = (uint32_t)here;
 	path->sums += sums;
 	if (counting && count != before) {
-		path->last = last;
+		path->last = (uint32_t)last;
 		path->last_edge = NULL;
 	}
 	return count;

@@ -78,6 +78,23 @@ static inline struct native_counter *native_counter_at(struct native_counter *ta
 	return (struct native_counter *)((char *)table + number);
 }
 
+/*
+ * The counter that a TNT bit leads to, in two steps, so that between the load of one and that of the next there is nothing: the
+ * first does not need the number.
+ */
+static inline const char *native_counter_way(const struct native_counter *table, uint64_t taken)
+{
+	const char *way = (const char *)table + offsetof(struct native_counter, next) + taken * sizeof(uint32_t);
+
+	__asm__("" : "+r"(way));
+	return way;
+}
+
+static inline uint32_t native_counter_next(const char *way, uint64_t number)
+{
+	return *(const uint32_t *)(way + number);
+}
+
 /* The rest of the counter. */
 static inline struct native_counted *native_counters_counted(const struct native_counters *counters, uint32_t number)
 {

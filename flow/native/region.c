@@ -197,11 +197,22 @@ void native_region_invalidate(struct native_region *region)
 	};
 }
 
+/* Loads what a new region needs along with the slot of the table, instead of one after the other. */
+static inline void expect_region(const struct native_code *code, uint64_t ip)
+{
+	const struct flow_code_range *range = &code->range;
+
+	__builtin_prefetch(&code->blocks.slots[native_slot(ip, code->blocks.slot_count)]);
+	if (ip - range->first <= range->last - range->first)
+		__builtin_prefetch((const void *)((uintptr_t)range->bytes + (ip - range->first)));
+}
+
 struct native_region *native_region_get(struct native_code *code, uint64_t ip, unsigned mode)
 {
 	struct native_region *region = code->regions.slots[native_slot(ip, code->regions.slot_count)];
 	struct native_region **head;
 
+	expect_region(code, ip);
 	while (region && (region->here.ip != ip || region->mode != mode))
 		region = region->chain;
 	if (region)
