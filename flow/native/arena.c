@@ -66,7 +66,11 @@ static int add_chunk(struct native_arena *arena, size_t size)
 
 	if (size > SIZE_MAX - NATIVE_HUGE_PAGE - sizeof(*chunk))
 		return -1;
-	chunk = new_chunk(mapped ? size : FIRST_CHUNK, mapped);
+	chunk = arena->spare;
+	if (chunk && size <= chunk->size)
+		arena->spare = chunk->older;
+	else
+		chunk = new_chunk(mapped ? size : FIRST_CHUNK, mapped);
 	if (!chunk)
 		return -1;
 	chunk->older = arena->chunk;
@@ -106,15 +110,40 @@ void *native_arena_take(struct native_arena *arena, size_t size)
 	return piece;
 }
 
+static void free_chunks(struct native_chunk *chunk)
+{
+	while (chunk) {
+		struct native_chunk *older = chunk->older;
+
+		free_chunk(chunk);
+		chunk = older;
+	}
+}
+
 void native_arena_free(struct native_arena *arena)
 {
-	while (arena->chunk) {
-		struct native_chunk *older = arena->chunk->older;
-
-		free_chunk(arena->chunk);
-		arena->chunk = older;
-	}
+	free_chunks(arena->chunk);
+	free_chunks(arena->spare);
 	*arena = (struct native_arena){0};
+}
+
+void native_arena_reuse(struct native_arena *from, struct native_arena *to, size_t most)
+{
+	size_t kept = 0;
+
+	for (const struct native_chunk *chunk = to->spare; chunk; chunk = chunk->older)
+		kept += chunk->size;
+	for (struct native_chunk *chunk = from->chunk, *older; chunk; chunk = older) {
+		older = chunk->older;
+		kept += chunk->size;
+		if (!chunk->mapped || kept > most) {
+			free_chunk(chunk);
+			continue;
+		}
+		chunk->older = to->spare;
+		to->spare = chunk;
+	}
+	*from = (struct native_arena){0};
 }
 
 void native_arena_move(struct native_arena *from, struct native_arena *to)
@@ -129,5 +158,5 @@ void native_arena_move(struct native_arena *from, struct native_arena *to)
 	to->chunk = from->chunk;
 	to->used = from->used;
 	to->total += from->total;
-	*from = (struct native_arena){0};
+	*from = (struct native_arena){.spare = from->spare};
 }

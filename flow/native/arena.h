@@ -10,6 +10,7 @@ struct native_arena {
 	struct native_chunk *chunk; /* the newest; older ones hang on it */
 	size_t used;                /* of the newest */
 	size_t total;               /* bytes of all chunks */
+	struct native_chunk *spare; /* empty ones, for the next chunks: see native_arena_reuse */
 };
 
 /* Allocates size bytes, aligned to 16, not cleared; NULL without memory. */
@@ -17,6 +18,8 @@ void *native_arena_take(struct native_arena *arena, size_t size);
 void native_arena_free(struct native_arena *arena);
 /* The empty arena allocates first from this memory, aligned to 16, which still belongs to the caller. */
 void native_arena_lend(struct native_arena *arena, void *memory, size_t size);
+/* Frees all pieces of `from`, but keeps up to `most` bytes of its huge pages for `to`, which takes them before others. */
+void native_arena_reuse(struct native_arena *from, struct native_arena *to, size_t most);
 /* Moves all pieces of `from` to `to`; `from` is empty then. */
 void native_arena_move(struct native_arena *from, struct native_arena *to);
 

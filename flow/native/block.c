@@ -219,7 +219,7 @@ static bool keep_bytes(struct native_code *code, struct flow_block *block)
 static int grow(struct native_code *code)
 {
 	size_t slots = code->blocks.slot_count * 2;
-	struct native_block **blocks = calloc(slots, sizeof(*blocks));
+	struct native_block **blocks = native_pages_take(slots * sizeof(*blocks));
 
 	if (!blocks)
 		return -1;
@@ -235,7 +235,7 @@ static int grow(struct native_code *code)
 			block = next;
 		}
 	}
-	native_code_free_table(code, code->blocks.slots);
+	native_code_free_table(code, code->blocks.slots, code->blocks.slot_count);
 	code->blocks.slots = blocks;
 	code->blocks.slot_count = slots;
 	return 0;
@@ -395,7 +395,7 @@ const struct flow_block *native_block_part(struct native_code *code, const struc
 
 static void close(struct native_code *code)
 {
-	native_code_free_table(code, code->blocks.slots);
+	native_code_free_table(code, code->blocks.slots, code->blocks.slot_count);
 	free(code->blocks.lengths);
 }
 

@@ -34,12 +34,12 @@ struct tables {
 
 _Static_assert(sizeof(struct tables) <= NATIVE_HUGE_PAGE, "one page fault");
 
-void native_code_free_table(const struct native_code *code, void *table)
+void native_code_free_table(const struct native_code *code, void *table, size_t slot_count)
 {
 	struct tables *tables = code->tables;
 
 	if (tables && table != tables->regions && table != tables->blocks)
-		free(table);
+		native_pages_free(table, slot_count * sizeof(void *));
 }
 
 int native_code_open(struct native_code *code, struct native_source source)
@@ -115,7 +115,7 @@ void native_code_trim(struct native_code *code)
 			caches[i]->clear(code);
 	if (code->retired.total)
 		code->generation++;
-	native_arena_free(&code->retired);
+	native_arena_reuse(&code->retired, &code->arena, CODE_LIMIT);
 }
 
 size_t native_code_size(const struct native_code *code)

@@ -68,7 +68,7 @@ void native_code_trim(struct native_code *code);
 size_t native_code_size(const struct native_code *code);
 
 /* Frees a table of regions or blocks that has grown. */
-void native_code_free_table(const struct native_code *code, void *table);
+void native_code_free_table(const struct native_code *code, void *table, size_t slot_count);
 
 /* native_region_get by the cache of targets. */
 static inline struct native_region *native_target_get(struct native_code *code, uint64_t ip, unsigned mode)

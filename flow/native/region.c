@@ -14,7 +14,7 @@
 static int grow_regions(struct native_code *code)
 {
 	size_t slots = code->regions.slot_count * 2;
-	struct native_region **regions = calloc(slots, sizeof(*regions));
+	struct native_region **regions = native_pages_take(slots * sizeof(*regions));
 
 	if (!regions)
 		return -1;
@@ -30,7 +30,7 @@ static int grow_regions(struct native_code *code)
 			region = next;
 		}
 	}
-	native_code_free_table(code, code->regions.slots);
+	native_code_free_table(code, code->regions.slots, code->regions.slot_count);
 	code->regions.slots = regions;
 	code->regions.slot_count = slots;
 	return 0;
@@ -255,7 +255,7 @@ struct native_region *native_region_link(struct native_code *code, struct native
 
 static void close(struct native_code *code)
 {
-	native_code_free_table(code, code->regions.slots);
+	native_code_free_table(code, code->regions.slots, code->regions.slot_count);
 }
 
 static void clear(struct native_code *code)
