@@ -159,7 +159,9 @@ static void add(struct arguments *arguments, const char *name, const char *value
 static int submit(struct slurm *slurm, const char *array, const char *after, const char *log, char id[64])
 {
 	const struct dump_slurm_options *options = slurm->options;
-	struct arguments arguments = {{"sbatch", "--parsable", "--no-requeue", "--job-name=ptl-dump"}, 4};
+	/* A merge goes that would wait for ever: where a job failed that had done its work. */
+	struct arguments arguments = {
+		{"sbatch", "--parsable", "--no-requeue", "--kill-on-invalid-dep=yes", "--job-name=ptl-dump"}, 5};
 	struct ptl_bytes script = {0}, output = {0};
 	int status;
 
@@ -334,7 +336,7 @@ static int run_merge(struct slurm *slurm)
 		cancel(slurm, slurm->merge);
 		if (attempt > ATTEMPTS)
 			return fail_job(slurm, "merge.log", "of the merge");
-		common_message_warning("the merge failed: it is submitted again");
+		common_message_warning("the merge gave no result: it is submitted again");
 		status = submit(slurm, NULL, NULL, "merge.log", slurm->merge);
 		if (!status)
 			status = wait_for(slurm, slurm->merge, is_merged);

@@ -158,6 +158,8 @@ def tests():
          meanwhile=kill_one)
     same("a node that goes down", "report", options=("--shards", "3"), says=("submitted again",), meanwhile=fail_node)
     run("scontrol", "update", "nodename=n2", "state=resume")
+    write("slow/ptl-dump", f"#!/bin/sh\n{DUMP} \"$@\"\nstatus=$?\ncase $* in *--shard*) exit 9 ;; esac\nexit $status\n")
+    same("jobs that fail when they have done their work", "report", options=("--shards", "2"), says=("merge",))
     write("slow/ptl-dump", "#!/bin/sh\necho no space >&2\nexit 4\n")
     done = run(DUMP, "report", "--slurm", "--shards", "2", "threads.ptl", timeout=240)
     check("jobs that always fail end it, with what they said", done.returncode == 4 and not done.stdout and
