@@ -240,6 +240,7 @@ help:
 	@echo 'make cheap          tests of what depends on files, processes, clocks and locales'
 	@echo 'make soak           truth tests of every program in every configuration (long)'
 	@echo 'make check-threads  builds with ThreadSanitizer, and runs tests that many threads are in (minutes)'
+	@echo 'make check-memory   builds with ASan and UBSan, and runs tests of the three programs (many minutes)'
 	@echo 'make check-hardware records programs with this machine'"'"'s Intel PT, and judges what is decoded; says why if there is none'
 	@echo 'make fuzz           fuzzes every reader with libFuzzer (clang), FUZZ_SECONDS=$(FUZZ_SECONDS) each'
 	@echo 'make bench          measures speed and size'
@@ -492,6 +493,18 @@ check-threads: all helpers programs
 	@rm -f $(tsan)/report.*; mkdir -p $(tsan)/lib/ptl; ln -sf '$(abspath $(plugin))' $(tsan)/lib/ptl/
 	@TSAN_OPTIONS='ignore_noninstrumented_modules=1 log_path=$(abspath $(tsan)/report)' $(run_tests) $(call pick,$(thread_tests))
 	@for report in $(tsan)/report.*; do [ ! -e "$$report" ] || { cat "$$report"; exit 1; }; done
+
+# Leaks, wrong accesses and undefined behaviour of the programs themselves, in tests that set no bound on memory and no environment.
+memory_tests := $(filter-out $(patsubst %,tests/e2e/%.t,dump_flow record_run relog_memory relog_rules),$(foreach t,dump export import \
+	intel_pt record relog,$(wildcard tests/e2e/$(t)*.t)) $(patsubst %,tests/e2e/%.t,browse kernel_turns live parallel sessions shards))
+.PHONY: check-memory
+check-memory: places = PTL_BIN='$(abspath $(asan)/bin)' PTL_PROGRAMS='$(abspath $(O)/programs)'
+check-memory: all helpers programs
+	@$(again) $(jobs) O=$(asan) SAN=address,undefined tools
+	@rm -f $(asan)/report.*; mkdir -p $(asan)/lib/ptl; ln -sf '$(abspath $(plugin))' $(asan)/lib/ptl/
+	@ASAN_OPTIONS='verify_asan_link_order=0 log_path=$(abspath $(asan)/report)' \
+		UBSAN_OPTIONS='print_stacktrace=1 log_path=$(abspath $(asan)/report)' $(run_tests) $(call pick,$(memory_tests))
+	@for report in $(asan)/report.*; do [ ! -e "$$report" ] || { cat "$$report"; exit 1; }; done
 
 # For machines with Intel PT: docs/hardware.md.
 .PHONY: check-hardware

@@ -527,6 +527,7 @@ int main(int argc, char **argv)
 	common_string_list_free(&settings.pt.filters);
 	common_string_list_free(&settings.pt.processes);
 	common_string_list_free(&settings.pt.triggers);
+	common_string_list_free(&settings.pt.whens);
 	common_string_list_free(&settings.tracepoints);
 	common_string_list_free(&settings.only);
 	common_string_list_free(&settings.stacks);
