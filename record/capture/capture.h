@@ -82,6 +82,7 @@ struct record_capture {
 	uint64_t loss_records;
 	struct record_lost lost[PTL_LOSS_END + 1]; /* by kind */
 	char first_loss[256];                      /* its cause, for the summary */
+	const char *loss_hint;                     /* what a source says helps against losses; NULL: nothing */
 };
 
 /* How files are written. */

@@ -113,6 +113,8 @@ static void warn_of_losses(const struct record_capture *capture)
 
 	common_message_warning("%s%s%s", lost_text(capture, lost, sizeof(lost)),
 			       capture->loss_records == 1 ? ": " : "; the first: ", capture->first_loss);
+	if (capture->loss_hint)
+		common_message_hint("%s", capture->loss_hint);
 }
 
 void record_progress_summary(const struct record_capture *capture, const char *path,

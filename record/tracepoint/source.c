@@ -19,6 +19,7 @@
 
 #define MILLISECOND 1000000u
 #define LOOK_TIME (20 * MILLISECOND)
+#define LOSS_HINT "a larger --event-buffer; or nice -n -15 ptl-record ..., which gets a CPU sooner"
 #define LOSS_TIME (1000 * MILLISECOND) /* losses of a CPU are one in the trace */
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -261,6 +262,7 @@ static uint64_t count_lost(const struct tracepoints *state, size_t cpu)
 static int report_losses(struct tracepoints *state, bool whole)
 {
 	const uint64_t now = record_now();
+	uint64_t lost;
 	int status = 0;
 
 	for (size_t cpu = 0; status == 0 && state->rings && cpu < state->cpus; cpu++) {
@@ -269,8 +271,10 @@ static int report_losses(struct tracepoints *state, bool whole)
 
 		if (!ring->data.page || (!whole && now - ring->looked < LOSS_TIME))
 			continue;
-		status = lose(state, &where, record_perf_losses_take(&ring->losses, whole ? count_lost(state, cpu) : 0),
-			      "the kernel wrote tracepoints faster than they could be taken");
+		lost = record_perf_losses_take(&ring->losses, whole ? count_lost(state, cpu) : 0);
+		status = lose(state, &where, lost, "the kernel wrote tracepoints faster than they could be taken");
+		if (lost)
+			state->session->capture.loss_hint = LOSS_HINT;
 		ring->looked = now;
 	}
 	return status;

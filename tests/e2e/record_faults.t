@@ -267,6 +267,7 @@ def stopped_recorder():
     os.kill(begun.pid, signal.SIGCONT)
     _, errors = begun.communicate(timeout=120)
     expect_equal(begun.returncode, 0, errors)
+    expect("try: a larger --event-buffer" in errors, errors)
     made = 0
     for i in (1, 2, 3):
         with open(path("calls.%d" % i), encoding="ascii") as file:
