@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -199,4 +200,8 @@ def refused():
         expect(text in done.stderr, words, done.stderr)
 
 
-sys.exit(main([new_files, packets, packets_of_cpus, processes_of_packets, keep_some, largest_size, appended, full_disk, refused]))
+try:
+    failed = main([new_files, packets, packets_of_cpus, processes_of_packets, keep_some, largest_size, appended, full_disk, refused])
+finally:
+    shutil.rmtree(os.environ["PTL_SESSION_DIR"], ignore_errors=True)
+sys.exit(failed)
