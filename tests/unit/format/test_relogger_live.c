@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests the relogger on a trace that is still being written. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <ptl/reader.h>
+#include <ptl/relogger.h>
+#include <ptl/writer.h>
+
+#include "tests/unit/relogger_sample.h"
+
+#define PAUSE_US 700000 /* longer than an event waits for others */
+
+/* Writes events, at time 10000, 20000 and so on, a pause between two of them. */
+struct writer {
+	int fd;
+	size_t events;
+};
+
+static void *write_events(void *context)
+{
+	const struct writer *plan = context;
+	const struct ptl_machine machine = relogger_machine("a");
+	struct ptl_stream stream = {.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	struct ptl_writer *writer;
+
+	if (ptl_writer_open(plan->fd, NULL, &writer) || ptl_writer_machine(writer, &machine) ||
+	    ptl_writer_stream(writer, &stream))
+		return context;
+	for (size_t i = 0; i < plan->events; i++) {
+		const struct ptl_event event = {
+			.descriptor.provider = relogger_provider, .time = 10000 * (i + 1), .cpu = 0};
+
+		if (i)
+			usleep(PAUSE_US);
+		if (ptl_writer_event(writer, stream.id, &event) || ptl_writer_flush(writer))
+			return context;
+	}
+	return ptl_writer_close(writer) ? context : NULL;
+}
+
+/* Adds an event at each of these times, one with each event, and keeps all. */
+struct adder {
+	const uint64_t *times;
+	size_t count;
+};
+
+static int add_events(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
+{
+	struct adder *adder = context;
+	int status = 0;
+
+	if (adder->count) {
+		const struct ptl_event added = {
+			.descriptor.provider = relogger_provider, .time = *adder->times++, .cpu = PTL_NO_CPU};
+
+		adder->count--;
+		status = ptl_relogger_inject_record(relogger, &added);
+	}
+	return status ? status : ptl_relogger_inject(relogger, event);
+}
+
+/* What is injected leaves the window long before the trace is over: what comes for an earlier time needs no error. */
+static void late_events_find_a_stream(void **state)
+{
+	static const uint64_t times[] = {1, 9000, 5000, 7000};
+	struct adder adder = {times, 4};
+	struct relogger_run run = relogger_start(NULL, -1);
+	struct relogger_seen seen;
+	struct ptl_trace *trace;
+	struct writer writer = {.events = 4};
+	pthread_t thread;
+	void *failed;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	writer.fd = ends[1];
+	assert_int_equal(pthread_create(&thread, NULL, write_events, &writer), 0);
+	assert_int_equal(ptl_relogger_add_realtime(run.relogger, ends[0], "pipe", NULL, NULL), 0);
+	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = add_events}, &adder);
+	trace = relogger_finish(&run);
+	pthread_join(thread, &failed);
+	assert_null(failed);
+	seen = relogger_events(trace);
+	assert_int_equal(seen.count, 8);
+	assert_int_equal(seen.injected, 4);
+	assert_int_equal(seen.backwards, 0);
+	assert_int_equal(ptl_damage_count(trace), 0);
+	ptl_close(trace);
+}
+
+static void *stop_soon(void *context)
+{
+	usleep(PAUSE_US);
+	ptl_relogger_stop(context);
+	return NULL;
+}
+
+/* Somebody has the file open for writing, and writes no more. */
+static void what_has_come_can_be_all(void **state)
+{
+	const struct ptl_machine machine = relogger_machine("a");
+	const int whole = relogger_sample(&machine, NULL), file = relogger_new_file();
+	struct relogger_run run = relogger_start(NULL, -1);
+	uint8_t data[60000];
+	const ssize_t size = pread(whole, data, sizeof(data), 0);
+	struct ptl_trace *trace;
+	pthread_t thread;
+
+	(void)state;
+	assert_true(size > 0 && (size_t)size < sizeof(data));
+	/* Without its end it is not closed. */
+	assert_int_equal(write(file, data, (size_t)size - 8), size - 8);
+	assert_int_equal(ptl_relogger_add_realtime(run.relogger, dup(file), "live", NULL, NULL), 0);
+	assert_int_equal(ptl_relogger_add_fd(run.relogger, dup(whole), "whole", false, NULL, NULL), 0);
+	relogger_fails(&run, PTL_MISUSE, "a trace that is being written is the only input");
+	run = relogger_start(NULL, -1);
+	assert_int_equal(ptl_relogger_add_realtime(run.relogger, dup(file), "live", NULL, NULL), 0);
+	assert_int_equal(pthread_create(&thread, NULL, stop_soon, run.relogger), 0);
+	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = relogger_keep}, NULL);
+	trace = relogger_finish(&run);
+	pthread_join(thread, NULL);
+	assert_true(ptl_trace_complete(trace));
+	assert_int_equal(relogger_events(trace).count, 101);
+	assert_true(ptl_loss_count(trace) > 0);
+	ptl_close(trace);
+	close(file);
+	close(whole);
+}
+
+static int choose_range(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			const struct ptl_stream *stream, struct ptl_stream_plan *plan)
+{
+	static const struct ptl_stream_range range = {0, 16};
+
+	(void)context;
+	(void)relogger;
+	(void)input;
+	(void)stream;
+	plan->ranges = &range;
+	plan->range_count = 1;
+	return 0;
+}
+
+static void parts_of_streams_cannot_be_chosen(void **state)
+{
+	const struct ptl_machine machine = relogger_machine("a");
+	struct relogger_run run = relogger_start(NULL, -1);
+
+	(void)state;
+	assert_int_equal(ptl_relogger_add_realtime(run.relogger, relogger_sample(&machine, NULL), "live", NULL, NULL),
+			 0);
+	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.stream = choose_range}, NULL);
+	relogger_fails(&run, PTL_UNSUPPORTED, "live: parts of a stream that is being written cannot be chosen");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(late_events_find_a_stream),
+		cmocka_unit_test(what_has_come_can_be_all),
+		cmocka_unit_test(parts_of_streams_cannot_be_chosen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
