@@ -15,7 +15,6 @@
 #include "common/sha256.h"
 #include "common/vector.h"
 #include "elf/debug_search.h"
-#include "elf/debuginfod.h"
 #include "elf/file.h"
 #include "elf/split_search.h"
 
@@ -39,12 +38,16 @@ struct file_entry {
 	size_t build_id_size;
 	uint8_t build_id[PTL_BUILD_ID_MAX];
 	bool is_elf, has_symbols, has_debug;
-	bool lacks_symbols,
-		lacks_debug; /* they are wanted, and not on this machine; symbols: all but the dynamic ones */
+	bool lacks_symbols, lacks_debug; /* wanted, and not on this machine; symbols: all but the dynamic ones */
 	uint8_t symbols[PTL_HASH_SIZE];
 	uint8_t debug[PTL_HASH_SIZE];
-	char *path;              /* of what lacks something */
-	struct file_entry *next; /* that lacks something */
+};
+
+struct lacking {
+	struct elf_image_lack lack;
+	uint8_t build_id[PTL_BUILD_ID_MAX];
+	struct lacking *next;
+	char path[];
 };
 
 /* A piece of a file whose bytes are in the trace; found by key and range. */
@@ -68,7 +71,7 @@ struct elf_image_store {
 	void **entries;                /* all of both, to free them */
 	size_t entry_count;
 	size_t entry_capacity;
-	struct file_entry *lacking, **lacking_end;
+	struct lacking *lacking, **lacking_end;
 	uint64_t unread;
 };
 
@@ -87,8 +90,10 @@ void elf_image_store_free(struct elf_image_store *store)
 {
 	if (!store)
 		return;
-	for (struct file_entry *entry = store->lacking; entry; entry = entry->next)
-		free(entry->path);
+	for (struct lacking *next; store->lacking; store->lacking = next) {
+		next = store->lacking->next;
+		free(store->lacking);
+	}
 	for (size_t i = 0; i < store->entry_count; i++)
 		free(store->entries[i]);
 	free(store->entries);
@@ -161,14 +166,11 @@ static struct elf_file *open_elf(int fd)
 }
 
 /* Opens the separate file with what is wanted of a file, as ELF; *fd is -1 where there is none. */
-static struct elf_file *open_debug(const struct elf_file *elf, const struct file_entry *entry, const char *path,
-				   bool lines, int *fd)
+static struct elf_file *open_debug(const struct elf_file *elf, const uint8_t *build_id, size_t build_id_size,
+				   const char *path, bool lines, int *fd)
 {
-	const struct elf_debug_wanted wanted = {.build_id = entry->build_id,
-						.build_id_size = entry->build_id_size,
-						.path = path,
-						.file = elf,
-						.lines = lines};
+	const struct elf_debug_wanted wanted = {
+		.build_id = build_id, .build_id_size = build_id_size, .path = path, .file = elf, .lines = lines};
 
 	*fd = elf_debug_search(&wanted);
 	return *fd >= 0 ? open_elf(*fd) : NULL;
@@ -228,7 +230,7 @@ static int put_debug(struct elf_image_store *store, int fd, const struct elf_fil
 	struct stat info;
 
 	if (!elf_has_debug(elf)) {
-		debug = open_debug(elf, entry, path, true, &debug_fd);
+		debug = open_debug(elf, entry->build_id, entry->build_id_size, path, true, &debug_fd);
 		fd = debug_fd;
 	}
 	if (fd >= 0 && fstat(fd, &info) == 0 && (uint64_t)info.st_size <= DEBUG_MAX)
@@ -251,7 +253,7 @@ static int put_symbols(struct elf_image_store *store, const struct elf_file *elf
 	int debug_fd = -1, status;
 
 	if (!elf_has_symtab(elf))
-		debug = open_debug(elf, entry, path, false, &debug_fd);
+		debug = open_debug(elf, entry->build_id, entry->build_id_size, path, false, &debug_fd);
 	entry->lacks_symbols = !debug && !elf_has_symtab(elf);
 	status = elf_symbols(elf, debug, &symbols);
 	if (status == PTL_CORRUPT) {
@@ -280,78 +282,117 @@ static int read_elf(struct elf_image_store *store, int fd, const struct elf_file
 		status = put_symbols(store, elf, path, entry);
 	if (status == 0 && store->embed == ELF_EMBED_DEBUG)
 		status = put_debug(store, fd, elf, path, entry);
-	if (status || !entry->build_id_size || !(entry->lacks_symbols || entry->lacks_debug))
+	if (status || !(entry->lacks_symbols || entry->lacks_debug))
 		return status;
-	entry->path = strdup(path);
-	*store->lacking_end = entry;
-	store->lacking_end = &entry->next;
-	return entry->path ? 0 : common_fail_memory("a path", strlen(path));
+	return elf_image_store_lack(store, &(struct elf_image_lack){.path = path,
+								    .build_id = entry->build_id,
+								    .build_id_size = entry->build_id_size,
+								    .symbols = entry->lacks_symbols,
+								    .debug = entry->lacks_debug,
+								    .has_symbols = entry->has_symbols});
 }
 
-/* ---- what servers have ----------------------------------------------------------------------------- */
+/* ---- what was not found when it was mapped ------------------------------------------------------------- */
 
-static int attach(struct elf_image_store *store, const struct file_entry *entry, uint32_t kind,
+int elf_image_store_lack(struct elf_image_store *store, const struct elf_image_lack *lack)
+{
+	const size_t size = strlen(lack->path) + 1;
+	struct lacking *lacking;
+
+	if (!lack->build_id_size || lack->build_id_size > PTL_BUILD_ID_MAX)
+		return 0;
+	lacking = calloc(1, sizeof(*lacking) + size);
+	if (!lacking)
+		return common_fail_memory("what a trace lacks", sizeof(*lacking) + size);
+	lacking->lack = *lack;
+	lacking->lack.path = memcpy(lacking->path, lack->path, size);
+	lacking->lack.build_id = memcpy(lacking->build_id, lack->build_id, lack->build_id_size);
+	*store->lacking_end = lacking;
+	store->lacking_end = &lacking->next;
+	return 0;
+}
+
+static int attach(struct elf_image_store *store, const struct elf_image_lack *lack, uint32_t kind,
 		  const uint8_t hash[PTL_HASH_SIZE])
 {
 	struct ptl_attachment attachment = {
-		.kind = kind, .pid = PTL_NO_ID, .name = entry->path, .id_size = entry->build_id_size};
+		.kind = kind, .pid = PTL_NO_ID, .name = lack->path, .id_size = lack->build_id_size};
 
 	memcpy(attachment.hash, hash, PTL_HASH_SIZE);
-	memcpy(attachment.id, entry->build_id, entry->build_id_size);
+	memcpy(attachment.id, lack->build_id, lack->build_id_size);
 	return store->sink.attachment(store->sink.context, &attachment);
 }
 
-/* Names of the PLT are in the file itself alone, if it is still there. */
-static int attach_symbols(struct elf_image_store *store, const struct file_entry *entry, const struct elf_file *debug)
+/* Of the file and its debug file, each NULL if it is not there. Without the file, names of the PLT are lacking alone. */
+static int attach_symbols(struct elf_image_store *store, const struct elf_image_lack *lack, const struct elf_file *elf,
+			  const struct elf_file *debug)
 {
-	uint8_t hash[PTL_HASH_SIZE];
 	struct ptl_bytes symbols = {0};
-	struct elf_file *elf;
-	const int fd = elf_open_same(entry->path, entry->build_id, entry->build_id_size, &elf);
-	int status = elf_symbols(elf ? elf : debug, debug, &symbols);
+	uint8_t hash[PTL_HASH_SIZE];
+	int status;
 
+	if (!debug && (!elf || (lack->has_symbols && !elf_has_symtab(elf))))
+		return 0;
+	status = elf_symbols(elf ? elf : debug, debug, &symbols);
 	if (status == 0 && symbols.size) {
 		status = store->sink.blob(store->sink.context, PTL_BLOB_SYMBOLS, symbols.data, symbols.size, hash);
 		if (status == 0)
-			status = attach(store, entry, PTL_ATTACHMENT_SYMBOLS, hash);
+			status = attach(store, lack, PTL_ATTACHMENT_SYMBOLS, hash);
 	}
 	common_bytes_free(&symbols);
-	elf_close(elf);
-	if (fd >= 0)
-		close(fd);
 	return status == PTL_CORRUPT ? 0 : status;
 }
 
-static int attach_debug(struct elf_image_store *store, int fd, const struct elf_file *debug, struct file_entry *entry)
+static int attach_debug(struct elf_image_store *store, const struct elf_image_lack *lack, int fd,
+			const struct elf_file *elf)
 {
+	uint8_t hash[PTL_HASH_SIZE];
 	struct stat info;
+	bool done = false;
 	int status = 0;
 
-	if (elf_has_debug(debug) && fstat(fd, &info) == 0 && (uint64_t)info.st_size <= DEBUG_MAX)
-		status = put_range(store, fd, 0, (uint64_t)info.st_size, PTL_BLOB_DEBUG, entry->debug,
-				   &entry->has_debug);
-	if (status || !entry->has_debug)
+	if (elf && elf_has_debug(elf) && fstat(fd, &info) == 0 && (uint64_t)info.st_size <= DEBUG_MAX)
+		status = put_range(store, fd, 0, (uint64_t)info.st_size, PTL_BLOB_DEBUG, hash, &done);
+	if (status || !done)
 		return status;
-	status = attach(store, entry, PTL_ATTACHMENT_DEBUG, entry->debug);
-	return status ? status : put_referred(store, fd, debug, entry->path);
+	status = attach(store, lack, PTL_ATTACHMENT_DEBUG, hash);
+	return status ? status : put_referred(store, fd, elf, lack->path);
 }
 
-int elf_image_store_ask(struct elf_image_store *store)
+/* Its debug file, for symbols or for lines; it is the file itself where that has them. */
+static int find_in(struct elf_image_store *store, const struct elf_image_lack *lack, int fd, const struct elf_file *elf,
+		   bool lines)
+{
+	struct elf_file *debug = NULL;
+	int debug_fd = -1, status;
+
+	if (!elf || !(lines ? elf_has_debug(elf) : elf_has_symtab(elf)))
+		debug = open_debug(elf, lack->build_id, lack->build_id_size, lack->path, lines, &debug_fd);
+	status = !lines ? attach_symbols(store, lack, elf, debug)
+			: attach_debug(store, lack, debug ? debug_fd : fd, debug ? debug : elf);
+	elf_close(debug);
+	if (debug_fd >= 0)
+		close(debug_fd);
+	return status;
+}
+
+int elf_image_store_find(struct elf_image_store *store)
 {
 	int status = 0;
 
-	for (struct file_entry *entry = store->lacking; entry && !status; entry = entry->next) {
-		struct elf_file *debug;
-		int fd;
+	for (const struct lacking *lacking = store->lacking; lacking && !status; lacking = lacking->next) {
+		const struct elf_image_lack *lack = &lacking->lack;
+		struct elf_file *elf = NULL;
+		int fd = -1;
 
-		common_progress("debuginfod: %s", entry->path);
-		fd = elf_debuginfod_open(entry->build_id, entry->build_id_size);
-		debug = fd >= 0 ? open_elf(fd) : NULL;
-		if (debug && entry->lacks_symbols)
-			status = attach_symbols(store, entry, debug);
-		if (debug && entry->lacks_debug && !status)
-			status = attach_debug(store, fd, debug, entry);
-		elf_close(debug);
+		common_progress("looking for symbols of %s", lack->path);
+		if (lack->path[0] == '/')
+			fd = elf_open_same(lack->path, lack->build_id, lack->build_id_size, &elf);
+		if (lack->symbols)
+			status = find_in(store, lack, fd, elf, false);
+		if (lack->debug && !status)
+			status = find_in(store, lack, fd, elf, true);
+		elf_close(elf);
 		if (fd >= 0)
 			close(fd);
 	}

@@ -41,11 +41,23 @@ void elf_image_store_free(struct elf_image_store *store);
 int elf_image_store_file(struct elf_image_store *store, int fd, const struct stat *info, uint64_t offset, uint64_t size,
 			 struct ptl_image_event *image);
 
+/* A file of which a trace lacks something. */
+struct elf_image_lack {
+	const char *path; /* where it was mapped from */
+	const uint8_t *build_id;
+	size_t build_id_size;
+	bool symbols, debug; /* what is wanted */
+	bool has_symbols;    /* dynamic ones, so that others are wanted only */
+};
+
+/* Copies it, for elf_image_store_find. PTL_NO_MEMORY. */
+int elf_image_store_lack(struct elf_image_store *store, const struct elf_image_lack *lack);
 /*
- * Asks the servers of elf/debuginfod.h, which waits for them, for the symbols and the debug information that were wanted and not
- * found: attachments of the images' build ids. It stops where these shall be asked no more. PTL_NO_MEMORY, and the failure of the sink.
+ * Looks for the symbols and the debug information of files that lack them, those that elf_image_store_file did not find, too: on this
+ * machine, and then at the servers of elf/debuginfod.h, which it waits for. What is found is attached by build id. PTL_NO_MEMORY, and
+ * the failure of the sink.
  */
-int elf_image_store_ask(struct elf_image_store *store);
+int elf_image_store_find(struct elf_image_store *store);
 
 /* Files whose bytes or symbols were wanted but could not be read. */
 uint64_t elf_image_store_unread(const struct elf_image_store *store);

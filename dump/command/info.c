@@ -321,8 +321,8 @@ static int put_attachments(struct page *page)
 		[PTL_ATTACHMENT_JIT] = "names of code that was made at run time",
 		[PTL_ATTACHMENT_SHARED] = "debug information that debug files share",
 		[PTL_ATTACHMENT_SPLIT] = "split DWARF",
-		[PTL_ATTACHMENT_SYMBOLS] = "symbols from a debuginfod server",
-		[PTL_ATTACHMENT_DEBUG] = "debug information from a debuginfod server",
+		[PTL_ATTACHMENT_SYMBOLS] = "symbols, by build id",
+		[PTL_ATTACHMENT_DEBUG] = "debug information, by build id",
 	};
 	struct dump_table table = {.columns = columns, .column_count = 4};
 	const size_t count = ptl_attachment_count(page->trace);

@@ -82,3 +82,10 @@ void format_attachment_free(struct ptl_attachment *attachment)
 	format_text_free(attachment->name);
 	free(attachment);
 }
+
+uint32_t format_attachment_blob(uint32_t kind)
+{
+	return kind == PTL_ATTACHMENT_SYMBOLS ? PTL_BLOB_SYMBOLS
+	       : kind == PTL_ATTACHMENT_DEBUG ? PTL_BLOB_DEBUG
+					      : PTL_BLOB_FILE;
+}

@@ -81,6 +81,8 @@ int format_provenance_decode(struct common_cursor body, struct ptl_provenance **
 void format_provenance_free(struct ptl_provenance *provenance);
 int format_attachment_decode(struct common_cursor body, struct ptl_attachment **attachment);
 void format_attachment_free(struct ptl_attachment *attachment);
+/* The type of the blob that an attachment of this kind names. */
+uint32_t format_attachment_blob(uint32_t kind);
 int format_recording_decode(struct common_cursor body, uint8_t name[16]);
 
 #endif

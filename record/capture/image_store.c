@@ -123,7 +123,7 @@ int record_image_store_finish(struct record_image_store *store)
 	return store->jit ? record_jit_files_put(store->jit) : 0;
 }
 
-int record_image_store_ask(struct record_image_store *store)
+int record_image_store_find(struct record_image_store *store)
 {
-	return elf_image_store_ask(store->files);
+	return elf_image_store_find(store->files);
 }

@@ -49,8 +49,8 @@ int record_image_store_restart(struct record_image_store *store);
  */
 int record_image_store_finish(struct record_image_store *store);
 
-/* At the end, when nobody waits any more: elf_image_store_ask. */
-int record_image_store_ask(struct record_image_store *store);
+/* At the end, when nobody waits any more: elf_image_store_find. */
+int record_image_store_find(struct record_image_store *store);
 
 /* Files whose bytes or symbols were wanted but could not be read. */
 uint64_t record_image_store_unread(const struct record_image_store *store);

@@ -221,7 +221,7 @@ static int ask_servers(struct record_session *session)
 		return 0;
 	elf_debuginfod_hold(false);
 	elf_debuginfod_stop_if(stops_asking);
-	status = record_image_store_ask(session->capture.images);
+	status = record_image_store_find(session->capture.images);
 	if (status < 0)
 		common_message_failure(status);
 	if (elf_debuginfod_failure())

@@ -171,11 +171,12 @@ static const struct common_option raw_options[] = {
 };
 
 static const struct common_option perf_options[] = {
-	{"", 0, NULL, "perf.data, and .etl files of Windows:"},
+	{"", 0, NULL, "Files of this machine, and inputs that are no traces:"},
 	{"embed", 0, "WHAT",
 	 "What goes into the trace of the files that perf.data names, if this machine has the very same: nothing, "
-	 "code, code and symbols (the default), or the whole files with debug information as well.",
-	 COMMON_CHOICE(struct relog_settings, embed, embed_words)},
+	 "code, code and symbols (the default), or the whole files with debug information as well. Where the option is "
+	 "given, symbols and debug information also of files of a trace that lacks them.",
+	 COMMON_CHOICE(struct relog_settings, embed, embed_words), COMMON_GIVEN(struct relog_settings, embed_given)},
 	{"debug-path", 0, "FOLDER[:...]",
 	 "Looks for separate debug files in these folders, before /usr/lib/debug; then in those of $PTL_DEBUG_PATH.",
 	 .take = elf_debug_path_take},

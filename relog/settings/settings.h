@@ -47,7 +47,8 @@ struct relog_settings {
 	struct import_raw raw;
 	struct relog_cut_settings cut;
 	struct relog_redact_rules redact;
-	enum elf_embed embed;                /* of the files that perf.data names */
+	enum elf_embed embed; /* of the files that perf.data names, and that traces lack */
+	bool embed_given;
 	bool debuginfod;                     /* servers may be asked for debug files of these */
 	struct common_string_list manifests; /* that explain events of .etl files */
 

@@ -2,7 +2,7 @@
 /*
  * What ptl-relog can do to a trace: a chain of stages, each a set of relogger callbacks (ptl/relogger.h tells
  * what a stage sees, in which order, and how one learns of the whole trace first). The table in stages.c is the
- * order of the chain: rules, cutting, redaction, code stores; each sees what the one before let through or added.
+ * order of the chain: rules, cutting, what a trace lacks, redaction, code stores; each sees what the one before let through or added.
  */
 #ifndef RELOG_SETTINGS_STAGE_H
 #define RELOG_SETTINGS_STAGE_H

@@ -171,7 +171,7 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 	status = format_attachment_decode(common_cursor(record->data, record->size), &attachment);
 	if (status)
 		return status == PTL_NO_MEMORY ? status : 0;
-	status = attach(context, true, PTL_BLOB_FILE, attachment->hash);
+	status = attach(context, true, format_attachment_blob(attachment->kind), attachment->hash);
 	format_attachment_free(attachment);
 	return status;
 }

@@ -91,7 +91,7 @@ check("no server is asked before the command has ended", asked and not too_early
 check("each file is asked for once", len(asked) == len(set(asked)), asked)
 check("symbols are attached, and no debug information", [kind for kind, _ in attached("one.ptl")] == [4], attached("one.ptl"))
 got = run(DUMP, "info", "one.ptl")
-check("info says what they are", "symbols from a debuginfod server" in got.stdout, got)
+check("info says what they are", "symbols, by build id" in got.stdout, got)
 got = run(DUMP, "info", "--check", "one.ptl")
 check("the trace is sound", got.returncode == 0, got)
 output(RECORD, "-q", "-f", "-o", "without.ptl", "--", *COMMAND)
@@ -113,6 +113,9 @@ got = record("lines.ptl", "--embed", "debug")
 check("debug information is attached where it is wanted", got.returncode == 0 and
       sorted(kind for kind, _ in attached("lines.ptl")) == [4, 5] and "one.c" in lines("lines.ptl"), got, attached("lines.ptl"))
 check("else there are no lines", "one.c" not in lines("one.ptl"))
+
+got = run(RELOG, "-q", "-f", "without.ptl", "--debuginfod", "-o", "later.ptl", env=settings("cache"))
+check("ptl-relog adds them to a trace later", got.returncode == 0 and "hidden" in names("later.ptl"), got)
 
 # ---- servers that do not answer ---------------------------------------------------------------------------------
 

@@ -133,7 +133,7 @@ enum ptl_attachment_kind {
 		2, /* debug information that debug files share: its build id is in their .gnu_debugaltlink */
 	PTL_ATTACHMENT_SPLIT = 3, /* a .dwo file of split DWARF: id is the 8 bytes of its dwo_id, the lowest first */
 	/*
-	 * What was found only after the images had been reported, of those with the build id that is id: their symbols, a blob
+	 * What was found after the images had been reported, of those with the build id that is id: their symbols, a blob
 	 * of the type PTL_BLOB_SYMBOLS, and their debug information, one of PTL_BLOB_DEBUG.
 	 */
 	PTL_ATTACHMENT_SYMBOLS = 4,

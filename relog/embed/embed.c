@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The stage that looks on this machine, and asks servers, for symbols and debug information of images whose trace lacks them. They are
+ * attached by build id, so events stay as they are, and nothing is looked for before the whole trace is known.
+ */
+#include "relog/embed/embed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <ptl/symbols.h>
+
+#include "common/error.h"
+#include "common/hash_map.h"
+#include "common/message.h"
+#include "elf/debuginfod.h"
+#include "elf/image_store.h"
+#include "format/metadata/metadata.h"
+#include "relog/cut/select.h"
+
+#define SYMBOLS_MAX ((size_t)256 << 20)
+#define IMAGE UINT32_MAX /* among kinds of attachments: an image of a trace */
+
+struct embed {
+	enum elf_embed what;
+	struct ptl_relogger *relogger;
+	struct elf_image_store *store;
+	struct ptl_bytes storage;    /* of the event at hand */
+	struct common_byte_map seen; /* struct key */
+	uint64_t lacking, found;     /* of symbols and debug information */
+};
+
+/* ---- what is found ------------------------------------------------------------------------------------ */
+
+static int put_blob(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
+{
+	const struct embed *embed = context;
+
+	return ptl_relogger_blob(embed->relogger, type, data, size, hash);
+}
+
+static int put_attachment(void *context, const struct ptl_attachment *attachment)
+{
+	struct embed *embed = context;
+	struct ptl_bytes body = {0};
+	int status;
+
+	format_attachment_encode(attachment, &body);
+	status = body.failed ? common_fail_memory("an attachment", 0)
+			     : ptl_relogger_record(embed->relogger, FORMAT_RECORD_ATTACHMENT, body.data, body.size);
+	common_bytes_free(&body);
+	embed->found += attachment->kind == PTL_ATTACHMENT_SYMBOLS || attachment->kind == PTL_ATTACHMENT_DEBUG;
+	return status;
+}
+
+/* ---- what is lacking ---------------------------------------------------------------------------------- */
+
+/* Of a file that had been stripped, a trace has the dynamic symbols, which are all global. */
+static bool has_local(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE])
+{
+	struct ptl_symbol_table *table = NULL;
+	uint8_t *data;
+	bool found = false;
+	size_t size;
+
+	if (ptl_blob_read(trace, hash, SYMBOLS_MAX, &data, &size))
+		return false;
+	if (ptl_symbols_decode(data, size, &table) == 0)
+		for (size_t i = 0; !found && i < ptl_symbols_count(table); i++)
+			found = ptl_symbols_get(table, i).type == 't';
+	ptl_symbols_free(table);
+	free(data);
+	return found;
+}
+
+/* What an attachment of this kind says of the files with a build id. */
+struct key {
+	uint32_t kind;
+	uint8_t build_id[PTL_ATTACHMENT_ID_MAX];
+};
+
+static struct key key_of(uint32_t kind, const uint8_t *build_id, size_t size)
+{
+	struct key key = {.kind = kind};
+
+	memcpy(key.build_id, build_id, size);
+	return key;
+}
+
+static int note(struct embed *embed, uint32_t kind, const uint8_t *build_id, size_t size)
+{
+	const struct key key = key_of(kind, build_id, size);
+
+	return common_byte_map_put(&embed->seen, &key, sizeof(key), 1);
+}
+
+static bool is_noted(const struct embed *embed, uint32_t kind, const struct ptl_image_event *image)
+{
+	const struct key key = key_of(kind, image->build_id, image->build_id_size);
+
+	return common_byte_map_get(&embed->seen, &key, sizeof(key)) != NULL;
+}
+
+static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+		       const struct ptl_record *record, bool *keep)
+{
+	struct ptl_attachment *attachment;
+	int status;
+
+	(void)relogger;
+	(void)input;
+	(void)keep;
+	if (record->type != FORMAT_RECORD_ATTACHMENT)
+		return 0;
+	status = format_attachment_decode(common_cursor(record->data, record->size), &attachment);
+	if (status)
+		return status == PTL_NO_MEMORY ? status : 0;
+	status = note(context, attachment->kind, attachment->id, attachment->id_size);
+	format_attachment_free(attachment);
+	return status;
+}
+
+static int look_at_image(struct embed *embed, struct ptl_trace *trace, const struct ptl_image_event *image)
+{
+	struct elf_image_lack lack = {.path = image->file_name,
+				      .build_id = image->build_id,
+				      .build_id_size = image->build_id_size,
+				      .has_symbols = image->has_symbols};
+	int status;
+
+	if (!image->build_id_size || is_noted(embed, IMAGE, image))
+		return 0;
+	status = note(embed, IMAGE, image->build_id, image->build_id_size);
+	if (status)
+		return status;
+	lack.symbols = !is_noted(embed, PTL_ATTACHMENT_SYMBOLS, image) &&
+		       !(image->has_symbols && has_local(trace, image->symbols));
+	lack.debug = embed->what == ELF_EMBED_DEBUG && !image->has_debug &&
+		     !is_noted(embed, PTL_ATTACHMENT_DEBUG, image);
+	embed->lacking += lack.symbols + lack.debug;
+	return lack.symbols || lack.debug ? elf_image_store_lack(embed->store, &lack) : 0;
+}
+
+static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
+{
+	struct embed *embed = context;
+	struct ptl_relogger_input *input = ptl_event_input(event);
+	struct relog_subject subject;
+	int status = 0;
+
+	embed->storage.size = 0;
+	relog_subject_of(ptl_event_record(event), &embed->storage, &subject);
+	if (input && subject.understood && subject.event.class == FORMAT_CLASS_IMAGE)
+		status = look_at_image(embed, ptl_relogger_input_trace(input), &subject.event.image);
+	return status ? status : ptl_relogger_inject(relogger, event);
+}
+
+/* ---- the stage ------------------------------------------------------------------------------------------- */
+
+static int begin(void *context, struct ptl_relogger *relogger)
+{
+	struct embed *embed = context;
+
+	embed->relogger = relogger;
+	return 0;
+}
+
+static int end(void *context, struct ptl_relogger *relogger)
+{
+	struct embed *embed = context;
+	const int status = elf_image_store_find(embed->store);
+
+	(void)relogger;
+	if (elf_debuginfod_failure())
+		common_message_warning("debuginfod: a server gave no answer: %s; names may be missing",
+				       elf_debuginfod_failure());
+	if (!status && embed->lacking)
+		common_message_note(
+			"of %llu symbol tables and debug files that the trace lacks, %llu are found and added",
+			(unsigned long long)embed->lacking, (unsigned long long)embed->found);
+	return status;
+}
+
+static void free_embed(void *state)
+{
+	struct embed *embed = state;
+
+	elf_image_store_free(embed->store);
+	common_byte_map_free(&embed->seen);
+	common_bytes_free(&embed->storage);
+	free(embed);
+}
+
+static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
+{
+	static const struct ptl_relogger_callbacks callbacks = {
+		.begin = begin, .record = take_record, .event = take_event, .end = end};
+	struct embed *embed;
+	int status;
+
+	if (settings->embed < ELF_EMBED_SYMBOLS || !(settings->embed_given || settings->debuginfod))
+		return 0;
+	if (relog_redact_wanted(&settings->redact)) {
+		common_message_note(
+			"--redact does not see what --embed adds to a trace that lacks it: that is left out; "
+			"add it first, and redact the output of that");
+		return 0;
+	}
+	embed = calloc(1, sizeof(*embed));
+	if (!embed)
+		return common_fail_memory("what a trace lacks", sizeof(*embed));
+	embed->what = settings->embed;
+	*state = embed;
+	status = elf_image_store_new(settings->embed, &(struct elf_image_sink){embed, put_blob, put_attachment},
+				     &embed->store);
+	return status ? status : ptl_relogger_callbacks(relogger, &callbacks, embed);
+}
+
+const struct relog_stage relog_stage_embed = {"embed", add, free_embed, NULL};
