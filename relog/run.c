@@ -147,6 +147,25 @@ static int set_change(const struct relog_settings *settings, const struct relog_
 	return status;
 }
 
+static int write_missed(void *context, struct ptl_relogger *relogger)
+{
+	const struct run *run = context;
+
+	return ptl_relogger_loss(relogger, &(struct ptl_loss){.kind = PTL_LOSS_EVENTS,
+							      .stream = PTL_NO_ID,
+							      .pid = PTL_NO_ID,
+							      .tid = PTL_NO_ID,
+							      .count = run->settings->missed,
+							      .cause = "the session went on faster than it was read"});
+}
+
+static int add_missed(struct run *run)
+{
+	static const struct ptl_relogger_callbacks callbacks = {.begin = write_missed};
+
+	return run->settings->missed ? ptl_relogger_callbacks(run->relogger, &callbacks, run) : 0;
+}
+
 static int prepare(const struct relog_settings *settings, struct ptl_relogger *relogger, struct relog_stages *stages,
 		   bool *damaged)
 {
@@ -219,6 +238,8 @@ int relog_run(const struct relog_settings *settings, bool *damaged)
 	run.relogger = relogger;
 	relog_catch_interrupts(relogger);
 	status = prepare(settings, relogger, &stages, damaged);
+	if (!status)
+		status = add_missed(&run);
 	if (!status)
 		status = ptl_relogger_process(relogger);
 	common_progress_end();

@@ -21,7 +21,9 @@ static void say_missed(const struct format_session_files *files, uint64_t before
 				       files->missed - before);
 }
 
-static int write_file(const struct relog_settings *settings, const char *path, int fd, size_t number, bool *damaged)
+/* missed: events before this file. */
+static int write_file(const struct relog_settings *settings, const char *path, int fd, size_t number, uint64_t missed,
+		      bool *damaged)
 {
 	struct relog_settings file = *settings;
 	char *output = NULL;
@@ -38,6 +40,7 @@ static int write_file(const struct relog_settings *settings, const char *path, i
 	}
 	file.inputs = &path;
 	file.opened = fd;
+	file.missed = missed;
 	status = relog_run(&file, damaged);
 	free(output);
 	return status;
@@ -46,13 +49,13 @@ static int write_file(const struct relog_settings *settings, const char *path, i
 int relog_session(const struct relog_settings *settings, bool *damaged)
 {
 	struct format_session_files files = {.session = settings->inputs[0]};
+	uint64_t missed = 0;
 	char *path;
 	int fd, status = format_session_files_next(&files, &fd, &path);
 
 	while (!status && fd >= 0) {
-		const uint64_t missed = files.missed;
-
-		status = write_file(settings, path, fd, (size_t)files.files, damaged);
+		status = write_file(settings, path, fd, (size_t)files.files, files.missed - missed, damaged);
+		missed = files.missed;
 		close(fd);
 		free(path);
 		if (status || relog_follow_was_interrupted())

@@ -34,8 +34,9 @@ struct relog_settings {
 	int opened;             /* what is open of the one input; 0: it is to be opened */
 	/* By input: what a run before found out; NULL: nothing. A name of NULL: not for this input. */
 	const struct ptl_provenance_input *origins;
-	bool sync;               /* the output is on disk when the program ends */
-	bool repeated;           /* what there is to say about the inputs was said before */
+	uint64_t missed; /* events of a session that were gone before they could be read: a loss of the output */
+	bool sync;       /* the output is on disk when the program ends */
+	bool repeated;   /* what there is to say about the inputs was said before */
 	enum ptl_hash_kind hash; /* of the inputs, for provenance */
 
 	const char *rules; /* a rule file, or NULL */

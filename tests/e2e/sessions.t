@@ -289,6 +289,29 @@ def rewritten():
     made = sorted((name for name in os.listdir(SCRATCH) if name.startswith("again.")), key=lambda name: (len(name), name))
     expect_equal(run(relog, "-f", *made, "-o", "whole.ptl").returncode, 0)
     expect_equal([event["fields"]["index"] for event in lines(*numbers, "whole.ptl")], [0, 1, 2] * rounds)
+    # In memory, which has less than is written while the relogger does not read.
+    for name in made:
+        os.unlink(path(name))
+    ask("start", "fast", "-p", NAME, "--mode=realtime", "--max-size=64K", "--write-buffer=4K", "--compress=1", "--flush-interval=10ms")
+    write_events("count=1")
+    writer = follow("fast")
+    wait_for(lambda: os.path.exists(path("again.ptl")) and lines(*numbers, "again.ptl"), "the first event")
+    writer.send_signal(signal.SIGSTOP)
+    for _ in range(24):
+        write_events("count=12000")
+    wait_for(lambda: query("fast")["events"] == 288001, "all events")
+    writer.send_signal(signal.SIGCONT)
+    wait_for(lambda: query("fast")["realtime_buffers_lost"], "what the relogger has missed")
+    # What is not read when the session ends is gone with it, and there is no output to say so.
+    write_events("count=12346")
+    wait_for(lambda: any(event["fields"]["index"] == 12345 for name in os.listdir(SCRATCH) if name.startswith("again.")
+                         for event in lines(*numbers, name)), "the last event")
+    ask("stop", "fast")
+    _, text = writer.communicate(timeout=120)
+    missed = sum(int(line.split()[3]) for line in text.splitlines() if "missed" in line)
+    made = [name for name in os.listdir(SCRATCH) if name.startswith("again.")]
+    lost = [loss for name in made for loss in lines("info", name)[0]["losses"] if "faster than it was read" in loss["cause"]]
+    expect(missed and sum(loss["count"] for loss in lost) == missed, missed, lost, text)
     for words, text in ((("nobody",), "there is no session nobody"), (("a", "--time", "1us.."), "needs the whole trace"),
                         (("a", "b"), "the name of one session")):
         done = run(relog, "-o", "not.ptl", "--live", *words)
