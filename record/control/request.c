@@ -295,6 +295,10 @@ static int snapshot(struct request *request)
 	}
 	if (status < 0 || taken || (request->count && !strcmp(request->arguments[0], RECORD_CONTROL_ANY)))
 		return status;
+	if (session->settings->mode == RECORD_MODE_REALTIME)
+		return common_fail(PTL_MISUSE,
+				   "this session has no file of its own: a FILE behind its name is written with "
+				   "what is in memory");
 	return common_fail(PTL_MISUSE,
 			   "this session writes all that it records as it comes, and has nothing in memory to keep "
 			   "(start one with --snapshot for that); a FILE behind its name is written with what it has "

@@ -220,6 +220,7 @@ def live_series():
     # In memory, which has less than is written while the reader does not read.
     ask("start", "fast", "-p", NAME, "--mode=realtime", "--max-size=64K", "--write-buffer=4K", "--compress=1", "--flush-interval=10ms")
     expect_equal((query("fast")["file"], query("fast")["mode"]), (None, "realtime"))
+    expect("has no file of its own" in ask("snapshot", "fast", status=4).stderr)
     write_events("count=1")
     with open(path("fast.txt"), "wb") as shown:
         reader = subprocess.Popen([DUMP, "events", "--live", "--json", "-p", NAME, "-e", "Number", "fast"], cwd=SCRATCH, stdout=shown,
