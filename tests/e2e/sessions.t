@@ -260,6 +260,10 @@ def rewritten():
         return subprocess.Popen([relog, "-f", "--live", name, "-o", "again.ptl", *words], cwd=SCRATCH, stderr=subprocess.PIPE,
                                 text=True)
 
+    def rewritten_files():
+        return sorted((name for name in os.listdir(SCRATCH) if name.startswith("again.") and name.endswith(".ptl")),
+                      key=lambda name: (len(name), name))
+
     ask("start", "watched", "-f", "-p", NAME)
     write_events("count=2")
     writer = follow("watched", "--rules", "all.rules")
@@ -287,7 +291,7 @@ def rewritten():
     ask("stop", "parts")
     _, text = writer.communicate(timeout=120)
     expect(writer.returncode == 0 and "missed" not in text, text)
-    made = sorted((name for name in os.listdir(SCRATCH) if name.startswith("again.")), key=lambda name: (len(name), name))
+    made = rewritten_files()
     expect_equal(run(relog, "-f", *made, "-o", "whole.ptl").returncode, 0)
     expect_equal([event["fields"]["index"] for event in lines(*numbers, "whole.ptl")], [0, 1, 2] * rounds)
     # In memory, which has less than is written while the relogger does not read.
@@ -305,13 +309,12 @@ def rewritten():
     wait_for(lambda: query("fast")["realtime_buffers_lost"], "what the relogger has missed")
     # What is not read when the session ends is gone with it, and there is no output to say so.
     write_events("count=12346")
-    wait_for(lambda: any(event["fields"]["index"] == 12345 for name in os.listdir(SCRATCH) if name.startswith("again.")
-                         for event in lines(*numbers, name)), "the last event")
+    wait_for(lambda: any(event["fields"]["index"] == 12345 for name in rewritten_files() for event in lines(*numbers, name)),
+             "the last event")
     ask("stop", "fast")
     _, text = writer.communicate(timeout=120)
     missed = sum(int(line.split()[3]) for line in text.splitlines() if "missed" in line)
-    made = [name for name in os.listdir(SCRATCH) if name.startswith("again.")]
-    lost = [loss for name in made for loss in lines("info", name)[0]["losses"] if "faster than it was read" in loss["cause"]]
+    lost = [loss for name in rewritten_files() for loss in lines("info", name)[0]["losses"] if "faster than it was read" in loss["cause"]]
     expect(missed and sum(loss["count"] for loss in lost) == missed, missed, lost, text)
     for words, text in ((("nobody",), "there is no session nobody"), (("a", "--time", "1us.."), "needs the whole trace"),
                         (("a", "b"), "the name of one session")):
