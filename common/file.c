@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,22 +152,40 @@ static void release(struct common_output_file *output)
 	*output = (struct common_output_file){.fd = -1};
 }
 
+/* A signal's handler removes what `temporary` names: it is there as soon as the file is, and never that of somebody else's. */
+static bool create_file(struct common_output_file *output, char *name)
+{
+	sigset_t all, before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	output->fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+	error = errno;
+	if (output->fd >= 0)
+		output->temporary = name;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = error;
+	return output->fd >= 0;
+}
+
 /* Creates PATH.tmp-XXXXXXXX with the mode that any new file gets. */
 static int create_temporary(struct common_output_file *output)
 {
 	for (int i = 0; i < NAME_TRIES; i++) {
 		unsigned number = (unsigned)getpid() + (unsigned)i;
+		int error;
+		char *name;
 
 		if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0)
 			errno = 0; /* any number will do */
-		free(output->temporary);
-		if (asprintf(&output->temporary, "%s.tmp-%08x", output->path, number) < 0) {
-			output->temporary = NULL;
+		if (asprintf(&name, "%s.tmp-%08x", output->path, number) < 0)
 			return common_fail_memory("a file name", strlen(output->path));
-		}
-		output->fd = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-		if (output->fd >= 0)
+		if (create_file(output, name))
 			return 0;
+		error = errno;
+		free(name);
+		errno = error;
 		if (errno != EEXIST)
 			break;
 	}

@@ -68,13 +68,16 @@ static int open_file(struct dump_session *session, struct dump_output *output)
 {
 	int status = refuse_inputs(session);
 
-	if (status == 0)
-		status = common_output_open(&output->file, session->options->output, session->options->force);
 	if (status < 0)
 		return status;
+	common_interrupt_catch(remove_unfinished, output);
+	status = common_output_open(&output->file, session->options->output, session->options->force);
+	if (status < 0) {
+		common_interrupt_forget();
+		return status;
+	}
 	output->to_file = true;
 	output->fd = output->file.fd;
-	common_interrupt_catch(remove_unfinished, output);
 	return 0;
 }
 
