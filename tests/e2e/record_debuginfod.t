@@ -25,7 +25,7 @@ output("gcc", "-O2", "-g", "-Wl,--build-id", "-o", "one.full", "one.c")
 output("objcopy", "--only-keep-debug", "one.full", "away.debug")
 output("objcopy", "--strip-all", "one.full", "one")
 BUILD_ID = output("readelf", "-n", "one").split("Build ID: ")[1].split()[0]
-COMMAND = ["/bin/sh", "-c", f"{path('one')}; echo >{path('ended')}"]
+COMMAND = ["/bin/sh", "-c", '"$0"; echo >"$1"', path("one"), path("ended")]
 hangs, asked, too_early = threading.Event(), [], []
 
 
