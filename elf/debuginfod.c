@@ -12,6 +12,7 @@
 
 #include "common/error.h"
 #include "common/interrupt.h"
+#include "common/message.h"
 #include "elf/debug_search.h"
 #include "elf/debuginfod.h"
 
@@ -132,7 +133,12 @@ int elf_debuginfod_open(const uint8_t *build_id, size_t size)
 	return fd;
 }
 
-const char *elf_debuginfod_failure(void)
+void elf_debuginfod_warn(void)
 {
-	return client.failure ? strerror(client.failure) : NULL;
+	static bool said;
+
+	if (client.failure && !said)
+		common_message_warning("debuginfod: a server gave no answer: %s; names and lines may be missing",
+				       strerror(client.failure));
+	said |= client.failure != 0;
 }

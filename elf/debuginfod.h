@@ -22,7 +22,7 @@ void elf_debuginfod_stop_if(bool (*stop)(void));
 /* The debug file of a build id, a descriptor, close-on-exec; -1: no server has it, or none is asked. Waits for servers. */
 int elf_debuginfod_open(const uint8_t *build_id, size_t size);
 
-/* Why a server gave no answer, for the first of them; NULL: all answered. */
-const char *elf_debuginfod_failure(void);
+/* Warns if a server gave no answer, once: names and lines may be missing. */
+void elf_debuginfod_warn(void);
 
 #endif

@@ -101,18 +101,22 @@ bool relog_follow_is_trace(int fd)
 	}
 }
 
-#define PATIENCE 2 /* a pipe's writer may be meant by the first interruption, and its last bytes are then to come */
+/*
+ * The first interruption while a pipe is read may be meant for the pipe's writer, which then writes its last bytes: the second one ends the
+ * reading.
+ */
+#define PIPE_INTERRUPTIONS 2
 
 static bool following, was_interrupted;
 static int told; /* how many interruptions there are to say nothing about any more */
 
 void relog_follow_begin(int fd)
 {
-	const int patience = lseek(fd, 0, SEEK_CUR) >= 0 ? 1 : PATIENCE;
+	const int interruptions = lseek(fd, 0, SEEK_CUR) >= 0 ? 1 : PIPE_INTERRUPTIONS;
 
 	following = true;
-	told = patience;
-	common_interrupt_defer(patience);
+	told = interruptions;
+	common_interrupt_defer(interruptions);
 }
 
 bool relog_follow_is_open(void)

@@ -9,9 +9,7 @@
 
 static void report(const char *name, const struct perf_outcome *outcome)
 {
-	if (elf_debuginfod_failure())
-		common_message_warning("debuginfod: a server gave no answer: %s; names may be missing",
-				       elf_debuginfod_failure());
+	elf_debuginfod_warn();
 	if (outcome->damage[0])
 		common_message_warning("%s: %s; what follows is missing", name, outcome->damage);
 	if (outcome->lost_events)

@@ -83,9 +83,7 @@ static int conclude(const struct dump_command *command, struct dump_session *ses
 	session->failed = status < 0;
 	if (status < 0 && status != PTL_CANCELLED)
 		exit_status = common_message_failure(status);
-	if (elf_debuginfod_failure())
-		common_message_warning("debuginfod: a server gave no answer: %s; names and lines may be missing",
-				       elf_debuginfod_failure());
+	elf_debuginfod_warn();
 	output_status = dump_output_flush(session);
 	if (status == PTL_CANCELLED || output_status == PTL_CANCELLED)
 		return exit_status;

@@ -85,6 +85,26 @@ static int wait_for_writer(struct ptl_relogger *relogger, int fd)
 	return status;
 }
 
+/* What a new input comes to once it is opened, or could not be. It takes fd over on success. */
+static int add_input(struct ptl_relogger_input *added, int fd, int status, struct ptl_relogger_input **input)
+{
+	struct ptl_relogger *relogger = added->relogger;
+
+	if (status) {
+		format_relogger_live_free(added);
+		if (added->fd >= 0)
+			close(added->fd);
+		free(added->name);
+		free(added);
+		return status;
+	}
+	close(fd);
+	relogger->inputs[relogger->input_count++] = added;
+	if (input)
+		*input = added;
+	return 0;
+}
+
 int ptl_relogger_add_fd(struct ptl_relogger *relogger, int fd, const char *name, bool follow, void *context,
 			struct ptl_relogger_input **input)
 {
@@ -99,18 +119,7 @@ int ptl_relogger_add_fd(struct ptl_relogger *relogger, int fd, const char *name,
 	status = follow ? wait_for_writer(relogger, fd) : 0;
 	if (!status)
 		status = open_trace(added, fd);
-	if (status) {
-		if (added->fd >= 0)
-			close(added->fd);
-		free(added->name);
-		free(added);
-		return status;
-	}
-	close(fd);
-	relogger->inputs[relogger->input_count++] = added;
-	if (input)
-		*input = added;
-	return 0;
+	return add_input(added, fd, status, input);
 }
 
 /* ---- a trace that is being written ----------------------------------------------------------------------------------- */
@@ -173,18 +182,9 @@ int ptl_relogger_add_realtime(struct ptl_relogger *relogger, int fd, const char 
 	if (!added)
 		return common_fail_memory("an input", sizeof(*added));
 	status = open_live(added, fd);
-	if (status) {
-		format_relogger_live_free(added);
-		free(added->name);
-		free(added);
-		return status;
-	}
-	close(fd);
-	relogger->inputs[relogger->input_count++] = added;
-	relogger->window.stream_limit = FORMAT_WINDOW_STREAMS;
-	if (input)
-		*input = added;
-	return 0;
+	if (!status)
+		relogger->window.stream_limit = FORMAT_WINDOW_STREAMS;
+	return add_input(added, fd, status, input);
 }
 
 int ptl_relogger_add_file(struct ptl_relogger *relogger, const char *path, void *context,

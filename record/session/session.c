@@ -224,9 +224,7 @@ static int ask_servers(struct record_session *session)
 	status = record_image_store_find(session->capture.images);
 	if (status < 0)
 		common_message_failure(status);
-	if (elf_debuginfod_failure())
-		common_message_warning("debuginfod: a server gave no answer: %s; names may be missing",
-				       elf_debuginfod_failure());
+	elf_debuginfod_warn();
 	return status;
 }
 

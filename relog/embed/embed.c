@@ -171,9 +171,7 @@ static int end(void *context, struct ptl_relogger *relogger)
 	const int status = elf_image_store_find(embed->store);
 
 	(void)relogger;
-	if (elf_debuginfod_failure())
-		common_message_warning("debuginfod: a server gave no answer: %s; names may be missing",
-				       elf_debuginfod_failure());
+	elf_debuginfod_warn();
 	if (!status && embed->lacking)
 		common_message_note(
 			"of %llu symbol tables and debug files that the trace lacks, %llu are found and added",
