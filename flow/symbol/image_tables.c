@@ -128,7 +128,7 @@ static void *find_or_make(struct flow_image_tables *tables, const struct ptl_ima
 		tables->failed++;
 		return NULL;
 	}
-	tables->list[tables->count] = tables->kind->make(tables->context, image, key.jit);
+	tables->list[tables->count] = tables->kind->make(tables->context, image, reported, key.jit);
 	return tables->list[tables->count++];
 }
 

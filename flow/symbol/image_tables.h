@@ -18,8 +18,12 @@
 struct flow_image_tables_kind {
 	/* The hash of the blob that the trace has for the image; NULL: none. */
 	const uint8_t *(*blob)(const struct ptl_image_event *image);
-	/* jit: what names code that the process made; or NULL. NULL: there is no table. One call at a time. */
-	void *(*make)(void *context, const struct ptl_image_event *image, const struct elf_jit_names *jit);
+	/*
+	 * reported: the image as the trace says it was mapped, without what is attached. jit: what names code that the process made; or
+	 * NULL. NULL: there is no table. One call at a time.
+	 */
+	void *(*make)(void *context, const struct ptl_image_event *image, const struct ptl_image_event *reported,
+		      const struct elf_jit_names *jit);
 	void (*free)(void *table);
 	uint32_t attachment; /* whose blobs stand for the image's own, by build id: an enum ptl_attachment_kind */
 	void (*attach)(struct ptl_image_event *image, const uint8_t *hash);

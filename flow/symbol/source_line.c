@@ -68,11 +68,13 @@ static struct flow_debug *from_files(const struct flow_sources *sources, const s
 }
 
 /* What the user names goes before what the trace has, and that before what this machine has. */
-static void *make_table(void *context, const struct ptl_image_event *image, const struct elf_jit_names *jit)
+static void *make_table(void *context, const struct ptl_image_event *image, const struct ptl_image_event *reported,
+			const struct elf_jit_names *jit)
 {
 	struct flow_sources *sources = context;
 	struct flow_debug *table = NULL;
 
+	(void)reported;
 	if (jit)
 		table = flow_debug_of_lines(jit->lines.list, jit->lines.count);
 	else if (elf_debug_path_given())

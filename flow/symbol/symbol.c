@@ -27,10 +27,10 @@ struct flow_symbols {
 	atomic_size_t unreadable;
 };
 
-static bool has_local(const struct ptl_symbol_table *table)
+static bool has_type(const struct ptl_symbol_table *table, uint8_t type)
 {
 	for (size_t i = 0; i < ptl_symbols_count(table); i++)
-		if (ptl_symbols_get(table, i).type == 't')
+		if (ptl_symbols_get(table, i).type == type)
 			return true;
 	return false;
 }
@@ -43,15 +43,28 @@ static struct ptl_symbol_table *ask_for_more(const struct ptl_image_event *image
 {
 	struct ptl_symbol_table *more;
 
-	if (has_local(table))
+	if (has_type(table, 't'))
 		return table;
 	more = flow_symbols_from_file(image, false);
-	if (!more || !has_local(more)) {
+	if (!more || !has_type(more, 't')) {
 		ptl_symbols_free(more);
 		return table;
 	}
 	ptl_symbols_free(table);
 	return more;
+}
+
+static int decode_blob(const struct flow_symbols *symbols, const uint8_t *hash, struct ptl_symbol_table **table)
+{
+	uint8_t *data;
+	size_t size;
+	int status = ptl_blob_read(symbols->trace, hash, TABLE_MAX, &data, &size);
+
+	if (status == 0) {
+		status = ptl_symbols_decode(data, size, table);
+		free(data);
+	}
+	return status;
 }
 
 /*
@@ -61,9 +74,6 @@ static struct ptl_symbol_table *ask_for_more(const struct ptl_image_event *image
 static struct ptl_symbol_table *read_table(struct flow_symbols *symbols, const struct ptl_image_event *image)
 {
 	struct ptl_symbol_table *table = NULL;
-	uint8_t *data;
-	size_t size;
-	int status;
 
 	if (elf_debug_path_given())
 		table = flow_symbols_from_file(image, true);
@@ -71,34 +81,74 @@ static struct ptl_symbol_table *read_table(struct flow_symbols *symbols, const s
 		table = flow_symbols_from_file(image, false);
 	if (table || !image->has_symbols)
 		return table;
-	status = ptl_blob_read(symbols->trace, image->symbols, TABLE_MAX, &data, &size);
-
-	if (status == 0) {
-		status = ptl_symbols_decode(data, size, &table);
-		free(data);
-	}
-	if (status < 0) {
+	if (decode_blob(symbols, image->symbols, &table) < 0) {
 		symbols->unreadable++;
 		return NULL;
 	}
 	return elf_debuginfod_enabled() ? ask_for_more(image, table) : table;
 }
 
-static struct ptl_symbol_table *make_jit_table(const struct elf_jit_names *names)
+static struct ptl_symbol_table *table_of_list(const struct ptl_symbol *list, size_t count)
 {
 	struct ptl_symbol_table *table = NULL;
 	struct ptl_bytes bytes = {0};
 
-	if (ptl_symbols_encode(names->symbols.list, names->symbols.count, &bytes) < 0 ||
-	    ptl_symbols_decode(bytes.data, bytes.size, &table) < 0)
+	if (ptl_symbols_encode(list, count, &bytes) < 0 || ptl_symbols_decode(bytes.data, bytes.size, &table) < 0)
 		table = NULL;
 	common_bytes_free(&bytes);
 	return table;
 }
 
-static void *make_table(void *context, const struct ptl_image_event *image, const struct elf_jit_names *jit)
+static size_t add_of_type(struct ptl_symbol *list, size_t count, const struct ptl_symbol_table *table, uint8_t type)
 {
-	return jit ? make_jit_table(jit) : read_table(context, image);
+	for (size_t i = 0; i < ptl_symbols_count(table); i++) {
+		const struct ptl_symbol symbol = ptl_symbols_get(table, i);
+
+		if (!type || symbol.type == type)
+			list[count++] = symbol;
+	}
+	return count;
+}
+
+/* Both in one, which takes the first one's place if there is memory for it. */
+static struct ptl_symbol_table *with_stubs(struct ptl_symbol_table *table, const struct ptl_symbol_table *other)
+{
+	struct ptl_symbol *list = calloc(ptl_symbols_count(table) + ptl_symbols_count(other) + 1, sizeof(*list));
+	struct ptl_symbol_table *both = NULL;
+
+	if (list)
+		both = table_of_list(list, add_of_type(list, add_of_type(list, 0, table, 0), other, 'P'));
+	free(list);
+	if (both)
+		ptl_symbols_free(table);
+	return both ? both : table;
+}
+
+/* The entries of the PLT have their names from the file that ran; who had its debug file alone knows none of them. */
+static struct ptl_symbol_table *keep_stubs(const struct flow_symbols *symbols, const struct ptl_image_event *reported,
+					   struct ptl_symbol_table *table)
+{
+	struct ptl_symbol_table *own = NULL;
+
+	if (has_type(table, 'P') || decode_blob(symbols, reported->symbols, &own) < 0)
+		return table;
+	if (has_type(own, 'P'))
+		table = with_stubs(table, own);
+	ptl_symbols_free(own);
+	return table;
+}
+
+static void *make_table(void *context, const struct ptl_image_event *image, const struct ptl_image_event *reported,
+			const struct elf_jit_names *jit)
+{
+	const bool other = elf_debug_path_given() || elf_debuginfod_enabled() ||
+			   memcmp(image->symbols, reported->symbols, sizeof(image->symbols)) != 0;
+	struct ptl_symbol_table *table;
+
+	if (jit)
+		return table_of_list(jit->symbols.list, jit->symbols.count);
+	table = read_table(context, image);
+	return table && other && reported->has_symbols ? keep_stubs(context, reported, table) : table;
 }
 
 static const uint8_t *blob_of(const struct ptl_image_event *image)

@@ -7,7 +7,8 @@ import shutil
 
 from scratch_test import DUMP, RECORD, RELOG, check, output, path, plan, run, write
 
-SOURCE = """static __attribute__((noinline, noclone)) int hidden(int n)
+SOURCE = """#include <stdlib.h>
+static __attribute__((noinline, noclone)) int hidden(int n)
 {
     int sum = 0;
     for (int i = 0; i < n; i++)
@@ -15,7 +16,7 @@ SOURCE = """static __attribute__((noinline, noclone)) int hidden(int n)
     return sum;
 }
 __attribute__((noinline, noclone)) int shown(int n) { return hidden(n) + 1; }
-int main(int argc, char **argv) { (void)argv; return shown(argc + 20) == 0; }
+int main(int argc, char **argv) { return shown(argc + 20) == atoi(argv[0]); }
 """
 write("one.c", SOURCE)
 output("gcc", "-O2", "-g", "-rdynamic", "-Wl,--build-id", "-o", "one.full", "one.c")
@@ -26,6 +27,14 @@ BUILD_ID = output("readelf", "-n", "one").split("Build ID: ")[1].split()[0]
 output(RECORD, "-q", "-f", "-o", "dynamic.ptl", "--", path("one"))
 output(RECORD, "-q", "-f", "--embed", "code", "-o", "code.ptl", "--", path("one"))
 output(RECORD, "-q", "-f", "--embed", "debug", "--debug-path", path("symbols"), "-o", "all.ptl", "--", path("one"))
+
+
+def without_program(tool, *arguments):
+    """On a machine that has the symbols, but not the program."""
+    os.rename(path("one"), path("gone"))
+    text = output(tool, *arguments)
+    os.rename(path("gone"), path("one"))
+    return text
 
 
 def elsewhere(tool, *arguments):
@@ -47,6 +56,11 @@ def lines(trace):
     return {os.path.basename(row["file"]) for row in rows if row.get("file")}
 
 
+def symbols(show, *arguments):
+    """Names that blocks of the program have."""
+    return {json.loads(row).get("symbol") for row in show(DUMP, "flow", "--json", "--image", "one", *arguments).splitlines()}
+
+
 def attached(trace):
     return [(one["kind"], one["id"]) for one in json.loads(output(DUMP, "info", "--json", trace))["attachments"]]
 
@@ -65,6 +79,14 @@ for trace in "dynamic.ptl", "code.ptl":
     before = attached("out.ptl")
     output(RELOG, "-q", "-f", "out.ptl", "--embed", "symbols", "--debug-path", path("symbols"), "-o", "again.ptl")
     check(f"{trace}: a second time adds nothing of it", attached("again.ptl") == before, before, attached("again.ptl"))
+
+STUBS = {name for name in symbols(elsewhere, "dynamic.ptl") if name and "@plt" in name}
+without_program(RELOG, "-q", "-f", "dynamic.ptl", "--embed", "symbols", "--debug-path", path("symbols"), "-o", "out.ptl")
+for trace, show, *more in (("out.ptl", elsewhere), ("dynamic.ptl", without_program, "--debug-path", path("symbols"))):
+    got = symbols(show, *more, trace)
+    check(f"{trace}: names that the file alone has stay beside those of its debug file", STUBS and STUBS <= got and "hidden" in got,
+          STUBS, got)
+output(RELOG, "-q", "-f", "code.ptl", "--embed", "symbols", "--debug-path", path("symbols"), "-o", "out.ptl")
 
 output(RELOG, "-q", "-f", "out.ptl", "--detach-code", "store", "-o", "small.ptl")
 check("a code store takes what is attached", "hidden" not in names("small.ptl"))
