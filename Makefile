@@ -450,16 +450,16 @@ pick   = $(if $(T),$(foreach t,$(1),$(if $(findstring $(T),$(notdir $(t))),$(t))
 .PHONY: check demo demo-plugin unit unit-programs random attack e2e cheap soak fuzz fuzz-engines bench lint
 # Two steps, so that everything is looked for after it has been installed. The inputs of the fuzz targets are for the sanitizers.
 check: deps
-	@$(again) $(jobs) tests
-	@$(again) $(jobs) O=$(asan) SAN=address,undefined unit-programs
+	+@$(again) $(jobs) tests
+	+@$(again) $(jobs) O=$(asan) SAN=address,undefined unit-programs
 	@$(run_tests) $(unit) $(unit:$(O)/%=$(asan)/%) $(fuzz:$(O)/%=$(asan)/%) $(e2e_tests)
 
 demo: deps
-	@$(again) $(jobs) all programs
+	+@$(again) $(jobs) all programs
 	@if [ -x testdata/demo ]; then $(places) O='$(abspath $(O))' testdata/demo; else echo 'testdata/demo is not there'; exit 1; fi
 
 demo-plugin: deps
-	@$(again) $(jobs) all programs
+	+@$(again) $(jobs) all programs
 	@$(places) O='$(abspath $(O))' testdata/demo-plugin
 
 unit-programs: $(call pick,$(unit) $(fuzz))
@@ -478,7 +478,7 @@ random: $(random_tests)
 SECONDS ?= 60
 attack_tools := $(patsubst %,$(asan)/tests/%,make_sample pt_assemble)
 attack:
-	@$(again) $(jobs) O=$(asan) SAN=address,undefined tools $(attack_tools)
+	+@$(again) $(jobs) O=$(asan) SAN=address,undefined tools $(attack_tools)
 	@PTL_BIN=$(abspath $(asan)/bin) PTL_TEST_TOOLS=$(abspath $(asan)/tests) PTL_TESTS=$(abspath tests) \
 		PTL_ATTACK_SECONDS=$(SECONDS) $(PYTHON) tests/attack/attack.py
 
@@ -489,7 +489,7 @@ thread_tests := $(wildcard tests/e2e/intel_pt*.t) $(patsubst %,tests/e2e/%.t,ker
 .PHONY: check-threads
 check-threads: places = PTL_BIN='$(abspath $(tsan)/bin)' PTL_PROGRAMS='$(abspath $(O)/programs)'
 check-threads: all helpers programs
-	@$(again) $(jobs) O=$(tsan) SAN=thread tools
+	+@$(again) $(jobs) O=$(tsan) SAN=thread tools
 	@rm -f $(tsan)/report.*; mkdir -p $(tsan)/lib/ptl; ln -sf '$(abspath $(plugin))' $(tsan)/lib/ptl/
 	@TSAN_OPTIONS='ignore_noninstrumented_modules=1 log_path=$(abspath $(tsan)/report)' $(run_tests) $(call pick,$(thread_tests))
 	@for report in $(tsan)/report.*; do [ ! -e "$$report" ] || { cat "$$report"; exit 1; }; done
@@ -500,7 +500,7 @@ memory_tests := $(filter-out $(patsubst %,tests/e2e/%.t,dump_flow record_run rel
 .PHONY: check-memory
 check-memory: places = PTL_BIN='$(abspath $(asan)/bin)' PTL_PROGRAMS='$(abspath $(O)/programs)'
 check-memory: all helpers programs
-	@$(again) $(jobs) O=$(asan) SAN=address,undefined tools
+	+@$(again) $(jobs) O=$(asan) SAN=address,undefined tools
 	@rm -f $(asan)/report.*; mkdir -p $(asan)/lib/ptl; ln -sf '$(abspath $(plugin))' $(asan)/lib/ptl/
 	@ASAN_OPTIONS='verify_asan_link_order=0 log_path=$(abspath $(asan)/report)' \
 		UBSAN_OPTIONS='print_stacktrace=1 log_path=$(abspath $(asan)/report)' $(run_tests) $(call pick,$(memory_tests))
@@ -517,19 +517,19 @@ e2e: tests
 # Where there is no browser, no server of a database, or no Slurm, make e2e skips what these test.
 .PHONY: check-browser check-databases check-slurm check-exports pictures
 check-browser: browser-deps
-	@$(again) $(jobs) tests
+	+@$(again) $(jobs) tests
 	@PTL_BROWSER=1 $(run_tests) $(filter tests/e2e/browser_%,$(e2e_tests))
 check-databases: database-deps
-	@$(again) $(jobs) tests
+	+@$(again) $(jobs) tests
 	@PTL_DATABASES=1 $(run_tests) tests/e2e/fleet_databases.t
 check-slurm: slurm-deps
-	@$(again) $(jobs) tests
+	+@$(again) $(jobs) tests
 	@PTL_SLURM=1 $(run_tests) tests/e2e/slurm.t
 check-exports: export-deps
-	@$(again) $(jobs) all helpers programs
+	+@$(again) $(jobs) all helpers programs
 	@$(run_tests:tests/run=) $(PYTHON) tests/exports/check_exports.py $(T)
 pictures: browser-deps
-	@$(again) $(jobs) all
+	+@$(again) $(jobs) all
 	@$(run_tests:tests/run=) $(PYTHON) testdata/pictures docs/pictures
 
 # What depends on files, processes, clocks and locales, without the end-to-end tests that take long and differ from others in what
@@ -542,7 +542,7 @@ cheap: all python $(cheap_unit) $(helpers) $(programs) $(examples) $(pmu)
 	@$(run_tests) $(cheap_unit) $(cheap_tests)
 
 soak: deps
-	@$(again) $(jobs) tests
+	+@$(again) $(jobs) tests
 	@PTL_SOAK=1 PTL_TEST_TIMEOUT=14400 $(run_tests) $(call pick,$(filter tests/e2e/truth_% tests/e2e/relog_memory.t tests/e2e/record_faults.t,$(e2e_tests)))
 
 engines := $(patsubst $(O)/tests/fuzz/%,$(O)/engines/%,$(fuzz))
@@ -550,7 +550,7 @@ $(foreach t,$(fuzz),$(eval $(call program,$(O)/engines/$(notdir $(t)),$(O)/obj/t
 	$(support) $(every_lib),-fsanitize=fuzzer $(every_ext))))
 fuzz-engines: $(engines) $(fuzz)
 fuzz:
-	@$(again) $(jobs) O=$(O)/fuzzing CC=clang SAN=fuzzer-no-link,address,undefined \
+	+@$(again) $(jobs) O=$(O)/fuzzing CC=clang SAN=fuzzer-no-link,address,undefined \
 		CFLAGS='-O1 -g' fuzz-engines
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run $(O)/fuzzing $(call pick,$(fuzz))
 

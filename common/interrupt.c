@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/message.h"
 #include "common/signals.h"
 
 static volatile sig_atomic_t noted;
@@ -42,6 +43,17 @@ void common_interrupt_defer(int signals)
 int common_interrupt_deferred(void)
 {
 	return deferred;
+}
+
+int common_interrupt_tell(int *told)
+{
+	const int left = common_interrupt_deferred();
+
+	if (left && left < *told)
+		common_message_note(
+			"interrupted: waiting for the end of the pipe; interrupt again to take what has come");
+	*told = left;
+	return left;
 }
 
 void common_interrupt_catch(void (*cancel)(void *context), void *context)

@@ -16,6 +16,16 @@ void common_interrupt_forget(void);
 void common_interrupt_defer(int signals);
 /* How many are left. */
 int common_interrupt_deferred(void);
+/*
+ * The first interruption while a pipe is followed may be meant for the pipe's writer, which then writes its last bytes: the second one ends
+ * the reading.
+ */
+#define COMMON_INTERRUPT_PIPE 2
+/*
+ * As common_interrupt_deferred, and says so when some have come and more are awaited. told: how many there were to say nothing about,
+ * at first those that were deferred.
+ */
+int common_interrupt_tell(int *told);
 /* PTL_CANCELLED once a signal has come, else 0. */
 int common_interrupt_check(void);
 /* Ends the program by the signal that was noted, if any. */

@@ -13,7 +13,6 @@
 #include "common/error.h"
 #include "common/sha256.h"
 #include "common/file.h"
-#include "common/message.h"
 #include "common/thread_pool.h"
 #include "format/metadata/input_hash.h"
 #include "common/interrupt.h"
@@ -21,7 +20,6 @@
 
 #define PIECE ((size_t)1 << 20) /* bytes read at once */
 #define LOOK_MS 100             /* between looks at signals */
-#define PATIENCE 2              /* interruptions until a pipe that is followed is no longer read */
 
 /* Not every file system has unnamed files. */
 static int open_file(int *fd)
@@ -48,21 +46,9 @@ static bool is_ready(int pipe, bool follow)
 	return !follow || poll(&wanted, 1, LOOK_MS) > 0;
 }
 
-/* Whether to go on reading. An interruption may be meant for the writer, too, whose last bytes are then to come. */
-static bool is_wanted(bool follow, bool *reported)
-{
-	if (!follow || common_interrupt_deferred() == PATIENCE)
-		return true;
-	if (common_interrupt_deferred() && !*reported)
-		common_message_note(
-			"interrupted: waiting for the end of the pipe; interrupt again to take what has come");
-	*reported = true;
-	return common_interrupt_deferred() > 0;
-}
-
 int import_spool_pipe(int pipe, bool follow, int *fd)
 {
-	bool reported = false;
+	int told = COMMON_INTERRUPT_PIPE;
 	uint8_t *piece = malloc(PIECE);
 	ssize_t got = 1;
 	int status;
@@ -71,8 +57,8 @@ int import_spool_pipe(int pipe, bool follow, int *fd)
 	status = piece ? open_file(fd) : common_fail_memory("a pipe's bytes", PIECE);
 
 	if (follow)
-		common_interrupt_defer(PATIENCE);
-	while (!status && got && is_wanted(follow, &reported)) {
+		common_interrupt_defer(COMMON_INTERRUPT_PIPE);
+	while (!status && got && (!follow || common_interrupt_tell(&told))) {
 		if (!is_ready(pipe, follow))
 			continue;
 		got = read(pipe, piece, PIECE);

@@ -101,18 +101,12 @@ bool relog_follow_is_trace(int fd)
 	}
 }
 
-/*
- * The first interruption while a pipe is read may be meant for the pipe's writer, which then writes its last bytes: the second one ends the
- * reading.
- */
-#define PIPE_INTERRUPTIONS 2
-
 static bool following, was_interrupted;
 static int told; /* how many interruptions there are to say nothing about any more */
 
 void relog_follow_begin(int fd)
 {
-	const int interruptions = lseek(fd, 0, SEEK_CUR) >= 0 ? 1 : PIPE_INTERRUPTIONS;
+	const int interruptions = lseek(fd, 0, SEEK_CUR) >= 0 ? 1 : COMMON_INTERRUPT_PIPE;
 
 	following = true;
 	told = interruptions;
@@ -126,16 +120,14 @@ bool relog_follow_is_open(void)
 
 bool relog_follow_is_over(const char *name)
 {
-	const int left = common_interrupt_deferred();
+	const int before = told;
+	int left;
 
 	if (!following)
 		return false;
-	if (left < told && left)
-		common_message_note(
-			"interrupted: waiting for the end of the pipe; interrupt again to take what has come");
-	else if (left < told)
+	left = common_interrupt_tell(&told);
+	if (!left && before)
 		common_message_note("%s: interrupted; what is there is taken", name);
-	told = left;
 	was_interrupted |= !left;
 	return !left;
 }

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ptl/reader.h>
+
 #include "common/error.h"
 #include "format/metadata/fields.h"
 #include "format/metadata/metadata.h"
@@ -73,6 +75,16 @@ int format_attachment_decode(struct common_cursor body, struct ptl_attachment **
 	else
 		*attachment = result;
 	return status;
+}
+
+int format_attachment_of(const struct ptl_record *record, struct ptl_attachment **attachment)
+{
+	int status = 0;
+
+	*attachment = NULL;
+	if (record->type == FORMAT_RECORD_ATTACHMENT)
+		status = format_attachment_decode(common_cursor(record->data, record->size), attachment);
+	return status == PTL_NO_MEMORY ? status : 0;
 }
 
 void format_attachment_free(struct ptl_attachment *attachment)

@@ -16,6 +16,8 @@
 
 #include "common/bytes.h"
 
+struct ptl_record;
+
 enum format_record_type {
 	FORMAT_RECORD_MACHINE = 1,
 	FORMAT_RECORD_STREAM = 2,
@@ -80,6 +82,10 @@ void format_loss_free(struct ptl_loss *loss);
 int format_provenance_decode(struct common_cursor body, struct ptl_provenance **provenance);
 void format_provenance_free(struct ptl_provenance *provenance);
 int format_attachment_decode(struct common_cursor body, struct ptl_attachment **attachment);
+/*
+ * For those who look at every record: NULL where it is no attachment, or one that cannot be read and is no more than a record. PTL_NO_MEMORY.
+ */
+int format_attachment_of(const struct ptl_record *record, struct ptl_attachment **attachment);
 void format_attachment_free(struct ptl_attachment *attachment);
 /* The type of the blob that an attachment of this kind names. */
 uint32_t format_attachment_blob(uint32_t kind);

@@ -415,11 +415,11 @@ static int take_attachment(struct cut *cut, const struct ptl_relogger_input *inp
 			   bool *keep)
 {
 	struct ptl_attachment *attachment;
-	int status = format_attachment_decode(common_cursor(record->data, record->size), &attachment);
+	int status = format_attachment_of(record, &attachment);
 	uint32_t pid;
 
-	if (status)
-		return status == PTL_NO_MEMORY ? status : 0;
+	if (status || !attachment)
+		return status;
 	pid = attachment->pid;
 	status = ptl_relogger_map_id(input, &pid);
 	*keep = pid == PTL_NO_ID || keeps_process(cut, pid);

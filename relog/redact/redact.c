@@ -324,10 +324,10 @@ static int write_attachment(struct redact *redact, const struct ptl_attachment *
 static int take_attachment(struct redact *redact, const struct ptl_record *record)
 {
 	struct ptl_attachment *attachment;
-	int status = format_attachment_decode(common_cursor(record->data, record->size), &attachment);
+	int status = format_attachment_of(record, &attachment);
 
-	if (status)
-		return status == PTL_NO_MEMORY ? status : 0;
+	if (status || !attachment)
+		return status;
 	if (attachment->kind == PTL_ATTACHMENT_SYMBOLS)
 		status = write_attachment(redact, attachment);
 	format_attachment_free(attachment);

@@ -161,16 +161,13 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 		       const struct ptl_record *record, bool *keep)
 {
 	struct ptl_attachment *attachment;
-	int status;
+	int status = format_attachment_of(record, &attachment);
 
 	(void)relogger;
 	(void)input;
 	(void)keep;
-	if (record->type != FORMAT_RECORD_ATTACHMENT)
-		return 0;
-	status = format_attachment_decode(common_cursor(record->data, record->size), &attachment);
-	if (status)
-		return status == PTL_NO_MEMORY ? status : 0;
+	if (status || !attachment)
+		return status;
 	status = attach(context, true, format_attachment_blob(attachment->kind), attachment->hash);
 	format_attachment_free(attachment);
 	return status;
