@@ -343,7 +343,14 @@ static int take_jump(struct dump_summary *summary, const struct dump_transfer *t
 	const bool stub = transfer->function_flags & DUMP_FUNCTION_STUB;
 	int status;
 
-	if (!top || !is_plain(transfer) || transfer->function == DUMP_NO_FUNCTION)
+	if (!is_plain(transfer))
+		return 0;
+	/* Within a function, whose parts may lie apart: that changes no stack, whatever is on it. */
+	if (!starts && !young && !(transfer->flags & DUMP_TRANSFER_INDIRECT) && !dump_summary_is_stub(top)) {
+		status = pass(summary, transfer);
+		return status < 0 ? status : 1;
+	}
+	if (!top || transfer->function == DUMP_NO_FUNCTION)
 		return 0;
 	if (dump_summary_is_stub(top)) {
 		if (!starts || stub)
@@ -353,13 +360,10 @@ static int take_jump(struct dump_summary *summary, const struct dump_transfer *t
 		if (stub || !starts || summary->instructions != summary->clock)
 			return 0;
 		return resolve(summary, transfer);
-	} else if (starts) {
-		status = tail_call(summary, transfer);
-	} else if (young || transfer->flags & DUMP_TRANSFER_INDIRECT) {
-		return 0;
-	} else {
-		status = pass(summary, transfer);
 	}
+	if (!starts)
+		return 0;
+	status = tail_call(summary, transfer);
 	return status < 0 ? status : 1;
 }
 
