@@ -35,17 +35,6 @@ uint64_t common_read_varint(struct common_cursor *cursor)
 	return bad_varint(cursor);
 }
 
-size_t common_varint_size(uint64_t value)
-{
-	size_t size = 1;
-
-	while (value >= 0x80) {
-		value >>= 7;
-		size++;
-	}
-	return size;
-}
-
 void common_bytes_free(struct ptl_bytes *bytes)
 {
 	free(bytes->data);

@@ -159,7 +159,14 @@ static inline uint64_t common_read64(struct common_cursor *cursor)
 uint64_t common_read_varint(struct common_cursor *cursor);
 
 /* Bytes that common_read_varint takes for value: 1 to 10. */
-size_t common_varint_size(uint64_t value);
+static inline size_t common_varint_size(uint64_t value)
+{
+	size_t size = 1;
+
+	for (; value >= 0x80; value >>= 7)
+		size++;
+	return size;
+}
 
 /*
  * struct ptl_bytes, a byte vector, grows as it is written. A writer checks `failed` once at the end.

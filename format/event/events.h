@@ -26,6 +26,7 @@
 struct format_event_splits {
 	size_t at[FORMAT_EVENT_SPLITS_MAX];
 	size_t count;
+	bool is_level; /* the last plane */
 };
 
 #define FORMAT_RECENT_DESCRIPTORS 16
@@ -33,6 +34,11 @@ struct format_event_splits {
 
 /* Marks a place where the statistics change, unless it is close to the last one. */
 void format_event_splits_add(struct format_event_splits *splits, size_t here);
+/*
+ * The same of a plane of the payloads of `size` bytes at `at`. Planes that are one byte throughout, as most are, have no border
+ * between them: a block of zstd for each takes more time than they do.
+ */
+void format_event_splits_plane(struct format_event_splits *splits, const uint8_t *raw, size_t at, size_t size);
 /* The same splits as format_event_batch_encode gave for these encoded bytes; none if they are not right. */
 void format_event_splits_find(const uint8_t *raw, size_t size, size_t events, struct format_event_splits *splits);
 
@@ -64,13 +70,21 @@ struct format_event_batch {
 	struct ptl_bytes extras;
 	size_t extra_count;
 	size_t last_extra; /* event of the last extra */
+	uint64_t start, time; /* of the first and the last event that was added */
+	uint64_t steps;       /* all bits of the steps between */
 	uint64_t first_time, last_time;
+	size_t expected_events, expected_bytes; /* of payloads, as in the batch before; set by the caller, or 0 */
 };
 
 /* PTL_MISUSE for an event beyond the bounds, PTL_NO_MEMORY; the batch is unchanged then. */
 int format_event_batch_add(struct format_event_batch *batch, const struct ptl_event *event);
-/* An upper bound of the encoded size. */
-size_t format_event_batch_size(const struct format_event_batch *batch);
+/* An upper bound of the encoded size; asked with each event. */
+static inline size_t format_event_batch_size(const struct format_event_batch *batch)
+{
+	/* Columns take at most 8 + 4 + 4 bytes an event, the size of a varying payload 3. */
+	return batch->payloads.size + batch->extras.size + batch->count * 19 + batch->guid_count * 16 +
+	       batch->descriptor_count * 36 + batch->context_count * 15 + 64;
+}
 /* Appends the payload; the batch has at least one event. A failed allocation stays in out. */
 void format_event_batch_encode(const struct format_event_batch *batch, struct ptl_bytes *out,
 			       struct format_event_splits *splits);

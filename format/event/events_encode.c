@@ -14,7 +14,7 @@
 #define SPLIT_MIN 2048
 
 struct format_event_row {
-	uint64_t time;
+	uint64_t step; /* from the time of the row before, as in the file; of the first, 0 */
 	uint32_t descriptor;
 	uint32_t context;
 	uint32_t size;
@@ -188,29 +188,47 @@ static int add_extra(struct format_event_batch *batch, const struct ptl_event *e
 	return 0;
 }
 
+/* With room for a little more than came the last time: growing copies all that is there. */
+static bool begin(struct format_event_batch *batch)
+{
+	const size_t rows = batch->expected_events + batch->expected_events / 8;
+	const size_t bytes = batch->expected_bytes + batch->expected_bytes / 8;
+
+	batch->guesses = calloc(1, sizeof(*batch->guesses));
+	if (!batch->guesses || !COMMON_VECTOR_GROW(batch->rows, batch->capacity, rows) ||
+	    !common_bytes_grow(&batch->payloads, bytes)) {
+		free(batch->guesses);
+		batch->guesses = NULL;
+		batch->payloads.failed = false;
+		return false;
+	}
+	batch->payloads.size = 0;
+	return true;
+}
+
 int format_event_batch_add(struct format_event_batch *batch, const struct ptl_event *event)
 {
 	const int status = check(event);
 	struct format_batch_descriptor *entry;
-	struct format_event_row row = {.time = event->time, .size = (uint32_t)event->payload_size};
+	struct format_event_row row = {.size = (uint32_t)event->payload_size};
+	uint8_t *place;
 
 	if (status)
 		return status;
-	if (!batch->guesses)
-		batch->guesses = calloc(1, sizeof(*batch->guesses));
-	if (!batch->guesses)
+	if (!batch->guesses && !begin(batch))
 		return common_fail_memory("an event", sizeof(*batch->guesses));
 	row.descriptor = intern_descriptor(batch, event);
 	row.context = intern_context(batch, event);
 	if (row.descriptor == UINT32_MAX || row.context == UINT32_MAX ||
 	    !COMMON_VECTOR_GROW(batch->rows, batch->capacity, batch->count + 1))
 		return common_fail_memory("an event", event->payload_size);
-	if (event->payload_size)
-		common_write_bytes(&batch->payloads, event->payload, event->payload_size);
-	if (batch->payloads.failed) {
+	place = common_bytes_grow(&batch->payloads, event->payload_size);
+	if (!place) {
 		batch->payloads.failed = false;
 		return common_fail_memory("an event", event->payload_size);
 	}
+	if (event->payload_size)
+		memcpy(place, event->payload, event->payload_size);
 	if ((event->flags || event->extended_count) && add_extra(batch, event) < 0) {
 		batch->payloads.size -= event->payload_size;
 		return PTL_NO_MEMORY;
@@ -220,19 +238,19 @@ int format_event_batch_add(struct format_event_batch *batch, const struct ptl_ev
 	entry->events++;
 	entry->bytes += row.size;
 	entry->size_bytes += common_varint_size(row.size);
-	if (!batch->count || row.time < batch->first_time)
-		batch->first_time = row.time;
-	if (!batch->count || row.time > batch->last_time)
-		batch->last_time = row.time;
+	if (!batch->count) {
+		batch->start = batch->first_time = batch->last_time = event->time;
+	} else {
+		row.step = common_zigzag((int64_t)(event->time - batch->time));
+		batch->steps |= row.step;
+	}
+	if (event->time < batch->first_time)
+		batch->first_time = event->time;
+	if (event->time > batch->last_time)
+		batch->last_time = event->time;
+	batch->time = event->time;
 	batch->rows[batch->count++] = row;
 	return 0;
-}
-
-size_t format_event_batch_size(const struct format_event_batch *batch)
-{
-	/* Columns take at most 8 + 4 + 4 bytes an event, the size of a varying payload 3. */
-	return batch->payloads.size + batch->extras.size + batch->count * 19 + batch->guid_count * 16 +
-	       batch->descriptor_count * 36 + batch->context_count * 15 + 64;
 }
 
 static bool is_fixed(const struct format_batch_descriptor *entry)
@@ -275,25 +293,31 @@ void format_event_splits_add(struct format_event_splits *splits, size_t here)
 		splits->at[splits->count++] = here;
 }
 
+void format_event_splits_plane(struct format_event_splits *splits, const uint8_t *raw, size_t at, size_t size)
+{
+	const bool was_level = splits->is_level;
+
+	splits->is_level = size && memcmp(raw + at, raw + at + 1, size - 1) == 0;
+	if (!was_level || !splits->is_level)
+		format_event_splits_add(splits, at);
+}
+
 static void split(struct format_event_splits *splits, const struct ptl_bytes *out, size_t start)
 {
 	format_event_splits_add(splits, out->size - start);
 }
 
+/* The first is counted from the time that the buffer's header has. */
 static uint64_t time_step(const struct format_event_batch *batch, size_t i)
 {
-	const uint64_t before = i ? batch->rows[i - 1].time : batch->first_time;
-
-	return common_zigzag((int64_t)(batch->rows[i].time - before));
+	return i ? batch->rows[i].step : common_zigzag((int64_t)(batch->start - batch->first_time));
 }
 
 static unsigned time_width(const struct format_event_batch *batch)
 {
+	const uint64_t all = batch->steps | time_step(batch, 0);
 	unsigned width = 1;
-	uint64_t all = 0;
 
-	for (size_t i = 0; i < batch->count; i++)
-		all |= time_step(batch, i);
 	while (width < 8 && all >> 8 * width)
 		width++;
 	return width;
@@ -355,6 +379,7 @@ struct place {
 	bool fixed;                /* it is the latter */
 	const uint8_t *waiting[8]; /* payloads that go into planes together */
 	unsigned waiting_count;
+	const uint8_t *first; /* payload */
 };
 
 static uint8_t *write_varint(uint8_t *at, uint32_t value)
@@ -365,11 +390,11 @@ static uint8_t *write_varint(uint8_t *at, uint32_t value)
 	return at;
 }
 
-/* Gives every descriptor its part of the output, and the compressor the borders. */
-static bool lay_out(const struct format_event_batch *batch, struct ptl_bytes *out, struct place *places,
-		    struct format_event_splits *splits, size_t start)
+/* Gives every descriptor its part of the output; to be freed. NULL without memory. */
+static struct place *lay_out(const struct format_event_batch *batch, struct ptl_bytes *out)
 {
 	size_t total = 0;
+	struct place *places;
 	uint8_t *at;
 
 	for (size_t d = 0; d < batch->descriptor_count; d++) {
@@ -378,13 +403,12 @@ static bool lay_out(const struct format_event_batch *batch, struct ptl_bytes *ou
 		total += entry->bytes + (is_fixed(entry) ? 0 : entry->size_bytes);
 	}
 	at = common_bytes_grow(out, total);
-	if (!at)
-		return false;
-	out->size -= total;
+	places = at ? calloc(batch->descriptor_count, sizeof(*places)) : NULL;
+	if (!places)
+		return NULL;
 	for (size_t d = 0; d < batch->descriptor_count; d++) {
 		const struct format_batch_descriptor *entry = &batch->descriptors[d];
 		const size_t sizes = is_fixed(entry) ? 0 : entry->size_bytes;
-		const uint32_t planes = is_fixed(entry) ? entry->size : 1;
 
 		places[d] = (struct place){
 			.sizes = at,
@@ -393,18 +417,30 @@ static bool lay_out(const struct format_event_batch *batch, struct ptl_bytes *ou
 			.fixed = is_fixed(entry),
 		};
 		at += sizes + entry->bytes;
-		out->size += sizes;
-		for (uint32_t k = 0; k < planes; k++) {
-			split(splits, out, start);
-			out->size += entry->bytes / planes;
-		}
 	}
-	return true;
+	return places;
 }
 
+/* Most bytes of most records are always the same: high ones of numbers, what is not used. They are filled in first, by the first. */
+static void place_first(struct place *place, const uint8_t *payload, uint32_t size)
+{
+	place->first = payload;
+	for (uint32_t k = 0; k < size; k++)
+		memset(place->payload + k * place->stride, payload[k], place->stride);
+}
+
+/* Eight bytes of eight payloads. */
 static void place_eight(const struct place *place, uint32_t from)
 {
-	format_transpose_8x8(place->waiting, from, place->payload + from * place->stride, place->stride);
+	uint64_t first, other, differs = 0;
+
+	memcpy(&first, place->first + from, sizeof(first));
+	for (unsigned i = 0; i < 8; i++) {
+		memcpy(&other, place->waiting[i] + from, sizeof(other));
+		differs |= other ^ first;
+	}
+	if (differs)
+		format_transpose_8x8(place->waiting, from, place->payload + from * place->stride, place->stride);
 }
 
 /* The payloads that wait, of this size, into their planes. */
@@ -428,8 +464,7 @@ static void place_waiting(struct place *place, uint32_t size)
 static void place_varying(struct place *place, const uint8_t *payload, uint32_t size)
 {
 	place->sizes = write_varint(place->sizes, size);
-	if (size)
-		memcpy(place->payload, payload, size);
+	memcpy(place->payload, payload, size);
 	place->payload += size;
 }
 
@@ -437,33 +472,51 @@ static void encode_payloads(const struct format_event_batch *batch, struct place
 {
 	const uint8_t *payload = batch->payloads.data;
 
-	for (size_t i = 0; i < batch->count; i++) {
-		const struct format_event_row *row = &batch->rows[i];
-		struct place *place = &places[row->descriptor];
+	for (size_t i = 0; i < batch->count; payload += batch->rows[i++].size) {
+		const uint32_t size = batch->rows[i].size;
+		struct place *place = &places[batch->rows[i].descriptor];
 
 		if (!place->fixed) {
-			place_varying(place, payload, row->size);
-		} else if (row->size) {
+			place_varying(place, payload, size);
+		} else if (size) {
+			if (!place->first)
+				place_first(place, payload, size);
 			place->waiting[place->waiting_count++] = payload;
 			if (place->waiting_count == 8)
-				place_waiting(place, row->size);
+				place_waiting(place, size);
 		}
-		/* Nothing may be added to NULL. */
-		if (row->size)
-			payload += row->size;
 	}
 	for (size_t d = 0; d < batch->descriptor_count; d++)
 		place_waiting(&places[d], batch->descriptors[d].size);
 }
 
+/* Gives the compressor the borders between payloads, which begin at `at`. */
+static void split_payloads(const struct format_event_batch *batch, const struct ptl_bytes *out, size_t start, size_t at,
+			   struct format_event_splits *splits)
+{
+	for (size_t d = 0; d < batch->descriptor_count; d++) {
+		const struct format_batch_descriptor *entry = &batch->descriptors[d];
+
+		if (!is_fixed(entry))
+			format_event_splits_add(splits, at += entry->size_bytes);
+		for (uint32_t k = 0; is_fixed(entry) && k < entry->size; k++)
+			format_event_splits_plane(splits, out->data + start, at + k * entry->events, entry->events);
+		at += entry->bytes;
+	}
+}
+
 void format_event_batch_encode(const struct format_event_batch *batch, struct ptl_bytes *out,
 			       struct format_event_splits *splits)
 {
-	struct place *places = calloc(batch->descriptor_count, sizeof(*places));
 	const unsigned width = time_width(batch);
 	const size_t start = out->size;
+	struct place *places;
+	size_t payloads;
 
-	splits->count = 0;
+	*splits = (struct format_event_splits){.count = 0};
+	/* Room for all at once. */
+	if (common_bytes_grow(out, format_event_batch_size(batch)))
+		out->size = start;
 	encode_tables(batch, out);
 	common_write_le(out, width, 1);
 	split(splits, out, start);
@@ -471,11 +524,15 @@ void format_event_batch_encode(const struct format_event_batch *batch, struct pt
 	split(splits, out, start);
 	encode_column(batch, COLUMN_CONTEXT, format_column_width(batch->context_count), out);
 	encode_times(batch, width, out, splits, start);
-	if (!places || !lay_out(batch, out, places, splits, start))
-		out->failed = true;
-	else
+	payloads = out->size - start;
+	places = lay_out(batch, out);
+	if (places)
 		encode_payloads(batch, places);
+	else
+		out->failed = true;
 	free(places);
+	if (!out->failed)
+		split_payloads(batch, out, start, payloads, splits);
 	split(splits, out, start);
 	common_write_varint(out, batch->extra_count);
 	common_write_bytes(out, batch->extras.data, batch->extras.size);

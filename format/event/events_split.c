@@ -69,8 +69,10 @@ static void split_payloads(struct common_cursor *in, const struct layout *layout
 		return;
 	if (layout->size_plus_one) {
 		for (uint64_t k = 0; k + 1 < layout->size_plus_one && !in->failed; k++) {
-			format_event_splits_add(splits, in->at);
-			common_read_bytes(in, layout->events);
+			const size_t at = in->at;
+
+			if (common_read_bytes(in, layout->events))
+				format_event_splits_plane(splits, in->data, at, layout->events);
 		}
 		return;
 	}
@@ -92,7 +94,7 @@ void format_event_splits_find(const uint8_t *raw, size_t size, size_t events, st
 	struct layout *layouts;
 	unsigned width;
 
-	splits->count = 0;
+	*splits = (struct format_event_splits){.count = 0};
 	layouts = events <= FORMAT_EVENTS_MAX ? read_tables(&in, &descriptors, &contexts) : NULL;
 	if (!layouts)
 		return;

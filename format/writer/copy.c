@@ -367,7 +367,7 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct forma
 	/* What this version knows to be wrong, which is on the list of damage, is not made a part of another file. */
 	if (!entry->usable && entry->buffer.codec <= FORMAT_CODEC_ZSTD && !format_trace_is_newer(trace))
 		return common_fail(PTL_CORRUPT, "reserved fields of a buffer are not 0");
-	format_queue_reuse(&writer->queue, job);
+	format_queue_reuse(&writer->queue, &job->file);
 	status = read_buffer(trace, entry, job);
 	if (!status && change && change->look)
 		status = change->look(change->look_context, entry->buffer.offset, job->file.data, job->file.size);

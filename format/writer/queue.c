@@ -80,7 +80,7 @@ static int encode_payload(struct format_job *job, struct format_compressor *comp
 }
 
 /* Makes job->file what goes into the trace. */
-static int encode_job(const struct format_queue *queue, struct format_job *job, struct format_compressor *compressor)
+static int encode_job(struct format_queue *queue, struct format_job *job, struct format_compressor *compressor)
 {
 	struct format_buffer_header *header = &job->header;
 	size_t before;
@@ -88,6 +88,8 @@ static int encode_job(const struct format_queue *queue, struct format_job *job, 
 
 	if (job->file.size && !job->again)
 		return 0;
+	format_queue_reuse(queue, &job->file);
+	format_queue_reuse(queue, &job->raw);
 	if (!job->again)
 		common_bytes_grow(&job->file, FORMAT_BUFFER_HEADER_SIZE);
 	if (job->psb_count)
@@ -166,20 +168,20 @@ static void lose_job(struct format_queue *queue, struct format_job *job)
 }
 
 /* The lock is held. Fresh memory of this size costs more than the copy of what goes into it. */
-static void keep_memory(struct format_queue *queue, struct format_job *job)
+static void keep_memory(struct format_queue *queue, struct ptl_bytes *bytes)
 {
-	if (queue->spare_count == FORMAT_SPARE_MAX || job->file.capacity > SPARE_SIZE_MAX)
+	if (!bytes->data || queue->spare_count == FORMAT_SPARE_MAX || bytes->capacity > SPARE_SIZE_MAX)
 		return;
-	queue->spare[queue->spare_count] = job->file;
+	queue->spare[queue->spare_count] = *bytes;
 	queue->spare[queue->spare_count++].size = 0;
-	job->file = (struct ptl_bytes){0};
+	*bytes = (struct ptl_bytes){0};
 }
 
-void format_queue_reuse(struct format_queue *queue, struct format_job *job)
+void format_queue_reuse(struct format_queue *queue, struct ptl_bytes *bytes)
 {
 	pthread_mutex_lock(&queue->lock);
-	if (!job->file.data && queue->spare_count)
-		job->file = queue->spare[--queue->spare_count];
+	if (!bytes->data && queue->spare_count)
+		*bytes = queue->spare[--queue->spare_count];
 	pthread_mutex_unlock(&queue->lock);
 }
 
@@ -208,7 +210,8 @@ static void write_done(struct format_queue *queue)
 		} else {
 			queue->failing = false;
 			queue->counts.buffers++;
-			keep_memory(queue, job);
+			keep_memory(queue, &job->file);
+			keep_memory(queue, &job->raw);
 			format_job_free(job);
 		}
 		queue->counts.stored_bytes = queue->output.offset;

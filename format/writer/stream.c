@@ -102,7 +102,10 @@ static void fill_job(struct ptl_writer_stream *stream, struct format_job *job)
 	job->chunks = stream->chunks;
 	job->chunk_count = stream->chunk_count;
 	stream->raw = (struct ptl_bytes){0};
-	stream->batch = (struct format_event_batch){0};
+	stream->batch = (struct format_event_batch){
+		.expected_events = job->batch.count,
+		.expected_bytes = job->batch.payloads.size,
+	};
 	stream->psbs = NULL;
 	stream->chunks = NULL;
 	stream->psb_count = stream->chunk_count = 0;

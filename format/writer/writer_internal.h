@@ -138,8 +138,8 @@ bool format_queue_reach(struct format_queue *queue, uint64_t jobs, bool wait);
 /* Ends the threads after what is queued; with discard, what nobody works on yet is dropped. */
 void format_queue_stop(struct format_queue *queue, bool discard);
 void format_queue_free(struct format_queue *queue);
-/* Gives an empty job->file memory that was used before, if there is any. */
-void format_queue_reuse(struct format_queue *queue, struct format_job *job);
+/* Gives empty bytes memory that was used before, if there is any. */
+void format_queue_reuse(struct format_queue *queue, struct ptl_bytes *bytes);
 void format_job_free(struct format_job *job);
 
 /* ---- writer --------------------------------------------------------------------------------------- */
