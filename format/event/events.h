@@ -69,15 +69,42 @@ struct format_event_batch {
 	struct ptl_bytes payloads;
 	struct ptl_bytes extras;
 	size_t extra_count;
-	size_t last_extra; /* event of the last extra */
+	size_t last_extra;    /* event of the last extra */
 	uint64_t start, time; /* of the first and the last event that was added */
 	uint64_t steps;       /* all bits of the steps between */
 	uint64_t first_time, last_time;
 	size_t expected_events, expected_bytes; /* of payloads, as in the batch before; set by the caller, or 0 */
 };
 
+/* What many events have in common whose payloads are pieces of records, in this order. */
+struct format_event_piece {
+	uint32_t offset, size;
+};
+
+struct format_event_kind {
+	struct ptl_descriptor descriptor;
+	const struct format_event_piece *pieces;
+	size_t piece_count;
+	size_t payload_size; /* of all pieces; at most PTL_PAYLOAD_MAX */
+	size_t record_size;  /* that a record has at least */
+};
+
+/* An event of which nothing else is to be said: no flags, no extended items. */
+struct format_event_record {
+	const struct format_event_kind *kind;
+	uint64_t time;
+	struct ptl_event_context context;
+	const uint8_t *data; /* the record: kind->record_size bytes, or more */
+};
+
 /* PTL_MISUSE for an event beyond the bounds, PTL_NO_MEMORY; the batch is unchanged then. */
 int format_event_batch_add(struct format_event_batch *batch, const struct ptl_event *event);
+/*
+ * Adds the same of records, until the batch has this size or there are no more; how many it were, which is none only where there
+ * is no memory.
+ */
+size_t format_event_batch_add_records(struct format_event_batch *batch, const struct format_event_record *records,
+				      size_t count, size_t size);
 /* An upper bound of the encoded size; asked with each event. */
 static inline size_t format_event_batch_size(const struct format_event_batch *batch)
 {

@@ -9,6 +9,7 @@
 #include "common/sha256.h"
 #include "format/metadata/metadata.h"
 #include "common/vector.h"
+#include "format/writer/records.h"
 #include "format/writer/repeat.h"
 #include "format/writer/writer_internal.h"
 #include "format/writer/stream.h"
@@ -327,16 +328,48 @@ int ptl_writer_record(struct ptl_writer *writer, uint64_t type, const void *data
 	return status;
 }
 
-int ptl_writer_event(struct ptl_writer *writer, uint32_t id, const struct ptl_event *event)
+static struct ptl_writer_stream *find_events_stream(struct ptl_writer *writer, uint32_t id)
 {
 	struct ptl_writer_stream *stream = find_stream(writer, id);
+
+	if (!stream || stream->stream.kind == PTL_KIND_EVENTS)
+		return stream;
+	common_fail(PTL_MISUSE, "stream %u does not hold events", id);
+	return NULL;
+}
+
+int format_writer_records(struct ptl_writer *writer, uint32_t id, const struct format_event_record *records,
+			  size_t count)
+{
+	struct ptl_writer_stream *stream = find_events_stream(writer, id);
+	int status = 0;
+
+	if (!stream)
+		return PTL_MISUSE;
+	while (count && status == 0) {
+		const size_t added = format_event_batch_add_records(&stream->batch, records, count,
+								    writer->buffer_size);
+
+		if (!added)
+			return common_fail_memory("an event", records->kind->payload_size);
+		for (size_t i = 0; i < added; i++)
+			writer->raw_bytes += records[i].kind->payload_size;
+		writer->events += added;
+		records += added;
+		count -= added;
+		status = format_stream_added(writer, stream);
+	}
+	return format_writer_settle(writer, status);
+}
+
+int ptl_writer_event(struct ptl_writer *writer, uint32_t id, const struct ptl_event *event)
+{
+	struct ptl_writer_stream *stream = find_events_stream(writer, id);
 	size_t extended = 0;
 	int status;
 
 	if (!stream)
 		return PTL_MISUSE;
-	if (stream->stream.kind != PTL_KIND_EVENTS)
-		return common_fail(PTL_MISUSE, "stream %u does not hold events", id);
 	status = format_event_batch_add(&stream->batch, event);
 	if (status)
 		return status;

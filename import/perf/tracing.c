@@ -27,6 +27,8 @@ struct perf_tracing_event {
 	struct ptl_schema schema;
 	struct ptl_descriptor descriptor;
 	struct ptl_map *maps;
+	struct format_event_kind kind;
+	struct format_event_piece *pieces; /* of the kind; NULL: its payloads are not pieces of samples */
 };
 
 void perf_tracing_free(struct perf_tracing *tracing)
@@ -35,6 +37,7 @@ void perf_tracing_free(struct perf_tracing *tracing)
 		perf_trace_format_free(&tracing->events[i]->format);
 		free(tracing->events[i]->text);
 		free(tracing->events[i]->maps);
+		free(tracing->events[i]->pieces);
 		free(tracing->events[i]);
 	}
 	free(tracing->events);
@@ -178,6 +181,30 @@ static int identify(struct perf_tracing *tracing, size_t index)
 	return common_hash_map_put(&tracing->identities, hash & 0xffffff & ~(uint64_t)OWN_ID, index);
 }
 
+static int make_kind(struct perf_tracing_event *event)
+{
+	const struct perf_trace_format *format = &event->format;
+	struct format_event_kind *kind = &event->kind;
+
+	for (size_t i = 0; i < format->step_count; i++)
+		if (format->steps[i].field != PERF_TRACE_COPY)
+			return 0;
+	event->pieces = calloc(format->step_count + 1, sizeof(*event->pieces));
+	if (!event->pieces)
+		return common_fail_memory("a tracepoint's format", format->step_count * sizeof(*event->pieces));
+	*kind = (struct format_event_kind){
+		.descriptor = event->descriptor, .pieces = event->pieces, .piece_count = format->step_count};
+	for (size_t i = 0; i < format->step_count; i++) {
+		const struct perf_trace_step *step = &format->steps[i];
+		const size_t end = (size_t)step->offset + step->size;
+
+		event->pieces[i] = (struct format_event_piece){step->offset, step->size};
+		kind->payload_size += step->size;
+		kind->record_size = end > kind->record_size ? end : kind->record_size;
+	}
+	return 0;
+}
+
 /* Reads the format: state is no longer UNREAD. PTL_NO_MEMORY. */
 static int read_event(struct perf_tracing *tracing, size_t index)
 {
@@ -216,7 +243,7 @@ static int read_event(struct perf_tracing *tracing, size_t index)
 		.version = event->schema.version,
 	};
 	event->state = GOOD;
-	return 0;
+	return make_kind(event);
 }
 
 /* The tracepoint that is known and understood, or NULL; the same one comes again and again. PTL_NO_MEMORY. */
@@ -265,4 +292,13 @@ int perf_tracing_decode(struct perf_tracing *tracing, uint64_t number, const uin
 						     .is_new = !known->given};
 	known->given = true;
 	return 1;
+}
+
+const struct format_event_kind *perf_tracing_kind(const struct perf_tracing *tracing, uint64_t number)
+{
+	const uint64_t *index = common_hash_map_get(&tracing->numbers, number);
+	const struct perf_tracing_event *event = index ? tracing->events[*index] : NULL;
+
+	return event && event->given && event->pieces && event->kind.payload_size <= PTL_PAYLOAD_MAX ? &event->kind
+												     : NULL;
 }

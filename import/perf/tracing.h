@@ -10,6 +10,7 @@
 
 #include "common/bytes.h"
 #include "common/hash_map.h"
+#include "format/event/events.h"
 
 struct perf_tracing_event;
 
@@ -46,5 +47,11 @@ struct perf_tracing_described {
  */
 int perf_tracing_decode(struct perf_tracing *tracing, uint64_t number, const uint8_t *raw, size_t size,
 			struct ptl_bytes *storage, struct ptl_event *event, struct perf_tracing_described *described);
+
+/*
+ * What events of this tracepoint have in common, if their payloads are pieces of their samples' bytes, and the schema was given;
+ * else NULL. Good as long as tracing is.
+ */
+const struct format_event_kind *perf_tracing_kind(const struct perf_tracing *tracing, uint64_t number);
 
 #endif

@@ -10,6 +10,7 @@
 #include <ptl/kernel.h>
 #include <ptl/writer.h>
 
+#include "format/event/events.h"
 #include "record/capture/background.h"
 #include "record/capture/filter.h"
 #include "record/capture/image_store.h"
@@ -122,6 +123,11 @@ int record_capture_loss(struct record_capture *capture, const struct ptl_loss *l
 /* A stream of events of no process in particular, and what goes to it; counted as events. */
 int record_capture_event_stream(struct record_capture *capture, uint32_t *stream);
 int record_capture_event(struct record_capture *capture, uint32_t stream, const struct ptl_event *event);
+/* Whether all events are wanted, and nobody watches them: only then may they come by record_capture_records. */
+bool record_capture_takes_records(const struct record_capture *capture);
+/* The same of many at once. */
+int record_capture_records(struct record_capture *capture, uint32_t stream, const struct format_event_record *records,
+			   size_t count);
 /* Who has written an event, as far as its source knows. */
 struct record_origin {
 	const char *program;  /* that its process runs; NULL: as the capture knows */

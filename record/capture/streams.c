@@ -6,6 +6,7 @@
 #include "common/error.h"
 #include "common/vector.h"
 #include "format/pt/psb_plus.h"
+#include "format/writer/records.h"
 #include "import/psb_time.h"
 #include "record/capture/capture_state.h"
 #include "record/capture/event_watch.h"
@@ -413,6 +414,20 @@ int record_capture_event(struct record_capture *capture, uint32_t stream, const 
 	}
 	capture->events++;
 	return status < 0 ? status : record_capture_put(capture, stream, event);
+}
+
+bool record_capture_takes_records(const struct record_capture *capture)
+{
+	return !capture->watch && !capture->filter.asks && !capture->filter_before.asks;
+}
+
+int record_capture_records(struct record_capture *capture, uint32_t stream, const struct format_event_record *records,
+			   size_t count)
+{
+	const uint32_t id = capture->streams[stream].declared.id;
+
+	capture->events += count;
+	return record_output_check(&capture->output, format_writer_records(capture->output.writer, id, records, count));
 }
 
 /* ---- losses ---------------------------------------------------------------------------------- */

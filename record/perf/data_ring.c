@@ -30,7 +30,7 @@ int record_data_ring_map(struct record_data_ring *ring, int fd, size_t size)
 	if (page != MAP_FAILED) {
 		ring->page = page;
 		ring->data = (const uint8_t *)page + page_size();
-		ring->tail = ring->page->data_tail;
+		ring->tail = ring->given = ring->page->data_tail;
 		return 0;
 	}
 	error = errno;
@@ -53,10 +53,20 @@ uint64_t record_data_ring_head(const struct record_data_ring *ring)
 	return __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 }
 
-/* The kernel may write over what is before tail. */
-static void give_back(struct record_data_ring *ring)
+void record_data_ring_give_back(struct record_data_ring *ring, bool all)
 {
+	/* Not each time: the CPU on which the kernel writes reads this. */
+	if (!all && ring->tail - ring->given < ring->size / GIVE_BACK_SHARE)
+		return;
+	/* The kernel may write over what is before tail. */
 	__atomic_store_n(&ring->page->data_tail, ring->tail, __ATOMIC_RELEASE);
+	ring->given = ring->tail;
+}
+
+static void give_back(struct record_data_ring *ring, bool all)
+{
+	if (!ring->by_hand)
+		record_data_ring_give_back(ring, all);
 }
 
 /* The record at `from`, which passes the ring's end. */
@@ -74,7 +84,7 @@ int record_data_ring_next(struct record_data_ring *ring, uint64_t head, const st
 	struct perf_event_header header;
 
 	if (!left) {
-		give_back(ring);
+		give_back(ring, true);
 		return 0;
 	}
 	/* Records are aligned to 8, so that a header never passes the ring's end. */
@@ -88,17 +98,13 @@ int record_data_ring_next(struct record_data_ring *ring, uint64_t head, const st
 	return 1;
 corrupt:
 	ring->tail = head;
-	give_back(ring);
+	give_back(ring, true);
 	return common_fail(PTL_CORRUPT, "the ring of the kernel's records makes no sense at %llu of %llu",
 			   (unsigned long long)(head - left), (unsigned long long)head);
 }
 
 void record_data_ring_taken(struct record_data_ring *ring, const struct perf_event_header *record)
 {
-	const uint64_t before = ring->tail;
-
 	ring->tail += record->size;
-	/* Not each time: the CPU on which the kernel writes reads this. */
-	if ((before ^ ring->tail) >= ring->size / GIVE_BACK_SHARE)
-		give_back(ring);
+	give_back(ring, false);
 }

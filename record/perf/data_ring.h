@@ -7,6 +7,7 @@
 #define RECORD_PERF_DATA_RING_H
 
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,8 @@ struct record_data_ring {
 	const uint8_t *data;               /* the records, behind the page */
 	size_t size;                       /* of these */
 	uint64_t tail;                     /* up to where records were taken */
+	uint64_t given;                    /* up to where the kernel has its room back */
+	bool by_hand;                      /* set by the caller: it has it back by record_data_ring_give_back alone */
 	uint8_t *record;                   /* a copy of the last one that passes the ring's end */
 };
 
@@ -38,5 +41,10 @@ uint64_t record_data_ring_head(const struct record_data_ring *ring);
  */
 int record_data_ring_next(struct record_data_ring *ring, uint64_t head, const struct perf_event_header **record);
 void record_data_ring_taken(struct record_data_ring *ring, const struct perf_event_header *record);
+/*
+ * Gives back what was taken, if it is a sixteenth of the ring, or all was asked for. Until then records stay as they are, as far as
+ * one head goes.
+ */
+void record_data_ring_give_back(struct record_data_ring *ring, bool all);
 
 #endif

@@ -31,6 +31,8 @@ struct tracepoint_event {
 	bool named;            /* -e has asked for it, and not flags alone */
 	int *fds;              /* by CPU; -1: not there; NULL: it is turned off */
 	uint64_t since, until; /* of the trace's clock: samples before, and from then on, are another's */
+	const struct format_event_kind *kind; /* NULL: its samples are looked at one by one */
+	uint64_t kind_pass;                   /* tracepoints.pass, when that was found out */
 };
 
 /*

@@ -181,7 +181,7 @@ static int put_event(struct tracepoints *state, struct tracepoint_ring *ring, co
 }
 
 /* The event whose samples have this id, or NULL; samples of one come together. */
-static const struct tracepoint_event *find_event(struct tracepoints *state, uint64_t id)
+static struct tracepoint_event *find_event(struct tracepoints *state, uint64_t id)
 {
 	const uint64_t *index;
 
@@ -195,11 +195,53 @@ static const struct tracepoint_event *find_event(struct tracepoints *state, uint
 	return &state->list[state->last_index];
 }
 
+/* Into the trace what is on its way there. */
+static int put_records(struct tracepoints *state, struct tracepoint_ring *ring)
+{
+	const size_t count = state->record_count;
+
+	state->record_count = 0;
+	return count ? record_capture_records(&state->session->capture, ring->stream, state->records, count) : 0;
+}
+
+/* What all samples of an event have in common, if nothing is to be asked about them; as long as a pass lasts. */
+static const struct format_event_kind *kind_of(const struct tracepoints *state, struct tracepoint_event *of)
+{
+	const bool is_simple = !of->samples && !of->stack && (state->all || !of->everyone) && !of->since &&
+			       of->until == UINT64_MAX && record_capture_takes_records(&state->session->capture);
+
+	if (of->kind_pass != state->pass)
+		of->kind = is_simple ? perf_tracing_kind(&state->tracing, of->number) : NULL;
+	of->kind_pass = state->pass;
+	return of->kind;
+}
+
+/* Of most events there are very many, of which nothing is to be asked: these go into the trace together. */
+static bool add_record(struct tracepoints *state, struct tracepoint_ring *ring, struct tracepoint_event *of,
+		       const struct perf_event_header *record)
+{
+	const struct format_event_kind *kind = kind_of(state, of);
+	struct tracepoint_sample sample;
+
+	if (!kind || !tracepoint_sample_read(of, record, &sample) || sample.raw_size < kind->record_size)
+		return false;
+	state->records[state->record_count++] = (struct format_event_record){
+		.kind = kind,
+		.time = sample.time + (uint64_t)state->clock_offset,
+		.context = {sample.cpu, sample.pid, sample.tid},
+		.data = sample.raw,
+	};
+	/* The next one of another name has nothing to do with those that were left before. */
+	ring->left_name = NULL;
+	return true;
+}
+
 static int take(struct tracepoints *state, struct tracepoint_ring *ring, const struct perf_event_header *record)
 {
 	struct tracepoint_sample sample;
-	const struct tracepoint_event *of;
+	struct tracepoint_event *of;
 	uint64_t number;
+	int status;
 
 	if (record->type == PERF_RECORD_LOST && record->size >= sizeof(*record) + 16) {
 		memcpy(&number, (const uint8_t *)record + sizeof(*record) + 8, sizeof(number));
@@ -209,6 +251,11 @@ static int take(struct tracepoints *state, struct tracepoint_ring *ring, const s
 	if (record->type != PERF_RECORD_SAMPLE)
 		return 0;
 	of = tracepoint_sample_id(record, &number) ? find_event(state, number) : NULL;
+	if (of && add_record(state, ring, of, record))
+		return state->record_count < TRACEPOINT_RECORDS ? 0 : put_records(state, ring);
+	status = put_records(state, ring);
+	if (status < 0)
+		return status;
 	if (!of || !tracepoint_sample_read(of, record, &sample)) {
 		state->unread++;
 		return 0;
@@ -222,6 +269,7 @@ static int empty(struct tracepoints *state, struct tracepoint_ring *ring, bool *
 	const struct perf_event_header *record;
 	int status = 0, found;
 
+	state->record_count = 0;
 	while (status == 0 && (found = record_data_ring_next(&ring->data, head, &record)) != 0) {
 		*work = true;
 		if (found < 0) {
@@ -230,7 +278,12 @@ static int empty(struct tracepoints *state, struct tracepoint_ring *ring, bool *
 		}
 		status = take(state, ring, record);
 		record_data_ring_taken(&ring->data, record);
+		if (!state->record_count)
+			record_data_ring_give_back(&ring->data, false);
 	}
+	if (status == 0)
+		status = put_records(state, ring);
+	record_data_ring_give_back(&ring->data, true);
 	return status;
 }
 
@@ -287,6 +340,7 @@ static int drain(void *state_, uint64_t now, bool *work)
 	struct tracepoints *state = state_;
 	int status = 0;
 
+	state->pass++;
 	for (size_t i = 0; status == 0 && state->rings && i < state->cpus; i++)
 		if (state->rings[i].data.page)
 			status = empty(state, &state->rings[i], work);

@@ -14,6 +14,8 @@
 #include "record/tracepoint/event.h"
 #include "record/tracepoint/stack.h"
 
+#define TRACEPOINT_RECORDS 64
+
 struct tracepoint_ring {
 	int fd; /* -1: the CPU is switched off */
 	struct record_data_ring data;
@@ -44,6 +46,9 @@ struct tracepoints {
 	struct record_kernel_code *kernel; /* that names them; NULL: nobody, or another source */
 	struct ptl_bytes storage;
 	struct tracepoint_stacks stacks;
+	struct format_event_record records[TRACEPOINT_RECORDS]; /* that were taken, and are not yet in the trace */
+	size_t record_count;
+	uint64_t pass;                            /* what is on and what is wanted stays as it is in one */
 	struct common_string_list stack_patterns; /* --stack; owned texts */
 };
 

@@ -46,6 +46,8 @@ static int open_ring(struct tracepoints *state, size_t cpu)
 	ring->fd = fd;
 	ring->looked = record_now();
 	status = map_ring(ring, (size_t)state->session->settings->event_ring);
+	/* Records go into the trace from where they lie. */
+	ring->data.by_hand = true;
 	if (status == 0)
 		status = record_wait_descriptor(&state->session->wait, fd);
 	return status < 0 ? status : record_capture_event_stream(&state->session->capture, &ring->stream);

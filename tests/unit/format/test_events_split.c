@@ -16,7 +16,7 @@
 /* Three kinds of events with fixed payloads, of 0, 4 and 24 bytes, and two whose payloads differ in size. */
 static void encode(struct ptl_bytes *raw, struct format_event_splits *splits)
 {
-	static const uint8_t payload[600] = {1, 2, 3};
+	uint8_t payload[600] = {1, 2, 3};
 	static const size_t sizes[] = {0, 4, 24, 0, 0};
 	struct format_event_batch batch = {0};
 
@@ -31,6 +31,8 @@ static void encode(struct ptl_bytes *raw, struct format_event_splits *splits)
 			.payload_size = i % 5 < 3 ? sizes[i % 5] : i % (i % 5 == 3 ? 50 : 600),
 		};
 
+		/* Most planes have more than one byte. */
+		memset(payload + 2, (int)(i >> 4), 16);
 		assert_int_equal(format_event_batch_add(&batch, &event), 0);
 	}
 	format_event_batch_encode(&batch, raw, splits);
@@ -101,11 +103,43 @@ static void a_huge_layout_costs_nothing(void **state)
 	common_bytes_free(&raw);
 }
 
+/* Planes that are one byte throughout have a border before the first of them and behind the last, no others. */
+static void level_planes_are_together(void **state)
+{
+	struct format_event_splits splits, found;
+	struct format_event_batch batch = {0};
+	struct ptl_bytes raw = {0};
+	size_t planes;
+
+	(void)state;
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		const uint8_t payload[32] = {
+			1, [8] = 2, [16] = (uint8_t)(i * 7 >> 3), [17] = (uint8_t)(i >> 8), [31] = 9};
+		const struct ptl_event event = {.time = i, .payload = payload, .payload_size = sizeof(payload)};
+
+		assert_int_equal(format_event_batch_add(&batch, &event), 0);
+	}
+	format_event_batch_encode(&batch, &raw, &splits);
+	assert_false(raw.failed);
+	/* The step of time, planes 0 to 15, 16, 17, 18 to 31, and what is behind. */
+	planes = raw.size - 1 - 32 * EVENTS;
+	assert_int_equal(splits.count, 5);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(splits.at[i], planes + ((const size_t[]){0, 16, 17, 18})[i] * EVENTS);
+	assert_int_equal(splits.at[4], raw.size - 1);
+	format_event_splits_find(raw.data, raw.size, EVENTS, &found);
+	assert_int_equal(found.count, splits.count);
+	assert_memory_equal(found.at, splits.at, splits.count * sizeof(splits.at[0]));
+	format_event_batch_free(&batch);
+	common_bytes_free(&raw);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(splits_are_found_again),
 		cmocka_unit_test(anything_is_looked_at_safely),
+		cmocka_unit_test(level_planes_are_together),
 		cmocka_unit_test(a_huge_layout_costs_nothing),
 	};
 

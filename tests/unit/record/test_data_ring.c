@@ -138,6 +138,35 @@ static void test_room_is_given_back(void **state)
 	expect_end(fixture);
 }
 
+/* A record that was taken stays as it is until its room is given back, one that passes the end included. */
+static void test_room_is_given_back_by_hand(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t begin = fixture->ring.page->data_tail;
+	const struct perf_event_header *first, *record;
+
+	fixture->ring.by_hand = true;
+	for (unsigned i = 0; i < 4; i++)
+		put(fixture, 1, 1000, (uint8_t)(10 + i));
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(record_data_ring_next(&fixture->ring, record_data_ring_head(&fixture->ring), &record),
+				 1);
+		first = i ? first : record;
+		record_data_ring_taken(&fixture->ring, record);
+	}
+	assert_int_equal(record_data_ring_next(&fixture->ring, record_data_ring_head(&fixture->ring), &record), 0);
+	assert_int_equal(fixture->ring.page->data_tail, begin);
+	assert_int_equal(((const uint8_t *)first)[999], 10);
+	record_data_ring_give_back(&fixture->ring, false);
+	assert_int_equal(fixture->ring.page->data_tail, begin + 4000);
+	put(fixture, 1, 200, 1);
+	expect(fixture, 1, 200, 1);
+	record_data_ring_give_back(&fixture->ring, false);
+	assert_int_equal(fixture->ring.page->data_tail, begin + 4000);
+	record_data_ring_give_back(&fixture->ring, true);
+	assert_int_equal(fixture->ring.page->data_tail, begin + 4200);
+}
+
 /* Positions count on for as long as the event is open. */
 static void test_positions_may_pass_64_bits(void **state)
 {
@@ -205,6 +234,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_records, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_records_pass_the_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_room_is_given_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_room_is_given_back_by_hand, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_positions_may_pass_64_bits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sizes_that_make_no_sense, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_positions_that_make_no_sense, setup, teardown),

@@ -271,6 +271,7 @@ static void samples_become_events(void **state)
 	assert_int_equal(described.map_count, 2);
 	assert_int_equal(perf_tracing_decode(&tracing, 77, raw, size, &storage, &event, &described), 1);
 	assert_false(described.is_new);
+	assert_null(perf_tracing_kind(&tracing, 77));
 	assert_int_equal(perf_tracing_decode(&tracing, 77, raw, 10, &storage, &event, &described), 0);
 	assert_int_equal(perf_tracing_decode(&tracing, 78, raw, size, &storage, &event, &described), 0);
 	assert_int_equal(perf_tracing_decode(&tracing, 79, raw, size, &storage, &event, &described), 0);
@@ -283,13 +284,49 @@ static void samples_become_events(void **state)
 	common_bytes_free(&storage);
 }
 
+/* Fields that lie in the sample as they are in the payload are pieces of it, once the schema was given. */
+static void plain_events_are_pieces(void **state)
+{
+	static const char plain[] = FORMAT("\tfield:u32 a[2];\toffset:8;\tsize:8;\tsigned:0;\n"
+					   "\tfield:long b;\toffset:24;\tsize:8;\tsigned:1;\n",
+					   "\"%d\", REC->b");
+	const uint8_t raw[40] = {77, 0, 5, 6, [8] = 1, [15] = 2, [24] = 3, [31] = 4};
+	struct perf_tracing tracing = {0};
+	struct perf_tracing_described described;
+	const struct format_event_kind *kind;
+	struct ptl_bytes storage = {0};
+	struct ptl_event event;
+	uint8_t payload[40];
+	size_t size = 0;
+
+	(void)state;
+	assert_int_equal(perf_tracing_add_format(&tracing, "system", (const uint8_t *)plain, strlen(plain)), 0);
+	assert_null(perf_tracing_kind(&tracing, 77));
+	assert_int_equal(perf_tracing_decode(&tracing, 77, raw, sizeof(raw), &storage, &event, &described), 1);
+	kind = perf_tracing_kind(&tracing, 77);
+	assert_non_null(kind);
+	assert_null(perf_tracing_kind(&tracing, 78));
+	assert_int_equal(kind->record_size, 32);
+	assert_memory_equal(&kind->descriptor, &event.descriptor, sizeof(event.descriptor));
+	for (size_t i = 0; i < kind->piece_count; size += kind->pieces[i++].size)
+		memcpy(payload + size, raw + kind->pieces[i].offset, kind->pieces[i].size);
+	assert_int_equal(kind->payload_size, size);
+	assert_int_equal(event.payload_size, size);
+	assert_memory_equal(event.payload, payload, size);
+	/* One that has less is not read beyond its end: who uses the kind looks at its size. */
+	assert_int_equal(perf_tracing_decode(&tracing, 77, raw, 31, &storage, &event, &described), 0);
+	assert_int_equal(perf_tracing_decode(&tracing, 77, raw, 32, &storage, &event, &described), 1);
+	perf_tracing_free(&tracing);
+	common_bytes_free(&storage);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fields_have_their_types), cmocka_unit_test(numbers_have_names),
 		cmocka_unit_test(records_become_payloads), cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(every_beginning_is_safe), cmocka_unit_test(expressions_have_values),
-		cmocka_unit_test(samples_become_events),
+		cmocka_unit_test(samples_become_events),   cmocka_unit_test(plain_events_are_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

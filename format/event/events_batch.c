@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Collects events, to be encoded together. */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/hash.h"
+#include "common/vector.h"
+#include "format/event/events_internal.h"
+
+/*
+ * The number of key in map, which is the next free one, with room for it in *array, if it is new; UINT32_MAX without
+ * memory.
+ */
+static uint32_t intern(struct common_byte_map *map, const void *key, size_t size, size_t count, void *array,
+		       size_t element)
+{
+	const uint64_t *known = common_byte_map_get(map, key, size);
+
+	if (known)
+		return (uint32_t)*known;
+	if (!common_vector_room(array, count, element) || common_byte_map_put(map, key, size, count) < 0)
+		return UINT32_MAX;
+	return (uint32_t)count;
+}
+
+/* Cheap, and predictable: what all goes to one place costs a look into the map, no more. */
+static unsigned mix(uint64_t bits, unsigned places)
+{
+	return (unsigned)(common_hash_mix(bits) >> 32) % places;
+}
+
+static uint32_t intern_guid(struct format_event_batch *batch, const struct ptl_guid *guid)
+{
+	const uint32_t number = intern(&batch->guid_map, guid, sizeof(*guid), batch->guid_count, &batch->guids,
+				       sizeof(*guid));
+
+	if (number == batch->guid_count)
+		batch->guids[batch->guid_count++] = *guid;
+	return number;
+}
+
+static bool same_descriptor(const struct ptl_descriptor *a, const struct ptl_descriptor *b)
+{
+	return a->opcode == b->opcode && a->id == b->id && a->version == b->version && a->channel == b->channel &&
+	       a->level == b->level && a->task == b->task && a->keyword == b->keyword &&
+	       memcmp(&a->provider, &b->provider, sizeof(a->provider)) == 0;
+}
+
+/* Without the padding that a structure may have. */
+#define DESCRIPTOR_KEY_SIZE 32
+static void descriptor_key(const struct ptl_descriptor *descriptor, uint8_t key[DESCRIPTOR_KEY_SIZE])
+{
+	memcpy(key, descriptor->provider.bytes, 16);
+	common_store16(key + 16, descriptor->id);
+	key[18] = descriptor->version;
+	key[19] = descriptor->channel;
+	key[20] = descriptor->level;
+	key[21] = descriptor->opcode;
+	common_store16(key + 22, descriptor->task);
+	common_store64(key + 24, descriptor->keyword);
+}
+
+static uint32_t intern_descriptor(struct format_event_batch *batch, const struct ptl_descriptor *descriptor,
+				  size_t payload_size)
+{
+	uint32_t *recent = &batch->guesses->descriptors[mix(
+		common_load64(descriptor->provider.bytes) ^ (uint64_t)descriptor->id << 32 ^
+			(uint64_t)descriptor->version << 16 ^ (uint64_t)descriptor->level << 8 ^ descriptor->opcode ^
+			descriptor->keyword,
+		FORMAT_RECENT_DESCRIPTORS)];
+	uint8_t key[DESCRIPTOR_KEY_SIZE];
+	uint32_t number, provider;
+
+	if (*recent && same_descriptor(&batch->descriptors[*recent - 1].value, descriptor))
+		return *recent - 1;
+	provider = intern_guid(batch, &descriptor->provider);
+	if (provider == UINT32_MAX)
+		return UINT32_MAX;
+	descriptor_key(descriptor, key);
+	number = intern(&batch->descriptor_map, key, sizeof(key), batch->descriptor_count, &batch->descriptors,
+			sizeof(*batch->descriptors));
+	if (number == UINT32_MAX)
+		return UINT32_MAX;
+	if (number == batch->descriptor_count)
+		batch->descriptors[batch->descriptor_count++] = (struct format_batch_descriptor){
+			.value = *descriptor,
+			.provider = provider,
+			.size = (uint32_t)payload_size,
+		};
+	*recent = number + 1;
+	return number;
+}
+
+static uint32_t intern_context(struct format_event_batch *batch, struct ptl_event_context context)
+{
+	uint32_t *recent = &batch->guesses->contexts[mix(
+		(uint64_t)context.tid << 32 ^ context.pid ^ (uint64_t)context.cpu << 20, FORMAT_RECENT_CONTEXTS)];
+	uint32_t number;
+
+	if (*recent && memcmp(&batch->contexts[*recent - 1], &context, sizeof(context)) == 0)
+		return *recent - 1;
+	number = intern(&batch->context_map, &context, sizeof(context), batch->context_count, &batch->contexts,
+			sizeof(context));
+	if (number == UINT32_MAX)
+		return UINT32_MAX;
+	if (number == batch->context_count)
+		batch->contexts[batch->context_count++] = context;
+	*recent = number + 1;
+	return number;
+}
+
+static int check(const struct ptl_event *event)
+{
+	size_t total = 0;
+
+	if (event->payload_size > PTL_PAYLOAD_MAX)
+		return common_fail(PTL_MISUSE, "a payload of %zu bytes is larger than %u", event->payload_size,
+				   PTL_PAYLOAD_MAX);
+	if (event->flags & ~FORMAT_EVENT_FLAGS)
+		return common_fail(PTL_MISUSE, "event flags 0x%x are not defined", event->flags);
+	if (event->extended_count > FORMAT_EXTENDED_MAX)
+		return common_fail(PTL_MISUSE, "%zu extended items are more than %u", event->extended_count,
+				   FORMAT_EXTENDED_MAX);
+	for (size_t i = 0; i < event->extended_count; i++)
+		total += event->extended[i].size;
+	if (total > FORMAT_EXTENDED_BYTES_MAX)
+		return common_fail(PTL_MISUSE, "%zu bytes of extended items are more than %u", total,
+				   FORMAT_EXTENDED_BYTES_MAX);
+	return 0;
+}
+
+/*
+ * The numbers of the activities are found first: after them nothing can fail but the vector itself.
+ */
+static int add_extra(struct format_event_batch *batch, const struct ptl_event *event)
+{
+	const size_t before = batch->extras.size;
+	struct ptl_bytes *out = &batch->extras;
+	uint32_t activity = 0, related = 0;
+
+	if (event->flags & PTL_EVENT_HAS_ACTIVITY)
+		activity = intern_guid(batch, &event->activity);
+	if (event->flags & PTL_EVENT_HAS_RELATED)
+		related = intern_guid(batch, &event->related);
+	common_write_varint(out, batch->count - batch->last_extra);
+	common_write_varint(out, event->flags);
+	if (event->flags & PTL_EVENT_HAS_ACTIVITY)
+		common_write_varint(out, activity);
+	if (event->flags & PTL_EVENT_HAS_RELATED)
+		common_write_varint(out, related);
+	common_write_varint(out, event->extended_count);
+	for (size_t i = 0; i < event->extended_count; i++) {
+		common_write_varint(out, event->extended[i].type);
+		common_write_varint(out, event->extended[i].size);
+		common_write_bytes(out, event->extended[i].data, event->extended[i].size);
+	}
+	if (activity == UINT32_MAX || related == UINT32_MAX || out->failed) {
+		out->size = before;
+		out->failed = false;
+		return common_fail_memory("an event", event->payload_size);
+	}
+	batch->last_extra = batch->count;
+	batch->extra_count++;
+	return 0;
+}
+
+/* With room for a little more than came the last time: growing copies all that is there. */
+static bool begin(struct format_event_batch *batch)
+{
+	const size_t rows = batch->expected_events + batch->expected_events / 8;
+	const size_t bytes = batch->expected_bytes + batch->expected_bytes / 8;
+
+	batch->guesses = calloc(1, sizeof(*batch->guesses));
+	if (!batch->guesses || !COMMON_VECTOR_GROW(batch->rows, batch->capacity, rows) ||
+	    !common_bytes_grow(&batch->payloads, bytes)) {
+		free(batch->guesses);
+		batch->guesses = NULL;
+		batch->payloads.failed = false;
+		return false;
+	}
+	batch->payloads.size = 0;
+	return true;
+}
+
+static inline void put_row(struct format_event_batch *batch, struct format_event_row *row, uint64_t time)
+{
+	struct format_batch_descriptor *entry = &batch->descriptors[row->descriptor];
+
+	entry->varies |= entry->size != row->size;
+	entry->events++;
+	entry->bytes += row->size;
+	entry->size_bytes += common_varint_size(row->size);
+	if (!batch->count) {
+		batch->start = batch->first_time = batch->last_time = time;
+	} else {
+		row->step = common_zigzag((int64_t)(time - batch->time));
+		batch->steps |= row->step;
+	}
+	if (time < batch->first_time)
+		batch->first_time = time;
+	if (time > batch->last_time)
+		batch->last_time = time;
+	batch->time = time;
+	batch->rows[batch->count++] = *row;
+}
+
+int format_event_batch_add(struct format_event_batch *batch, const struct ptl_event *event)
+{
+	const int status = check(event);
+	struct format_event_row row = {.size = (uint32_t)event->payload_size};
+	uint8_t *place;
+
+	if (status)
+		return status;
+	if (!batch->guesses && !begin(batch))
+		return common_fail_memory("an event", sizeof(*batch->guesses));
+	row.descriptor = intern_descriptor(batch, &event->descriptor, event->payload_size);
+	row.context = intern_context(batch, (struct ptl_event_context){event->cpu, event->pid, event->tid});
+	if (row.descriptor == UINT32_MAX || row.context == UINT32_MAX ||
+	    !COMMON_VECTOR_GROW(batch->rows, batch->capacity, batch->count + 1))
+		return common_fail_memory("an event", event->payload_size);
+	place = common_bytes_grow(&batch->payloads, event->payload_size);
+	if (!place) {
+		batch->payloads.failed = false;
+		return common_fail_memory("an event", event->payload_size);
+	}
+	if (event->payload_size)
+		memcpy(place, event->payload, event->payload_size);
+	if ((event->flags || event->extended_count) && add_extra(batch, event) < 0) {
+		batch->payloads.size -= event->payload_size;
+		return PTL_NO_MEMORY;
+	}
+	put_row(batch, &row, event->time);
+	return 0;
+}
+
+/* Its payload is behind those of the others by now; false, and nothing has changed, without memory. */
+static bool add_record(struct format_event_batch *batch, const struct format_event_record *record, uint32_t descriptor)
+{
+	const struct format_event_kind *kind = record->kind;
+	struct format_event_row row = {.descriptor = descriptor, .size = (uint32_t)kind->payload_size};
+	uint8_t *place;
+
+	row.context = intern_context(batch, record->context);
+	if (row.descriptor == UINT32_MAX || row.context == UINT32_MAX ||
+	    !COMMON_VECTOR_GROW(batch->rows, batch->capacity, batch->count + 1))
+		return false;
+	place = common_bytes_grow(&batch->payloads, kind->payload_size);
+	if (!place) {
+		batch->payloads.failed = false;
+		return false;
+	}
+	for (size_t i = 0; i < kind->piece_count; i++) {
+		memcpy(place, record->data + kind->pieces[i].offset, kind->pieces[i].size);
+		place += kind->pieces[i].size;
+	}
+	put_row(batch, &row, record->time);
+	return true;
+}
+
+size_t format_event_batch_add_records(struct format_event_batch *batch, const struct format_event_record *records,
+				      size_t count, size_t size)
+{
+	const struct format_event_kind *kind = NULL;
+	uint32_t descriptor = UINT32_MAX;
+	size_t i = 0;
+
+	if (!batch->guesses && !begin(batch))
+		return 0;
+	while (i < count) {
+		if (records[i].kind != kind) {
+			kind = records[i].kind;
+			descriptor = intern_descriptor(batch, &kind->descriptor, kind->payload_size);
+		}
+		if (!add_record(batch, &records[i], descriptor))
+			break;
+		i++;
+		if (format_event_batch_size(batch) >= size || batch->count >= FORMAT_EVENTS_MAX)
+			break;
+	}
+	return i;
+}
+
+void format_event_batch_free(struct format_event_batch *batch)
+{
+	free(batch->rows);
+	free(batch->descriptors);
+	free(batch->contexts);
+	free(batch->guids);
+	free(batch->guesses);
+	common_byte_map_free(&batch->descriptor_map);
+	common_byte_map_free(&batch->context_map);
+	common_byte_map_free(&batch->guid_map);
+	common_bytes_free(&batch->payloads);
+	common_bytes_free(&batch->extras);
+	*batch = (struct format_event_batch){0};
+}
