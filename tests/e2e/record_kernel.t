@@ -74,6 +74,25 @@ def of_a_command():
         expect(event["time"] <= times[event["pid"]], event, times)
 
 
+def one_after_the_other():
+    """plain events, which are taken together, and others between them come in the order in which they happened, each with its own values"""
+    works()
+    program = "import os\nfor i in range(3000):\n    try: os.getpgid(i + 4000000)\n    except OSError: pass\n" \
+              "    if i % 7 == 3: os.getppid()\n"
+    done = record("-o", "o.ptl", NONE, "-e", "syscalls:sys_enter_getpgid", "-e", GETPPID, "--stack", GETPPID, "--",
+                  sys.executable, "-c", program)
+    expect_equal(done.returncode, 0, done.stderr)
+    expect(re.search(r"o\.ptl: .*; no losses", done.stderr), done.stderr)
+    got = [(event["event"], event["fields"].get("pid")) for event in lines("events", "o.ptl") if event["provider"] == "syscalls"]
+    wanted = []
+    for i in range(3000):
+        wanted.append(("sys_enter_getpgid", 4000000 + i))
+        if i % 7 == 3:
+            wanted.append(("sys_enter_getppid", None))
+    expect_equal(len(got), len(wanted))
+    expect_equal([(name, value if value is None else int(str(value), 0)) for name, value in got], wanted)
+
+
 def stacks():
     """--stack: the same frames as perf takes at the same events, with names; none where it was not asked for"""
     works()
@@ -395,7 +414,8 @@ def without_privileges():
 
 
 try:
-    failed = main([of_a_command, stacks, unwound, functions, of_the_system, images_alone, patterns, without_privileges, refused])
+    failed = main([of_a_command, one_after_the_other, stacks, unwound, functions, of_the_system, images_alone, patterns,
+                   without_privileges, refused])
 finally:
     record("stop", "kernel")
     shutil.rmtree(RUNTIME, ignore_errors=True)
