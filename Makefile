@@ -239,6 +239,7 @@ help:
 	@echo 'make pictures       makes docs/pictures again, in Chromium, from a program that is recorded'
 	@echo 'make cheap          tests of what depends on files, processes, clocks and locales'
 	@echo 'make soak           truth tests of every program in every configuration (long)'
+	@echo 'make check-programs  has the relogger rewrite traces of some twenty real programs: the same flow, the same names (minutes)'
 	@echo 'make check-threads  builds with ThreadSanitizer, and runs tests that many threads are in (minutes)'
 	@echo 'make check-memory   builds with ASan and UBSan, and runs tests of the three programs (many minutes)'
 	@echo 'make check-hardware records programs with this machine'"'"'s Intel PT, and judges what is decoded; says why if there is none'
@@ -515,7 +516,7 @@ e2e: tests
 	@$(run_tests) $(call pick,$(e2e_tests))
 
 # Where there is no browser, no server of a database, or no Slurm, make e2e skips what these test.
-.PHONY: check-browser check-databases check-slurm check-exports pictures
+.PHONY: check-browser check-databases check-slurm check-exports check-programs pictures
 check-browser: browser-deps
 	+@$(again) $(jobs) tests
 	@PTL_BROWSER=1 $(run_tests) $(filter tests/e2e/browser_%,$(e2e_tests))
@@ -528,13 +529,16 @@ check-slurm: slurm-deps
 check-exports: export-deps
 	+@$(again) $(jobs) all helpers programs
 	@$(run_tests:tests/run=) $(PYTHON) tests/exports/check_exports.py $(T)
+check-programs: deps
+	@$(again) $(jobs) all helpers
+	@PTL_EVERY_PROGRAM=1 PTL_TEST_TIMEOUT=3600 $(run_tests) tests/e2e/relog_programs.t
 pictures: browser-deps
 	+@$(again) $(jobs) all
 	@$(run_tests:tests/run=) $(PYTHON) testdata/pictures docs/pictures
 
 # What depends on files, processes, clocks and locales, without the end-to-end tests that take long and differ from others in what
 # is decoded, not in where: programs in every configuration, streams of every kind, laws of decoding.
-costly := relog_cut relog_laws relog_memory relog_parts relog_perf_pt relog_rules relog_redact_flow parallel hardware calls_views \
+costly := relog_cut relog_laws relog_memory relog_parts relog_perf_pt relog_programs relog_rules relog_redact_flow parallel hardware calls_views \
 	calls_truth behaviour flow_library format_readers
 cheap_tests := $(filter-out tests/e2e/truth_%.t $(costly:%=tests/e2e/%.t),$(e2e_tests))
 cheap_unit  := $(foreach d,common elf provider qemu record relog,$(filter $(O)/tests/unit/$(d)/%,$(unit)))

@@ -5,12 +5,9 @@ import json
 import os
 import re
 import shlex
-import sys
 
 from scratch_test import DUMP as dump, RECORD as record, RELOG as relog, check, output as run, plan, run as try_run, scratch, skip
-
-sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
-import ptl_reader  # noqa: E402
+from trace_content import survivors
 
 programs = os.environ["PTL_PROGRAMS"]
 
@@ -25,44 +22,6 @@ int main(void) { return puts(very_private_function()) < 0; }
 
 def lines(*command):
     return [json.loads(line) for line in run(dump, *command).splitlines()]
-
-
-def names_of(table):
-    """The names of a symbol table: docs/format.md, section 10."""
-    cursor = ptl_reader.Cursor(table[8:])
-    before = b""
-    for _ in range(cursor.varint()):
-        cursor.varint()
-        cursor.varint()
-        cursor.take(1)
-        shared = cursor.take(1)[0]
-        before = before[:shared] + bytes(cursor.take(cursor.varint()))
-        yield before
-
-
-def everything(path):
-    """All content as pieces of bytes: buffers as they are, and what their encodings take apart."""
-    with open(os.path.join(scratch, path), "rb") as file:
-        trace = ptl_reader.Trace(file.read(), False)
-    for stream in trace.streams.values():
-        for buffer in stream.buffers:
-            yield bytes(trace.read(buffer))
-    for event in trace.events():
-        yield bytes(event["payload"])
-    for name, (kind, _, _) in trace.blobs.items():
-        blob = trace.blob(name)
-        yield bytes(blob)
-        if kind == 2:
-            yield b"\0".join(names_of(blob))
-
-
-def survivors(path, secrets):
-    found = set()
-    for piece in everything(path):
-        for secret in secrets:
-            if secret.encode() in piece or secret.encode("utf-16-le") in piece:
-                found.add(secret)
-    return found
 
 
 def flow(path):
