@@ -59,7 +59,7 @@ BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev nettle-dev libelf-dev 
 	libzydis-dev libipt-dev libiberty-dev libncurses-dev zlib1g-dev liblzma-dev
 RUN_PACKAGES   := qemu-user
 TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash python3-cffi python3-numpy luajit nasm jq \
-	gzip xz-utils zstd procps linux-perf lcov tmux libsqlite3-dev babeltrace2 dwz curl parallel
+	gzip xz-utils zstd procps linux-perf lcov tmux libsqlite3-dev babeltrace2 dwz curl parallel libc6-dbg libdebuginfod1
 CI_PACKAGES    := clang clang-format shellcheck mandoc groff-base zsh
 # Large: only for what a page looks like in a browser.
 BROWSER_PACKAGES := chromium fonts-dejavu-core
@@ -495,8 +495,9 @@ check-threads: all helpers programs
 	@TSAN_OPTIONS='ignore_noninstrumented_modules=1 log_path=$(abspath $(tsan)/report)' $(run_tests) $(call pick,$(thread_tests))
 	@for report in $(tsan)/report.*; do [ ! -e "$$report" ] || { cat "$$report"; exit 1; }; done
 
-# Leaks, wrong accesses and undefined behaviour of the programs themselves, in tests that set no bound on memory and no environment.
-memory_tests := $(filter-out $(patsubst %,tests/e2e/%.t,dump_flow record_run relog_memory relog_rules),$(foreach t,dump export import \
+# Leaks, wrong accesses and undefined behaviour of the programs themselves, in tests that set no bound on memory and no environment, and
+# run no example, which is not instrumented.
+memory_tests := $(filter-out $(patsubst %,tests/e2e/%.t,dump_flow record_run relog_example relog_memory relog_rules),$(foreach t,dump export import \
 	intel_pt record relog,$(wildcard tests/e2e/$(t)*.t)) $(patsubst %,tests/e2e/%.t,browse kernel_turns live parallel sessions shards))
 .PHONY: check-memory
 check-memory: places = PTL_BIN='$(abspath $(asan)/bin)' PTL_PROGRAMS='$(abspath $(O)/programs)'
@@ -530,7 +531,7 @@ check-exports: export-deps
 	+@$(again) $(jobs) all helpers programs
 	@$(run_tests:tests/run=) $(PYTHON) tests/exports/check_exports.py $(T)
 check-programs: deps
-	@$(again) $(jobs) all helpers
+	+@$(again) $(jobs) all helpers
 	@PTL_EVERY_PROGRAM=1 PTL_TEST_TIMEOUT=3600 $(run_tests) tests/e2e/relog_programs.t
 pictures: browser-deps
 	+@$(again) $(jobs) all

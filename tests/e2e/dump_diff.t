@@ -61,7 +61,8 @@ def same_runs():
 def the_bug():
     record("bad.ptl", program, *BAD)
     wrong = line_of("if (number == wrong_at)")
-    ignore = ("--ignore", "*strtol*", "--ignore", "image:ld-*")
+    # What reads the numbers, which differ, and finds the functions for that; they need not have names.
+    ignore = ("--ignore", "image:libc.so*", "--ignore", "image:ld-*")
     pair, = diff("--first", *ignore, "reala.ptl", "bad.ptl", status=1)
     parting = pair["parting"]
     check("--first names the very branch", (parting["symbol"], parting["line"], parting["branch"]) ==
