@@ -94,7 +94,8 @@ struct format_growth {
 	uint64_t reached;
 	struct format_moment moments[FORMAT_MOMENTS]; /* of which it is kept how far the trace went by then: a ring */
 	size_t first_moment, moment_count;
-	uint64_t horizon; /* what has a time up to this one has waited long enough */
+	uint64_t horizon;    /* what has a time up to this one has waited long enough */
+	uint64_t more_delay; /* ns beside that of the options */
 };
 
 struct ptl_trace {

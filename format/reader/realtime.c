@@ -169,10 +169,15 @@ static void add_moment(struct format_growth *growth, uint64_t at, uint64_t delay
 		at, growth->reached};
 }
 
+static uint64_t own_delay(const struct format_growth *growth)
+{
+	return growth->options.delay ? growth->options.delay : DEFAULT_DELAY;
+}
+
 static void move_horizon(struct ptl_trace *trace)
 {
 	struct format_growth *growth = trace->growth;
-	const uint64_t delay = growth->options.delay ? growth->options.delay : DEFAULT_DELAY, at = now();
+	const uint64_t delay = own_delay(growth) + growth->more_delay, at = now();
 
 	for (; growth->timed < trace->entry_count; growth->timed++) {
 		const struct ptl_buffer *buffer = &trace->entries[growth->timed].buffer;
@@ -254,6 +259,27 @@ uint64_t ptl_realtime_horizon(const struct ptl_trace *trace)
 void format_realtime_hold(struct ptl_trace *trace, bool held)
 {
 	trace->growth->processing = held;
+}
+
+void format_realtime_delay(struct ptl_trace *trace, uint64_t delay)
+{
+	trace->growth->more_delay = delay;
+}
+
+uint64_t format_realtime_ahead(const struct ptl_trace *trace)
+{
+	const struct format_growth *growth = trace->growth;
+	const uint64_t at = now();
+
+	if (growth->over)
+		return UINT64_MAX;
+	for (size_t i = growth->moment_count; i-- > 0;) {
+		const struct format_moment *moment = &growth->moments[(growth->first_moment + i) % FORMAT_MOMENTS];
+
+		if (at - moment->at >= own_delay(growth))
+			return moment->reached;
+	}
+	return growth->horizon;
 }
 
 int format_realtime_end(struct ptl_trace *trace)

@@ -6,6 +6,7 @@
 #include "common/vector.h"
 #include "format/reader/live.h"
 #include "format/reader/merge.h"
+#include "format/relogger/ahead.h"
 #include "format/relogger/relogger_internal.h"
 #include "format/writer/copy.h"
 
@@ -13,8 +14,10 @@
 
 void format_relogger_live_free(struct ptl_relogger_input *input)
 {
-	if (input->live)
+	if (input->live) {
+		format_merge_free(input->live->ahead);
 		free(input->live->foreign);
+	}
 	free(input->live);
 	input->live = NULL;
 }
@@ -85,7 +88,7 @@ int format_relogger_tell_stream(struct ptl_relogger *relogger, struct ptl_relogg
 	struct format_relogger_stream *target = &input->streams[stream];
 	int status;
 
-	if (target->dropped)
+	if (target->dropped || (input->live->telling && target->told))
 		return 0;
 	format_relogger_take_origin(input, record);
 	target->declared = record;
@@ -112,15 +115,57 @@ static int tell_streams(struct ptl_relogger *relogger, struct ptl_relogger_input
 	return status;
 }
 
+/* What of those that were dropped is wanted by now: all of it is still there. */
+static int ask_again(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	struct format_live *live = input->live;
+	bool wanted = false;
+	int status = 0;
+
+	for (size_t i = 0; !status && live->ask_again && i < live->stream_count; i++) {
+		if (!input->streams[i].dropped)
+			continue;
+		status = plan_stream(relogger, input, i);
+		wanted |= !input->streams[i].dropped;
+	}
+	live->ask_again = false;
+	live->telling = true;
+	for (size_t i = 0; !status && wanted && i < live->records; i++)
+		if (ptl_record_at(input->trace, i)->type == FORMAT_RECORD_STREAM)
+			status = format_relogger_pass_record(relogger, input, ptl_record_at(input->trace, i));
+	live->telling = false;
+	return status;
+}
+
 /* ---- records --------------------------------------------------------------------------------------------------------- */
+
+/* Records that a stage which looks ahead decides about when it knows all. */
+static bool waits(const struct format_live *live, const struct ptl_record *record)
+{
+	return live->ahead && (record->type == FORMAT_RECORD_LOSS || record->type == FORMAT_RECORD_ATTACHMENT);
+}
 
 static int take_records(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
 	struct format_live *live = input->live;
 	int status = 0;
 
-	while (!status && live->records < ptl_record_count(input->trace))
-		status = format_relogger_pass_record(relogger, input, ptl_record_at(input->trace, live->records++));
+	while (!status && live->records < ptl_record_count(input->trace)) {
+		const struct ptl_record *record = ptl_record_at(input->trace, live->records++);
+
+		if (!waits(live, record))
+			status = format_relogger_pass_record(relogger, input, record);
+	}
+	return status;
+}
+
+static int take_waiting_records(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < input->live->records; i++)
+		if (waits(input->live, ptl_record_at(input->trace, i)))
+			status = format_relogger_pass_record(relogger, input, ptl_record_at(input->trace, i));
 	return status;
 }
 
@@ -223,6 +268,40 @@ static int copy_streams(struct ptl_relogger *relogger, struct ptl_relogger_input
 	return status;
 }
 
+/* ---- looking ahead --------------------------------------------------------------------------------------------------- */
+
+bool format_relogger_is_live(const struct ptl_relogger *relogger)
+{
+	return relogger->input_count && relogger->inputs[0]->live;
+}
+
+static int see(void *context, const struct format_merge_place *place, const struct ptl_event *event)
+{
+	const struct format_live *live = context;
+
+	(void)place;
+	return live->see(live->see_context, event);
+}
+
+int format_relogger_look_ahead(struct ptl_relogger *relogger,
+			       int (*event)(void *context, const struct ptl_event *event), void *context)
+{
+	struct ptl_relogger_input *input = relogger->inputs[0];
+
+	if (input->live->ahead)
+		return common_fail(PTL_MISUSE, "two stages cannot look ahead");
+	input->live->merged = (struct format_merge_input){.trace = input->trace};
+	input->live->see = event;
+	input->live->see_context = context;
+	format_realtime_delay(input->trace, FORMAT_AHEAD);
+	return format_merge_new(&input->live->merged, NULL, see, input->live, &input->live->ahead);
+}
+
+void format_relogger_ask_again(struct ptl_relogger *relogger)
+{
+	relogger->inputs[0]->live->ask_again = true;
+}
+
 /* ---- the run --------------------------------------------------------------------------------------------------------- */
 
 static bool asks_for_blobs(const struct ptl_relogger *relogger)
@@ -237,8 +316,12 @@ static bool asks_for_blobs(const struct ptl_relogger *relogger)
 static int pass_some(struct ptl_relogger *relogger, struct ptl_relogger_input *input, struct format_merge *merge)
 {
 	const uint64_t until = merge ? ptl_realtime_horizon(input->trace) : UINT64_MAX;
-	int status = take_streams(relogger, input);
+	int status = input->live->ahead ? format_merge_run(input->live->ahead, format_realtime_ahead(input->trace)) : 0;
 
+	if (!status)
+		status = take_streams(relogger, input);
+	if (!status)
+		status = ask_again(relogger, input);
 	if (!status)
 		status = take_records(relogger, input);
 	if (!status)
@@ -254,8 +337,10 @@ static int pass_some(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 	return status ? status : ptl_writer_poll(relogger->writer);
 }
 
-static int wait_for_more(const struct ptl_relogger *relogger, struct ptl_trace *trace, struct format_merge *merge)
+static int wait_for_more(const struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			 struct format_merge *merge)
 {
+	struct ptl_trace *trace = input->trace;
 	bool more = true;
 	int status;
 
@@ -263,6 +348,8 @@ static int wait_for_more(const struct ptl_relogger *relogger, struct ptl_trace *
 		status = format_realtime_end(trace);
 	else
 		status = ptl_realtime_wait(trace, PAUSE, &more);
+	if (!status && more && input->live->ahead)
+		status = format_merge_resume(input->live->ahead);
 	return !status && more && merge ? format_merge_resume(merge) : status;
 }
 
@@ -275,7 +362,7 @@ static int pass_until_over(struct ptl_relogger *relogger, struct ptl_relogger_in
 		if (!status)
 			status = format_relogger_check(relogger);
 		if (!status && !over)
-			status = wait_for_more(relogger, input->trace, merge);
+			status = wait_for_more(relogger, input, merge);
 		if (status || over)
 			return status;
 	}
@@ -295,6 +382,8 @@ int format_relogger_pass_live(struct ptl_relogger *relogger)
 		status = format_merge_new(&merged, NULL, format_relogger_take_event, relogger, &merge);
 	if (!status)
 		status = pass_until_over(relogger, input, merge);
+	if (!status)
+		status = take_waiting_records(relogger, input);
 	format_merge_free(merge);
 	if (!status)
 		status = format_relogger_find_own_parts(input);

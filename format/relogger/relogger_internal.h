@@ -69,6 +69,13 @@ struct format_live {
 	uint32_t *foreign; /* numbers of blobs of which the output has what a callback gave */
 	size_t foreign_count;
 	bool copies_blobs; /* as they come */
+	/* A stage looks ahead: ahead.h. */
+	struct format_merge *ahead;
+	struct format_merge_input merged;
+	int (*see)(void *context, const struct ptl_event *event);
+	void *see_context;
+	bool ask_again; /* about streams that were dropped */
+	bool telling;   /* records are looked at again, of streams that have told nothing */
 };
 
 /* Which part of a recording an input holds, in times of the output; see PTL_LOSS_CUT in ptl/trace.h. */

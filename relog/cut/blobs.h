@@ -12,18 +12,25 @@
 
 /* Zero-initialised has no inputs. */
 struct relog_kept_blobs {
-	uint8_t **bits; /* of each input, one bit a blob: there can be very many, and more hashes that name none */
+	/* Of each input, one bit a blob: there can be very many, and more hashes that name none. */
+	struct relog_blob_bits {
+		uint8_t *bits;
+		size_t size; /* bytes */
+	} * inputs;
 	struct ptl_relogger *relogger;
+	bool live;                       /* blobs may come behind what refers to them: */
+	struct common_byte_map expected; /* hashes */
+	struct common_memory_budget memory_budget;
 };
 
 /* For the inputs that the relogger has. PTL_NO_MEMORY; the caller frees in any case, before the relogger. */
 int relog_kept_blobs_begin(struct relog_kept_blobs *blobs, struct ptl_relogger *relogger);
 void relog_kept_blobs_free(struct relog_kept_blobs *blobs);
 
-/* A hash that names no blob changes nothing. */
-void relog_kept_blobs_note(struct relog_kept_blobs *blobs, const uint8_t hash[PTL_HASH_SIZE]);
+/* A hash that names no blob changes nothing. PTL_NO_MEMORY. */
+int relog_kept_blobs_note(struct relog_kept_blobs *blobs, const uint8_t hash[PTL_HASH_SIZE]);
 /* What an event refers to. */
-void relog_kept_blobs_note_event(struct relog_kept_blobs *blobs, const struct relog_subject *subject);
+int relog_kept_blobs_note_event(struct relog_kept_blobs *blobs, const struct relog_subject *subject);
 bool relog_kept_blobs_has(const struct relog_kept_blobs *blobs, const struct ptl_relogger_input *input,
 			  const uint8_t hash[PTL_HASH_SIZE]);
 

@@ -20,7 +20,9 @@
 #include "elf/jit_attach.h"
 #include "format/metadata/metadata.h"
 #include "format/reader/parts.h"
+#include "format/relogger/ahead.h"
 #include "relog/cut/blobs.h"
+#include "relog/cut/late.h"
 #include "relog/cut/pt.h"
 #include "relog/cut/select.h"
 #include "relog/cut/switch.h"
@@ -47,6 +49,8 @@ struct cut {
 	uint64_t dropped_events, dropped_bytes;
 	bool any; /* events of the window have come */
 	bool truth_dropped;
+	bool live; /* the input is being written */
+	struct relog_late late;
 };
 
 /* ---- before the first event ------------------------------------------------------------------ */
@@ -111,19 +115,22 @@ static int look_at_streams(struct cut *cut, struct ptl_relogger_input *input)
 	return status;
 }
 
+static bool note_pt_of_cpu(struct cut *cut, const struct ptl_trace *trace, const struct ptl_stream *stream)
+{
+	if (stream->kind != PTL_KIND_PT || stream->pid != PTL_NO_ID)
+		return false;
+	cut->of_cpus = true;
+	cut->everyone |= ptl_trace_machine(trace)->return_compression;
+	return true;
+}
+
 static void look_for_pt_of_cpus(struct cut *cut)
 {
 	for (size_t i = 0; i < ptl_relogger_input_count(cut->relogger); i++) {
 		const struct ptl_trace *trace = ptl_relogger_input_trace(ptl_relogger_input_at(cut->relogger, i));
 
-		for (size_t k = 0; k < ptl_stream_count(trace); k++) {
-			const struct ptl_stream *stream = ptl_stream_at(trace, k);
-
-			if (stream->kind != PTL_KIND_PT || stream->pid != PTL_NO_ID)
-				continue;
-			cut->of_cpus = true;
-			cut->everyone |= ptl_trace_machine(trace)->return_compression;
-		}
+		for (size_t k = 0; k < ptl_stream_count(trace); k++)
+			(void)note_pt_of_cpu(cut, trace, ptl_stream_at(trace, k));
 	}
 }
 
@@ -151,6 +158,7 @@ static int begin(void *context, struct ptl_relogger *relogger)
 	int status;
 
 	cut->relogger = relogger;
+	cut->live = format_relogger_is_live(relogger);
 	if (!cut->settings->drop_pt)
 		look_for_pt_of_cpus(cut);
 	status = relog_select(&cut->selection, cut->settings, relogger);
@@ -190,16 +198,15 @@ static int take_reported(void *context, const struct ptl_event *event)
 	return ptl_relogger_inject_record(cut->relogger, event);
 }
 
+static struct ptl_rundown rundown_of(struct cut *cut, uint32_t pid, uint64_t time, uint8_t opcode)
+{
+	return (struct ptl_rundown){pid, time, opcode, take_reported, cut};
+}
+
 /* Who lived, and what was mapped, right before the first event that is kept. */
 static int tell(struct cut *cut)
 {
-	const struct ptl_rundown rundown = {
-		.pid = PTL_NO_ID,
-		.time = cut->start - 1,
-		.opcode = PTL_OPCODE_START_RUNDOWN,
-		.take = take_reported,
-		.context = cut,
-	};
+	const struct ptl_rundown rundown = rundown_of(cut, PTL_NO_ID, cut->start - 1, PTL_OPCODE_START_RUNDOWN);
 	const int status = ptl_state_rundown(cut->state, &rundown);
 
 	cut->reported = true;
@@ -209,13 +216,7 @@ static int tell(struct cut *cut)
 /* Who lived on behind the window, and what stayed mapped, once it is known that something came behind it. */
 static int report_end(struct cut *cut)
 {
-	const struct ptl_rundown rundown = {
-		.pid = PTL_NO_ID,
-		.time = cut->to + 1,
-		.opcode = PTL_OPCODE_END_RUNDOWN,
-		.take = take_reported,
-		.context = cut,
-	};
+	const struct ptl_rundown rundown = rundown_of(cut, PTL_NO_ID, cut->to + 1, PTL_OPCODE_END_RUNDOWN);
 
 	cut->ended = true;
 	return ptl_state_rundown(cut->state, &rundown);
@@ -225,13 +226,7 @@ static int report_end(struct cut *cut)
 static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, uint64_t start)
 {
 	struct cut *cut = context;
-	const struct ptl_rundown rundown = {
-		.pid = pid,
-		.time = start,
-		.opcode = PTL_OPCODE_LOAD,
-		.take = take_reported,
-		.context = cut,
-	};
+	const struct ptl_rundown rundown = rundown_of(cut, pid, start, PTL_OPCODE_LOAD);
 	struct ptl_state_process process;
 
 	if (!cut->reported || start < cut->start || !keeps_process(cut, pid) ||
@@ -322,6 +317,14 @@ static int is_kept(struct cut *cut, const struct ptl_event *event, const struct 
 	return status;
 }
 
+/* Processes of which the start was not kept. */
+static int report_late(struct cut *cut, uint64_t time)
+{
+	const struct ptl_rundown rundown = rundown_of(cut, PTL_NO_ID, time, PTL_OPCODE_START_RUNDOWN);
+
+	return relog_late_report(&cut->late, &cut->selection, cut->relogger, cut->state, &rundown);
+}
+
 static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
 {
 	struct cut *cut = context;
@@ -334,6 +337,8 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 		status = tell(cut);
 	if (!status && !cut->ended && record->time > cut->to)
 		status = report_end(cut);
+	if (!status && cut->selection.fresh_count)
+		status = report_late(cut, record->time);
 	if (status)
 		return status;
 	relog_subject_of(record, &cut->storage, &subject);
@@ -353,8 +358,8 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 	/* Injected by a stage before, for a time before rundown: what it reports belongs to that. */
 	if (record->time < cut->start)
 		ptl_event_set_time(event, cut->start - 1);
-	relog_kept_blobs_note_event(&cut->blobs, &subject);
-	if (subject.event.class == FORMAT_CLASS_PROCESS && subject.understood &&
+	status = relog_kept_blobs_note_event(&cut->blobs, &subject);
+	if (!status && subject.event.class == FORMAT_CLASS_PROCESS && subject.understood &&
 	    subject.event.action == FORMAT_ACTION_BEGIN)
 		status = name_program(cut, event, &subject);
 	return status ? status : ptl_relogger_inject(relogger, event);
@@ -387,6 +392,12 @@ static int cut_pt(struct cut *cut, struct ptl_relogger_input *input, const struc
 	return 0;
 }
 
+static bool is_dropped(const struct cut *cut, const struct ptl_stream *mapped)
+{
+	return (mapped->kind == PTL_KIND_PT || mapped->kind == PTL_KIND_TRUTH) &&
+	       (cut->settings->drop_pt || !relog_wants_stream(&cut->selection, mapped));
+}
+
 static int take_stream(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 		       const struct ptl_stream *stream, struct ptl_stream_plan *plan)
 {
@@ -394,10 +405,12 @@ static int take_stream(void *context, struct ptl_relogger *relogger, struct ptl_
 	struct ptl_stream mapped = *stream;
 	int status = relog_map_stream(input, &mapped);
 
-	(void)relogger;
 	if (status || (stream->kind != PTL_KIND_PT && stream->kind != PTL_KIND_TRUTH))
 		return status;
-	if (!relog_wants_stream(&cut->selection, &mapped) || cut->settings->drop_pt) {
+	if (cut->live && !cut->settings->drop_pt && !cut->of_cpus &&
+	    note_pt_of_cpu(cut, ptl_relogger_input_trace(input), stream) && cut->dropped_events)
+		status = relog_late_switches(&cut->late, relogger);
+	if (is_dropped(cut, &mapped)) {
 		plan->drop = true;
 	} else if (stream->kind == PTL_KIND_TRUTH) {
 		plan->drop = cut->by_time;
@@ -405,8 +418,25 @@ static int take_stream(void *context, struct ptl_relogger *relogger, struct ptl_
 	} else if (cut->by_time) {
 		status = cut_pt(cut, input, stream, plan);
 	}
-	if (plan->drop)
+	if (plan->drop && !cut->live)
 		cut->dropped_bytes += stream->bytes;
+	return status;
+}
+
+/* Of an input that is being written, what of streams was left out is known at the end. */
+static int count_dropped(struct cut *cut)
+{
+	const struct ptl_relogger_input *input = ptl_relogger_input_at(cut->relogger, 0);
+	const struct ptl_trace *trace = ptl_relogger_input_trace(input);
+	int status = 0;
+
+	for (size_t i = 0; !status && cut->live && i < ptl_stream_count(trace); i++) {
+		struct ptl_stream mapped = *ptl_stream_at(trace, i);
+
+		status = relog_map_stream(input, &mapped);
+		if (!status && is_dropped(cut, &mapped))
+			cut->dropped_bytes += mapped.bytes;
+	}
 	return status;
 }
 
@@ -426,8 +456,8 @@ static int take_attachment(struct cut *cut, const struct ptl_relogger_input *inp
 	/* A jitdump has the code with the names. */
 	if (cut->settings->drop_code && elf_is_jitdump_name(attachment->name, strlen(attachment->name)))
 		*keep = false;
-	if (*keep)
-		relog_kept_blobs_note(&cut->blobs, attachment->hash);
+	if (!status && *keep)
+		status = relog_kept_blobs_note(&cut->blobs, attachment->hash);
 	format_attachment_free(attachment);
 	return status;
 }
@@ -493,7 +523,7 @@ static void warn_of_nothing(const struct cut *cut)
 static int end(void *context, struct ptl_relogger *relogger)
 {
 	struct cut *cut = context;
-	const struct ptl_cut kept = {
+	struct ptl_cut kept = {
 		.first = cut->by_time ? cut->from : 0,
 		.last = cut->by_time ? cut->to : UINT64_MAX,
 		.known = cut->by_time ? cut->start : 0,
@@ -502,12 +532,18 @@ static int end(void *context, struct ptl_relogger *relogger)
 	};
 	int status = cut->reported ? 0 : tell(cut);
 
+	if (!status)
+		status = count_dropped(cut);
+	kept.bytes = cut->dropped_bytes;
 	/* Processes that forked with the last event. */
 	if (!status && cut->selection.by_process) {
 		const struct ptl_event late = {.time = UINT64_MAX};
 
 		status = ptl_state_event(cut->state, &late);
 	}
+	if (!status)
+		status = relog_select_end(&cut->selection);
+	relog_late_warn(&cut->late);
 	if (cut->by_time && !cut->any)
 		warn_of_nothing(cut);
 	if (cut->truth_dropped)

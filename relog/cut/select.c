@@ -4,12 +4,16 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <ptl/state.h>
 
 #include "common/memory_budget.h"
 #include "common/error.h"
+#include "common/message.h"
+#include "common/vector.h"
+#include "format/relogger/ahead.h"
 #include "common/program_name.h"
 
 #define LISTED_MAX 16
@@ -28,8 +32,9 @@ void relog_subject_of(const struct ptl_event *event, struct ptl_bytes *storage, 
 
 /* ---- the search ------------------------------------------------------------------------------ */
 
-struct search {
+struct relog_search {
 	struct relog_selection *selection;
+	struct ptl_relogger *relogger;
 	struct ptl_relogger_input *input;
 	struct ptl_state *state;
 	struct common_hash_map seen;    /* processes that anything reports: those of --pid, and a few to be listed */
@@ -39,17 +44,32 @@ struct search {
 	struct ptl_bytes storage;
 };
 
-static int want(struct search *search, uint32_t pid)
+/* One more, of an input that is being written. */
+static int note_fresh(struct relog_search *search, uint32_t pid)
 {
+	struct relog_selection *selection = search->selection;
+
+	if (!selection->search)
+		return 0;
+	if (!common_vector_room(&selection->fresh, selection->fresh_count, sizeof(*selection->fresh)))
+		return common_fail_memory("processes", (selection->fresh_count + 1) * sizeof(*selection->fresh));
+	selection->fresh[selection->fresh_count++] = pid;
+	format_relogger_ask_again(search->relogger);
+	return 0;
+}
+
+static int want(struct relog_search *search, uint32_t pid)
+{
+	const bool known = common_hash_map_get(&search->selection->pids, pid);
 	int status = 0;
 
-	if (!common_hash_map_get(&search->selection->pids, pid))
+	if (!known)
 		status = common_memory_budget_take(&search->memory_budget, PID_BYTES, "processes that are kept",
 						   search->selection->pids.used + 1);
-	if (status)
-		return status;
-	status = common_hash_map_put(&search->selection->pids, pid, 1);
-
+	if (!status && !known)
+		status = note_fresh(search, pid);
+	if (!status)
+		status = common_hash_map_put(&search->selection->pids, pid, 1);
 	return status ? status : common_hash_map_put(&search->live, pid, 1);
 }
 
@@ -62,7 +82,7 @@ static bool matches(const struct relog_cut_settings *settings, const struct ptl_
 }
 
 /* A process begins, or begins to run another program. */
-static int see_process(struct search *search, const struct relog_subject *subject)
+static int see_process(struct relog_search *search, const struct relog_subject *subject)
 {
 	const struct relog_cut_settings *settings = search->selection->settings;
 	struct ptl_state_process process;
@@ -81,7 +101,7 @@ static int see_process(struct search *search, const struct relog_subject *subjec
 	return 0;
 }
 
-static int see(struct search *search, uint32_t pid, uint32_t tid)
+static int see(struct relog_search *search, uint32_t pid, uint32_t tid)
 {
 	const struct relog_cut_settings *settings = search->selection->settings;
 	int status = 0;
@@ -99,7 +119,7 @@ static int see(struct search *search, uint32_t pid, uint32_t tid)
 
 static int see_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
-	struct search *search = context;
+	struct relog_search *search = context;
 	struct ptl_event mapped = *event;
 	struct relog_subject subject;
 	int status = ptl_relogger_map_event(search->input, &mapped);
@@ -140,7 +160,7 @@ static void list(const struct common_hash_map *map, struct ptl_bytes *text)
 	common_write_bytes(text, "", 1);
 }
 
-static int fail_absent(const struct search *search, const char *what, uint32_t id)
+static int fail_absent(const struct relog_search *search, const char *what, uint32_t id)
 {
 	struct ptl_bytes text = {0};
 	int status;
@@ -152,7 +172,7 @@ static int fail_absent(const struct search *search, const char *what, uint32_t i
 	return status;
 }
 
-static int check_all_found(const struct search *search)
+static int check_all_found(const struct relog_search *search)
 {
 	const struct relog_cut_settings *settings = search->selection->settings;
 
@@ -170,7 +190,7 @@ static int check_all_found(const struct search *search)
 }
 
 /* Threads alone name their processes. */
-static int want_owners(struct search *search)
+static int want_owners(struct relog_search *search)
 {
 	const struct relog_cut_settings *settings = search->selection->settings;
 	uint64_t tid, pid;
@@ -184,15 +204,21 @@ static int want_owners(struct search *search)
 	return status;
 }
 
-static int look_through(struct search *search)
+static int want_named(struct relog_search *search)
 {
-	static const struct ptl_callbacks callbacks = {.event = see_event};
-	struct ptl_trace *trace = ptl_relogger_input_trace(search->input);
 	const struct relog_cut_settings *settings = search->selection->settings;
 	int status = 0;
 
 	for (size_t i = 0; i < settings->pids.count && !status; i++)
 		status = want(search, settings->pids.ids[i]);
+	return status;
+}
+
+static int see_streams(struct relog_search *search)
+{
+	struct ptl_trace *trace = ptl_relogger_input_trace(search->input);
+	int status = 0;
+
 	for (size_t i = 0; i < ptl_stream_count(trace) && !status; i++) {
 		struct ptl_stream stream = *ptl_stream_at(trace, i);
 
@@ -200,20 +226,42 @@ static int look_through(struct search *search)
 		if (!status)
 			status = see(search, stream.pid, stream.tid);
 	}
-	return status ? status : ptl_process(trace, NULL, &callbacks, search);
+	return status;
 }
 
-int relog_select(struct relog_selection *selection, const struct relog_cut_settings *settings,
-		 struct ptl_relogger *relogger)
+static int look_through(struct relog_search *search)
 {
-	struct search search = {.selection = selection};
+	static const struct ptl_callbacks callbacks = {.event = see_event};
+	int status = want_named(search);
+
+	if (!status)
+		status = see_streams(search);
+	return status ? status : ptl_process(ptl_relogger_input_trace(search->input), NULL, &callbacks, search);
+}
+
+static int answer(struct relog_search *search)
+{
+	const int status = check_all_found(search);
+
+	return status ? status : want_owners(search);
+}
+
+static void free_search(struct relog_search *search)
+{
+	ptl_state_free(search->state);
+	common_hash_map_free(&search->seen);
+	common_hash_map_free(&search->threads);
+	common_hash_map_free(&search->live);
+	common_bytes_free(&search->storage);
+	search->selection->memory_budget = search->memory_budget;
+}
+
+static int select_of_whole(struct relog_selection *selection, struct ptl_relogger *relogger)
+{
+	struct relog_search search = {.selection = selection, .relogger = relogger};
 	int status = 0;
 
-	*selection = (struct relog_selection){
-		.settings = settings,
-		.by_process = settings->pids.count || settings->tids.count || settings->processes.count,
-	};
-	for (size_t i = 0; i < ptl_relogger_input_count(relogger) && !status && selection->by_process; i++) {
+	for (size_t i = 0; i < ptl_relogger_input_count(relogger) && !status; i++) {
 		search.input = ptl_relogger_input_at(relogger, i);
 		status = ptl_state_new(&search.state);
 		if (!status)
@@ -222,15 +270,64 @@ int relog_select(struct relog_selection *selection, const struct relog_cut_setti
 		search.state = NULL;
 		common_hash_map_free(&search.live);
 	}
-	if (!status && selection->by_process)
-		status = check_all_found(&search);
-	if (!status && selection->by_process)
-		status = want_owners(&search);
-	common_hash_map_free(&search.seen);
-	common_hash_map_free(&search.threads);
-	common_hash_map_free(&search.live);
-	common_bytes_free(&search.storage);
-	selection->memory_budget = search.memory_budget;
+	if (!status)
+		status = answer(&search);
+	free_search(&search);
+	return status;
+}
+
+/* ---- an input that is being written ---------------------------------------------------------- */
+
+static int see_ahead(void *context, const struct ptl_event *event)
+{
+	return see_event(context, NULL, event);
+}
+
+static int select_as_it_comes(struct relog_selection *selection, struct ptl_relogger *relogger)
+{
+	struct relog_search *search = calloc(1, sizeof(*search));
+	int status;
+
+	if (!search)
+		return common_fail_memory("a search", sizeof(*search));
+	*search = (struct relog_search){
+		.selection = selection, .relogger = relogger, .input = ptl_relogger_input_at(relogger, 0)};
+	selection->search = search;
+	status = ptl_state_new(&search->state);
+	if (!status)
+		status = want_named(search);
+	return status ? status : format_relogger_look_ahead(relogger, see_ahead, search);
+}
+
+int relog_select_end(struct relog_selection *selection)
+{
+	int status = selection->search ? see_streams(selection->search) : 0;
+
+	if (status || !selection->search)
+		return status;
+	status = check_all_found(selection->search);
+	if (status == PTL_MISUSE) {
+		common_message_warning("%s", ptl_error_text());
+		status = 0;
+	}
+	return status;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+int relog_select(struct relog_selection *selection, const struct relog_cut_settings *settings,
+		 struct ptl_relogger *relogger)
+{
+	int status;
+
+	*selection = (struct relog_selection){
+		.settings = settings,
+		.by_process = settings->pids.count || settings->tids.count || settings->processes.count,
+	};
+	if (!selection->by_process)
+		return 0;
+	status = format_relogger_is_live(relogger) ? select_as_it_comes(selection, relogger)
+						   : select_of_whole(selection, relogger);
 	if (status)
 		relog_selection_free(selection);
 	return status;
@@ -238,6 +335,12 @@ int relog_select(struct relog_selection *selection, const struct relog_cut_setti
 
 void relog_selection_free(struct relog_selection *selection)
 {
+	if (selection->search)
+		free_search(selection->search);
+	free(selection->search);
+	selection->search = NULL;
+	free(selection->fresh);
+	selection->fresh = NULL;
 	common_hash_map_free(&selection->pids);
 	common_memory_budget_close(&selection->memory_budget);
 }

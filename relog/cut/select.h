@@ -25,14 +25,21 @@ struct relog_selection {
 	bool by_process; /* not all processes are kept: pids says which */
 	struct common_hash_map pids;
 	struct common_memory_budget memory_budget;
+	/* Of an input that is being written: */
+	struct relog_search *search; /* goes on, a second ahead */
+	uint32_t *fresh;             /* processes that were found since somebody asked */
+	size_t fresh_count;
 };
 
 /*
  * Reads through all events of all inputs where the settings name processes or threads. PTL_MISUSE where one of
- * them is nowhere, with what there is; PTL_NO_MEMORY, and what ptl_process gives.
+ * them is nowhere, with what there is; PTL_NO_MEMORY, and what ptl_process gives. Of an input that is being written, they
+ * are found as they come, and relog_select_end says which were not.
  */
 int relog_select(struct relog_selection *selection, const struct relog_cut_settings *settings,
 		 struct ptl_relogger *relogger);
+/* The output is there, so these are warned of. PTL_NO_MEMORY. */
+int relog_select_end(struct relog_selection *selection);
 void relog_selection_free(struct relog_selection *selection);
 
 /* The stream with the ids that the output gives to processes and threads. PTL_UNSUPPORTED: they are too large. */

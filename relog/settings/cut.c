@@ -37,6 +37,11 @@ bool relog_cut_wanted(const struct relog_cut_settings *cut)
 	       cut->drop_pt || cut->drop_code;
 }
 
+bool relog_cut_streams(const struct relog_cut_settings *cut)
+{
+	return !common_time_span_given(&cut->span) && (!cut->tids.count || cut->pids.count || cut->processes.count);
+}
+
 int relog_cut_times(const struct relog_cut_settings *cut, const struct ptl_relogger *relogger, uint64_t *first,
 		    uint64_t *last)
 {

@@ -34,6 +34,11 @@ bool relog_cut_wanted(const struct relog_cut_settings *cut);
  */
 int relog_cut_times(const struct relog_cut_settings *cut, const struct ptl_relogger *relogger, uint64_t *first,
 		    uint64_t *last);
+/*
+ * Whether it is known when an event comes, or a second later, whether it is kept: not where a window begins, nor whose thread has a
+ * number.
+ */
+bool relog_cut_streams(const struct relog_cut_settings *cut);
 /* What does not go together; PTL_MISUSE. */
 int relog_cut_check(const struct relog_cut_settings *cut);
 void relog_cut_settings_free(struct relog_cut_settings *cut);

@@ -318,7 +318,9 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 		return misuse(
 			"--live writes a session again while it goes on: what needs the whole trace does not go with "
 			"it",
-			"options of rules and --recompress go with it; for others, the session's file when it is over");
+			"--rules, --recompress, --pid, --process, --tree and --drop-... go with it, and --tid with "
+			"--pid or "
+			"--process; for others, the session's file when it is over");
 	for (size_t i = 0; (settings->split || (settings->check && relog_redact_wanted(&settings->redact))) &&
 			   i < settings->input_count;
 	     i++)
@@ -335,7 +337,7 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 bool relog_settings_stream(const struct relog_settings *settings)
 {
 	return settings->follow && settings->input_count == 1 && !settings->split && !settings->sync &&
-	       !settings->detach_code && !settings->attach_code && !relog_cut_wanted(&settings->cut) &&
+	       !settings->detach_code && !settings->attach_code && relog_cut_streams(&settings->cut) &&
 	       !relog_redact_wanted(&settings->redact);
 }
 

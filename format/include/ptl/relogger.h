@@ -37,7 +37,7 @@
  *
  * LIVE. An input of ptl_relogger_add_realtime passes while it is written: after `begin`, records go to `record` and events to
  * `event` as they come, about half a second later, so that `record` is called between events, too. `stream` is called
- * when a stream is first seen, and may keep it or drop it, but not choose ranges of it. `end` and `blob` come when the trace is over;
+ * when a stream is first seen, and may be called again while it is dropped; it may keep it or drop it, but not choose ranges of it. `end` and `blob` come when the trace is over;
  * where no stage has a `blob`, blobs are copied as they come. In `begin`, the trace has little more than its machine.
  *
  * ONE CLOCK. Every time that callbacks see or set is in nanoseconds of the output's clock, which is that of the first

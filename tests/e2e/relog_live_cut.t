@@ -1,0 +1,161 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# ptl-relog --follow with a choice of processes: what is kept as the trace comes is what the cut of the whole trace keeps.
+import json
+import os
+import signal
+import subprocess
+import time
+
+from scratch_test import DUMP, RECORD, RELOG, check, path, plan, run, scratch
+
+PROGRAMS = os.environ["PTL_PROGRAMS"]
+VIEWS = (("events", "--json"), ("images", "--json"), ("processes", "--json"), ("stats", "--hash", "--json"), ("flow",),
+         ("functions", "--json"), ("info", "--check", "--json"))
+TOLD = ("complete", "machine", "start_time", "end_time", "losses", "damage", "attachments", "broken_blobs")
+
+
+def dump(name, *view):
+    got = run(DUMP, *view, name)
+    if got.returncode not in (0, 1, 3):
+        return f"(failed) {got.stderr}"
+    if view[0] != "info":
+        return got.stdout
+    told = json.loads(got.stdout)
+    return {"blobs": sorted(blob["sha256"] for blob in told["blobs"]), **{key: told.get(key) for key in TOLD}}
+
+
+def differing(a, b):
+    return [(view, x, y) if view[0] == "info" else view for view in VIEWS
+            if (x := dump(a, *view)) != (y := dump(b, *view))]
+
+
+def follow(source, *arguments):
+    if os.path.exists(path("live.ptl")):
+        os.remove(path("live.ptl"))
+    return subprocess.Popen([RELOG, "-f", "--follow", source, "-o", "live.ptl", *arguments], cwd=scratch, stderr=subprocess.PIPE)
+
+
+def end(process):
+    _, err = process.communicate(timeout=120)
+    return process.returncode, err.decode()
+
+
+def grow(data, number, *arguments):
+    """The trace comes in pieces, which end anywhere, while it is followed."""
+    with open(path("grows.ptl"), "wb", buffering=0) as file:
+        process = follow("grows.ptl", *arguments)
+        for i in range(number):
+            file.write(data[len(data) * i // number:len(data) * (i + 1) // number])
+            time.sleep(0.2)
+        return end(process)
+
+
+def wait_until(condition, seconds=30):
+    last = time.monotonic() + seconds
+    while not condition() and time.monotonic() < last:
+        time.sleep(0.02)
+    return condition()
+
+
+def count(name):
+    got = run(DUMP, "events", "--json", name)
+    return len(got.stdout.splitlines()) if got.returncode in (0, 3) else 0
+
+
+# ---- equal in the end --------------------------------------------------------------------------------------------------
+
+got = run(RECORD, "-q", "-o", "many.ptl", "--", "sh", "-c", f"/bin/true; (/bin/echo a; /bin/true) | /bin/cat >seen; {PROGRAMS}/threads; /bin/true")
+check("a recording of several processes", got.returncode == 0, got.stderr)
+with open(path("many.ptl"), "rb") as file:
+    data = file.read()
+processes = [json.loads(line) for line in dump("many.ptl", "processes", "--json").splitlines()]
+pids = [process["pid"] for process in processes if "pid" in process]
+threads = [json.loads(line) for line in dump("many.ptl", "events", "--json").splitlines()]
+last = max(pids)
+tids = sorted({event["tid"] for event in threads if event.get("pid") == last and event.get("tid") is not None})
+check("which are told apart", len(set(pids)) > 4 and tids, processes)
+for options in (("--process", "true"), ("--process", "cat"), ("--process", "threads"), ("--process", "sh", "--tree"), ("--pid", str(pids[0])),
+                ("--pid", str(last), "--tree", "--drop-pt"), ("--pid", f"{pids[1]},{last}", "--drop-code"), ("--drop-pt",), ("--drop-code",),
+                ("--pid", str(last), "--tid", str(tids[-1])), ("--process", "ca*", "--recompress", "1")):
+    what = " ".join(options)
+    whole = run(RELOG, "-q", "-f", "many.ptl", "-o", "whole.ptl", *options)
+    status, err = grow(data, 14, *options)
+    found = differing("live.ptl", "whole.ptl")
+    check(f"{what}: as it comes, it becomes what the whole becomes", whole.returncode == status == 0 and err == "" and not found,
+          whole.stderr, status, err, found)
+check("something was left out", count("whole.ptl") < count("many.ptl"))
+status, err = grow(data, 4, "--pid", "1000000007")
+check("a process that never comes is said, and its cut is empty", status == 0 and "there is no process 1000000007" in err and
+      not json.loads(dump("live.ptl", "stats", "--json"))["instructions"], status, err)
+
+# ---- while it grows ----------------------------------------------------------------------------------------------------
+
+
+def record(name, script):
+    return subprocess.Popen([RECORD, "-q", "-f", "-o", name, "--", "sh", "-c", script], cwd=scratch, stdin=subprocess.PIPE)
+
+
+def tell(recorder, word):
+    recorder.stdin.write(word.encode() + b"\n")
+    recorder.stdin.flush()
+
+
+def finish(recorder):
+    recorder.stdin.close()
+    return recorder.wait(timeout=120)
+
+
+os.remove(path("grows.ptl"))
+recorder = record("grows.ptl", 'while read word; do "$word"; done')
+wait_until(lambda: os.path.exists(path("grows.ptl")))
+process = follow("grows.ptl", "--process", "true")
+tell(recorder, "/bin/true")
+check("a process is in the output before the input is over", wait_until(lambda: count("live.ptl") > 3) and process.poll() is None)
+some = count("live.ptl")
+tell(recorder, "/bin/echo")
+tell(recorder, "/bin/true")
+check("and the next one", wait_until(lambda: count("live.ptl") > some) and process.poll() is None)
+with open(path("grows.ptl"), "rb") as file:
+    torso = file.read()
+finish(recorder)
+status, err = end(process)
+run(RELOG, "-q", "-f", "grows.ptl", "-o", "whole.ptl", "--process", "true")
+found = differing("live.ptl", "whole.ptl")
+check("to the end", status == 0 and err == "" and not found, status, err, found)
+
+for number in (signal.SIGINT, signal.SIGTERM):
+    with open(path("grows.ptl"), "wb", buffering=0) as file:
+        process = follow("grows.ptl", "--process", "true")
+        file.write(torso)
+        wait_until(lambda: os.path.exists(path("live.ptl")))
+        process.send_signal(number)
+        status, err = end(process)
+    run(RELOG, "-q", "-f", "grows.ptl", "-o", "whole.ptl", "--process", "true")
+    found = [each for each in differing("live.ptl", "whole.ptl") if each[0][0] != "info"]
+    check(f"signal {number} takes what has come, and closes the output", status in (0, 3) and "interrupted; what is there is taken" in err and
+          json.loads(run(DUMP, "info", "--json", "live.ptl").stdout)["complete"] and not found, status, err, found)
+
+# ---- too late ----------------------------------------------------------------------------------------------------------
+
+os.remove(path("grows.ptl"))
+recorder = record("grows.ptl", "(read word; exec /bin/cat seen)")
+wait_until(lambda: os.path.exists(path("grows.ptl")))
+process = follow("grows.ptl", "--process", "cat")
+wait_until(lambda: count("grows.ptl") > 10)
+time.sleep(3)
+tell(recorder, "now")
+finish(recorder)
+status, err = end(process)
+live = json.loads(run(DUMP, "info", "--json", "live.ptl").stdout)
+shown = [json.loads(line) for line in dump("live.ptl", "processes", "--json").splitlines()]
+check("a process that is known too late is kept from there on", status == 0 and "1 processes began to run" in err and
+      any("cat" in json.dumps(each) for each in shown), status, err, shown)
+check("and what is missing of it is a loss", any("had passed when" in json.dumps(loss) for loss in live["losses"]), live["losses"])
+
+# ---- what needs the whole ----------------------------------------------------------------------------------------------
+
+for options in (("--time", "1us.."), ("--tid", str(tids[0])), ("--last", "1ms"), ("--redact", "threads")):
+    got = run(RELOG, "--live", "nobody", "-o", "none.ptl", *options)
+    check(f"{options[0]} does not go with --live", got.returncode == 2 and "needs the whole trace" in got.stderr, got.stderr)
+plan()
