@@ -14,7 +14,10 @@
 #include "common/options.h"
 #include "common/session_ask.h"
 #include "common/session_folder.h"
+#include "common/json.h"
+#include "common/text.h"
 #include "record/control/control.h"
+#include "record/control/ended.h"
 #include "record/control/request.h"
 #include "record/tracepoint/flags.h"
 
@@ -68,6 +71,19 @@ static int ask_and_show(int folder, const char *name, struct ptl_bytes *request,
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
+/* One that is over is not there; it is said when it ended, why, and where its file is. PTL_NOT_FOUND. */
+static int fail_ended(const char *name, const struct record_ended *ended)
+{
+	struct ptl_bytes when = {0};
+	int status;
+
+	common_text_wall_time(&when, ended->time);
+	status = common_fail(PTL_NOT_FOUND, "session %s ended %s: %s%s%s", name, common_text_string(&when), ended->why,
+			     ended->file[0] ? "; its file is " : "", ended->file);
+	common_bytes_free(&when);
+	return status;
+}
+
 static int run_query(const struct settings *settings, int folder, const char *name)
 {
 	struct ptl_bytes request = new_request("query");
@@ -111,6 +127,41 @@ static int list_session(void *context, const char *name)
 	return 0;
 }
 
+static void show_ended_json(const char *name, const struct record_ended *ended, const char *when)
+{
+	struct common_json json;
+
+	common_json_start(&json, stdout);
+	common_json_object(&json, NULL);
+	common_json_string(&json, "name", name);
+	common_json_string(&json, "ended", when);
+	common_json_string(&json, "why", ended->why);
+	common_json_string(&json, "file", ended->file);
+	common_json_string(&json, "messages", ended->messages);
+	common_json_object_end(&json);
+	common_json_line(&json);
+}
+
+static int list_ended(void *context, const char *name)
+{
+	struct listing *listing = context;
+	struct ptl_bytes when = {0};
+	char memory[RECORD_ENDED_MAX];
+	struct record_ended ended;
+
+	/* It may have begun again, or been asked for, meanwhile. */
+	if (record_ended_read(listing->folder, name, &ended, memory) < 0)
+		return 0;
+	common_text_wall_time(&when, ended.time);
+	if (listing->settings->json)
+		show_ended_json(name, &ended, common_text_string(&when));
+	else
+		printf("%-20s ended %s: %s  %s\n", name, common_text_string(&when), ended.why, ended.file);
+	listing->headed = true;
+	common_bytes_free(&when);
+	return 0;
+}
+
 static int run_list(const struct settings *settings, int folder, const char *name)
 {
 	struct listing listing = {.settings = settings, .folder = folder};
@@ -118,6 +169,8 @@ static int run_list(const struct settings *settings, int folder, const char *nam
 
 	(void)name;
 	status = common_session_list(folder, list_session, &listing);
+	if (!status)
+		status = record_ended_list(folder, list_ended, &listing);
 	if (!status && !listing.headed && !settings->json)
 		common_message_note("no session of yours records; 'ptl-record start NAME' begins one");
 	return status;
@@ -218,9 +271,20 @@ static int run_snapshot(const struct settings *settings, int folder, const char 
 static int run_stop(const struct settings *settings, int folder, const char *name)
 {
 	struct ptl_bytes request = new_request("stop");
+	char memory[RECORD_ENDED_MAX];
+	struct record_ended ended;
+	int status;
 
 	(void)settings;
-	return ask_and_show(folder, name, &request, stderr);
+	status = ask_and_show(folder, name, &request, stderr);
+	if (status != PTL_NOT_FOUND || record_ended_read(folder, name, &ended, memory) < 0)
+		return status;
+	/* Who stops it is told what would have been said then. */
+	fail_ended(name, &ended);
+	common_message_note("%s", ptl_error_text());
+	fputs(ended.messages, stderr);
+	record_ended_forget(folder, name);
+	return 0;
 }
 
 /* ---- command lines --------------------------------------------------------------------------- */
@@ -307,6 +371,8 @@ bool record_control_is_command(const char *word)
 
 static int run(const struct command *command, const struct settings *settings, const char *operand)
 {
+	char memory[RECORD_ENDED_MAX];
+	struct record_ended ended;
 	const char *name = NULL;
 	int folder, status = command->all ? 0 : common_session_name(operand, &name);
 
@@ -319,6 +385,8 @@ static int run(const struct command *command, const struct settings *settings, c
 	if (status < 0)
 		return status;
 	status = command->run(settings, folder, name);
+	if (status == PTL_NOT_FOUND && name && record_ended_read(folder, name, &ended, memory) == 0)
+		status = fail_ended(name, &ended);
 	close(folder);
 	return status;
 }

@@ -8,11 +8,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/error.h"
 #include "common/session_folder.h"
 #include "record/capture/machine.h"
+#include "record/control/ended.h"
 #include "record/control/request.h"
 #include "record/session/session.h"
 
@@ -70,6 +72,7 @@ static void leave_terminal(struct control *control)
 	const char ready = 1;
 
 	control->ready = true;
+	record_ended_forget(control->session->settings->control.folder, control->session->settings->session_name);
 	if (control->session->settings->control.ready < 0)
 		return;
 	control->messages = memfd_create("messages", MFD_CLOEXEC);
@@ -205,16 +208,61 @@ static int finish(void *state, bool alone)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* What was said since the terminal was left. */
+/* What was said since the terminal was left, with a zero behind it. */
+static size_t read_messages(const struct control *control, char text[MESSAGES_MAX + 1])
+{
+	const ssize_t size = control->messages < 0 ? 0 : pread(control->messages, text, MESSAGES_MAX, 0);
+
+	text[size > 0 ? size : 0] = 0;
+	return size > 0 ? (size_t)size : 0;
+}
+
 static void answer_stoppers(const struct control *control)
 {
-	char text[MESSAGES_MAX];
-	const ssize_t size = control->messages < 0 ? 0 : pread(control->messages, text, sizeof(text), 0);
+	char text[MESSAGES_MAX + 1];
+	const size_t size = read_messages(control, text);
 
 	for (size_t i = 0; i < control->stopper_count; i++) {
-		answer(control->stoppers[i], 0, text, size > 0 ? (size_t)size : 0);
+		answer(control->stoppers[i], 0, text, size);
 		close(control->stoppers[i]);
 	}
+}
+
+static const char *why_ended(const struct record_session *session)
+{
+	const struct record_output *output = &session->capture.output;
+
+	if (output->broken || output->failed || session->capture.series_failed)
+		return "the file could not be written";
+	if (session->failure)
+		return "it could not go on";
+	if (session->capture.full)
+		return "the file has the size of --max-size";
+	if (session->timed_out)
+		return "--duration is over";
+	if (session->leave)
+		return "it was told to end";
+	return "its command has ended";
+}
+
+/* For who asks later, as nobody waits for the end. */
+static void leave_word(const struct control *control)
+{
+	const struct record_session *session = control->session;
+	char *absolute = session->settings->mode == RECORD_MODE_REALTIME ? NULL : realpath(session->path, NULL);
+	char messages[MESSAGES_MAX + 1];
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	read_messages(control, messages);
+	record_ended_write(session->settings->control.folder, session->settings->session_name,
+			   &(struct record_ended){
+				   .time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec,
+				   .why = why_ended(session),
+				   .file = absolute ? absolute : "",
+				   .messages = messages,
+			   });
+	free(absolute);
 }
 
 /* The file is complete by now. */
@@ -223,6 +271,9 @@ static void close_source(void *state)
 	struct control *control = state;
 	const struct record_settings *settings = control->session->settings;
 
+	/* Before the name is free again. */
+	if (control->ready && !control->stopper_count)
+		leave_word(control);
 	common_session_end(settings->control.folder, settings->session_name, settings->control.listener);
 	answer_stoppers(control);
 	answer_keepers(control);

@@ -234,7 +234,6 @@ static int finish(struct record_session *session, const char *path)
 	const uint64_t end = record_now();
 	struct record_model_counts counts;
 	struct ptl_writer_counts written;
-	char last[4096];
 	int verdict, status = session->failure ? session->failure : finish_sources(session);
 
 	if (status < 0)
@@ -251,9 +250,10 @@ static int finish(struct record_session *session, const char *path)
 	if (session->settings->mode == RECORD_MODE_REALTIME)
 		path = "real time";
 	else if (session->capture.series && !session->capture.keeper) {
-		snprintf(last, sizeof(last), "%s", record_series_path(session->capture.series));
-		path = last;
+		snprintf(session->last, sizeof(session->last), "%s", record_series_path(session->capture.series));
+		path = session->last;
 	}
+	session->path = path;
 	if (record_capture_close(&session->capture, end) < 0 && status == 0) {
 		status = PTL_SYSTEM;
 		common_message_error("%s", ptl_error_text());

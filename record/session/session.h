@@ -28,7 +28,8 @@ struct record_session {
 	const struct record_settings *settings;
 	struct record_running running[RECORD_SOURCES_MAX]; /* open sources, the main one first */
 	size_t running_count;
-	const char *path; /* of the trace, as the user gave it */
+	const char *path; /* of the trace, as the user gave it; at the end, of the last file */
+	char last[4096];  /* which may be this one of a series */
 	bool has_command;
 	struct record_capture capture;
 	struct record_wait wait;

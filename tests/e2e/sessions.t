@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Named sessions: started, asked, changed, flushed and stopped from other processes; nobody else gets at them.
+import calendar
 import json
 import os
 import shutil
@@ -35,7 +36,11 @@ def query(name):
 
 
 def names():
-    return [json.loads(line)["name"] for line in ask("list", "--json").stdout.splitlines()]
+    return [row["name"] for row in map(json.loads, ask("list", "--json").stdout.splitlines()) if "ended" not in row]
+
+
+def ended():
+    return {row["name"]: row for row in map(json.loads, ask("list", "--json").stdout.splitlines()) if "ended" in row}
 
 
 def sockets():
@@ -431,9 +436,68 @@ def a_command():
     with open(path("go"), "w", encoding="ascii") as go:
         go.write("gone\n")
     wait_for(lambda: names() == [], "the end of the session")
+    expect_equal(ended()["command"]["why"], "its command has ended")
+    ask("stop", "command")
     expect(lines("info", "c.ptl")[0]["complete"])
     with open(path("said"), encoding="ascii") as said:
         expect_equal(said.read(), "gone\n")
+
+
+def ended_alone():
+    """a session that nobody stopped is shown with when and why it ended and where its file is, until it begins again or is stopped"""
+    before = time.time()
+    ask("start", "full", "-p", NAME, "--max-size", "64K", "--flush-interval", "10ms", "--compress", "0")
+    write_events("count=20000")
+    wait_for(lambda: "full" not in names(), "the end of the session")
+    found = ended()["full"]
+    expect_equal((found["why"], found["file"]),
+                 ("the file has the size of --max-size", os.path.realpath(path("full.ptl"))), found)
+    expect("the recording ends" in found["messages"] and "full.ptl: " in found["messages"], found)
+    when = calendar.timegm(time.strptime(found["ended"][:19], "%Y-%m-%d %H:%M:%S"))
+    expect(int(before) <= when <= time.time(), found, before)
+    expect("ended " + found["ended"] + ": " + found["why"] + "  " + found["file"] in ask("list").stdout)
+    for word in ("query", "flush", "snapshot"):
+        said = ask(word, "full", status=4).stderr
+        expect("session full ended %s: %s; its file is %s" % (found["ended"], found["why"], found["file"]) in said, said)
+    # One that begins under its name takes its place, and one that is stopped leaves nothing.
+    ask("start", "full", "-f", "-p", NAME)
+    expect_equal((names(), ended()), (["full"], {}))
+    ask("stop", "full")
+    expect_equal(ended(), {})
+    expect("there is no session full" in ask("query", "full", status=4).stderr)
+    # Who stops one that has ended is told what it had to say, once.
+    ask("start", "short", "-p", NAME, "--duration", "50ms", "--mode", "newfile", "--max-size", "64K")
+    wait_for(lambda: "short" in ended(), "the end of the session")
+    said = ask("stop", "short").stderr
+    expect("--duration is over; its file is " + os.path.realpath(path("short.000001.ptl")) in said, said)
+    expect("short.000001.ptl: " in said, said)
+    ask("stop", "short", status=4)
+    # A recording that could not begin was told to who started it.
+    ask("start", "short", "-o", "full.ptl", "-p", NAME, status=4)
+    expect_equal(ended(), {})
+
+
+def ended_many():
+    """no more ended sessions are kept than there can be sessions, the latest; what makes no sense is none"""
+    place = os.path.join(RUNTIME, "ptl-record")
+    for i in range(64):
+        with open(os.path.join(place, ".e%02d.ended" % i), "wb") as file:
+            file.write(b"%d\0because\0/there\0said\n\0" % (i * 10**9))
+        os.utime(file.name, (1000, 1000 + (i + 40) % 64))
+    expect_equal(len(ended()), 64)
+    expect_equal(ended()["e07"], {"name": "e07", "ended": "1970-01-01 00:00:07.000000000 UTC", "why": "because", "file": "/there",
+                                  "messages": "said\n"})
+    ask("start", "last", "-p", NAME, "--duration", "10ms")
+    wait_for(lambda: "last" in ended(), "the end of the session")
+    expect_equal(sorted(ended()), sorted(["e%02d" % i for i in range(64) if i != 24] + ["last"]))
+    for text in (b"", b"5", b"5\0why\0file\0no end", b"x" * 100000):
+        with open(os.path.join(place, ".last.ended"), "wb") as file:
+            file.write(text)
+        expect("last" not in ended())
+        expect("there is no session last" in ask("query", "last", status=4).stderr)
+    for name in os.listdir(place):
+        if name.endswith(".ended"):
+            os.unlink(os.path.join(place, name))
 
 
 def killed():
@@ -523,7 +587,7 @@ def stop_all():
 
 
 try:
-    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, live, live_series, rewritten, in_memory, filtered, a_command, killed, again_and_again, refused, other_users], stop_all)
+    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, live, live_series, rewritten, in_memory, filtered, a_command, ended_alone, ended_many, killed, again_and_again, refused, other_users], stop_all)
 finally:
     shutil.rmtree(RUNTIME, ignore_errors=True)
     shutil.rmtree(FOLDER, ignore_errors=True)

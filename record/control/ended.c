@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Three texts and a number, each with a zero behind it. */
+#include "record/control/ended.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/session_folder.h"
+
+/* No name of a session begins with a point. */
+#define PREFIX "."
+#define SUFFIX ".ended"
+#define UNFINISHED ".unfinished"
+#define FILE_NAME_SIZE (COMMON_SESSION_NAME_MAX + sizeof(PREFIX SUFFIX UNFINISHED))
+
+struct names {
+	char list[COMMON_SESSIONS_MAX][COMMON_SESSION_NAME_MAX + 1];
+	size_t count;
+	char oldest[COMMON_SESSION_NAME_MAX + 1];
+	struct timespec oldest_time;
+};
+
+static void file_of(const char *name, char file[FILE_NAME_SIZE])
+{
+	snprintf(file, FILE_NAME_SIZE, PREFIX "%s" SUFFIX, name);
+}
+
+static bool name_of(const char *file, char name[COMMON_SESSION_NAME_MAX + 1])
+{
+	const size_t size = strlen(file), around = strlen(PREFIX SUFFIX);
+
+	if (size <= around || size - around > COMMON_SESSION_NAME_MAX || strncmp(file, PREFIX, strlen(PREFIX)) != 0 ||
+	    strcmp(file + size - strlen(SUFFIX), SUFFIX) != 0)
+		return false;
+	memcpy(name, file + strlen(PREFIX), size - around);
+	name[size - around] = 0;
+	return true;
+}
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static void find_names(int folder, struct names *names)
+{
+	const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+	const struct dirent *entry;
+	struct stat info;
+
+	*names = (struct names){.count = 0};
+	if (!entries && copy >= 0)
+		close(copy);
+	while (entries && names->count < COMMON_SESSIONS_MAX && (entry = readdir(entries))) {
+		char *name = names->list[names->count];
+
+		if (!name_of(entry->d_name, name) || fstatat(folder, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (!names->count++ || is_before(&info.st_mtim, &names->oldest_time)) {
+			memcpy(names->oldest, name, sizeof(names->oldest));
+			names->oldest_time = info.st_mtim;
+		}
+	}
+	if (entries)
+		closedir(entries);
+	qsort(names->list, names->count, sizeof(names->list[0]), by_name);
+}
+
+int record_ended_list(int folder, int (*visit)(void *context, const char *name), void *context)
+{
+	struct names names;
+	int status = 0;
+
+	find_names(folder, &names);
+	for (size_t i = 0; status == 0 && i < names.count; i++)
+		status = visit(context, names.list[i]);
+	return status;
+}
+
+static bool write_all(int fd, const struct record_ended *ended)
+{
+	return dprintf(fd, "%lld%c%s%c%s%c%s%c", (long long)ended->time, 0, ended->why, 0, ended->file, 0,
+		       ended->messages, 0) > 0;
+}
+
+void record_ended_write(int folder, const char *name, const struct record_ended *ended)
+{
+	char file[FILE_NAME_SIZE], unfinished[FILE_NAME_SIZE];
+	struct names names;
+	bool written;
+	int fd;
+
+	file_of(name, file);
+	snprintf(unfinished, sizeof(unfinished), PREFIX "%s" UNFINISHED, name);
+	find_names(folder, &names);
+	if (names.count == COMMON_SESSIONS_MAX)
+		record_ended_forget(folder, names.oldest);
+	(void)unlinkat(folder, unfinished, 0);
+	fd = openat(folder, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+	if (fd < 0)
+		return;
+	written = write_all(fd, ended);
+	if (close(fd) < 0 || !written || renameat(folder, unfinished, folder, file) < 0)
+		(void)unlinkat(folder, unfinished, 0);
+}
+
+/* The text at *at, which is moved behind it; NULL: it has no end. */
+static const char *take_text(char **at, const char *end)
+{
+	char *text = *at, *zero = memchr(text, 0, (size_t)(end - text));
+
+	if (!zero)
+		return NULL;
+	*at = zero + 1;
+	return text;
+}
+
+int record_ended_read(int folder, const char *name, struct record_ended *ended, char memory[RECORD_ENDED_MAX])
+{
+	char file[FILE_NAME_SIZE], *at = memory;
+	const char *time;
+	ssize_t size;
+	int fd;
+
+	file_of(name, file);
+	fd = openat(folder, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	size = fd < 0 ? -1 : read(fd, memory, RECORD_ENDED_MAX);
+	if (fd >= 0)
+		close(fd);
+	if (size <= 0)
+		return common_fail(PTL_NOT_FOUND, "there is no session %s", name);
+	time = take_text(&at, memory + size);
+	ended->why = time ? take_text(&at, memory + size) : NULL;
+	ended->file = ended->why ? take_text(&at, memory + size) : NULL;
+	ended->messages = ended->file ? take_text(&at, memory + size) : NULL;
+	if (!ended->messages)
+		return common_fail(PTL_NOT_FOUND, "there is no session %s", name);
+	ended->time = strtoll(time, NULL, 10);
+	return 0;
+}
+
+void record_ended_forget(int folder, const char *name)
+{
+	char file[FILE_NAME_SIZE];
+
+	file_of(name, file);
+	(void)unlinkat(folder, file, 0);
+}
