@@ -99,6 +99,13 @@ struct listing {
 	bool headed;
 };
 
+static void show_head(struct listing *listing)
+{
+	if (!listing->headed && !listing->settings->json)
+		printf("%-20s %8s %14s %12s  %s\n", "NAME", "PID", "EVENTS", "BYTES", "FILE");
+	listing->headed = true;
+}
+
 static int list_session(void *context, const char *name)
 {
 	struct listing *listing = context;
@@ -118,9 +125,7 @@ static int list_session(void *context, const char *name)
 	status = common_session_ask(listing->folder, name, &request, &memory, &text, &size);
 	if (status < 0)
 		return status == PTL_NO_MEMORY ? status : 0;
-	if (!listing->headed)
-		printf("%-20s %8s %14s %12s  %s\n", "NAME", "PID", "EVENTS", "BYTES", "FILE");
-	listing->headed = true;
+	show_head(listing);
 	if (sscanf(text, "%d\t%llu\t%llu\t%n", &pid, &events, &bytes, &at) == 3 && at)
 		printf("%-20s %8d %14llu %12llu  %s\n", name, pid, events, bytes, text + at);
 	free(memory);
@@ -153,11 +158,11 @@ static int list_ended(void *context, const char *name)
 	if (record_ended_read(listing->folder, name, &ended, memory) < 0)
 		return 0;
 	common_text_wall_time(&when, ended.time);
+	show_head(listing);
 	if (listing->settings->json)
 		show_ended_json(name, &ended, common_text_string(&when));
 	else
 		printf("%-20s ended %s: %s  %s\n", name, common_text_string(&when), ended.why, ended.file);
-	listing->headed = true;
 	common_bytes_free(&when);
 	return 0;
 }
@@ -337,8 +342,8 @@ static const struct common_option snapshot_options[] = {
 static const struct common_option no_options[] = {{NULL, 0, NULL, NULL}};
 
 static const struct command commands[] = {
-	{"list", "[options]", "Shows the sessions of this user that record.", "  ptl-record list\n", json_options,
-	 run_list, true},
+	{"list", "[options]", "Shows the sessions of this user: those that record, and those that ended by themselves.",
+	 "  ptl-record list\n", json_options, run_list, true},
 	{"query", "[options] NAME", "Shows what a session records, and what it has written and lost.",
 	 "  ptl-record query web --json\n", json_options, run_query, false},
 	{"update", "[options] NAME", "Turns providers and events of the kernel on and off while a session records.",
