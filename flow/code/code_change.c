@@ -47,6 +47,7 @@ struct comparison {
 	size_t count;
 	uint64_t done; /* all below it has been compared */
 	unsigned steps;
+	bool alike; /* images of the same data are the same */
 	bool too_many;
 	bool all_done; /* to the end of the address space */
 };
@@ -74,6 +75,14 @@ static void compare_bytes(struct comparison *comparison, uint64_t first, uint64_
 	}
 }
 
+static bool is_same_image(const struct comparison *comparison, uint32_t one, uint32_t other)
+{
+	const struct flow_timeline *timeline = flow_code_timeline(comparison->code);
+
+	return one == other ||
+	       (comparison->alike && flow_timeline_alike(timeline, one) == flow_timeline_alike(timeline, other));
+}
+
 /* Compares what lies from `first` on in one range of both; how far that is. */
 static uint64_t compare_range(struct comparison *comparison, uint64_t first, uint64_t last)
 {
@@ -88,7 +97,8 @@ static uint64_t compare_range(struct comparison *comparison, uint64_t first, uin
 	/* No instruction is made where there are no bytes, whatever is said to be there. */
 	if (!one.bytes && !other.bytes)
 		return last;
-	if (!one.bytes || !other.bytes || one.image != other.image || one.code_event != other.code_event)
+	if (!one.bytes || !other.bytes || !is_same_image(comparison, one.image, other.image) ||
+	    one.code_event != other.code_event)
 		add(comparison, first, last);
 	else if (one.bytes + (first - one.first) != other.bytes + (first - other.first))
 		compare_bytes(comparison, first, last, one.bytes + (first - one.first),
@@ -113,9 +123,10 @@ static bool compare(void *context, uint64_t first, uint64_t last)
 	return !comparison->too_many;
 }
 
-size_t flow_code_changes(const struct flow_code *code, flow_root one, flow_root other, struct flow_code_span *changes)
+size_t flow_code_changes(const struct flow_code *code, flow_root one, flow_root other, bool alike,
+			 struct flow_code_span *changes)
 {
-	struct comparison comparison = {.code = code, .one = one, .other = other, .changes = changes};
+	struct comparison comparison = {.code = code, .one = one, .other = other, .changes = changes, .alike = alike};
 
 	if (one == other)
 		return 0;
@@ -149,7 +160,7 @@ static bool keeps(const struct flow_code *code, flow_root one, flow_root other, 
 bool flow_code_keeps(const struct flow_code *code, flow_root one, flow_root other)
 {
 	struct flow_code_span changes[FLOW_CODE_CHANGES];
-	size_t count = flow_code_changes(code, one, other, changes);
+	size_t count = flow_code_changes(code, one, other, false, changes);
 
 	if (count > FLOW_CODE_CHANGES)
 		return false;

@@ -13,9 +13,11 @@ void flow_code_range(const struct flow_code *code, flow_root root, uint64_t ip, 
 
 /*
  * Writes the ranges of addresses whose bytes, or where they come from (image, code event), are not the same in the versions at
- * the two roots, in order, and returns how many. FLOW_CODE_CHANGES + 1: so much differs that it is not listed.
+ * the two roots, in order, and returns how many. FLOW_CODE_CHANGES + 1: so much differs that it is not listed. alike: see
+ * flow_timeline_alike, such images are the same.
  */
-size_t flow_code_changes(const struct flow_code *code, flow_root one, flow_root other, struct flow_code_span *changes);
+size_t flow_code_changes(const struct flow_code *code, flow_root one, flow_root other, bool alike,
+			 struct flow_code_span *changes);
 
 /*
  * Whether all code that the version at `one` has is the same in the one at `other`, which may have more, and other names for

@@ -9,9 +9,6 @@
 #include "flow/native/block.h"
 #include "flow/native/cache.h"
 
-/* Beyond this size of blocks, regions and runs, all are cleared before the next segment. */
-#define CODE_LIMIT (64u << 20)
-
 #define FIRST_SLOTS (1u << 13)
 
 static const struct native_cache *const caches[] = {
@@ -108,14 +105,14 @@ bool native_code_change(struct native_code *code, const struct flow_code_span *c
 
 void native_code_trim(struct native_code *code)
 {
-	if (native_code_size(code) > CODE_LIMIT)
+	if (native_code_size(code) > NATIVE_CODE_LIMIT)
 		native_code_clear(code);
 	for (size_t i = 0; i < CACHES; i++)
 		if (caches[i]->is_full && caches[i]->is_full(code))
 			caches[i]->clear(code);
 	if (code->retired.total)
 		code->generation++;
-	native_arena_reuse(&code->retired, &code->arena, CODE_LIMIT);
+	native_arena_reuse(&code->retired, &code->arena, NATIVE_CODE_LIMIT);
 }
 
 size_t native_code_size(const struct native_code *code)

@@ -49,6 +49,9 @@ struct native_code {
 	struct native_invalidation invalidation;
 };
 
+/* Beyond this size of blocks, regions and runs, all are cleared before the next segment. */
+#define NATIVE_CODE_LIMIT (64u << 20)
+
 /* PTL_NO_MEMORY. */
 int native_code_open(struct native_code *code, struct native_source source);
 void native_code_close(struct native_code *code);

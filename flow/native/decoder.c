@@ -16,6 +16,17 @@
 #include "common/error.h"
 #include "format/pt/decode.h"
 
+void native_decoder_use(struct native_decoder *decoder, struct native_code *code)
+{
+	struct native_decoder *each = decoder;
+
+	do {
+		each->code = code;
+		each->out.generation = &code->generation;
+		each = each->others;
+	} while (each != decoder);
+}
+
 void native_decoder_clear_tnt_cache(struct native_decoder *decoder)
 {
 	struct native_decoder *each = decoder;

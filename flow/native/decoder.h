@@ -107,7 +107,7 @@ struct native_last_gap {
 };
 
 struct native_decoder {
-	struct native_code *code;      /* known_code, or that of another decoder of the same thread */
+	struct native_code *code;      /* known_code, or another of the same thread */
 	struct native_decoder *others; /* of the same code, in a ring that this one is in */
 	struct native_code known_code;
 	struct native_output out;
@@ -153,6 +153,9 @@ int native_decoder_open(struct native_decoder *decoder, struct native_source sou
 /* A decoder that shares the code of another, which outlives it; both are of one thread. PTL_NO_MEMORY. */
 int native_decoder_join(struct native_decoder *decoder, struct native_decoder *other);
 void native_decoder_close(struct native_decoder *decoder);
+
+/* Has all decoders of the code go over to another, which outlives them. None of them is in a segment. */
+void native_decoder_use(struct native_decoder *decoder, struct native_code *code);
 
 /* Clears the TNT cache. All decoders of the code flush their batches before, which point to its runs. */
 void native_decoder_clear_tnt_cache(struct native_decoder *decoder);

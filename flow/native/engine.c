@@ -8,8 +8,28 @@
 #include "flow/native/decoder.h"
 #include "flow/native/interleaved.h"
 
+/*
+ * Programs that run again and again, as those that a compiler consists of, have the same code at the same addresses: what was
+ * made of it stays, for so many address spaces.
+ */
+#define KEPT 4
+
+struct kept {
+	struct native_code *code;
+	bool open;
+	flow_root root; /* the version that it is of, and its process */
+	uint32_t process;
+	uint64_t used; /* the time of its last use, in uses */
+};
+
 struct native_engine {
 	struct native_decoder decoder;
+	struct kept kept[KEPT];
+	struct kept *at;                   /* that of the decoder */
+	struct native_code more[KEPT - 1]; /* the first is the decoder's own */
+	uint64_t uses;
+	bool counting; /* images that are alike are one, and codes are kept */
+	const struct flow_count_sink *counts;
 	struct native_interleaved *interleaved; /* NULL: no segment has been counted yet */
 	struct flow_code *code;
 	struct flow_version version;
@@ -23,6 +43,8 @@ static void find(void *context, uint64_t ip, struct flow_code_range *range)
 	const struct native_engine *engine = context;
 
 	flow_code_range(engine->code, engine->version.root, ip, range);
+	if (engine->counting)
+		range->image = flow_timeline_alike(flow_code_timeline(engine->code), range->image);
 }
 
 /* What of the code differs from the version selected before. */
@@ -32,31 +54,146 @@ struct changes {
 	bool all;     /* too many to list */
 };
 
-/* Selects the code of a process as of time; *changes have to be reported to the decoder. */
-static void select_version(struct native_engine *engine, uint32_t process, uint64_t time, struct changes *changes)
+/* From what a kept code is of to the version at hand, which is of this process. */
+static void compare(const struct native_engine *engine, const struct kept *kept, uint32_t process,
+		    struct changes *changes)
 {
-	const flow_root root = engine->version.root;
-
-	flow_timeline_version(flow_code_timeline(engine->code), process, time, &engine->version);
-	changes->count = flow_code_changes(engine->code, root, engine->version.root, changes->spans);
+	changes->count = flow_code_changes(engine->code, kept->root, engine->version.root, engine->counting,
+					   changes->spans);
 	/* What two processes do not share is no hint at what will change. */
-	changes->all = changes->count > FLOW_CODE_CHANGES || (changes->count && process != engine->process);
+	changes->all = changes->count > FLOW_CODE_CHANGES || (changes->count && process != kept->process);
+}
+
+static void select_process(struct native_engine *engine, uint32_t process)
+{
+	engine->at->root = engine->version.root;
+	engine->at->process = process;
 	engine->process = process;
 }
 
-/* Before a segment, while none is being decoded. */
-static void select_before(struct native_engine *engine, const struct flow_segment *segment)
+/* Selects the code of a process as of time; *changes have to be reported to the decoder. */
+static void select_version(struct native_engine *engine, uint32_t process, uint64_t time, struct changes *changes)
 {
-	struct native_code *code = engine->decoder.code;
-	struct changes changes;
-
-	select_version(engine, segment->process, segment->code_time, &changes);
-	if (changes.all)
-		native_code_clear(code);
-	else if (changes.count)
-		native_code_change(code, changes.spans, changes.count);
-	engine->selected = true;
+	flow_timeline_version(flow_code_timeline(engine->code), process, time, &engine->version);
+	compare(engine, engine->at, process, changes);
+	select_process(engine, process);
 }
+
+/* ---- kept codes -------------------------------------------------------------------------------------------- */
+
+static int open_kept(struct native_engine *engine, struct kept *kept)
+{
+	const int status = native_code_open(kept->code, (struct native_source){find, engine});
+
+	if (status < 0)
+		return status;
+	kept->open = true;
+	/* No run of this code is mistaken for one of another. */
+	kept->code->generation += ++engine->uses << 32;
+	kept->code->counters.sink = engine->counts;
+	return 0;
+}
+
+/* Gives its counts away before. */
+static int close_kept(struct kept *kept)
+{
+	int status;
+
+	native_code_clear(kept->code);
+	status = kept->code->counters.status;
+	native_code_close(kept->code);
+	kept->open = false;
+	return status;
+}
+
+/* One that is not open, or else the one that was not used for longest, but never that at hand. */
+static struct kept *oldest(struct native_engine *engine)
+{
+	struct kept *found = NULL;
+
+	for (struct kept *kept = engine->kept; kept < engine->kept + KEPT; kept++)
+		if (kept != engine->at && (!found || (found->open && (!kept->open || kept->used < found->used))))
+			found = kept;
+	return found;
+}
+
+/* All but the code at hand take no more than that may. */
+static int trim_kept(struct native_engine *engine)
+{
+	struct kept *found;
+	int status = 0;
+
+	for (;;) {
+		size_t size = 0;
+
+		found = NULL;
+		for (struct kept *kept = engine->kept; kept < engine->kept + KEPT; kept++) {
+			if (kept == engine->at || !kept->open)
+				continue;
+			size += native_code_size(kept->code);
+			if (!found || kept->used < found->used)
+				found = kept;
+		}
+		if (status < 0 || size <= NATIVE_CODE_LIMIT)
+			return status;
+		status = close_kept(found);
+	}
+}
+
+/* The kept code that the version is of, or of which least has to be changed; else one with nothing in it. */
+static int find_kept(struct native_engine *engine, uint32_t process, struct kept **found, struct changes *changes)
+{
+	*found = NULL;
+	for (struct kept *kept = engine->kept; kept < engine->kept + KEPT; kept++) {
+		struct changes own;
+
+		if (!kept->open)
+			continue;
+		compare(engine, kept, process, &own);
+		if (own.all || (*found && own.count >= changes->count))
+			continue;
+		*found = kept;
+		*changes = own;
+	}
+	if (*found)
+		return 0;
+	*changes = (struct changes){0};
+	*found = oldest(engine);
+	if ((*found)->open)
+		changes->all = true;
+	return (*found)->open ? 0 : open_kept(engine, *found);
+}
+
+/* Before a segment, while none is being decoded. PTL_NO_MEMORY, or what counts are answered with. */
+static int select_before(struct native_engine *engine, const struct flow_segment *segment)
+{
+	struct kept *kept = engine->at;
+	struct changes changes;
+	int status = 0;
+
+	flow_timeline_version(flow_code_timeline(engine->code), segment->process, segment->code_time, &engine->version);
+	if (engine->counting && engine->selected)
+		status = find_kept(engine, segment->process, &kept, &changes);
+	else
+		compare(engine, kept, segment->process, &changes);
+	if (status < 0)
+		return status;
+	if (kept != engine->at) {
+		engine->at = kept;
+		native_decoder_use(&engine->decoder, kept->code);
+		status = trim_kept(engine);
+	}
+	kept->used = ++engine->uses;
+	if (changes.all)
+		native_code_clear(kept->code);
+	else if (changes.count)
+		native_code_change(kept->code, changes.spans, changes.count);
+	select_process(engine, segment->process);
+	engine->selected = true;
+	return status;
+}
+
+/* ---- decoding ---------------------------------------------------------------------------------------------- */
 
 /*
  * When the code changes within a segment. The software source begins a segment at each change that it records, so
@@ -112,6 +249,11 @@ static int open_engine(struct flow_code *code, const struct ptl_machine *machine
 	if (!opened)
 		return common_fail_memory("flow engine", sizeof(*opened));
 	opened->code = code;
+	opened->at = opened->kept;
+	opened->at->code = &opened->decoder.known_code;
+	opened->at->open = true;
+	for (unsigned i = 1; i < KEPT; i++)
+		opened->kept[i].code = &opened->more[i - 1];
 	status = native_decoder_open(&opened->decoder, (struct native_source){find, opened}, machine);
 	if (status < 0) {
 		free(opened);
@@ -125,8 +267,10 @@ static int decode(struct flow_engine *base, const struct flow_engine_input *inpu
 {
 	struct native_engine *engine = (struct native_engine *)base;
 	struct native_decoder *decoder = &engine->decoder;
+	const int status = select_before(engine, input->segment);
 
-	select_before(engine, input->segment);
+	if (status < 0)
+		return status;
 	engine->input = input;
 	decoder->recode.select = recode;
 	decoder->recode.enter = input->process ? enter : NULL;
@@ -151,16 +295,17 @@ static bool keeps_its_code(const struct native_engine *engine, const struct flow
 static bool fits(struct native_engine *engine, const struct flow_segment *segment)
 {
 	const struct flow_version version = engine->version;
-	const uint32_t process = engine->process;
 	struct changes changes;
 
 	if (!engine->selected)
 		return false;
-	select_version(engine, segment->process, segment->code_time, &changes);
-	if (!changes.count && keeps_its_code(engine, segment))
+	flow_timeline_version(flow_code_timeline(engine->code), segment->process, segment->code_time, &engine->version);
+	compare(engine, engine->at, segment->process, &changes);
+	if (!changes.count && keeps_its_code(engine, segment)) {
+		select_process(engine, segment->process);
 		return true;
+	}
 	engine->version = version;
-	engine->process = process;
 	return false;
 }
 
@@ -196,7 +341,9 @@ static int start_waiting(struct count *count)
 	int status;
 
 	count->waiting = NULL;
-	select_before(engine, slot->input.segment);
+	status = select_before(engine, slot->input.segment);
+	if (status < 0)
+		return status;
 	native_code_trim(engine->decoder.code);
 	if (keeps_its_code(engine, slot->input.segment)) {
 		native_interleaved_start(slot);
@@ -228,6 +375,26 @@ static int serve_slots(struct count *count)
 	return busy;
 }
 
+/* From now on codes are kept, and this is where their counts go. */
+static void start_counting(struct native_engine *engine, const struct flow_count_sink *counts)
+{
+	if (!engine->counting && engine->selected)
+		native_code_clear(engine->decoder.code);
+	engine->counting = true;
+	engine->counts = counts;
+	for (unsigned i = 0; i < KEPT; i++)
+		engine->kept[i].code->counters.sink = counts;
+}
+
+/* The first answer that is negative. */
+static int counted(const struct native_engine *engine)
+{
+	for (unsigned i = 0; i < KEPT; i++)
+		if (engine->kept[i].code->counters.status < 0)
+			return engine->kept[i].code->counters.status;
+	return 0;
+}
+
 static int count_segments(struct flow_engine *base, const struct flow_engine_feed *feed)
 {
 	struct native_engine *engine = (struct native_engine *)base;
@@ -235,7 +402,7 @@ static int count_segments(struct flow_engine *base, const struct flow_engine_fee
 	int busy = 0;
 
 	_Static_assert(NATIVE_INTERLEAVED <= FLOW_ENGINE_PLACES, "a place for each slot");
-	engine->decoder.code->counters.sink = feed->counts;
+	start_counting(engine, feed->counts);
 	if (!engine->interleaved)
 		busy = native_interleaved_open(&engine->interleaved, &engine->decoder);
 	while (busy >= 0) {
@@ -245,7 +412,7 @@ static int count_segments(struct flow_engine *base, const struct flow_engine_fee
 		else if (!busy && count.waiting)
 			busy = start_waiting(&count);
 		else if (!busy && count.no_more)
-			return engine->decoder.code->counters.status;
+			return counted(engine);
 	}
 	for (unsigned i = 0; engine->interleaved && i < NATIVE_INTERLEAVED; i++)
 		engine->interleaved[i].busy = engine->interleaved[i].counting = false;
@@ -254,10 +421,16 @@ static int count_segments(struct flow_engine *base, const struct flow_engine_fee
 
 static int flush(struct flow_engine *base)
 {
-	struct native_code *code = ((struct native_engine *)base)->decoder.code;
+	struct native_engine *engine = (struct native_engine *)base;
+	int status = 0;
 
-	native_tnt16_drain(code);
-	return native_counters_flush(&code->counters);
+	for (struct kept *kept = engine->kept; !status && kept < engine->kept + KEPT; kept++) {
+		if (!kept->open)
+			continue;
+		native_tnt16_drain(kept->code);
+		status = native_counters_flush(&kept->code->counters);
+	}
+	return status;
 }
 
 static void close_engine(struct flow_engine *base)
@@ -267,6 +440,8 @@ static void close_engine(struct flow_engine *base)
 	if (!engine)
 		return;
 	native_interleaved_close(engine->interleaved);
+	for (unsigned i = 1; i < KEPT; i++)
+		native_code_close(engine->kept[i].code);
 	native_decoder_close(&engine->decoder);
 	free(engine);
 }

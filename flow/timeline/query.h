@@ -36,6 +36,9 @@ bool flow_version_next(const struct flow_timeline *timeline, flow_root root, uin
 bool flow_version_compare(const struct flow_timeline *timeline, flow_root one, flow_root other,
 			  bool (*differs)(void *context, uint64_t first, uint64_t last), void *context);
 
+/* The first image with the same data as this one, in whatever process: what runs in both is the same. FLOW_NONE stays. */
+uint32_t flow_timeline_alike(const struct flow_timeline *timeline, uint32_t image);
+
 /* Whether any image or code event ever gave its bytes by this blob. */
 bool flow_timeline_uses_blob(const struct flow_timeline *timeline, uint32_t blob);
 

@@ -55,6 +55,7 @@ void flow_timeline_free(struct flow_timeline *timeline)
 	free(timeline->processes);
 	free(timeline->threads);
 	free(timeline->images);
+	free(timeline->alike);
 	free(timeline->process_images);
 	free(timeline->process_threads);
 	free(timeline->blob_sizes);
@@ -227,6 +228,8 @@ int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline
 		status = add_stream_threads(built, trace);
 	if (!status)
 		status = list_members(built);
+	if (!status)
+		status = flow_timeline_settle_alike(built);
 	common_bytes_free(&built->fold.storage);
 	if (status < 0) {
 		flow_timeline_free(built);

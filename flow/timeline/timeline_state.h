@@ -57,6 +57,7 @@ struct flow_timeline {
 	size_t thread_count, thread_capacity;
 	struct flow_image_state *images;
 	size_t image_count, image_capacity;
+	uint32_t *alike; /* by image: see flow_timeline_alike */
 	struct format_fold fold;
 	/* The change of an address space that is under way. */
 	struct {
@@ -86,6 +87,9 @@ struct flow_timeline {
 int flow_timeline_grow(void **array, size_t count, size_t *capacity, size_t element);
 /* The timeline's own copy of text, one for equal texts; NULL without memory. */
 const char *flow_timeline_text(struct flow_timeline *timeline, const char *text);
+
+/* alike.c. When all images are there; PTL_NO_MEMORY. */
+int flow_timeline_settle_alike(struct flow_timeline *timeline);
 
 /* process.c. The process that now has the pid: made (implied) where there is none; PTL_NO_MEMORY. */
 int flow_timeline_need_process(struct flow_timeline *timeline, uint32_t pid, uint32_t *process);

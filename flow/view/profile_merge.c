@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "common/vector.h"
 #include "flow/symbol/symbol.h"
+#include "flow/timeline/query.h"
 
 struct merging {
 	const struct flow_timeline *timeline;
@@ -81,12 +82,14 @@ static uint64_t own_address(const struct merging *merging, uint32_t image, uint6
 static int add_block(struct merging *merging, const struct flow_profile_table *table,
 		     const struct flow_profile_entry *entry, size_t *index)
 {
+	/* As if all that are alike were one: it must not depend on how segments came to be decoded. */
+	const uint32_t image = flow_timeline_alike(merging->timeline, entry->id.image);
 	struct flow_block_id key = {.ip = own_address(merging, entry->id.image, entry->id.ip),
 				    .code = entry->id.code,
 				    .size = entry->id.size};
 	struct flow_profile *profile = merging->profile;
 	struct common_rows rows = {merging->keys, sizeof(key), sizeof(key)};
-	int status = content_of(merging, entry->id.image, &key.image);
+	int status = content_of(merging, image, &key.image);
 	uint32_t known;
 
 	if (status)
@@ -109,7 +112,7 @@ static int add_block(struct merging *merging, const struct flow_profile_table *t
 		.address = key.ip,
 		.target = entry->target ? own_address(merging, entry->id.image, entry->target) : 0,
 		.content = key.image,
-		.image = entry->id.image,
+		.image = image,
 		.instructions = entry->instructions,
 		.size = entry->id.size,
 		.branch = entry->branch,
@@ -136,8 +139,8 @@ static int add_entry(struct merging *merging, const struct flow_profile_table *t
 	block->taken += entry->taken;
 	block->not_taken += entry->not_taken;
 	/* Which process's image it is must not depend on who counted first. */
-	if (entry->id.image < block->image)
-		block->image = entry->id.image;
+	if (flow_timeline_alike(merging->timeline, entry->id.image) < block->image)
+		block->image = flow_timeline_alike(merging->timeline, entry->id.image);
 	return 0;
 }
 

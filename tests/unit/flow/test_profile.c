@@ -33,17 +33,40 @@ static void add_code(struct dump_trace *made, size_t piece)
 	}
 }
 
+static void add_flow(struct dump_trace *made, uint32_t pid)
+{
+	const uint32_t stream = dump_trace_stream(made, pid, pid);
+
+	for (size_t at = 0; (at = ptl_pt_find_psb(flow->pt, flow->pt_size, at)) < flow->pt_size; at += PTL_PT_PSB_SIZE)
+		assert_int_equal(ptl_writer_psb(made->writer, stream, at, 100 + at), 0);
+	assert_int_equal(ptl_writer_bytes(made->writer, stream, flow->pt, flow->pt_size, 100), 0);
+}
+
 static struct ptl_trace *make_trace(size_t piece)
 {
 	struct dump_trace made;
-	uint32_t stream;
 
 	dump_trace_start(&made, &machine);
 	add_code(&made, piece);
-	stream = dump_trace_stream(&made, PID, PID);
-	for (size_t at = 0; (at = ptl_pt_find_psb(flow->pt, flow->pt_size, at)) < flow->pt_size; at += PTL_PT_PSB_SIZE)
-		assert_int_equal(ptl_writer_psb(made.writer, stream, at, 100 + at), 0);
-	assert_int_equal(ptl_writer_bytes(made.writer, stream, flow->pt, flow->pt_size, 100), 0);
+	add_flow(&made, PID);
+	return dump_trace_finish(&made);
+}
+
+/* Processes with programs of these names; those of one name are alike, and there are more than codes are kept for. */
+static const char programs[] = "abacdefabdcfeafb";
+
+static struct ptl_trace *make_processes(void)
+{
+	struct dump_trace made;
+
+	dump_trace_start(&made, &machine);
+	for (uint32_t i = 0; programs[i]; i++) {
+		const char name[] = {programs[i], 0};
+
+		dump_trace_load(&made, 1, PID + i, name, flow->base, flow->code_size, flow->code, flow->code_size);
+	}
+	for (uint32_t i = 0; programs[i]; i++)
+		add_flow(&made, PID + i);
 	return dump_trace_finish(&made);
 }
 
@@ -59,6 +82,8 @@ static void assert_equal(const struct flow_profile *a, const struct flow_profile
 	assert_int_equal(a->gaps, b->gaps);
 	assert_int_equal(a->block_count, b->block_count);
 	for (size_t i = 0; i < a->block_count; i++) {
+		assert_int_equal(a->blocks[i].content, b->blocks[i].content);
+		assert_int_equal(a->blocks[i].image, b->blocks[i].image);
 		assert_int_equal(a->blocks[i].address, b->blocks[i].address);
 		assert_int_equal(a->blocks[i].size, b->blocks[i].size);
 		assert_int_equal(a->blocks[i].count, b->blocks[i].count);
@@ -74,9 +99,8 @@ static void assert_equal(const struct flow_profile *a, const struct flow_profile
 }
 
 /* Counts on the way against blocks in order; returns how many indirect branches there were. */
-static uint64_t compare(size_t piece, unsigned threads, const struct flow_engine_class *engine)
+static uint64_t compare_trace(struct ptl_trace *trace, unsigned threads, const struct flow_engine_class *engine)
 {
-	struct ptl_trace *trace = make_trace(piece);
 	const struct flow_view_options fast = {.threads = threads};
 	struct flow_engine_class in_order = *engine;
 	const struct flow_view_options walked = {.threads = 1, .engine = &in_order};
@@ -97,6 +121,11 @@ static uint64_t compare(size_t piece, unsigned threads, const struct flow_engine
 	flow_timeline_free(timeline);
 	ptl_close(trace);
 	return edges;
+}
+
+static uint64_t compare(size_t piece, unsigned threads, const struct flow_engine_class *engine)
+{
+	return compare_trace(make_trace(piece), threads, engine);
 }
 
 static struct random_seeds seeds;
@@ -138,11 +167,21 @@ static void against_libipt(void **state)
 	}
 }
 
+static void processes_alike(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		random_flow_make_with(flow, seed, STEPS / 4, 1, seed % 2 ? FLOW_ALL : 0);
+		compare_trace(make_processes(), 1 + (unsigned)(seed % 2), &flow_engine_native);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_programs),
 		cmocka_unit_test(against_libipt),
+		cmocka_unit_test(processes_alike),
 	};
 	int failures = cmocka_run_group_tests(tests, set_up, tear_down);
 

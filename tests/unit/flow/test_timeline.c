@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "flow/timeline/timeline.h"
+#include "flow/timeline/query.h"
 #include "tests/unit/dump_trace.h"
 
 #define BASE 0x400000ull
@@ -102,6 +102,33 @@ static const char *image_at(const struct flow_timeline *timeline, uint32_t proce
 	if (!flow_timeline_find(timeline, process, time, address, &place) || place.image == FLOW_NONE)
 		return "";
 	return flow_timeline_image(timeline, place.image)->data.file_name;
+}
+
+static void images_alike(void **state)
+{
+	struct flow_timeline *timeline;
+	struct dump_trace made;
+	struct ptl_trace *trace;
+
+	(void)state;
+	dump_trace_start(&made, &machine);
+	dump_trace_load(&made, 10, 7, "a", BASE, PAGE, make_code(1), PAGE);
+	dump_trace_load(&made, 11, 8, "a", BASE, PAGE, make_code(1), PAGE);
+	dump_trace_load(&made, 12, 9, "b", BASE, PAGE, make_code(1), PAGE);
+	dump_trace_load(&made, 13, 10, "a", BASE + PAGE, PAGE, make_code(1), PAGE);
+	dump_trace_load(&made, 14, 11, "a", BASE, PAGE, make_code(2), PAGE);
+	dump_trace_load(&made, 15, 12, "a", BASE, PAGE, make_code(1), PAGE);
+	timeline = finish(&made, &trace);
+	assert_int_equal(flow_timeline_image_count(timeline), 6);
+	assert_int_equal(flow_timeline_alike(timeline, 0), 0);
+	assert_int_equal(flow_timeline_alike(timeline, 1), 0);
+	assert_int_equal(flow_timeline_alike(timeline, 2), 2); /* its name */
+	assert_int_equal(flow_timeline_alike(timeline, 3), 3); /* its address */
+	assert_int_equal(flow_timeline_alike(timeline, 4), 4); /* its bytes */
+	assert_int_equal(flow_timeline_alike(timeline, 5), 0);
+	assert_int_equal(flow_timeline_alike(timeline, FLOW_NONE), FLOW_NONE);
+	flow_timeline_free(timeline);
+	ptl_close(trace);
 }
 
 static void mappings_over_time(void **state)
@@ -531,6 +558,7 @@ static void odd_events(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(images_alike),
 		cmocka_unit_test(mappings_over_time),
 		cmocka_unit_test(protection),
 		cmocka_unit_test(code_events),
