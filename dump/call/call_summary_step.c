@@ -111,16 +111,16 @@ int dump_summary_step(struct dump_summary *summary, struct dump_tracker *tracker
 	if (!known || !tracker->home || !summary->is_open || !tracker->leaving.valid ||
 	    tracker->instructions + step->instructions > UINT32_MAX / 2 || dump_summary_is_full(summary))
 		return 0;
+	/* While flow comes to the run. */
+	if (known->count)
+		__builtin_prefetch(dump_transfer_run_list(runs, known));
 	status = come(summary, tracker, runs, step, known);
 	if (status <= 0)
 		return status;
-	if (known->more) {
-		const struct dump_transfer_run_more *more = &runs->more[known->more];
-
-		if (more->lands && step->time)
-			tracker->time = step->time;
-		status = take_within(summary, tracker, runs->list + more->transfers, more->count, found);
-	}
+	if (known->list && step->time)
+		tracker->time = step->time;
+	if (known->count)
+		status = take_within(summary, tracker, dump_transfer_run_list(runs, known), known->count, found);
 	dump_tracker_end_run(tracker, known);
 	*home = known->branch < FLOW_BRANCH_CALL ? known->to : 0;
 	return status;

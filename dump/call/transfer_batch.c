@@ -199,9 +199,7 @@ static void learn(struct dump_walk *walk, const struct flow_step *step)
 	struct dump_walk draft = *walk;
 	const struct flow_block *first = step->run->blocks[0];
 	struct dump_transfer_run known = {.ip = first->ip, .function = DUMP_NO_FUNCTION};
-	struct dump_transfer_run_more more = {0};
 	int64_t behind;
-	bool plain;
 
 	draft.transfers = &runs->draft;
 	draft.transfers->count = 0;
@@ -222,11 +220,9 @@ static void learn(struct dump_walk *walk, const struct flow_step *step)
 	known.behind = (int32_t)behind;
 	known.starts = from->function != DUMP_NO_FUNCTION && first->ip == from->start;
 	known.stub = from->flags & DUMP_FUNCTION_STUB ? 1 : 0;
-	more.lands = draft.reached;
-	plain = !draft.transfers->count && !draft.reached;
-	if (plain && known.branch < FLOW_BRANCH_CALL)
+	if (!draft.reached && known.branch < FLOW_BRANCH_CALL)
 		*step->home = known.from;
-	walk->status = dump_transfer_runs_add(runs, &known, plain ? NULL : &more, step->tag);
+	walk->status = dump_transfer_runs_add(runs, &known, draft.reached, step->tag);
 }
 
 int dump_transfers_put_known(struct dump_transfers *transfers, struct dump_tracker *tracker,
@@ -262,14 +258,13 @@ int dump_transfers_put_known(struct dump_transfers *transfers, struct dump_track
 static void take_known(struct dump_walk *walk, const struct dump_transfer_run *known)
 {
 	const struct dump_transfer_runs *runs = &walk->cache->runs;
-	const struct dump_transfer_run_more *more = known->more ? &runs->more[known->more] : NULL;
 	struct dump_tracker *tracker = walk->tracker;
 
-	if (more && more->lands)
+	if (known->list)
 		reach(walk, 0);
-	if (more && more->count)
-		walk->status = dump_transfers_put_known(walk->transfers, tracker, runs->list + more->transfers,
-							more->count);
+	if (known->count)
+		walk->status = dump_transfers_put_known(walk->transfers, tracker, dump_transfer_run_list(runs, known),
+							known->count);
 	dump_tracker_end_run(tracker, known);
 }
 
@@ -388,7 +383,6 @@ static inline int take_quickly(struct dump_transfers *transfers, struct dump_tra
 {
 	const struct dump_transfer_run *known = step->run && tracker->home ? dump_transfer_run_find(runs, *step->tag)
 									   : NULL;
-	const struct dump_transfer_run_more *more;
 	int status;
 
 	if (!known || !tracker->leaving.valid || !tracker->first.valid ||
@@ -397,11 +391,11 @@ static inline int take_quickly(struct dump_transfers *transfers, struct dump_tra
 	status = come(transfers, tracker, runs, step, known);
 	if (status <= 0)
 		return status;
-	more = known->more ? &runs->more[known->more] : NULL;
-	if (more && more->lands && step->time)
+	if (known->list && step->time)
 		tracker->time = step->time;
-	if (more && more->count)
-		status = dump_transfers_put_known(transfers, tracker, runs->list + more->transfers, more->count);
+	if (known->count)
+		status = dump_transfers_put_known(transfers, tracker, dump_transfer_run_list(runs, known),
+						  known->count);
 	dump_tracker_end_run(tracker, known);
 	*home = known->branch < FLOW_BRANCH_CALL ? known->to : 0;
 	return status < 0 ? status : 1;

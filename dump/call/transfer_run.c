@@ -9,6 +9,9 @@
 
 #define RUNS_MAX ((size_t)1 << 19)
 #define LIST_MAX ((size_t)1 << 19)
+
+_Static_assert(LIST_MAX < 1 << 20, "numbers of the list fit a run");
+
 /* Tags of runs that were forgotten are not given to others: beyond this there are no more. */
 #define TAGS_MAX (UINT32_MAX - RUNS_MAX)
 
@@ -16,7 +19,6 @@ void dump_transfer_runs_free(struct dump_transfer_runs *runs)
 {
 	free(runs->runs);
 	free(runs->list);
-	free(runs->more);
 	dump_transfers_free(&runs->draft);
 	free(runs->places);
 	common_byte_map_free(&runs->homes);
@@ -28,7 +30,6 @@ static void forget_all(struct dump_transfer_runs *runs)
 	runs->base = (runs->base ? runs->base : DUMP_TRANSFER_RUN_MET) + (uint32_t)runs->count;
 	runs->count = 0;
 	runs->list_count = 0;
-	runs->more_count = 0;
 }
 
 void dump_transfer_runs_begin(struct dump_transfer_runs *runs, uint32_t process)
@@ -56,41 +57,41 @@ int dump_transfer_runs_home(struct dump_transfer_runs *runs, const struct dump_c
 	return common_byte_map_put(&runs->homes, key, sizeof(key), *home);
 }
 
-static int add_more(struct dump_transfer_runs *runs, const struct dump_transfer_run_more *more)
+static int add_list(struct dump_transfer_runs *runs)
 {
 	const struct dump_transfers *draft = &runs->draft;
-	int status = COMMON_VECTOR_RESERVE(runs->more, runs->more_capacity, runs->more_count + 2, "calls within runs");
+	const int status = COMMON_VECTOR_RESERVE(runs->list, runs->list_capacity, runs->list_count + draft->count + 1,
+						 "calls within runs");
 
-	if (status == 0)
-		status = COMMON_VECTOR_RESERVE(runs->list, runs->list_capacity, runs->list_count + draft->count + 1,
-					       "calls within runs");
 	if (status < 0)
 		return status;
-	runs->more[++runs->more_count] = *more;
-	runs->more[runs->more_count].transfers = (uint32_t)runs->list_count;
-	runs->more[runs->more_count].count = (uint32_t)draft->count;
 	if (draft->count)
 		memcpy(runs->list + runs->list_count, draft->list, draft->count * sizeof(*draft->list));
 	runs->list_count += draft->count;
 	return 0;
 }
 
-int dump_transfer_runs_add(struct dump_transfer_runs *runs, const struct dump_transfer_run *run,
-			   const struct dump_transfer_run_more *more, uint32_t *tag)
+int dump_transfer_runs_add(struct dump_transfer_runs *runs, const struct dump_transfer_run *run, bool lands,
+			   uint32_t *tag)
 {
+	struct dump_transfer_run *added;
+	size_t first;
 	int status;
 
 	if (runs->count == RUNS_MAX || runs->list_count + runs->draft.count > LIST_MAX)
 		forget_all(runs);
-	if (runs->base > TAGS_MAX)
+	first = runs->list_count + 1;
+	if (runs->base > TAGS_MAX || runs->draft.count > DUMP_TRANSFER_RUN_COUNT)
 		return 0;
 	status = COMMON_VECTOR_RESERVE(runs->runs, runs->capacity, runs->count + 1, "calls within runs");
-	if (status == 0 && more)
-		status = add_more(runs, more);
+	if (status == 0)
+		status = add_list(runs);
 	if (status < 0)
 		return status;
-	runs->runs[runs->count] = *run;
-	runs->runs[runs->count].more = more ? (uint32_t)runs->more_count & 0x3ffffff : 0;
+	added = &runs->runs[runs->count];
+	*added = *run;
+	added->list = lands ? (uint32_t)first & 0xfffff : 0;
+	added->count = runs->draft.count & DUMP_TRANSFER_RUN_COUNT;
 	*tag = runs->base + (uint32_t)++runs->count;
 	return 0;
 }

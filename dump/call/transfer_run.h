@@ -15,18 +15,15 @@ struct dump_transfer_run {
 	uint32_t
 		function; /* for who calls the first block, if it is plain; else, or as long as that is not known, none */
 	int32_t behind;   /* from ip to behind the branch at the end */
-	uint32_t more : 26;  /* number in `more`; 0: the run has no transfer, and does not leave its place */
+	/* Its first transfer in the list, from 1 on; 0: it has none, and flow need not be looked at behind the first block */
+	uint32_t list : 20;
+	uint32_t count : 6;  /* of them */
 	uint32_t branch : 4; /* at the end */
 	uint32_t starts : 1; /* a symbol begins at the first block */
 	uint32_t stub : 1;   /* it is an entry of a PLT */
 };
 
-/* What some runs have besides. */
-struct dump_transfer_run_more {
-	uint32_t transfers; /* number of the first in the list */
-	uint32_t count;
-	bool lands; /* flow was looked at behind the first block, so that the tracker has its time */
-};
+#define DUMP_TRANSFER_RUN_COUNT 63u /* transfers that a run may have */
 
 /* Zero-initialised is empty. */
 struct dump_transfer_runs {
@@ -34,8 +31,6 @@ struct dump_transfer_runs {
 	uint32_t base; /* tags of runs are above, in order; 0: not used yet */
 	struct dump_transfer_run *runs;
 	size_t count, capacity;
-	struct dump_transfer_run_more *more; /* from 1 on */
-	size_t more_count, more_capacity;
 	struct dump_transfer *list;
 	size_t list_count, list_capacity;
 	struct dump_transfers draft;    /* of the run at hand */
@@ -53,17 +48,25 @@ void dump_transfer_runs_begin(struct dump_transfer_runs *runs, uint32_t process)
 /* The number of a place, which is never another's. PTL_NO_MEMORY. */
 int dump_transfer_runs_home(struct dump_transfer_runs *runs, const struct dump_code_place *place, uint32_t *home);
 /*
- * Adds a run. More: NULL, or what it has, with the draft's transfers. Forgets all others where there are too many; then their
- * tags find nothing. PTL_NO_MEMORY.
+ * Adds a run, with the draft's transfers; lands: flow was looked at behind the first block, so that the tracker has its time. Forgets
+ * all others where there are too many; then their tags find nothing. PTL_NO_MEMORY.
  */
-int dump_transfer_runs_add(struct dump_transfer_runs *runs, const struct dump_transfer_run *run,
-			   const struct dump_transfer_run_more *more, uint32_t *tag);
+int dump_transfer_runs_add(struct dump_transfer_runs *runs, const struct dump_transfer_run *run, bool lands,
+			   uint32_t *tag);
 
 /* NULL: it is not known. The pointer is valid until the next is added. */
 static inline struct dump_transfer_run *dump_transfer_run_find(const struct dump_transfer_runs *runs, uint32_t tag)
 {
 	return tag > runs->base && tag - runs->base <= runs->count ? &runs->runs[tag - runs->base - 1] : NULL;
 }
+
+/* The first of the run's transfers, where it has a list. */
+static inline const struct dump_transfer *dump_transfer_run_list(const struct dump_transfer_runs *runs,
+								 const struct dump_transfer_run *run)
+{
+	return runs->list + run->list - 1;
+}
+
 /* Where the tracker is, as of the last run. */
 static inline const struct dump_code_place *dump_transfer_run_place(const struct dump_transfer_runs *runs,
 								    uint32_t home)
