@@ -451,8 +451,8 @@ int dump_browse_calls_take(struct dump_browse_calls *calls, struct dump_call_tre
 		.program = thread->program,
 	};
 	status = take_below(taken, &tree->below);
-	if (status == 0 && calls->in_memory > IN_MEMORY)
-		status = dump_record_list_complete(&tree->list, true);
+	if (status == 0)
+		status = dump_record_list_expand(&tree->list, calls->in_memory > IN_MEMORY);
 	if (status < 0) {
 		free(taken->below);
 		return status;

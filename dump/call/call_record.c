@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps records in memory, and in a file where they are many. */
+/* Keeps records in memory, packs them, and has a file for them where they are many. */
 #include "dump/call/call_record.h"
 
 #include <fcntl.h>
@@ -10,90 +10,219 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/partition.h"
+#include "common/vector.h"
+#include "dump/call/call_pack.h"
 
 #define RECORD sizeof(struct dump_call_record)
-#define IN_MEMORY (((size_t)48 << 20) / RECORD) /* records; more go to a file, */
-#define AT_ONCE (((size_t)1 << 20) / RECORD)    /* so many at a time, which are still in a cache then */
-#define FILE_STEP ((size_t)64 << 20)            /* bytes by which the file and its map grow */
-#define WINDOW ((size_t)8 << 20)                /* bytes of a file that stay in memory behind the place at hand */
+#define KEPT sizeof(struct dump_kept_record)
+#define FIRST 256                            /* records */
+#define AT_ONCE (((size_t)1 << 20) / RECORD) /* that are packed together, while they are in a cache */
+#define IN_MEMORY ((size_t)16 << 20)         /* bytes of packed records, and of kept ones; more go to a file, */
+#define WRITE ((size_t)1 << 20)              /* so many at a time */
+#define WINDOW ((size_t)8 << 20)             /* bytes of a file that stay in memory behind the place at hand */
 
 void dump_record_list_free(struct dump_record_list *list)
 {
-	if (list->map) {
+	if (list->map)
 		munmap(list->map, list->map_size);
+	if (list->has_file)
 		close(list->fd);
-	}
 	if (!list->mapped)
 		free(list->records);
+	if (list->kept_map_size)
+		munmap(list->kept, list->kept_map_size);
+	else
+		free(list->kept);
+	free(list->active);
+	free(list->bytes);
 	*list = (struct dump_record_list){0};
 }
 
-/* Pages remain the file's: what is touched again comes back. */
-void dump_record_list_pass(const struct dump_record_list *list, size_t index, size_t *passed)
+/* ---- files --------------------------------------------------------------------------------------- */
+
+/* Memory in a temporary file. A full disk is reported here, and not by a signal when it is written to. */
+static int map_room(size_t size, void **map)
 {
-	size_t end = index * RECORD;
+	int fd, error, status = common_open_temporary(&fd);
 
-	if (!list->mapped || end < *passed + 2 * WINDOW)
-		return;
-	end = (end - WINDOW) & ~((size_t)sysconf(_SC_PAGESIZE) - 1);
-	(void)madvise(list->map + *passed, end - *passed, MADV_DONTNEED);
-	*passed = end;
-}
-
-/* Makes the file and its map larger. A full disk is reported here, and not by a signal when a record there is changed. */
-static int grow_file(struct dump_record_list *list, size_t size)
-{
-	const int error = posix_fallocate(list->fd, 0, (off_t)size);
-	void *map;
-
+	if (status < 0)
+		return status;
+	error = posix_fallocate(fd, 0, (off_t)size);
 	if (error)
-		return common_fail(PTL_SYSTEM, "no room for %zu bytes of calls in a temporary file: %s", size,
-				   strerror(error));
-	map = list->map ? mremap(list->map, list->map_size, size, MREMAP_MAYMOVE)
-			: mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, list->fd, 0);
-	if (map == MAP_FAILED)
-		return common_fail_memory("calls", size);
-	list->map = map;
-	list->map_size = size;
-	return 0;
-}
-
-/* Room in the file for all records. */
-static int prepare_file(struct dump_record_list *list)
-{
-	const size_t size = list->count * RECORD;
-	const bool first = !list->map;
-	int status = first ? common_open_temporary(&list->fd) : 0;
-
-	if (status == 0 && size > list->map_size) {
-		status = grow_file(list, size + FILE_STEP);
-		if (status < 0 && first)
-			close(list->fd);
-	}
+		status = common_fail(PTL_SYSTEM, "no room for %zu bytes of calls in a temporary file: %s", size,
+				     strerror(error));
+	*map = status == 0 ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+	close(fd);
+	if (status == 0 && *map == MAP_FAILED)
+		status = common_fail_memory("calls", size);
 	return status;
 }
 
-/* What is in memory is written, not copied to the map, since the system would clear each page of that before. */
-static int write_records(struct dump_record_list *list)
+/* Room for a kept record more. */
+static int grow_kept(struct dump_record_list *list)
 {
-	int status = prepare_file(list);
+	const size_t size = 2 * list->kept_capacity * KEPT;
+	void *map;
+	int status;
 
-	if (status == 0)
-		status = common_write_temporary(list->fd, (const uint8_t *)list->records,
-						(list->count - list->filed) * RECORD, list->filed * RECORD);
+	if (size < IN_MEMORY)
+		return COMMON_VECTOR_RESERVE(list->kept, list->kept_capacity, list->kept_count + 1, "calls");
+	status = map_room(size, &map);
 	if (status < 0)
 		return status;
-	/* Records of calls that ended were changed there. */
-	if (list->filed)
-		(void)madvise(list->map, list->filed * RECORD, MADV_DONTNEED);
-	list->filed = list->count;
+	memcpy(map, list->kept, list->kept_count * KEPT);
+	if (list->kept_map_size)
+		munmap(list->kept, list->kept_map_size);
+	else
+		free(list->kept);
+	list->kept = map;
+	list->kept_capacity *= 2;
+	list->kept_map_size = size;
 	return 0;
 }
 
-static int resize(struct dump_record_list *list, size_t capacity)
+/* Packed records go to the file. */
+static int write_bytes(struct dump_record_list *list)
 {
-	struct dump_call_record *records = realloc(list->records, capacity * RECORD);
+	int status = list->has_file ? 0 : common_open_temporary(&list->fd);
 
+	if (status < 0)
+		return status;
+	list->has_file = true;
+	status = common_write_temporary(list->fd, list->bytes, list->byte_count, list->filed);
+	list->filed += list->byte_count;
+	list->byte_count = 0;
+	return status;
+}
+
+/* ---- packing ------------------------------------------------------------------------------------- */
+
+static bool goes_on(const struct dump_call_record *record)
+{
+	return record->kind == DUMP_RECORD_CALL && !record->end;
+}
+
+/* The one of the kept records that may change; NULL: it is none of them. */
+static struct dump_kept_record *find_active(const struct dump_record_list *list, size_t index)
+{
+	const size_t at = COMMON_PARTITION(list->active_count, i, list->kept[list->active[i]].index < index);
+	struct dump_kept_record *kept = at < list->active_count ? &list->kept[list->active[at]] : NULL;
+
+	return kept && kept->index == index ? kept : NULL;
+}
+
+struct dump_call_record *dump_record_list_find(const struct dump_record_list *list, size_t index)
+{
+	struct dump_kept_record *kept = find_active(list, index);
+	size_t at;
+
+	if (kept)
+		return &kept->record;
+	at = COMMON_PARTITION(list->kept_count, i, list->kept[i].index < index);
+	return at < list->kept_count && list->kept[at].index == index ? &list->kept[at].record : NULL;
+}
+
+/* Forgets which kept records may change where these cannot any more, and marks those to be packed that still may. */
+static void choose_active(struct dump_record_list *list, uint8_t *marks)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->active_count; i++) {
+		const struct dump_call_record *record = &list->kept[list->active[i]].record;
+		struct dump_kept_record *last;
+
+		if (!goes_on(record) || !record->last)
+			continue;
+		if (record->last >= list->packed) {
+			marks[record->last - list->packed] = 1;
+			continue;
+		}
+		last = find_active(list, record->last);
+		if (last)
+			last->needed = true;
+	}
+	for (size_t i = 0; i < list->active_count; i++) {
+		struct dump_kept_record *kept = &list->kept[list->active[i]];
+
+		if (goes_on(&kept->record) || kept->needed)
+			list->active[count++] = list->active[i];
+		kept->needed = false;
+	}
+	list->active_count = count;
+}
+
+static int keep(struct dump_record_list *list, const struct dump_call_record *record, size_t index)
+{
+	int status = list->kept_count < list->kept_capacity ? 0 : grow_kept(list);
+
+	if (status == 0)
+		status = COMMON_VECTOR_RESERVE(list->active, list->active_capacity, list->active_count + 1, "calls");
+	if (status < 0)
+		return status;
+	list->kept[list->kept_count] = (struct dump_kept_record){
+		.record = *record, .index = index, .at = list->filed + list->byte_count, .before = list->before};
+	list->active[list->active_count++] = list->kept_count++;
+	return 0;
+}
+
+/*
+ * All but the last, which has not been seen by all who may change it. marks: room for one of each record, all 0. Calls come
+ * before what they call, so marks are complete when they are met.
+ */
+static int pack_records(struct dump_record_list *list, uint8_t *marks)
+{
+	const size_t count = list->count - list->packed - 1;
+	const struct dump_call_record *before = list->packed ? dump_record_list_find(list, list->packed - 1) : NULL;
+	uint8_t *at;
+	int status = COMMON_VECTOR_RESERVE(list->bytes, list->byte_capacity,
+					   list->byte_count + (count + 1) * DUMP_PACKED_MAX, "calls");
+
+	if (status < 0)
+		return status;
+	/* It may have changed since it was packed, as the last record then. */
+	if (before)
+		list->before = dump_packed_after(before);
+	choose_active(list, marks);
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		const struct dump_call_record *record = &list->records[i];
+
+		if (goes_on(record) || marks[i] || (record->kind == DUMP_RECORD_STACK && goes_on(record + 1))) {
+			status = keep(list, record, list->packed + i);
+			if (goes_on(record) && record->last > list->packed)
+				marks[record->last - list->packed] = 1;
+		} else {
+			at = dump_record_pack(list->bytes + list->byte_count, &list->before, record, list->packed + i);
+			list->byte_count = (size_t)(at - list->bytes);
+		}
+		list->before = dump_packed_after(record);
+	}
+	list->records[0] = list->records[count];
+	list->packed += count;
+	return status;
+}
+
+static int pack(struct dump_record_list *list)
+{
+	uint8_t *marks = calloc(list->count - list->packed, 1);
+	int status = marks ? pack_records(list, marks) : common_fail_memory("calls", list->capacity);
+
+	free(marks);
+	if (status == 0 && list->byte_count >= (list->has_file ? WRITE : IN_MEMORY))
+		status = write_bytes(list);
+	return status;
+}
+
+/* With more than is packed at once where more may change than that: these are looked at each time. */
+static __attribute__((noinline)) int make_room(struct dump_record_list *list)
+{
+	const size_t most = list->active_count > AT_ONCE ? list->active_count : AT_ONCE;
+	const size_t capacity = list->capacity ? 2 * list->capacity : FIRST;
+	struct dump_call_record *records;
+
+	if (list->capacity >= most)
+		return pack(list);
+	records = realloc(list->records, capacity * RECORD);
 	if (!records)
 		return common_fail_memory("calls", capacity * RECORD);
 	list->records = records;
@@ -101,42 +230,106 @@ static int resize(struct dump_record_list *list, size_t capacity)
 	return 0;
 }
 
-static __attribute__((noinline)) int make_room(struct dump_record_list *list)
-{
-	int status;
-
-	if (!list->filed && list->capacity < IN_MEMORY)
-		return resize(list,
-			      list->capacity < IN_MEMORY / 2 ? (list->capacity ? 2 * list->capacity : 256) : IN_MEMORY);
-	status = write_records(list);
-	return status == 0 && list->capacity > AT_ONCE ? resize(list, AT_ONCE) : status;
-}
-
 struct dump_call_record *dump_record_list_add(struct dump_record_list *list)
 {
-	if (list->count - list->filed == list->capacity && make_room(list) < 0)
+	if (list->count - list->packed == list->capacity && make_room(list) < 0)
 		return NULL;
-	return &list->records[list->count++ - list->filed];
+	return &list->records[list->count++ - list->packed];
 }
 
 void dump_record_list_cut(struct dump_record_list *list, size_t index)
 {
+	const struct dump_kept_record *kept;
+
 	list->count = index;
-	if (list->filed > index)
-		list->filed = index;
+	if (index >= list->packed)
+		return;
+	kept = find_active(list, index);
+	list->packed = index;
+	list->before = kept->before;
+	list->byte_count = kept->at > list->filed ? (size_t)(kept->at - list->filed) : 0;
+	if (kept->at < list->filed)
+		list->filed = kept->at;
+	list->kept_count = (size_t)(kept - list->kept);
+	while (list->active_count && list->active[list->active_count - 1] >= list->kept_count)
+		list->active_count--;
 }
 
-int dump_record_list_complete(struct dump_record_list *list, bool in_file)
+/* ---- reading ------------------------------------------------------------------------------------- */
+
+int dump_record_list_complete(struct dump_record_list *list)
 {
+	void *map;
 	int status;
 
-	if (list->mapped || !list->count || (!list->map && !in_file))
+	if (!list->has_file)
 		return 0;
-	status = write_records(list);
+	/* What lies behind the last record is read with it. */
+	memset(list->bytes + list->byte_count, 0, DUMP_PACKED_MAX);
+	list->byte_count += DUMP_PACKED_MAX;
+	status = write_bytes(list);
 	if (status < 0)
 		return status;
-	free(list->records);
-	list->records = (struct dump_call_record *)(void *)list->map;
-	list->mapped = true;
+	map = mmap(NULL, list->filed, PROT_READ, MAP_SHARED, list->fd, 0);
+	if (map == MAP_FAILED)
+		return common_fail_memory("calls", list->filed);
+	list->map = map;
+	list->map_size = list->filed;
+	return 0;
+}
+
+/* Pages of what was read remain the file's: what is touched again comes back. */
+static void pass(struct dump_record_reader *reader)
+{
+	const uint64_t end = (reader->at - WINDOW) & ~((uint64_t)sysconf(_SC_PAGESIZE) - 1);
+
+	(void)madvise(reader->list->map + reader->passed, end - reader->passed, MADV_DONTNEED);
+	reader->passed = end;
+}
+
+const struct dump_call_record *dump_record_next(struct dump_record_reader *reader)
+{
+	const struct dump_record_list *list = reader->list;
+	const size_t index = reader->index;
+	const uint8_t *bytes = list->map ? list->map : list->bytes;
+	const struct dump_call_record *record = &reader->record;
+
+	if (index >= list->count)
+		return NULL;
+	reader->index++;
+	if (index >= list->packed)
+		return &list->records[index - list->packed];
+	if (reader->kept < list->kept_count && list->kept[reader->kept].index == index)
+		record = &list->kept[reader->kept++].record;
+	else
+		reader->at = (uint64_t)(dump_record_unpack(bytes + reader->at, &reader->before, index,
+							   &reader->record) -
+					bytes);
+	reader->before = dump_packed_after(record);
+	if (__builtin_expect(list->map && reader->at >= reader->passed + 2 * WINDOW, 0))
+		pass(reader);
+	return record;
+}
+
+int dump_record_list_expand(struct dump_record_list *list, bool in_file)
+{
+	struct dump_record_reader reader = {.list = list};
+	struct dump_record_list all = {.count = list->count, .mapped = true};
+	const struct dump_call_record *record;
+	void *map;
+	int status;
+
+	if (!list->count || (!list->packed && !in_file))
+		return 0;
+	status = map_room(list->count * RECORD, &map);
+	if (status < 0)
+		return status;
+	all.map = map;
+	all.map_size = list->count * RECORD;
+	all.records = map;
+	while ((record = dump_record_next(&reader)) != NULL)
+		all.records[reader.index - 1] = *record;
+	dump_record_list_free(list);
+	*list = all;
 	return 0;
 }

@@ -41,39 +41,78 @@ struct dump_call_record {
 	bool hidden; /* only its place is reported */
 };
 
-/*
- * Records in memory, and from some size on in a temporary file, of which only what was touched last stays in memory.
- * Zero-initialised is empty. A list is made first, by the functions below, then completed, and then read.
- */
-struct dump_record_list {
-	struct dump_call_record *records; /* of a list that is complete: all; else those from `filed` on */
-	size_t count, capacity;
-	size_t filed; /* while it is made: records that are in the file */
-	uint8_t *map; /* the file; NULL: there is none */
-	size_t map_size;
-	bool mapped; /* it is complete, and in the file */
-	int fd;
+/* What a packed record builds upon. */
+struct dump_packed_before {
+	uint64_t start;
+	int32_t depth;
+	uint32_t stack;
 };
 
-/* Only while the list is made. The pointer is good until the next record is added. */
-static inline struct dump_call_record *dump_record_list_at(const struct dump_record_list *list, size_t index)
-{
-	return index < list->filed ? (struct dump_call_record *)(void *)list->map + index
-				   : &list->records[index - list->filed];
-}
-
-/* A record more, of which nothing is set; NULL after a failure. */
-struct dump_call_record *dump_record_list_add(struct dump_record_list *list);
-/* Forgets the records from index on. */
-void dump_record_list_cut(struct dump_record_list *list, size_t index);
-/* Nothing is added any more. in_file: all of it goes into a file, however short it is. PTL_NO_MEMORY, PTL_SYSTEM. */
-int dump_record_list_complete(struct dump_record_list *list, bool in_file);
-void dump_record_list_free(struct dump_record_list *list);
+/* A record that could not be packed when those around it were, since it may change yet. */
+struct dump_kept_record {
+	struct dump_call_record record;
+	size_t index;
+	uint64_t at; /* bytes packed before it, and what they end with */
+	struct dump_packed_before before;
+	bool needed; /* while the list packs: the last call of one that goes on */
+};
 
 /*
- * To be called while a list is read in order: what lies well before a record is given back to the file. passed is 0 at first, and
- * remembers what was.
+ * Records in order, of which all but the last some thousand are packed (dump/call/call_pack.h), and from some size on in a
+ * temporary file. Zero-initialised is empty. A list is made first, by the functions below, then completed, and then read.
+ *
+ * Of packed records those may be changed that are calls which go on, their last calls (`last`), and a change of stacks before
+ * one of them; and calls that go on may be cut off. A call goes on until its `end` is set.
  */
-void dump_record_list_pass(const struct dump_record_list *list, size_t index, size_t *passed);
+struct dump_record_list {
+	struct dump_call_record *records; /* from `packed` on; of a list that is expanded: all */
+	size_t count, capacity;
+	size_t packed;                 /* records before this one are packed or kept */
+	struct dump_kept_record *kept; /* in order; owned */
+	size_t kept_count, kept_capacity;
+	size_t *active; /* those of `kept` that may change yet, in order; owned */
+	size_t active_count, active_capacity;
+	uint8_t *bytes; /* owned: packed records, behind those in the file */
+	size_t byte_count, byte_capacity;
+	uint64_t filed; /* bytes of packed records in the file */
+	struct dump_packed_before before;
+	int fd;
+	bool has_file;
+	uint8_t *map; /* of a list that is complete: the file, or all records in full */
+	size_t map_size;
+	size_t kept_map_size; /* kept records are in a file of their own; 0: they are in memory */
+	bool mapped;          /* `records` are in `map` */
+};
+
+struct dump_call_record *dump_record_list_find(const struct dump_record_list *list, size_t index);
+
+/* Only while the list is made; NULL: the record may not be changed. The pointer is good until the next record is added. */
+static inline struct dump_call_record *dump_record_list_at(const struct dump_record_list *list, size_t index)
+{
+	return index >= list->packed ? &list->records[index - list->packed] : dump_record_list_find(list, index);
+}
+
+/* A record more, of which nothing is set; NULL after a failure. The one before has been set. */
+struct dump_call_record *dump_record_list_add(struct dump_record_list *list);
+/* Forgets the records from index on: that of a call which goes on, or one of the last. */
+void dump_record_list_cut(struct dump_record_list *list, size_t index);
+/* Nothing is added any more. PTL_NO_MEMORY, PTL_SYSTEM. */
+int dump_record_list_complete(struct dump_record_list *list);
+/* Has all records of a complete list in `records`, in any order to be read. in_file: however few they are. */
+int dump_record_list_expand(struct dump_record_list *list, bool in_file);
+void dump_record_list_free(struct dump_record_list *list);
+
+/* Reads a list that is complete, and not expanded, in order. Set list, and zero the rest. */
+struct dump_record_reader {
+	const struct dump_record_list *list;
+	size_t index; /* of the next record */
+	size_t kept;
+	uint64_t at, passed;
+	struct dump_packed_before before;
+	struct dump_call_record record;
+};
+
+/* NULL: there is no more. Good until the next is asked for. */
+const struct dump_call_record *dump_record_next(struct dump_record_reader *reader);
 
 #endif

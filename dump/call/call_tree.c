@@ -220,10 +220,10 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 	record->self_instructions = frame->instructions - frame->child_instructions;
 	record->children = frame->children;
 	record->flags = (uint16_t)(frame->flags & DUMP_CALL_SHOWN);
+	record->end = tree->list.count;
 	if (frame->user & IS_BELOW)
 		return 0;
 	index = (size_t)frame->user;
-	record->end = tree->list.count;
 	record->shape = mix(mix(record->shape, record->function), record->flags);
 	if (is_small(tree, frame)) {
 		record->hidden = true;
@@ -340,9 +340,11 @@ static int show_before(struct dump_call_tree *tree, struct dump_call_thread *thr
 	int status = add_events(tree, thread, time);
 
 	if (status == 0)
-		status = dump_record_list_complete(&tree->list, false);
+		status = dump_record_list_complete(&tree->list);
 	if (status == 0)
-		status = dump_record_list_complete(&tree->below, false);
+		status = dump_record_list_complete(&tree->below);
+	if (status == 0)
+		status = dump_record_list_expand(&tree->below, false);
 	if (status == 0)
 		status = tree->show(tree->context, tree, thread);
 	clear(tree);

@@ -9,7 +9,6 @@
 #include "common/text.h"
 
 #define FLUSH ((size_t)64 << 10)
-#define PASS_EVERY 4096 /* records; a power of two */
 
 struct dump_shown_name {
 	char *text;             /* NULL: not made yet; owned */
@@ -421,12 +420,11 @@ static int print_records(struct pass *pass)
 	const uint64_t tail = pass->print->tail;
 	const size_t first = tail && tail < list->count ? list->count - (size_t)tail : 0;
 	uint32_t stacks = 1; /* whose outermost frames have been shown */
-	size_t passed = 0;
+	struct dump_record_reader reader = {.list = list};
+	const struct dump_call_record *record;
 	int status = take_belows(pass, 0, false);
 
-	for (size_t i = 0; status == 0 && i < list->count && !pass->ended; i++) {
-		const struct dump_call_record *record = &list->records[i];
-
+	for (size_t i = 0; status == 0 && !pass->ended && (record = dump_record_next(&reader)) != NULL; i++) {
 		if (record->kind == DUMP_RECORD_CALL)
 			status = take_call(pass, record, i < first && record->end <= first);
 		else if (i >= first)
@@ -437,8 +435,6 @@ static int print_records(struct pass *pass)
 		}
 		if (status == 0)
 			status = flush(pass, FLUSH);
-		if (!(i & (PASS_EVERY - 1)))
-			dump_record_list_pass(list, i, &passed);
 	}
 	return status;
 }

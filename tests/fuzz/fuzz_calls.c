@@ -153,11 +153,11 @@ static int show(void *context, const struct dump_call_tree *tree, const struct d
 {
 	struct shown *shown = context;
 	uint64_t *instructions = &shown->instructions;
+	struct dump_record_reader reader = {.list = &tree->list};
+	const struct dump_call_record *record;
 
 	(void)thread;
-	for (size_t i = 0; i < tree->list.count; i++) {
-		const struct dump_call_record *record = &tree->list.records[i];
-
+	for (size_t i = 0; (record = dump_record_next(&reader)) != NULL; i++) {
 		*instructions += record->self_instructions;
 		shown->hash = hash_of(shown->hash, record);
 		need(record->kind != DUMP_RECORD_CALL || (record->end > i && record->end <= tree->list.count));

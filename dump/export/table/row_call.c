@@ -204,22 +204,19 @@ static int write_thread(void *context, const struct dump_call_tree *tree, const 
 {
 	struct dump_row_writer *writer = context;
 	uint32_t stacks = 1; /* whose outermost frames have been written */
-	size_t passed = 0;
+	struct dump_record_reader reader = {.list = &tree->list};
+	const struct dump_call_record *record;
 	int status = write_belows(writer, tree, 0, thread);
 
-	for (size_t i = 0; status == 0 && i < tree->list.count; i++) {
-		const struct dump_call_record *record = &tree->list.records[i];
-
+	while (status == 0 && (record = dump_record_next(&reader)) != NULL) {
 		if (record->kind == DUMP_RECORD_CALL)
 			status = write_call(writer, tree, record, thread);
 		if (status == 0 && record->kind == DUMP_RECORD_STACK && record->stack >= stacks) {
 			stacks = record->stack + 1;
 			status = write_belows(writer, tree, record->stack, thread);
 		}
-		if (status == 0 && i % CHECK_EVERY == 0) {
+		if (status == 0 && reader.index % CHECK_EVERY == 0)
 			status = dump_output_check(writer->row.trace->session);
-			dump_record_list_pass(&tree->list, i, &passed);
-		}
 	}
 	return status;
 }

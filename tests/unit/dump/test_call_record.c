@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lists of records that go to a file, against an array: added, changed, cut, and read. */
+/* Lists of records that are packed and go to a file, against an array: calls begin, go on, end, are cut off, and are read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-#include "dump/call/call_record.h"
+#include "dump/call/call_pack.h"
 
 /* More than is kept in memory. */
-#define RECORDS 800000u
-#define LONG_CUT 5000u /* now and then, one that reaches into what is in the file */
+#define RECORDS 1200000u
+/* Calls in each other, of which more than that go on. */
+#define DEEP 200000u
+#define LONG_CUT 20000u /* one of so many calls is cut off where many end: what they have called is much */
 
 static uint32_t random_state = 1;
 
@@ -22,90 +25,200 @@ static uint32_t pick(uint32_t below)
 	return (uint32_t)((uint64_t)random_state * below >> 32);
 }
 
-static uint64_t *starts;
-static size_t count, filed_cuts;
+static struct dump_call_record *expected;
+static size_t count, packed_cuts, filed_cuts, packed_changes, packed_stacks;
 
-static void add(struct dump_record_list *list)
+/* Calls that go on, the innermost last, and the last that each has made; 0: none. */
+static size_t *open, *last, depth;
+
+/* Of any size. */
+static uint64_t number(void)
 {
-	struct dump_call_record *record = dump_record_list_add(list);
+	const uint64_t bits = (uint64_t)pick(UINT32_MAX) << 32 | pick(UINT32_MAX);
+
+	return pick(2) ? bits >> pick(64) : 0;
+}
+
+static struct dump_call_record *add(struct dump_record_list *list, uint8_t kind)
+{
+	struct dump_call_record *record = dump_record_list_add(list), *copy = &expected[count++];
 
 	assert_non_null(record);
-	starts[count] = (uint64_t)pick(UINT32_MAX) << 20 | count;
-	*record = (struct dump_call_record){.start = starts[count], .repeats = count};
-	count++;
+	memset(copy, 0, sizeof(*copy));
+	copy->start = count * 10 + number() % 5;
+	copy->function = (uint32_t)number();
+	copy->depth = (int32_t)number() % 1000;
+	copy->stack = pick(20) ? 0 : (uint32_t)number();
+	copy->repeats = number();
+	copy->kind = kind;
+	if (kind == DUMP_RECORD_EVENT)
+		copy->lines = (const uint8_t *)expected + pick(UINT32_MAX);
+	*record = *copy;
+	return record;
 }
 
-/* Any record, most often one of the last. */
-static void change(struct dump_record_list *list)
+static void begin(struct dump_record_list *list)
 {
-	const uint32_t reach = pick(100) ? 50 : (uint32_t)count;
-	const size_t index = count - 1 - pick(reach < count ? reach : (uint32_t)count);
+	if (!pick(8))
+		(void)add(list, DUMP_RECORD_STACK);
+	(void)add(list, DUMP_RECORD_CALL);
+	open[depth] = count - 1;
+	last[depth++] = 0;
+}
+
+/* A record that may be changed, or the last of all, which may be packed when what was behind it is cut off. */
+static void change(struct dump_record_list *list, size_t index)
+{
+	struct dump_call_record *record;
+
+	record = dump_record_list_at(list, index);
+	if (!record) {
+		assert_true(index == count - 1 && index < list->packed && expected[index].kind != DUMP_RECORD_STACK);
+		return;
+	}
+	packed_changes += index < list->packed;
+	assert_int_equal(record->start, expected[index].start);
+	assert_int_equal(record->repeats, expected[index].repeats);
+	record->repeats = expected[index].repeats = number();
+	record->instructions = expected[index].instructions = number();
+	if (record->kind != DUMP_RECORD_STACK || index < count - 1)
+		return;
+	packed_stacks += index < list->packed;
+	record->start = expected[index].start = number();
+	record->stack = expected[index].stack = pick(5);
+}
+
+/* The innermost call ends; it may go, with all that it has called. */
+static void end(struct dump_record_list *list, uint32_t cut_one_of)
+{
+	const size_t index = open[--depth];
 	struct dump_call_record *record = dump_record_list_at(list, index);
+	struct dump_call_record *copy = &expected[index];
 
-	assert_int_equal(record->start, starts[index]);
-	assert_int_equal(record->repeats, index);
-	record->start = ++starts[index];
+	copy->self_time = number();
+	copy->wall = number();
+	copy->self_instructions = number();
+	copy->children = number();
+	copy->flags = (uint16_t)number();
+	copy->hidden = !pick(3);
+	copy->end = count;
+	assert_int_equal(record->function, copy->function);
+	*record = *copy;
+	if (!pick(cut_one_of)) {
+		packed_cuts += index < list->packed;
+		filed_cuts += list->filed && index < list->packed &&
+			      list->kept[list->active[list->active_count - 1]].at < list->filed;
+		count = index;
+		dump_record_list_cut(list, index);
+		if (count)
+			change(list, count - 1);
+	} else if (depth) {
+		last[depth - 1] = index;
+		dump_record_list_at(list, open[depth - 1])->last = index;
+		expected[open[depth - 1]].last = index;
+	}
 }
 
-static void cut(struct dump_record_list *list)
+static void assert_same(const struct dump_call_record *record, size_t index)
 {
-	const uint32_t reach = pick(2000) ? 20 : LONG_CUT;
+	struct dump_call_record copy = *record;
 
-	count -= pick(reach < count ? reach : (uint32_t)count);
-	filed_cuts += list->filed > count;
-	dump_record_list_cut(list, count);
+	if (copy.kind != DUMP_RECORD_EVENT)
+		copy.shape = 0;
+	assert_memory_equal(&copy, &expected[index], sizeof(copy));
 }
 
 static void read_all(const struct dump_record_list *list)
 {
-	size_t passed = 0;
+	struct dump_record_reader reader = {.list = list};
+	const struct dump_call_record *record;
+	size_t index = 0;
 
 	assert_int_equal(list->count, count);
-	for (size_t i = 0; i < count; i++) {
-		assert_int_equal(list->records[i].start, starts[i]);
-		assert_int_equal(list->records[i].repeats, i);
-		dump_record_list_pass(list, i, &passed);
-	}
+	while ((record = dump_record_next(&reader)) != NULL)
+		assert_same(record, index++);
+	assert_int_equal(index, count);
 }
 
-static void check(size_t most, bool in_file, bool expected)
+/* A call that goes on, its last call, or the last record of all. */
+static size_t changeable(void)
+{
+	const size_t level = depth ? depth - 1 - pick((uint32_t)(depth < 30 || !pick(50) ? depth : 30)) : 0;
+
+	if (!depth || !pick(3))
+		return count - 1;
+	return pick(2) || !last[level] ? open[level] : last[level];
+}
+
+/* Adds records until there are so many; calls begin more often than they end until so many go on. */
+static void make(struct dump_record_list *list, size_t most, size_t deep)
+{
+	while (count < most) {
+		const uint32_t kind = pick(40);
+
+		if (depth == deep)
+			for (size_t left = pick(4) ? deep / 2 : pick((uint32_t)deep); depth > left;)
+				end(list, deep > 1000 ? LONG_CUT : 8);
+		if (kind < 2)
+			(void)add(list, kind ? DUMP_RECORD_STACK : DUMP_RECORD_EVENT);
+		else if (kind < 16 && depth)
+			end(list, 8);
+		else
+			begin(list);
+		if (count && kind % 4 == 0)
+			change(list, changeable());
+	}
+	while (depth)
+		end(list, LONG_CUT);
+}
+
+static void check(size_t most, size_t deep, bool in_file)
 {
 	struct dump_record_list list = {0};
 
-	starts = calloc(most, sizeof(*starts));
-	assert_non_null(starts);
-	count = 0;
-	while (count < most) {
-		add(&list);
-		if (!pick(4))
-			change(&list);
-		if (!pick(50))
-			cut(&list);
-	}
-	assert_int_equal(dump_record_list_complete(&list, in_file), 0);
-	assert_int_equal(list.mapped, expected);
+	expected = calloc(most + 2, sizeof(*expected));
+	open = calloc(deep + 1, sizeof(*open));
+	last = calloc(deep + 1, sizeof(*last));
+	assert_true(expected && open && last);
+	count = depth = 0;
+	make(&list, most, deep);
+	assert_int_equal(dump_record_list_complete(&list), 0);
 	read_all(&list);
 	/* It may be read again from the beginning, where it was given back. */
 	read_all(&list);
+	assert_int_equal(dump_record_list_expand(&list, in_file), 0);
+	assert_int_equal(list.count, count);
+	for (size_t i = 0; i < count; i++)
+		assert_same(&list.records[i], i);
 	dump_record_list_free(&list);
-	free(starts);
+	free(expected);
+	free(open);
+	free(last);
 }
 
 static void test_short(void **state)
 {
 	(void)state;
-	check(1, false, false);
-	check(1000, false, false);
-	check(1, true, true);
-	check(1000, true, true);
+	check(1, 10, false);
+	check(1000, 10, false);
+	check(1, 10, true);
+	check(1000, 10, true);
 }
 
 static void test_long(void **state)
 {
 	(void)state;
-	filed_cuts = 0;
-	check(RECORDS, false, true);
-	assert_true(filed_cuts > 0);
+	packed_cuts = filed_cuts = packed_changes = packed_stacks = 0;
+	check(RECORDS, 50, false);
+	assert_true(packed_cuts > 0 && packed_changes > 0);
+}
+
+static void test_deep(void **state)
+{
+	(void)state;
+	packed_cuts = filed_cuts = packed_changes = packed_stacks = 0;
+	check(RECORDS, DEEP, false);
+	assert_true(packed_cuts > 0 && filed_cuts > 0 && packed_changes > 0 && packed_stacks > 0);
 }
 
 static void test_empty(void **state)
@@ -113,7 +226,8 @@ static void test_empty(void **state)
 	struct dump_record_list list = {0};
 
 	(void)state;
-	assert_int_equal(dump_record_list_complete(&list, true), 0);
+	assert_int_equal(dump_record_list_complete(&list), 0);
+	assert_int_equal(dump_record_list_expand(&list, true), 0);
 	assert_int_equal(list.count, 0);
 	dump_record_list_free(&list);
 }
@@ -121,11 +235,16 @@ static void test_empty(void **state)
 static void test_no_room(void **state)
 {
 	struct dump_record_list list = {0};
+	struct dump_call_record *record;
 
 	(void)state;
 	setenv("TMPDIR", "/nonexistent/folder", 1);
-	assert_non_null(dump_record_list_add(&list));
-	assert_true(dump_record_list_complete(&list, true) < 0);
+	for (uint64_t i = 0; (record = dump_record_list_add(&list)) != NULL; i++) {
+		assert_true(i < 10000000);
+		*record = (struct dump_call_record){.start = number(), .end = i + 1, .repeats = number()};
+	}
+	assert_true(list.packed > 0 && !list.has_file);
+	assert_true(dump_record_list_expand(&list, true) < 0);
 	unsetenv("TMPDIR");
 	dump_record_list_free(&list);
 }
@@ -133,10 +252,8 @@ static void test_no_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_short),
-		cmocka_unit_test(test_long),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_short), cmocka_unit_test(test_long),    cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_empty), cmocka_unit_test(test_no_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A packed record is the sizes of its numbers, four bits each, and these, without their leading zero bytes. All are written
+ * and read as eight bytes, so that no branch depends on a size.
+ */
+#include "dump/call/call_pack.h"
+
+#include "common/bytes.h"
+
+#define SIZES 6 /* bytes */
+
+_Static_assert(SIZES + (2 * SIZES + 1) * sizeof(uint64_t) <= DUMP_PACKED_MAX, "a record fits");
+
+struct packing {
+	uint8_t *at;
+	uint64_t sizes;
+	unsigned shift;
+};
+
+static inline void put(struct packing *packing, uint64_t number)
+{
+	const size_t size = (size_t)(71 - __builtin_clzll(number | 1)) / 8 - !number;
+
+	common_store64(packing->at, number);
+	packing->at += size;
+	packing->sizes |= (uint64_t)size << packing->shift;
+	packing->shift += 4;
+}
+
+/* Of a leaf that is not the first at its time most numbers are 0. */
+uint8_t *dump_record_pack(uint8_t *at, const struct dump_packed_before *before, const struct dump_call_record *record,
+			  size_t index)
+{
+	struct packing packing = {.at = at + SIZES};
+
+	put(&packing, record->start - before->start);
+	put(&packing, record->self_time);
+	put(&packing, record->wall - record->self_time);
+	put(&packing, record->self_instructions);
+	put(&packing, record->instructions - record->self_instructions);
+	put(&packing, record->children);
+	put(&packing, record->repeats ^ 1);
+	put(&packing, record->end - index - 1);
+	put(&packing, record->function);
+	put(&packing, common_zigzag((int64_t)record->depth - before->depth));
+	put(&packing, record->flags | (uint64_t)record->kind << 16 | (uint64_t)record->hidden << 24 |
+			      (uint64_t)(record->stack ^ before->stack) << 32);
+	put(&packing, record->kind == DUMP_RECORD_EVENT ? (uint64_t)(uintptr_t)record->lines : 0);
+	common_store32(at, (uint32_t)packing.sizes);
+	common_store16(at + 4, (uint16_t)(packing.sizes >> 32));
+	return packing.at;
+}
+
+static inline uint64_t take(const uint8_t **at, uint64_t *sizes)
+{
+	static const uint64_t masks[16] = {
+		0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff, UINT64_MAX};
+	const size_t size = *sizes & 0xf;
+	const uint64_t number = common_load64(*at) & masks[size];
+
+	*at += size;
+	*sizes >>= 4;
+	return number;
+}
+
+const uint8_t *dump_record_unpack(const uint8_t *at, const struct dump_packed_before *before, size_t index,
+				  struct dump_call_record *record)
+{
+	uint64_t sizes = common_load64(at), flags, lines;
+
+	at += SIZES;
+	record->start = take(&at, &sizes) + before->start;
+	record->self_time = take(&at, &sizes);
+	record->wall = take(&at, &sizes) + record->self_time;
+	record->self_instructions = take(&at, &sizes);
+	record->instructions = take(&at, &sizes) + record->self_instructions;
+	record->children = take(&at, &sizes);
+	record->repeats = take(&at, &sizes) ^ 1;
+	record->end = take(&at, &sizes) + index + 1;
+	record->function = (uint32_t)take(&at, &sizes);
+	record->depth = (int32_t)(before->depth + common_unzigzag(take(&at, &sizes)));
+	flags = take(&at, &sizes);
+	lines = take(&at, &sizes);
+	record->flags = (uint16_t)flags;
+	record->kind = (uint8_t)(flags >> 16);
+	record->hidden = flags >> 24 & 1;
+	record->stack = (uint32_t)(flags >> 32) ^ before->stack;
+	record->shape = 0;
+	if (record->kind == DUMP_RECORD_EVENT)
+		record->lines = (const uint8_t *)(uintptr_t)lines; /* NOLINT(performance-no-int-to-ptr) */
+	return at;
+}
