@@ -2,14 +2,17 @@
 /* Looks for separate debug files in folders. A file that cannot be proved to be the right one is passed over. */
 #include "elf/debug_search.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/message.h"
 #include "common/text.h"
 #include "common/vector.h"
 #include "elf/debuginfod.h"
@@ -43,9 +46,25 @@ int elf_debug_path_add(const char *folders)
 	return 0;
 }
 
+/* Of an option, where it is a slip; the environment may name folders of other machines. */
+static void say_missing(const char *folders)
+{
+	char name[PATH_MAX];
+	struct stat at;
+
+	for (size_t size; *folders; folders += size + (folders[size] == ':')) {
+		size = strcspn(folders, ":");
+		if (!size || snprintf(name, sizeof(name), "%.*s", (int)size, folders) >= PATH_MAX)
+			continue;
+		if (stat(name, &at) < 0 || !S_ISDIR(at.st_mode))
+			common_message_warning("--debug-path: there is no folder %s", name);
+	}
+}
+
 int elf_debug_path_take(void *unused, const char *folders)
 {
 	(void)unused;
+	say_missing(folders);
 	return elf_debug_path_add(folders);
 }
 

@@ -352,6 +352,7 @@ int query_parse_condition(const char *name, const char *text, struct common_aren
 	struct query_parser parser = {.arena = arena, .fields = fields, .conditions = conditions, .in_condition = true};
 	const size_t size = strlen(text);
 	char *copy = common_arena_copy(arena, text, size);
+	char shown[QUERY_SHOWN_MAX + 8];
 	int status;
 
 	if (!copy)
@@ -366,7 +367,9 @@ int query_parse_condition(const char *name, const char *text, struct common_aren
 	status = query_advance(&parser);
 	if (!status)
 		status = query_parse_expression(&parser, expr);
-	if (!status && parser.token.kind != QUERY_TOKEN_END)
+	if (!status && strcmp(query_token_shown(&parser.lexer, &parser.token, shown), "'='") == 0)
+		status = query_refuse(&parser, parser.token.at, "expected an operator, found '=': == compares");
+	else if (!status && parser.token.kind != QUERY_TOKEN_END)
 		status = query_expected(&parser, "&&, and, or, an operator or the end");
 	return status < 0 ? status : check_truth(&parser, *expr);
 }

@@ -372,8 +372,10 @@ static void check_names(const struct events *events)
 				    filter->without_level);
 		return;
 	}
-	if (!filter->providers.count && !filter->events.count)
+	if (!filter->providers.count && !filter->events.count) {
+		common_message_note("there is no event to show");
 		return;
+	}
 	for (size_t i = 0; i < count && names.size < 400; i++) {
 		const struct ptl_schema *schema = ptl_schema_at(events->session->trace, i);
 		const char *name = filter->events.count ? schema->event_name : schema->provider_name;

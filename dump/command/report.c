@@ -2,7 +2,10 @@
 /* ptl-dump report: what functions, images, lines, processes or threads took. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "common/error.h"
+#include "common/options_help.h"
 #include "common/text.h"
 #include "dump/call/call_report.h"
 #include "dump/command/commands.h"
@@ -325,6 +328,26 @@ static int run(struct dump_session *session)
 	return status;
 }
 
+/* An order that rows have nothing for would be that of names, and silently. */
+static int check(const struct dump_options *shared)
+{
+	const struct report_options *options = (const struct report_options *)shared;
+	static const char *const of_lines[] = {"self", "self-instructions", "name", NULL};
+	static const char *const of_inline[] = {"self", "total", "self-instructions", "total-instructions",
+						"name", NULL};
+	const char *const *known = options->by == DUMP_REPORT_LINE     ? of_lines
+				   : options->by == DUMP_REPORT_INLINE ? of_inline
+								       : dump_report_orders;
+	const char *order = dump_report_orders[options->sort];
+	char names[128];
+
+	for (const char *const *name = known; *name; name++)
+		if (strcmp(*name, order) == 0)
+			return 0;
+	common_options_join_choices(known, names, sizeof(names));
+	return common_fail(PTL_MISUSE, "--by %s has no %s: --sort takes %s", by_names[options->by], order, names);
+}
+
 static const char examples[] = "ptl-dump report build.ptl | head -20       which functions ran most\n"
 			       "ptl-dump report --sort total-time a.ptl\n"
 			       "ptl-dump report --by image --process gzip a.ptl\n"
@@ -343,5 +366,6 @@ const struct dump_command dump_command_report = {
 		 DUMP_TAKES_NAMES | DUMP_TAKES_SHARD,
 	.options = own_options,
 	.options_size = sizeof(struct report_options),
+	.check = check,
 	.run = run,
 };

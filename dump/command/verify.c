@@ -174,6 +174,10 @@ static int run(struct dump_session *session)
 	if (!engines[0])
 		return common_fail(PTL_UNSUPPORTED,
 				   "this ptl-dump was built without libipt: use that of a full installation");
+	if (engines[0] == engines[1])
+		return common_fail(PTL_MISUSE,
+				   "%s would be compared with itself: --engine and --against are two engines",
+				   engines[0]->name);
 	status = dump_session_timeline(session, &timeline);
 	if (status < 0)
 		return status;

@@ -247,6 +247,13 @@ static bool has_operands(const struct dump_command *command, const struct common
 {
 	const int wanted = command->operand ? 2 : 1;
 
+	if (first + wanted == argc && command->operand && access(argv[first], F_OK) == 0 &&
+	    access(argv[first + 1], F_OK) < 0 && strcmp(argv[first + 1], "-") != 0) {
+		common_message_error("there is no file '%s': the %s comes before the FILE", argv[first + 1],
+				     command->operand);
+		common_message_hint("%s %s %s", line->program, argv[first + 1], argv[first]);
+		return false;
+	}
 	if (first + wanted == argc || (command->many && first + wanted < argc))
 		return true;
 	if (first == argc && command->operand)
@@ -310,6 +317,15 @@ static bool is_cluster(const struct dump_options *options)
 
 static int check_partial(const struct dump_options *options, bool merges)
 {
+	const struct dump_slurm_options *jobs = &options->cluster.options;
+
+	if (!options->cluster.slurm &&
+	    (jobs->scratch || jobs->partition || jobs->account || jobs->time || jobs->memory))
+		return common_fail(PTL_MISUSE,
+				   "--scratch, --partition, --account, --time-limit and --memory are of jobs "
+				   "of --slurm");
+	if (!is_cluster(options) && options->cluster.jobs)
+		return common_fail(PTL_MISUSE, "--shards is of --slurm and --jobs-script; one part is --shard I/N");
 	if (merges && (options->shard.count || options->partial || is_cluster(options)))
 		return common_fail(PTL_MISUSE, "partial results cannot be of --shard, --partial and the like");
 	if (options->shard.count && !options->partial)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump ctf: events in the Common Trace Format. */
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "common/error.h"
@@ -28,6 +29,8 @@ static int check(const struct dump_options *options)
 {
 	if (!((const struct ctf_options *)options)->folder)
 		return common_fail(PTL_MISUSE, "a CTF trace is a folder: -o DIR says where it goes");
+	if (strcmp(((const struct ctf_options *)options)->folder, "-") == 0)
+		return common_fail(PTL_MISUSE, "- is no folder: a CTF trace needs one");
 	if (options->json)
 		return common_fail(PTL_MISUSE, "--json does not go with ctf: its output is no text");
 	return 0;

@@ -167,7 +167,7 @@ static const struct {
 	{"   ", "--where:1:4: expected a value, found the end"},
 	{"== 3", "--where:1:1: expected a value, found '=='"},
 	{"A", "--where:1:1: expected a condition such as UserName == \"Zoe\" or Count > 3, found a value"},
-	{"A = 3", "--where:1:3: expected &&, and, or, an operator or the end, found '='"},
+	{"A = 3", "--where:1:3: expected an operator, found '=': == compares"},
 	{"A && B == 1", "--where:1:1: expected a condition"},
 	{"B == 1 && A", "--where:1:11: expected a condition"},
 	{"B == 1 or A + 1", "--where:1:13: expected a condition"},

@@ -1,0 +1,53 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# What is asked of ptl-dump by mistake: it is said, and nothing is shown in its place.
+import os
+
+from scratch_test import DUMP, RECORD, check, output, path, plan, run
+
+PROGRAM = os.path.join(os.environ["PTL_PROGRAMS"], "branches")
+
+
+def refused(name, words, *texts):
+    """Exit status 2, nothing on standard output, and a message with the texts."""
+    done = run(DUMP, *words)
+    check(name, done.returncode == 2 and not done.stdout and all(text in done.stderr for text in texts), done)
+
+
+output(RECORD, "-q", "-o", "a.ptl", "--", PROGRAM)
+
+for order in "calls", "total", "self-time":
+    refused(f"report --by line has no {order}", ["report", "--by", "line", "--sort", order, "a.ptl"],
+            f"--by line has no {order}", "self, self-instructions or name")
+refused("report --by inline has no times", ["report", "--by", "inline", "--sort", "total-time", "a.ptl"],
+        "--by inline has no total-time")
+for order in "self", "total-instructions", "name":
+    done = run(DUMP, "report", "--by", "inline", "--sort", order, "a.ptl")
+    check(f"but {order}", done.returncode == 0 and done.stdout, done)
+
+refused("an engine is not held against itself", ["verify", "--against", "native", "a.ptl"], "compared with itself")
+refused("a CTF trace has no standard output", ["ctf", "-o", "-", "a.ptl"], "- is no folder")
+check("and no folder of that name", not os.path.exists(path("-")))
+
+for words in ["--memory", "3G"], ["--scratch", "."], ["--account=me"], ["--jobs-script", "--time-limit=1"]:
+    refused(f"{' '.join(words)} without jobs of Slurm", ["stats", *words, "a.ptl"], "jobs of --slurm")
+refused("--shards without jobs", ["stats", "--shards", "3", "a.ptl"], "--shards is of --slurm and --jobs-script", "--shard I/N")
+
+for command, operand in ("graph", "main"), ("latency", "main"), ("annotate", "main"), ("table", "calls"):
+    refused(f"{command}: the FILE comes last", [command, "a.ptl", operand], f"there is no file '{operand}'",
+            f"ptl-dump {command} {operand} a.ptl")
+refused("an operand that is a file, of a FILE that is there", ["graph", "a.ptl", "a.ptl"], "no function that ran")
+
+for words in ["--task", "zz"], ["--opcode", "zz"], ["-w", 'ProcessId == "abc"'], ["--time", "..1ns"]:
+    done = run(DUMP, "events", *words, "a.ptl")
+    check(f"events {' '.join(words)}: that there is none is said", done.returncode == 0 and
+          "there is no event to show" in done.stderr, done)
+refused("one = compares nothing", ["events", "-w", "ProcessId = 3", "a.ptl"], "1:11: expected an operator, found '=': == compares")
+refused("nor in views of calls", ["calls", "-w", "depth = 3", "a.ptl"], "== compares")
+
+done = run(DUMP, "stats", "--debug-path", "nowhere:.:", "a.ptl")
+check("--debug-path: a folder that is not there is named", done.returncode == 0 and done.stdout and
+      done.stderr == "ptl-dump: warning: --debug-path: there is no folder nowhere\n", done)
+done = run(DUMP, "stats", "a.ptl", env=dict(os.environ, PTL_DEBUG_PATH="nowhere"))
+check("but not one of the environment", done.returncode == 0 and not done.stderr, done)
+plan()
