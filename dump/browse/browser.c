@@ -449,6 +449,7 @@ static int open_browser(struct dump_browser *browser)
 
 	if (status == 0)
 		status = flow_sources_open(browser->session->trace, browser->calls_session.timeline, &browser->sources);
+	dump_source_texts_start(&browser->texts, browser->session->trace);
 	if (status == 0)
 		status = copy_ids(&browser->pids, &filter->pids);
 	return status == 0 ? copy_ids(&browser->tids, &filter->tids) : status;
@@ -464,6 +465,7 @@ static void close_browser(struct dump_browser *browser)
 	/* The screen is gone by now: this is for who looks at what was said. */
 	dump_warn_of_sources(browser->sources, NULL);
 	flow_sources_close(browser->sources);
+	dump_source_texts_warn(&browser->texts);
 	dump_source_texts_free(&browser->texts);
 	common_bytes_free(&browser->search);
 	common_bytes_free(&browser->message);

@@ -302,6 +302,7 @@ static int show(struct dump_session *session, const struct dump_annotator *annot
 	size_t count = 0;
 	int status = dump_functions_find(annotator, session->operand, wanted, &functions, &count);
 
+	dump_source_texts_start(&run.texts, session->trace);
 	if (!status && !count)
 		status = common_fail(PTL_MISUSE,
 				     "nothing called '%s' has run; 'ptl-dump report' lists the functions that ran, and "
@@ -314,6 +315,7 @@ static int show(struct dump_session *session, const struct dump_annotator *annot
 	}
 	if (!status && run.line.failed)
 		status = common_fail_memory("a line", run.line.size);
+	dump_source_texts_warn(&run.texts);
 	dump_source_texts_free(&run.texts);
 	common_bytes_free(&run.line);
 	free(functions);

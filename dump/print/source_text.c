@@ -8,8 +8,10 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/message.h"
 #include "common/vector.h"
 
+#define SECOND 1000000000            /* nanoseconds */
 #define SOURCE_MAX ((off_t)16 << 20) /* bytes */
 
 struct dump_source_file {
@@ -27,6 +29,7 @@ void dump_source_texts_free(struct dump_source_texts *texts)
 	}
 	free(texts->files);
 	common_byte_map_free(&texts->numbers);
+	free(texts->a_newer);
 	*texts = (struct dump_source_texts){0};
 }
 
@@ -42,19 +45,39 @@ static void find_lines(struct dump_source_file *file)
 	}
 }
 
-static void read_source(struct dump_source_file *file, const char *path)
+/* Returns whether it was changed after `recorded`. */
+static bool read_source(struct dump_source_file *file, const char *path, int64_t recorded)
 {
 	struct stat info;
 	const int fd = path[0] == '/' ? common_open_regular(path, &info) : -1;
 
 	if (fd < 0)
-		return;
+		return false;
 	if (info.st_size > 0 && info.st_size <= SOURCE_MAX)
 		file->data = malloc((size_t)info.st_size);
 	if (file->data && common_read_at(fd, file->data, (size_t)info.st_size, 0) == 0)
 		file->size = (size_t)info.st_size;
 	close(fd);
 	find_lines(file);
+	return recorded && file->size &&
+	       (info.st_mtim.tv_sec > recorded / SECOND ||
+		(info.st_mtim.tv_sec == recorded / SECOND && info.st_mtim.tv_nsec > recorded % SECOND));
+}
+
+void dump_source_texts_start(struct dump_source_texts *texts, const struct ptl_trace *trace)
+{
+	texts->recorded = ptl_trace_machine(trace)->wall_start;
+}
+
+void dump_source_texts_warn(const struct dump_source_texts *texts)
+{
+	if (texts->newer == 1)
+		common_message_warning("%s is newer than the trace: its lines may not be those that ran",
+				       texts->a_newer);
+	else if (texts->newer)
+		common_message_warning("%s and %zu more source files are newer than the trace: their lines may not be "
+				       "those that ran",
+				       texts->a_newer, texts->newer - 1);
 }
 
 /* NULL without memory. */
@@ -70,7 +93,11 @@ static const struct dump_source_file *find_file(struct dump_source_texts *texts,
 		return NULL;
 	file = &texts->files[texts->count++];
 	*file = (struct dump_source_file){0};
-	read_source(file, path);
+	if (read_source(file, path, texts->recorded)) {
+		texts->newer++;
+		if (!texts->a_newer)
+			texts->a_newer = strdup(path);
+	}
 	return file;
 }
 

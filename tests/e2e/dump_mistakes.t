@@ -3,7 +3,7 @@
 # What is asked of ptl-dump by mistake: it is said, and nothing is shown in its place.
 import os
 
-from scratch_test import DUMP, RECORD, check, output, path, plan, run
+from scratch_test import DUMP, RECORD, check, output, path, plan, run, write
 
 PROGRAM = os.path.join(os.environ["PTL_PROGRAMS"], "branches")
 
@@ -50,4 +50,17 @@ check("--debug-path: a folder that is not there is named", done.returncode == 0 
       done.stderr == "ptl-dump: warning: --debug-path: there is no folder nowhere\n", done)
 done = run(DUMP, "stats", "a.ptl", env=dict(os.environ, PTL_DEBUG_PATH="nowhere"))
 check("but not one of the environment", done.returncode == 0 and not done.stderr, done)
+
+write("own.c", "int main(void)\n{\n\tfor (volatile int i = 0; i < 99999; i++)\n\t\t;\n}\n")
+output("gcc", "-g", "-O0", "-o", path("own"), path("own.c"))
+output(RECORD, "-q", "-o", "own.ptl", "--", path("own"))
+for words in ["annotate", "main", "own.ptl"], ["html", "own.ptl"]:
+    os.utime(path("own.c"), (1, 1))
+    done = run(DUMP, *words)
+    check(f"{words[0]}: a source that is older than the trace", done.returncode == 0 and "volatile int" in done.stdout and
+          not done.stderr, done)
+    os.utime(path("own.c"))
+    done = run(DUMP, *words)
+    check("and one that is newer", done.returncode == 0 and "volatile int" in done.stdout and
+          f"{path('own.c')} is newer than the trace: its lines may not be those that ran" in done.stderr, done.stderr)
 plan()

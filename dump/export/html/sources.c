@@ -185,11 +185,13 @@ static int put_all(struct dump_session *session, const struct dump_annotator *an
 	struct writing writing = {.room = room, .session = session, .annotator = annotator};
 	int status = 0;
 
+	dump_source_texts_start(&writing.texts, session->trace);
 	for (size_t i = 0; status == 0 && i < count; i++)
 		status = put_source(&writing, &sources[i]);
 	dump_left_out_add(left_out, writing.cut_instructions, "instruction of a large function",
 			  "instructions of large functions");
 	dump_left_out_add(left_out, writing.cut_lines, "line of a large function", "lines of large functions");
+	dump_source_texts_warn(&writing.texts);
 	dump_source_texts_free(&writing.texts);
 	common_bytes_free(&writing.text);
 	return status;
