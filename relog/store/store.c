@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/content_remote.h"
@@ -217,12 +218,27 @@ static void free_store(void *state)
 	free(store);
 }
 
+static int open_attached(struct store *store, const char *folder)
+{
+	struct stat info;
+	int status;
+
+	if (common_http_is_url(folder)) {
+		status = common_content_remote_open(folder, &store->remote);
+		return status ? common_fail_in(status, "--attach-code") : 0;
+	}
+	return stat(folder, &info) < 0 || !S_ISDIR(info.st_mode)
+		       ? common_fail(PTL_MISUSE, "--attach-code: there is no folder %s", folder)
+		       : 0;
+}
+
 static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
 {
 	static const struct ptl_relogger_callbacks detaching = {.begin = begin, .end = end, .blob = take_blob};
 	static const struct ptl_relogger_callbacks attaching = {
 		.begin = begin, .record = take_record, .event = take_event, .end = end};
 	struct store *store;
+	int status = 0;
 
 	if (!settings->detach_code && !settings->attach_code)
 		return 0;
@@ -231,13 +247,10 @@ static int add(const struct relog_settings *settings, struct ptl_relogger *relog
 		return common_fail_memory("a code store", sizeof(*store));
 	store->settings = settings;
 	*state = store;
-	if (settings->attach_code && common_http_is_url(settings->attach_code)) {
-		const int status = common_content_remote_open(settings->attach_code, &store->remote);
-
-		if (status)
-			return common_fail_in(status, "--attach-code");
-	}
-	return ptl_relogger_callbacks(relogger, settings->detach_code ? &detaching : &attaching, store);
+	if (settings->attach_code)
+		status = open_attached(store, settings->attach_code);
+	return status ? status
+		      : ptl_relogger_callbacks(relogger, settings->detach_code ? &detaching : &attaching, store);
 }
 
 const struct relog_stage relog_stage_store = {"code store", add, free_store, NULL};

@@ -75,6 +75,10 @@ got = run(RELOG, "a-less.ptl", "--attach-code", "store", "-o", "part.ptl")
 check("what is not there is counted", got.returncode == 0 and "1 pieces" in got.stderr, got)
 got = run(DUMP, "flow", "--code-store", "none", "a.ptl")
 check("a folder that is not there is a mistake", got.returncode == 2 and "none" in got.stderr, got)
+for name in "a.ptl", "a-less.ptl":
+    got = run(RELOG, name, "--attach-code", "nowhere", "-o", "no.ptl")
+    check(f"so it is for {name} written again", got.returncode == 2 and "--attach-code: there is no folder nowhere" in got.stderr and
+          not os.path.exists(path("no.ptl")), got)
 got = run(RELOG, "a.ptl", "--detach-code", "store", "--redact", "all", "-o", "no.ptl")
 check("redaction comes first", got.returncode == 2 and "second run" in got.stderr, got)
 
