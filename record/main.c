@@ -374,6 +374,9 @@ static int check_settings(struct record_settings *settings)
 		return COMMON_EXIT_USAGE;
 	if (!settings->command && !running && strcmp(settings->source, "none") != 0)
 		return usage("packets come from a command that is started here, and there is none", "--source none");
+	if (!strcmp(settings->source, "none") && (settings->timing_given || !settings->return_compression))
+		return usage("--timing and --no-retcomp are of packets, and --source none makes none",
+			     "leave them out, or --source qemu");
 	if (settings->attach && !settings->rule_count && !settings->session_name)
 		return usage("--attach-providers needs a --provider", "--provider '*'");
 	if (settings->stacks.count && !wants_kernel(settings) && !settings->session_name)
