@@ -112,7 +112,7 @@ void native_code_trim(struct native_code *code)
 			caches[i]->clear(code);
 	if (code->retired.total)
 		code->generation++;
-	native_arena_reuse(&code->retired, &code->arena, NATIVE_CODE_LIMIT);
+	native_arena_reuse(&code->retired, &code->arena, NATIVE_CODE_LIMIT / 2);
 }
 
 size_t native_code_size(const struct native_code *code)

@@ -50,7 +50,7 @@ struct native_code {
 };
 
 /* Beyond this size of blocks, regions and runs, all are cleared before the next segment. */
-#define NATIVE_CODE_LIMIT (64u << 20)
+#define NATIVE_CODE_LIMIT (128u << 20)
 
 /* PTL_NO_MEMORY. */
 int native_code_open(struct native_code *code, struct native_source source);
