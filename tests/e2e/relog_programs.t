@@ -195,7 +195,7 @@ threading.Thread(target=server.serve_forever, daemon=True).start()
 missing = prepare(PROGRAMS)
 write("rules", """on image { set event.level = 4; }
 on process { add u32 Mark = 7; set event.version = 77; }
-rename "/usr/*" to "/opt/moved/$1";
+rename "/*" to "/opt/moved/$1";
 """)
 DEBUG = ["--debug-path", scratch] if "C++" in PROGRAMS else []
 AWAY = make_away()
