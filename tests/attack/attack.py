@@ -65,7 +65,7 @@ DUMP = {
     "flow": ["--level insn", "--level branch", "--merge", "--source", "--bounds", "--json", "--time ..500us",
              "--jobs 1", "--demangle", "--ignore-index", "--image *a*"],
     "stats": ["--hash", "--json", "--gaps 100", "--engine libipt", "--jobs 1", "--ignore-index", "--time 1us.."],
-    "verify": ["--json", "--against native", "--jobs 1", "--ignore-index"],
+    "verify": ["--json", "--against libipt-insn", "--jobs 1", "--ignore-index"],
     "lint": ["--json|--github", "--limit decoded=50", "--limit damage=any", "--jobs 1", "--ignore-index"],
     "annotate": ["--json", "--executed", "--jobs 1", "--ignore-index"],
     "diff": ["--json", "--first", "--ignore a*", "--jobs 1", "--ignore-index"],

@@ -65,7 +65,7 @@ def count(name):
 
 # ---- equal in the end --------------------------------------------------------------------------------------------------
 
-got = run(RECORD, "-q", "-o", "many.ptl", "--", "sh", "-c", f"/bin/true; (/bin/echo a; /bin/true) | /bin/cat >seen; {PROGRAMS}/threads; /bin/true")
+got = run(RECORD, "-q", "-o", "many.ptl", "--", "sh", "-c", f"/bin/true; (/bin/echo a; /bin/true) | /bin/cat >seen; '{PROGRAMS}/threads'; /bin/true")
 check("a recording of several processes", got.returncode == 0, got.stderr)
 with open(path("many.ptl"), "rb") as file:
     data = file.read()
