@@ -10,6 +10,7 @@
 #include "dump/export/coverage/coverage.h"
 #include "dump/export/export.h"
 #include "dump/session/traces.h"
+#include "query/glob.h"
 
 #define IMAGES_NAMED 5
 #define CHANGES_NAMED 5
@@ -108,11 +109,26 @@ static void note_changes(const struct dump_changes *changes)
 				    count - CHANGES_NAMED);
 }
 
+/* A pattern that is misspelt must not look like code that did not run. */
+static void warn_sources(const struct dump_coverage *coverage)
+{
+	for (size_t i = 0; i < coverage->sources->count; i++) {
+		bool is_met = false;
+
+		for (size_t j = 0; !is_met && j < coverage->file_count; j++)
+			is_met = query_glob_path(coverage->sources->list[i], coverage->files[j].path);
+		if (!is_met)
+			common_message_warning("no source file with code has a name such as --source %s",
+					       coverage->sources->list[i]);
+	}
+}
+
 static void note(const struct dump_coverage *coverage)
 {
 	bool any = false;
 
 	note_images(coverage);
+	warn_sources(coverage);
 	if (coverage->changes)
 		note_changes(coverage->changes);
 	if (coverage->gaps)
