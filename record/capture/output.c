@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,22 +46,47 @@ static int open_descriptor(const char *path, int number, int *fd)
 	return 0;
 }
 
+/* A recorder keeps its file locked: what it writes must not go to one that has no name any more. */
+static int check_unused(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	const bool is_used = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return is_used ? common_fail(
+				 PTL_SYSTEM,
+				 "%s is being recorded by another ptl-record; stop that one first, or -o names another",
+				 path)
+		       : 0;
+}
+
 int record_output_create(const char *path, bool force, int *fd)
 {
 	const int number = descriptor_of(path);
 	int flags = O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL;
 	struct stat info;
+	int status;
 
 	if (number >= 0)
 		return open_descriptor(path, number, fd);
-	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
 		flags = O_WRONLY | O_CLOEXEC;
-	else if (force && unlink(path) < 0 && errno != ENOENT)
-		return common_fail_errno("cannot replace %s", path);
+	} else if (force) {
+		status = check_unused(path);
+		if (status < 0)
+			return status;
+		if (unlink(path) < 0 && errno != ENOENT)
+			return common_fail_errno("cannot replace %s", path);
+	}
 	/* It holds code and command lines: for nobody else, as perf.data. */
 	*fd = open(path, flags, S_IRUSR | S_IWUSR);
-	if (*fd >= 0)
+	if (*fd >= 0) {
+		/* Where the file system has no locks, it goes without. */
+		if (flags & O_EXCL)
+			(void)flock(*fd, LOCK_EX | LOCK_NB);
 		return 0;
+	}
 	if (errno == EEXIST)
 		return common_fail(PTL_SYSTEM, "%s exists; --force replaces it, -o names another", path);
 	return common_fail_errno("cannot create %s", path);

@@ -15,7 +15,8 @@
 /*
  * Opens an output for writing and puts its descriptor, close-on-exec, into *fd. A new regular file
  * gets its name at once, so that a killed recorder leaves it behind. An existing file is an error
- * unless `force`, which replaces it by a new one. Pipes and devices are written to as they are.
+ * unless `force`, which replaces it by a new one, but never one that a recorder is writing: it is
+ * locked (flock(2)) as long as it is open. Pipes and devices are written to as they are.
  * "/dev/fd/N" is the descriptor N that the caller's parent passed: it is closed for the command.
  * PTL_SYSTEM, PTL_MISUSE.
  */

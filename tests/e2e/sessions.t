@@ -560,6 +560,23 @@ def refused():
     expect("k.ptl exists" in exists.stderr and names() == [], exists.stderr)
 
 
+def file_in_use():
+    """a file that is being recorded is not replaced, even with --force"""
+    ask("start", "one", "-p", NAME)
+    write_events("levels")
+    for words in (("start", "two", "-f", "-p", NAME, "-o", "one.ptl"),
+                  ("-f", "--source=none", "-p", NAME, "-o", "one.ptl", "--", "/bin/true")):
+        done = record(*words)
+        expect_equal(done.returncode, 4, done.stderr)
+        expect("one.ptl is being recorded by another ptl-record" in done.stderr, done.stderr)
+    expect_equal(names(), ["one"])
+    ask("stop", "one")
+    expect_equal(len(lines("events", "-p", "PTL-Test-*", "one.ptl")), 4)
+    ask("start", "two", "-f", "-p", NAME, "-o", "one.ptl")
+    ask("stop", "two")
+    expect_equal(lines("events", "-p", "PTL-Test-*", "one.ptl"), [])
+
+
 def other_users():
     """another user gets nothing, and a folder that others may write to is not used"""
     if os.geteuid():
@@ -590,7 +607,7 @@ def stop_all():
 
 
 try:
-    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, live, live_series, rewritten, in_memory, filtered, a_command, ended_alone, ended_many, killed, again_and_again, refused, other_users], stop_all)
+    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, live, live_series, rewritten, in_memory, filtered, a_command, ended_alone, ended_many, killed, again_and_again, refused, file_in_use, other_users], stop_all)
 finally:
     shutil.rmtree(RUNTIME, ignore_errors=True)
     shutil.rmtree(FOLDER, ignore_errors=True)
