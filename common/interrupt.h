@@ -22,8 +22,8 @@ int common_interrupt_deferred(void);
  */
 #define COMMON_INTERRUPT_PIPE 2
 /*
- * As common_interrupt_deferred, and says so when some have come and more are awaited. told: how many there were to say nothing about,
- * at first those that were deferred.
+ * As common_interrupt_deferred; says so whenever one more has come and some are still left. *told is how many were left at the call before;
+ * set it to those that were deferred before the first one.
  */
 int common_interrupt_tell(int *told);
 /* PTL_CANCELLED once a signal has come, else 0. */

@@ -16,12 +16,15 @@
 #include "format/relogger/relogger_internal.h"
 #include "common/vector.h"
 
-static struct ptl_relogger_input *new_input(struct ptl_relogger *relogger, const char *name, void *context)
+static int new_input(struct ptl_relogger *relogger, const char *name, void *context, struct ptl_relogger_input **added)
 {
-	struct ptl_relogger_input *input = calloc(1, sizeof(*input));
+	struct ptl_relogger_input *input;
 
+	if (relogger->state != FORMAT_RELOGGER_NEW)
+		return common_fail(PTL_MISUSE, "the relogger has begun to process");
+	input = calloc(1, sizeof(*input));
 	if (!input)
-		return NULL;
+		return common_fail_memory("an input", sizeof(*input));
 	input->relogger = relogger;
 	input->number = relogger->input_count;
 	input->context = context;
@@ -30,9 +33,10 @@ static struct ptl_relogger_input *new_input(struct ptl_relogger *relogger, const
 	if (!input->name || !common_vector_room(&relogger->inputs, relogger->input_count, sizeof(*relogger->inputs))) {
 		free(input->name);
 		free(input);
-		return NULL;
+		return common_fail_memory("an input", sizeof(*input));
 	}
-	return input;
+	*added = input;
+	return 0;
 }
 
 /* Leaves fd to the caller. */
@@ -109,13 +113,10 @@ int ptl_relogger_add_fd(struct ptl_relogger *relogger, int fd, const char *name,
 			struct ptl_relogger_input **input)
 {
 	struct ptl_relogger_input *added;
-	int status;
+	int status = new_input(relogger, name, context, &added);
 
-	if (relogger->state != FORMAT_RELOGGER_NEW)
-		return common_fail(PTL_MISUSE, "the relogger has begun to process");
-	added = new_input(relogger, name, context);
-	if (!added)
-		return common_fail_memory("an input", sizeof(*added));
+	if (status)
+		return status;
 	status = follow ? wait_for_writer(relogger, fd) : 0;
 	if (!status)
 		status = open_trace(added, fd);
@@ -174,13 +175,10 @@ int ptl_relogger_add_realtime(struct ptl_relogger *relogger, int fd, const char 
 			      struct ptl_relogger_input **input)
 {
 	struct ptl_relogger_input *added;
-	int status;
+	int status = new_input(relogger, name, context, &added);
 
-	if (relogger->state != FORMAT_RELOGGER_NEW)
-		return common_fail(PTL_MISUSE, "the relogger has begun to process");
-	added = new_input(relogger, name, context);
-	if (!added)
-		return common_fail_memory("an input", sizeof(*added));
+	if (status)
+		return status;
 	status = open_live(added, fd);
 	if (!status)
 		relogger->window.stream_limit = FORMAT_WINDOW_STREAMS;

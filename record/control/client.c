@@ -284,7 +284,7 @@ static int run_stop(const struct settings *settings, int folder, const char *nam
 	status = ask_and_show(folder, name, &request, stderr);
 	if (status != PTL_NOT_FOUND || record_ended_read(folder, name, &ended, memory) < 0)
 		return status;
-	/* Who stops it is told what would have been said then. */
+	/* The messages that the recorder had for the user when the session ended, which nobody has seen. */
 	fail_ended(name, &ended);
 	common_message_note("%s", ptl_error_text());
 	fputs(ended.messages, stderr);
