@@ -4,7 +4,6 @@
 import collections
 import fcntl
 import glob
-import http.server
 import json
 import lzma
 import os
@@ -13,8 +12,8 @@ import shutil
 import struct
 import subprocess
 import termios
-import threading
 
+import debuginfod_server
 from scratch_test import DUMP, RECORD, RELOG, check, output, path, plan, read, run, scratch, skip, write
 
 SOURCE = """#include <stdlib.h>
@@ -178,24 +177,12 @@ check("a copy of the root folder", "one_hidden" in names("--debug-path", "root")
 
 # ---- debuginfod --------------------------------------------------------------------------------------
 
-asked = []
+asked, served = [], b""
 
 
-class Server(http.server.BaseHTTPRequestHandler):
-    """Answers as debuginfod does, with what `served` is."""
-    served = b""
-
-    def do_GET(self):
-        asked.append(self.path)
-        found = self.path == f"/buildid/{BUILD_ID}/debuginfo"
-        self.send_response(200 if found else 404)
-        self.send_header("Content-Length", str(len(self.served) if found else 0))
-        self.end_headers()
-        if found:
-            self.wfile.write(self.served)
-
-    def log_message(self, *arguments):
-        pass
+def find_debug_file(wanted):
+    asked.append(wanted)
+    return served if wanted == f"/buildid/{BUILD_ID}/debuginfo" else None
 
 
 def ask(*arguments, cache="cache", urls=None, **more):
@@ -206,8 +193,7 @@ def ask(*arguments, cache="cache", urls=None, **more):
 
 
 BUILD_ID = "".join(build_id_name("one").removesuffix(".debug").split("/")[1:])
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
-threading.Thread(target=server.serve_forever, daemon=True).start()
+server = debuginfod_server.serve(find_debug_file)
 found, said = ask("--debuginfod", cache="first")
 if "libdebuginfod" in said:
     skip("debuginfod", "there is no client of it")
@@ -216,9 +202,9 @@ else:
           not said, found, said, asked)
     asked.clear()
     check("no server is asked without the option", "one_hidden" not in ask(cache="second")[0] and not asked, asked)
-    Server.served = read("two.debug")
+    served = read("two.debug")
     check("what a server gives must have the build id", "one_hidden" not in ask("--debuginfod", cache="third")[0] and asked)
-    Server.served = read("right")
+    served = read("right")
     found, said = ask("--debuginfod", cache="fourth")
     check("a server has the debug file", {"one_hidden", "one_exported", "main"} <= found and not said, found, said)
     output(RECORD, "-q", "-f", "-o", "dynamic.ptl", "--", path("one"))

@@ -1,8 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # ptl-record --debuginfod: what servers have of a stripped program is in the trace, and nobody waits for them while it runs.
-import contextlib
-import http.server
 import json
 import os
 import signal
@@ -10,6 +8,7 @@ import subprocess
 import threading
 import time
 
+import debuginfod_server
 from scratch_test import DUMP, RECORD, RELOG, check, output, path, plan, read, run, scratch, skip, write
 
 write("one.c", """static __attribute__((noinline, noclone)) int hidden(int n)
@@ -29,28 +28,18 @@ COMMAND = ["/bin/sh", "-c", '"$0"; echo >"$1"', path("one"), path("ended")]
 hangs, asked, too_early = threading.Event(), [], []
 
 
-class Server(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        asked.append(self.path)
-        if not os.path.exists(path("ended")):
-            too_early.append(self.path)
-        if hangs.is_set():
-            hangs.wait_until_over()
-        data = read("away.debug") if self.path == f"/buildid/{BUILD_ID}/debuginfo" else b""
-        self.send_response(200 if data else 404)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        with contextlib.suppress(BrokenPipeError):
-            self.wfile.write(data)
-
-    def log_message(self, *arguments):
-        pass
+def find_debug_file(wanted):
+    asked.append(wanted)
+    if not os.path.exists(path("ended")):
+        too_early.append(wanted)
+    if hangs.is_set():
+        hangs.wait_until_over()
+    return read("away.debug") if wanted == f"/buildid/{BUILD_ID}/debuginfo" else None
 
 
 over = threading.Event()
 hangs.wait_until_over = over.wait
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
-threading.Thread(target=server.serve_forever, daemon=True).start()
+server = debuginfod_server.serve(find_debug_file)
 
 
 def settings(cache, **more):

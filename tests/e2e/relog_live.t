@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+from growing_trace import count, end, pieces, wait_until
 from scratch_test import DUMP, RECORD, RELOG, check, path, plan, run, scratch, write
 
 PROGRAMS = os.environ["PTL_PROGRAMS"]
@@ -32,29 +33,6 @@ def relog(*arguments, **options):
     if os.path.exists(path("live.ptl")):
         os.remove(path("live.ptl"))
     return subprocess.Popen([RELOG, "-f", *arguments], cwd=scratch, stderr=subprocess.PIPE, **options)
-
-
-def end(process):
-    _, err = process.communicate(timeout=120)
-    return process.returncode, err.decode()
-
-
-def wait_until(condition, seconds=30):
-    last = time.monotonic() + seconds
-    while not condition() and time.monotonic() < last:
-        time.sleep(0.02)
-    return condition()
-
-
-def count(name):
-    """Events that a trace has so far; what is being written has no index, and no end."""
-    got = run(DUMP, "events", "--json", name)
-    return len(got.stdout.splitlines()) if got.returncode in (0, 3) else 0
-
-
-def pieces(data, number):
-    """A trace in pieces that end anywhere, within its buffers too."""
-    return [data[len(data) * i // number:len(data) * (i + 1) // number] for i in range(number)]
 
 
 for name in ("plugin_host", "collatz.plugin", "collatz.sym", "sorter.plugin", "sorter.sym", "mixer.plugin", "mixer.sym"):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+from growing_trace import count, end, pieces, wait_until
 from scratch_test import DUMP, RECORD, RELOG, check, path, plan, run, scratch
 
 PROGRAMS = os.environ["PTL_PROGRAMS"]
@@ -36,31 +37,14 @@ def follow(source, *arguments):
     return subprocess.Popen([RELOG, "-f", "--follow", source, "-o", "live.ptl", *arguments], cwd=scratch, stderr=subprocess.PIPE)
 
 
-def end(process):
-    _, err = process.communicate(timeout=120)
-    return process.returncode, err.decode()
-
-
 def grow(data, number, *arguments):
     """The trace comes in pieces, which end anywhere, while it is followed."""
     with open(path("grows.ptl"), "wb", buffering=0) as file:
         process = follow("grows.ptl", *arguments)
-        for i in range(number):
-            file.write(data[len(data) * i // number:len(data) * (i + 1) // number])
+        for piece in pieces(data, number):
+            file.write(piece)
             time.sleep(0.2)
         return end(process)
-
-
-def wait_until(condition, seconds=30):
-    last = time.monotonic() + seconds
-    while not condition() and time.monotonic() < last:
-        time.sleep(0.02)
-    return condition()
-
-
-def count(name):
-    got = run(DUMP, "events", "--json", name)
-    return len(got.stdout.splitlines()) if got.returncode in (0, 3) else 0
 
 
 # ---- equal in the end --------------------------------------------------------------------------------------------------

@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What the relogger makes of traces of real programs: the same flow, the names that this machine has, also where it has nothing, and
 # nothing that is redacted. PTL_EVERY_PROGRAM=1 (make check-programs) takes all programs; else a few.
-import contextlib
-import http.server
 import json
 import os
 import re
 import shutil
-import threading
 
+import debuginfod_server
 from real_programs import COMMANDS, prepare
 from scratch_test import BIN, DUMP, RECORD, RELOG, check, output, path, plan, run, scratch, skip, write
 from trace_content import survivors
@@ -67,24 +65,15 @@ def by_line(rows):
 # ---- a server of debug files ---------------------------------------------------------------------------------
 
 
-class Server(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        found = re.fullmatch("/buildid/([0-9a-f]{3,})/debuginfo", self.path)
-        name = found and f"/usr/lib/debug/.build-id/{found[1][:2]}/{found[1][2:]}.debug"
-        if found and found[1] == own_id():
-            name = path("boxes.debug")
-        data = b""
-        if name and os.path.exists(name):
-            with open(name, "rb") as file:
-                data = file.read()
-        self.send_response(200 if data else 404)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        with contextlib.suppress(BrokenPipeError):
-            self.wfile.write(data)
-
-    def log_message(self, *arguments):
-        pass
+def find_debug_file(asked):
+    found = re.fullmatch("/buildid/([0-9a-f]{3,})/debuginfo", asked)
+    name = found and f"/usr/lib/debug/.build-id/{found[1][:2]}/{found[1][2:]}.debug"
+    if found and found[1] == own_id():
+        name = path("boxes.debug")
+    if not name or not os.path.exists(name):
+        return None
+    with open(name, "rb") as file:
+        return file.read()
 
 
 def own_id():
@@ -190,8 +179,7 @@ def check_servers(program):
     rows.same("names of a server", "o.ptl", True)
 
 
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
-threading.Thread(target=server.serve_forever, daemon=True).start()
+server = debuginfod_server.serve(find_debug_file)
 missing = prepare(PROGRAMS)
 write("rules", """on image { set event.level = 4; }
 on process { add u32 Mark = 7; set event.version = 77; }
