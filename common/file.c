@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -145,6 +146,20 @@ static int fail_exists(const char *path)
 	return common_fail(PTL_SYSTEM, "%s exists already; --force replaces it", path);
 }
 
+int common_file_check_recorded(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	/* Shared: two that look at once are not in each other's way. */
+	const bool recorded = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return recorded ? common_fail(PTL_SYSTEM,
+				      "%s is being recorded by a ptl-record; stop that one first, or -o names another",
+				      path)
+			: 0;
+}
+
 static void release(struct common_output_file *output)
 {
 	free(output->path);
@@ -199,6 +214,7 @@ static int create_temporary(struct common_output_file *output)
 static int open_present(struct common_output_file *output, const struct stat *info)
 {
 	char *resolved;
+	int status;
 
 	if (S_ISDIR(info->st_mode))
 		return common_fail(PTL_SYSTEM, "cannot create %s: it is a directory", output->path);
@@ -213,6 +229,9 @@ static int open_present(struct common_output_file *output, const struct stat *in
 		return common_fail_errno("cannot replace %s", output->path);
 	free(output->path);
 	output->path = resolved;
+	status = common_file_check_recorded(output->path);
+	if (status < 0)
+		return status;
 	output->sync = true; /* what was there would be lost with what is not yet on disk */
 	return create_temporary(output);
 }
@@ -294,6 +313,8 @@ int common_output_commit(struct common_output_file *output)
 	if (close(output->fd) < 0 && errno != EINTR && status == 0)
 		status = common_fail_errno("cannot write %s", output->path);
 	output->fd = -1;
+	if (status == 0 && output->temporary && output->force)
+		status = common_file_check_recorded(output->path);
 	if (status == 0 && output->temporary) {
 		if (output->force ? rename(output->temporary, output->path) < 0
 				  : rename_new(output->temporary, output->path) < 0)

@@ -22,7 +22,7 @@ struct common_output_file {
 	bool sync; /* commit waits for the disk; open sets it where a file is replaced, and the caller may */
 };
 
-/* PTL_SYSTEM (with errno's text; "exists" names --force as the remedy). */
+/* PTL_SYSTEM (with errno's text; "exists" names --force as the remedy), also where the target is being recorded. */
 int common_output_open(struct common_output_file *output, const char *path, bool force);
 /*
  * Renames, with sync only when all of it is on disk: who replaces a file has something to lose, while a new one is as
@@ -31,6 +31,12 @@ int common_output_open(struct common_output_file *output, const char *path, bool
 int common_output_commit(struct common_output_file *output);
 /* Removes the temporary file and closes. Harmless after commit. */
 void common_output_abandon(struct common_output_file *output);
+
+/*
+ * PTL_SYSTEM where the path is a file that ptl-record writes, which has it locked: what it records must not go to one that has no
+ * name any more. A symbolic link is none.
+ */
+int common_file_check_recorded(const char *path);
 
 /* Writes all of it, going on after short writes and EINTR; PTL_SYSTEM. */
 int common_write_all(int fd, const void *data, size_t size);

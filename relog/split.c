@@ -311,10 +311,15 @@ static int make_parts(struct split *split, bool *damaged)
 
 static int check_target(const struct split *split, const char *name)
 {
+	int status;
+
 	if (!name)
 		return common_fail_memory("a file name", 0);
 	if (!split->settings->force && access(name, F_OK) == 0)
 		return common_fail(PTL_SYSTEM, "%s exists; use --force to replace it", name);
+	status = common_file_check_recorded(name);
+	if (status)
+		return status;
 	split->part->output = name;
 	return relog_inputs_check(split->part);
 }

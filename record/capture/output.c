@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/file.h"
 #include "common/message.h"
 
 #define FD_PREFIX "/dev/fd/"
@@ -46,21 +47,6 @@ static int open_descriptor(const char *path, int number, int *fd)
 	return 0;
 }
 
-/* A recorder keeps its file locked: what it writes must not go to one that has no name any more. */
-static int check_unused(const char *path)
-{
-	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	const bool is_used = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-
-	if (fd >= 0)
-		close(fd);
-	return is_used ? common_fail(
-				 PTL_SYSTEM,
-				 "%s is being recorded by another ptl-record; stop that one first, or -o names another",
-				 path)
-		       : 0;
-}
-
 int record_output_create(const char *path, bool force, int *fd)
 {
 	const int number = descriptor_of(path);
@@ -73,7 +59,7 @@ int record_output_create(const char *path, bool force, int *fd)
 	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
 		flags = O_WRONLY | O_CLOEXEC;
 	} else if (force) {
-		status = check_unused(path);
+		status = common_file_check_recorded(path);
 		if (status < 0)
 			return status;
 		if (unlink(path) < 0 && errno != ENOENT)
@@ -82,7 +68,7 @@ int record_output_create(const char *path, bool force, int *fd)
 	/* It holds code and command lines: for nobody else, as perf.data. */
 	*fd = open(path, flags, S_IRUSR | S_IWUSR);
 	if (*fd >= 0) {
-		/* Where the file system has no locks, it goes without. */
+		/* For common_file_check_recorded. Where the file system has no locks, it goes without. */
 		if (flags & O_EXCL)
 			(void)flock(*fd, LOCK_EX | LOCK_NB);
 		return 0;
