@@ -51,7 +51,7 @@ int relog_session(const struct relog_settings *settings, bool *damaged)
 	struct format_session_files files = {.session = settings->inputs[0]};
 	uint64_t missed = 0;
 	char *path;
-	int fd, status = format_session_files_next(&files, &fd, &path);
+	int fd, status = format_session_files_begin(&files, &fd, &path);
 
 	while (!status && fd >= 0) {
 		status = write_file(settings, path, fd, (size_t)files.files, files.missed - missed, damaged);

@@ -214,13 +214,10 @@ static int run_live(const struct dump_command *command, struct dump_options *opt
 {
 	struct format_session_files files = {.session = name};
 	char *path;
-	int fd, status = format_session_files_next(&files, &fd, &path), exit_status = COMMON_EXIT_OK;
+	int fd, status = format_session_files_begin(&files, &fd, &path), exit_status = COMMON_EXIT_OK;
 
-	if (status < 0) {
-		status = common_message_failure(status);
-		common_message_hint("ptl-record list    shows the sessions");
-		return status;
-	}
+	if (status < 0)
+		return common_message_failure(status);
 	options->session = &files;
 	while (fd >= 0) {
 		const uint64_t missed = files.missed;

@@ -103,6 +103,16 @@ int format_session_files_next(struct format_session_files *files, int *fd, char 
 	}
 }
 
+int format_session_files_begin(struct format_session_files *files, int *fd, char **path)
+{
+	const int status = format_session_files_next(files, fd, path);
+
+	return status == PTL_NOT_FOUND
+		       ? common_fail(PTL_SYSTEM, "there is no session %s; ptl-record list shows those that are there",
+				     files->session)
+		       : status;
+}
+
 void format_session_files_free(struct format_session_files *files)
 {
 	common_hash_map_free(&files->before);

@@ -25,6 +25,10 @@ struct format_session_files {
  * PTL_SYSTEM, PTL_NO_MEMORY.
  */
 int format_session_files_next(struct format_session_files *files, int *fd, char **path);
+/*
+ * The first time, for a program: one that is not there is PTL_SYSTEM, as a file that is not, with what lists the others.
+ */
+int format_session_files_begin(struct format_session_files *files, int *fd, char **path);
 void format_session_files_free(struct format_session_files *files);
 
 /* Whether the event is in a file that was read before: 1 or 0. PTL_NO_MEMORY. */

@@ -171,7 +171,7 @@ def live():
     expect_equal(seen, lines("events", "-p", NAME, "-e", "Number", "watched.ptl"))
     for words, text in ((["watched"], "there is no session watched"), (["a/b"], "is no name of a session")):
         done = run(DUMP, "events", "--live", *words)
-        expect(done.returncode in (2, 3, 4) and text in done.stderr, done.returncode, done.stderr)
+        expect(done.returncode == (4 if words == ["watched"] else 2) and text in done.stderr, done.returncode, done.stderr)
 
 
 def open_files(pid):
@@ -321,10 +321,13 @@ def rewritten():
     missed = sum(int(line.split()[3]) for line in text.splitlines() if "missed" in line)
     lost = [loss for name in rewritten_files() for loss in lines("info", name)[0]["losses"] if "faster than it was read" in loss["cause"]]
     expect(missed and sum(loss["count"] for loss in lost) == missed, missed, lost, text)
-    for words, text in ((("nobody",), "there is no session nobody"), (("a", "--time", "1us.."), "needs the whole trace"),
-                        (("a", "b"), "the name of one session")):
+    for words, status, text in ((("nobody",), 4, "there is no session nobody; ptl-record list"),
+                                (("a", "--time", "1us.."), 2, "needs the whole trace"), (("a", "b"), 2, "the name of one session")):
         done = run(relog, "-o", "not.ptl", "--live", *words)
-        expect(done.returncode in (2, 3) and text in done.stderr, done.returncode, done.stderr)
+        expect(done.returncode == status and text in done.stderr, done.returncode, done.stderr)
+    done = run(DUMP, "events", "--live", "nobody")
+    expect(done.returncode == 4 and "there is no session nobody; ptl-record list" in done.stderr, done.returncode, done.stderr)
+    ask("query", "nobody", status=4)
 
 
 def in_memory():
