@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <ptl/reader.h>
@@ -35,6 +36,14 @@ struct growing {
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* In place of the C library's: the reader waits for steps, and each comes when it waits. */
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+	(void)time;
+	(void)left;
+	return 0;
+}
 
 static void append(struct growing *growing, size_t most)
 {
@@ -115,17 +124,19 @@ static int advance(void *context, struct ptl_trace *trace)
 	return 0;
 }
 
-/* Two descriptors of one file: the reader's can be given a lease when the writer's is closed. */
+/* What is opened by name counts as a writer until it is closed; the descriptor that made the file does not. */
 static int open_both(struct growing *growing)
 {
+	const int file = memfd_create("fuzz", MFD_CLOEXEC);
 	char path[64];
 	int fd;
 
-	growing->fd = memfd_create("fuzz", MFD_CLOEXEC);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", growing->fd);
-	fd = growing->fd < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	growing->fd = open(path, O_RDWR | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0 || growing->fd < 0 || fd < 0)
 		abort();
+	close(file);
 	return fd;
 }
 
