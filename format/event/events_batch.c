@@ -91,13 +91,18 @@ static uint32_t intern_descriptor(struct format_event_batch *batch, const struct
 	return number;
 }
 
+static inline bool same_context(const struct ptl_event_context *a, const struct ptl_event_context *b)
+{
+	return a->tid == b->tid && a->pid == b->pid && a->cpu == b->cpu;
+}
+
 static uint32_t intern_context(struct format_event_batch *batch, struct ptl_event_context context)
 {
 	uint32_t *recent = &batch->guesses->contexts[mix(
 		(uint64_t)context.tid << 32 ^ context.pid ^ (uint64_t)context.cpu << 20, FORMAT_RECENT_CONTEXTS)];
 	uint32_t number;
 
-	if (*recent && memcmp(&batch->contexts[*recent - 1], &context, sizeof(context)) == 0)
+	if (*recent && same_context(&batch->contexts[*recent - 1], &context))
 		return *recent - 1;
 	number = intern(&batch->context_map, &context, sizeof(context), batch->context_count, &batch->contexts,
 			sizeof(context));
@@ -234,14 +239,26 @@ int format_event_batch_add(struct format_event_batch *batch, const struct ptl_ev
 	return 0;
 }
 
+/* Most pieces are words; a call for so few bytes takes longer than the copy. */
+static inline void copy_piece(uint8_t *to, const uint8_t *from, size_t size)
+{
+	if (size % sizeof(uint64_t)) {
+		memcpy(to, from, size);
+		return;
+	}
+	for (size_t i = 0; i < size; i += sizeof(uint64_t))
+		common_store64(to + i, common_load64(from + i));
+}
+
 /* Its payload is behind those of the others by now; false, and nothing has changed, without memory. */
-static bool add_record(struct format_event_batch *batch, const struct format_event_record *record, uint32_t descriptor)
+static bool add_record(struct format_event_batch *batch, const struct format_event_record *record, uint32_t descriptor,
+		       uint32_t context)
 {
 	const struct format_event_kind *kind = record->kind;
-	struct format_event_row row = {.descriptor = descriptor, .size = (uint32_t)kind->payload_size};
+	struct format_event_row row = {
+		.descriptor = descriptor, .context = context, .size = (uint32_t)kind->payload_size};
 	uint8_t *place;
 
-	row.context = intern_context(batch, record->context);
 	if (row.descriptor == UINT32_MAX || row.context == UINT32_MAX ||
 	    !COMMON_VECTOR_GROW(batch->rows, batch->capacity, batch->count + 1))
 		return false;
@@ -251,7 +268,7 @@ static bool add_record(struct format_event_batch *batch, const struct format_eve
 		return false;
 	}
 	for (size_t i = 0; i < kind->piece_count; i++) {
-		memcpy(place, record->data + kind->pieces[i].offset, kind->pieces[i].size);
+		copy_piece(place, record->data + kind->pieces[i].offset, kind->pieces[i].size);
 		place += kind->pieces[i].size;
 	}
 	put_row(batch, &row, record->time);
@@ -262,7 +279,7 @@ size_t format_event_batch_add_records(struct format_event_batch *batch, const st
 				      size_t count, size_t size)
 {
 	const struct format_event_kind *kind = NULL;
-	uint32_t descriptor = UINT32_MAX;
+	uint32_t descriptor = UINT32_MAX, context = UINT32_MAX;
 	size_t i = 0;
 
 	if (!batch->guesses && !begin(batch))
@@ -272,7 +289,10 @@ size_t format_event_batch_add_records(struct format_event_batch *batch, const st
 			kind = records[i].kind;
 			descriptor = intern_descriptor(batch, &kind->descriptor, kind->payload_size);
 		}
-		if (!add_record(batch, &records[i], descriptor))
+		/* Records of one ring that follow each other are mostly of one thread. */
+		if (!i || !same_context(&records[i].context, &records[i - 1].context))
+			context = intern_context(batch, records[i].context);
+		if (!add_record(batch, &records[i], descriptor, context))
 			break;
 		i++;
 		if (format_event_batch_size(batch) >= size || batch->count >= FORMAT_EVENTS_MAX)
