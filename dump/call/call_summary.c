@@ -34,6 +34,7 @@ int dump_summary_begin(struct dump_summary *summary)
 	summary->instructions = summary->clock = 0;
 	summary->time = 0;
 	summary->first_time = summary->time_count;
+	summary->is_full = false;
 	summary->added_more = true;
 	return dump_summary_tree_begin(summary->tree);
 }
@@ -186,6 +187,7 @@ int dump_summary_add_time(struct dump_summary *summary, uint32_t call, uint64_t 
 	    0)
 		return PTL_NO_MEMORY;
 	summary->times[summary->time_count++] = (struct dump_summary_time){time, call};
+	summary->is_full |= summary->time_count - summary->first_time >= DUMP_PIECE_TIMES;
 	return 0;
 }
 
@@ -199,11 +201,20 @@ static int pass(struct dump_summary *summary, const struct dump_transfer *transf
 	return dump_summary_pass(summary, transfer->instructions, transfer->time);
 }
 
+/* The number of a call like this. */
+static int number_of(struct dump_summary *summary, const struct dump_summary_call *like, uint32_t *number)
+{
+	const int status = dump_summary_tree_call(summary->tree, like, number);
+
+	summary->is_full |= summary->tree->call_count >= DUMP_SUMMARY_CALLS_MAX || like->depth >= DUMP_PIECE_DEPTH;
+	return status;
+}
+
 /* The innermost call becomes one like this. */
 static int change_top(struct dump_summary *summary, const struct dump_summary_call *like)
 {
 	uint32_t number;
-	const int status = dump_summary_tree_call(summary->tree, like, &number);
+	const int status = number_of(summary, like, &number);
 
 	if (status < 0)
 		return status;
@@ -242,11 +253,11 @@ int dump_summary_push(struct dump_summary *summary, uint32_t function, uint64_t 
 		return status;
 	like.parent = summary->call;
 	like.depth = summary->tree->calls[summary->call].depth + 1;
-	status = dump_summary_tree_call(summary->tree, &like, &number);
+	status = number_of(summary, &like, &number);
 	if (status < 0)
 		return status;
 	dump_summary_add(summary, number, 0, 1);
-	summary->call = number;
+	summary->call = summary->entered = number;
 	summary->clock = summary->instructions;
 	return 0;
 }
@@ -376,7 +387,7 @@ int dump_summary_take(struct dump_summary *summary, const struct dump_transfer *
 		if (status < 0)
 			return status;
 	}
-	if (dump_summary_is_full(summary))
+	if (summary->is_full)
 		return 0;
 	switch (transfer->kind) {
 	case 0:

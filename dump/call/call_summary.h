@@ -50,10 +50,20 @@ struct dump_piece {
 /* Sums that are added at once. */
 #define DUMP_SUMMARY_ADDED 32
 
-/* Zero-initialised is empty, but for the tree. */
+struct dump_transfer_runs;
+
+/* Zero-initialised is empty, but for what is others'. */
 struct dump_summary {
 	struct dump_summary_tree *tree; /* the worker's */
-	struct dump_piece *pieces;      /* closed, and so is all of: */
+	/* Of who takes steps: */
+	struct dump_tracker *tracker;          /* at a home of the runs, or at none */
+	const struct dump_transfer_runs *runs; /* of the process at hand */
+	struct dump_transfers *found; /* within a run: the first that is for who knows the stack, and the rest */
+	/* Takes what was found, and before that a step that is not for pieces, or NULL. */
+	int (*otherwise)(void *owner, const struct flow_step *step, uint32_t *home);
+	void *owner;
+
+	struct dump_piece *pieces; /* closed, and so is all of: */
 	size_t piece_count, piece_capacity;
 	struct dump_summary_node *nodes;
 	size_t node_count, node_capacity;
@@ -64,7 +74,9 @@ struct dump_summary {
 
 	/* The open piece: */
 	bool is_open;
+	bool is_full;          /* it is to end */
 	uint32_t call;         /* of the tree, where it is */
+	uint32_t entered;      /* the call that was entered last */
 	uint64_t instructions; /* of all transfers */
 	uint64_t clock;        /* what they were when the innermost call was entered, if it is DUMP_CALL_MIDWAY */
 	uint64_t time;         /* the latest; 0: none yet */
@@ -81,18 +93,12 @@ void dump_summary_free(struct dump_summary *summary);
 void dump_summary_clear(struct dump_summary *summary);
 /* 1: the transfer is in the open piece; 0: it is for who knows the stack. PTL_NO_MEMORY. */
 int dump_summary_take(struct dump_summary *summary, const struct dump_transfer *transfer);
-/*
- * Takes a step: 1; 0: nothing was done. What is within its run and is for who knows the stack goes into `found`, with all that
- * comes behind it. The tracker is at the home of the runs, which are of the process at hand. PTL_NO_MEMORY.
- */
-struct dump_transfer_runs;
-int dump_summary_step(struct dump_summary *summary, struct dump_tracker *tracker, const struct dump_transfer_runs *runs,
-		      const struct flow_step *step, uint32_t *home, struct dump_transfers *found);
+/* Takes a step, see flow_sink. */
+int dump_summary_step(struct dump_summary *summary, const struct flow_step *step, uint32_t *home);
 /* The states of a summary at work, see flow_step_states. It stands behind all steps, and none of their transfers are left. */
-uint32_t dump_summary_state(struct dump_summary *summary, struct dump_tracker *tracker, const struct flow_step *passed,
-			    uint32_t *effect);
-uint32_t dump_summary_go(struct dump_summary *summary, struct dump_tracker *tracker, uint32_t state);
-int dump_summary_tick_at(struct dump_summary *summary, struct dump_tracker *tracker, uint32_t state, uint64_t time);
+uint32_t dump_summary_state(struct dump_summary *summary, const struct flow_step *passed, uint32_t *effect);
+uint32_t dump_summary_go(struct dump_summary *summary, uint32_t state);
+int dump_summary_tick_at(struct dump_summary *summary, uint32_t state, uint64_t time);
 /* Ends the open piece, behind so many transfers. PTL_NO_MEMORY. */
 int dump_summary_close(struct dump_summary *summary, size_t transfers);
 /*

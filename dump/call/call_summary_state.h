@@ -66,11 +66,4 @@ static inline void dump_summary_pop(struct dump_summary *summary)
 	summary->call = summary->tree->calls[summary->call].parent;
 }
 
-static inline bool dump_summary_is_full(const struct dump_summary *summary)
-{
-	return summary->tree->call_count >= DUMP_SUMMARY_CALLS_MAX ||
-	       summary->tree->calls[summary->call].depth >= DUMP_PIECE_DEPTH ||
-	       summary->time_count - summary->first_time >= DUMP_PIECE_TIMES;
-}
-
 #endif

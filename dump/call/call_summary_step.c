@@ -11,10 +11,11 @@
  * Flow comes to the run of another place by a jump: 1; 0: that is not for pieces, or its place has to be looked at, and nothing
  * was done.
  */
-static __attribute__((noinline)) int jump(struct dump_summary *summary, struct dump_tracker *tracker,
-					  const struct dump_transfer_runs *runs, const struct flow_step *step,
+static __attribute__((noinline)) int jump(struct dump_summary *summary, const struct flow_step *step,
 					  const struct dump_transfer_run *known)
 {
+	struct dump_tracker *tracker = summary->tracker;
+	const struct dump_transfer_runs *runs = summary->runs;
 	const struct dump_code_place *from = dump_transfer_run_place(runs, tracker->home);
 	const struct dump_code_place *to = dump_transfer_run_place(runs, known->from);
 	const uint64_t instructions = tracker->instructions + step->instructions;
@@ -43,19 +44,19 @@ static __attribute__((noinline)) int jump(struct dump_summary *summary, struct d
 }
 
 /* Flow comes to the run: 1; 0: by something that does not fit, and nothing was done. */
-static inline int come(struct dump_summary *summary, struct dump_tracker *tracker,
-		       const struct dump_transfer_runs *runs, const struct flow_step *step,
+static inline int come(struct dump_summary *summary, const struct flow_step *step,
 		       const struct dump_transfer_run *known)
 {
-	const uint8_t branch = tracker->leaving.branch;
+	struct dump_tracker *tracker = summary->tracker;
+	const uint8_t branch = dump_tracker_way(tracker, step);
 	const struct dump_summary_call *top = dump_summary_top(summary);
 	const uint64_t instructions = tracker->instructions + step->instructions;
 	const uint64_t time = step->time ? step->time : tracker->time;
 	int status;
 
-	if (step->passed || branch < FLOW_BRANCH_CALL) {
+	if (branch < FLOW_BRANCH_CALL) {
 		if (known->from != tracker->home)
-			return jump(summary, tracker, runs, step, known);
+			return jump(summary, step, known);
 		tracker->instructions = instructions;
 		return 1;
 	}
@@ -80,50 +81,111 @@ static inline int come(struct dump_summary *summary, struct dump_tracker *tracke
 	return status < 0 ? status : 1;
 }
 
-/* The transfers within the run; those from the first on that is not taken are found. */
-static int take_within(struct dump_summary *summary, struct dump_tracker *tracker,
-		       const struct dump_transfer *transfers, size_t count, struct dump_transfers *found)
+/* Takes a transfer of a run, of this number there; where it calls, remembers which call it enters. What dump_summary_take returns. */
+static __attribute__((noinline)) int take_first(struct dump_summary *summary, const struct dump_transfer *known,
+						uint32_t number, uint32_t instructions, uint64_t time)
 {
-	int status = 1;
+	const uint32_t from = summary->call;
+	/* From others it takes another call first, or none. */
+	const bool plain = !(summary->tree->calls[from].flags & (DUMP_CALL_MIDWAY | DUMP_CALL_STUB));
+	struct dump_transfer transfer = *known;
+	int status;
 
-	for (size_t i = 0; status >= 0 && i < count; i++) {
-		struct dump_transfer transfer = transfers[i];
+	transfer.instructions = instructions;
+	transfer.time = time;
+	status = dump_summary_take(summary, &transfer);
+	if (status > 0 && plain && !summary->is_full &&
+	    (known->kind == DUMP_TRANSFER_CALL || known->kind == DUMP_TRANSFER_LEAF))
+		dump_summary_tree_remember(summary->tree, from, number, summary->entered);
+	return status;
+}
 
-		transfer.time = tracker->time;
-		transfer.instructions += (uint32_t)tracker->instructions;
-		tracker->instructions = 0;
-		status = status ? dump_summary_take(summary, &transfer) : 0;
-		if (status)
-			continue;
-		status = COMMON_VECTOR_RESERVE(found->list, found->capacity, found->count + 1, "calls");
-		if (status == 0)
-			found->list[found->count++] = transfer;
+/* The same. */
+static inline int take_transfer(struct dump_summary *summary, const struct dump_transfer *known, uint32_t number,
+				uint64_t instructions, uint64_t time)
+{
+	const uint32_t entered = dump_summary_tree_remembered(summary->tree, summary->call, number);
+	int status;
+
+	if (!entered)
+		return take_first(summary, known, number, (uint32_t)instructions, time);
+	status = dump_summary_pass(summary, instructions, time);
+	summary->clock = summary->instructions;
+	if (known->kind == DUMP_TRANSFER_LEAF) {
+		dump_summary_add(summary, entered, known->inside, 1);
+		summary->instructions += known->inside;
+		summary->tree->transfers++;
+	} else {
+		dump_summary_add(summary, entered, 0, 1);
+		summary->call = entered;
 	}
 	return status < 0 ? status : 1;
 }
 
-int dump_summary_step(struct dump_summary *summary, struct dump_tracker *tracker, const struct dump_transfer_runs *runs,
-		      const struct flow_step *step, uint32_t *home, struct dump_transfers *found)
+/* A transfer, and all that are behind it, are for who knows the stack. PTL_NO_MEMORY. */
+static __attribute__((noinline)) int leave_within(const struct dump_summary *summary,
+						  const struct dump_transfer *transfers, size_t count)
 {
-	const struct dump_transfer_run *known = step->run ? dump_transfer_run_find(runs, *step->tag) : NULL;
-	int status;
+	struct dump_transfers *found = summary->found;
+	struct dump_tracker *tracker = summary->tracker;
+	const int status = COMMON_VECTOR_RESERVE(found->list, found->capacity, found->count + count, "calls");
 
-	if (!known || !tracker->home || !summary->is_open || !tracker->leaving.valid ||
-	    tracker->instructions + step->instructions > UINT32_MAX / 2 || dump_summary_is_full(summary))
-		return 0;
-	/* While flow comes to the run. */
-	if (known->count)
-		__builtin_prefetch(dump_transfer_run_list(runs, known));
-	status = come(summary, tracker, runs, step, known);
-	if (status <= 0)
-		return status;
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		struct dump_transfer *transfer = &found->list[found->count++];
+
+		*transfer = transfers[i];
+		transfer->time = tracker->time;
+		transfer->instructions += (uint32_t)tracker->instructions;
+		tracker->instructions = 0;
+	}
+	return status;
+}
+
+/* The transfers within the run: 1; 0: those from the first on that is not taken are found. PTL_NO_MEMORY. */
+static inline int take_within(struct dump_summary *summary, const struct dump_transfer_run *known)
+{
+	struct dump_tracker *tracker = summary->tracker;
+	const struct dump_transfer *transfers = dump_transfer_run_list(summary->runs, known);
+	const uint32_t count = known->count;
+
+	dump_summary_tree_remember_of(summary->tree, summary->runs->base);
+	for (uint32_t i = 0; i < count; i++) {
+		const int status = take_transfer(summary, &transfers[i], known->list + i,
+						 transfers[i].instructions + tracker->instructions, tracker->time);
+
+		if (__builtin_expect(status <= 0, 0))
+			return status < 0 ? status : leave_within(summary, transfers + i, count - i);
+		tracker->instructions = 0;
+	}
+	return 1;
+}
+
+int dump_summary_step(struct dump_summary *summary, const struct flow_step *step, uint32_t *home)
+{
+	struct dump_tracker *tracker = summary->tracker;
+	const struct dump_transfer_run *known = step->run ? dump_transfer_run_find(summary->runs, step->marks->tag)
+							  : NULL;
+	int status = 0;
+
+	if (__builtin_expect(known && tracker->home && summary->is_open && tracker->leaving.valid &&
+				     tracker->instructions + step->instructions <= UINT32_MAX / 2 && !summary->is_full,
+			     1)) {
+		/* While flow comes to the run. */
+		if (known->count)
+			__builtin_prefetch(dump_transfer_run_list(summary->runs, known));
+		status = come(summary, step, known);
+	}
+	if (__builtin_expect(status <= 0, 0))
+		return status < 0 ? status : summary->otherwise(summary->owner, step, home);
 	if (known->list && step->time)
 		tracker->time = step->time;
 	if (known->count)
-		status = take_within(summary, tracker, dump_transfer_run_list(runs, known), known->count, found);
+		status = take_within(summary, known);
 	dump_tracker_end_run(tracker, known);
 	*home = known->branch < FLOW_BRANCH_CALL ? known->to : 0;
-	return status;
+	if (__builtin_expect(status <= 0, 0))
+		return status < 0 ? status : summary->otherwise(summary->owner, NULL, home);
+	return 0;
 }
 
 /* ---- states -------------------------------------------------------------------------------------- */
@@ -152,8 +214,9 @@ void dump_summary_note(struct dump_summary *summary, uint32_t call, uint64_t ins
 #define STUB 64
 
 /* All that the tracker knows goes to the call where flow is. 0: which that will be is not known yet. */
-static int settle(struct dump_summary *summary, struct dump_tracker *tracker)
+static int settle(struct dump_summary *summary)
 {
+	struct dump_tracker *tracker = summary->tracker;
 	const struct dump_summary_call *top = dump_summary_top(summary);
 
 	if (top && top->flags & DUMP_CALL_MIDWAY &&
@@ -169,15 +232,15 @@ static int settle(struct dump_summary *summary, struct dump_tracker *tracker)
 	return 1;
 }
 
-uint32_t dump_summary_state(struct dump_summary *summary, struct dump_tracker *tracker, const struct flow_step *passed,
-			    uint32_t *effect)
+uint32_t dump_summary_state(struct dump_summary *summary, const struct flow_step *passed, uint32_t *effect)
 {
+	struct dump_tracker *tracker = summary->tracker;
 	struct dump_summary_state like = {0};
 
 	tracker->instructions += passed->instructions;
 	dump_tracker_leave_passed(tracker, passed);
 	if (!tracker->home || !tracker->leaving.valid || (!summary->is_open && dump_summary_begin(summary) < 0) ||
-	    dump_summary_is_full(summary) || !settle(summary, tracker))
+	    summary->is_full || !settle(summary))
 		return 0;
 	if (effect && !summary->added_more)
 		*effect = dump_summary_tree_effect(summary->tree, summary->added, summary->added_count,
@@ -192,8 +255,9 @@ uint32_t dump_summary_state(struct dump_summary *summary, struct dump_tracker *t
 	return dump_summary_tree_state(summary->tree, &like);
 }
 
-uint32_t dump_summary_go(struct dump_summary *summary, struct dump_tracker *tracker, uint32_t state)
+uint32_t dump_summary_go(struct dump_summary *summary, uint32_t state)
 {
+	struct dump_tracker *tracker = summary->tracker;
 	const struct dump_summary_state *to = &summary->tree->states[state];
 
 	summary->call = to->call;
@@ -206,7 +270,7 @@ uint32_t dump_summary_go(struct dump_summary *summary, struct dump_tracker *trac
 	return to->branch < FLOW_BRANCH_CALL ? to->home : 0;
 }
 
-int dump_summary_tick_at(struct dump_summary *summary, struct dump_tracker *tracker, uint32_t state, uint64_t time)
+int dump_summary_tick_at(struct dump_summary *summary, uint32_t state, uint64_t time)
 {
 	const uint32_t call = summary->tree->states[state].call;
 
@@ -215,7 +279,7 @@ int dump_summary_tick_at(struct dump_summary *summary, struct dump_tracker *trac
 	if (time > summary->time && (summary->tree->calls[call].flags & DUMP_CALL_STUB ||
 				     summary->time_count - summary->first_time >= DUMP_PIECE_TIMES))
 		return 1;
-	tracker->time = time;
+	summary->tracker->time = time;
 	if (time <= summary->time)
 		return 0;
 	return dump_summary_add_time(summary, call, time);

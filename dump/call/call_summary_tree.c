@@ -16,6 +16,8 @@
 /* A transfer that is taken where a piece is not full needs no more than these. */
 #define CALLS_ROOM (DUMP_SUMMARY_CALLS_MAX + 8)
 
+_Static_assert(CALLS_ROOM <= 1 << 16, "numbers of calls fit what is remembered");
+
 #define CALL_WORDS (offsetof(struct dump_summary_call, instructions) / sizeof(uint64_t))
 #define STATE_WORDS (sizeof(struct dump_summary_state) / sizeof(uint64_t))
 
@@ -79,6 +81,7 @@ static int forget(struct dump_summary_tree *tree)
 	tree->generation++;
 	tree->turn = 0;
 	memset(tree->recent, 0, sizeof(tree->recent));
+	memset(tree->remembered, 0, sizeof(tree->remembered));
 	memset(tree->recent_effects, 0, sizeof(tree->recent_effects));
 	common_number_table_clear(&tree->call_numbers);
 	common_number_table_clear(&tree->state_numbers);
@@ -180,6 +183,14 @@ int dump_summary_tree_call(struct dump_summary_tree *tree, const struct dump_sum
 		tree->calls[tree->call_count++] = *like;
 	*recent = *number;
 	return 0;
+}
+
+void dump_summary_tree_remember(struct dump_summary_tree *tree, uint32_t from, uint32_t number, uint32_t entered)
+{
+	uint64_t key;
+	uint64_t *place = dump_summary_tree_remember_place(tree, from, number, &key);
+
+	*place = key | entered;
 }
 
 static bool is_effect(const struct dump_summary_tree *tree, uint32_t number, const struct dump_summary_sum *sums,

@@ -6,6 +6,8 @@
 #ifndef DUMP_CALL_CALL_SUMMARY_TREE_H
 #define DUMP_CALL_CALL_SUMMARY_TREE_H
 
+#include <string.h>
+
 #include "common/number_table.h"
 #include "common/vector.h"
 #include "flow/engine/step.h"
@@ -67,6 +69,9 @@ struct dump_summary_tree {
 	uint32_t call_count;
 	struct common_number_table call_numbers;
 	uint32_t recent[1 << DUMP_SUMMARY_RECENT_SHIFT]; /* calls that were looked for, by what they are; 0: none */
+	/* What a call within a run entered, below its key: see dump_summary_tree_remembered. */
+	uint64_t remembered[1 << DUMP_SUMMARY_RECENT_SHIFT];
+	uint32_t remembered_of; /* the base of those runs */
 	struct dump_summary_state *states;
 	uint32_t state_count, state_capacity; /* with number 0 */
 	struct common_number_table state_numbers;
@@ -97,6 +102,34 @@ uint32_t dump_summary_tree_state(struct dump_summary_tree *tree, const struct du
 /* A number for an effect; 0: there is no room. */
 uint32_t dump_summary_tree_effect(struct dump_summary_tree *tree, const struct dump_summary_sum *sums, uint32_t count,
 				  uint64_t transfers);
+
+/* The place and key of what the transfer of this number in the list of runs enters from a call. */
+static inline uint64_t *dump_summary_tree_remember_place(struct dump_summary_tree *tree, uint32_t from, uint32_t number,
+							 uint64_t *key)
+{
+	*key = ((uint64_t)number << 16 | from) << 16;
+	return &tree->remembered[common_hash_high(*key, DUMP_SUMMARY_RECENT_SHIFT)];
+}
+
+/* The call that it entered; 0: that is not known. */
+static inline uint32_t dump_summary_tree_remembered(struct dump_summary_tree *tree, uint32_t from, uint32_t number)
+{
+	uint64_t key;
+	const uint64_t found = *dump_summary_tree_remember_place(tree, from, number, &key) ^ key;
+
+	return found <= UINT16_MAX ? (uint32_t)found : 0;
+}
+
+/* What is remembered is of runs with this base, or forgotten. */
+static inline void dump_summary_tree_remember_of(struct dump_summary_tree *tree, uint32_t base)
+{
+	if (__builtin_expect(tree->remembered_of == base, 1))
+		return;
+	tree->remembered_of = base;
+	memset(tree->remembered, 0, sizeof(tree->remembered));
+}
+
+void dump_summary_tree_remember(struct dump_summary_tree *tree, uint32_t from, uint32_t number, uint32_t entered);
 
 /* The call, whose sums are of the open piece. */
 static inline struct dump_summary_call *dump_summary_tree_meet(struct dump_summary_tree *tree, uint32_t number)

@@ -262,26 +262,56 @@ static int take_found(struct view *view, struct part *part, const struct flow_se
 	return status;
 }
 
+/* Where transfers go that are found. */
+static struct dump_transfers *place_of(const struct view *view, struct part *part)
+{
+	return view->summarises ? &part->found : &part->transfers;
+}
+
+static int take_step(void *partial, const struct flow_step *step, uint32_t *home)
+{
+	struct part *part = partial;
+	const int status = dump_transfers_step(place_of(part->view, part), &part->tracker, part->cache, part->segment,
+					       step, home);
+
+	return status < 0 ? status : take_found(part->view, part, part->segment);
+}
+
+/* A step that is not for pieces, or what was found. */
+static int take_otherwise(void *partial, const struct flow_step *step, uint32_t *home)
+{
+	struct part *part = partial;
+
+	return step ? take_step(partial, step, home) : take_found(part->view, part, part->segment);
+}
+
+static int summarise_step(void *partial, const struct flow_step *step, uint32_t *home)
+{
+	struct part *part = partial;
+
+	return dump_summary_step(&part->summary, step, home);
+}
+
 /* What the worker's states are of. */
 static uint32_t state_of(void *partial, const struct flow_step *passed, uint32_t *effect)
 {
 	struct part *part = partial;
 
-	return dump_summary_state(&part->summary, &part->tracker, passed, effect);
+	return dump_summary_state(&part->summary, passed, effect);
 }
 
 static uint32_t go_to_state(void *partial, uint32_t state)
 {
 	struct part *part = partial;
 
-	return dump_summary_go(&part->summary, &part->tracker, state);
+	return dump_summary_go(&part->summary, state);
 }
 
 static int tick(void *partial, uint32_t state, uint64_t time)
 {
 	struct part *part = partial;
 
-	return dump_summary_tick_at(&part->summary, &part->tracker, state, time);
+	return dump_summary_tick_at(&part->summary, state, time);
 }
 
 /* The same where transfers are wanted. */
@@ -338,6 +368,11 @@ static int begin_on(void *context, unsigned worker, const struct flow_segment *s
 		part->segment = segment;
 		part->cache = *cache;
 		part->summary.tree = &(*cache)->tree;
+		part->summary.runs = &(*cache)->runs;
+		part->summary.tracker = &part->tracker;
+		part->summary.found = &part->found;
+		part->summary.otherwise = take_otherwise;
+		part->summary.owner = part;
 		dump_scripts_begin(&part->cache->scripts, segment->process);
 	}
 	return part ? 0 : PTL_NO_MEMORY;
@@ -348,12 +383,6 @@ static void drop(void *context, void *partial)
 	return_part(context, partial);
 }
 
-/* Where transfers go that are found. */
-static struct dump_transfers *place_of(const struct view *view, struct part *part)
-{
-	return view->summarises ? &part->found : &part->transfers;
-}
-
 static int consume(void *context, void *partial, const struct flow_segment *segment, const struct flow_batch *batch)
 {
 	struct view *view = context;
@@ -361,21 +390,6 @@ static int consume(void *context, void *partial, const struct flow_segment *segm
 	const int status = dump_transfers_add(place_of(view, part), &part->tracker, part->cache, segment, batch);
 
 	return status == 0 ? take_found(view, part, segment) : status;
-}
-
-static int take_step(void *partial, const struct flow_step *step, uint32_t *home)
-{
-	struct part *part = partial;
-	int status = part->view->summarises ? dump_summary_step(&part->summary, &part->tracker, &part->cache->runs,
-								step, home, &part->found)
-					    : 0;
-
-	if (__builtin_expect(status > 0 && !part->found.count, 1))
-		return 0;
-	if (status == 0)
-		status = dump_transfers_step(place_of(part->view, part), &part->tracker, part->cache, part->segment,
-					     step, home);
-	return status < 0 ? status : take_found(part->view, part, part->segment);
 }
 
 /* The tree is the worker's. */
@@ -470,7 +484,7 @@ int dump_calls_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 		.context = &view,
 		.begin_on = begin_on,
 		.consume = consume,
-		.step = take_step,
+		.step = view.summarises ? summarise_step : take_step,
 		.complete = complete,
 		.emit = emit,
 		.drop = drop,

@@ -169,7 +169,7 @@ void dump_walk_land(struct dump_walk *walk, uint32_t image, uint64_t address)
 	if (kind == DUMP_TRANSFER_JUMP || (kind == DUMP_TRANSFER_CALL && address == leaving->behind))
 		move(walk, place);
 	else if (kind != DUMP_TRANSFER_FAR_CALL || address != leaving->behind)
-		go(walk, kind, 0, leaving->behind, place);
+		go(walk, kind, 0, kind == DUMP_TRANSFER_RETURN ? 0 : leaving->behind, place);
 	tracker->place = place->place;
 	tracker->placed = true;
 }

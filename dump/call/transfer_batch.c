@@ -220,9 +220,9 @@ static void learn(struct dump_walk *walk, const struct flow_step *step)
 	known.behind = (int32_t)behind;
 	known.starts = from->function != DUMP_NO_FUNCTION && first->ip == from->start;
 	known.stub = from->flags & DUMP_FUNCTION_STUB ? 1 : 0;
-	if (!draft.reached && known.branch < FLOW_BRANCH_CALL)
-		*step->home = known.from;
-	walk->status = dump_transfer_runs_add(runs, &known, draft.reached, step->tag);
+	if (!draft.reached && (known.branch < FLOW_BRANCH_CALL || known.branch == FLOW_BRANCH_RETURN))
+		step->marks->home = known.from;
+	walk->status = dump_transfer_runs_add(runs, &known, draft.reached, &step->marks->tag);
 }
 
 int dump_transfers_put_known(struct dump_transfers *transfers, struct dump_tracker *tracker,
@@ -273,7 +273,7 @@ static void take_other(struct dump_walk *walk, const struct flow_step *step)
 {
 	const struct flow_block *first = step->run->blocks[0];
 
-	if (walk->tracker->first.valid && *step->tag) {
+	if (walk->tracker->first.valid && step->marks->tag) {
 		take_start(walk, first->image, first->ip);
 		if (walk->status == 0)
 			learn(walk, step);
@@ -281,7 +281,7 @@ static void take_other(struct dump_walk *walk, const struct flow_step *step)
 			take_rest(walk, step->run);
 		return;
 	}
-	*step->tag = DUMP_TRANSFER_RUN_MET;
+	step->marks->tag = DUMP_TRANSFER_RUN_MET;
 	take_in_parts(walk, step->run, 0);
 }
 
@@ -307,7 +307,7 @@ static int put_known(struct dump_transfers *transfers, struct dump_tracker *trac
 	transfers->list[transfers->count++] = (struct dump_transfer){
 		.time = tracker->time,
 		.to = known->ip,
-		.address = kind == DUMP_TRANSFER_JUMP ? 0 : tracker->leaving.behind,
+		.address = kind == DUMP_TRANSFER_CALL ? tracker->leaving.behind : 0,
 		.instructions = (uint32_t)tracker->instructions,
 		.function = kind == DUMP_TRANSFER_CALL ? known->function : place->function,
 		.image = place->image,
@@ -347,12 +347,12 @@ static inline int come(struct dump_transfers *transfers, struct dump_tracker *tr
 		       const struct dump_transfer_runs *runs, const struct flow_step *step,
 		       const struct dump_transfer_run *known)
 {
-	const uint8_t branch = tracker->leaving.branch;
+	const uint8_t branch = dump_tracker_way(tracker, step);
 	const struct dump_code_place *place = dump_transfer_run_place(runs, known->from);
 	struct dump_transfer *before = dump_transfers_last(transfers);
 	int status = 0;
 
-	if (step->passed || branch < FLOW_BRANCH_CALL) {
+	if (branch < FLOW_BRANCH_CALL) {
 		if (__builtin_expect(known->from != tracker->home, 0)) {
 			status = jump(transfers, tracker, runs, step, known);
 			return status < 0 ? status : 1;
@@ -381,8 +381,9 @@ static inline int come(struct dump_transfers *transfers, struct dump_tracker *tr
 static inline int take_quickly(struct dump_transfers *transfers, struct dump_tracker *tracker,
 			       const struct dump_transfer_runs *runs, const struct flow_step *step, uint32_t *home)
 {
-	const struct dump_transfer_run *known = step->run && tracker->home ? dump_transfer_run_find(runs, *step->tag)
-									   : NULL;
+	const struct dump_transfer_run *known = step->run && tracker->home
+							? dump_transfer_run_find(runs, step->marks->tag)
+							: NULL;
 	int status;
 
 	if (!known || !tracker->leaving.valid || !tracker->first.valid ||
@@ -423,7 +424,7 @@ static __attribute__((noinline)) int take_slowly(struct dump_transfers *transfer
 		return 0;
 	}
 	dump_transfer_runs_begin(&cache->runs, segment->process);
-	known = dump_transfer_run_find(&cache->runs, *step->tag);
+	known = dump_transfer_run_find(&cache->runs, step->marks->tag);
 	if (!known || !tracker->first.valid || tracker->instructions > UINT32_MAX / 2) {
 		take_other(&walk, step);
 		return walk.status;

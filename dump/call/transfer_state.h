@@ -35,6 +35,14 @@ static inline uint8_t dump_tracker_branch(const struct dump_tracker *tracker, co
 	return step->passed ? step->passed->blocks[step->passed->count - 1]->branch : tracker->leaving.branch;
 }
 
+/* The same, of what neither calls nor returns only that it does not. */
+static inline uint8_t dump_tracker_way(const struct dump_tracker *tracker, const struct flow_step *step)
+{
+	if (!step->passed)
+		return tracker->leaving.branch;
+	return step->returned ? FLOW_BRANCH_RETURN : FLOW_BRANCH_NONE;
+}
+
 /* Of a jump by such a branch. */
 static inline unsigned dump_walk_jump_flags(const struct dump_code_place *from, const struct dump_code_place *to,
 					    uint8_t branch)

@@ -11,6 +11,13 @@
 
 #include "flow/engine/flow.h"
 
+/* What the consumer of steps notes of a run; 0 at first. */
+struct flow_step_marks {
+	/* The run may be passed where the consumer is at this home. One that ends with a return is the last that is passed. */
+	uint32_t home;
+	uint32_t tag; /* to know it again */
+};
+
 /*
  * A run of blocks, with all that was passed since the step before. A step whose run is NULL only has what was passed, and
  * ends a row of steps.
@@ -18,10 +25,10 @@
 struct flow_step {
 	const struct flow_block_run *run;    /* all of it was executed */
 	const struct flow_block_run *passed; /* the last run that was passed since; NULL: none was */
+	bool returned;                       /* that ended with a return */
 	uint64_t instructions;               /* of all that were passed since */
 	uint64_t time;                       /* of the run; without one, of the last run before; 0 unknown */
-	uint32_t *tag;                       /* of the run, 0 at first: the consumer's, to know it again */
-	uint32_t *home;                      /* likewise: the run may be passed where the consumer is at this home */
+	struct flow_step_marks *marks;       /* of the run */
 };
 
 /* ---- effects ---------------------------------------------------------------------------------------------- */

@@ -10,15 +10,14 @@
 #include "common/hash.h"
 #include "common/hash_map.h"
 #include "flow/engine/engine.h"
+#include "flow/engine/step.h"
 #include "flow/native/region.h"
 
 struct native_counter {
 	uint32_t next[2]; /* of CONDITIONAL, by TNT bit: the counter that it leads to; 0: not known yet */
 	union {
-		uint32_t count[2]; /* by TNT bit; what no TNT bit decides is the first */
-		struct {
-			uint32_t home, tag; /* the consumer's: see flow_step */
-		} step;
+		uint32_t count[2];           /* by TNT bit; what no TNT bit decides is the first */
+		struct flow_step_marks step; /* where runs are given as steps */
 	};
 	uint32_t
 		push; /* of a plain one: the counter that its call returns to, or NATIVE_COUNTER_CALLS; 0: it has none */

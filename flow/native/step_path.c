@@ -32,7 +32,18 @@ struct path {
 
 /* ---- steps ----------------------------------------------------------------------------------------------- */
 
-static bool give(struct path *path, const struct flow_step *step)
+/* What was passed. */
+static inline struct flow_step passed_of(const struct path *path)
+{
+	return (struct flow_step){
+		.passed = path->passed ? &native_counter_walk_counted(&path->walk, path->passed)->run : NULL,
+		/* Nothing is passed without a home but what took it away. */
+		.returned = !path->home,
+		.instructions = path->instructions,
+	};
+}
+
+static inline bool give(struct path *path, const struct flow_step *step)
 {
 	struct native_output *out = &path->walk.decoder->out;
 
@@ -42,26 +53,31 @@ static bool give(struct path *path, const struct flow_step *step)
 	return out->status == 0;
 }
 
+/* Gives the run of the region at hand. False: the consumer wants no more. */
+static inline bool give_run(struct path *path, struct native_counter *counter)
+{
+	struct flow_step step = passed_of(path);
+
+	path->fresh = true;
+	step.run = &native_counter_walk_counted(&path->walk, path->walk.here)->run;
+	step.time = path->walk.decoder->out.time;
+	step.marks = &counter->step;
+	return give(path, &step);
+}
+
 /* All of the region at hand was executed. False: the consumer wants no more. */
 static bool take_run(struct path *path)
 {
 	struct native_counter *counter = native_counter_walk_here(&path->walk);
 
+	if (counter->step.home != path->home || !path->home)
+		return give_run(path, counter);
 	path->fresh = true;
-	if (counter->step.home == path->home && path->home) {
-		path->instructions += native_counter_walk_counted(&path->walk, path->walk.here)->run.instructions;
-		path->passed = path->walk.here;
-		return true;
-	}
-	return give(path, &(struct flow_step){
-				  .run = &native_counter_walk_counted(&path->walk, path->walk.here)->run,
-				  .passed = path->passed ? &native_counter_walk_counted(&path->walk, path->passed)->run
-							 : NULL,
-				  .instructions = path->instructions,
-				  .time = path->walk.decoder->out.time,
-				  .tag = &counter->step.tag,
-				  .home = &counter->step.home,
-			  });
+	path->instructions += counter->sums & (NATIVE_COUNTER_BLOCK - 1);
+	path->passed = path->walk.here;
+	if (counter->decision == NATIVE_RETURN)
+		path->home = 0;
+	return true;
 }
 
 /* ---- leaving regions --------------------------------------------------------------------------------------- */
@@ -105,42 +121,67 @@ static __attribute__((noinline)) bool take_bit(struct path *path, unsigned taken
 	return true;
 }
 
+/* No counter has this home. */
+#define NO_HOME UINT32_MAX
+
+/* Whether the counter, which a TNT bit does not lead on from, returns to one. */
+static inline bool returns(const struct path *path, const struct native_counter *counter, uint64_t taken)
+{
+	return counter->plain && counter->decision == NATIVE_RETURN && taken &&
+	       (counter->push || path->walk.depth != path->walk.known);
+}
+
+static inline uint32_t pop(struct path *path)
+{
+	path->walk.depth--;
+	return path->walk.calls[--path->walk.top % NATIVE_STACK];
+}
+
 /* Takes bits by what counters know; returns how many are left. */
 static inline unsigned take_known(struct path *path, uint64_t bits, unsigned count)
 {
 	struct native_counter *const table = path->walk.table;
-	uint32_t here = path->walk.here, home = path->home;
+	uint32_t here = path->walk.here;
 
-	while (count) {
-		struct native_counter *const counter = native_counter_at(table, here);
-		uint32_t next = counter->next[bits >> (count - 1) & 1];
+	/* The oldest is the highest of all. */
+	bits <<= 64 - count;
+	do {
+		uint32_t home = path->home ? path->home : NO_HOME, next, passed = 0;
+		struct native_counter *counter;
+		uint64_t sums = 0;
 
-		if (next && counter->step.home == home && home) {
-			path->instructions += counter->sums & (NATIVE_COUNTER_BLOCK - 1);
-			path->passed = here;
-			path->fresh = true;
+		do {
+			counter = native_counter_at(table, here);
+			next = counter->next[bits >> 63];
+			if (counter->step.home != home || (!next && !returns(path, counter, bits >> 63)))
+				break;
+			if (!next) {
+				next = pop(path);
+				home = NO_HOME;
+			}
+			sums += counter->sums;
+			passed = here;
 			here = next;
-			count--;
-			continue;
+			bits <<= 1;
+		} while (--count);
+		if (passed) {
+			path->instructions += sums & (NATIVE_COUNTER_BLOCK - 1);
+			path->passed = passed;
+			path->fresh = true;
+			path->home = home == NO_HOME ? 0 : home;
 		}
-		if (!next && (!counter->plain || counter->decision != NATIVE_RETURN || !(bits >> (count - 1) & 1) ||
-			      (!counter->push && path->walk.depth == path->walk.known)))
+		if (!count || (!next && !returns(path, counter, bits >> 63)))
 			break;
 		path->walk.here = here;
 		/* While the consumer looks at the run. */
 		__builtin_prefetch(native_counter_at(table, next));
-		if (!take_run(path))
+		if (!give_run(path, counter))
 			break;
 		if (counter->push)
 			native_counter_walk_push_plain(&path->walk, counter->push);
-		if (!next) {
-			path->walk.depth--;
-			next = path->walk.calls[--path->walk.top % NATIVE_STACK];
-		}
-		home = path->home;
-		here = next;
-		count--;
-	}
+		here = next ? next : pop(path);
+		bits <<= 1;
+	} while (--count);
 	path->walk.here = here;
 	return count;
 }
@@ -148,7 +189,7 @@ static inline unsigned take_known(struct path *path, uint64_t bits, unsigned cou
 /* Takes any bits; returns how many are left. */
 static inline unsigned take_bits(struct path *path, uint64_t bits, unsigned count)
 {
-	while ((count = take_known(path, bits, count)) && !path->walk.decoder->out.status &&
+	while (count && (count = take_known(path, bits, count)) && !path->walk.decoder->out.status &&
 	       take_bit(path, bits >> (count - 1) & 1))
 		count--;
 	return count;
@@ -285,10 +326,7 @@ static __attribute__((noinline)) void learn(struct path *path, uint32_t what)
 {
 	struct native_step_memory *memory = path->memory;
 	struct native_decoder *decoder = path->walk.decoder;
-	const struct flow_step passed = {
-		.passed = path->passed ? &native_counter_walk_counted(&path->walk, path->passed)->run : NULL,
-		.instructions = path->instructions,
-	};
+	const struct flow_step passed = passed_of(path);
 	const uint32_t from = path->state;
 	uint32_t consumer, context, effect = 0;
 
@@ -491,19 +529,18 @@ static unsigned take_packets(struct path *path, const uint8_t *limit, uint64_t *
 static void end(struct path *path)
 {
 	struct native_decoder *decoder = path->walk.decoder;
+	struct flow_step step;
 
 	native_step_memory_end(&decoder->code->steps, (uint64_t)(path->walk.at - decoder->packets.at));
 	if (path->ahead)
 		catch_up(path);
 	native_counter_walk_end(&path->walk);
 	decoder->calls.runs = 0;
-	if (!decoder->out.status && (path->fresh || path->time))
-		give(path, &(struct flow_step){
-				   .passed = path->passed ? &native_counter_walk_counted(&path->walk, path->passed)->run
-							  : NULL,
-				   .instructions = path->instructions,
-				   .time = path->fresh ? decoder->out.time : path->time,
-			   });
+	if (decoder->out.status || (!path->fresh && !path->time))
+		return;
+	step = passed_of(path);
+	step.time = path->fresh ? decoder->out.time : path->time;
+	give(path, &step);
 }
 
 /* Begins to remember steps, where that pays. */
