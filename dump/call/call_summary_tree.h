@@ -16,11 +16,11 @@
  * A piece ends that needs more calls: these fit the second-level cache beside the rest. States and effects that are more than these
  * have no numbers.
  */
-#define DUMP_SUMMARY_CALLS_MAX (1u << 13)
+#define DUMP_SUMMARY_CALLS_MAX (1u << 12)
 #define DUMP_SUMMARY_STATES_MAX (1u << 18)
 #define DUMP_SUMMARY_EFFECTS_MAX (1u << 18)
 
-#define DUMP_SUMMARY_RECENT_SHIFT 13 /* log2 */
+#define DUMP_SUMMARY_RECENT_SHIFT 12 /* log2 */
 
 /* A cache line. */
 struct dump_summary_call {
