@@ -77,6 +77,14 @@ static const void *join(struct record_data_ring *ring, size_t from, size_t size)
 	return ring->record;
 }
 
+/* The kernel has written on another CPU: whoever reads what is not here yet waits. */
+#define AHEAD 512 /* bytes: some records */
+
+static void fetch_ahead(const struct record_data_ring *ring, size_t at)
+{
+	__builtin_prefetch(ring->data + (at & (ring->size - 1)));
+}
+
 int record_data_ring_next(struct record_data_ring *ring, uint64_t head, const struct perf_event_header **record)
 {
 	const uint64_t left = head - ring->tail;
@@ -90,6 +98,8 @@ int record_data_ring_next(struct record_data_ring *ring, uint64_t head, const st
 	/* Records are aligned to 8, so that a header never passes the ring's end. */
 	if (left > ring->size || left < sizeof(header) || from % 8)
 		goto corrupt;
+	fetch_ahead(ring, from + AHEAD);
+	fetch_ahead(ring, from + AHEAD + 64);
 	memcpy(&header, ring->data + from, sizeof(header));
 	if (header.size < sizeof(header) || header.size > left || header.size % 8)
 		goto corrupt;
