@@ -47,6 +47,14 @@ static void show_messages(void)
 	close(terminal.messages);
 }
 
+/* One that only writes line after line, as TERM=dumb says, shows nothing, and would wait for keys. */
+static bool moves_cursor(void)
+{
+	const char *move = tigetstr("cup");
+
+	return move && move != (const char *)-1;
+}
+
 int dump_browse_screen_start(void)
 {
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
@@ -58,6 +66,14 @@ int dump_browse_screen_start(void)
 		return common_fail(
 			PTL_SYSTEM,
 			"this terminal is not known: TERM must name one that has a description, such as xterm");
+	if (!moves_cursor()) {
+		endwin();
+		delscreen(terminal.screen);
+		terminal.screen = NULL;
+		return common_fail(PTL_MISUSE,
+				   "this terminal (TERM) cannot move its cursor, which browse needs; ptl-dump "
+				   "calls and report write text");
+	}
 	hold_messages();
 	cbreak();
 	noecho();

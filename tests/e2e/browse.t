@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 import time
 
 from scratch_test import DUMP, RECORD, check, output, path, plan, run, skip, write
@@ -56,6 +57,15 @@ if "browse" not in output(DUMP, "--list-commands").split():
 done = run(DUMP, "browse", "calls.ptl")
 check("without a terminal it says what to do", done.returncode == 2 and "needs a terminal" in done.stderr and
       not done.stdout, done)
+master, slave = os.openpty()
+try:
+    done = subprocess.run([DUMP, "browse", path("calls.ptl")], stdin=slave, stdout=slave, stderr=subprocess.PIPE, text=True, timeout=120,
+                          env=ENVIRONMENT | {"TERM": "dumb"})
+except subprocess.TimeoutExpired as error:
+    done = error
+check("a terminal that cannot move its cursor is refused", getattr(done, "returncode", None) == 2 and "move its cursor" in done.stderr, done)
+os.close(slave)
+os.close(master)
 if not shutil.which("tmux"):
     skip("browse in a terminal", "there is no tmux")
     plan()
