@@ -126,7 +126,7 @@ function describePath(node) {
 			: `${measure}: ${text(before)} (${share(before, whole[measure][0])})`);
 	}
 	if (node.calls[flame.side])
-		words.push(`${count(node.calls[flame.side])} calls`);
+		words.push(`${count(node.calls[flame.side])} call${node.calls[flame.side] === 1 ? "" : "s"}`);
 	return words;
 }
 

@@ -28,7 +28,7 @@ function topFunctions() {
 	const whole = data("summary").instructions;
 	const rows = functions().slice(0, 10).map((row) => {
 		const line = make("tr", { className: "link", tabIndex: 0 }, make("td", { className: "words code" }, row.name),
-			make("td", { className: "dim" }, baseName(row.image)), make("td", { className: "number" }, count(row.calls) + " calls"),
+			make("td", { className: "dim" }, baseName(row.image)), make("td", { className: "number" }, `${count(row.calls)} call${row.calls === 1 ? "" : "s"}`),
 			shareCell(row.self_instructions, whole, share(row.self_instructions, whole)));
 		line.addEventListener("click", () => showFunction(row.number));
 		return line;
