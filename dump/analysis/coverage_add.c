@@ -263,7 +263,7 @@ static int add_contents(struct dump_coverage *coverage, const struct dump_annota
 	const struct flow_profile *profile = &annotator->profile;
 	int status = 0;
 
-	coverage->gaps += profile->gaps;
+	coverage->gaps += profile->missing.gaps;
 	for (uint32_t i = 0; !status && i < profile->content_count; i++)
 		if (!wanted || wanted[profile->contents[i].image])
 			status = add_content(coverage, annotator, i);

@@ -14,7 +14,6 @@
 #include "dump/print/status.h"
 #include "flow/symbol/symbol.h"
 #include "flow/view/profile.h"
-#include "flow/view/stats.h"
 
 struct measuring {
 	struct dump_session *session;
@@ -41,28 +40,28 @@ static int add_finding(struct measuring *measuring, unsigned check)
 
 /* ---- flow ---------------------------------------------------------------------------------------- */
 
-static void measure_gaps(struct dump_lint *lint, const struct flow_counts *counts)
+static void measure_gaps(struct dump_lint *lint, const struct flow_missing *missing)
 {
-	uint64_t missing = 0;
+	uint64_t bytes = 0;
 
 	for (unsigned cause = 1; cause < FLOW_GAP_COUNT; cause++) {
-		lint->values[DUMP_LINT_GAP_CAUSES + cause - 1].number = counts->gap_causes[cause];
-		missing += counts->gap_bytes[cause];
+		lint->values[DUMP_LINT_GAP_CAUSES + cause - 1].number = missing->gap_causes[cause];
+		bytes += missing->gap_bytes[cause];
 	}
-	lint->values[DUMP_LINT_GAPS].number = counts->gaps;
+	lint->values[DUMP_LINT_GAPS].number = missing->gaps;
 	lint->values[DUMP_LINT_DECODED] = (struct dump_lint_value){
-		.number = missing < counts->pt_bytes ? counts->pt_bytes - missing : 0, .of = counts->pt_bytes};
+		.number = bytes < missing->pt_bytes ? missing->pt_bytes - bytes : 0, .of = missing->pt_bytes};
 }
 
 /* The first gaps, in order of their streams. */
-static int find_gaps(struct measuring *measuring, const struct flow_stats *stats)
+static int find_gaps(struct measuring *measuring, const struct flow_missing *missing)
 {
 	const uint64_t start = ptl_trace_machine(measuring->session->trace)->start_time;
 	struct ptl_bytes *text = &measuring->text;
 	int status = 0;
 
-	for (size_t i = 0; !status && i < stats->gap_count; i++) {
-		const struct flow_gap *gap = &stats->gaps[i];
+	for (size_t i = 0; !status && i < missing->list.count; i++) {
+		const struct flow_gap *gap = &missing->list.gaps[i];
 
 		common_text_format(text, "%s: stream %" PRIu32 ", offset 0x%" PRIx64 ", ",
 				   flow_gap_cause_name(gap->event.cause), gap->stream, gap->event.offset);
@@ -76,22 +75,6 @@ static int find_gaps(struct measuring *measuring, const struct flow_stats *stats
 			common_text_format(text, ", process %" PRIu32, gap->pid);
 		status = add_finding(measuring, DUMP_LINT_GAP_CAUSES + gap->event.cause - 1);
 	}
-	return status;
-}
-
-static int measure_flow(struct measuring *measuring, bool *misses_code)
-{
-	const struct flow_stats_wanted wanted = {.gap_limit = DUMP_LINT_SHOWN};
-	struct flow_stats stats = {0};
-	int status = flow_stats_run(measuring->session->trace, measuring->timeline, measuring->options, &wanted,
-				    &stats);
-
-	if (!status) {
-		measure_gaps(measuring->lint, &stats.total);
-		*misses_code = stats.total.gap_causes[FLOW_GAP_CODE] > 0;
-		status = find_gaps(measuring, &stats);
-	}
-	flow_stats_free(&stats);
 	return status;
 }
 
@@ -218,19 +201,32 @@ static int count_names(struct measuring *measuring, const struct flow_profile *p
 	return status;
 }
 
-static int measure_names(struct measuring *measuring)
+static int measure_names(struct measuring *measuring, const struct flow_profile *profile)
 {
 	struct flow_symbols *symbols = NULL;
+	int status = flow_symbols_open(measuring->session->trace, measuring->timeline, true, &symbols);
+
+	if (!status)
+		status = count_names(measuring, profile, symbols);
+	flow_symbols_close(symbols);
+	return status;
+}
+
+/* All of the flow is decoded once, and once more for the places of code that is missing. */
+static int measure_flow(struct measuring *measuring)
+{
 	struct flow_profile profile;
 	int status = flow_profile_run(measuring->session->trace, measuring->timeline, measuring->options, false,
 				      &profile);
 
 	if (status)
 		return status;
-	status = flow_symbols_open(measuring->session->trace, measuring->timeline, true, &symbols);
+	measure_gaps(measuring->lint, &profile.missing);
+	status = find_gaps(measuring, &profile.missing);
+	if (!status && profile.missing.gap_causes[FLOW_GAP_CODE])
+		status = measure_unknown(measuring);
 	if (!status)
-		status = count_names(measuring, &profile, symbols);
-	flow_symbols_close(symbols);
+		status = measure_names(measuring, &profile);
 	flow_profile_free(&profile);
 	return status;
 }
@@ -325,18 +321,13 @@ int dump_lint_measure(struct dump_session *session, const struct flow_timeline *
 		      const struct flow_view_options *options, size_t broken_blobs, struct dump_lint *lint)
 {
 	struct measuring measuring = {.session = session, .timeline = timeline, .options = options, .lint = lint};
-	bool misses_code = false;
 	int status;
 
 	*lint = (struct dump_lint){0};
 	lint->values[DUMP_LINT_INCOMPLETE].number = !ptl_trace_complete(session->trace);
 	lint->values[DUMP_LINT_BROKEN_BLOBS].number = broken_blobs;
 	lint->values[DUMP_LINT_SKIPPED_EVENTS].number = flow_timeline_skipped(timeline);
-	status = measure_flow(&measuring, &misses_code);
-	if (!status && misses_code)
-		status = measure_unknown(&measuring);
-	if (!status)
-		status = measure_names(&measuring);
+	status = measure_flow(&measuring);
 	if (!status)
 		status = measure_losses(&measuring);
 	if (!status)

@@ -6,6 +6,7 @@
 #include "dump/analysis/lint_check.h"
 #include "dump/session/command.h"
 #include "flow/timeline/timeline.h"
+#include "flow/view/missing.h"
 #include "flow/view/unmapped.h"
 #include "flow/view/view.h"
 
@@ -21,7 +22,7 @@ struct dump_lint {
 	size_t count;
 };
 
-#define DUMP_LINT_SHOWN 20 /* findings of a check that are listed */
+#define DUMP_LINT_SHOWN FLOW_MISSING_LISTED /* findings of a check that are listed */
 
 /*
  * Reads the whole file and decodes what the options select. The broken blobs are counted by the caller, which reads the file

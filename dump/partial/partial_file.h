@@ -10,7 +10,7 @@
 #define DUMP_PARTIAL_BLOCK_HEADER_SIZE 32
 #define DUMP_PARTIAL_BLOCK_MAX (1u << 20)    /* raw payload of a block */
 #define DUMP_PARTIAL_RECORD_MAX (256u << 20) /* a record in several blocks */
-#define DUMP_PARTIAL_VERSION 1
+#define DUMP_PARTIAL_VERSION 2
 
 enum dump_partial_block {
 	DUMP_PARTIAL_RUN = 1,     /* results of a view over a trace come next */

@@ -27,7 +27,7 @@ struct profile_view {
 	struct common_byte_map by_ends;    /* both ids: index in borders */
 	struct flow_border *borders;       /* what was settled between segments */
 	size_t border_count;
-	uint64_t gaps;
+	struct flow_missing missing;
 	unsigned threads;
 	const struct flow_timeline *timeline;
 	struct flow_profile_source *sources; /* of what is loaded */
@@ -41,9 +41,9 @@ static int begin_on(void *context, unsigned worker, const struct flow_segment *s
 	struct profile_view *view = context;
 	struct flow_profile_partial *made = calloc(1, sizeof(*made));
 
-	(void)segment;
 	if (!made)
 		return common_fail_memory("counts of blocks", sizeof(*made));
+	made->missing.pt_bytes = segment->size - segment->skip;
 	made->table = &view->tables[worker];
 	made->runs = &view->runs[worker];
 	*partial = made;
@@ -109,15 +109,17 @@ static int add_counted(const struct profile_view *view, struct flow_profile_part
 }
 
 static int add_event(const struct profile_view *view, struct flow_profile_partial *partial,
-		     const struct flow_event *event)
+		     const struct flow_segment *segment, const struct flow_event *event)
 {
 	struct flow_profile_landing landing = {.valid = true};
+	int status = 0;
 
 	if (event->kind == FLOW_COUNTED)
 		return add_counted(view, partial, event);
-	partial->gaps += event->kind == FLOW_GAP;
+	if (event->kind == FLOW_GAP)
+		status = flow_missing_add_gap(&partial->missing, segment, event);
 	if (!flow_event_splits(event->kind))
-		return 0;
+		return status;
 	if (event->kind == FLOW_DISABLED) {
 		landing.known = event->flags & FLOW_EVENT_HAS_TO;
 		landing.ip = event->to;
@@ -130,7 +132,7 @@ static int add_event(const struct profile_view *view, struct flow_profile_partia
 	if (partial->last.valid && landing.known)
 		settle(partial, landing.ip);
 	partial->last.valid = false;
-	return 0;
+	return status;
 }
 
 /* ---- runs as a whole --------------------------------------------------------------------- */
@@ -139,6 +141,7 @@ static int add_event(const struct profile_view *view, struct flow_profile_partia
 struct walk {
 	const struct profile_view *view;
 	struct flow_profile_partial *partial;
+	const struct flow_segment *segment;
 	const struct flow_batch *batch;
 	size_t event;                  /* the next one */
 	size_t block;                  /* number of the next one */
@@ -167,7 +170,7 @@ static int take_events(struct walk *walk, size_t block)
 
 	while (!status && walk->event < batch->event_count && batch->events[walk->event].before <= block) {
 		keep_pending(walk);
-		status = add_event(walk->view, walk->partial, &batch->events[walk->event++]);
+		status = add_event(walk->view, walk->partial, walk->segment, &batch->events[walk->event++]);
 	}
 	return status;
 }
@@ -270,7 +273,7 @@ static int take_runs(struct walk *walk)
 }
 
 static int take_all_blocks(const struct profile_view *view, struct flow_profile_partial *partial,
-			   const struct flow_batch *batch)
+			   const struct flow_segment *segment, const struct flow_batch *batch)
 {
 	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 	int status = 0;
@@ -279,7 +282,7 @@ static int take_all_blocks(const struct profile_view *view, struct flow_profile_
 		if (cursor.block)
 			status = add_block(view, partial, cursor.block);
 		else
-			status = add_event(view, partial, cursor.event);
+			status = add_event(view, partial, segment, cursor.event);
 	}
 	return status;
 }
@@ -288,16 +291,15 @@ static int consume(void *context, void *partial_, const struct flow_segment *seg
 {
 	const struct profile_view *view = context;
 	struct flow_profile_partial *partial = partial_;
-	struct walk walk = {.view = view, .partial = partial, .batch = batch};
+	struct walk walk = {.view = view, .partial = partial, .segment = segment, .batch = batch};
 	int status = 0;
 
-	(void)segment;
 	if (batch->generation && batch->generation != partial->runs->generation) {
 		status = flow_profile_runs_flush(partial->runs, partial->table, view->edges);
 		partial->runs->generation = batch->generation;
 	}
 	if (!status)
-		status = batch->generation ? take_runs(&walk) : take_all_blocks(view, partial, batch);
+		status = batch->generation ? take_runs(&walk) : take_all_blocks(view, partial, segment, batch);
 	/* The table may be another's by the time that segments are merged. */
 	if (!status && partial->last.valid)
 		partial->last.id = partial->table->entries[partial->last.entry].id;
@@ -344,9 +346,12 @@ static int take_edge(void *context, const struct flow_block *from, const struct 
 
 /* ---- in order ---------------------------------------------------------------------------- */
 
-static void drop(void *context, void *partial)
+static void drop(void *context, void *partial_)
 {
+	struct flow_profile_partial *partial = partial_;
+
 	(void)context;
+	flow_missing_free(&partial->missing);
 	free(partial);
 }
 
@@ -400,7 +405,8 @@ static int merge(void *context, void *left_, void *right_)
 			left->first = right->first;
 		left->last = right->last;
 	}
-	left->gaps += right->gaps;
+	if (!status)
+		status = flow_missing_join(&left->missing, &right->missing);
 	drop(context, right);
 	return status;
 }
@@ -409,11 +415,11 @@ static int finish(void *context, const struct flow_segment *last, void *result)
 {
 	struct profile_view *view = context;
 	const struct flow_profile_partial *partial = result;
+	const int status = flow_missing_join(&view->missing, &partial->missing);
 
 	(void)last;
-	view->gaps += partial->gaps;
 	drop(context, result);
-	return 0;
+	return status;
 }
 
 /* What workers counted by runs goes to their blocks. */
@@ -446,8 +452,7 @@ static int load(void *context, const struct flow_segment *segment, struct common
 	*result = partial;
 	if (!partial)
 		return common_fail_memory("counts of blocks", sizeof(*partial));
-	flow_profile_partial_read(partial, &view->sources[segment->source], record);
-	return 0;
+	return flow_profile_partial_read(partial, &view->sources[segment->source], segment, record);
 }
 
 static int save_rest(void *context, struct ptl_bytes *record)
@@ -531,7 +536,7 @@ int flow_profile_run(struct ptl_trace *trace, const struct flow_timeline *timeli
 		status = flow_view_run(trace, timeline, options, &view);
 	if (!status)
 		status = flush_workers(&context, threads);
-	profile->gaps = context.gaps;
+	profile->missing = context.missing;
 	if (!status)
 		status = flow_profile_merge(timeline, context.tables, threads, context.borders, context.border_count,
 					    profile);

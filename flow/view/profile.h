@@ -3,6 +3,7 @@
 #ifndef FLOW_VIEW_PROFILE_H
 #define FLOW_VIEW_PROFILE_H
 
+#include "flow/view/missing.h"
 #include "flow/view/view.h"
 
 /*
@@ -50,7 +51,7 @@ struct flow_profile {
 	struct flow_profile_edge *edges; /* in order of their blocks */
 	size_t edge_count;
 	uint64_t instructions; /* all that ran */
-	uint64_t gaps;
+	struct flow_missing missing;
 	struct ptl_bytes *bytes; /* what code and lengths point into: one for each worker */
 	size_t byte_count;
 };

@@ -366,5 +366,6 @@ void flow_profile_free(struct flow_profile *profile)
 	free(profile->contents);
 	free(profile->blocks);
 	free(profile->edges);
+	flow_missing_free(&profile->missing);
 	*profile = (struct flow_profile){0};
 }

@@ -196,13 +196,13 @@ void flow_profile_partial_write(const struct flow_profile_partial *partial, cons
 
 	common_write_varint(record, (first->valid ? FIRST_VALID : 0) | (first->known ? FIRST_KNOWN : 0) |
 					    (first->is_block ? FIRST_BLOCK : 0) | (last->valid ? LAST_VALID : 0));
-	common_write_varint(record, partial->gaps);
 	common_write_varint(record, (uint64_t)(partial->table - tables));
 	common_write_varint(record, first->ip);
 	common_write_varint(record, first->entry);
 	common_write_varint(record, last->branch);
 	common_write_varint(record, last->entry);
 	common_write_varint(record, last->next_ip);
+	flow_missing_write(&partial->missing, record);
 }
 
 /* The block of an entry; zero where there is none to be. */
@@ -216,13 +216,12 @@ static struct flow_block_id read_id(const struct flow_profile_source *source, st
 	return id ? *id : (struct flow_block_id){0};
 }
 
-void flow_profile_partial_read(struct flow_profile_partial *partial, const struct flow_profile_source *source,
-			       struct common_cursor *record)
+int flow_profile_partial_read(struct flow_profile_partial *partial, const struct flow_profile_source *source,
+			      const struct flow_segment *segment, struct common_cursor *record)
 {
 	const unsigned flags = (unsigned)flow_shard_read_below(record, PARTIAL_FLAGS + 1);
 	uint64_t table;
 
-	partial->gaps = common_read_varint(record);
 	table = common_read_varint(record);
 	partial->first = (struct flow_profile_landing){
 		.valid = flags & FIRST_VALID,
@@ -235,4 +234,5 @@ void flow_profile_partial_read(struct flow_profile_partial *partial, const struc
 	partial->last.branch = (uint8_t)flow_shard_read_below(record, FLOW_BRANCH_FAR_JUMP + 1);
 	partial->last.id = read_id(source, record, table, partial->last.valid);
 	partial->last.next_ip = common_read_varint(record);
+	return flow_missing_read(&partial->missing, segment, record);
 }

@@ -23,10 +23,10 @@ void flow_profile_tables_write(const struct flow_profile_table *tables, size_t c
 /* Adds the tables of a source to the one table. PTL_NO_MEMORY; the cursor fails where a table cannot be like this. */
 int flow_profile_tables_read(struct flow_profile_table *table, struct flow_profile_source *source,
 			     const struct flow_timeline *timeline, struct common_cursor *record);
-/* A segment's result; tables: the first of all workers. The cursor fails where there is no such block. */
+/* A segment's result; tables: the first of all workers. PTL_NO_MEMORY; the cursor fails where there is no such block. */
 void flow_profile_partial_write(const struct flow_profile_partial *partial, const struct flow_profile_table *tables,
 				struct ptl_bytes *record);
-void flow_profile_partial_read(struct flow_profile_partial *partial, const struct flow_profile_source *source,
-			       struct common_cursor *record);
+int flow_profile_partial_read(struct flow_profile_partial *partial, const struct flow_profile_source *source,
+			      const struct flow_segment *segment, struct common_cursor *record);
 
 #endif

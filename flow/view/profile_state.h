@@ -3,6 +3,7 @@
 #ifndef FLOW_VIEW_PROFILE_STATE_H
 #define FLOW_VIEW_PROFILE_STATE_H
 
+#include "flow/view/missing.h"
 #include "flow/view/profile_run.h"
 
 /* Where a segment's flow begins: with a block, or with an event that may say where it would have gone on. */
@@ -29,7 +30,7 @@ struct flow_profile_partial {
 	struct flow_profile_runs *runs;
 	struct flow_profile_landing first;
 	struct flow_profile_pending last;
-	uint64_t gaps;
+	struct flow_missing missing;
 };
 
 #endif

@@ -17,8 +17,7 @@ _Static_assert(sizeof(((struct flow_thread_stats *)0)->ip_sha256) == COMMON_SHA2
 /* One segment's counts. */
 struct partial {
 	struct flow_counts counts;
-	struct flow_event *gaps; /* the first ones */
-	size_t gap_count, gap_capacity;
+	struct flow_gap_list gaps; /* the first ones */
 	struct flow_address_log log;
 	struct flow_branch_tally tally;
 };
@@ -28,7 +27,7 @@ struct stats_view {
 	struct flow_stats_wanted wanted;
 	struct flow_branch_tally tally; /* of the stream whose segments are being added */
 	size_t thread_capacity;
-	size_t gap_capacity;
+	struct flow_gap_list gaps;
 	size_t group;                 /* of the segments added last */
 	struct common_sha256 *sha256; /* of the last thread */
 };
@@ -53,31 +52,23 @@ static void drop(void *context, void *partial_)
 	struct partial *partial = partial_;
 
 	(void)context;
-	free(partial->gaps);
+	flow_gap_list_free(&partial->gaps);
 	flow_address_log_free(&partial->log);
 	free(partial);
 }
 
-static int list_gap(struct stats_view *view, struct partial *partial, const struct flow_event *event)
-{
-	if (partial->gap_count >= view->wanted.gap_limit)
-		return 0;
-	if (COMMON_VECTOR_RESERVE(partial->gaps, partial->gap_capacity, partial->gap_count + 1, "gaps"))
-		return PTL_NO_MEMORY;
-	partial->gaps[partial->gap_count++] = *event;
-	return 0;
-}
-
-static int add_gap(struct stats_view *view, struct partial *partial, const struct flow_event *event)
+static int add_gap(struct stats_view *view, struct partial *partial, const struct flow_segment *segment,
+		   const struct flow_event *event)
 {
 	partial->counts.gaps++;
 	partial->counts.gap_causes[event->cause]++;
 	partial->counts.gap_bytes[event->cause] += event->size;
 	partial->counts.overflows += event->cause == FLOW_GAP_OVERFLOW;
-	return list_gap(view, partial, event);
+	return flow_gap_list_add(&partial->gaps, view->wanted.gap_limit, segment, event);
 }
 
-static int add_event(struct stats_view *view, struct partial *partial, const struct flow_event *event)
+static int add_event(struct stats_view *view, struct partial *partial, const struct flow_segment *segment,
+		     const struct flow_event *event)
 {
 	struct flow_counts *counts = &partial->counts;
 
@@ -85,7 +76,7 @@ static int add_event(struct stats_view *view, struct partial *partial, const str
 	counts->disabled += event->kind == FLOW_DISABLED;
 	counts->async_disabled += event->kind == FLOW_ASYNC_DISABLED;
 	counts->async_branches += event->kind == FLOW_ASYNC_BRANCH;
-	return event->kind == FLOW_GAP ? add_gap(view, partial, event) : 0;
+	return event->kind == FLOW_GAP ? add_gap(view, partial, segment, event) : 0;
 }
 
 static int consume(void *context, void *partial_, const struct flow_segment *segment, const struct flow_batch *batch)
@@ -94,12 +85,11 @@ static int consume(void *context, void *partial_, const struct flow_segment *seg
 	struct partial *partial = partial_;
 	int status = 0;
 
-	(void)segment;
 	partial->counts.instructions += batch->instructions;
 	partial->counts.blocks += batch->block_count + batch->counted_blocks;
 	partial->counts.branches += batch->branches;
 	for (size_t i = 0; !status && i < batch->event_count; i++)
-		status = add_event(view, partial, &batch->events[i]);
+		status = add_event(view, partial, segment, &batch->events[i]);
 	if (view->wanted.taken)
 		flow_branch_tally_add(&partial->tally, batch);
 	if (!status && view->wanted.hash)
@@ -166,24 +156,6 @@ static int find_thread(struct stats_view *view, const struct flow_segment *segme
 	return view->wanted.hash && !view->sha256 ? common_fail_memory("hash", 0) : 0;
 }
 
-static int keep_gaps(struct stats_view *view, const struct flow_segment *segment, const struct partial *partial)
-{
-	struct flow_stats *stats = view->stats;
-
-	for (size_t i = 0; i < partial->gap_count && stats->gap_count < view->wanted.gap_limit; i++) {
-		if (COMMON_VECTOR_RESERVE(stats->gaps, view->gap_capacity, stats->gap_count + 1, "gaps"))
-			return PTL_NO_MEMORY;
-		stats->gaps[stats->gap_count++] = (struct flow_gap){
-			.pid = segment->pid,
-			.tid = segment->tid,
-			.process = segment->process,
-			.stream = segment->stream,
-			.event = partial->gaps[i],
-		};
-	}
-	return 0;
-}
-
 /* Addresses are hashed as 8 bytes little-endian each, which is how this machine has them. */
 static int hash_addresses(void *context, const uint64_t *addresses, size_t count)
 {
@@ -197,12 +169,11 @@ static int hash_addresses(void *context, const uint64_t *addresses, size_t count
 /* Neighbours of one stream. */
 static int merge(void *context, void *left_, void *right_)
 {
+	const struct stats_view *view = context;
 	struct partial *left = left_, *right = right_;
-	int status = 0;
+	const int status = flow_gap_list_join(&left->gaps, view->wanted.gap_limit, &right->gaps);
 
 	add_counts(&left->counts, &right->counts);
-	for (size_t i = 0; !status && i < right->gap_count; i++)
-		status = list_gap(context, left, &right->gaps[i]);
 	drop(context, right);
 	return status;
 }
@@ -217,7 +188,7 @@ static int finish(void *context, const struct flow_segment *segment, void *resul
 	if (!status) {
 		add_counts(&view->stats->threads[view->stats->thread_count - 1].counts, &partial->counts);
 		add_counts(&view->stats->total, &partial->counts);
-		status = keep_gaps(view, segment, partial);
+		status = flow_gap_list_join(&view->gaps, view->wanted.gap_limit, &partial->gaps);
 	}
 	if (!status && view->wanted.hash)
 		status = flow_address_log_walk(&partial->log, hash_addresses, view->sha256);
@@ -256,17 +227,16 @@ static int save(void *context, const struct flow_segment *segment, const void *p
 	(void)segment;
 	for (size_t i = 0; i < sizeof(partial->counts) / sizeof(*counts); i++)
 		common_write_varint(record, counts[i]);
-	common_write_varint(record, partial->gap_count);
-	for (size_t i = 0; i < partial->gap_count; i++)
-		flow_shard_write_event(record, &partial->gaps[i]);
+	flow_gap_list_write(&partial->gaps, record);
 	flow_branch_tally_write(&partial->tally, record);
 	return 0;
 }
 
 static int load(void *context, const struct flow_segment *segment, struct common_cursor *record, void **result)
 {
+	const struct stats_view *view = context;
 	struct partial *partial;
-	uint64_t *counts, gaps;
+	uint64_t *counts;
 	int status = begin(context, segment, result);
 
 	if (status < 0)
@@ -275,16 +245,7 @@ static int load(void *context, const struct flow_segment *segment, struct common
 	counts = (uint64_t *)&partial->counts;
 	for (size_t i = 0; i < sizeof(partial->counts) / sizeof(*counts); i++)
 		counts[i] = common_read_varint(record);
-	gaps = common_read_varint(record);
-	for (uint64_t i = 0; !status && i < gaps && !record->failed; i++) {
-		struct flow_event event;
-
-		flow_shard_read_event(record, &event);
-		if (event.kind == FLOW_GAP)
-			status = list_gap(context, partial, &event);
-		else
-			record->failed = true;
-	}
+	status = flow_gap_list_read(&partial->gaps, view->wanted.gap_limit, segment, record);
 	flow_branch_tally_read(&partial->tally, record);
 	return status;
 }
@@ -348,6 +309,8 @@ int flow_stats_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 	status = flow_view_run(trace, timeline, &in_order, &view);
 	end_thread(&context);
 	common_sha256_free(context.sha256);
+	stats->gaps = context.gaps.gaps;
+	stats->gap_count = context.gaps.count;
 	if (!status)
 		status = sum_processes(stats);
 	if (status < 0)

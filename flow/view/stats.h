@@ -3,6 +3,7 @@
 #ifndef FLOW_VIEW_STATS_H
 #define FLOW_VIEW_STATS_H
 
+#include "flow/view/gap_list.h"
 #include "flow/view/view.h"
 
 struct flow_counts {
@@ -40,15 +41,6 @@ struct flow_process_stats {
 	struct flow_counts counts;
 	const struct flow_thread_stats *threads;
 	size_t thread_count;
-};
-
-/* A place where flow is missing. */
-struct flow_gap {
-	uint32_t pid;
-	uint32_t tid;
-	uint32_t process; /* index in the timeline, FLOW_NONE */
-	uint32_t stream;
-	struct flow_event event; /* kind FLOW_GAP: cause, offset, time, from, size */
 };
 
 struct flow_stats {

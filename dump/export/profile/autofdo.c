@@ -283,7 +283,7 @@ int dump_autofdo(struct dump_call_session *calls, struct dump_left_out *left_out
 	common_progress_end();
 	if (status == 0) {
 		status = count_lines(&autofdo, &profile);
-		dump_left_out_add(left_out, profile.gaps, "gap, of which it is not known what ran",
+		dump_left_out_add(left_out, profile.missing.gaps, "gap, of which it is not known what ran",
 				  "gaps, of which it is not known what ran");
 		dump_left_out_add(left_out, autofdo.unknown, "instruction without debug information",
 				  "instructions without debug information");

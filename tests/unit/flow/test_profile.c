@@ -79,7 +79,9 @@ static void count(struct ptl_trace *trace, const struct flow_timeline *timeline,
 static void assert_equal(const struct flow_profile *a, const struct flow_profile *b)
 {
 	assert_int_equal(a->instructions, b->instructions);
-	assert_int_equal(a->gaps, b->gaps);
+	assert_int_equal(a->missing.gaps, b->missing.gaps);
+	assert_int_equal(a->missing.pt_bytes, b->missing.pt_bytes);
+	assert_memory_equal(a->missing.gap_bytes, b->missing.gap_bytes, sizeof(a->missing.gap_bytes));
 	assert_int_equal(a->block_count, b->block_count);
 	for (size_t i = 0; i < a->block_count; i++) {
 		assert_int_equal(a->blocks[i].content, b->blocks[i].content);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The first places where flow is missing, in order of stream and offset. */
+#ifndef FLOW_VIEW_GAP_LIST_H
+#define FLOW_VIEW_GAP_LIST_H
+
+#include "common/bytes.h"
+#include "flow/engine/flow.h"
+#include "flow/segment/segment.h"
+
+/* A place where flow is missing. */
+struct flow_gap {
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t process; /* index in the timeline, FLOW_NONE */
+	uint32_t stream;
+	struct flow_event event; /* kind FLOW_GAP: cause, offset, time, from, size */
+};
+
+/* Zero-initialised is empty. */
+struct flow_gap_list {
+	struct flow_gap *gaps;
+	size_t count, capacity;
+};
+
+void flow_gap_list_free(struct flow_gap_list *list);
+
+/* Each adds what there is room for below the limit. PTL_NO_MEMORY. */
+int flow_gap_list_add(struct flow_gap_list *list, size_t limit, const struct flow_segment *segment,
+		      const struct flow_event *event);
+int flow_gap_list_join(struct flow_gap_list *list, size_t limit, const struct flow_gap_list *more);
+
+void flow_gap_list_write(const struct flow_gap_list *list, struct ptl_bytes *record);
+/* Of this segment. PTL_NO_MEMORY; the cursor fails where there is no such gap. */
+int flow_gap_list_read(struct flow_gap_list *list, size_t limit, const struct flow_segment *segment,
+		       struct common_cursor *record);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Adds gaps up, by cause. */
+#include "flow/view/missing.h"
+
+int flow_missing_add_gap(struct flow_missing *missing, const struct flow_segment *segment,
+			 const struct flow_event *event)
+{
+	missing->gaps++;
+	missing->gap_causes[event->cause]++;
+	missing->gap_bytes[event->cause] += event->size;
+	return flow_gap_list_add(&missing->list, FLOW_MISSING_LISTED, segment, event);
+}
+
+int flow_missing_join(struct flow_missing *missing, const struct flow_missing *more)
+{
+	missing->pt_bytes += more->pt_bytes;
+	missing->gaps += more->gaps;
+	for (unsigned cause = 0; cause < FLOW_GAP_COUNT; cause++) {
+		missing->gap_causes[cause] += more->gap_causes[cause];
+		missing->gap_bytes[cause] += more->gap_bytes[cause];
+	}
+	return flow_gap_list_join(&missing->list, FLOW_MISSING_LISTED, &more->list);
+}
+
+void flow_missing_write(const struct flow_missing *missing, struct ptl_bytes *record)
+{
+	common_write_varint(record, missing->pt_bytes);
+	common_write_varint(record, missing->gaps);
+	for (unsigned cause = 1; missing->gaps && cause < FLOW_GAP_COUNT; cause++) {
+		common_write_varint(record, missing->gap_causes[cause]);
+		common_write_varint(record, missing->gap_bytes[cause]);
+	}
+	flow_gap_list_write(&missing->list, record);
+}
+
+int flow_missing_read(struct flow_missing *missing, const struct flow_segment *segment, struct common_cursor *record)
+{
+	missing->pt_bytes = common_read_varint(record);
+	missing->gaps = common_read_varint(record);
+	for (unsigned cause = 1; missing->gaps && cause < FLOW_GAP_COUNT; cause++) {
+		missing->gap_causes[cause] = common_read_varint(record);
+		missing->gap_bytes[cause] = common_read_varint(record);
+	}
+	return flow_gap_list_read(&missing->list, FLOW_MISSING_LISTED, segment, record);
+}
