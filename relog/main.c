@@ -33,6 +33,8 @@ int main(int argc, char **argv)
 				 : relog_run(&settings, &damaged);
 	if (!status && settings.check)
 		status = relog_check(&settings, &wrong);
+	if (!status)
+		relog_redact_warn(&settings.redact);
 	relog_settings_free(&settings);
 	if (!status && wrong)
 		return COMMON_EXIT_FINDING;

@@ -59,7 +59,7 @@ static int redact_symbols(struct relog_redactor *redactor, const uint8_t *data, 
 	int status;
 
 	*fate = RELOG_BLOB_SAME;
-	if (!redactor->rules->literals.count && !redactor->rules->pattern_count)
+	if (!redactor->rules->literals.count && !redactor->rules->regexes.count)
 		return 0;
 	*fate = RELOG_BLOB_DROPPED;
 	status = ptl_symbols_decode(data, size, &table);

@@ -38,7 +38,7 @@ static int overwrite_paths(struct relog_redactor *redactor, char *text, size_t s
 		const size_t length = relog_run_length(text + at, size - at, true);
 		char *run = length && text[at] == '/' ? strndup(text + at, length) : NULL;
 
-		if (run && relog_is_redacted_path(redactor->rules, run))
+		if (run && relog_is_redacted_path(redactor, run))
 			status = overwrite_path(redactor, text + at, length, changed);
 		free(run);
 		at += length ? length : 1;
@@ -52,7 +52,7 @@ static int overwrite_text(struct relog_redactor *redactor, char *text, size_t si
 	size_t at = 0, first, length;
 	int status = 0;
 
-	while (!status && relog_find_match(redactor->rules, text, size, at, &first, &length)) {
+	while (!status && relog_find_match(redactor, text, size, at, &first, &length)) {
 		status = relog_token_fill(redactor, text + first, length, text + first, length);
 		at = first + length;
 		*changed = true;
@@ -179,12 +179,14 @@ static int scan_literals(struct scan *scan, uint8_t *data, size_t size)
 	int status = 0;
 
 	for (size_t i = 0; i < literals->count && !status; i++) {
-		const char *text = literals->texts[i];
+		const char *text = literals->list[i].text;
 		struct ptl_bytes wide = {0};
+		const bool found = scan->found;
 
 		/* What is shorter may be anything. */
 		if (strlen(text) < LITERAL_MIN)
 			continue;
+		scan->found = false;
 		common_write_utf16(&wide, text);
 		if (wide.failed)
 			status = common_fail_memory("a text", strlen(text));
@@ -192,6 +194,9 @@ static int scan_literals(struct scan *scan, uint8_t *data, size_t size)
 			status = scan_bytes(scan, data, size, text, text, strlen(text), 1);
 		if (!status)
 			status = scan_bytes(scan, data, size, text, wide.data, wide.size - 2, 2);
+		if (scan->found)
+			relog_rule_met(scan->redactor, &literals->list[i]);
+		scan->found |= found;
 		common_bytes_free(&wide);
 	}
 	return status;

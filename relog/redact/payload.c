@@ -41,6 +41,7 @@ static bool is_named(const struct work *work, const struct ptl_value *value)
 {
 	const struct relog_texts *fields = &work->redactor->rules->fields;
 	char name[512];
+	bool named = false;
 
 	if (!fields->count)
 		return false;
@@ -48,9 +49,11 @@ static bool is_named(const struct work *work, const struct ptl_value *value)
 		 work->schema->event_name ? work->schema->event_name : "",
 		 value->field->name ? value->field->name : "");
 	for (size_t i = 0; i < fields->count; i++)
-		if (fnmatch(fields->texts[i], name, 0) == 0)
-			return true;
-	return false;
+		if (fnmatch(fields->list[i].text, name, 0) == 0) {
+			relog_rule_met(work->redactor, &fields->list[i]);
+			named = true;
+		}
+	return named;
 }
 
 static enum relog_text_kind kind_of(const struct work *work, const struct ptl_value *value, const char *text)

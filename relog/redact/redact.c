@@ -92,8 +92,10 @@ static int learn_trace(struct redact *redact, struct ptl_relogger_input *input)
 		status = learn_provenance(redact, ptl_provenance_at(trace, i));
 	for (size_t i = 0; i < ptl_loss_count(trace) && !status; i++)
 		status = relog_redactor_learn(&redact->redactor, RELOG_TEXT, ptl_loss_at(trace, i)->cause);
+	redact->redactor.own = true;
 	if (!status)
 		status = relog_redactor_learn(&redact->redactor, RELOG_TEXT, format_relogger_command(redact->relogger));
+	redact->redactor.own = false;
 	return status ? status : ptl_process(trace, NULL, &callbacks, redact);
 }
 
@@ -367,7 +369,7 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 	case FORMAT_RECORD_MAP:
 		/* Names that programs gave to their own events: only what is asked for by its text. */
 		*keep = true;
-		return redact->rules->literals.count || redact->rules->pattern_count ? take_other(redact, record, keep)
+		return redact->rules->literals.count || redact->rules->regexes.count ? take_other(redact, record, keep)
 										     : 0;
 	case FORMAT_RECORD_MACHINE:
 		*keep = true;
@@ -403,7 +405,13 @@ static char *rename_text(void *context, enum format_name kind, const char *text)
 		[FORMAT_NAME_INPUT] = RELOG_PATH,
 	};
 
-	return redacted(context, kinds[kind], text);
+	struct redact *redact = context;
+	char *name;
+
+	redact->redactor.own = true;
+	name = redacted(redact, kinds[kind], text);
+	redact->redactor.own = false;
+	return name;
 }
 
 static int end(void *context, struct ptl_relogger *relogger)

@@ -52,12 +52,25 @@ bool relog_is_common_name(const char *word, size_t size)
 	return is_one_of(common_names, word, size) || is_one_of(windows_names, word, size);
 }
 
-static bool matches_any(const struct relog_texts *globs, const char *path)
+void relog_rule_met(const struct relog_redactor *redactor, struct relog_redact_text *rule)
 {
-	for (size_t i = 0; i < globs->count; i++)
-		if (fnmatch(globs->texts[i], path, 0) == 0)
-			return true;
-	return false;
+	rule->met |= !redactor->own;
+}
+
+/* Each glob is tried until it has met something: none is taken for a slip because another one comes before it. */
+static bool matches_any(const struct relog_redactor *redactor, const struct relog_texts *globs, const char *path)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < globs->count; i++) {
+		struct relog_redact_text *glob = &globs->list[i];
+
+		if ((found && glob->met) || fnmatch(glob->text, path, 0) != 0)
+			continue;
+		found = true;
+		relog_rule_met(redactor, glob);
+	}
+	return found;
 }
 
 /* "[vdso]", "//anon": names that are no paths. */
@@ -66,11 +79,13 @@ static bool is_special(const char *path)
 	return *path == '[' || strncmp(path, "//", 2) == 0 || !*path;
 }
 
-bool relog_is_redacted_path(const struct relog_redact_rules *rules, const char *path)
+bool relog_is_redacted_path(const struct relog_redactor *redactor, const char *path)
 {
-	if (is_special(path) || matches_any(&rules->keep_globs, path))
+	const struct relog_redact_rules *rules = redactor->rules;
+
+	if (is_special(path) || matches_any(redactor, &rules->keep_globs, path))
 		return false;
-	if (matches_any(&rules->path_globs, path))
+	if (matches_any(redactor, &rules->path_globs, path))
 		return true;
 	return rules->paths && !(*path == '/' && is_one_of(system_folders, path + 1, strcspn(path + 1, "/")));
 }
@@ -206,7 +221,7 @@ static int write_text(const struct relog_redactor *redactor, const char *text, s
 		run = strndup(text + at, length);
 		if (!run)
 			return common_fail_memory("a text", length);
-		if (memchr(run, '/', length) && relog_is_redacted_path(redactor->rules, run))
+		if (memchr(run, '/', length) && relog_is_redacted_path(redactor, run))
 			status = write_path(redactor, run, length, out);
 		else
 			status = write_words(redactor, run, length, out);
@@ -218,24 +233,30 @@ static int write_text(const struct relog_redactor *redactor, const char *text, s
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-bool relog_find_match(const struct relog_redact_rules *rules, const char *text, size_t size, size_t from, size_t *first,
+bool relog_find_match(const struct relog_redactor *redactor, const char *text, size_t size, size_t from, size_t *first,
 		      size_t *length)
 {
+	const struct relog_redact_rules *rules = redactor->rules;
 	size_t found_first, found_length;
 	bool found = false;
 
 	for (size_t i = 0; i < rules->literals.count; i++) {
-		const char *at = strstr(text + from, rules->literals.texts[i]);
+		struct relog_redact_text *literal = &rules->literals.list[i];
+		const char *at = strstr(text + from, literal->text);
 
+		if (at)
+			relog_rule_met(redactor, literal);
 		if (at && (!found || (size_t)(at - text) < *first)) {
 			found = true;
 			*first = (size_t)(at - text);
-			*length = strlen(rules->literals.texts[i]);
+			*length = strlen(literal->text);
 		}
 	}
-	for (size_t i = 0; i < rules->pattern_count; i++) {
-		if (relog_pattern_find(&rules->patterns[i], text, size, from, &found_first, &found_length) &&
-		    (!found || found_first < *first)) {
+	for (size_t i = 0; i < rules->regexes.count; i++) {
+		if (!relog_pattern_find(&rules->patterns[i], text, size, from, &found_first, &found_length))
+			continue;
+		relog_rule_met(redactor, &rules->regexes.list[i]);
+		if (!found || found_first < *first) {
 			found = true;
 			*first = found_first;
 			*length = found_length;
@@ -250,7 +271,7 @@ static int write_without_matches(const struct relog_redactor *redactor, const ch
 	size_t at = 0, first, length;
 	int status = 0;
 
-	while (!status && relog_find_match(redactor->rules, text, size, at, &first, &length)) {
+	while (!status && relog_find_match(redactor, text, size, at, &first, &length)) {
 		common_write_bytes(out, text + at, first - at);
 		status = relog_token_write(redactor, text + first, length, out);
 		at = first + length;
@@ -307,7 +328,7 @@ static int write_shell_word(const struct relog_redactor *redactor, const char *w
 		return status;
 	if (!path)
 		return write_text(redactor, word, size, out);
-	if (!relog_is_redacted_path(redactor->rules, path)) {
+	if (!relog_is_redacted_path(redactor, path)) {
 		status = write_words(redactor, word, size, out);
 	} else {
 		common_write_bytes(out, "'", 1);
@@ -370,8 +391,8 @@ static int write_kind(const struct relog_redactor *redactor, enum relog_text_kin
 						 : write_shell_words(redactor, text, out);
 	/* It is one path, whatever bytes are in it: what stands before a blank is none of its own. */
 	if (kind == RELOG_PATH)
-		return relog_is_redacted_path(redactor->rules, text) ? write_path(redactor, text, size, out)
-								     : write_words(redactor, text, size, out);
+		return relog_is_redacted_path(redactor, text) ? write_path(redactor, text, size, out)
+							      : write_words(redactor, text, size, out);
 	return write_text(redactor, text, size, out);
 }
 
@@ -420,7 +441,7 @@ static int learn_path(struct relog_redactor *redactor, const char *path)
 	const bool windows = relog_is_windows_path(path);
 	int status = redactor->rules->users ? learn_user(redactor, path) : 0;
 
-	if (status || !relog_is_redacted_path(redactor->rules, path))
+	if (status || !relog_is_redacted_path(redactor, path))
 		return status;
 	while (!status) {
 		const size_t length = component_length(path, strlen(path), windows), stem = extension_at(path, length);

@@ -21,6 +21,7 @@ enum relog_text_kind {
 struct relog_redactor {
 	const struct relog_redact_rules *rules;
 	uint8_t key[32];
+	bool own; /* what is redacted now is this run's command line, which has the rules: that it matches them means nothing */
 	/* Words that are redacted wherever they stand: parts of redacted paths, users, the host. */
 	struct relog_words words;
 };

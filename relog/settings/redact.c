@@ -9,12 +9,41 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/message.h"
 #include "common/rule_lines.h"
+#include "common/text.h"
 #include "common/vector.h"
 
 #define RULES_MAX 4096u
 #define KEY_MIN 16u
+#define NAMED_MAX 5u /* rules that a warning names */
 #define KEY_RANDOM 32u
+
+/* The lists of rules, and how a rule of each begins. */
+struct list {
+	const char *prefix;
+	size_t offset; /* of a struct relog_texts */
+};
+
+static const struct list lists[] = {
+	{"path:", offsetof(struct relog_redact_rules, path_globs)},
+	{"keep:", offsetof(struct relog_redact_rules, keep_globs)},
+	{"text:", offsetof(struct relog_redact_rules, literals)},
+	{"field:", offsetof(struct relog_redact_rules, fields)},
+	{"regex:", offsetof(struct relog_redact_rules, regexes)},
+};
+
+#define LISTS (sizeof(lists) / sizeof(lists[0]))
+
+static struct relog_texts *texts_of(struct relog_redact_rules *rules, const struct list *list)
+{
+	return (struct relog_texts *)((char *)rules + list->offset);
+}
+
+static const struct relog_texts *texts_at(const struct relog_redact_rules *rules, const struct list *list)
+{
+	return (const struct relog_texts *)((const char *)rules + list->offset);
+}
 
 static int add_text(struct relog_texts *texts, const char *text)
 {
@@ -25,31 +54,31 @@ static int add_text(struct relog_texts *texts, const char *text)
 	if (texts->count == RULES_MAX)
 		return common_fail(PTL_MISUSE, "expected at most %u rules of a kind", RULES_MAX);
 	copy = strdup(text);
-	if (!copy || !common_vector_room(&texts->texts, texts->count, sizeof(*texts->texts))) {
+	if (!copy || !common_vector_room(&texts->list, texts->count, sizeof(*texts->list))) {
 		free(copy);
 		return common_fail_memory("rules", strlen(text));
 	}
-	texts->texts[texts->count++] = copy;
+	texts->list[texts->count++] = (struct relog_redact_text){copy, false};
 	return 0;
 }
 
-static int add_pattern(struct relog_redact_rules *rules, const char *text)
+static int add_pattern(struct relog_redact_rules *rules)
 {
-	int status;
+	const size_t last = rules->regexes.count - 1;
+	const char *text = rules->regexes.list[last].text;
+	int status = common_vector_room(&rules->patterns, last, sizeof(*rules->patterns))
+			     ? 0
+			     : common_fail_memory("rules", (last + 1) * sizeof(*rules->patterns));
 
-	if (!*text || rules->pattern_count == RULES_MAX)
-		return common_fail(PTL_MISUSE,
-				   *text ? "expected at most %u rules of a kind"
-					 : "a rule needs something behind its colon",
-				   RULES_MAX);
-	if (!common_vector_room(&rules->patterns, rules->pattern_count, sizeof(*rules->patterns)))
-		return common_fail_memory("rules", (rules->pattern_count + 1) * sizeof(*rules->patterns));
-	status = relog_pattern_compile(&rules->patterns[rules->pattern_count], text);
-	if (status)
+	if (!status)
+		status = relog_pattern_compile(&rules->patterns[last], text);
+	if (status) {
+		free(rules->regexes.list[last].text);
+		rules->regexes.count--;
 		return status;
-	rules->pattern_count++;
+	}
 	/* What matches nothing would be found everywhere. */
-	if (relog_pattern_is_empty(&rules->patterns[rules->pattern_count - 1]))
+	if (relog_pattern_is_empty(&rules->patterns[last]))
 		return common_fail(PTL_MISUSE, "'%s' matches the empty string; + instead of * asks for one at least",
 				   text);
 	return 0;
@@ -64,15 +93,6 @@ int relog_redact_rule(struct relog_redact_rules *rules, const char *text)
 		{"paths", &rules->paths},       {"users", &rules->users},     {"host", &rules->host},
 		{"commands", &rules->commands}, {"threads", &rules->threads},
 	};
-	const struct {
-		const char *prefix;
-		struct relog_texts *texts;
-	} lists[] = {
-		{"path:", &rules->path_globs},
-		{"keep:", &rules->keep_globs},
-		{"text:", &rules->literals},
-		{"field:", &rules->fields},
-	};
 	bool known = false;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -80,11 +100,15 @@ int relog_redact_rule(struct relog_redact_rules *rules, const char *text)
 			*words[i].set = known = true;
 	if (known)
 		return 0;
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		if (strncmp(text, lists[i].prefix, strlen(lists[i].prefix)) == 0)
-			return add_text(lists[i].texts, text + strlen(lists[i].prefix));
-	if (strncmp(text, "regex:", 6) == 0)
-		return add_pattern(rules, text + 6);
+	for (size_t i = 0; i < LISTS; i++) {
+		struct relog_texts *texts = texts_of(rules, &lists[i]);
+		int status;
+
+		if (strncmp(text, lists[i].prefix, strlen(lists[i].prefix)) != 0)
+			continue;
+		status = add_text(texts, text + strlen(lists[i].prefix));
+		return !status && texts == &rules->regexes ? add_pattern(rules) : status;
+	}
 	return common_fail(PTL_MISUSE,
 			   "expected paths, users, host, commands, threads, all, path:GLOB, keep:GLOB, text:STRING, "
 			   "regex:ERE or field:GLOB, found '%s'",
@@ -136,25 +160,48 @@ int relog_redact_choose_key(struct relog_redact_rules *rules)
 bool relog_redact_wanted(const struct relog_redact_rules *rules)
 {
 	return rules->paths || rules->users || rules->host || rules->commands || rules->threads ||
-	       rules->path_globs.count || rules->literals.count || rules->fields.count || rules->pattern_count;
+	       rules->path_globs.count || rules->literals.count || rules->fields.count || rules->regexes.count;
+}
+
+void relog_redact_warn(const struct relog_redact_rules *rules)
+{
+	struct ptl_bytes names = {0};
+	size_t unmet = 0, all = 0;
+
+	for (size_t i = 0; i < LISTS; i++) {
+		const struct relog_texts *texts = texts_at(rules, &lists[i]);
+
+		all += texts->count;
+		for (size_t j = 0; j < texts->count; j++) {
+			if (texts->list[j].met || unmet++ >= NAMED_MAX)
+				continue;
+			common_text_format(&names, "%s'%s%s'", names.size ? ", " : "", lists[i].prefix,
+					   texts->list[j].text);
+		}
+	}
+	if (unmet) {
+		common_message_warning("%zu of %zu rules of redaction matched nothing: %s%s", unmet, all,
+				       common_text_string(&names), unmet > NAMED_MAX ? ", ..." : "");
+		common_message_hint(
+			"where one should have, look for a slip in it: what it was to remove is still there");
+	}
+	common_bytes_free(&names);
 }
 
 static void free_texts(struct relog_texts *texts)
 {
 	for (size_t i = 0; i < texts->count; i++)
-		free(texts->texts[i]);
-	free(texts->texts);
+		free(texts->list[i].text);
+	free(texts->list);
 }
 
 void relog_redact_rules_free(struct relog_redact_rules *rules)
 {
-	free_texts(&rules->path_globs);
-	free_texts(&rules->keep_globs);
-	free_texts(&rules->literals);
-	free_texts(&rules->fields);
-	for (size_t i = 0; i < rules->pattern_count; i++)
+	for (size_t i = 0; i < rules->regexes.count; i++)
 		relog_pattern_free(&rules->patterns[i]);
 	free(rules->patterns);
+	for (size_t i = 0; i < LISTS; i++)
+		free_texts(texts_of(rules, &lists[i]));
 	if (rules->key)
 		explicit_bzero(rules->key, rules->key_size);
 	free(rules->key);

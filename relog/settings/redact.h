@@ -11,9 +11,14 @@
 
 #define RELOG_REDACT_KEY_MAX 4096u
 
-/* Strings that belong to the rules. */
+/* A rule's text, which belongs to it; of a regex: rule, its source. */
+struct relog_redact_text {
+	char *text;
+	bool met; /* something in a trace was as it says */
+};
+
 struct relog_texts {
-	char **texts;
+	struct relog_redact_text *list;
 	size_t count;
 };
 
@@ -24,8 +29,8 @@ struct relog_redact_rules {
 	struct relog_texts keep_globs; /* paths that are not */
 	struct relog_texts literals;
 	struct relog_texts fields; /* globs of Provider/Event.Field */
-	struct relog_pattern *patterns;
-	size_t pattern_count;
+	struct relog_texts regexes;
+	struct relog_pattern *patterns; /* one for each of regexes */
 	uint8_t *key;
 	size_t key_size;
 };
@@ -44,6 +49,11 @@ int relog_redact_key(struct relog_redact_rules *rules, const char *path);
  * PTL_SYSTEM, PTL_NO_MEMORY.
  */
 int relog_redact_choose_key(struct relog_redact_rules *rules);
+/*
+ * After the runs that these rules are used for: warns of those that nothing was as they say. A rule with a slip in it leaves what
+ * it was to remove.
+ */
+void relog_redact_warn(const struct relog_redact_rules *rules);
 bool relog_redact_wanted(const struct relog_redact_rules *rules);
 void relog_redact_rules_free(struct relog_redact_rules *rules);
 

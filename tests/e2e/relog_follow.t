@@ -85,11 +85,15 @@ with open(path("live.ptl"), "wb", buffering=0) as live:
 check("an interruption ends the waiting, not the work", "interrupted; what is there is taken" in err and
       status in (0, 3) and is_complete("interrupted.ptl")[0], status, err)
 check("and the output has what was there", content("interrupted.ptl") == content("plain.ptl"))
+# How long threads run tells how much is written of them: what is split has more than a part needs, however long it took.
+run(RECORD, "-q", "--compress", "0", "-o", "long.ptl", "--", f"{PROGRAMS}/counted", "100000")
+with open(path("long.ptl"), "rb") as file:
+    long = file.read()
 with open(path("live.ptl"), "wb", buffering=0) as live:
-    live.write(whole[:half])
+    live.write(long[:len(long) // 2])
     process = follow("live.ptl", "parts.ptl", "--split", "64K")
     await_following(process)
-    live.write(whole[half:])
+    live.write(long[len(long) // 2:])
     status, err = end(process)
 parts = [name for name in os.listdir(scratch) if name.startswith("parts.")]
 check("--split waits first", status == 0 and len(parts) > 1, status, err, parts)

@@ -105,6 +105,32 @@ run(relog, "-q", "secret.ptl", "--redact", "all", "--time", "..@1", "-o", "cut.p
 check("redaction and cutting go together", not survivors("cut.ptl", SECRETS))
 
 
+# ---- rules that meet nothing -------------------------------------------------------------------------------------------
+
+
+def warned(*options, source="secret.ptl"):
+    rules = [word for rule in options for word in ("--redact", rule)]
+    got = try_run(relog, "-f", source, *rules, "-o", "warned.ptl")
+    found = re.search(r"warning: (\d+ of \d+) rules of redaction matched nothing: (.*)\n", got.stderr)
+    return got.returncode, found and found.groups()
+
+
+# The command line of the run itself has each of them.
+for rule in ("text:wonderfull-tool", "path:/nosuch/*", "keep:/nosuch/*", "regex:wonderfull?-tol", "field:Nosuch/*"):
+    check(f"a rule that meets nothing is told: {rule}", warned(rule) == (0, ("1 of 1", f"'{rule}'")), warned(rule))
+met = ["text:wonderful", "text:wonderful-tool", "regex:hunter[0-9]", "path:*/letters.txt", "path:*/letters*", "path:/usr/lib/*"]
+check("those that meet something are not", warned(*met) == (0, None), warned(*met))
+check("nor those of a field", warned("field:Example-Authentication/*.User", source="auth.ptl") == (0, None))
+check("one within bytes that may be instructions is met", warned("text:sources/wonderful.c") == (0, None))
+slips = [f"text:slip-{i}" for i in range(7)]
+check("many are told together", warned("all", *slips, "text:robert") ==
+      (0, ("7 of 8", ", ".join(f"'{slip}'" for slip in slips[:5]) + ", ...")), warned("all", *slips, "text:robert"))
+split = try_run(relog, "-f", "secret.ptl", "--split", "64K", "--drop-code", "--redact", "text:robert", "--redact", "text:slip",
+                "-o", "part.ptl")
+check("of all parts at once", split.returncode == 0 and split.stderr.count("1 of 2 rules of redaction matched nothing: 'text:slip'") == 1,
+      split)
+
+
 def refuses(name, options, text):
     got = try_run(relog, "-q", "secret.ptl", "-o", "no.ptl", *options)
     check(f"refused: {name}", got.returncode == 2 and text in got.stderr and not os.path.exists(f"{scratch}/no.ptl"), got)
