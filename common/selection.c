@@ -37,6 +37,8 @@ int common_time_span_parse(const char *text, struct common_time_span *span)
 	const char *dots = strstr(text, "..");
 	int status;
 
+	if (span->last)
+		return common_fail(PTL_MISUSE, "--last says already which span of time; give one of them");
 	if (!dots || strcmp(text, "..") == 0)
 		return common_fail(PTL_MISUSE,
 				   "'%s' is no span of time: A..B, A.. or ..B was expected, "
@@ -48,7 +50,9 @@ int common_time_span_parse(const char *text, struct common_time_span *span)
 
 int common_time_span_last(const char *text, struct common_time_span *span)
 {
-	*span = (struct common_time_span){.from = {.given = true, .from_end = true}};
+	if (common_time_span_given(span) && !span->last)
+		return common_fail(PTL_MISUSE, "--time says already which span of time; give one of them");
+	*span = (struct common_time_span){.from = {.given = true, .from_end = true}, .last = true};
 	return common_parse_duration(text, &span->from.nanoseconds);
 }
 

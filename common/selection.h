@@ -17,14 +17,15 @@ struct common_time_bound {
 
 struct common_time_span {
 	struct common_time_bound from, to;
+	bool last; /* it was given as a duration before the end */
 };
 
 /*
- * Reads "A..B", "A..", "..B"; PTL_MISUSE. Units: s (default), ms, us, ns; "@" before a bound: trace clock; "-": before
+ * Reads "A..B", "A..", "..B"; PTL_MISUSE, also where span was given as a duration before. Units: s (default), ms, us, ns; "@" before a bound: trace clock; "-": before
  * the end of the trace.
  */
 int common_time_span_parse(const char *text, struct common_time_span *span);
-/* Reads a duration, "1ms": the span from that long before the end of the trace. PTL_MISUSE. */
+/* Reads a duration, "1ms": the span from that long before the end of the trace. PTL_MISUSE, also where span has bounds. */
 int common_time_span_last(const char *text, struct common_time_span *span);
 /*
  * Turns the bounds into times of the clock, both inclusive, of a trace from start to end (0: not known); what is not

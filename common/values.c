@@ -24,7 +24,17 @@ static unsigned digit_of(char c, unsigned base)
 	return found && (unsigned)(found - digits) < base ? (unsigned)(found - digits) : base;
 }
 
-/* Reads the digits at *text and moves past them; false for none, or more than 64 bits. */
+/* What is wrong with text, of which nothing was taken behind `at`: a digit there was one too many. */
+static int fail_value(const char *text, const char *at, const char *expected)
+{
+	const unsigned base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
+
+	if (digit_of(*at, base) < base)
+		return common_fail(PTL_MISUSE, "'%s' is too large: it has more than 64 bits", text);
+	return common_fail(PTL_MISUSE, "'%s' is not a %s", text, expected);
+}
+
+/* Reads the digits at *text and moves past them; false for none, or, at the digit that is too much, for more than 64 bits. */
 static bool take_digits(const char **text, unsigned base, uint64_t *value)
 {
 	const char *start = *text;
@@ -51,7 +61,7 @@ int common_parse_u64(const char *text, uint64_t *value)
 	uint64_t result;
 
 	if (!take_number(&at, &result) || *at)
-		return common_fail(PTL_MISUSE, "'%s' is not a number such as 4096 or 0x1000", text);
+		return fail_value(text, at, "number such as 4096 or 0x1000");
 	*value = result;
 	return 0;
 }
@@ -67,7 +77,7 @@ int common_parse_size(const char *text, uint64_t *bytes)
 	unit = *at ? strchr(units, *at == 'k' ? 'K' : *at) : NULL;
 	if (unit) {
 		if (__builtin_mul_overflow(result, (uint64_t)1 << 10 * (unit - units + 1), &result))
-			goto bad;
+			return common_fail(PTL_MISUSE, "'%s' is too large: it has more than 64 bits", text);
 		at++;
 	}
 	if (*at)
@@ -75,7 +85,7 @@ int common_parse_size(const char *text, uint64_t *bytes)
 	*bytes = result;
 	return 0;
 bad:
-	return common_fail(PTL_MISUSE, "'%s' is not a size such as 4096, 16K or 1M", text);
+	return fail_value(text, at, "size such as 4096, 16K or 1M");
 }
 
 static const struct {
@@ -111,14 +121,16 @@ int common_parse_duration(const char *text, uint64_t *nanoseconds)
 			scale *= 10;
 	}
 	unit = unit_of_time(at);
-	if (!unit || __builtin_mul_overflow(whole, unit, &result))
+	if (!unit)
 		goto bad;
+	if (__builtin_mul_overflow(whole, unit, &result))
+		return common_fail(PTL_MISUSE, "'%s' is too large: it has more than 64 bits of nanoseconds", text);
 	/* Parts of a nanosecond are dropped. */
 	fraction = (uint64_t)((unsigned __int128)fraction * unit / scale);
 	if (__builtin_add_overflow(result, fraction, &result))
-		goto bad;
+		return common_fail(PTL_MISUSE, "'%s' is too large: it has more than 64 bits of nanoseconds", text);
 	*nanoseconds = result;
 	return 0;
 bad:
-	return common_fail(PTL_MISUSE, "'%s' is not a time such as 1.5s, 20ms, 3us or 7ns", text);
+	return fail_value(text, at, "time such as 1.5s, 20ms, 3us or 7ns");
 }

@@ -136,7 +136,8 @@ static const struct common_option options[] = {
 	 "steadily",
 	 COMMON_CHOICE_OF(struct record_settings, clock, clock_words, clocks)},
 	{"psb-period", 0, "BYTES", "from one PSB, where decoding can begin, to the next (16K)",
-	 COMMON_SIZE(struct record_settings, psb_period, PSB_PERIOD_MIN, PSB_PERIOD_MAX)},
+	 COMMON_SIZE(struct record_settings, psb_period, PSB_PERIOD_MIN, PSB_PERIOD_MAX),
+	 COMMON_GIVEN(struct record_settings, psb_period_given)},
 	{"no-retcomp", 0, NULL, "no return compression: each return has its target",
 	 COMMON_CONSTANT(struct record_settings, return_compression, false)},
 	{"", 0, NULL, "Recording"},
@@ -374,11 +375,14 @@ static int check_settings(struct record_settings *settings)
 		return COMMON_EXIT_USAGE;
 	if (!settings->command && !running && strcmp(settings->source, "none") != 0)
 		return usage("packets come from a command that is started here, and there is none", "--source none");
-	if (!strcmp(settings->source, "none") && (settings->timing_given || !settings->return_compression))
-		return usage("--timing and --no-retcomp are of packets, and --source none makes none",
+	if (!strcmp(settings->source, "none") &&
+	    (settings->timing_given || settings->psb_period_given || !settings->return_compression))
+		return usage("--timing, --psb-period and --no-retcomp are of packets, and --source none makes none",
 			     "leave them out, or --source qemu");
 	if (settings->attach && !settings->rule_count && !settings->session_name)
 		return usage("--attach-providers needs a --provider", "--provider '*'");
+	if (settings->only.count && !settings->rule_count && !wants_kernel(settings) && !settings->session_name)
+		return usage("--only says which of the events are recorded, and none are asked for", "--provider '*'");
 	if (settings->stacks.count && !wants_kernel(settings) && !settings->session_name)
 		return usage("--stack is for events of the kernel, and there is none", "-e sched:sched_switch");
 	if ((settings->rule_count || wants_kernel(settings)) && settings->clock == PTL_CLOCK_VIRTUAL)

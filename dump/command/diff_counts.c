@@ -180,9 +180,36 @@ static void json_item(struct showing *showing, const struct dump_diff_item *item
 	common_json_line(json);
 }
 
+/* The first line, and of equal sides the only one: how many there are of each kind, and what became of them. */
+static void json_summary(const struct showing *showing)
+{
+	static const char *const kinds[DUMP_DIFF_KINDS] = {"functions", "blocks", "edges", "times", "work"};
+	const struct dump_diff_counts *counts = showing->counts;
+	struct common_json *json = &showing->session->json_out;
+
+	common_json_object(json, NULL);
+	common_json_string(json, "type", "summary");
+	common_json_bool(json, "equal", !counts->count);
+	for (unsigned kind = 0; kind < DUMP_DIFF_KINDS; kind++) {
+		if (kind >= DUMP_DIFF_TIME && !counts->kinds[kind])
+			continue;
+		common_json_object(json, kinds[kind]);
+		common_json_u64(json, "compared", counts->kinds[kind]);
+		for (unsigned i = DUMP_DIFF_SAME; i < DUMP_DIFF_CHANGES; i++)
+			if (i >= DUMP_DIFF_SLOWER ? kind >= DUMP_DIFF_TIME
+						  : kind < DUMP_DIFF_TIME || i == DUMP_DIFF_SAME)
+				common_json_u64(json, dump_diff_change_name(i), counts->changes[kind][i]);
+		common_json_object_end(json);
+	}
+	common_json_object_end(json);
+	common_json_line(json);
+}
+
 static int show_json(struct showing *showing)
 {
 	int status = 0;
+
+	json_summary(showing);
 
 	for (size_t i = 0; !status && i < showing->counts->count; i++) {
 		json_item(showing, &showing->counts->items[i]);

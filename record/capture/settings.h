@@ -78,7 +78,7 @@ struct record_settings {
 	bool wait_for_all; /* go on until the last descendant has ended */
 	bool return_compression;
 	uint32_t timing; /* enum ptl_timing */
-	bool timing_given;
+	bool timing_given, psb_period_given;
 	uint32_t clock;      /* enum ptl_clock: MONOTONIC, VIRTUAL, PERF (of the TSC) or SYSTEM */
 	uint64_t psb_period; /* bytes */
 	enum elf_embed embed;

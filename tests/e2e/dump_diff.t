@@ -38,7 +38,20 @@ def record(name, program, *arguments, options=()):
 def diff(*arguments, status):
     got = run(DUMP, "diff", "--json", *arguments)
     check("diff %s: status %d" % (" ".join(arguments), status), got.returncode == status, got)
-    return [json.loads(line) for line in got.stdout.splitlines()]
+    items = [json.loads(line) for line in got.stdout.splitlines()]
+    if "--first" in arguments:
+        return items
+    summary, *items = items
+    kinds = {key: value for key, value in summary.items() if isinstance(value, dict)}
+    check("the first line sums up the others", summary["type"] == "summary" and summary["equal"] == (not items) and
+          set(kinds) - {"times", "work"} == {"functions", "blocks", "edges"} and
+          sum(one["compared"] - one["same"] for one in kinds.values()) == len(items) and
+          all(one["compared"] == sum(one.values()) - one["compared"] for one in kinds.values()), summary, len(items))
+    for key, kind in (("functions", "function"), ("blocks", "block"), ("edges", "edge")):
+        for change in ("new", "gone", "more", "fewer"):
+            counted = [one for one in items if (one["type"], one["change"]) == (kind, change)]
+            check(f"it counts {key}: {change}", kinds[key][change] == len(counted), summary, len(counted))
+    return items
 
 
 def line_of(words):
@@ -50,6 +63,9 @@ def same_runs():
     for kind, options in (("real", ()), ("virtual", EXACT)):
         a, b = (record(f"{kind}{i}.ptl", program, *GOOD, options=options) for i in "ab")
         check(f"{kind} clock: the same counts", diff(a, b, status=0) == [])
+        summary = json.loads(run(DUMP, "diff", "--json", a, b).stdout)
+        check(f"{kind} clock: something was compared", all(summary[key]["compared"] > 10 for key in (
+            "functions", "blocks", "edges")), summary)
         pairs = diff("--first", a, b, status=0)
         stats = json.loads(run(DUMP, "stats", "--json", a).stdout)
         check(f"{kind} clock: the same way", len(pairs) == 1 and pairs[0]["equal"] and pairs[0]["process"] == "counted" and

@@ -265,9 +265,12 @@ def no_packets():
         done = record("-o", "a.ptl", *NONE, option, "true")
         expect_equal(done.returncode, 2, done.stderr)
         expect("--source none has no" in done.stderr, done.stderr)
-    for option in ("--timing=mtc", "--no-retcomp"):
+    for option in ("--timing=mtc", "--psb-period=2K", "--no-retcomp"):
         done = record("-o", "a.ptl", *NONE, option, "true")
-        expect_equal((done.returncode, "--timing and --no-retcomp are of packets" in done.stderr), (2, True), done.stderr)
+        expect_equal((done.returncode, "--timing, --psb-period and --no-retcomp are of packets" in done.stderr), (2, True),
+                     done.stderr)
+    done = record("-o", "a.ptl", "--only=pid=4", "true")
+    expect_equal((done.returncode, "none are asked for" in done.stderr), (2, True), done.stderr)
     # What is asked of the CPU alone is asked of it where no source is named.
     for option in ("--filter=filter main", "--snapshot", "--pt=cyc", "--per-thread", "--code=kernel"):
         for source in (*NONE, "--source=qemu"):

@@ -59,6 +59,13 @@ for back in (0, 1000, 1000000, end, 10 * end):
 check("both ends", run(DUMP, "flow", "--time=-2ms..-1ms", "a.ptl").stdout ==
       run(DUMP, "flow", "--time", f"{end - 2000000}ns..{end - 1000000}ns", "a.ptl").stdout)
 
+for options in (["--last", "1ms", "--time", "..2ms"], ["--time", "..2ms", "--last", "1ms"]):
+    for command in ([DUMP, "flow"], [RELOG, "-q", "-o", "no.ptl"]):
+        got = run(*command, *options, "a.ptl")
+        check(f"only one of --time and --last: {options}", got.returncode == 2 and "says already which span" in got.stderr, got)
+check("of two alike the last one counts", run(DUMP, "flow", "--last", "1ns", "--last", "1ms", "a.ptl").stdout ==
+      run(DUMP, "flow", "--last", "1ms", "a.ptl").stdout)
+
 # ---- nothing ran there -------------------------------------------------------------------------------------------------
 
 for command in ("flow", "stats", "verify"):

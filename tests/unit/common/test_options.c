@@ -383,6 +383,7 @@ static void stored(void **state)
 	assert_int_equal(all.span.from.nanoseconds, 1000000000);
 	assert_false(all.span.to.given);
 	assert_string_equal(all.taken.log, "output=x;");
+	all.span = (struct common_time_span){0};
 	assert_int_equal(parse_kinds("-f --small 0 --limit 5 --ring 64K --no-color --last 2ns", &all), 0);
 	assert_true(all.flag && all.given);
 	assert_int_equal(all.small, 0);
@@ -408,6 +409,11 @@ static void not_stored(void **state)
 		{"--path=", "--path: a file name is missing"},
 		{"--small 256", "--small: expected a number of at most 255, found '256'"},
 		{"--small 1K", "--small: '1K' is not a number such as 4096 or 0x1000"},
+		{"--small 0x1ffffffffffffffff",
+		 "--small: '0x1ffffffffffffffff' is too large: it has more than 64 bits"},
+		{"--size 18446744073709551616",
+		 "--size: '18446744073709551616' is too large: it has more than 64 bits"},
+		{"--size 18014398509481984K", "--size: '18014398509481984K' is too large: it has more than 64 bits"},
 		{"--medium 0", "--medium: expected a number from 1 to 4096, found '0'"},
 		{"--medium 5K", "--medium: expected a number from 1 to 4096, found '5K'"},
 		{"--level 20", "--level: expected a number from 1 to 19, found '20'"},
