@@ -7,10 +7,11 @@
 int dump_annotator_open(struct dump_annotator *annotator, const struct dump_session *session,
 			const struct flow_timeline *timeline, bool edges)
 {
-	const struct flow_view_options options = dump_session_view_options(session);
+	struct flow_view_options options = dump_session_view_options(session);
 	int status;
 
 	*annotator = (struct dump_annotator){.timeline = timeline};
+	options.code = &annotator->code;
 	status = flow_profile_run(session->trace, timeline, &options, edges, &annotator->profile);
 	common_progress_end();
 	if (status == 0)
@@ -18,7 +19,8 @@ int dump_annotator_open(struct dump_annotator *annotator, const struct dump_sess
 					   &annotator->symbols);
 	if (status == 0)
 		status = flow_sources_open(session->trace, timeline, &annotator->sources);
-	if (status == 0)
+	/* Where nothing was decoded, as with results that were saved. */
+	if (status == 0 && !annotator->code)
 		status = flow_code_open(session->trace, timeline, options.threads, NULL, &annotator->code);
 	return status;
 }

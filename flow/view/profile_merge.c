@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From blocks of processes to blocks of files: one table of all, which is then sorted. */
+/* From blocks of processes to blocks of files: all are put in order, and neighbours that are the same are one. */
 #include "flow/view/profile_merge.h"
 
 #include <stdlib.h>
@@ -9,6 +9,15 @@
 #include "flow/symbol/symbol.h"
 #include "flow/timeline/query.h"
 
+/* An entry of a table, by what puts it in order. */
+struct place {
+	uint64_t address; /* in the file's own address space */
+	uint32_t content;
+	uint32_t size;
+	uint32_t table;
+	uint32_t entry;
+};
+
 struct merging {
 	const struct flow_timeline *timeline;
 	struct flow_profile *profile;
@@ -16,12 +25,16 @@ struct merging {
 	struct common_byte_map by_file; /* build id, or path: index of a content */
 	const struct flow_profile_table *tables;
 	size_t table_count;
-	size_t **indexes;           /* for each table: of each entry, that of its block */
-	struct flow_block_id *keys; /* of each block, as files have it */
-	size_t key_capacity;
-	struct common_row_index by_key; /* of keys */
-	struct common_hash_map edges;   /* index in profile->edges */
+	size_t **indexes; /* for each table: of each entry, that of its block */
+	struct place *places;
+	size_t place_count;
+	size_t edge_capacity;
 };
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
 
 /* ---- contents ---------------------------------------------------------------------------- */
 
@@ -79,40 +92,124 @@ static uint64_t own_address(const struct merging *merging, uint32_t image, uint6
 	return image == FLOW_NONE ? ip : flow_image_address(flow_timeline_image(merging->timeline, image), ip);
 }
 
-static int add_block(struct merging *merging, const struct flow_profile_table *table,
-		     const struct flow_profile_entry *entry, size_t *index)
+static const struct flow_profile_entry *entry_of(const struct merging *merging, const struct place *place)
 {
-	/* As if all that are alike were one: it must not depend on how segments came to be decoded. */
-	const uint32_t image = flow_timeline_alike(merging->timeline, entry->id.image);
-	struct flow_block_id key = {.ip = own_address(merging, entry->id.image, entry->id.ip),
-				    .code = entry->id.code,
-				    .size = entry->id.size};
-	struct flow_profile *profile = merging->profile;
-	struct common_rows rows = {merging->keys, sizeof(key), sizeof(key)};
-	int status = content_of(merging, image, &key.image);
-	uint32_t known;
+	return &merging->tables[place->table].entries[place->entry];
+}
 
-	if (status)
-		return status;
-	known = common_row_index_find(&merging->by_key, &rows, &key);
-	if (known != COMMON_NO_ROW) {
-		*index = known;
-		return 0;
+/* Where entries are in files: contents are numbered as they come. */
+static int find_places(struct merging *merging)
+{
+	size_t count = 0;
+	int status = 0;
+
+	for (size_t i = 0; i < merging->table_count; i++)
+		count += merging->tables[i].count;
+	merging->places = malloc((count + 1) * sizeof(*merging->places));
+	if (!merging->places)
+		return common_fail_memory("blocks", count * sizeof(*merging->places));
+	for (uint32_t i = 0; !status && i < merging->table_count; i++) {
+		const struct flow_profile_table *table = &merging->tables[i];
+
+		for (uint32_t k = 0; !status && k < table->count; k++) {
+			const struct flow_block_id *id = &table->entries[k].id;
+			struct place *place = &merging->places[merging->place_count++];
+
+			*place = (struct place){.address = own_address(merging, id->image, id->ip),
+						.size = id->size,
+						.table = i,
+						.entry = k};
+			/* As if all that are alike were one: it must not depend on how segments came to be decoded. */
+			status = content_of(merging, flow_timeline_alike(merging->timeline, id->image),
+					    &place->content);
+		}
 	}
-	if (profile->block_count == COMMON_NO_ROW - 1 ||
-	    !COMMON_VECTOR_GROW(merging->keys, merging->key_capacity, profile->block_count + 1))
-		return common_fail_memory("blocks", profile->block_count * sizeof(key));
-	rows.rows = merging->keys;
-	if (!common_vector_room(&profile->blocks, profile->block_count, sizeof(*profile->blocks)))
-		return common_fail_memory("blocks", profile->block_count * sizeof(*profile->blocks));
-	*index = profile->block_count++;
+	return status;
+}
+
+static int compare_contents(const struct flow_content *a, const struct flow_content *b)
+{
+	const size_t least = a->build_id_size < b->build_id_size ? a->build_id_size : b->build_id_size;
+	int order = strcmp(a->path, b->path);
+
+	if (!order)
+		order = memcmp(a->build_id, b->build_id, least);
+	return order ? order : compare(a->build_id_size, b->build_id_size);
+}
+
+static int by_content(const void *a, const void *b, void *contents)
+{
+	return compare_contents(&((const struct flow_content *)contents)[*(const uint32_t *)a],
+				&((const struct flow_content *)contents)[*(const uint32_t *)b]);
+}
+
+static int sort_contents(struct merging *merging)
+{
+	struct flow_profile *profile = merging->profile;
+	const size_t count = profile->content_count;
+	uint32_t *order = calloc(count + 1, sizeof(*order)), *place = calloc(count + 1, sizeof(*place));
+	struct flow_content *sorted = calloc(count + 1, sizeof(*sorted));
+	const bool good = order && place && sorted;
+
+	for (uint32_t i = 0; good && i < count; i++)
+		order[i] = i;
+	if (good && count)
+		qsort_r(order, count, sizeof(*order), by_content, profile->contents);
+	for (uint32_t i = 0; good && i < count; i++) {
+		sorted[i] = profile->contents[order[i]];
+		place[order[i]] = i;
+	}
+	for (size_t i = 0; good && i < merging->place_count; i++)
+		if (merging->places[i].content != FLOW_NONE)
+			merging->places[i].content = place[merging->places[i].content];
+	if (good) {
+		free(profile->contents);
+		profile->contents = sorted;
+	} else {
+		free(sorted);
+	}
+	free(order);
+	free(place);
+	return good ? 0 : common_fail_memory("images", count * sizeof(*sorted));
+}
+
+/* Of two blocks at one place. Bytes of an image's file are known by where they are, and others by what they are. */
+static int compare_code(const struct merging *merging, const struct place *a, const struct place *b)
+{
+	const struct flow_profile_entry *left = entry_of(merging, a), *right = entry_of(merging, b);
+	int order = compare(left->code_event, right->code_event);
+
+	if (!order && left->code_event)
+		order = memcmp(merging->tables[a->table].bytes.data + left->bytes,
+			       merging->tables[b->table].bytes.data + right->bytes, a->size);
+	return order ? order : compare(left->mode, right->mode);
+}
+
+static int by_place(const void *a_, const void *b_, void *merging)
+{
+	const struct place *a = a_, *b = b_;
+	int order = compare(a->content, b->content);
+
+	if (!order)
+		order = compare(a->address, b->address);
+	if (!order)
+		order = compare(a->size, b->size);
+	return order ? order : compare_code(merging, a, b);
+}
+
+static void start_block(struct merging *merging, const struct place *place)
+{
+	const struct flow_profile_entry *entry = entry_of(merging, place);
+	const struct flow_profile_table *table = &merging->tables[place->table];
+	struct flow_profile *profile = merging->profile;
+
 	if (entry->id.size > profile->largest)
 		profile->largest = entry->id.size;
-	profile->blocks[*index] = (struct flow_profile_block){
-		.address = key.ip,
+	profile->blocks[profile->block_count++] = (struct flow_profile_block){
+		.address = place->address,
 		.target = entry->target ? own_address(merging, entry->id.image, entry->target) : 0,
-		.content = key.image,
-		.image = image,
+		.content = place->content,
+		.image = flow_timeline_alike(merging->timeline, entry->id.image),
 		.instructions = entry->instructions,
 		.size = entry->id.size,
 		.branch = entry->branch,
@@ -121,26 +218,43 @@ static int add_block(struct merging *merging, const struct flow_profile_table *t
 		.code = table->bytes.data + entry->bytes,
 		.lengths = table->bytes.data + entry->bytes + entry->id.size,
 	};
-	merging->keys[*index] = key;
-	return common_row_index_add(&merging->by_key, &rows, (uint32_t)*index);
 }
 
-static int add_entry(struct merging *merging, const struct flow_profile_table *table,
-		     const struct flow_profile_entry *entry, size_t *index)
+static void add_entry(struct merging *merging, const struct flow_profile_entry *entry)
 {
-	struct flow_profile_block *block;
-	int status = add_block(merging, table, entry, index);
+	struct flow_profile *profile = merging->profile;
+	struct flow_profile_block *block = &profile->blocks[profile->block_count - 1];
+	const uint32_t image = flow_timeline_alike(merging->timeline, entry->id.image);
 
-	if (status)
-		return status;
-	block = &merging->profile->blocks[*index];
 	block->count += entry->count;
-	merging->profile->instructions += entry->count * entry->instructions;
+	profile->instructions += entry->count * entry->instructions;
 	block->taken += entry->taken;
 	block->not_taken += entry->not_taken;
 	/* Which process's image it is must not depend on who counted first. */
-	if (flow_timeline_alike(merging->timeline, entry->id.image) < block->image)
-		block->image = flow_timeline_alike(merging->timeline, entry->id.image);
+	if (image < block->image)
+		block->image = image;
+}
+
+/* Blocks in order, from places in order. */
+static int make_blocks(struct merging *merging)
+{
+	const struct place *places = merging->places;
+	const size_t count = merging->place_count;
+
+	merging->profile->blocks = malloc((count + 1) * sizeof(*merging->profile->blocks));
+	if (!merging->profile->blocks)
+		return common_fail_memory("blocks", count * sizeof(*merging->profile->blocks));
+	for (size_t i = 0; i < merging->table_count; i++) {
+		merging->indexes[i] = malloc((merging->tables[i].count + 1) * sizeof(*merging->indexes[i]));
+		if (!merging->indexes[i])
+			return common_fail_memory("blocks", merging->tables[i].count * sizeof(*merging->indexes[i]));
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (!i || by_place(&places[i - 1], &places[i], merging) != 0)
+			start_block(merging, &places[i]);
+		add_entry(merging, entry_of(merging, &places[i]));
+		merging->indexes[places[i].table][places[i].entry] = merging->profile->block_count - 1;
+	}
 	return 0;
 }
 
@@ -149,30 +263,21 @@ static int add_entry(struct merging *merging, const struct flow_profile_table *t
 static int add_edge(struct merging *merging, size_t from, size_t to, uint64_t count)
 {
 	struct flow_profile *profile = merging->profile;
-	const uint64_t key = (uint64_t)from << 32 | to;
-	const uint64_t *known = common_hash_map_get(&merging->edges, key);
 
-	if (known) {
-		profile->edges[*known].count += count;
-		return 0;
-	}
-	if (!common_vector_room(&profile->edges, profile->edge_count, sizeof(*profile->edges)))
+	if (!COMMON_VECTOR_GROW(profile->edges, merging->edge_capacity, profile->edge_count + 1))
 		return common_fail_memory("edges", profile->edge_count * sizeof(*profile->edges));
-	profile->edges[profile->edge_count] = (struct flow_profile_edge){from, to, count};
-	return common_hash_map_put(&merging->edges, key, profile->edge_count++);
+	profile->edges[profile->edge_count++] = (struct flow_profile_edge){from, to, count};
+	return 0;
 }
 
-static int add_table(struct merging *merging, size_t number)
+static int add_edges(struct merging *merging, size_t number)
 {
-	const struct flow_profile_table *table = &merging->tables[number];
-	size_t *indexes = calloc(table->count + 1, sizeof(*indexes)), at = 0;
+	const size_t *indexes = merging->indexes[number];
+	size_t at = 0;
 	uint64_t key, count;
-	int status = indexes ? 0 : common_fail_memory("blocks", table->count * sizeof(*indexes));
+	int status = 0;
 
-	merging->indexes[number] = indexes;
-	for (size_t i = 0; !status && i < table->count; i++)
-		status = add_entry(merging, table, &table->entries[i], &indexes[i]);
-	while (!status && common_hash_map_next(&table->edges, &at, &key, &count))
+	while (!status && common_hash_map_next(&merging->tables[number].edges, &at, &key, &count))
 		status = add_edge(merging, indexes[key >> 32], indexes[key & UINT32_MAX], count);
 	return status;
 }
@@ -202,44 +307,6 @@ static int add_border(struct merging *merging, const struct flow_border *border)
 	return to == SIZE_MAX ? 0 : add_edge(merging, from, to, border->count);
 }
 
-/* ---- order ------------------------------------------------------------------------------- */
-
-static int compare(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-static int compare_contents(const struct flow_content *a, const struct flow_content *b)
-{
-	const size_t least = a->build_id_size < b->build_id_size ? a->build_id_size : b->build_id_size;
-	int order = strcmp(a->path, b->path);
-
-	if (!order)
-		order = memcmp(a->build_id, b->build_id, least);
-	return order ? order : compare(a->build_id_size, b->build_id_size);
-}
-
-static int by_content(const void *a, const void *b, void *contents)
-{
-	return compare_contents(&((const struct flow_content *)contents)[*(const uint32_t *)a],
-				&((const struct flow_content *)contents)[*(const uint32_t *)b]);
-}
-
-static int by_block(const void *a_, const void *b_, void *blocks)
-{
-	const struct flow_profile_block *a = (const struct flow_profile_block *)blocks + *(const size_t *)a_;
-	const struct flow_profile_block *b = (const struct flow_profile_block *)blocks + *(const size_t *)b_;
-	int order = compare(a->content, b->content);
-
-	if (!order)
-		order = compare(a->address, b->address);
-	if (!order)
-		order = compare(a->size, b->size);
-	if (!order)
-		order = memcmp(a->code, b->code, a->size);
-	return order ? order : compare(a->mode, b->mode);
-}
-
 static int by_edge(const void *a_, const void *b_)
 {
 	const struct flow_profile_edge *a = a_, *b = b_;
@@ -248,65 +315,22 @@ static int by_edge(const void *a_, const void *b_)
 	return order ? order : compare(a->to, b->to);
 }
 
-static int sort_contents(struct flow_profile *profile)
+/* In order, each once. */
+static void sort_edges(struct flow_profile *profile)
 {
-	const size_t count = profile->content_count;
-	uint32_t *order = calloc(count + 1, sizeof(*order)), *place = calloc(count + 1, sizeof(*place));
-	struct flow_content *sorted = calloc(count + 1, sizeof(*sorted));
-	const bool good = order && place && sorted;
+	struct flow_profile_edge *edges = profile->edges;
+	size_t kept = 0;
 
-	for (uint32_t i = 0; good && i < count; i++)
-		order[i] = i;
-	if (good && count)
-		qsort_r(order, count, sizeof(*order), by_content, profile->contents);
-	for (uint32_t i = 0; good && i < count; i++) {
-		sorted[i] = profile->contents[order[i]];
-		place[order[i]] = i;
+	if (!profile->edge_count)
+		return;
+	qsort(edges, profile->edge_count, sizeof(*edges), by_edge);
+	for (size_t i = 1; i < profile->edge_count; i++) {
+		if (by_edge(&edges[kept], &edges[i]) == 0)
+			edges[kept].count += edges[i].count;
+		else
+			edges[++kept] = edges[i];
 	}
-	for (size_t i = 0; good && i < profile->block_count; i++)
-		if (profile->blocks[i].content != FLOW_NONE)
-			profile->blocks[i].content = place[profile->blocks[i].content];
-	if (good) {
-		free(profile->contents);
-		profile->contents = sorted;
-	} else {
-		free(sorted);
-	}
-	free(order);
-	free(place);
-	return good ? 0 : common_fail_memory("images", count * sizeof(*sorted));
-}
-
-static int sort_blocks(struct flow_profile *profile)
-{
-	const size_t count = profile->block_count;
-	size_t *order = calloc(count + 1, sizeof(*order)), *place = calloc(count + 1, sizeof(*place));
-	struct flow_profile_block *sorted = calloc(count + 1, sizeof(*sorted));
-	const bool good = order && place && sorted;
-
-	for (size_t i = 0; good && i < count; i++)
-		order[i] = i;
-	if (good && count)
-		qsort_r(order, count, sizeof(*order), by_block, profile->blocks);
-	for (size_t i = 0; good && i < count; i++) {
-		sorted[i] = profile->blocks[order[i]];
-		place[order[i]] = i;
-	}
-	for (size_t i = 0; good && i < profile->edge_count; i++) {
-		profile->edges[i].from = place[profile->edges[i].from];
-		profile->edges[i].to = place[profile->edges[i].to];
-	}
-	if (good) {
-		free(profile->blocks);
-		profile->blocks = sorted;
-	} else {
-		free(sorted);
-	}
-	free(order);
-	free(place);
-	if (good && profile->edge_count)
-		qsort(profile->edges, profile->edge_count, sizeof(*profile->edges), by_edge);
-	return good ? 0 : common_fail_memory("blocks", count * sizeof(*sorted));
+	profile->edge_count = kept + 1;
 }
 
 /* Code stays where it is: the profile owns it from here on. */
@@ -337,23 +361,27 @@ int flow_profile_merge(const struct flow_timeline *timeline, struct flow_profile
 	};
 	int status = merging.contents && merging.indexes ? 0 : common_fail_memory("images", images * 4);
 
+	if (!status)
+		status = find_places(&merging);
+	if (!status)
+		status = sort_contents(&merging);
+	if (!status)
+		qsort_r(merging.places, merging.place_count, sizeof(*merging.places), by_place, &merging);
+	if (!status)
+		status = make_blocks(&merging);
 	for (size_t i = 0; !status && i < table_count; i++)
-		status = add_table(&merging, i);
+		status = add_edges(&merging, i);
 	for (size_t i = 0; !status && i < border_count; i++)
 		status = add_border(&merging, &borders[i]);
 	if (!status)
-		status = sort_contents(profile);
-	if (!status)
-		status = sort_blocks(profile);
+		sort_edges(profile);
 	if (!status)
 		status = take_bytes(profile, tables, table_count);
 	common_byte_map_free(&merging.by_file);
 	for (size_t i = 0; merging.indexes && i < table_count; i++)
 		free(merging.indexes[i]);
 	free(merging.indexes);
-	free(merging.keys);
-	common_row_index_free(&merging.by_key);
-	common_hash_map_free(&merging.edges);
+	free(merging.places);
 	free(merging.contents);
 	return status;
 }

@@ -481,7 +481,10 @@ static void clean_up(struct run *run, unsigned threads)
 	free(run->jobs);
 	free(run->horizons);
 	free(run->order);
-	flow_code_close(run->code);
+	if (run->options->code)
+		*run->options->code = run->code;
+	else
+		flow_code_close(run->code);
 	flow_segments_free(&run->list);
 }
 

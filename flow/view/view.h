@@ -8,6 +8,7 @@
 #include "flow/segment/segment.h"
 #include "flow/timeline/timeline.h"
 
+struct flow_code;       /* flow/code/code.h */
 struct flow_shard;      /* flow/view/shard.h */
 struct flow_view_codec; /* there, too */
 
@@ -76,6 +77,8 @@ struct flow_view_options {
 	 * are also merged here, as far as this shard has them; nothing is emitted where results are saved.
 	 */
 	const struct flow_shard *shard;
+	/* Where the code goes that was loaded, for the caller to close: NULL where none was needed. NULL: it is closed. */
+	struct flow_code **code;
 };
 
 /*
