@@ -286,11 +286,10 @@ static int add_edges(struct merging *merging, size_t number)
 static size_t find_block(const struct merging *merging, const struct flow_block_id *id)
 {
 	for (size_t i = 0; i < merging->table_count; i++) {
-		const struct common_rows rows = flow_profile_rows(&merging->tables[i]);
-		const uint32_t row = common_row_index_find(&merging->tables[i].places, &rows, id);
+		const uint32_t entry = flow_profile_table_find(&merging->tables[i], id);
 
-		if (row != COMMON_NO_ROW)
-			return merging->indexes[i][row];
+		if (entry != FLOW_NONE)
+			return merging->indexes[i][entry];
 	}
 	return SIZE_MAX;
 }

@@ -132,14 +132,6 @@ static int read_entry(struct flow_profile_table *table, struct flow_profile_sour
 	return 0;
 }
 
-/* The number in the table of an entry of the source. */
-static uint32_t find_index(const struct flow_profile_table *table, const struct flow_block_id *id)
-{
-	const struct common_rows rows = flow_profile_rows(table);
-
-	return common_row_index_find(&table->places, &rows, id);
-}
-
 static int read_edges(struct flow_profile_table *table, const struct flow_profile_source *source,
 		      struct common_cursor *record)
 {
@@ -154,7 +146,8 @@ static int read_edges(struct flow_profile_table *table, const struct flow_profil
 
 		record->failed |= !from || !to;
 		if (!record->failed)
-			status = flow_profile_edge(table, find_index(table, from), find_index(table, to), count);
+			status = flow_profile_edge(table, flow_profile_table_find(table, from),
+						   flow_profile_table_find(table, to), count);
 	}
 	return status;
 }

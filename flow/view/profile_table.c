@@ -10,7 +10,7 @@
 
 void flow_profile_table_free(struct flow_profile_table *table)
 {
-	common_row_index_free(&table->places);
+	common_hash_map_free(&table->places);
 	common_hash_map_free(&table->edges);
 	common_bytes_free(&table->bytes);
 	free(table->entries);
@@ -27,12 +27,28 @@ static struct flow_block_id id_of(const struct flow_block *block)
 	};
 }
 
-static int add(struct flow_profile_table *table, const struct flow_block *block, const struct flow_block_id *id)
+static uint32_t find(const struct flow_profile_table *table, const struct flow_block_id *id, uint64_t hash)
 {
-	struct flow_profile_entry *entry;
-	struct common_rows rows;
+	const uint64_t *first = common_hash_map_get(&table->places, hash);
+	uint32_t at = first ? (uint32_t)*first : FLOW_NONE;
 
-	if (table->count == UINT32_MAX - 1 || !common_vector_room(&table->entries, table->count, sizeof(*entry)))
+	while (at != FLOW_NONE && memcmp(&table->entries[at].id, id, sizeof(*id)) != 0)
+		at = table->entries[at].next;
+	return at;
+}
+
+uint32_t flow_profile_table_find(const struct flow_profile_table *table, const struct flow_block_id *id)
+{
+	return find(table, id, common_hash_bytes(id, sizeof(*id)));
+}
+
+static int add(struct flow_profile_table *table, const struct flow_block *block, const struct flow_block_id *id,
+	       uint64_t hash)
+{
+	const uint64_t *same = common_hash_map_get(&table->places, hash);
+	struct flow_profile_entry *entry;
+
+	if (table->count == FLOW_NONE - 1 || !common_vector_room(&table->entries, table->count, sizeof(*entry)))
 		return common_fail_memory("counts of blocks", table->count * sizeof(*entry));
 	entry = &table->entries[table->count];
 	*entry = (struct flow_profile_entry){
@@ -40,6 +56,7 @@ static int add(struct flow_profile_table *table, const struct flow_block *block,
 		.target = block->target,
 		.bytes = table->bytes.size,
 		.instructions = block->instructions,
+		.next = same ? (uint32_t)*same : FLOW_NONE,
 		.branch = block->branch,
 		.mode = block->mode,
 		.code_event = block->code_event,
@@ -48,8 +65,7 @@ static int add(struct flow_profile_table *table, const struct flow_block *block,
 	common_write_bytes(&table->bytes, block->lengths, block->instructions);
 	if (table->bytes.failed)
 		return common_fail_memory("code of blocks", table->bytes.size);
-	rows = flow_profile_rows(table);
-	return common_row_index_add(&table->places, &rows, (uint32_t)table->count++);
+	return common_hash_map_put(&table->places, hash, table->count++);
 }
 
 /* The engine may have put another block where one was. */
@@ -64,8 +80,8 @@ static bool is_entry(const struct flow_profile_table *table, const struct flow_p
 int flow_profile_find(struct flow_profile_table *table, const struct flow_block *block, uint32_t *index)
 {
 	const size_t at = common_hash_mix((uintptr_t)block >> 4) >> 51 & (FLOW_PROFILE_CACHE - 1);
-	const struct common_rows rows = flow_profile_rows(table);
 	struct flow_block_id id;
+	uint64_t hash;
 	int status;
 
 	if (table->cache[at].block == block && is_entry(table, &table->entries[table->cache[at].entry], block)) {
@@ -73,10 +89,11 @@ int flow_profile_find(struct flow_profile_table *table, const struct flow_block 
 		return 0;
 	}
 	id = id_of(block);
-	*index = common_row_index_find(&table->places, &rows, &id);
-	if (*index == COMMON_NO_ROW) {
+	hash = common_hash_bytes(&id, sizeof(id));
+	*index = find(table, &id, hash);
+	if (*index == FLOW_NONE) {
 		*index = (uint32_t)table->count;
-		status = add(table, block, &id);
+		status = add(table, block, &id, hash);
 		if (status)
 			return status;
 	}

@@ -5,7 +5,6 @@
 
 #include "common/bytes.h"
 #include "common/hash_map.h"
-#include "common/row_index.h"
 #include "flow/engine/flow.h"
 
 /* What makes a block the same again: the bytes of an image's file are known by their place, others by a hash. */
@@ -17,11 +16,12 @@ struct flow_block_id {
 };
 
 struct flow_profile_entry {
-	struct flow_block_id id; /* the key of the row */
+	struct flow_block_id id;
 	uint64_t target;
 	uint64_t count, taken, not_taken;
 	size_t bytes; /* in the table's bytes: its code, and the lengths behind it */
 	uint32_t instructions;
+	uint32_t next; /* another entry whose id has the same hash; FLOW_NONE */
 	uint8_t branch, mode;
 	bool code_event;
 };
@@ -30,7 +30,7 @@ struct flow_profile_entry {
 
 /* Zero-initialised is empty. */
 struct flow_profile_table {
-	struct common_row_index places; /* of entries, by id */
+	struct common_hash_map places; /* of entries, by the hash of their ids: no entry is looked at for nothing */
 	struct flow_profile_entry *entries;
 	size_t count;
 	struct ptl_bytes bytes;
@@ -49,12 +49,8 @@ static inline bool flow_profile_is_edge(uint8_t branch)
 }
 
 void flow_profile_table_free(struct flow_profile_table *table);
-/* The entries as rows. */
-static inline struct common_rows flow_profile_rows(const struct flow_profile_table *table)
-{
-	return (struct common_rows){table->entries, sizeof(*table->entries), sizeof(struct flow_block_id)};
-}
-
+/* The index of the entry with this id; FLOW_NONE: there is none. */
+uint32_t flow_profile_table_find(const struct flow_profile_table *table, const struct flow_block_id *id);
 /* The index of the block's entry, which is made if need be. PTL_NO_MEMORY. */
 int flow_profile_find(struct flow_profile_table *table, const struct flow_block *block, uint32_t *index);
 /* PTL_NO_MEMORY. */
