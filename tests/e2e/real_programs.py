@@ -12,22 +12,22 @@ COMMANDS = {
     "xz": ["xz", "-k", "-c", "numbers.txt"],
     "xz with threads": ["xz", "-0", "-T2", "--block-size=4096", "-k", "-c", "numbers.txt"],
     "zstd": ["zstd", "-q", "-c", "numbers.txt"],
-    "python3": ["/usr/bin/python3", "-I", "-S", "-c", "import json; print(json.dumps({'path': '/home/anna/x'}))"],
+    "python3": ["/usr/bin/python3", "-I", "-S", "-c", "import json; print(json.dumps({'path': '/home/annabelle/x'}))"],
     "perl": ["perl", "-ne", "print if /project-3/", "numbers.txt"],
     "gcc": ["gcc", "-O1", "-S", "-o", "-", "hello.c"],
     "luajit": ["luajit", "loop.lua"],
     "awk": ["awk", "{ n += $2 } END { print n }", "numbers.txt"],
-    "sed": ["sed", "s/anna/robert/g", "numbers.txt"],
+    "sed": ["sed", "s/annabelle/robert/g", "numbers.txt"],
     "grep": ["grep", "-c", "project-[35]", "numbers.txt"],
     "tar": ["tar", "czf", "-", "many"],
     "sort": ["sort", "-k2", "numbers.txt"],
     "find": ["find", "many", "-name", "*.txt"],
-    "sh": ["sh", "-c", "for i in 1 2 3; do echo /home/anna/$i; done | wc -l"],
-    "bash": ["bash", "-c", "for i in 1 2 3; do echo /home/anna/$i; done | (read -r a; ls many >/dev/null; echo $a)"],
+    "sh": ["sh", "-c", "for i in 1 2 3; do echo /home/annabelle/$i; done | wc -l"],
+    "bash": ["bash", "-c", "for i in 1 2 3; do echo /home/annabelle/$i; done | (read -r a; ls many >/dev/null; echo $a)"],
     "jq": ["jq", "-c", "map(.n * 2) | add", "numbers.json"],
     "git": ["git", "-c", "safe.directory=*", "--git-dir=repository", "log", "--stat", "-n", "5"],
     "sqlite3": ["sqlite3", ":memory:", "with recursive n(i) as (select 1 union all select i + 1 from n where i < 300) "
-                "select sum(i), '/home/anna' from n"],
+                "select sum(i), '/home/annabelle' from n"],
     "openssl": ["openssl", "dgst", "-sha256", "numbers.txt"],
     "go": ["./sums"],
     "C++": ["./boxes"],
@@ -67,16 +67,16 @@ int main()
 def make_repository():
     environment = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}
     for name in ("AUTHOR", "COMMITTER"):
-        environment.update({f"GIT_{name}_NAME": "Anna", f"GIT_{name}_EMAIL": "anna@example.org"})
+        environment.update({f"GIT_{name}_NAME": "Anna", f"GIT_{name}_EMAIL": "annabelle@example.org"})
     for command in (["init", "-q"], ["add", "numbers.txt", "hello.c"], ["commit", "-q", "-m", "All of it"]):
         run("git", "--git-dir=repository", "--work-tree=.", *command, env=environment)
 
 
 def prepare(names):
     """Makes what these programs need. Returns those that are there, and why the optional ones are not."""
-    write("numbers.txt", "".join(f"{n} {n * n} /home/anna/project-{n % 7}/file.c\n" for n in range(400)))
+    write("numbers.txt", "".join(f"{n} {n * n} /home/annabelle/project-{n % 7}/file.c\n" for n in range(400)))
     write("numbers.json", "[%s]" % ",".join('{"n":%d}' % n for n in range(60)))
-    write("hello.c", "#include <stdio.h>\nint main(void) { return puts(\"/home/anna/hello\") < 0; }\n")
+    write("hello.c", "#include <stdio.h>\nint main(void) { return puts(\"/home/annabelle/hello\") < 0; }\n")
     write("loop.lua", "local s = 0 for i = 1, 3000 do s = s + i % 7 end print(s)\n")
     os.makedirs(path("many/folders"))
     for name in ("a.txt", "folders/b.txt"):

@@ -15,8 +15,9 @@ from trace_content import survivors
 PROGRAMS = list(COMMANDS) if os.environ.get("PTL_EVERY_PROGRAM") else ["awk", "C++", "bash"]
 FOLDER = path("away")
 WHERE = os.path.join(FOLDER, "work")
-SECRETS = ["anna", "project-", "numbers.txt", "numbers.json", "loop.lua", "hello.c", "safe.directory", "folders", os.path.basename(scratch)]
-REDACTION = [word for rule in ("all", "text:project-", "text:memcpy", "regex:[Aa]nna", "text:folders") for word in ("--redact", rule)]
+# Long enough that no token, which is letters and digits by chance, has one in it.
+SECRETS = ["annabelle", "project-", "numbers.txt", "numbers.json", "loop.lua", "hello.c", "safe.directory", "folders", os.path.basename(scratch)]
+REDACTION = [word for rule in ("all", "text:project-", "text:memcpy", "regex:[Aa]nnabelle", "text:folders") for word in ("--redact", rule)]
 
 
 # ---- a machine with nothing but PTL -------------------------------------------------------------------------

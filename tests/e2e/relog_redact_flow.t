@@ -30,7 +30,7 @@ for program, command in COMMANDS.items():
         continue
     recorded = run(RECORD, "-q", "-o", f"{program}.ptl", "--", *command, text=False)
     redacted = run(RELOG, "-q", f"{program}.ptl", "--redact", "all", "--redact", "regex:/home/[a-z]+", "--redact",
-                   "text:anna", *(["--check"] if program in CHECKED else []), "-o", f"{program}.r.ptl")
+                   "text:annabelle", *(["--check"] if program in CHECKED else []), "-o", f"{program}.r.ptl")
     if not check(f"{program}: is recorded and redacted", recorded.returncode == 0 and redacted.returncode == 0,
                  recorded.stderr, redacted.stderr):
         continue
@@ -41,7 +41,7 @@ for program, command in COMMANDS.items():
     os.unlink(path(f"{program}.r.ptl"))
 
 # Code whose data nobody tells from instructions stays as it is, and that is said.
-write("data.c", 'const char where[] = "/home/anna/secret-project/data.c"; int main(void) { return where[0] != 47; }\n')
+write("data.c", 'const char where[] = "/home/annabelle/secret-project/data.c"; int main(void) { return where[0] != 47; }\n')
 compiler = os.environ.get("CC", "gcc").split()
 subprocess.run([*compiler, "-O1", "-g", "-Wl,-z,noseparate-code", "-o", path("data"), path("data.c")], check=True)
 SECRET = "secret-project"
