@@ -257,7 +257,7 @@ size_t flow_code_read(const struct flow_code *code, flow_root root, uint64_t add
 	size_t done = 0;
 
 	while (done < size) {
-		struct ptl_piece piece;
+		struct format_piece piece;
 		const uint8_t *data;
 		uint64_t blob_size, offset, part;
 

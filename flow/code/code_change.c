@@ -11,7 +11,7 @@
 
 void flow_code_range(const struct flow_code *code, flow_root root, uint64_t ip, struct flow_code_range *range)
 {
-	struct ptl_piece piece;
+	struct format_piece piece;
 	const uint8_t *blob;
 	uint64_t size;
 

@@ -56,7 +56,7 @@ static const uint8_t group_5[8] = {
 };
 
 /* 0F 01 with a register form: VMCALL, VMLAUNCH, VMRESUME enter or leave a guest, as far transfers; UIRET, ERETU, ERETS. */
-static uint8_t group_7(const struct ptl_opcode *opcode)
+static uint8_t group_7(const struct flow_opcode *opcode)
 {
 	switch (opcode->modrm) {
 	case 0xca: /* ERETU, ERETS; without a prefix, CLAC */
@@ -74,7 +74,7 @@ static uint8_t group_7(const struct ptl_opcode *opcode)
 }
 
 /* Where the opcode alone does not say it. */
-static uint8_t branch_by_modrm(const struct ptl_opcode *opcode)
+static uint8_t branch_by_modrm(const struct flow_opcode *opcode)
 {
 	if (!opcode->map && opcode->opcode == 0xff)
 		return group_5[opcode->modrm >> 3 & 7];
@@ -90,7 +90,7 @@ static bool is_direct(uint8_t branch)
 }
 
 /* A branch, or what else is notable: `branch` is that of the tables. */
-static void classify(const struct ptl_opcode *opcode, uint8_t branch, unsigned mode, uint64_t ip,
+static void classify(const struct flow_opcode *opcode, uint8_t branch, unsigned mode, uint64_t ip,
 		     struct flow_instruction *instruction)
 {
 	unsigned reg = opcode->modrm >> 3 & 7;
@@ -131,14 +131,14 @@ static int start(ZydisDecoder *decoder, unsigned mode)
  * What an instruction that Zydis refuses is by its encoding. With REX2 it is one of those that are known; no other is new
  * and a branch but ERETU and ERETS, 0F 01.
  */
-static int read_encoding(const uint8_t *bytes, size_t size, unsigned mode, struct ptl_opcode *opcode, bool *known)
+static int read_encoding(const uint8_t *bytes, size_t size, unsigned mode, struct flow_opcode *opcode, bool *known)
 {
 	struct flow_encoding encoding;
 	int status = flow_encoding_read(bytes, size, mode, &encoding);
 
 	if (status < 0)
 		return status;
-	*opcode = (struct ptl_opcode){
+	*opcode = (struct flow_opcode){
 		.length = encoding.length,
 		.map = encoding.map == 1,
 		.opcode = encoding.opcode,
@@ -153,7 +153,7 @@ static int read_encoding(const uint8_t *bytes, size_t size, unsigned mode, struc
 }
 
 /* What Zydis says, in the words of the quick scan. Other encodings and maps have no branches. */
-static int ask_zydis(const uint8_t *bytes, size_t size, unsigned mode, struct ptl_opcode *opcode, bool *known)
+static int ask_zydis(const uint8_t *bytes, size_t size, unsigned mode, struct flow_opcode *opcode, bool *known)
 {
 	ZydisDecodedInstruction decoded;
 	ZydisDecoder decoder;
@@ -168,7 +168,7 @@ static int ask_zydis(const uint8_t *bytes, size_t size, unsigned mode, struct pt
 		return PTL_TRUNCATED;
 	if (ZYAN_FAILED(status))
 		return read_encoding(bytes, size, mode, opcode, known);
-	*opcode = (struct ptl_opcode){
+	*opcode = (struct flow_opcode){
 		.length = decoded.length,
 		.map = decoded.opcode_map == ZYDIS_OPCODE_MAP_0F,
 		.opcode = decoded.opcode,
@@ -189,7 +189,7 @@ static int ask_zydis(const uint8_t *bytes, size_t size, unsigned mode, struct pt
 int flow_instruction_decode(const uint8_t *bytes, size_t size, unsigned mode, uint64_t ip,
 			    struct flow_instruction *instruction)
 {
-	struct ptl_opcode opcode;
+	struct flow_opcode opcode;
 	bool known = true;
 	uint8_t branch;
 	int status = 0;

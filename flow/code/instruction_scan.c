@@ -158,14 +158,14 @@ static inline __attribute__((always_inline)) bool take_apart(const uint8_t *byte
 	return !(rule->refused >> reg & 1) && parts->modrm <= rule->highest && parts->length <= FLOW_INSTRUCTION_MAX;
 }
 
-bool flow_instruction_scan(const uint8_t *bytes, size_t size, struct ptl_opcode *opcode)
+bool flow_instruction_scan(const uint8_t *bytes, size_t size, struct flow_opcode *opcode)
 {
 	struct parts parts;
 
 	/* Enough for any of them, so that nothing above has to look. */
 	if (size < FLOW_INSTRUCTION_MAX || !take_apart(bytes, &parts))
 		return false;
-	*opcode = (struct ptl_opcode){
+	*opcode = (struct flow_opcode){
 		.length = (uint8_t)parts.length,
 		.map = (uint8_t)parts.map,
 		.opcode = parts.opcode,

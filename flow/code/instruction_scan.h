@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Where the parts of a legacy-encoded instruction are. */
-struct ptl_opcode {
+struct flow_opcode {
 	uint8_t length;
 	uint8_t map; /* 0: one byte; 1: after 0F */
 	uint8_t opcode;
@@ -24,7 +24,7 @@ struct ptl_opcode {
  * Reads the instruction at bytes in 64-bit mode, of which size bytes are known. False where it is not one of
  * the common ones, or may be longer than size: that says nothing about it.
  */
-bool flow_instruction_scan(const uint8_t *bytes, size_t size, struct ptl_opcode *opcode);
+bool flow_instruction_scan(const uint8_t *bytes, size_t size, struct flow_opcode *opcode);
 
 /*
  * The length of the instruction at bytes in 64-bit mode, of which FLOW_INSTRUCTION_MAX are known. 0: it is a branch, or not

@@ -102,7 +102,7 @@ static bool still_good(struct flow_table *table, struct flow_entry *entry)
 {
 	const struct flow_timeline *timeline = flow_code_timeline(table->code);
 	const struct flow_block *block = &entry->block;
-	struct ptl_piece piece;
+	struct format_piece piece;
 	uint8_t bytes[256];
 
 	if (!flow_version_find(timeline, table->root, block->ip, &piece) || piece.image != block->image ||
@@ -151,7 +151,7 @@ static int make(struct flow_table *table, struct flow_block block, uint64_t hash
 		const struct flow_block **made)
 {
 	struct flow_entry *entry;
-	struct ptl_piece piece;
+	struct format_piece piece;
 	uint8_t *copy;
 
 	/* An instruction takes 1 to 15 bytes: nothing large is allocated for what cannot be. */

@@ -20,7 +20,7 @@
 /* libipt reads an instruction at a time, mostly from the piece that it read from before. */
 static bool find_bytes(struct libipt_engine *engine, uint64_t ip, size_t size)
 {
-	struct ptl_piece *piece = &engine->piece;
+	struct format_piece *piece = &engine->piece;
 	uint64_t have;
 
 	if (!engine->piece_bytes || ip < piece->first || ip > piece->last) {
@@ -64,7 +64,7 @@ void libipt_code_close(struct libipt_engine *engine)
 }
 
 /* libipt's number for a piece; 0: it has none, and the callback serves it. */
-static int section_id(struct libipt_engine *engine, const struct ptl_piece *piece, int *id)
+static int section_id(struct libipt_engine *engine, const struct format_piece *piece, int *id)
 {
 	uint64_t size = piece->last - piece->first + 1, offset, *known;
 	const char *path;
@@ -94,7 +94,7 @@ static int section_id(struct libipt_engine *engine, const struct ptl_piece *piec
 static int add_sections(struct libipt_engine *engine, struct pt_image *image, flow_root files)
 {
 	const struct flow_timeline *timeline = flow_code_timeline(engine->code);
-	struct ptl_piece piece;
+	struct format_piece piece;
 	uint64_t at = 0;
 
 	while (flow_version_next(timeline, files, at, &piece)) {

@@ -65,7 +65,7 @@ struct libipt_engine {
 	struct flow_version version;
 	uint32_t process;           /* whose */
 	bool leaves_kernel;         /* the flow may go on outside of it */
-	struct ptl_piece piece;     /* of version: what the callback read from last */
+	struct format_piece piece;  /* of version: what the callback read from last */
 	const uint8_t *piece_bytes; /* of its whole blob; NULL: nothing was read yet */
 	flow_root files;            /* root of the pieces that are in image */
 	bool has_image;

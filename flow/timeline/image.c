@@ -129,11 +129,11 @@ static uint64_t blob_size(const struct flow_timeline *timeline, uint32_t blob)
 }
 
 /* Where the blob is too short, the rest of the piece is without bytes. */
-static void maps(void *context, struct format_fold_process *process, const struct ptl_piece *whole, uint64_t base)
+static void maps(void *context, struct format_fold_process *process, const struct format_piece *whole, uint64_t base)
 {
 	struct flow_timeline *timeline = context;
 	struct format_pieces *pieces = &timeline->fold.pieces;
-	struct ptl_piece piece = *whole;
+	struct format_piece piece = *whole;
 	const uint64_t size = blob_size(timeline, piece.blob);
 
 	piece.offset = piece.first - base;
@@ -154,7 +154,7 @@ static void maps(void *context, struct format_fold_process *process, const struc
 }
 
 /* An image that loses its last byte ends. */
-static void hides(void *context, const struct ptl_piece *piece, uint64_t bytes)
+static void hides(void *context, const struct format_piece *piece, uint64_t bytes)
 {
 	struct flow_timeline *timeline = context;
 	struct flow_image_state *image;
@@ -184,7 +184,7 @@ static int image_data(void *context, uint32_t image, const struct ptl_image_even
 }
 
 static int loads(void *context, struct format_fold_process *process, const struct ptl_image_event *data,
-		 enum format_action action, struct ptl_piece *piece)
+		 enum format_action action, struct format_piece *piece)
 {
 	struct flow_timeline *timeline = context;
 	const struct flow_timeline_image image = {
@@ -220,7 +220,7 @@ static void protects(void *context, uint32_t image, uint32_t protection)
 /* ---- code -------------------------------------------------------------------------------- */
 
 static int writes(void *context, struct format_fold_process *process, const struct ptl_code_event *data,
-		  struct ptl_piece *piece)
+		  struct format_piece *piece)
 {
 	struct flow_timeline *timeline = context;
 	struct format_pieces *pieces = &timeline->fold.pieces;
@@ -291,7 +291,7 @@ static int copy_image(struct flow_timeline *timeline, uint32_t process, struct c
 	return status < 0 ? status : common_hash_map_put(copies, parents, *image);
 }
 
-static int copies(void *context, struct format_fold_process *process, struct ptl_piece *piece,
+static int copies(void *context, struct format_fold_process *process, struct format_piece *piece,
 		  struct common_hash_map *copies)
 {
 	struct flow_timeline *timeline = context;

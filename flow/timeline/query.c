@@ -145,7 +145,7 @@ static uint32_t kernel_of(flow_root root)
 }
 
 /* What of the piece lies in [first, last], which it touches. */
-static void clip(struct ptl_piece *piece, uint64_t first, uint64_t last)
+static void clip(struct format_piece *piece, uint64_t first, uint64_t last)
 {
 	if (piece->first < first) {
 		piece->offset += first - piece->first;
@@ -155,10 +155,11 @@ static void clip(struct ptl_piece *piece, uint64_t first, uint64_t last)
 		piece->last = last;
 }
 
-bool flow_version_find(const struct flow_timeline *timeline, flow_root root, uint64_t address, struct ptl_piece *piece)
+bool flow_version_find(const struct flow_timeline *timeline, flow_root root, uint64_t address,
+		       struct format_piece *piece)
 {
 	const struct format_pieces *pieces = &timeline->fold.pieces;
-	struct ptl_piece hole;
+	struct format_piece hole;
 	bool found;
 
 	if (format_pieces_find(pieces, own_of(root), address, piece))
@@ -175,12 +176,13 @@ bool flow_version_find(const struct flow_timeline *timeline, flow_root root, uin
 	return found;
 }
 
-bool flow_version_next(const struct flow_timeline *timeline, flow_root root, uint64_t address, struct ptl_piece *piece)
+bool flow_version_next(const struct flow_timeline *timeline, flow_root root, uint64_t address,
+		       struct format_piece *piece)
 {
 	const struct format_pieces *pieces = &timeline->fold.pieces;
 	const uint64_t from = address > UPPER_HALF ? address : UPPER_HALF;
 	const bool found = format_pieces_at_or_after(pieces, own_of(root), address, piece);
-	struct ptl_piece kernel;
+	struct format_piece kernel;
 
 	if (!kernel_of(root) || (found && piece->first <= from) ||
 	    !format_pieces_at_or_after(pieces, kernel_of(root), from, &kernel) ||
@@ -233,7 +235,7 @@ bool flow_timeline_find(const struct flow_timeline *timeline, uint32_t process, 
 			struct flow_place *place)
 {
 	struct flow_version version;
-	struct ptl_piece piece;
+	struct format_piece piece;
 	bool found;
 
 	flow_timeline_version(timeline, process, time, &version);

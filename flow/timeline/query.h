@@ -29,8 +29,10 @@ void flow_timeline_version(const struct flow_timeline *timeline, uint32_t proces
  * As format_pieces_find and format_pieces_at_or_after do, with one of a version's roots; of a piece of the kernel's that the process's
  * own hide in part, what is left around the address.
  */
-bool flow_version_find(const struct flow_timeline *timeline, flow_root root, uint64_t address, struct ptl_piece *piece);
-bool flow_version_next(const struct flow_timeline *timeline, flow_root root, uint64_t address, struct ptl_piece *piece);
+bool flow_version_find(const struct flow_timeline *timeline, flow_root root, uint64_t address,
+		       struct format_piece *piece);
+bool flow_version_next(const struct flow_timeline *timeline, flow_root root, uint64_t address,
+		       struct format_piece *piece);
 
 /* As format_pieces_compare does, with roots of two versions. */
 bool flow_version_compare(const struct flow_timeline *timeline, flow_root one, flow_root other,

@@ -42,7 +42,7 @@ void format_event_splits_plane(struct format_event_splits *splits, const uint8_t
 /* The same splits as format_event_batch_encode gave for these encoded bytes; none if they are not right. */
 void format_event_splits_find(const uint8_t *raw, size_t size, size_t events, struct format_event_splits *splits);
 
-struct ptl_event_context {
+struct format_event_context {
 	uint32_t cpu;
 	uint32_t pid;
 	uint32_t tid;
@@ -60,7 +60,7 @@ struct format_event_batch {
 	size_t capacity; /* of rows */
 	struct format_batch_descriptor *descriptors;
 	size_t descriptor_count;
-	struct ptl_event_context *contexts;
+	struct format_event_context *contexts;
 	size_t context_count;
 	struct ptl_guid *guids;
 	size_t guid_count;
@@ -93,7 +93,7 @@ struct format_event_kind {
 struct format_event_record {
 	const struct format_event_kind *kind;
 	uint64_t time;
-	struct ptl_event_context context;
+	struct format_event_context context;
 	const uint8_t *data; /* the record: kind->record_size bytes, or more */
 };
 
@@ -128,7 +128,7 @@ struct format_event_block {
 	struct format_block_row *rows;
 	size_t count;
 	struct ptl_descriptor *descriptors;
-	struct ptl_event_context *contexts;
+	struct format_event_context *contexts;
 	uint8_t *payloads; /* of fixed layouts, as rows; others stay in the raw bytes */
 	struct format_block_layout *layouts;
 	const uint8_t *guids;

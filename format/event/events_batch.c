@@ -91,12 +91,12 @@ static uint32_t intern_descriptor(struct format_event_batch *batch, const struct
 	return number;
 }
 
-static inline bool same_context(const struct ptl_event_context *a, const struct ptl_event_context *b)
+static inline bool same_context(const struct format_event_context *a, const struct format_event_context *b)
 {
 	return a->tid == b->tid && a->pid == b->pid && a->cpu == b->cpu;
 }
 
-static uint32_t intern_context(struct format_event_batch *batch, struct ptl_event_context context)
+static uint32_t intern_context(struct format_event_batch *batch, struct format_event_context context)
 {
 	uint32_t *recent = &batch->guesses->contexts[mix(
 		(uint64_t)context.tid << 32 ^ context.pid ^ (uint64_t)context.cpu << 20, FORMAT_RECENT_CONTEXTS)];
@@ -220,7 +220,7 @@ int format_event_batch_add(struct format_event_batch *batch, const struct ptl_ev
 	if (!batch->guesses && !begin(batch))
 		return common_fail_memory("an event", sizeof(*batch->guesses));
 	row.descriptor = intern_descriptor(batch, &event->descriptor, event->payload_size);
-	row.context = intern_context(batch, (struct ptl_event_context){event->cpu, event->pid, event->tid});
+	row.context = intern_context(batch, (struct format_event_context){event->cpu, event->pid, event->tid});
 	if (row.descriptor == UINT32_MAX || row.context == UINT32_MAX ||
 	    !COMMON_VECTOR_GROW(batch->rows, batch->capacity, batch->count + 1))
 		return common_fail_memory("an event", event->payload_size);

@@ -111,8 +111,8 @@ static int decode_contexts(struct format_event_block *block, struct common_curso
 		if (!read_below(in, 1ull << 32, &cpu) || !read_below(in, 1ull << 32, &pid) ||
 		    !read_below(in, 1ull << 32, &tid))
 			return corrupt("a context is out of bounds");
-		block->contexts[i] = (struct ptl_event_context){(uint32_t)(cpu - 1), (uint32_t)(pid - 1),
-								(uint32_t)(tid - 1)};
+		block->contexts[i] = (struct format_event_context){(uint32_t)(cpu - 1), (uint32_t)(pid - 1),
+								   (uint32_t)(tid - 1)};
 	}
 	return 0;
 }
@@ -397,7 +397,7 @@ uint64_t format_event_block_time(const struct format_event_block *block)
 bool format_event_block_next(struct format_event_block *block, struct ptl_event *event)
 {
 	const struct format_block_row *row;
-	const struct ptl_event_context *context;
+	const struct format_event_context *context;
 
 	if (block->next == block->count)
 		return false;

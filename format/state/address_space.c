@@ -8,7 +8,7 @@
 #include "common/vector.h"
 
 struct format_piece_node {
-	struct ptl_piece piece;
+	struct format_piece piece;
 	uint32_t priority; /* not above the parent's: keeps the tree balanced */
 	uint32_t epoch;
 	uint32_t left;
@@ -50,7 +50,7 @@ static bool reserve(struct format_pieces *pieces)
 }
 
 /* A node of the current epoch; 0 (and failed) without memory. */
-static uint32_t new_node(struct format_pieces *pieces, const struct ptl_piece *piece)
+static uint32_t new_node(struct format_pieces *pieces, const struct format_piece *piece)
 {
 	uint32_t node = pieces->free;
 
@@ -126,7 +126,7 @@ static uint32_t merge(struct format_pieces *pieces, uint32_t left, uint32_t righ
 static void split_piece(struct format_pieces *pieces, uint32_t node, uint64_t key, uint32_t *below, uint32_t *above)
 {
 	struct format_piece_node whole = pieces->nodes[node];
-	struct ptl_piece upper = whole.piece;
+	struct format_piece upper = whole.piece;
 	uint32_t made;
 
 	upper.offset += key - upper.first;
@@ -143,7 +143,7 @@ static void split_piece(struct format_pieces *pieces, uint32_t node, uint64_t ke
 /* What lies below key, and what lies at or above it. */
 static void split(struct format_pieces *pieces, uint32_t node, uint64_t key, uint32_t *below, uint32_t *above)
 {
-	const struct ptl_piece *piece;
+	const struct format_piece *piece;
 	uint32_t top, part = 0;
 
 	*below = *above = 0;
@@ -195,7 +195,7 @@ void format_pieces_remove(struct format_pieces *pieces, uint32_t *root, uint64_t
 	*root = merge(pieces, below, above);
 }
 
-void format_pieces_put(struct format_pieces *pieces, uint32_t *root, const struct ptl_piece *piece)
+void format_pieces_put(struct format_pieces *pieces, uint32_t *root, const struct format_piece *piece)
 {
 	uint32_t below, above, made;
 
@@ -205,7 +205,7 @@ void format_pieces_put(struct format_pieces *pieces, uint32_t *root, const struc
 }
 
 bool format_pieces_at_or_after(const struct format_pieces *pieces, uint32_t root, uint64_t address,
-			       struct ptl_piece *piece)
+			       struct format_piece *piece)
 {
 	bool found = false;
 
@@ -225,9 +225,9 @@ bool format_pieces_at_or_after(const struct format_pieces *pieces, uint32_t root
 	return found;
 }
 
-bool format_pieces_find(const struct format_pieces *pieces, uint32_t root, uint64_t address, struct ptl_piece *piece)
+bool format_pieces_find(const struct format_pieces *pieces, uint32_t root, uint64_t address, struct format_piece *piece)
 {
-	struct ptl_piece hole = {.first = 0, .last = UINT64_MAX};
+	struct format_piece hole = {.first = 0, .last = UINT64_MAX};
 
 	while (root) {
 		const struct format_piece_node *node = &pieces->nodes[root];
@@ -249,7 +249,7 @@ bool format_pieces_find(const struct format_pieces *pieces, uint32_t root, uint6
 
 bool format_pieces_any(const struct format_pieces *pieces, uint32_t root, uint64_t first, uint64_t last)
 {
-	struct ptl_piece piece = {0};
+	struct format_piece piece = {0};
 
 	return format_pieces_at_or_after(pieces, root, first, &piece) && piece.first <= last;
 }
@@ -296,12 +296,12 @@ static uint32_t walk_subtree(const struct walk *walk)
 	return walk->depth && !walk->ahead[walk->depth - 1].alone ? walk->ahead[walk->depth - 1].node : 0;
 }
 
-static const struct ptl_piece *walk_piece(const struct format_pieces *pieces, const struct walk *walk)
+static const struct format_piece *walk_piece(const struct format_pieces *pieces, const struct walk *walk)
 {
 	return walk->depth ? &pieces->nodes[walk->ahead[walk->depth - 1].node].piece : NULL;
 }
 
-static bool same_piece(const struct ptl_piece *a, const struct ptl_piece *b)
+static bool same_piece(const struct format_piece *a, const struct format_piece *b)
 {
 	return a->first == b->first && a->last == b->last && a->offset == b->offset && a->image == b->image &&
 	       a->blob == b->blob && a->code_event == b->code_event;
@@ -340,7 +340,7 @@ bool format_pieces_compare(const struct format_pieces *pieces, uint32_t one, uin
 	walk_push(&b, other, false);
 	while (a.depth || b.depth) {
 		int walked = walk_subtrees(pieces, &a, &b);
-		const struct ptl_piece *in_a, *in_b, *first;
+		const struct format_piece *in_a, *in_b, *first;
 
 		if (walked < 0)
 			return false;

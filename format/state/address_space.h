@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* A range of addresses whose bytes come from one place. */
-struct ptl_piece {
+struct format_piece {
 	uint64_t first; /* both inclusive, so that the last byte of the address space can be meant */
 	uint64_t last;
 	uint64_t offset; /* in the blob, of the byte at first */
@@ -40,13 +40,14 @@ void format_pieces_keep(struct format_pieces *pieces);
 /* Whatever lies in [first, last] goes; pieces that extend beyond are cut. Failure: see `failed`. */
 void format_pieces_remove(struct format_pieces *pieces, uint32_t *root, uint64_t first, uint64_t last);
 /* Removes what lies in the piece's range, and puts the piece there. */
-void format_pieces_put(struct format_pieces *pieces, uint32_t *root, const struct ptl_piece *piece);
+void format_pieces_put(struct format_pieces *pieces, uint32_t *root, const struct format_piece *piece);
 
 /* The piece that holds address, or the first one behind it; false: there is none. */
 bool format_pieces_at_or_after(const struct format_pieces *pieces, uint32_t root, uint64_t address,
-			       struct ptl_piece *piece);
+			       struct format_piece *piece);
 /* The piece that holds address; false: *piece is the hole around it (first, last only). */
-bool format_pieces_find(const struct format_pieces *pieces, uint32_t root, uint64_t address, struct ptl_piece *piece);
+bool format_pieces_find(const struct format_pieces *pieces, uint32_t root, uint64_t address,
+			struct format_piece *piece);
 /* Whether any piece lies in [first, last]. */
 bool format_pieces_any(const struct format_pieces *pieces, uint32_t root, uint64_t first, uint64_t last);
 

@@ -74,7 +74,7 @@ struct format_fold_spaces {
 	/* It is not: what it has is reported. */
 	void (*disinherits)(void *context, struct format_fold_process *process);
 	/* format_fold_copy is about to put this piece: its numbers become the process's own, by `copies` where it has them. */
-	int (*copies)(void *context, struct format_fold_process *process, struct ptl_piece *piece,
+	int (*copies)(void *context, struct format_fold_process *process, struct format_piece *piece,
 		      struct common_hash_map *copies);
 
 	/* All changes of an event stand between these two, which may be NULL. */
@@ -84,14 +84,15 @@ struct format_fold_spaces {
 	int (*image)(void *context, uint32_t image, const struct ptl_image_event **data, uint64_t *mapped);
 	/* An image is loaded: its number, and that of its bytes, go into the piece. */
 	int (*loads)(void *context, struct format_fold_process *process, const struct ptl_image_event *data,
-		     enum format_action action, struct ptl_piece *piece);
+		     enum format_action action, struct format_piece *piece);
 	/* Bytes of code change: their number goes into the piece. */
 	int (*writes)(void *context, struct format_fold_process *process, const struct ptl_code_event *data,
-		      struct ptl_piece *piece);
+		      struct format_piece *piece);
 	/* Puts a piece into the process's tree; the bytes of its blob begin at base. */
-	void (*maps)(void *context, struct format_fold_process *process, const struct ptl_piece *piece, uint64_t base);
+	void (*maps)(void *context, struct format_fold_process *process, const struct format_piece *piece,
+		     uint64_t base);
 	/* So many bytes of the piece's image and blob show no more. */
-	void (*hides)(void *context, const struct ptl_piece *piece, uint64_t bytes);
+	void (*hides)(void *context, const struct format_piece *piece, uint64_t bytes);
 	/* All of a range has been unmapped. May be NULL. */
 	void (*unmaps)(void *context, struct format_fold_process *process, uint64_t first, uint64_t last);
 	void (*protects)(void *context, uint32_t image, uint32_t protection);

@@ -8,7 +8,7 @@
 
 void format_fold_unmap(struct format_fold *fold, struct format_fold_process *process, uint64_t first, uint64_t last)
 {
-	struct ptl_piece piece;
+	struct format_piece piece;
 	uint64_t at = first;
 
 	while (format_pieces_at_or_after(&fold->pieces, process->root, at, &piece) && piece.first <= last) {
@@ -28,7 +28,7 @@ void format_fold_unmap(struct format_fold *fold, struct format_fold_process *pro
 int format_fold_copy(struct format_fold *fold, uint32_t root, struct format_fold_process *process)
 {
 	struct common_hash_map copies = {0};
-	struct ptl_piece piece;
+	struct format_piece piece;
 	uint64_t at = 0;
 	int status = 0;
 
@@ -93,7 +93,7 @@ static bool same_image(const struct ptl_image_event *a, const struct ptl_image_e
 static int find_image(struct format_fold *fold, const struct format_fold_process *process, uint64_t address,
 		      const struct ptl_image_event **image, uint64_t *mapped)
 {
-	struct ptl_piece piece;
+	struct format_piece piece;
 
 	*image = NULL;
 	if (!format_pieces_find(&fold->pieces, process->root, address, &piece) || piece.image == FORMAT_FOLD_NONE)
@@ -126,7 +126,7 @@ static int is_there(struct format_fold *fold, const struct format_fold_process *
 static int load(struct format_fold *fold, struct format_fold_process *process, const struct ptl_image_event *data,
 		enum format_action action)
 {
-	struct ptl_piece piece = {
+	struct format_piece piece = {
 		.first = data->base,
 		.last = data->base + (data->size - 1),
 		.image = FORMAT_FOLD_NONE,
@@ -148,7 +148,7 @@ static int load(struct format_fold *fold, struct format_fold_process *process, c
 static int protect(struct format_fold *fold, struct format_fold_process *process, const struct ptl_image_event *data)
 {
 	const uint64_t last = data->base + (data->size - 1);
-	struct ptl_piece piece;
+	struct format_piece piece;
 	uint64_t at = data->base;
 
 	if (!(data->protection & PROT_EXEC)) {
@@ -241,7 +241,7 @@ static void overlay(struct format_fold *fold, struct format_fold_process *proces
 	uint64_t at = first;
 
 	while (!fold->pieces.failed) {
-		struct ptl_piece old,
+		struct format_piece old,
 			piece = {.first = at, .image = FORMAT_FOLD_NONE, .blob = blob, .code_event = true};
 		const bool found = format_pieces_find(&fold->pieces, process->root, at, &old);
 
@@ -261,7 +261,7 @@ static void overlay(struct format_fold *fold, struct format_fold_process *proces
 int format_fold_code(struct format_fold *fold, const struct ptl_event *event, const struct ptl_code_event *data)
 {
 	struct format_fold_process *process = NULL;
-	struct ptl_piece piece = {.blob = FORMAT_FOLD_NONE};
+	struct format_piece piece = {.blob = FORMAT_FOLD_NONE};
 	int status = check_range(data->base, data->size);
 
 	if (!status)

@@ -82,7 +82,7 @@ static int report_threads(struct teller *teller)
 /* ---- images and code ------------------------------------------------------------------------- */
 
 /* The piece that holds at, or the first behind it; false: none up to the end of addresses. */
-static bool next_piece(const struct teller *teller, uint64_t at, struct ptl_piece *piece)
+static bool next_piece(const struct teller *teller, uint64_t at, struct format_piece *piece)
 {
 	return format_pieces_at_or_after(&teller->state->fold.pieces, teller->member->fold.root, at, piece);
 }
@@ -123,7 +123,7 @@ static int add_unload(struct teller *teller, uint64_t first, uint64_t last)
 /* What was reported about the range is unloaded. */
 static int unload(struct teller *teller, uint64_t first, uint64_t last)
 {
-	struct ptl_piece piece;
+	struct format_piece piece;
 	uint64_t at = first;
 	int status = 0;
 
@@ -144,7 +144,7 @@ static int unload(struct teller *teller, uint64_t first, uint64_t last)
 /* Of an image that shows everywhere nothing is ever unloaded again: it need not be among what was reported. */
 static int report_image(struct teller *teller, const struct format_state_layer *layer)
 {
-	const struct ptl_piece piece = {.first = layer->base, .last = layer->base + (layer->size - 1)};
+	const struct format_piece piece = {.first = layer->base, .last = layer->base + (layer->size - 1)};
 	struct ptl_image_event data;
 	struct ptl_event event = {0};
 	int status = format_state_get_image(teller->state, layer, &teller->bytes, &data);
@@ -166,7 +166,7 @@ static int report_code(struct teller *teller, uint32_t index)
 	const uint64_t last = layer->base + (layer->size - 1);
 	struct ptl_code_event data;
 	struct ptl_event event = {0};
-	struct ptl_piece piece;
+	struct format_piece piece;
 	uint64_t at = layer->base;
 	int status = format_state_get_code(teller->state, layer, &teller->bytes, &data);
 
@@ -193,13 +193,13 @@ static int unload_holes(struct teller *teller)
 
 	for (size_t i = 0; i < teller->layer_count; i++) {
 		const struct format_state_layer *layer = &teller->state->layers[teller->layers[i]];
-		const struct ptl_piece piece = {.first = layer->base, .last = layer->base + (layer->size - 1)};
+		const struct format_piece piece = {.first = layer->base, .last = layer->base + (layer->size - 1)};
 
 		if (layer->is_code)
 			format_pieces_put(&teller->reported, &teller->reported_root, &piece);
 	}
 	for (;;) {
-		struct ptl_piece piece;
+		struct format_piece piece;
 		const bool found = next_piece(teller, at, &piece);
 
 		if (!found)
@@ -236,7 +236,7 @@ static int note_layer(struct teller *teller, uint32_t index)
 
 static int list_layers(struct teller *teller)
 {
-	struct ptl_piece piece;
+	struct format_piece piece;
 	uint64_t at = 0;
 	int status = 0;
 
@@ -262,7 +262,7 @@ static int report_last(struct teller *teller)
 
 	for (size_t i = 0; i < teller->layer_count && !status; i++) {
 		const struct format_state_layer *layer = &teller->state->layers[teller->layers[i]];
-		struct ptl_piece piece;
+		struct format_piece piece;
 
 		if (!layer->is_code && next_piece(teller, layer->base, &piece) && piece.first <= layer->base &&
 		    piece.image == teller->layers[i])

@@ -38,7 +38,7 @@ static void hide(struct ptl_state *state, uint32_t index, uint64_t bytes)
 	state->free_layer = index;
 }
 
-static void hides(void *context, const struct ptl_piece *piece, uint64_t bytes)
+static void hides(void *context, const struct format_piece *piece, uint64_t bytes)
 {
 	hide(context, piece->image, bytes);
 	hide(context, piece->blob, bytes);
@@ -71,7 +71,7 @@ static int copy_layer(struct ptl_state *state, struct common_hash_map *copies, u
 	return status;
 }
 
-static int copies(void *context, struct format_fold_process *process, struct ptl_piece *piece,
+static int copies(void *context, struct format_fold_process *process, struct format_piece *piece,
 		  struct common_hash_map *copies)
 {
 	const uint64_t bytes = piece->last - piece->first + 1;
@@ -116,7 +116,7 @@ static int image(void *context, uint32_t image, const struct ptl_image_event **d
 }
 
 static int loads(void *context, struct format_fold_process *process, const struct ptl_image_event *data,
-		 enum format_action action, struct ptl_piece *piece)
+		 enum format_action action, struct format_piece *piece)
 {
 	struct ptl_state *state = context;
 	struct format_state_layer layer = {
@@ -129,7 +129,7 @@ static int loads(void *context, struct format_fold_process *process, const struc
 	return status ? status : add_layer(state, &layer, &piece->image);
 }
 
-static void maps(void *context, struct format_fold_process *process, const struct ptl_piece *piece, uint64_t base)
+static void maps(void *context, struct format_fold_process *process, const struct format_piece *piece, uint64_t base)
 {
 	struct ptl_state *state = context;
 
@@ -172,7 +172,7 @@ static const struct ptl_image_event *show(struct ptl_state *state, uint32_t pid,
 const struct ptl_image_event *ptl_state_find_image(struct ptl_state *state, uint32_t pid, uint64_t first, uint64_t last)
 {
 	const struct format_state_member *member = format_state_member(state, pid);
-	struct ptl_piece piece;
+	struct format_piece piece;
 	uint64_t at = first;
 
 	while (member && format_pieces_at_or_after(&state->fold.pieces, member->fold.root, at, &piece) &&
@@ -189,7 +189,7 @@ const struct ptl_image_event *ptl_state_find_image(struct ptl_state *state, uint
 /* ---- code ------------------------------------------------------------------------------------ */
 
 static int writes(void *context, struct format_fold_process *process, const struct ptl_code_event *data,
-		  struct ptl_piece *piece)
+		  struct format_piece *piece)
 {
 	struct ptl_state *state = context;
 	struct format_state_layer layer = {

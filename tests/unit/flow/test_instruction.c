@@ -68,7 +68,7 @@ static void compare(const ZydisDecoder *full, const uint8_t bytes[15], unsigned 
 	ZydisDecodedInstruction decoded;
 	struct flow_instruction instruction;
 	struct flow_encoding encoding;
-	struct ptl_opcode opcode;
+	struct flow_opcode opcode;
 	bool valid = ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(full, NULL, bytes, 15, &decoded));
 	int status = flow_instruction_decode(bytes, 15, 64, 0x401000, &instruction);
 

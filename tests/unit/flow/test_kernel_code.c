@@ -42,7 +42,7 @@ static uint8_t byte_of(const struct space *own, const struct space *kernel, size
 	return kernel->pages[region][page];
 }
 
-static uint8_t byte_at(struct ptl_trace *trace, const struct ptl_piece *piece, uint64_t address)
+static uint8_t byte_at(struct ptl_trace *trace, const struct format_piece *piece, uint64_t address)
 {
 	uint8_t *data, byte;
 	size_t size;
@@ -81,7 +81,7 @@ static void check_lookups(struct ptl_trace *trace, const struct flow_timeline *t
 			  const struct space *own, const struct space *kernel)
 {
 	struct space walked = {0};
-	struct ptl_piece piece;
+	struct format_piece piece;
 	uint64_t at = 0;
 
 	for (size_t region = 0; region < REGIONS; region++)

@@ -36,7 +36,7 @@ static void check_version(const struct format_pieces *pieces, uint32_t root, con
 {
 	for (uint32_t page = 0; page < PAGES; page++) {
 		uint64_t address = address_of(page) + 0x123;
-		struct ptl_piece piece;
+		struct format_piece piece;
 		bool found = format_pieces_find(pieces, root, address, &piece);
 
 		assert_true(piece.first <= address && piece.last >= address);
@@ -52,7 +52,7 @@ static void check_version(const struct format_pieces *pieces, uint32_t root, con
 /* Walking gives pieces in order, and all that there are. */
 static void check_walk(const struct format_pieces *pieces, uint32_t root, const struct model *model)
 {
-	struct ptl_piece piece;
+	struct format_piece piece;
 	uint64_t at = 0, bytes = 0, expected = 0;
 
 	while (format_pieces_at_or_after(pieces, root, at, &piece)) {
@@ -73,7 +73,7 @@ static void change(struct format_pieces *pieces, uint32_t *root, struct model *m
 	uint32_t half = random_below(random, 2) * PAGES / 2;
 	uint32_t first = half + random_below(random, PAGES / 2);
 	uint32_t count = 1 + random_below(random, half + PAGES / 2 - first);
-	const struct ptl_piece piece = {
+	const struct format_piece piece = {
 		.first = address_of(first),
 		.last = address_of(first) + ((uint64_t)count << 12) - 1,
 		.offset = (uint64_t)number << 20,
@@ -168,7 +168,7 @@ static void every_version_stays(void **state)
 static void many_versions_take_little_memory(void **state)
 {
 	struct format_pieces pieces = {0};
-	struct ptl_piece piece = {.first = 0, .last = (1u << 28) - 1, .blob = 1};
+	struct format_piece piece = {.first = 0, .last = (1u << 28) - 1, .blob = 1};
 	uint32_t root = 0;
 
 	(void)state;
@@ -176,7 +176,7 @@ static void many_versions_take_little_memory(void **state)
 	for (uint32_t i = 0; i < 50000; i++) {
 		uint64_t page = (uint64_t)i * 7919 % (1u << 16);
 
-		piece = (struct ptl_piece){.first = page << 12, .last = (page << 12) + 0xfff, .blob = i + 2};
+		piece = (struct format_piece){.first = page << 12, .last = (page << 12) + 0xfff, .blob = i + 2};
 		format_pieces_put(&pieces, &root, &piece);
 		format_pieces_keep(&pieces);
 	}
@@ -191,7 +191,7 @@ static void many_versions_take_little_memory(void **state)
 /* What a version that was never kept leaves behind is used again. */
 static void unkept_changes_take_no_memory(void **state)
 {
-	struct ptl_piece piece = {.last = 0xffffff, .blob = 1};
+	struct format_piece piece = {.last = 0xffffff, .blob = 1};
 	struct format_pieces pieces = {0};
 	uint32_t root = 0;
 
@@ -200,7 +200,7 @@ static void unkept_changes_take_no_memory(void **state)
 	for (uint32_t i = 0; i < 100000; i++) {
 		uint64_t page = (uint64_t)i * 7919 % 4096;
 
-		piece = (struct ptl_piece){.first = page << 12, .last = (page << 12) + 0xfff, .blob = i};
+		piece = (struct format_piece){.first = page << 12, .last = (page << 12) + 0xfff, .blob = i};
 		format_pieces_put(&pieces, &root, &piece);
 	}
 	assert_false(pieces.failed);
@@ -211,7 +211,7 @@ static void unkept_changes_take_no_memory(void **state)
 /* Removing what is not there makes no new version: engines see by the root that nothing changed. */
 static void no_change_keeps_the_root(void **state)
 {
-	const struct ptl_piece piece = {.first = 0x1000, .last = 0x1fff, .blob = 1};
+	const struct format_piece piece = {.first = 0x1000, .last = 0x1fff, .blob = 1};
 	struct format_pieces pieces = {0};
 	uint32_t root = 0, before;
 
