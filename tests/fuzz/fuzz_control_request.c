@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Requests that come through a session's socket: the input is one message. The session.s one source takes rules
+ * of providers, and says so.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "provider/session_layout.h"
+#include "record/capture/machine.h"
+#include "record/control/request.h"
+#include "record/provider/rules.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int turn(void *state, const char *text, bool on, FILE *notes)
+{
+	struct provider_shm_rule rule;
+	const int status = record_provider_rule_parse(text, &rule);
+
+	(void)state;
+	if (!status)
+		fprintf(notes, "%s %s\n", on ? "on" : "off", text);
+	return status;
+}
+
+/* Behind the message is no byte that may be read: the recorder's has no zero there either. */
+static void run(struct record_session *session, const uint8_t *data, size_t size)
+{
+	enum record_control_when when = RECORD_CONTROL_NOW;
+	char *request = malloc(size ? size : 1), *text = NULL;
+	size_t text_size = 0;
+	FILE *answer = open_memstream(&text, &text_size);
+	int status;
+
+	if (!request || !answer)
+		abort();
+	if (size)
+		memcpy(request, data, size);
+	status = record_control_request(session, request, size, answer, &when);
+	if (status > 0 || (status < 0 && !*ptl_error_text()) || (status < 0 && when != RECORD_CONTROL_NOW))
+		abort();
+	fclose(answer);
+	free(text);
+	free(request);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct record_source source = {.name = "fuzz", .turn = turn};
+	char *const words[] = {(char *)"fuzz", NULL};
+	const struct record_settings settings = {
+		.level = 1,
+		.session_name = "fuzz",
+		.clock = PTL_CLOCK_MONOTONIC,
+		.command_line = words,
+		.command = words,
+	};
+	struct record_running running = {.source = &source};
+	struct record_session session = {.settings = &settings, .running_count = 1};
+	struct ptl_machine machine;
+
+	session.running[0] = running;
+	common_message_start("fuzz_control_request", true);
+	record_machine_describe(&settings, &machine);
+	if (record_capture_open(&session.capture, &settings, "/dev/null", &machine) < 0)
+		abort();
+	run(&session, data, size);
+	/* What it left of the capture is still one. */
+	run(&session, (const uint8_t *)"query\0json", 11);
+	if (record_capture_close(&session.capture, 1) < 0)
+		abort();
+	return 0;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a web server answers a reader of a code store: the whole input is what it writes to each connection, header and
+ * body, before it closes it.
+ *
+ * Every request goes to this server, as it is the proxy of all: redirects lead nowhere else.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/content_remote.h"
+#include "common/content_store.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/sha256.h"
+
+#define PIECE "code"
+#define LIMIT 4096 /* bytes of a piece */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct {
+	int listener;
+	char url[64];
+	pthread_t thread;
+	const uint8_t *data;
+	size_t size;
+} server;
+
+static char place[] = "/tmp/ptl-fuzz-XXXXXX";
+
+/* One request is read, as far as its end, so that nothing unread makes the connection fail. */
+static void answer(int fd)
+{
+	const struct timeval patience = {.tv_sec = 5};
+	char request[8192];
+	size_t size = 0;
+	ssize_t got;
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	while (size < sizeof(request) - 1 && (got = recv(fd, request + size, sizeof(request) - 1 - size, 0)) > 0) {
+		size += (size_t)got;
+		request[size] = 0;
+		if (strstr(request, "\r\n\r\n"))
+			break;
+	}
+	for (size_t at = 0; at < server.size; at += (size_t)got)
+		if ((got = send(fd, server.data + at, server.size - at, MSG_NOSIGNAL)) <= 0)
+			break;
+}
+
+static void *serve(void *unused)
+{
+	int fd;
+
+	(void)unused;
+	while ((fd = accept(server.listener, NULL, NULL)) >= 0) {
+		answer(fd);
+		close(fd);
+	}
+	return NULL;
+}
+
+static void end_server(void)
+{
+	shutdown(server.listener, SHUT_RDWR);
+	pthread_join(server.thread, NULL);
+	close(server.listener);
+	(void)rmdir(place);
+}
+
+static void start_server(void)
+{
+	static const char *const proxies[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(address);
+
+	if (server.thread)
+		return;
+	server.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (server.listener < 0 || bind(server.listener, (struct sockaddr *)&address, size) ||
+	    listen(server.listener, 16) || getsockname(server.listener, (struct sockaddr *)&address, &size) ||
+	    pthread_create(&server.thread, NULL, serve, NULL) || !mkdtemp(place))
+		abort();
+	snprintf(server.url, sizeof(server.url), "http://127.0.0.1:%u", ntohs(address.sin_port));
+	for (size_t i = 0; i < sizeof(proxies) / sizeof(proxies[0]); i++)
+		setenv(proxies[i], server.url, 1);
+	setenv("no_proxy", "", 1);
+	unsetenv("NO_PROXY");
+	setenv("PTL_CODE_CACHE", place, 1);
+	atexit(end_server);
+}
+
+/* A piece that came is the one that was asked for, and one that did not is not in the folder. */
+static void ask_store(void)
+{
+	uint8_t digest[COMMON_SHA256_SIZE], bytes[LIMIT];
+	char text[COMMON_SHA256_TEXT_SIZE], path[128];
+	struct common_sha256 *hash = common_sha256_new();
+	struct common_content_remote *remote;
+	size_t size = 0;
+	int status;
+
+	common_sha256_add(hash, PIECE, strlen(PIECE));
+	common_sha256_finish(hash, digest);
+	common_sha256_free(hash);
+	if (common_content_remote_open(server.url, &remote) < 0)
+		return; /* no libcurl */
+	status = common_content_remote_fetch(remote, digest, LIMIT);
+	if (status && status != PTL_NOT_FOUND)
+		abort();
+	if (!status != !common_content_read(place, digest, bytes, sizeof(bytes), &size))
+		abort();
+	if (!status && (size != strlen(PIECE) || memcmp(bytes, PIECE, size) != 0))
+		abort();
+	/* It is not asked for again. */
+	if (common_content_remote_fetch(remote, digest, LIMIT) != status)
+		abort();
+	common_content_remote_close(remote);
+	common_sha256_format(digest, text);
+	snprintf(path, sizeof(path), "%s/%.2s/%s", place, text, text + 2);
+	(void)unlink(path);
+	snprintf(path, sizeof(path), "%s/%.2s", place, text);
+	(void)rmdir(path);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	start_server();
+	server.data = data;
+	server.size = size;
+	ask_store();
+	return 0;
+}
