@@ -332,6 +332,8 @@ int record_control_request(struct record_session *session, const char *text, siz
 		return common_fail(PTL_MISUSE, "a request is not as it should be");
 	for (at += strlen(at) + 1; at < end && request.count < ARGUMENTS_MAX; at += strlen(at) + 1)
 		request.arguments[request.count++] = at;
+	if (at < end)
+		return common_fail(PTL_MISUSE, "a request has %d arguments at most", ARGUMENTS_MAX);
 	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
 		if (!strcmp(requests[i].word, text))
 			return requests[i].run(&request);

@@ -18,15 +18,30 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static size_t turned; /* rules of the request at hand */
+
 static int turn(void *state, const char *text, bool on, FILE *notes)
 {
 	struct provider_shm_rule rule;
 	const int status = record_provider_rule_parse(text, &rule);
 
 	(void)state;
+	turned++;
 	if (!status)
 		fprintf(notes, "%s %s\n", on ? "on" : "off", text);
 	return status;
+}
+
+/* How many rules of providers an update has. */
+static size_t count_rules(const char *request, size_t size)
+{
+	size_t count = 0;
+
+	if (!size || request[size - 1] || strcmp(request, "update") != 0)
+		return 0;
+	for (size_t at = strlen(request) + 1; at < size; at += strlen(request + at) + 1)
+		count += request[at] && request[at + 1] == RECORD_CONTROL_PROVIDER;
+	return count;
 }
 
 /* Behind the message is no byte that may be read: the recorder's has no zero there either. */
@@ -42,8 +57,12 @@ static void run(struct record_session *session, const uint8_t *data, size_t size
 		abort();
 	if (size)
 		memcpy(request, data, size);
+	turned = 0;
 	status = record_control_request(session, request, size, answer, &when);
 	if (status > 0 || (status < 0 && !*ptl_error_text()) || (status < 0 && when != RECORD_CONTROL_NOW))
+		abort();
+	/* What is said to be done is done, all of it. */
+	if (!status && turned != count_rules(request, size))
 		abort();
 	fclose(answer);
 	free(text);

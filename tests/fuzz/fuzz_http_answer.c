@@ -30,9 +30,10 @@ static struct {
 	int listener;
 	char url[64];
 	pthread_t thread;
-	const uint8_t *data;
+	pthread_mutex_t lock; /* of what follows: a server may still write what nobody reads any more */
+	uint8_t *data;
 	size_t size;
-} server;
+} server = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static char place[] = "/tmp/ptl-fuzz-XXXXXX";
 
@@ -51,9 +52,11 @@ static void answer(int fd)
 		if (strstr(request, "\r\n\r\n"))
 			break;
 	}
+	pthread_mutex_lock(&server.lock);
 	for (size_t at = 0; at < server.size; at += (size_t)got)
 		if ((got = send(fd, server.data + at, server.size - at, MSG_NOSIGNAL)) <= 0)
 			break;
+	pthread_mutex_unlock(&server.lock);
 }
 
 static void *serve(void *unused)
@@ -72,6 +75,8 @@ static void end_server(void)
 {
 	shutdown(server.listener, SHUT_RDWR);
 	pthread_join(server.thread, NULL);
+	free(server.data);
+	server.data = NULL;
 	close(server.listener);
 	(void)rmdir(place);
 }
@@ -131,11 +136,23 @@ static void ask_store(void)
 	(void)rmdir(path);
 }
 
+static void set_answer(const uint8_t *data, size_t size)
+{
+	pthread_mutex_lock(&server.lock);
+	free(server.data);
+	server.data = malloc(size ? size : 1);
+	server.size = size;
+	if (!server.data)
+		abort();
+	if (size)
+		memcpy(server.data, data, size);
+	pthread_mutex_unlock(&server.lock);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	start_server();
-	server.data = data;
-	server.size = size;
+	set_answer(data, size);
 	ask_store();
 	return 0;
 }

@@ -25,9 +25,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct {
 	int folder, listener;
 	pthread_t thread;
-	const uint8_t *data;
+	pthread_mutex_t lock; /* of what follows: a server may still write what nobody reads any more */
+	uint8_t *data;
 	size_t size;
-} session;
+} session = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Answers each connection with the input: what is asked for again is answered again. */
 static void *answer(void *unused)
@@ -40,8 +41,10 @@ static void *answer(void *unused)
 
 		if (fd < 0)
 			return NULL;
+		pthread_mutex_lock(&session.lock);
 		if (recv(fd, request, sizeof(request), 0) > 0 && session.size)
 			(void)send(fd, session.data, session.size, MSG_NOSIGNAL);
+		pthread_mutex_unlock(&session.lock);
 		close(fd);
 	}
 }
@@ -54,6 +57,8 @@ static void remove_place(void)
 
 	shutdown(session.listener, SHUT_RDWR);
 	pthread_join(session.thread, NULL);
+	free(session.data);
+	session.data = NULL;
 	common_session_end(session.folder, SESSION, session.listener);
 	(void)unlinkat(session.folder, ".lock", 0);
 	snprintf(path, sizeof(path), "%s/ptl-record", place);
@@ -113,13 +118,25 @@ static void ask_for_file(void)
 	format_session_files_free(&files);
 }
 
+static void set_answer(const uint8_t *data, size_t size)
+{
+	pthread_mutex_lock(&session.lock);
+	free(session.data);
+	session.data = malloc(size ? size : 1);
+	session.size = size;
+	if (!session.data)
+		abort();
+	if (size)
+		memcpy(session.data, data, size);
+	pthread_mutex_unlock(&session.lock);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size > COMMON_SESSION_MESSAGE_MAX)
 		return 0;
 	open_session();
-	session.data = data;
-	session.size = size;
+	set_answer(data, size);
 	ask_for_text(data, size);
 	ask_for_file();
 	return 0;
