@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Small texts of /proc, of sysfs and of the folder of sessions, of which the first byte says which:
+ *
+ *     0    a line of /proc/PID/maps
+ *     1    the device of Intel PT in sysfs: "NAME TEXT" lines, each a file; those that are not named are not there
+ *     2    what is left of a session that has ended
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/file.h"
+#include "record/control/ended.h"
+#include "record/intel_pt/device.h"
+#include "record/process/maps.h"
+
+#define FILES_MAX 48
+#define ENDED "fuzz"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char place[] = "/tmp/ptl-fuzz-XXXXXX";
+static int folder = -1;
+
+static void remove_place(void)
+{
+	record_ended_forget(folder, ENDED);
+	(void)unlinkat(folder, "caps", AT_REMOVEDIR);
+	(void)unlinkat(folder, "format", AT_REMOVEDIR);
+	(void)rmdir(place);
+}
+
+static void make_place(void)
+{
+	if (folder >= 0)
+		return;
+	if (mkdtemp(place))
+		folder = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0 || mkdirat(folder, "caps", 0700) || mkdirat(folder, "format", 0700) || atexit(remove_place))
+		abort();
+}
+
+static void write_file(const char *name, const char *text, size_t size)
+{
+	const int fd = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0 || common_write_all(fd, text, size))
+		abort();
+	close(fd);
+}
+
+static void read_maps(const char *line)
+{
+	struct record_map_entry entry;
+
+	if (record_maps_parse(line, &entry) &&
+	    (!memchr(entry.path, 0, sizeof(entry.path)) || (!entry.inode && *entry.path)))
+		abort();
+}
+
+/* Terms are of 64 bits, and each in one piece. */
+static void check_device(const struct intel_pt_device *device)
+{
+	for (unsigned i = 0; i < INTEL_PT_TERMS; i++) {
+		const uint64_t low = device->fields[i] & -device->fields[i];
+
+		if (low && ((device->fields[i] + low) & device->fields[i]))
+			abort();
+	}
+	if (!device->ctc_numerator != !device->ctc_denominator || !device->fields[INTEL_PT_TSC])
+		abort();
+}
+
+/* A name from elsewhere leads nowhere else. */
+static bool is_name(const char *name)
+{
+	const char *slash = strchr(name, '/');
+
+	if (slash && strncmp(name, "caps/", 5) != 0 && strncmp(name, "format/", 7) != 0)
+		return false;
+	name = slash ? slash + 1 : name;
+	return *name && strspn(name, "abcdefghijklmnopqrstuvwxyz_") == strlen(name) && strlen(name) < 32;
+}
+
+static void read_device(char *text)
+{
+	const char *names[FILES_MAX];
+	struct intel_pt_device device;
+	char *rest = NULL;
+	size_t count = 0;
+
+	for (char *line = strtok_r(text, "\n", &rest); line && count < FILES_MAX; line = strtok_r(NULL, "\n", &rest)) {
+		char *space = strchr(line, ' ');
+
+		if (!space)
+			continue;
+		*space = 0;
+		if (!is_name(line) || !strcmp(line, "caps") || !strcmp(line, "format"))
+			continue;
+		write_file(line, space + 1, strlen(space + 1));
+		names[count++] = line;
+	}
+	if (intel_pt_device_read(place, &device) == 0)
+		check_device(&device);
+	while (count)
+		(void)unlinkat(folder, names[--count], 0);
+}
+
+static void read_ended(const char *data, size_t size)
+{
+	char memory[RECORD_ENDED_MAX];
+	struct record_ended ended;
+
+	write_file("." ENDED ".ended", data, size);
+	/* All of a text is in the memory, its zero too. */
+	if (record_ended_read(folder, ENDED, &ended, memory) == 0 &&
+	    strlen(ended.why) + strlen(ended.file) + strlen(ended.messages) + 3 > sizeof(memory))
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text;
+
+	if (!size)
+		return 0;
+	text = malloc(size);
+	if (!text)
+		abort();
+	memcpy(text, data + 1, size - 1);
+	text[size - 1] = 0;
+	make_place();
+	if (data[0] == 0)
+		read_maps(text);
+	else if (data[0] == 1)
+		read_device(text);
+	else if (data[0] == 2)
+		read_ended(text, size - 1);
+	free(text);
+	return 0;
+}
