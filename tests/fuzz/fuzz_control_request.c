@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Requests that come through a session's socket: the input is one message. The session.s one source takes rules
+ * Requests that come through a session's socket: the input is one message. The one source of the session takes rules
  * of providers, and says so.
  */
 #include <stdint.h>
