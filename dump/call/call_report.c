@@ -110,19 +110,23 @@ static int begin(void *context, struct dump_call_thread *thread)
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
-/* How many calls of the row go on on the thread's stack: each stack has its own clocks. NULL without memory. */
-static uint64_t *active_of(struct dump_report *report, const struct dump_call_thread *thread, uint32_t row)
+/* How many calls of the row go on on another stack than the first: each has its own clocks. NULL without memory. */
+static __attribute__((noinline)) uint64_t *active_of_stack(struct dump_report *report, uint32_t stack, uint32_t row)
 {
-	const uint32_t stack = thread->stack->number;
 	const uint64_t key = (uint64_t)stack << 32 | row;
-	uint64_t *known;
+	uint64_t *known = common_hash_map_get(&report->active, key);
 
-	if (__builtin_expect(!stack, 1))
-		return &report->rows[row].active;
-	known = common_hash_map_get(&report->active, key);
 	if (known)
 		return known;
 	return common_hash_map_put(&report->active, key, 0) < 0 ? NULL : common_hash_map_get(&report->active, key);
+}
+
+/* The same on the thread's stack. */
+static inline uint64_t *active_of(struct dump_report *report, const struct dump_call_thread *thread, uint32_t row)
+{
+	const uint32_t stack = thread->stack->number;
+
+	return __builtin_expect(!stack, 1) ? &report->rows[row].active : active_of_stack(report, stack, row);
 }
 
 static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
@@ -197,16 +201,9 @@ static int take_leaf(void *context, struct dump_call_thread *thread, struct dump
 
 /* ---- pieces -------------------------------------------------------------------------------------- */
 
-/* What is worked out of a node: its row, and what it took with its calls. */
-struct report_node {
-	uint64_t time, instructions;
-	uint32_t row;
-	uint32_t child, sibling; /* the first one; the next one; 0: none */
-};
-
 /* A row's total counts its outermost calls alone. Walks nodes without recursion, which hostile depths would not allow. */
 static int add_totals(struct dump_report *report, const struct dump_call_thread *thread,
-		      const struct dump_summary_node *nodes, struct report_node *own)
+		      const struct dump_summary_node *nodes, struct dump_report_node *own)
 {
 	uint32_t at = own[0].child;
 
@@ -233,23 +230,21 @@ static int add_totals(struct dump_report *report, const struct dump_call_thread 
 	return 0;
 }
 
-static int add_node(struct dump_report *report, const struct dump_summary_node *node, struct report_node *own)
+static int add_node(struct dump_report *report, const struct dump_summary_node *node, struct dump_report_node *own)
 {
 	struct dump_report_row *row;
-	int status;
+	uint32_t number = report->row;
+	const int status = is_by_code(report) ? find_row(report, node->function, &number) : 0;
 
-	own->row = report->row;
-	status = is_by_code(report) ? find_row(report, node->function, &own->row) : 0;
 	if (status < 0)
 		return status;
-	row = &report->rows[own->row];
+	row = &report->rows[number];
 	row->calls += node->calls;
 	row->self_time += node->time;
 	row->self_instructions += node->instructions;
 	report->sum.self_time += node->time;
 	report->sum.self_instructions += node->instructions;
-	own->time += node->time;
-	own->instructions += node->instructions;
+	*own = (struct dump_report_node){.time = node->time, .instructions = node->instructions, .row = number};
 	return 0;
 }
 
@@ -257,25 +252,27 @@ static int take_piece(void *context, struct dump_call_thread *thread, struct dum
 		      const struct dump_summary_node *nodes, size_t count)
 {
 	struct dump_report *report = context;
-	struct report_node *own = calloc(count, sizeof(*own));
-	int status = own ? 0 : common_fail_memory("paths of calls", count * sizeof(*own));
+	int status = COMMON_VECTOR_RESERVE(report->nodes, report->node_capacity, count, "paths of calls");
+	struct dump_report_node *own = report->nodes;
 
 	(void)top;
+	if (status < 0)
+		return status;
+	own[0] = (struct dump_report_node){0};
 	for (size_t i = 1; status == 0 && i < count; i++)
 		status = add_node(report, &nodes[i], &own[i]);
-	for (size_t i = count; status == 0 && i-- > 1;) {
-		struct report_node *parent = &own[nodes[i].parent];
+	if (status < 0)
+		return status;
+	for (size_t i = count; i-- > 1;) {
+		struct dump_report_node *parent = &own[nodes[i].parent];
 
 		own[i].sibling = parent->child;
 		parent->child = (uint32_t)i;
 		parent->time += own[i].time;
 		parent->instructions += own[i].instructions;
 	}
-	if (status == 0)
-		status = add_totals(report, thread, nodes, own);
 	report->timed |= thread->time != 0;
-	free(own);
-	return status;
+	return add_totals(report, thread, nodes, own);
 }
 
 const struct dump_call_observer dump_report_observer = {
@@ -294,6 +291,7 @@ void dump_report_free(struct dump_report *report)
 		free(report->rows[i].name);
 	free(report->rows);
 	free(report->by_function);
+	free(report->nodes);
 	common_byte_map_free(&report->by_name);
 	common_hash_map_free(&report->active);
 	flow_sources_close(report->sources);

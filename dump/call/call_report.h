@@ -22,6 +22,7 @@ struct dump_report_row {
 	uint64_t self_time;
 	uint64_t total_instructions;
 	uint64_t self_instructions;
+	uint64_t active;               /* calls that go on on the first stack of the thread, while the flow is walked */
 	uint64_t inlined_instructions; /* of the total, in copies that were inlined into others */
 	/* What it is of, as `by` says. */
 	uint32_t function;
@@ -29,8 +30,14 @@ struct dump_report_row {
 	const char *file;  /* of an inlined function's declaration; "" unknown */
 	uint32_t line;
 	uint32_t process, pid, tid, cpu;
-	char *name;      /* owned; the file of a line, an inlined function; "" of code without symbols */
-	uint64_t active; /* calls that go on on the first stack of the thread, while the flow is walked */
+	char *name; /* owned; the file of a line, an inlined function; "" of code without symbols */
+};
+
+/* What is worked out of a node of a piece: its row, and what it took with its calls. */
+struct dump_report_node {
+	uint64_t time, instructions;
+	uint32_t row;
+	uint32_t child, sibling; /* the first one; the next one; 0: none */
 };
 
 struct dump_report {
@@ -45,7 +52,9 @@ struct dump_report {
 	uint32_t row;                   /* of the thread or process at hand */
 	struct dump_report_row sum;     /* of all that ran: its total is its self */
 	bool timed;                     /* some of it has times */
-	struct flow_sources *sources;   /* of lines and inlined functions; owned */
+	struct dump_report_node *nodes; /* of the piece at hand; owned */
+	size_t node_capacity;
+	struct flow_sources *sources; /* of lines and inlined functions; owned */
 };
 
 /* What the observer's context is: by, calls, and zero else. Not for lines and inlined functions. */

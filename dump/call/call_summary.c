@@ -201,12 +201,18 @@ static int pass(struct dump_summary *summary, const struct dump_transfer *transf
 	return dump_summary_pass(summary, transfer->instructions, transfer->time);
 }
 
+/* Room is for the calls that one transfer needs. */
+static void note_room(struct dump_summary *summary, uint32_t depth)
+{
+	summary->is_full |= summary->tree->call_count >= DUMP_SUMMARY_CALLS_MAX || depth >= DUMP_PIECE_DEPTH;
+}
+
 /* The number of a call like this. */
 static int number_of(struct dump_summary *summary, const struct dump_summary_call *like, uint32_t *number)
 {
 	const int status = dump_summary_tree_call(summary->tree, like, number);
 
-	summary->is_full |= summary->tree->call_count >= DUMP_SUMMARY_CALLS_MAX || like->depth >= DUMP_PIECE_DEPTH;
+	note_room(summary, like->depth);
 	return status;
 }
 
@@ -257,24 +263,48 @@ int dump_summary_push(struct dump_summary *summary, uint32_t function, uint64_t 
 	if (status < 0)
 		return status;
 	dump_summary_add(summary, number, 0, 1);
-	summary->call = summary->entered = number;
+	summary->call = number;
 	summary->clock = summary->instructions;
 	return 0;
+}
+
+/* Of the call that a transfer enters. */
+static unsigned flags_of(const struct dump_transfer *transfer)
+{
+	return (transfer->flags & DUMP_TRANSFER_START ? 0 : (unsigned)DUMP_CALL_MIDWAY) |
+	       (transfer->function_flags & DUMP_FUNCTION_STUB ? (unsigned)DUMP_CALL_STUB : 0);
 }
 
 static int push(struct dump_summary *summary, const struct dump_transfer *transfer, uint64_t return_address,
 		unsigned flags)
 {
-	if (!(transfer->flags & DUMP_TRANSFER_START))
-		flags |= DUMP_CALL_MIDWAY;
-	if (transfer->function_flags & DUMP_FUNCTION_STUB)
-		flags |= DUMP_CALL_STUB;
-	return dump_summary_push(summary, transfer->function, transfer->to, return_address, flags);
+	return dump_summary_push(summary, transfer->function, transfer->to, return_address, flags | flags_of(transfer));
 }
 
 static bool is_plain(const struct dump_transfer *transfer)
 {
 	return !(transfer->function_flags & ~DUMP_FUNCTION_STUB) && !(transfer->flags & DUMP_TRANSFER_OUTSIDE);
+}
+
+bool dump_summary_enters(const struct dump_transfer *transfer)
+{
+	return (transfer->kind == DUMP_TRANSFER_CALL || transfer->kind == DUMP_TRANSFER_LEAF) && is_plain(transfer);
+}
+
+uint32_t dump_summary_enter(struct dump_summary *summary, const struct dump_transfer *transfer, uint32_t number)
+{
+	const struct dump_summary_call like = {
+		.return_address = transfer->address,
+		.entry = transfer->to,
+		.parent = summary->call,
+		.function = transfer->function,
+		.flags = flags_of(transfer),
+		.depth = summary->tree->calls[summary->call].depth + 1,
+	};
+	const uint32_t entered = dump_summary_tree_enter(summary->tree, number, &like);
+
+	note_room(summary, like.depth);
+	return entered;
 }
 
 static int take_call(struct dump_summary *summary, const struct dump_transfer *transfer)

@@ -76,7 +76,6 @@ struct dump_summary {
 	bool is_open;
 	bool is_full;          /* it is to end */
 	uint32_t call;         /* of the tree, where it is */
-	uint32_t entered;      /* the call that was entered last */
 	uint64_t instructions; /* of all transfers */
 	uint64_t clock;        /* what they were when the innermost call was entered, if it is DUMP_CALL_MIDWAY */
 	uint64_t time;         /* the latest; 0: none yet */

@@ -81,34 +81,40 @@ static inline int come(struct dump_summary *summary, const struct flow_step *ste
 	return status < 0 ? status : 1;
 }
 
-/* Takes a transfer of a run, of this number there; where it calls, remembers which call it enters. What dump_summary_take returns. */
-static __attribute__((noinline)) int take_first(struct dump_summary *summary, const struct dump_transfer *known,
-						uint32_t number, uint32_t instructions, uint64_t time)
+/* Takes a transfer that enters no call which is known, or none that is plain. What dump_summary_take returns. */
+static __attribute__((noinline)) int take_other(struct dump_summary *summary, const struct dump_transfer *known,
+						uint32_t instructions, uint64_t time)
 {
-	const uint32_t from = summary->call;
-	/* From others it takes another call first, or none. */
-	const bool plain = !(summary->tree->calls[from].flags & (DUMP_CALL_MIDWAY | DUMP_CALL_STUB));
 	struct dump_transfer transfer = *known;
-	int status;
 
 	transfer.instructions = instructions;
 	transfer.time = time;
-	status = dump_summary_take(summary, &transfer);
-	if (status > 0 && plain && !summary->is_full &&
-	    (known->kind == DUMP_TRANSFER_CALL || known->kind == DUMP_TRANSFER_LEAF))
-		dump_summary_tree_remember(summary->tree, from, number, summary->entered);
-	return status;
+	return dump_summary_take(summary, &transfer);
 }
 
-/* The same. */
+/* The call that a transfer of a run enters, of this number there; 0: it is to be taken as any other. */
+static __attribute__((noinline)) uint32_t enter(struct dump_summary *summary, const struct dump_transfer *known,
+						uint32_t number)
+{
+	const struct dump_summary_call *from = &summary->tree->calls[summary->call];
+
+	/* From others it takes another call first, or none. */
+	if (from->flags & (DUMP_CALL_MIDWAY | DUMP_CALL_STUB) || summary->is_full || !dump_summary_enters(known))
+		return 0;
+	return dump_summary_enter(summary, known, number);
+}
+
+/* Takes a transfer of a run, of this number there. What dump_summary_take returns. */
 static inline int take_transfer(struct dump_summary *summary, const struct dump_transfer *known, uint32_t number,
 				uint64_t instructions, uint64_t time)
 {
-	const uint32_t entered = dump_summary_tree_remembered(summary->tree, summary->call, number);
+	uint32_t entered = dump_summary_tree_entered(summary->tree, summary->call, number);
 	int status;
 
 	if (!entered)
-		return take_first(summary, known, number, (uint32_t)instructions, time);
+		entered = enter(summary, known, number);
+	if (!entered)
+		return take_other(summary, known, (uint32_t)instructions, time);
 	status = dump_summary_pass(summary, instructions, time);
 	summary->clock = summary->instructions;
 	if (known->kind == DUMP_TRANSFER_LEAF) {
@@ -148,7 +154,7 @@ static inline int take_within(struct dump_summary *summary, const struct dump_tr
 	const struct dump_transfer *transfers = dump_transfer_run_list(summary->runs, known);
 	const uint32_t count = known->count;
 
-	dump_summary_tree_remember_of(summary->tree, summary->runs->base);
+	dump_summary_tree_enter_from(summary->tree, summary->runs->base);
 	for (uint32_t i = 0; i < count; i++) {
 		const int status = take_transfer(summary, &transfers[i], known->list + i,
 						 transfers[i].instructions + tracker->instructions, tracker->time);

@@ -16,7 +16,10 @@
 /* A transfer that is taken where a piece is not full needs no more than these. */
 #define CALLS_ROOM (DUMP_SUMMARY_CALLS_MAX + 8)
 
-_Static_assert(CALLS_ROOM <= 1 << 16, "numbers of calls fit what is remembered");
+_Static_assert(CALLS_ROOM <= 1 << 16, "numbers of calls fit below keys of transfers");
+
+/* Places that a call is looked for in: whatever a file has, there are no more. Behind them it is made again, which sums allow. */
+#define ENTERED_PLACES 8
 
 #define CALL_WORDS (offsetof(struct dump_summary_call, instructions) / sizeof(uint64_t))
 #define STATE_WORDS (sizeof(struct dump_summary_state) / sizeof(uint64_t))
@@ -81,7 +84,7 @@ static int forget(struct dump_summary_tree *tree)
 	tree->generation++;
 	tree->turn = 0;
 	memset(tree->recent, 0, sizeof(tree->recent));
-	memset(tree->remembered, 0, sizeof(tree->remembered));
+	memset(tree->entered, 0, sizeof(tree->entered));
 	memset(tree->recent_effects, 0, sizeof(tree->recent_effects));
 	common_number_table_clear(&tree->call_numbers);
 	common_number_table_clear(&tree->state_numbers);
@@ -185,12 +188,22 @@ int dump_summary_tree_call(struct dump_summary_tree *tree, const struct dump_sum
 	return 0;
 }
 
-void dump_summary_tree_remember(struct dump_summary_tree *tree, uint32_t from, uint32_t number, uint32_t entered)
+uint32_t dump_summary_tree_enter(struct dump_summary_tree *tree, uint32_t number, const struct dump_summary_call *like)
 {
-	uint64_t key;
-	uint64_t *place = dump_summary_tree_remember_place(tree, from, number, &key);
+	const uint64_t key = dump_summary_tree_key(like->parent, number);
+	const size_t first = common_hash_high(key, DUMP_SUMMARY_ENTERED_SHIFT);
+	uint64_t *place = NULL;
 
-	*place = key | entered;
+	for (size_t i = 0; i < ENTERED_PLACES; i++) {
+		place = &tree->entered[(first + i) % (1 << DUMP_SUMMARY_ENTERED_SHIFT)];
+		if ((*place ^ key) <= UINT16_MAX)
+			return (uint32_t)(*place ^ key);
+		if (!*place)
+			break;
+	}
+	*place = key | tree->call_count;
+	tree->calls[tree->call_count] = *like;
+	return tree->call_count++;
 }
 
 static bool is_effect(const struct dump_summary_tree *tree, uint32_t number, const struct dump_summary_sum *sums,

@@ -20,7 +20,8 @@
 #define DUMP_SUMMARY_STATES_MAX (1u << 18)
 #define DUMP_SUMMARY_EFFECTS_MAX (1u << 18)
 
-#define DUMP_SUMMARY_RECENT_SHIFT 12 /* log2 */
+#define DUMP_SUMMARY_RECENT_SHIFT 12  /* log2 */
+#define DUMP_SUMMARY_ENTERED_SHIFT 13 /* log2: half of it is free */
 
 /* A cache line. */
 struct dump_summary_call {
@@ -69,9 +70,9 @@ struct dump_summary_tree {
 	uint32_t call_count;
 	struct common_number_table call_numbers;
 	uint32_t recent[1 << DUMP_SUMMARY_RECENT_SHIFT]; /* calls that were looked for, by what they are; 0: none */
-	/* What a call within a run entered, below its key: see dump_summary_tree_remembered. */
-	uint64_t remembered[1 << DUMP_SUMMARY_RECENT_SHIFT];
-	uint32_t remembered_of; /* the base of those runs */
+	/* Which call a transfer of a run enters from another call, below its key: see dump_summary_tree_entered. */
+	uint64_t entered[1 << DUMP_SUMMARY_ENTERED_SHIFT];
+	uint32_t entered_of; /* the base of those runs */
 	struct dump_summary_state *states;
 	uint32_t state_count, state_capacity; /* with number 0 */
 	struct common_number_table state_numbers;
@@ -103,33 +104,32 @@ uint32_t dump_summary_tree_state(struct dump_summary_tree *tree, const struct du
 uint32_t dump_summary_tree_effect(struct dump_summary_tree *tree, const struct dump_summary_sum *sums, uint32_t count,
 				  uint64_t transfers);
 
-/* The place and key of what the transfer of this number in the list of runs enters from a call. */
-static inline uint64_t *dump_summary_tree_remember_place(struct dump_summary_tree *tree, uint32_t from, uint32_t number,
-							 uint64_t *key)
+/* Of what the transfer of this number in the list of runs enters from a call. */
+static inline uint64_t dump_summary_tree_key(uint32_t from, uint32_t number)
 {
-	*key = ((uint64_t)number << 16 | from) << 16;
-	return &tree->remembered[common_hash_high(*key, DUMP_SUMMARY_RECENT_SHIFT)];
+	return ((uint64_t)number << 16 | from) << 16;
 }
 
-/* The call that it entered; 0: that is not known. */
-static inline uint32_t dump_summary_tree_remembered(struct dump_summary_tree *tree, uint32_t from, uint32_t number)
+/* The call that it enters; 0: that has to be looked for. */
+static inline uint32_t dump_summary_tree_entered(const struct dump_summary_tree *tree, uint32_t from, uint32_t number)
 {
-	uint64_t key;
-	const uint64_t found = *dump_summary_tree_remember_place(tree, from, number, &key) ^ key;
+	const uint64_t key = dump_summary_tree_key(from, number);
+	const uint64_t found = tree->entered[common_hash_high(key, DUMP_SUMMARY_ENTERED_SHIFT)] ^ key;
 
 	return found <= UINT16_MAX ? (uint32_t)found : 0;
 }
 
-/* What is remembered is of runs with this base, or forgotten. */
-static inline void dump_summary_tree_remember_of(struct dump_summary_tree *tree, uint32_t base)
+/* What is known of transfers is of runs with this base, or forgotten. */
+static inline void dump_summary_tree_enter_from(struct dump_summary_tree *tree, uint32_t base)
 {
-	if (__builtin_expect(tree->remembered_of == base, 1))
+	if (__builtin_expect(tree->entered_of == base, 1))
 		return;
-	tree->remembered_of = base;
-	memset(tree->remembered, 0, sizeof(tree->remembered));
+	tree->entered_of = base;
+	memset(tree->entered, 0, sizeof(tree->entered));
 }
 
-void dump_summary_tree_remember(struct dump_summary_tree *tree, uint32_t from, uint32_t number, uint32_t entered);
+/* Looks for it, and makes one that is like this where there is none; there is room for it. */
+uint32_t dump_summary_tree_enter(struct dump_summary_tree *tree, uint32_t number, const struct dump_summary_call *like);
 
 /* The call, whose sums are of the open piece. */
 static inline struct dump_summary_call *dump_summary_tree_meet(struct dump_summary_tree *tree, uint32_t number)

@@ -52,6 +52,42 @@ static void calls_have_one_number(void **state)
 	assert_int_equal(call(a, 5), b);
 }
 
+static uint32_t enter(uint32_t from, uint32_t number)
+{
+	const struct dump_summary_call like = {.parent = from, .function = number, .depth = 1};
+
+	return dump_summary_tree_enter(&tree, number, &like);
+}
+
+/* More than the index has room for near each other: what is not found is made again, and what is found is right. */
+static void transfers_enter_the_call_that_they_entered_before(void **state)
+{
+	const uint32_t count = DUMP_SUMMARY_CALLS_MAX / 2;
+	uint32_t first, again = 0;
+
+	(void)state;
+	dump_summary_tree_enter_from(&tree, 7);
+	assert_int_equal(dump_summary_tree_entered(&tree, 0, 1), 0);
+	first = enter(0, 1);
+	for (uint32_t number = 2; number <= count; number++)
+		enter(number % 2 ? first : 0, number);
+	for (uint32_t number = 1; number <= count; number++) {
+		const uint32_t from = number > 1 && number % 2 ? first : 0;
+		const uint32_t known = dump_summary_tree_entered(&tree, from, number);
+		const uint32_t entered = enter(from, number);
+
+		if (known)
+			assert_int_equal(known, entered);
+		assert_int_equal(tree.calls[entered].parent, from);
+		assert_int_equal(tree.calls[entered].function, number);
+		again += entered > count;
+	}
+	assert_true(again < count / 100);
+	/* Of other runs nothing is known. */
+	dump_summary_tree_enter_from(&tree, 8);
+	assert_int_equal(dump_summary_tree_entered(&tree, 0, 1), 0);
+}
+
 static void effects_have_one_number(void **state)
 {
 	const uint32_t number = effect(1, 2);
@@ -146,6 +182,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(calls_have_one_number, setup, teardown),
+		cmocka_unit_test_setup_teardown(transfers_enter_the_call_that_they_entered_before, setup, teardown),
 		cmocka_unit_test_setup_teardown(effects_have_one_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(nodes_are_in_the_order_in_which_calls_were_met, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_left_for_the_next_piece, setup, teardown),
