@@ -146,9 +146,13 @@ static unsigned flags_of(const struct flow_symbol_span *span)
 {
 	if (span->type == 'P')
 		return DUMP_FUNCTION_STUB;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (fnmatch(kinds[i].pattern, span->name, 0) == 0)
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const char first = kinds[i].pattern[0];
+
+		/* Nearly all names begin with another letter than the pattern does. */
+		if ((first == '*' || first == span->name[0]) && fnmatch(kinds[i].pattern, span->name, 0) == 0)
 			return kinds[i].flags;
+	}
 	return 0;
 }
 

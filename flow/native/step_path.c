@@ -465,20 +465,25 @@ static bool take_tip(struct path *path, unsigned first)
 	return true;
 }
 
-/* A packet of time; false: it is none, or code changes then. */
-static bool take_time(struct path *path)
+/* A packet of time, nearly always MTC; false: it is none, or code changes then. */
+static bool take_time(struct path *path, uint64_t word)
 {
 	struct native_decoder *decoder = path->walk.decoder;
 	struct ptl_pt_context context = decoder->packets.context;
 	struct ptl_pt_packet packet = {.kind = PTL_PT_PAD};
 	struct flow_clock clock = decoder->clock;
-	const int size = native_read(decoder, path->walk.at, &context, &packet);
+	int size = FORMAT_PT_SIZE_MTC;
 	uint64_t time;
 
-	if (size < 0 || (packet.kind != PTL_PT_TSC && packet.kind != PTL_PT_TMA && packet.kind != PTL_PT_MTC &&
-			 packet.kind != PTL_PT_CYC))
-		return false;
-	flow_clock_packet(&clock, &packet);
+	if (native_is_mtc(word)) {
+		flow_clock_mtc(&clock, (uint8_t)(word >> 8));
+		flow_clock_settle(&clock);
+	} else {
+		size = native_read(decoder, path->walk.at, &context, &packet);
+		if (size < 0 || (packet.kind != PTL_PT_TSC && packet.kind != PTL_PT_TMA && packet.kind != PTL_PT_CYC))
+			return false;
+		flow_clock_packet(&clock, &packet);
+	}
 	time = flow_clock_time(&clock);
 	if (time && decoder->recode.select && time >= decoder->recode.until)
 		return false;
@@ -508,7 +513,7 @@ static unsigned take_packets(struct path *path, const uint8_t *limit, uint64_t *
 			*bits = word >> 16;
 			path->walk.size = FORMAT_PT_SIZE_TNT_64;
 		} else if (word & 1 || (word & 0xff) == FORMAT_PT_EXTENDED) {
-			if (FORMAT_PT_IS(word, TIP) ? take_tip(path, word & 0xff) : take_time(path))
+			if (FORMAT_PT_IS(word, TIP) ? take_tip(path, word & 0xff) : take_time(path, word))
 				continue;
 			return 0;
 		} else {
