@@ -48,7 +48,7 @@ __attribute__((constructor)) static void choose_secret(void)
 }
 
 /* Both halves of a product with a secret factor: every bit of key reaches the low bits. */
-static uint64_t hash_number(uint64_t key)
+uint64_t common_hash_number(uint64_t key)
 {
 	unsigned __int128 product;
 
@@ -121,7 +121,7 @@ void common_hash_map_free(struct common_hash_map *map)
 /* The slot that holds key, or the free slot where it belongs. There is always a free one. */
 static size_t find_number(const struct common_hash_map *map, uint64_t key)
 {
-	size_t at = hash_number(key) & (map->capacity - 1);
+	size_t at = common_hash_number(key) & (map->capacity - 1);
 
 	while (map->slots[at].used && map->slots[at].key != key)
 		at = (at + 1) & (map->capacity - 1);
@@ -185,7 +185,7 @@ bool common_hash_map_remove(struct common_hash_map *map, uint64_t key)
 		return false;
 	/* Moves back each later entry of the run whose search would now end at the hole. */
 	for (at = (hole + 1) & mask; map->slots[at].used; at = (at + 1) & mask) {
-		const size_t home = hash_number(map->slots[at].key) & mask;
+		const size_t home = common_hash_number(map->slots[at].key) & mask;
 
 		if (((at - home) & mask) >= ((at - hole) & mask)) {
 			map->slots[hole] = map->slots[at];

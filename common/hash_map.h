@@ -42,7 +42,8 @@ int common_byte_map_put(struct common_byte_map *map, const void *key, size_t siz
 /* Walks all keys in no order: start with *at = 0; false at the end. */
 bool common_byte_map_next(const struct common_byte_map *map, size_t *at, const void **key, size_t *size);
 
-/* The hash that byte strings have in this process. */
+/* The hash that numbers have in this process, and that byte strings have. */
+uint64_t common_hash_number(uint64_t key);
 uint64_t common_hash_bytes(const void *key, size_t size);
 
 #endif

@@ -13,7 +13,7 @@
 #include "common/text.h"
 #include "common/vector.h"
 
-/* A node takes about 80 bytes: a gibibyte for paths that no viewer shows. */
+/* A node takes about 48 bytes: 400 MiB for paths that no viewer shows. */
 #define NODES_MAX ((size_t)1 << 23)
 /* Formats that repeat the callers of each path would be longer by the square of what is deeper. */
 #define DEPTH_MAX 512
@@ -37,40 +37,54 @@ static int add_node(struct dump_path_tree *tree, uint32_t parent, uint32_t funct
 	return 0;
 }
 
-/* The node of a function below another one, made where there is none; 0 where there are too many. */
+_Static_assert(offsetof(struct dump_path_node, parent) == offsetof(struct dump_path_key, parent) &&
+		       offsetof(struct dump_path_node, function) == offsetof(struct dump_path_key, what),
+	       "a node begins with its key");
+
+static struct dump_path_nodes nodes_of(const struct dump_path_tree *tree)
+{
+	return (struct dump_path_nodes){tree->nodes, sizeof(*tree->nodes)};
+}
+
+/* A node whose number is too large is not found again: its path gets another one, and the tree of all has one for both. */
+static int remember_node(struct dump_path_tree *tree, uint32_t number)
+{
+	return number <= DUMP_PATH_NUMBER_MAX ? dump_path_table_put(&tree->by_path, nodes_of(tree), number) : 0;
+}
+
+static bool is_node(const struct dump_path_tree *tree, size_t number, uint32_t parent, uint32_t function)
+{
+	return number < tree->count && tree->nodes[number].parent == parent && tree->nodes[number].function == function;
+}
+
+/*
+ * The node of a function below another one, made where there is none; 0 where there are too many. *number is the one that was found
+ * before, or 0: paths are mostly met in the order in which they were first, so the next one is tried before the table.
+ */
 static int find_node(const struct dump_paths *paths, struct dump_path_tree *tree, uint32_t parent, uint32_t function,
 		     uint32_t *number)
 {
 	const size_t most = paths->max_nodes ? paths->max_nodes : NODES_MAX;
-	const uint64_t key = (uint64_t)parent << 32 | function;
-	const uint32_t recent = tree->nodes[parent].recent;
-	const uint64_t *known;
+	const struct dump_path_key key = {parent, function};
 	int status;
 
-	if (recent && tree->nodes[recent].function == function && tree->nodes[recent].parent == parent) {
-		*number = recent;
+	if (is_node(tree, (size_t)*number + 1, parent, function)) {
+		++*number;
 		return 0;
 	}
-	known = common_hash_map_get(&tree->by_path, key);
-	if (known) {
-		*number = (uint32_t)*known;
-	} else if (tree->count >= most) {
-		*number = 0;
+	*number = dump_path_table_find(&tree->by_path, nodes_of(tree), key);
+	if (*number || tree->count >= most)
 		return 0;
-	} else {
-		status = add_node(tree, parent, function, number);
-		if (status == 0)
-			status = common_hash_map_put(&tree->by_path, key, *number);
-		if (status < 0)
-			return status;
-	}
-	tree->nodes[parent].recent = *number;
-	return 0;
+	status = add_node(tree, parent, function, number);
+	return status == 0 ? remember_node(tree, *number) : status;
 }
 
 static void empty_thread(struct dump_paths *paths)
 {
-	common_hash_map_free(&paths->thread.by_path);
+	dump_path_table_free(&paths->thread.by_path);
+	free(paths->renamed);
+	paths->renamed = NULL;
+	paths->renamed_capacity = 0;
 	paths->thread.count = 0;
 	paths->below_count = 0;
 	if (paths->stacks)
@@ -79,7 +93,7 @@ static void empty_thread(struct dump_paths *paths)
 
 static void free_tree(struct dump_path_tree *tree)
 {
-	common_hash_map_free(&tree->by_path);
+	dump_path_table_free(&tree->by_path);
 	free(tree->nodes);
 	*tree = (struct dump_path_tree){0};
 }
@@ -142,24 +156,22 @@ static int find_group(struct dump_paths *paths, const struct dump_call_thread *t
 /* Its node: there is room for it, however many paths there are. */
 static int find_root(struct dump_paths *paths, uint32_t group, uint32_t *node)
 {
-	const uint64_t *known = common_hash_map_get(&paths->tree.by_path, group);
-	int status;
+	struct dump_path_root *root = &paths->roots[group];
+	const int status = root->node ? 0 : add_node(&paths->tree, 0, group, &root->node);
 
-	if (known) {
-		*node = (uint32_t)*known;
-		return 0;
-	}
-	status = add_node(&paths->tree, 0, group, node);
-	return status == 0 ? common_hash_map_put(&paths->tree.by_path, group, *node) : status;
+	*node = root->node;
+	return status;
 }
 
 /* ---- a thread's tree becomes part of all ---------------------------------------------------------- */
 
 /* What a stub called, to find its function, is called by that function once all calls of the stub have become its. */
-static uint32_t function_of(const struct dump_path_node *node)
+static uint32_t function_of(const struct dump_paths *paths, uint32_t at)
 {
-	return node->renamed && !node->calls && !node->self_time && !node->self_instructions ? node->renamed - 1
-											     : node->function;
+	const struct dump_path_node *node = &paths->thread.nodes[at];
+	const uint32_t renamed = at < paths->renamed_capacity ? paths->renamed[at] : 0;
+
+	return renamed && !node->calls && !node->self_time && !node->self_instructions ? renamed - 1 : node->function;
 }
 
 /* Adds a node of the thread to one of all; `merged` has the places of those before, and gets its own. */
@@ -168,12 +180,12 @@ static int merge_node(struct dump_paths *paths, uint32_t *merged, uint32_t at)
 	const struct dump_path_node *node = &paths->thread.nodes[at];
 	const uint32_t above = merged[node->parent];
 	struct dump_path_node *sum;
-	uint32_t number;
+	uint32_t number = merged[at - 1];
 	int status;
 
 	if (merged[at])
 		return 0;
-	status = find_node(paths, &paths->tree, above, function_of(node), &number);
+	status = find_node(paths, &paths->tree, above, function_of(paths, at), &number);
 	if (status < 0)
 		return status;
 	if (!number)
@@ -294,26 +306,44 @@ static int enter(void *context, struct dump_call_thread *thread, struct dump_fra
 	return 0;
 }
 
-/* A path of a piece; its caller's place and depth are known. */
-static int add_path(struct dump_paths *paths, const struct dump_summary_node *node, uint64_t caller, size_t depth,
-		    uint64_t *place)
+static int rename_node(struct dump_paths *paths, uint32_t node, uint32_t function)
 {
+	const size_t before = paths->renamed_capacity;
+	const int status = COMMON_VECTOR_RESERVE(paths->renamed, paths->renamed_capacity, (size_t)node + 1,
+						 "paths of calls");
+
+	if (status < 0)
+		return status;
+	memset(paths->renamed + before, 0, (paths->renamed_capacity - before) * sizeof(*paths->renamed));
+	paths->renamed[node] = function + 1;
+	return 0;
+}
+
+/* A path of a piece, behind the place of the one before; its caller's place is known. */
+static int add_path(struct dump_paths *paths, const struct dump_summary_node *node,
+		    const struct dump_path_place *caller, struct dump_path_place *place)
+{
+	struct dump_path_node *sum;
 	uint32_t number = 0;
 	int status = 0;
 
-	if (!(caller & CUT) && depth < depth_limit(paths))
-		status = find_node(paths, &paths->thread, (uint32_t)caller, node->function, &number);
+	if (!(caller->node & CUT) && caller->depth < depth_limit(paths)) {
+		number = (uint32_t)place[-1].node;
+		status = find_node(paths, &paths->thread, (uint32_t)caller->node, node->function, &number);
+	}
+	if (status == 0 && number && node->renamed)
+		status = rename_node(paths, number, node->renamed - 1);
 	if (status < 0)
 		return status;
-	*place = number ? number : caller | CUT;
-	if (!number)
-		paths->cut_calls += node->calls;
+	place->node = number ? number : caller->node | CUT;
+	place->depth = caller->depth + 1;
+	sum = &paths->thread.nodes[(uint32_t)place->node];
+	if (number)
+		sum->calls += node->calls;
 	else
-		paths->thread.nodes[number].calls += node->calls;
-	if (number && node->renamed)
-		paths->thread.nodes[number].renamed = node->renamed;
-	paths->thread.nodes[(uint32_t)*place].self_time += node->time;
-	paths->thread.nodes[(uint32_t)*place].self_instructions += node->instructions;
+		paths->cut_calls += node->calls;
+	sum->self_time += node->time;
+	sum->self_instructions += node->instructions;
 	return 0;
 }
 
@@ -321,25 +351,25 @@ static int take_piece(void *context, struct dump_call_thread *thread, struct dum
 		      const struct dump_summary_node *nodes, size_t count)
 {
 	struct dump_paths *paths = context;
-	uint64_t *places = calloc(count, sizeof(*places));
-	size_t *depths = calloc(count, sizeof(*depths));
+	struct dump_path_place *places;
 	uint32_t *root;
-	int status = places && depths ? 0 : common_fail_memory("paths of calls", count * sizeof(*places));
+	int status = COMMON_VECTOR_RESERVE(paths->places, paths->place_capacity, count, "paths of calls");
 
-	if (status == 0 && top) {
-		places[0] = top->user;
-		depths[0] = dump_frame_depth(thread, top) + 1;
-	} else if (status == 0) {
+	if (status < 0)
+		return status;
+	places = paths->places;
+	places[0] = (struct dump_path_place){0};
+	if (top) {
+		places[0].node = top->user;
+		places[0].depth = dump_frame_depth(thread, top) + 1;
+	} else {
 		status = find_stack(paths, thread, &root);
-		places[0] = status == 0 ? *root : 0;
+		if (status == 0)
+			places[0].node = *root;
 	}
-	for (size_t i = 1; status == 0 && i < count; i++) {
-		depths[i] = depths[nodes[i].parent] + 1;
-		status = add_path(paths, &nodes[i], places[nodes[i].parent], depths[i] - 1, &places[i]);
-	}
+	for (size_t i = 1; status == 0 && i < count; i++)
+		status = add_path(paths, &nodes[i], &places[nodes[i].parent], &places[i]);
 	paths->timed |= thread->time != 0;
-	free(places);
-	free(depths);
 	return status;
 }
 
@@ -347,14 +377,15 @@ static int rename_call(void *context, struct dump_call_thread *thread, struct du
 {
 	struct dump_paths *paths = context;
 	const bool is_call = !(frame->flags & DUMP_CALL_INFERRED);
+	int status = 0;
 
 	if (frame->user & CUT) {
 		paths->cut_calls -= is_call;
 	} else {
 		paths->thread.nodes[frame->user].calls -= is_call;
-		paths->thread.nodes[frame->user].renamed = frame->function + 1;
+		status = rename_node(paths, (uint32_t)frame->user, frame->function);
 	}
-	return enter(context, thread, frame);
+	return status == 0 ? enter(context, thread, frame) : status;
 }
 
 static int leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
@@ -389,7 +420,7 @@ static int below(void *context, struct dump_call_thread *thread, struct dump_fra
 	paths->thread.nodes[before].parent = root;
 	frame->user = before;
 	*place = root;
-	return common_hash_map_put(&paths->thread.by_path, (uint64_t)root << 32 | frame->function, before);
+	return remember_node(&paths->thread, before);
 }
 
 static int lose(void *context, struct dump_call_thread *thread)
@@ -425,6 +456,8 @@ void dump_paths_free(struct dump_paths *paths)
 	free(paths->roots);
 	free(paths->stacks);
 	free(paths->belows);
+	free(paths->renamed);
+	free(paths->places);
 	free_tree(&paths->tree);
 	free_tree(&paths->thread);
 	common_byte_map_free(&paths->root_names);
@@ -455,4 +488,19 @@ void dump_path_function_text(const struct dump_paths *paths, uint32_t function, 
 	if (!*data->name && *data->path)
 		common_text_safe(text, data->image);
 	dump_function_text(data, text);
+}
+
+/* ---- numbers of functions ------------------------------------------------------------------------ */
+
+int dump_path_numbers_open(struct dump_path_numbers *numbers, const struct dump_paths *paths)
+{
+	numbers->count = dump_functions_count(paths->calls->functions);
+	numbers->numbers = calloc(numbers->count + 1, sizeof(*numbers->numbers));
+	return numbers->numbers ? 0 : common_fail_memory("functions", numbers->count * sizeof(*numbers->numbers));
+}
+
+void dump_path_numbers_close(struct dump_path_numbers *numbers)
+{
+	free(numbers->numbers);
+	*numbers = (struct dump_path_numbers){0};
 }

@@ -4,6 +4,7 @@
 #define DUMP_CALL_CALL_PATH_H
 
 #include "dump/call/call_session.h"
+#include "dump/call/path_table.h"
 
 /* What has a root of its own. */
 enum dump_path_group {
@@ -13,28 +14,35 @@ enum dump_path_group {
 	DUMP_PATH_ALL,
 };
 
-/* What calls by a path took, without what they called. */
+/* What calls by a path took, without what they called. Half a cache line. */
 struct dump_path_node {
+	/* A struct dump_path_key: */
+	uint32_t parent;   /* 0: it is a root, or is node 0, which stands for all */
+	uint32_t function; /* of a root its number in `roots` */
+
 	uint64_t calls; /* that were seen */
 	uint64_t self_time;
 	uint64_t self_instructions;
-	uint32_t parent;   /* 0: it is a root, or is node 0, which stands for all */
-	uint32_t function; /* of a root its number in `roots` */
-	uint32_t recent;   /* the child that was entered last; 0: none was */
-	uint32_t renamed;  /* the function that calls of it turned out to be, counted from 1; 0: none did */
 };
 
 /* Threads that are shown as one. The members that say nothing for all of them are FLOW_NONE, PTL_NO_ID or "". */
 struct dump_path_root {
 	char *program; /* the last component of its path; owned */
 	uint32_t process, pid, tid, cpu;
+	uint32_t node; /* in the tree of all; 0: none yet */
 };
 
 /* Nodes in the order in which they were first entered, which no number of threads that decode changes. */
 struct dump_path_tree {
 	struct dump_path_node *nodes; /* owned; a parent is before its children */
 	size_t count, capacity;
-	struct common_hash_map by_path; /* node by parent and function */
+	struct dump_path_table by_path; /* but for roots */
+};
+
+/* Where a path of a piece is. */
+struct dump_path_place {
+	uint64_t node; /* as in a frame's `user` */
+	size_t depth;
 };
 
 struct dump_paths {
@@ -60,6 +68,11 @@ struct dump_paths {
 	size_t stack_capacity;
 	uint32_t *belows; /* nodes that were roots until a frame was found below all others; owned */
 	size_t below_count, below_capacity;
+	uint32_t *
+		renamed; /* by node: the function that calls of it turned out to be, counted from 1; 0: none did; owned */
+	size_t renamed_capacity;
+	struct dump_path_place *places; /* of the piece at hand; owned */
+	size_t place_capacity;
 };
 
 /* Its context is the paths. */
@@ -70,5 +83,20 @@ void dump_paths_free(struct dump_paths *paths);
 void dump_path_root_text(const struct dump_paths *paths, uint32_t root, struct ptl_bytes *text);
 /* Appends the name of a function, with the name of its file before it where it has no symbol. */
 void dump_path_function_text(const struct dump_paths *paths, uint32_t function, struct ptl_bytes *text);
+
+/* What an export calls functions, by their own numbers. Zero-initialise; close in any case. */
+struct dump_path_numbers {
+	uint32_t *numbers; /* owned; 0: none yet; the last one is of DUMP_NO_FUNCTION */
+	size_t count;
+};
+
+/* For all functions that the paths have. PTL_NO_MEMORY. */
+int dump_path_numbers_open(struct dump_path_numbers *numbers, const struct dump_paths *paths);
+void dump_path_numbers_close(struct dump_path_numbers *numbers);
+
+static inline uint32_t *dump_path_number(const struct dump_path_numbers *numbers, uint32_t function)
+{
+	return &numbers->numbers[function < numbers->count ? function : numbers->count];
+}
 
 #endif
