@@ -1,59 +1,107 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Folded stacks, as flamegraph.pl, inferno and speedscope read them. */
-#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "common/text.h"
 #include "dump/export/flame/flamegraph.h"
 
-/* The name with what separates names replaced: it may have any other character. */
-static void add_name(struct ptl_bytes *path, const char *name)
-{
-	const size_t start = path->size;
+/* Lines repeat the names of all callers: there is more of them than of anything else, and they are written in pieces. */
+#define PIECE ((size_t)128 << 10)
 
-	common_text_add(path, name);
-	for (size_t i = start; i < path->size; i++)
-		if (path->data[i] == ';')
-			path->data[i] = ':';
+struct folded {
+	struct dump_session *session;
+	const struct dump_flame_tree *tree;
+	struct ptl_bytes names;
+	size_t *starts; /* of each name in names, and behind the last; owned */
+	struct ptl_bytes path;
+	struct ptl_bytes ends; /* in the path, of the nodes on it */
+	struct ptl_bytes lines;
+};
+
+/* Names with what separates them replaced: they may have any other character. */
+static int prepare_names(struct folded *folded)
+{
+	const struct dump_flame_tree *tree = folded->tree;
+
+	folded->starts = calloc(tree->name_count + 1, sizeof(*folded->starts));
+	if (!folded->starts)
+		return common_fail_memory("names", tree->name_count * sizeof(*folded->starts));
+	for (size_t i = 0; i < tree->name_count; i++) {
+		common_text_add(&folded->names, tree->names[i]);
+		folded->starts[i + 1] = folded->names.size;
+	}
+	for (size_t i = 0; i < folded->names.size; i++)
+		if (folded->names.data[i] == ';')
+			folded->names.data[i] = ':';
+	return folded->names.failed ? common_fail_memory("names", folded->names.size) : 0;
 }
 
 /* Nodes come after their parents: what is in front of the last separator is their path. */
-static void enter_path(const struct dump_flame_tree *tree, const struct dump_flame_node *node, struct ptl_bytes *path,
-		       struct ptl_bytes *ends)
+static void enter_path(struct folded *folded, const struct dump_flame_node *node)
 {
 	const size_t before = (size_t)(node->depth - 1) * sizeof(uint64_t);
+	const size_t start = folded->starts[node->name];
+	struct ptl_bytes *path = &folded->path;
 
-	ends->size = before;
-	path->size = before ? (size_t)common_load64(ends->data + before - sizeof(uint64_t)) : 0;
+	folded->ends.size = before;
+	path->size = before ? (size_t)common_load64(folded->ends.data + before - sizeof(uint64_t)) : 0;
 	if (path->size)
-		common_text_add(path, ";");
-	add_name(path, dump_flame_name(tree, node));
-	common_write_le(ends, path->size, sizeof(uint64_t));
+		common_write_bytes(path, ";", 1);
+	common_write_bytes(path, folded->names.data + start, folded->starts[node->name + 1] - start);
+	common_write_le(&folded->ends, path->size, sizeof(uint64_t));
+}
+
+static void add_number(struct ptl_bytes *lines, uint64_t number)
+{
+	common_write_bytes(lines, " ", 1);
+	common_text_decimal(lines, number);
+}
+
+static void add_line(struct folded *folded, const struct dump_flame_node *node, bool two)
+{
+	common_write_bytes(&folded->lines, folded->path.data, folded->path.size);
+	add_number(&folded->lines, node->self[0]);
+	if (two)
+		add_number(&folded->lines, node->self[1]);
+	common_write_bytes(&folded->lines, "\n", 1);
+}
+
+static int write_lines(struct folded *folded)
+{
+	if (folded->path.failed || folded->ends.failed || folded->lines.failed)
+		return common_fail_memory("a path of calls", folded->path.size);
+	common_text_write(&folded->lines, folded->session->out);
+	folded->lines.size = 0;
+	return dump_output_check(folded->session);
+}
+
+static int write_all(struct folded *folded, bool two)
+{
+	int status = prepare_names(folded);
+
+	for (size_t i = 1; status == 0 && i < folded->tree->count && !folded->ends.failed; i++) {
+		const struct dump_flame_node *node = &folded->tree->nodes[i];
+
+		enter_path(folded, node);
+		if (node->self[0] || node->self[1])
+			add_line(folded, node, two);
+		if (folded->lines.size >= PIECE)
+			status = write_lines(folded);
+	}
+	return status == 0 ? write_lines(folded) : status;
 }
 
 int dump_flame_folded(struct dump_session *session, const struct dump_flame_tree *tree, bool two)
 {
-	struct ptl_bytes path = {0}, ends = {0};
-	int status = 0;
+	struct folded folded = {.session = session, .tree = tree};
+	const int status = write_all(&folded, two);
 
-	for (size_t i = 1; status == 0 && i < tree->count && !path.failed && !ends.failed; i++) {
-		const struct dump_flame_node *node = &tree->nodes[i];
-
-		enter_path(tree, node, &path, &ends);
-		if (!node->self[0] && !node->self[1])
-			continue;
-		common_text_write(&path, session->out);
-		fprintf(session->out, " %" PRIu64, node->self[0]);
-		if (two)
-			fprintf(session->out, " %" PRIu64, node->self[1]);
-		fputc('\n', session->out);
-		if (i % 1024 == 0)
-			status = dump_output_check(session);
-	}
-	if (path.failed || ends.failed)
-		status = common_fail_memory("a path of calls", path.size);
-	common_bytes_free(&path);
-	common_bytes_free(&ends);
+	common_bytes_free(&folded.names);
+	free(folded.starts);
+	common_bytes_free(&folded.path);
+	common_bytes_free(&folded.ends);
+	common_bytes_free(&folded.lines);
 	return status;
 }

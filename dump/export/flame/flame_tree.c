@@ -37,6 +37,16 @@ static int find_name(struct dump_flame_tree *tree, struct ptl_bytes *text, uint3
 
 /* ---- nodes --------------------------------------------------------------------------------------- */
 
+_Static_assert(offsetof(struct dump_flame_node, parent) == offsetof(struct dump_path_key, parent) &&
+		       offsetof(struct dump_flame_node, name) == offsetof(struct dump_path_key, what) &&
+		       NODES_MAX <= DUMP_PATH_NUMBER_MAX,
+	       "a node begins with its key, and its number has a place in the table");
+
+static struct dump_path_nodes nodes_of(const struct dump_flame_tree *tree)
+{
+	return (struct dump_path_nodes){tree->nodes, sizeof(*tree->nodes)};
+}
+
 static int add_node(struct dump_flame_tree *tree, uint32_t parent, uint32_t name, uint32_t *number)
 {
 	const int status = COMMON_VECTOR_RESERVE(tree->nodes, tree->capacity, tree->count + 1, "paths of calls");
@@ -51,21 +61,19 @@ static int add_node(struct dump_flame_tree *tree, uint32_t parent, uint32_t name
 /* Where there are too many, the parent. */
 static int find_node(struct dump_flame_tree *tree, uint32_t parent, uint32_t name, uint32_t *number)
 {
-	const uint64_t key = (uint64_t)parent << 32 | name;
-	const uint64_t *known = common_hash_map_get(&tree->by_path, key);
+	const struct dump_path_key key = {parent, name};
 	int status;
 
-	if (known) {
-		*number = (uint32_t)*known;
+	*number = dump_path_table_find(&tree->by_path, nodes_of(tree), key);
+	if (*number)
 		return 0;
-	}
 	if (tree->count >= NODES_MAX) {
 		tree->cut_nodes++;
 		*number = parent;
 		return 0;
 	}
 	status = add_node(tree, parent, name, number);
-	return status == 0 ? common_hash_map_put(&tree->by_path, key, *number) : status;
+	return status == 0 ? dump_path_table_put(&tree->by_path, nodes_of(tree), *number) : status;
 }
 
 /* ---- paths --------------------------------------------------------------------------------------- */
@@ -74,7 +82,8 @@ static int find_node(struct dump_flame_tree *tree, uint32_t parent, uint32_t nam
 struct adding {
 	struct dump_flame_tree *tree;
 	const struct dump_paths *paths;
-	uint32_t *names;  /* of each node */
+	struct dump_path_numbers functions; /* the name of each, counted from 1 */
+	uint32_t *names;                    /* of each node */
 	uint32_t *places; /* the node of the tree that each has become; reversed, the root that each is of */
 	bool second;
 };
@@ -86,15 +95,31 @@ static uint64_t value_of(const struct adding *adding, size_t at)
 	return adding->tree->by_time ? node->self_time : node->self_instructions;
 }
 
+static int name_function(struct adding *adding, uint32_t function, struct ptl_bytes *text, uint32_t *name)
+{
+	uint32_t *known = dump_path_number(&adding->functions, function);
+	int status;
+
+	if (!*known) {
+		text->size = 0;
+		dump_path_function_text(adding->paths, function, text);
+		status = find_name(adding->tree, text, name);
+		if (status < 0)
+			return status;
+		*known = *name + 1;
+	}
+	*name = *known - 1;
+	return 0;
+}
+
 static int name_node(struct adding *adding, size_t at, struct ptl_bytes *text)
 {
 	const struct dump_path_node *node = &adding->paths->tree.nodes[at];
 
-	text->size = 0;
 	if (node->parent)
-		dump_path_function_text(adding->paths, node->function, text);
-	else
-		dump_path_root_text(adding->paths, node->function, text);
+		return name_function(adding, node->function, text, &adding->names[at]);
+	text->size = 0;
+	dump_path_root_text(adding->paths, node->function, text);
 	return find_name(adding->tree, text, &adding->names[at]);
 }
 
@@ -166,10 +191,11 @@ int dump_flame_tree_add(struct dump_flame_tree *tree, const struct dump_paths *p
 		return status;
 	adding.names = calloc(count + 1, sizeof(*adding.names));
 	adding.places = calloc(count + 1, sizeof(*adding.places));
-	if (adding.names && adding.places)
+	status = adding.names && adding.places ? dump_path_numbers_open(&adding.functions, paths)
+					       : common_fail_memory("paths of calls", count * sizeof(*adding.places));
+	if (status == 0)
 		status = add_all(&adding);
-	else
-		status = common_fail_memory("paths of calls", count * sizeof(*adding.places));
+	dump_path_numbers_close(&adding.functions);
 	free(adding.names);
 	free(adding.places);
 	return status;
@@ -177,43 +203,79 @@ int dump_flame_tree_add(struct dump_flame_tree *tree, const struct dump_paths *p
 
 /* ---- order --------------------------------------------------------------------------------------- */
 
-static int compare_nodes(const void *a_, const void *b_, void *context)
+static int compare_names(const void *a, const void *b, void *names_)
 {
-	const struct dump_flame_tree *tree = context;
-	const struct dump_flame_node *a = &tree->nodes[*(const uint32_t *)a_], *b = &tree->nodes[*(const uint32_t *)b_];
+	char *const *names = names_;
 
-	if (a->parent != b->parent)
-		return a->parent < b->parent ? -1 : 1;
-	return strcmp(dump_flame_name(tree, a), dump_flame_name(tree, b));
+	return strcmp(names[*(const uint32_t *)a], names[*(const uint32_t *)b]);
 }
 
-/*
- * Nodes as they are met on a walk, which goes without recursion, since paths may be deep. sorted has those of one parent
- * side by side, and next the place of the first child of each; it is used up.
- */
-static void walk(const struct dump_flame_tree *tree, const uint32_t *sorted, uint32_t *next,
-		 struct dump_flame_node *nodes)
+/* The place of each name in their order. */
+static int rank_names(const struct dump_flame_tree *tree, uint32_t *ranks)
 {
-	uint32_t *places = next + tree->count; /* where nodes have gone */
+	const size_t count = tree->name_count;
+	uint32_t *sorted = malloc((count + 1) * sizeof(*sorted));
+
+	if (!sorted)
+		return common_fail_memory("names", count * sizeof(*sorted));
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = (uint32_t)i;
+	if (count)
+		qsort_r(sorted, count, sizeof(*sorted), compare_names, tree->names);
+	for (size_t i = 0; i < count; i++)
+		ranks[sorted[i]] = (uint32_t)i;
+	free(sorted);
+	return 0;
+}
+
+/* Nodes by name: each name has its place behind those before it. `next` has room for names, and one more. */
+static void sort_by_name(const struct dump_flame_tree *tree, const uint32_t *ranks, uint32_t *next, uint32_t *sorted)
+{
+	memset(next, 0, (tree->name_count + 1) * sizeof(*next));
+	for (size_t i = 1; i < tree->count; i++)
+		next[ranks[tree->nodes[i].name] + 1]++;
+	for (size_t i = 1; i < tree->name_count; i++)
+		next[i] += next[i - 1];
+	for (size_t i = 1; i < tree->count; i++)
+		sorted[next[ranks[tree->nodes[i].name]]++] = (uint32_t)i;
+}
+
+/* Nodes in order: of each the first of its children, and the next one of its parent's; 0: none. */
+struct order {
+	uint32_t *firsts, *nexts;
+	uint32_t *places; /* where nodes go */
+};
+
+/* Nodes are put in front of those whose names come later. `sorted` has all but node 0. */
+static void link_nodes(const struct dump_flame_tree *tree, const uint32_t *sorted, struct order *order)
+{
+	for (size_t i = tree->count - 1; i-- > 0;) {
+		uint32_t *first = &order->firsts[tree->nodes[sorted[i]].parent];
+
+		order->nexts[sorted[i]] = *first;
+		*first = sorted[i];
+	}
+}
+
+/* Nodes as they are met on a walk, which goes without recursion, since paths may be deep. */
+static void walk(const struct dump_flame_tree *tree, const struct order *order, struct dump_flame_node *nodes)
+{
 	uint32_t at = 0;
-	size_t count = 0;
 
-	nodes[count++] = tree->nodes[0];
-	for (;;) {
-		const uint32_t child = next[at] < tree->count ? sorted[next[at]] : 0;
-
-		if (child && tree->nodes[child].parent == at) {
-			next[at]++;
-			nodes[count] = tree->nodes[child];
-			nodes[count].parent = places[at];
-			nodes[count].depth = nodes[places[at]].depth + 1;
-			places[child] = (uint32_t)count++;
-			at = child;
-		} else if (at) {
-			at = tree->nodes[at].parent;
+	order->places[0] = 0;
+	nodes[0] = tree->nodes[0];
+	for (size_t count = 1; count < tree->count; count++) {
+		if (order->firsts[at]) {
+			at = order->firsts[at];
 		} else {
-			return;
+			while (!order->nexts[at])
+				at = tree->nodes[at].parent;
+			at = order->nexts[at];
 		}
+		nodes[count] = tree->nodes[at];
+		nodes[count].parent = order->places[tree->nodes[at].parent];
+		nodes[count].depth = nodes[nodes[count].parent].depth + 1;
+		order->places[at] = (uint32_t)count;
 	}
 }
 
@@ -227,34 +289,46 @@ static void add_totals(struct dump_flame_node *nodes, size_t count)
 		}
 }
 
+/* Of a tree that has node 0. `room` is of numbers: three for each node, two for each name, and one more. */
+static int sort_nodes(struct dump_flame_tree *tree, uint32_t *room, struct dump_flame_node *nodes)
+{
+	const size_t count = tree->count;
+	struct order order = {.firsts = room, .nexts = room + count, .places = room + 2 * count};
+	uint32_t *const ranks = room + 3 * count, *const next = ranks + tree->name_count;
+	const int status = rank_names(tree, ranks);
+
+	if (status < 0)
+		return status;
+	/* Places are of no use yet. */
+	sort_by_name(tree, ranks, next, order.places);
+	link_nodes(tree, order.places, &order);
+	walk(tree, &order, nodes);
+	add_totals(nodes, count);
+	return 0;
+}
+
 int dump_flame_tree_sort(struct dump_flame_tree *tree)
 {
 	const size_t count = tree->count;
-	uint32_t *sorted = calloc(3 * count + 1, sizeof(*sorted)), *next = sorted ? sorted + count : NULL;
-	struct dump_flame_node *nodes = calloc(count + 1, sizeof(*nodes));
+	uint32_t *room;
+	struct dump_flame_node *nodes;
+	int status;
 
-	if (!sorted || !nodes) {
-		free(sorted);
+	dump_path_table_free(&tree->by_path);
+	if (!count)
+		return 0;
+	room = calloc(3 * count + 2 * tree->name_count + 1, sizeof(*room));
+	nodes = malloc(count * sizeof(*nodes));
+	status = room && nodes ? sort_nodes(tree, room, nodes)
+			       : common_fail_memory("paths of calls", count * sizeof(*nodes));
+	free(room);
+	if (status < 0) {
 		free(nodes);
-		return common_fail_memory("paths of calls", count * sizeof(*nodes));
+		return status;
 	}
-	for (size_t i = 0; i < count; i++) {
-		sorted[i] = (uint32_t)i;
-		next[i] = UINT32_MAX;
-	}
-	/* The root is its own parent: it stays before its children. */
-	if (count > 1)
-		qsort_r(sorted + 1, count - 1, sizeof(*sorted), compare_nodes, tree);
-	for (size_t i = count; i-- > 1;)
-		next[tree->nodes[sorted[i]].parent] = (uint32_t)i;
-	if (count)
-		walk(tree, sorted, next, nodes);
-	add_totals(nodes, count);
-	free(sorted);
 	free(tree->nodes);
 	tree->nodes = nodes;
 	tree->capacity = count;
-	common_hash_map_free(&tree->by_path);
 	return 0;
 }
 
@@ -265,5 +339,5 @@ void dump_flame_tree_free(struct dump_flame_tree *tree)
 	free(tree->names);
 	free(tree->nodes);
 	common_byte_map_free(&tree->by_name);
-	common_hash_map_free(&tree->by_path);
+	dump_path_table_free(&tree->by_path);
 }

@@ -7,11 +7,13 @@
 
 /* What a path took in the one trace and in the other. */
 struct dump_flame_node {
+	/* A struct dump_path_key: */
+	uint32_t parent; /* of node 0, which stands for all: itself */
+	uint32_t name;
+
+	uint32_t depth; /* of node 0: 0 */
 	uint64_t self[2];
 	uint64_t total[2];
-	uint32_t name;
-	uint32_t parent; /* of node 0, which stands for all: itself */
-	uint32_t depth;  /* of node 0: 0 */
 };
 
 struct dump_flame_tree {
@@ -26,7 +28,7 @@ struct dump_flame_tree {
 	uint64_t cut_depth; /* paths that are too deep to be reversed, and end early */
 	uint64_t cut_nodes; /* paths that end early since there are too many */
 	struct common_byte_map by_name;
-	struct common_hash_map by_path;
+	struct dump_path_table by_path; /* all but node 0 */
 };
 
 /* Adds the paths of a trace: the first one, or the second one it is compared with. PTL_NO_MEMORY. */
