@@ -48,4 +48,22 @@ static inline void dump_proto_message(struct ptl_bytes *message, uint32_t field,
 	inner->size = 0;
 }
 
+/*
+ * For a message whose size is known before, in place: each returns what is behind it. Varints take common_varint_size; the fields are
+ * below 16.
+ */
+static inline uint8_t *dump_proto_varint_at(uint8_t *at, uint64_t value)
+{
+	for (; value >= 0x80; value >>= 7)
+		*at++ = (uint8_t)(value | 0x80);
+	*at++ = (uint8_t)value;
+	return at;
+}
+
+/* The bytes themselves follow. */
+static inline uint8_t *dump_proto_bytes_at(uint8_t *at, uint32_t field, size_t size)
+{
+	return dump_proto_varint_at(dump_proto_varint_at(at, field << 3 | DUMP_PROTO_BYTES), size);
+}
+
 #endif

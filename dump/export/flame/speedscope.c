@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/text.h"
 #include "common/version.h"
+#include "dump/export/path_trail.h"
 
 struct speedscope {
 	struct dump_session *session;
@@ -15,6 +16,8 @@ struct speedscope {
 	bool by_time;
 	uint32_t *roots;  /* of each node: the node of its root */
 	uint32_t *frames; /* of each node: the number of its frame in the output */
+	struct dump_path_trail trail;
+	struct ptl_bytes stack; /* text of the trail: frames from the outermost one on, and a comma behind each */
 };
 
 static uint64_t value_of(const struct speedscope *scope, const struct dump_path_node *node)
@@ -39,62 +42,88 @@ static void write_frame(const struct speedscope *scope, uint32_t number, struct 
 }
 
 /* Functions in the order of the nodes, since their own numbers may be others the next time. */
-static int write_frames(struct speedscope *scope)
+static void number_frames(struct speedscope *scope, const struct dump_path_numbers *known, struct ptl_bytes *text)
 {
 	const struct dump_path_tree *tree = &scope->paths->tree;
-	struct common_hash_map known = {0};
-	struct ptl_bytes text = {0};
 	uint32_t count = 0;
-	int status = 0;
 
-	common_json_object(&scope->session->json_out, "shared");
-	common_json_array(&scope->session->json_out, "frames");
-	for (size_t i = 1; status == 0 && i < tree->count; i++) {
+	for (size_t i = 1; i < tree->count; i++) {
 		const struct dump_path_node *node = &tree->nodes[i];
-		const uint64_t *number;
+		uint32_t *number = dump_path_number(known, node->function);
 
 		scope->roots[i] = node->parent ? scope->roots[node->parent] : (uint32_t)i;
 		if (!node->parent)
 			continue;
-		number = common_hash_map_get(&known, node->function);
-		scope->frames[i] = number ? (uint32_t)*number : count;
-		if (number)
-			continue;
-		write_frame(scope, node->function, &text);
-		status = common_hash_map_put(&known, node->function, count++);
+		if (!*number) {
+			write_frame(scope, node->function, text);
+			*number = ++count;
+		}
+		scope->frames[i] = *number - 1;
 	}
+}
+
+static int write_frames(struct speedscope *scope)
+{
+	struct dump_path_numbers known = {0};
+	struct ptl_bytes text = {0};
+	int status = dump_path_numbers_open(&known, scope->paths);
+
+	common_json_object(&scope->session->json_out, "shared");
+	common_json_array(&scope->session->json_out, "frames");
+	if (status == 0)
+		number_frames(scope, &known, &text);
 	common_json_array_end(&scope->session->json_out);
 	common_json_object_end(&scope->session->json_out);
 	if (status == 0 && text.failed)
 		status = common_fail_memory("names", text.size);
 	common_bytes_free(&text);
-	common_hash_map_free(&known);
+	dump_path_numbers_close(&known);
 	return status;
 }
 
 /* ---- profiles ------------------------------------------------------------------------------------ */
 
-/* The frames from the outermost one on. What a program's root has by itself is of no function. */
-static void write_stack(const struct speedscope *scope, uint32_t at, uint32_t *stack)
+/* The node becomes the last one of the trail. What a program's root has by itself is of no function. */
+static int enter_path(struct speedscope *scope, uint32_t at)
 {
-	struct common_json *json = &scope->session->json_out;
-	size_t depth = 0;
+	struct dump_path_step *steps;
+	size_t first;
+	const int status = dump_path_trail_enter(&scope->trail, at, &first);
 
-	for (; scope->paths->tree.nodes[at].parent; at = scope->paths->tree.nodes[at].parent)
-		stack[depth++] = scope->frames[at];
-	common_json_array(json, NULL);
-	while (depth)
-		common_json_u64(json, NULL, stack[--depth]);
-	common_json_array_end(json);
+	if (status < 0)
+		return status;
+	steps = scope->trail.steps;
+	scope->stack.size = first ? steps[first - 1].end : 0;
+	for (size_t i = first ? first : 1; i < scope->trail.count; i++) {
+		common_text_decimal(&scope->stack, scope->frames[steps[i].node]);
+		common_write_bytes(&scope->stack, ",", 1);
+		steps[i].end = scope->stack.size;
+	}
+	return scope->stack.failed ? common_fail_memory("a path of calls", scope->stack.size) : 0;
+}
+
+static int write_stack(struct speedscope *scope, uint32_t at)
+{
+	struct ptl_bytes *stack = &scope->stack;
+	const int status = enter_path(scope, at);
+
+	if (status < 0)
+		return status;
+	common_json_array(&scope->session->json_out, NULL);
+	if (stack->size)
+		common_json_raw(&scope->session->json_out, NULL, (const char *)stack->data, stack->size - 1);
+	common_json_array_end(&scope->session->json_out);
+	return 0;
 }
 
 /* `next` has the nodes of each root as a list. */
-static int write_profile(const struct speedscope *scope, uint32_t root, const uint32_t *next, uint32_t *stack)
+static int write_profile(struct speedscope *scope, uint32_t root, const uint32_t *next)
 {
 	const struct dump_path_node *nodes = scope->paths->tree.nodes;
 	struct common_json *json = &scope->session->json_out;
 	struct ptl_bytes name = {0};
 	uint64_t sum = 0;
+	int status = 0;
 
 	dump_path_root_text(scope->paths, nodes[root].function, &name);
 	common_json_object(json, NULL);
@@ -102,9 +131,9 @@ static int write_profile(const struct speedscope *scope, uint32_t root, const ui
 	common_json_string(json, "name", common_text_string(&name));
 	common_json_string(json, "unit", scope->by_time ? "nanoseconds" : "none");
 	common_json_array(json, "samples");
-	for (uint32_t at = root; at; at = next[at])
+	for (uint32_t at = root; status == 0 && at; at = next[at])
 		if (value_of(scope, &nodes[at]))
-			write_stack(scope, at, stack);
+			status = write_stack(scope, at);
 	common_json_array_end(json);
 	common_json_array(json, "weights");
 	for (uint32_t at = root; at; at = next[at])
@@ -117,16 +146,16 @@ static int write_profile(const struct speedscope *scope, uint32_t root, const ui
 	common_json_u64(json, "endValue", sum);
 	common_json_object_end(json);
 	common_bytes_free(&name);
-	return dump_output_check(scope->session);
+	return status == 0 ? dump_output_check(scope->session) : status;
 }
 
-static int write_profiles(const struct speedscope *scope)
+static int write_profiles(struct speedscope *scope)
 {
 	const struct dump_path_tree *tree = &scope->paths->tree;
 	const size_t count = tree->count;
-	uint32_t *next = calloc(3 * count + 1, sizeof(*next));
-	uint32_t *last = next ? next + count : NULL, *stack = next ? last + count : NULL;
-	int status = next ? 0 : common_fail_memory("paths of calls", 3 * count * sizeof(*next));
+	uint32_t *next = calloc(2 * count + 1, sizeof(*next));
+	uint32_t *last = next ? next + count : NULL;
+	int status = next ? 0 : common_fail_memory("paths of calls", 2 * count * sizeof(*next));
 
 	common_json_array(&scope->session->json_out, "profiles");
 	for (size_t i = 1; status == 0 && i < count; i++) {
@@ -138,7 +167,7 @@ static int write_profiles(const struct speedscope *scope)
 	}
 	for (size_t i = 1; status == 0 && i < count; i++)
 		if (!tree->nodes[i].parent)
-			status = write_profile(scope, (uint32_t)i, next, stack);
+			status = write_profile(scope, (uint32_t)i, next);
 	common_json_array_end(&scope->session->json_out);
 	free(next);
 	return status;
@@ -176,8 +205,12 @@ int dump_speedscope(struct dump_session *session, const struct dump_paths *paths
 
 	scope.roots = calloc(count + 1, sizeof(*scope.roots));
 	scope.frames = calloc(count + 1, sizeof(*scope.frames));
-	status = scope.roots && scope.frames ? write_all(&scope, left_out)
+	status = scope.roots && scope.frames ? dump_path_trail_open(&scope.trail, &paths->tree)
 					     : common_fail_memory("paths of calls", count * sizeof(*scope.roots));
+	if (status == 0)
+		status = write_all(&scope, left_out);
+	dump_path_trail_close(&scope.trail);
+	common_bytes_free(&scope.stack);
 	free(scope.roots);
 	free(scope.frames);
 	return status;

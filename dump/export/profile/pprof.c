@@ -14,6 +14,7 @@
 #include "common/version.h"
 #include "dump/export/profile/line_count.h"
 #include "dump/export/gzip.h"
+#include "dump/export/path_trail.h"
 #include "dump/export/protobuf.h"
 
 enum profile {
@@ -56,6 +57,12 @@ struct share {
 
 #define FLUSH_BYTES ((size_t)64 << 10)
 
+/* Locations of callers, as they are in a sample: the innermost comes first, so it grows at its front. */
+struct tail {
+	uint8_t *data; /* owned; what is used is at its end */
+	size_t size, capacity;
+};
+
 struct pprof {
 	struct dump_session *session;
 	const struct dump_paths *paths;
@@ -67,13 +74,15 @@ struct pprof {
 	size_t string_count;
 	struct common_byte_map mappings; /* by path */
 	size_t mapping_count;
-	struct common_hash_map locations; /* by function */
 	uint64_t location_count;
 	uint32_t *ids;                  /* location of each node */
 	struct dump_line_counts counts; /* empty where lines are not wanted */
 	struct share *shares;           /* owned */
 	size_t share_count, share_capacity;
-	struct common_hash_map functions; /* by function: index of its first share */
+	struct dump_path_numbers functions; /* index of its first share, counted from 1 */
+	struct dump_path_trail trail;
+	struct tail tail;         /* of the trail */
+	struct ptl_bytes *labels; /* of each group of threads, as they are in a sample; owned, and so is each */
 };
 
 static int flush(struct pprof *pprof, bool last)
@@ -188,74 +197,149 @@ static void put_function(struct pprof *pprof, uint32_t number, uint64_t id)
 static int put_functions(struct pprof *pprof)
 {
 	const struct dump_path_tree *tree = &pprof->paths->tree;
-	int status = 0;
+	struct dump_path_numbers locations = {0};
+	int status = dump_path_numbers_open(&locations, pprof->paths);
 
 	for (size_t i = 1; status == 0 && i < tree->count; i++) {
-		const uint32_t function = tree->nodes[i].function;
-		const uint64_t *known = common_hash_map_get(&pprof->locations, function);
+		uint32_t *known = dump_path_number(&locations, tree->nodes[i].function);
 
 		if (!tree->nodes[i].parent)
 			continue;
-		if (known) {
-			pprof->ids[i] = (uint32_t)*known;
-			continue;
-		}
-		pprof->ids[i] = (uint32_t)++pprof->location_count;
-		status = common_hash_map_put(&pprof->locations, function, pprof->ids[i]);
-		if (status == 0)
-			put_function(pprof, function, pprof->ids[i]);
-		if (status == 0)
+		if (!*known) {
+			*known = (uint32_t)++pprof->location_count;
+			put_function(pprof, tree->nodes[i].function, *known);
 			status = flush(pprof, false);
+		}
+		pprof->ids[i] = *known;
 	}
+	dump_path_numbers_close(&locations);
 	return status;
 }
 
 /* ---- samples ------------------------------------------------------------------------------------- */
 
-static void put_number_label(struct pprof *pprof, const char *key, uint64_t number)
+static void put_number_label(struct pprof *pprof, struct ptl_bytes *labels, const char *key, uint64_t number)
 {
 	dump_proto_u64(&pprof->inner, LABEL_KEY, string_of(pprof, key));
 	dump_proto_u64(&pprof->inner, LABEL_NUMBER, number);
-	dump_proto_message(&pprof->message, SAMPLE_LABEL, &pprof->inner);
+	dump_proto_message(labels, SAMPLE_LABEL, &pprof->inner);
 }
 
-static void put_text_label(struct pprof *pprof, const char *key, const char *words)
+static void put_text_label(struct pprof *pprof, struct ptl_bytes *labels, const char *key, const char *words)
 {
 	const uint64_t value = safe_string(pprof, words);
 
 	dump_proto_u64(&pprof->inner, LABEL_KEY, string_of(pprof, key));
 	dump_proto_u64(&pprof->inner, LABEL_STRING, value);
-	dump_proto_message(&pprof->message, SAMPLE_LABEL, &pprof->inner);
+	dump_proto_message(labels, SAMPLE_LABEL, &pprof->inner);
 }
 
-static void put_labels(struct pprof *pprof, uint32_t group)
+/* Of a group of threads; likely the same ones as before. */
+static const struct ptl_bytes *labels_of(struct pprof *pprof, uint32_t group)
 {
 	const struct dump_path_root *root = &pprof->paths->roots[group];
+	struct ptl_bytes *labels = &pprof->labels[group];
 
+	if (labels->size)
+		return labels;
 	if (*root->program)
-		put_text_label(pprof, "process", root->program);
+		put_text_label(pprof, labels, "process", root->program);
 	if (root->pid != PTL_NO_ID)
-		put_number_label(pprof, "pid", root->pid);
+		put_number_label(pprof, labels, "pid", root->pid);
 	if (root->tid != PTL_NO_ID)
-		put_number_label(pprof, "tid", root->tid);
+		put_number_label(pprof, labels, "tid", root->tid);
 	if (root->cpu != PTL_NO_CPU)
-		put_number_label(pprof, "cpu", root->cpu);
+		put_number_label(pprof, labels, "cpu", root->cpu);
+	pprof->bytes.failed |= labels->failed;
+	return labels;
 }
 
-/* A sample of the path of node `at`, whose last function is at this location. */
-static void put_sample(struct pprof *pprof, size_t at, uint64_t location, const uint64_t values[3])
+static bool grow_tail(struct tail *tail)
+{
+	const size_t capacity = tail->capacity ? tail->capacity * 2 : 1024;
+	uint8_t *data = malloc(capacity);
+
+	if (!data)
+		return false;
+	if (tail->size)
+		memcpy(data + capacity - tail->size, tail->data + tail->capacity - tail->size, tail->size);
+	free(tail->data);
+	tail->data = data;
+	tail->capacity = capacity;
+	return true;
+}
+
+static bool extend_tail(struct tail *tail, uint64_t location)
+{
+	const size_t size = common_varint_size(location);
+
+	if (tail->capacity - tail->size < size && !grow_tail(tail))
+		return false;
+	tail->size += size;
+	dump_proto_varint_at(tail->data + tail->capacity - tail->size, location);
+	return true;
+}
+
+/* The tail becomes that of what the node, which may be a root, has called. PTL_NO_MEMORY. */
+static int enter_path(struct pprof *pprof, uint32_t at)
+{
+	struct dump_path_step *steps;
+	size_t first;
+	const int status = dump_path_trail_enter(&pprof->trail, at, &first);
+
+	if (status < 0)
+		return status;
+	steps = pprof->trail.steps;
+	pprof->tail.size = first ? steps[first - 1].end : 0;
+	for (size_t i = first ? first : 1; i < pprof->trail.count; i++) {
+		if (!extend_tail(&pprof->tail, pprof->ids[steps[i].node]))
+			return common_fail_memory("a path of calls", pprof->tail.size);
+		steps[i].end = pprof->tail.size;
+	}
+	return 0;
+}
+
+static size_t bytes_size(size_t size)
+{
+	return 1 + common_varint_size(size) + size;
+}
+
+/* The message goes to its place at once: there are as many as paths, and each is as long as its path. */
+static void write_sample(struct pprof *pprof, uint64_t location, const uint64_t values[3],
+			 const struct ptl_bytes *labels)
+{
+	const struct tail *tail = &pprof->tail;
+	const size_t locations = common_varint_size(location) + tail->size;
+	size_t numbers = 0, size;
+	uint8_t *at;
+
+	for (int i = 0; i < 3; i++)
+		numbers += common_varint_size(dump_export_signed(values[i]));
+	size = bytes_size(locations) + bytes_size(numbers) + labels->size;
+	at = common_bytes_grow(&pprof->bytes, bytes_size(size));
+	if (!at)
+		return;
+	at = dump_proto_bytes_at(at, PROFILE_SAMPLE, size);
+	at = dump_proto_bytes_at(at, SAMPLE_LOCATION, locations);
+	at = dump_proto_varint_at(at, location);
+	if (tail->size)
+		memcpy(at, tail->data + tail->capacity - tail->size, tail->size);
+	at = dump_proto_bytes_at(at + tail->size, SAMPLE_VALUE, numbers);
+	for (int i = 0; i < 3; i++)
+		at = dump_proto_varint_at(at, dump_export_signed(values[i]));
+	if (labels->size)
+		memcpy(at, labels->data, labels->size);
+}
+
+/* A sample of the path of node `at`, whose last function is at this location. PTL_NO_MEMORY. */
+static int put_sample(struct pprof *pprof, size_t at, uint64_t location, const uint64_t values[3])
 {
 	const struct dump_path_node *nodes = pprof->paths->tree.nodes;
+	const int status = enter_path(pprof, nodes[at].parent);
 
-	common_write_varint(&pprof->inner, location);
-	for (at = nodes[at].parent; nodes[at].parent; at = nodes[at].parent)
-		common_write_varint(&pprof->inner, pprof->ids[at]);
-	dump_proto_message(&pprof->message, SAMPLE_LOCATION, &pprof->inner);
-	for (int i = 0; i < 3; i++)
-		common_write_varint(&pprof->inner, dump_export_signed(values[i]));
-	dump_proto_message(&pprof->message, SAMPLE_VALUE, &pprof->inner);
-	put_labels(pprof, nodes[at].function);
-	dump_proto_message(&pprof->bytes, PROFILE_SAMPLE, &pprof->message);
+	if (status == 0)
+		write_sample(pprof, location, values, labels_of(pprof, nodes[pprof->trail.steps[0].node].function));
+	return status;
 }
 
 /* ---- lines --------------------------------------------------------------------------------------- */
@@ -291,7 +375,7 @@ static int add_shares(struct pprof *pprof, uint32_t function, uint64_t instructi
 		pprof->shares[first].left -= lines[i].instructions;
 	}
 	if (status == 0)
-		status = common_hash_map_put(&pprof->functions, function, first);
+		*dump_path_number(&pprof->functions, function) = (uint32_t)first + 1;
 	pprof->shares[first].count = (uint32_t)(pprof->share_count - first);
 	pprof->shares[first].next = 1;
 	return status;
@@ -353,23 +437,27 @@ static uint64_t take(struct share *share, uint64_t most)
  * On which of the function's paths a line ran is not known: paths take of its lines in order. So sums are right by function, by line
  * and by path, and there are no more samples than paths and lines; a share of each line for each path would be their product.
  */
-static void put_line_samples(struct pprof *pprof, size_t at, struct share *shares)
+static int put_line_samples(struct pprof *pprof, size_t at, struct share *shares)
 {
 	const struct dump_path_node *node = &pprof->paths->tree.nodes[at];
 	const uint64_t first = take(shares, node->self_instructions);
 	uint64_t left = node->self_instructions - first;
+	int status = 0;
 
 	if (node->calls || first || node->self_time)
-		put_sample(pprof, at, pprof->ids[at], (const uint64_t[3]){node->calls, first, node->self_time});
-	while (left && shares->next < shares->count) {
+		status = put_sample(pprof, at, pprof->ids[at],
+				    (const uint64_t[3]){node->calls, first, node->self_time});
+	while (status == 0 && left && shares->next < shares->count) {
 		struct share *share = &shares[shares->next];
 		const uint64_t amount = take(share, left);
 
 		if (amount)
-			put_sample(pprof, at, location_of(pprof, share, at), (const uint64_t[3]){0, amount, 0});
+			status = put_sample(pprof, at, location_of(pprof, share, at),
+					    (const uint64_t[3]){0, amount, 0});
 		left -= amount;
 		shares->next += !share->left;
 	}
+	return status;
 }
 
 static int put_samples(struct pprof *pprof)
@@ -379,18 +467,18 @@ static int put_samples(struct pprof *pprof)
 
 	for (size_t i = 1; status == 0 && i < tree->count; i++) {
 		const struct dump_path_node *node = &tree->nodes[i];
-
-		const uint64_t *first;
+		uint32_t first;
 
 		if (!node->parent || !(node->calls || node->self_instructions || node->self_time))
 			continue;
-		first = common_hash_map_get(&pprof->functions, node->function);
+		first = *dump_path_number(&pprof->functions, node->function);
 		if (first && node->self_instructions)
-			put_line_samples(pprof, i, &pprof->shares[*first]);
+			status = put_line_samples(pprof, i, &pprof->shares[first - 1]);
 		else
-			put_sample(pprof, i, pprof->ids[i],
-				   (const uint64_t[3]){node->calls, node->self_instructions, node->self_time});
-		status = flush(pprof, false);
+			status = put_sample(pprof, i, pprof->ids[i],
+					    (const uint64_t[3]){node->calls, node->self_instructions, node->self_time});
+		if (status == 0)
+			status = flush(pprof, false);
 	}
 	return status;
 }
@@ -430,10 +518,15 @@ int dump_pprof(struct dump_session *session, const struct dump_paths *paths, boo
 	int status = dump_gzip_open(&pprof.gzip, session);
 
 	pprof.ids = calloc(paths->tree.count + 1, sizeof(*pprof.ids));
+	pprof.labels = calloc(paths->root_count + 1, sizeof(*pprof.labels));
 	if (status == 0)
 		status = dump_function_lines_open(&pprof.lines, paths->calls);
-	if (status == 0 && !pprof.ids)
+	if (status == 0 && !(pprof.ids && pprof.labels))
 		status = common_fail_memory("paths of calls", paths->tree.count * sizeof(*pprof.ids));
+	if (status == 0)
+		status = dump_path_trail_open(&pprof.trail, &paths->tree);
+	if (status == 0)
+		status = dump_path_numbers_open(&pprof.functions, paths);
 	if (status == 0 && by_line)
 		status = make_shares(&pprof);
 	if (status == 0) {
@@ -448,11 +541,15 @@ int dump_pprof(struct dump_session *session, const struct dump_paths *paths, boo
 	dump_function_lines_close(&pprof.lines);
 	dump_line_counts_free(&pprof.counts);
 	free(pprof.shares);
-	common_hash_map_free(&pprof.functions);
+	dump_path_numbers_close(&pprof.functions);
+	dump_path_trail_close(&pprof.trail);
+	free(pprof.tail.data);
+	for (size_t i = 0; pprof.labels && i < paths->root_count; i++)
+		common_bytes_free(&pprof.labels[i]);
+	free(pprof.labels);
 	free(pprof.ids);
 	common_byte_map_free(&pprof.strings);
 	common_byte_map_free(&pprof.mappings);
-	common_hash_map_free(&pprof.locations);
 	common_bytes_free(&pprof.bytes);
 	common_bytes_free(&pprof.message);
 	common_bytes_free(&pprof.inner);
