@@ -21,17 +21,23 @@ struct item {
 struct list {
 	struct item *items; /* owned */
 	size_t count, capacity;
-	struct common_hash_map numbers;
+};
+
+/* Of a path, with all that it called. */
+struct sum {
+	uint64_t instructions, time;
 };
 
 struct callgrind {
 	struct dump_session *session;
 	const struct dump_paths *paths;
-	struct list functions; /* callee: its number in the function table */
+	struct list functions;                     /* callee: its number in the function table */
+	struct dump_path_numbers function_numbers; /* in the list, counted from 1 */
 	struct list edges;
-	uint32_t *ids;                /* of each node: its function */
-	struct item *sums;            /* of each node: with all that it called */
-	struct common_byte_map files; /* of code, by path: number, from 1 */
+	struct common_hash_map edge_numbers; /* by caller and callee */
+	uint32_t *ids;                       /* of each node: its function */
+	struct sum *sums;                    /* of each node */
+	struct common_byte_map files;        /* of code, by path: number, from 1 */
 	size_t file_count;
 	bool by_line;
 	struct dump_function_lines lines;
@@ -40,23 +46,49 @@ struct callgrind {
 	size_t source_count;
 };
 
-static int find_item(struct list *list, uint64_t key, struct item **item, uint32_t *number)
+static int add_item(struct list *list, uint32_t *number)
 {
-	const uint64_t *known = common_hash_map_get(&list->numbers, key);
-	int status = 0;
+	const int status = COMMON_VECTOR_RESERVE(list->items, list->capacity, list->count + 1, "functions");
 
-	if (known) {
-		*number = (uint32_t)*known;
-	} else {
-		status = COMMON_VECTOR_RESERVE(list->items, list->capacity, list->count + 1, "functions");
-		if (status == 0)
-			status = common_hash_map_put(&list->numbers, key, list->count);
+	if (status < 0)
+		return status;
+	*number = (uint32_t)list->count++;
+	list->items[*number] = (struct item){0};
+	return 0;
+}
+
+static int find_function(struct callgrind *callgrind, uint32_t function, uint32_t *number)
+{
+	uint32_t *known = dump_path_number(&callgrind->function_numbers, function);
+
+	if (!*known) {
+		const int status = add_item(&callgrind->functions, number);
 		if (status < 0)
 			return status;
-		*number = (uint32_t)list->count++;
-		list->items[*number] = (struct item){0};
+		callgrind->functions.items[*number].callee = function;
+		*known = *number + 1;
 	}
-	*item = &list->items[*number];
+	*number = *known - 1;
+	return 0;
+}
+
+static int find_edge(struct callgrind *callgrind, uint32_t caller, uint32_t callee, struct item **edge)
+{
+	const uint64_t key = (uint64_t)caller << 32 | callee;
+	const uint64_t *known = common_hash_map_get(&callgrind->edge_numbers, key);
+	uint32_t number = known ? (uint32_t)*known : 0;
+	int status = 0;
+
+	if (!known) {
+		status = add_item(&callgrind->edges, &number);
+		if (status == 0)
+			status = common_hash_map_put(&callgrind->edge_numbers, key, number);
+		if (status < 0)
+			return status;
+		callgrind->edges.items[number].caller = caller;
+		callgrind->edges.items[number].callee = callee;
+	}
+	*edge = &callgrind->edges.items[number];
 	return 0;
 }
 
@@ -67,12 +99,12 @@ static int add_function(struct callgrind *callgrind, size_t at)
 	const struct dump_path_node *node = &callgrind->paths->tree.nodes[at];
 	/* What a root has by itself is of no function. */
 	const uint32_t function = node->parent ? node->function : DUMP_NO_FUNCTION;
+	const int status = find_function(callgrind, function, &callgrind->ids[at]);
 	struct item *item;
-	const int status = find_item(&callgrind->functions, function, &item, &callgrind->ids[at]);
 
 	if (status < 0)
 		return status;
-	item->callee = function;
+	item = &callgrind->functions.items[callgrind->ids[at]];
 	item->instructions += node->self_instructions;
 	item->time += node->self_time;
 	callgrind->sums[at].instructions += node->self_instructions;
@@ -84,20 +116,15 @@ static int add_function(struct callgrind *callgrind, size_t at)
 static int add_edge(struct callgrind *callgrind, size_t at)
 {
 	const struct dump_path_node *node = &callgrind->paths->tree.nodes[at];
-	const struct item *sum = &callgrind->sums[at];
-	uint32_t caller, callee, number;
+	const struct sum *sum = &callgrind->sums[at];
 	struct item *item;
 	int status;
 
 	if (!node->parent || !callgrind->paths->tree.nodes[node->parent].parent)
 		return 0;
-	caller = callgrind->ids[node->parent];
-	callee = callgrind->ids[at];
-	status = find_item(&callgrind->edges, (uint64_t)caller << 32 | callee, &item, &number);
+	status = find_edge(callgrind, callgrind->ids[node->parent], callgrind->ids[at], &item);
 	if (status < 0)
 		return status;
-	item->caller = caller;
-	item->callee = callee;
 	item->calls += node->calls;
 	item->instructions += sum->instructions;
 	item->time += sum->time;
@@ -309,8 +336,10 @@ int dump_callgrind(struct dump_session *session, const struct dump_paths *paths,
 	callgrind.ids = calloc(count + 1, sizeof(*callgrind.ids));
 	callgrind.sums = calloc(count + 1, sizeof(*callgrind.sums));
 	status = callgrind.ids && callgrind.sums
-			 ? add_up(&callgrind)
+			 ? dump_path_numbers_open(&callgrind.function_numbers, paths)
 			 : common_fail_memory("paths of calls", count * sizeof(*callgrind.sums));
+	if (status == 0)
+		status = add_up(&callgrind);
 	if (status == 0)
 		status = dump_function_lines_open(&callgrind.lines, paths->calls);
 	if (status == 0 && lines)
@@ -323,8 +352,8 @@ int dump_callgrind(struct dump_session *session, const struct dump_paths *paths,
 	free(callgrind.sums);
 	free(callgrind.functions.items);
 	free(callgrind.edges.items);
-	common_hash_map_free(&callgrind.functions.numbers);
-	common_hash_map_free(&callgrind.edges.numbers);
+	dump_path_numbers_close(&callgrind.function_numbers);
+	common_hash_map_free(&callgrind.edge_numbers);
 	common_byte_map_free(&callgrind.files);
 	common_byte_map_free(&callgrind.sources);
 	return status;
