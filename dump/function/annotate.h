@@ -3,6 +3,7 @@
 #ifndef DUMP_FUNCTION_ANNOTATE_H
 #define DUMP_FUNCTION_ANNOTATE_H
 
+#include "common/hash_map.h"
 #include "dump/session/session.h"
 #include "flow/code/code.h"
 #include "flow/code/instruction.h"
@@ -59,6 +60,12 @@ struct dump_annotation {
 	uint64_t most;     /* the largest count */
 };
 
+/* Names of symbols as they are shown, made when they are first asked for: a zero behind each. */
+struct dump_shown_names {
+	struct common_hash_map places; /* where in texts, by where the linker's name is in memory */
+	struct ptl_bytes texts;
+};
+
 /* What annotations are made of. */
 struct dump_annotator {
 	const struct flow_timeline *timeline;
@@ -66,7 +73,8 @@ struct dump_annotator {
 	struct flow_symbols *symbols;
 	struct flow_sources *sources;
 	struct flow_code *code;
-	bool executed; /* leave out what did not run */
+	struct dump_shown_names *shown; /* owned */
+	bool executed;                  /* leave out what did not run */
 };
 
 /*

@@ -16,7 +16,6 @@ struct finding {
 	const bool *wanted;
 	struct dump_code_range *list;
 	size_t count;
-	struct ptl_bytes name;
 };
 
 uint64_t dump_address_in_process(const struct flow_timeline *timeline, uint32_t image, uint64_t address)
@@ -48,13 +47,27 @@ static bool is_called(const char *name, const char *text)
 	       (strpbrk(text, "*?") && query_glob(text, name, strlen(name), NULL));
 }
 
-static bool is_wanted(struct finding *finding, const char *name)
+/* As it is shown. All blocks ask, and again for each name that is looked for: that takes more than the rest. */
+static const char *shown_name(const struct dump_annotator *annotator, const char *name)
 {
-	if (is_called(name, finding->text))
-		return true;
-	finding->name.size = 0;
-	flow_symbols_name(finding->annotator->symbols, name, &finding->name);
-	return is_called(common_text_string(&finding->name), finding->text);
+	struct dump_shown_names *shown = annotator->shown;
+	const uint64_t *known = common_hash_map_get(&shown->places, (uintptr_t)name);
+	const size_t start = known ? (size_t)*known : shown->texts.size;
+
+	if (!known) {
+		flow_symbols_name(annotator->symbols, name, &shown->texts);
+		common_write_bytes(&shown->texts, "", 1);
+		if (shown->texts.failed || common_hash_map_put(&shown->places, (uintptr_t)name, start) < 0) {
+			shown->texts.failed = true;
+			return "";
+		}
+	}
+	return (const char *)shown->texts.data + start;
+}
+
+static bool is_wanted(const struct finding *finding, const char *name)
+{
+	return is_called(name, finding->text) || is_called(shown_name(finding->annotator, name), finding->text);
 }
 
 /* A block whose function is the one that was found last, or another one. */
@@ -145,9 +158,8 @@ int dump_functions_find(const struct dump_annotator *annotator, const char *text
 
 	if (status >= 0)
 		status = status ? find_range(&finding, first, last) : find_names(&finding);
-	if (status >= 0 && finding.name.failed)
-		status = common_fail_memory("names", finding.name.size);
-	common_bytes_free(&finding.name);
+	if (status >= 0 && annotator->shown->texts.failed)
+		status = common_fail_memory("names", annotator->shown->texts.size);
 	if (status < 0) {
 		free(finding.list);
 		return status;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opens what annotations are made of: counts of blocks, names, lines and code. */
+#include <stdlib.h>
+
+#include "common/error.h"
 #include "common/message.h"
 #include "dump/function/annotate.h"
 #include "dump/print/source_note.h"
@@ -22,11 +25,17 @@ int dump_annotator_open(struct dump_annotator *annotator, const struct dump_sess
 	/* Where nothing was decoded, as with results that were saved. */
 	if (status == 0 && !annotator->code)
 		status = flow_code_open(session->trace, timeline, options.threads, NULL, &annotator->code);
-	return status;
+	annotator->shown = calloc(1, sizeof(*annotator->shown));
+	return status == 0 && !annotator->shown ? common_fail_memory("names", sizeof(*annotator->shown)) : status;
 }
 
 void dump_annotator_close(struct dump_annotator *annotator)
 {
+	if (annotator->shown) {
+		common_hash_map_free(&annotator->shown->places);
+		common_bytes_free(&annotator->shown->texts);
+		free(annotator->shown);
+	}
 	flow_code_close(annotator->code);
 	dump_warn_of_sources(annotator->sources, NULL);
 	flow_sources_close(annotator->sources);
