@@ -12,6 +12,7 @@
 #include "common/hash_map.h"
 #include "elf/debug_search.h"
 #include "elf/split_search.h"
+#include "flow/symbol/dwarf_section.h"
 
 #define SHARED_MAX ((size_t)1 << 30) /* bytes of a file that debug files share, in the trace */
 
@@ -196,23 +197,40 @@ static struct flow_scope_table *make_scopes(struct ptl_trace *trace, Dwarf *dwar
 	return scopes;
 }
 
-static struct flow_debug *read_debug(struct ptl_trace *trace, Elf *elf, const struct place *place, bool scopes)
+/* What takes libdw, which unpacks all sections, and goes through all units. */
+static void read_entries(struct flow_debug *debug, struct ptl_trace *trace, Dwarf *dwarf, const struct place *place,
+			 bool scopes)
 {
-	Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	struct flow_debug *debug = dwarf ? calloc(1, sizeof(*debug)) : NULL;
 	struct shared shared, nothing;
 
-	if (!debug) {
-		dwarf_end(dwarf);
-		return NULL;
-	}
 	link_shared(trace, dwarf, place->path, &shared, &nothing, &debug->missing);
-	debug->lines = flow_lines_make(dwarf);
-	if (debug->lines && scopes)
+	if (flow_lines_need_folders(debug->lines))
+		flow_lines_take_folders(debug->lines, dwarf);
+	if (scopes)
 		debug->scopes = make_scopes(trace, dwarf, place, &debug->missing);
 	dwarf_end(dwarf);
 	close_shared(&shared);
 	close_shared(&nothing);
+}
+
+static struct flow_debug *read_debug(struct ptl_trace *trace, Elf *elf, const struct place *place, bool scopes)
+{
+	struct flow_debug *debug = calloc(1, sizeof(*debug));
+	Dwarf *dwarf = NULL;
+
+	if (!debug)
+		return NULL;
+	/* Old names of sections are libdw's to unpack. */
+	if (flow_dwarf_has_section(elf, "zdebug_line"))
+		dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	debug->lines = flow_lines_make(elf);
+	if (debug->lines && !dwarf &&
+	    (scopes || flow_lines_need_folders(debug->lines) || flow_dwarf_has_section(elf, "gnu_debugaltlink")))
+		dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	if (debug->lines && dwarf)
+		read_entries(debug, trace, dwarf, place, scopes);
+	else
+		dwarf_end(dwarf);
 	if (!debug->lines) {
 		flow_debug_free(debug);
 		return NULL;

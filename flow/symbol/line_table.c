@@ -1,237 +1,541 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* DWARF line tables by libdw, flattened into one sorted array. */
+/* Where the sequences of line programs are, and the rows of the units that were asked for. */
 #include "flow/symbol/line_table.h"
 
 #include <dwarf.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/arena.h"
 #include "common/hash_map.h"
 #include "common/partition.h"
 #include "common/vector.h"
+#include "flow/symbol/dwarf_section.h"
+#include "flow/symbol/line_program.h"
 
 #define ROWS_MAX ((size_t)1 << 27)
 
 /* Holds from its address up to the next row's. */
 struct row {
 	uint64_t address;
-	uint32_t file; /* index in files; NO_FILE: nothing is known from here on */
+	const char *file; /* NULL: nothing is known from here on */
 	uint32_t line;
 	uint32_t order; /* in which it came: of rows of one address, the last one holds */
 };
 
-#define NO_FILE UINT32_MAX
+struct unit {
+	size_t offset;              /* in .debug_line */
+	size_t count;               /* of its rows */
+	_Atomic(struct row *) rows; /* owned, sorted within each sequence; NULL: not made yet */
+};
+
+/* Rows that lie together, with no other code between them: [first, end). */
+struct sequence {
+	uint64_t first, end;
+	uint32_t unit;
+	uint32_t row, count; /* which rows of the unit */
+};
+
+/* Whose code lies from here on, up to the next piece. */
+struct piece {
+	uint64_t first;
+	uint32_t sequence; /* NONE: no sequence's */
+};
+
+#define NONE UINT32_MAX
 
 struct flow_line_table {
-	struct row *rows;
-	size_t row_count;
-	size_t row_capacity;
-	char **files; /* each owned */
-	size_t file_count;
-	struct common_byte_map by_name; /* index in files; only while the table is made */
+	struct unit *units;
+	size_t unit_count, unit_capacity;
+	struct sequence *sequences; /* sorted by where they begin */
+	size_t sequence_count, sequence_capacity;
+	struct piece *pieces;
+	size_t piece_count, piece_capacity;
+	size_t row_count;           /* of all units */
+	uint8_t *sections[3];       /* owned: copies of what is below */
+	struct common_cursor lines; /* .debug_line */
+	struct flow_line_strings strings;
+	bool needs_folders;
+	pthread_mutex_t lock;           /* of what is below */
+	struct common_arena arena;      /* names */
+	struct common_byte_map by_name; /* the same names: where each is */
+	struct common_hash_map folders; /* text of each, by the offset of the unit */
+	struct ptl_bytes path;
 };
 
 void flow_lines_free(struct flow_line_table *table)
 {
 	if (!table)
 		return;
-	for (size_t i = 0; i < table->file_count; i++)
-		free(table->files[i]);
-	free(table->files);
-	free(table->rows);
+	for (size_t i = 0; i < table->unit_count; i++)
+		free(table->units[i].rows);
+	free(table->units);
+	free(table->sequences);
+	free(table->pieces);
+	for (size_t i = 0; i < sizeof(table->sections) / sizeof(table->sections[0]); i++)
+		free(table->sections[i]);
+	common_arena_free(&table->arena);
 	common_byte_map_free(&table->by_name);
+	common_hash_map_free(&table->folders);
+	common_bytes_free(&table->path);
+	pthread_mutex_destroy(&table->lock);
 	free(table);
 }
 
-/* NO_FILE without memory. */
-static uint32_t intern_file(struct flow_line_table *table, const char *name)
+static struct flow_line_table *new_table(void)
 {
-	const uint64_t *known = common_byte_map_get(&table->by_name, name, strlen(name));
-	char *copy;
+	struct flow_line_table *table = calloc(1, sizeof(*table));
 
+	if (table)
+		pthread_mutex_init(&table->lock, NULL);
+	return table;
+}
+
+/* ---- names --------------------------------------------------------------------------------------- */
+
+/* NULL for no name, and without memory. */
+static const char *intern(struct flow_line_table *table, const char *name)
+{
+	const uint64_t *known;
+	const char *copy;
+
+	if (!*name)
+		return NULL;
+	known = common_byte_map_get(&table->by_name, name, strlen(name));
 	if (known)
-		return (uint32_t)*known;
-	if (!common_vector_room(&table->files, table->file_count, sizeof(*table->files)))
-		return NO_FILE;
-	copy = strdup(name);
-	if (!copy || common_byte_map_put(&table->by_name, name, strlen(name), table->file_count) < 0) {
-		free(copy);
-		return NO_FILE;
+		return (const char *)(uintptr_t)*known;
+	copy = common_arena_copy(&table->arena, name, strlen(name));
+	if (!copy || common_byte_map_put(&table->by_name, name, strlen(name), (uintptr_t)copy) < 0)
+		return NULL;
+	return copy;
+}
+
+/* A name that is no path from the root is one from its folder, and that one from the folder that the unit was compiled in. */
+static const char *path_of(struct flow_line_table *table, const struct flow_line_file *file, const char *compiled_in)
+{
+	const char *const folder = file->folder ? file->folder : compiled_in;
+	struct ptl_bytes *const path = &table->path;
+
+	if (!*file->name || *file->name == '/')
+		return intern(table, file->name);
+	path->size = 0;
+	if (folder) {
+		if (*folder != '/' && compiled_in && *compiled_in == '/') {
+			common_write_bytes(path, compiled_in, strlen(compiled_in));
+			if (path->data && path->data[path->size - 1] != '/')
+				common_write_le(path, '/', 1);
+		}
+		common_write_bytes(path, folder, strlen(folder));
+		common_write_le(path, '/', 1);
 	}
-	table->files[table->file_count] = copy;
-	return (uint32_t)table->file_count++;
+	common_write_bytes(path, file->name, strlen(file->name) + 1);
+	return path->failed ? NULL : intern(table, (const char *)path->data);
 }
 
-static bool add_row(struct flow_line_table *table, const struct row *row)
+bool flow_lines_need_folders(const struct flow_line_table *table)
 {
-	if (table->row_count == ROWS_MAX || !COMMON_VECTOR_GROW(table->rows, table->row_capacity, table->row_count + 1))
-		return false;
-	table->rows[table->row_count] = *row;
-	table->rows[table->row_count].order = (uint32_t)table->row_count;
-	table->row_count++;
-	return true;
+	return table->needs_folders;
 }
 
-/* A name that is no path from the root is one from the folder that the unit was compiled in. */
-static uint32_t find_file(struct flow_line_table *table, const char *folder, const char *name)
+/* Of several units of .debug_info that one of .debug_line is for, the last one. */
+void flow_lines_take_folders(struct flow_line_table *table, Dwarf *dwarf)
 {
-	const size_t size = folder ? strlen(folder) : 0;
-	uint32_t file;
-	char *path;
+	Dwarf_Off offset = 0, next;
+	size_t header_size;
 
-	if (*name == '/' || !size || *folder != '/')
-		return intern_file(table, name);
-	path = malloc(size + strlen(name) + 2);
-	if (!path)
-		return NO_FILE;
-	memcpy(path, folder, size);
-	path[size] = '/';
-	strcpy(path + size + (folder[size - 1] != '/'), name);
-	file = intern_file(table, path);
-	free(path);
-	return file;
-}
+	while (dwarf_nextcu(dwarf, offset, &next, &header_size, NULL, NULL, NULL) == 0) {
+		Dwarf_Attribute attribute;
+		Dwarf_Word lines;
+		Dwarf_Die unit;
+		const char *folder;
 
-/* Of a unit: where it was compiled, and the file of the last row. */
-struct unit {
-	const char *folder; /* NULL: not known */
-	const char *name;
-	uint32_t file;
-};
-
-/* One row of libdw; false when no more can be held. */
-static bool add_line(struct flow_line_table *table, Dwarf_Line *line, struct unit *unit)
-{
-	struct row row = {.file = NO_FILE};
-	const char *name = dwarf_linesrc(line, NULL, NULL);
-	Dwarf_Addr address;
-	bool ends = false;
-	int number = 0;
-
-	if (dwarf_lineaddr(line, &address) != 0 || dwarf_lineendsequence(line, &ends) != 0 ||
-	    dwarf_lineno(line, &number) != 0)
-		return true;
-	row.address = address;
-	if (!ends && name && number > 0) {
-		if (name != unit->name)
-			unit->file = find_file(table, unit->folder, name);
-		unit->name = name;
-		row.file = unit->file;
-		row.line = (uint32_t)number;
+		if (dwarf_offdie(dwarf, offset + header_size, &unit) &&
+		    dwarf_formudata(dwarf_attr(&unit, DW_AT_stmt_list, &attribute), &lines) == 0) {
+			folder = dwarf_formstring(dwarf_attr(&unit, DW_AT_comp_dir, &attribute));
+			folder = folder ? intern(table, folder) : NULL;
+			if (folder && common_hash_map_put(&table->folders, lines, (uintptr_t)folder) < 0)
+				return;
+		}
+		offset = next;
 	}
-	return add_row(table, &row);
 }
 
-static bool add_unit(struct flow_line_table *table, Dwarf_Die *die)
-{
-	struct unit unit = {.file = NO_FILE};
-	Dwarf_Attribute folder;
-	Dwarf_Lines *lines;
-	size_t count;
+/* ---- rows ---------------------------------------------------------------------------------------- */
 
-	if (dwarf_getsrclines(die, &lines, &count) != 0)
-		return true;
-	unit.folder = dwarf_formstring(dwarf_attr(die, DW_AT_comp_dir, &folder));
-	for (size_t i = 0; i < count; i++)
-		if (!add_line(table, dwarf_onesrcline(lines, i), &unit))
-			return false;
-	return true;
-}
-
-/* Where one sequence ends and the next begins at once, the beginning counts: it comes last. */
+/* Where one row ends what is known and another begins at once, the beginning counts: it comes last. */
 static int compare_rows(const void *left, const void *right)
 {
 	const struct row *a = left, *b = right;
 
 	if (a->address != b->address)
 		return a->address < b->address ? -1 : 1;
-	if ((a->file != NO_FILE) != (b->file != NO_FILE))
-		return a->file != NO_FILE ? 1 : -1;
+	if (!a->file != !b->file)
+		return a->file ? 1 : -1;
 	return (a->order > b->order) - (a->order < b->order);
 }
 
-static void add_units(struct flow_line_table *table, Dwarf *dwarf)
+static void sort_rows(struct row *rows, size_t count)
 {
-	Dwarf_Off offset = 0, next;
-	size_t header_size;
+	size_t sorted = 1;
 
-	while (dwarf_nextcu(dwarf, offset, &next, &header_size, NULL, NULL, NULL) == 0) {
-		Dwarf_Die unit;
-
-		if (dwarf_offdie(dwarf, offset + header_size, &unit) && !add_unit(table, &unit))
-			break;
-		offset = next;
-	}
+	while (sorted < count && compare_rows(&rows[sorted - 1], &rows[sorted]) < 0)
+		sorted++;
+	if (sorted < count)
+		qsort(rows, count, sizeof(*rows), compare_rows);
 }
 
-/* The table once all rows are there; NULL where there are none. */
-static struct flow_line_table *finish(struct flow_line_table *table)
+/* The files of a unit by their numbers, as far as they have been asked for. */
+struct files {
+	struct flow_line_names names;
+	const char *folder; /* of the compilation */
+	const char **paths; /* NULL: not asked for, or not known */
+};
+
+static const char *file_of(struct flow_line_table *table, struct files *files, uint64_t number)
 {
-	if (!table || !table->row_count) {
-		flow_lines_free(table);
+	if (number >= files->names.file_count)
 		return NULL;
-	}
-	common_byte_map_free(&table->by_name);
-	qsort(table->rows, table->row_count, sizeof(*table->rows), compare_rows);
-	return table;
+	if (!files->paths[number])
+		files->paths[number] = path_of(table, &files->names.files[number], files->folder);
+	return files->paths[number];
 }
 
-struct flow_line_table *flow_lines_make(Dwarf *dwarf)
+/* All rows of a unit, of which it is known by now that they can be read. */
+static void fill_rows(struct flow_line_table *table, const struct flow_line_unit *header, struct files *files,
+		      struct row *rows)
 {
-	struct flow_line_table *table = calloc(1, sizeof(*table));
+	struct flow_line_program program;
+	struct flow_line_row row;
+	size_t count = 0, first = 0;
 
-	if (table)
-		add_units(table, dwarf);
-	return finish(table);
+	flow_line_program_start(header, &program);
+	while (flow_line_program_next(&program, &row)) {
+		const bool known = !row.ends && row.line && row.line <= INT32_MAX;
+
+		rows[count] = (struct row){row.address, known ? file_of(table, files, row.file) : NULL, row.line,
+					   (uint32_t)count};
+		count++;
+		if (row.ends) {
+			sort_rows(rows + first, count - first);
+			first = count;
+		}
+	}
+	sort_rows(rows + first, count - first);
+}
+
+static struct row *make_rows(struct flow_line_table *table, const struct unit *unit)
+{
+	struct common_cursor section = table->lines;
+	struct row *rows = malloc(unit->count * sizeof(*rows));
+	struct flow_line_unit header;
+	struct files files = {0};
+	const uint64_t *folder;
+
+	section.at = unit->offset;
+	if (rows && flow_line_unit_read(&section, &header) &&
+	    flow_line_names_read(&header, &table->strings, &files.names))
+		files.paths = calloc(files.names.file_count + 1, sizeof(*files.paths));
+	if (files.paths) {
+		folder = common_hash_map_get(&table->folders, unit->offset);
+		files.folder = header.version < 5 && folder ? (const char *)(uintptr_t)*folder : files.names.folder;
+		fill_rows(table, &header, &files, rows);
+	} else {
+		free(rows);
+		rows = NULL;
+	}
+	free(files.paths);
+	flow_line_names_free(&files.names);
+	return rows;
+}
+
+/* The rows of a sequence; NULL without memory. */
+static const struct row *rows_of(struct flow_line_table *table, const struct sequence *sequence)
+{
+	struct unit *const unit = &table->units[sequence->unit];
+	struct row *rows = atomic_load_explicit(&unit->rows, memory_order_acquire);
+
+	if (!rows) {
+		pthread_mutex_lock(&table->lock);
+		rows = atomic_load(&unit->rows);
+		if (!rows) {
+			rows = make_rows(table, unit);
+			atomic_store_explicit(&unit->rows, rows, memory_order_release);
+		}
+		pthread_mutex_unlock(&table->lock);
+	}
+	return rows ? rows + sequence->row : NULL;
+}
+
+/* ---- sequences ----------------------------------------------------------------------------------- */
+
+static bool add_sequence(struct flow_line_table *table, const struct sequence *sequence)
+{
+	/* Without bytes it is of no instruction. */
+	if (sequence->first >= sequence->end)
+		return true;
+	if (table->sequence_count == NONE ||
+	    !COMMON_VECTOR_GROW(table->sequences, table->sequence_capacity, table->sequence_count + 1))
+		return false;
+	table->sequences[table->sequence_count++] = *sequence;
+	return true;
+}
+
+/* Adds the sequences of a unit and counts its rows. False where its program is damaged, or without memory. */
+static bool add_sequences(struct flow_line_table *table, const struct flow_line_unit *header, size_t *count)
+{
+	struct sequence sequence = {.first = UINT64_MAX, .unit = (uint32_t)table->unit_count};
+	struct flow_line_program program;
+	struct flow_line_row row;
+
+	*count = 0;
+	flow_line_program_start(header, &program);
+	while (*count < ROWS_MAX - table->row_count && flow_line_program_next(&program, &row)) {
+		++*count;
+		sequence.count++;
+		if (row.address < sequence.first)
+			sequence.first = row.address;
+		if (row.address > sequence.end)
+			sequence.end = row.address;
+		if (!row.ends)
+			continue;
+		if (!add_sequence(table, &sequence))
+			return false;
+		sequence = (struct sequence){.first = UINT64_MAX, .unit = sequence.unit, .row = (uint32_t)*count};
+	}
+	return !program.bytes.failed && !common_cursor_left(&program.bytes) && add_sequence(table, &sequence);
+}
+
+/* A unit that is damaged has no rows at all. */
+static void add_unit(struct flow_line_table *table, size_t offset, const struct flow_line_unit *header,
+		     bool *in_strings)
+{
+	const size_t before = table->sequence_count;
+	struct flow_line_names names;
+	size_t count;
+
+	if (!header->version || table->unit_count == NONE ||
+	    !COMMON_VECTOR_GROW(table->units, table->unit_capacity, table->unit_count + 1))
+		return;
+	if (!add_sequences(table, header, &count))
+		table->sequence_count = before;
+	if (table->sequence_count == before)
+		return;
+	if (flow_line_names_read(header, &table->strings, &names)) {
+		table->units[table->unit_count++] = (struct unit){.offset = offset, .count = count};
+		table->row_count += count;
+		table->needs_folders |= names.needs_folder;
+		*in_strings |= names.in_strings;
+	} else {
+		table->sequence_count = before;
+	}
+	flow_line_names_free(&names);
+}
+
+static int compare_sequences(const void *left, const void *right)
+{
+	const struct sequence *a = left, *b = right;
+
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	if (a->unit != b->unit)
+		return a->unit < b->unit ? -1 : 1;
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* From the address on; addresses do not fall. */
+static bool add_piece(struct flow_line_table *table, uint64_t first, uint32_t sequence)
+{
+	if (table->piece_count && table->pieces[table->piece_count - 1].first == first)
+		table->piece_count--;
+	else if (!COMMON_VECTOR_GROW(table->pieces, table->piece_capacity, table->piece_count + 1))
+		return false;
+	table->pieces[table->piece_count++] = (struct piece){first, sequence};
+	return true;
+}
+
+/* Takes those away that end at or before an address; what they lie in goes on behind them. */
+static bool end_sequences(struct flow_line_table *table, uint32_t *open, size_t *count, uint64_t address)
+{
+	bool room = true;
+
+	while (room && *count && table->sequences[open[*count - 1]].end <= address) {
+		const uint64_t end = table->sequences[open[--*count]].end;
+
+		while (*count && table->sequences[open[*count - 1]].end <= end)
+			--*count;
+		room = add_piece(table, end, *count ? open[*count - 1] : NONE);
+	}
+	return room;
+}
+
+/*
+ * Sequences of one file may overlap where a linker has left out code and not its lines, whose addresses then begin with 0. The one that
+ * begins last counts.
+ */
+static bool make_pieces(struct flow_line_table *table)
+{
+	uint32_t *open = malloc((table->sequence_count + 1) * sizeof(*open));
+	size_t count = 0;
+	bool room = open != NULL;
+
+	if (table->sequence_count)
+		qsort(table->sequences, table->sequence_count, sizeof(*table->sequences), compare_sequences);
+	for (size_t i = 0; room && i < table->sequence_count; i++) {
+		room = end_sequences(table, open, &count, table->sequences[i].first) &&
+		       add_piece(table, table->sequences[i].first, (uint32_t)i);
+		open[count++] = (uint32_t)i;
+	}
+	room = room && end_sequences(table, open, &count, UINT64_MAX);
+	free(open);
+	return room && table->piece_count;
+}
+
+/* ---- making -------------------------------------------------------------------------------------- */
+
+static bool keep(struct flow_line_table *table, size_t number, struct common_cursor *section)
+{
+	uint8_t *copy = malloc(section->size + 1);
+
+	if (!copy)
+		return false;
+	memcpy(copy, section->data, section->size);
+	table->sections[number] = copy;
+	*section = common_cursor(copy, section->size);
+	return true;
+}
+
+struct flow_line_table *flow_lines_make(Elf *elf)
+{
+	struct flow_line_table *table = new_table();
+	struct common_cursor section = flow_dwarf_section(elf, "debug_line");
+	struct flow_line_unit unit;
+	bool in_strings = false;
+	size_t offset = 0;
+
+	if (!table)
+		return NULL;
+	table->lines = section;
+	table->strings.line_strings = flow_dwarf_section(elf, "debug_line_str");
+	table->strings.strings = flow_dwarf_section(elf, "debug_str");
+	for (; flow_line_unit_read(&section, &unit); offset = section.at)
+		add_unit(table, offset, &unit, &in_strings);
+	if (!in_strings)
+		table->strings.strings = common_cursor(NULL, 0);
+	if (make_pieces(table) && keep(table, 0, &table->lines) && keep(table, 1, &table->strings.line_strings) &&
+	    keep(table, 2, &table->strings.strings))
+		return table;
+	flow_lines_free(table);
+	return NULL;
+}
+
+/* One sequence without end. */
+static bool add_lines(struct flow_line_table *table, const struct elf_line *lines, size_t count)
+{
+	struct row *rows = malloc((count + 1) * sizeof(*rows));
+
+	table->units = calloc(1, sizeof(*table->units));
+	if (!rows || !table->units || !count || count > ROWS_MAX) {
+		free(rows);
+		return false;
+	}
+	table->unit_count = 1;
+	for (size_t i = 0; i < count; i++)
+		rows[i] = (struct row){lines[i].address, lines[i].file ? intern(table, lines[i].file) : NULL,
+				       lines[i].line, (uint32_t)i};
+	sort_rows(rows, count);
+	table->units[0] = (struct unit){.count = count, .rows = rows};
+	return add_sequence(table, &(struct sequence){rows[0].address, UINT64_MAX, .count = (uint32_t)count});
 }
 
 struct flow_line_table *flow_lines_of(const struct elf_line *lines, size_t count)
 {
-	struct flow_line_table *table = calloc(1, sizeof(*table));
-	bool room = table != NULL;
+	struct flow_line_table *table = new_table();
 
-	for (size_t i = 0; room && i < count; i++) {
-		const struct row row = {.address = lines[i].address,
-					.file = lines[i].file ? intern_file(table, lines[i].file) : NO_FILE,
-					.line = lines[i].line};
-
-		room = add_row(table, &row);
-	}
-	return finish(table);
+	if (table && add_lines(table, lines, count) && make_pieces(table))
+		return table;
+	flow_lines_free(table);
+	return NULL;
 }
 
-bool flow_lines_find(const struct flow_line_table *table, uint64_t address, const char **file, uint32_t *line)
+/* ---- looking up ---------------------------------------------------------------------------------- */
+
+/* The rows of a piece. */
+struct rows {
+	const struct row *list;
+	size_t count;
+};
+
+static struct rows rows_of_piece(struct flow_line_table *table, size_t piece)
 {
+	const uint32_t number = table->pieces[piece].sequence;
+	struct rows rows = {0};
+
+	if (number == NONE)
+		return rows;
+	rows.list = rows_of(table, &table->sequences[number]);
+	rows.count = rows.list ? table->sequences[number].count : 0;
+	return rows;
+}
+
+static struct rows rows_at(struct flow_line_table *table, uint64_t address)
+{
+	/* Pieces at or before address. */
+	const size_t low = COMMON_PARTITION(table->piece_count, at, table->pieces[at].first <= address);
+
+	return low ? rows_of_piece(table, low - 1) : (struct rows){0};
+}
+
+bool flow_lines_find(struct flow_line_table *table, uint64_t address, const char **file, uint32_t *line)
+{
+	const struct rows rows = rows_at(table, address);
 	/* Rows at or before address. */
-	const size_t low = COMMON_PARTITION(table->row_count, at, table->rows[at].address <= address);
-	const struct row *row;
-	row = low ? &table->rows[low - 1] : NULL;
-	if (!row || row->file == NO_FILE)
+	const size_t low = COMMON_PARTITION(rows.count, at, rows.list[at].address <= address);
+
+	if (!low || !rows.list[low - 1].file)
 		return false;
-	*file = table->files[row->file];
-	*line = row->line;
+	*file = rows.list[low - 1].file;
+	*line = rows.list[low - 1].line;
 	return true;
 }
 
-bool flow_lines_begins(const struct flow_line_table *table, uint64_t address, uint32_t line)
+bool flow_lines_begins(struct flow_line_table *table, uint64_t address, uint32_t line)
 {
-	size_t at = COMMON_PARTITION(table->row_count, i, table->rows[i].address < address);
+	const struct rows rows = rows_at(table, address);
+	size_t at = COMMON_PARTITION(rows.count, i, rows.list[i].address < address);
 
-	while (at < table->row_count && table->rows[at].file == NO_FILE)
+	while (at < rows.count && !rows.list[at].file)
 		at++;
-	return at < table->row_count && table->rows[at].address == address && table->rows[at].line == line;
+	return at < rows.count && rows.list[at].address == address && rows.list[at].line == line;
 }
 
-/* Rows without bytes of their own are of no instruction. */
-int flow_lines_walk(const struct flow_line_table *table, flow_lines_visit *visit, void *context)
+/* The rows of a piece, in [first, end). Those without bytes of their own are of no instruction. */
+static int walk_rows(const struct rows *rows, uint64_t first, uint64_t end, flow_lines_visit *visit, void *context)
+{
+	size_t at = COMMON_PARTITION(rows->count, i, rows->list[i].address <= first);
+	int status = 0;
+
+	for (at -= at != 0; !status && at + 1 < rows->count && rows->list[at].address < end; at++) {
+		const struct row *row = &rows->list[at];
+		const uint64_t from = row->address > first ? row->address : first;
+		const uint64_t to = row[1].address < end ? row[1].address : end;
+
+		if (row->file && to > from)
+			status = visit(context, from, to, row->file, row->line);
+	}
+	return status;
+}
+
+int flow_lines_walk(struct flow_line_table *table, flow_lines_visit *visit, void *context)
 {
 	int status = 0;
 
-	for (size_t i = 0; !status && i + 1 < table->row_count; i++) {
-		const struct row *row = &table->rows[i];
+	for (size_t i = 0; !status && i < table->piece_count; i++) {
+		const struct rows rows = rows_of_piece(table, i);
+		const uint64_t end = i + 1 < table->piece_count ? table->pieces[i + 1].first : UINT64_MAX;
 
-		if (row->file != NO_FILE && row[1].address > row->address)
-			status = visit(context, row->address, row[1].address, table->files[row->file], row->line);
+		status = walk_rows(&rows, table->pieces[i].first, end, visit, context);
 	}
 	return status;
 }

@@ -7,26 +7,11 @@
 #include <string.h>
 
 #include "elf/split_search.h"
+#include "flow/symbol/dwarf_section.h"
 
 #define ADDRESS 8u             /* bytes: x86-64's */
 #define RANGES_HEADER 12u      /* of a table of lists of ranges, DWARF 5 */
 #define SELECT_BASE UINT64_MAX /* DWARF 4: the pair is no range, but names the base of those that follow */
-
-/* Of values that end beyond the section, and of indexes beyond a table: the cursor has failed. */
-static uint64_t read_leb128(struct common_cursor *bytes)
-{
-	uint64_t value = 0;
-
-	for (unsigned shift = 0; shift < 64; shift += 7) {
-		const uint8_t byte = common_read8(bytes);
-
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return value;
-	}
-	bytes->failed = true;
-	return 0;
-}
 
 static uint64_t read_at(struct common_cursor table, uint64_t offset, size_t size, bool *failed)
 {
@@ -46,30 +31,6 @@ static uint64_t address_at(const struct flow_split_unit *split, uint64_t index, 
 }
 
 /* ---- opening ------------------------------------------------------------------------------------- */
-
-/* A section, as libdw sees it: unpacked. */
-static struct common_cursor section_of(Elf *elf, const char *name)
-{
-	Elf_Scn *section = NULL;
-	size_t names;
-
-	if (!elf || elf_getshdrstrndx(elf, &names) != 0)
-		return common_cursor(NULL, 0);
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		const char *found;
-		const Elf_Data *data;
-
-		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		found = elf_strptr(elf, names, header.sh_name);
-		if (!found || strcmp(found, name) != 0)
-			continue;
-		data = elf_getdata(section, NULL);
-		return common_cursor(data ? data->d_buf : NULL, data && data->d_buf ? data->d_size : 0);
-	}
-	return common_cursor(NULL, 0);
-}
 
 /* The rest of it, from an offset on that the skeleton names in either of these attributes; all of it where it does not. */
 static struct common_cursor from_base(struct common_cursor section, Dwarf_Die *skeleton, unsigned name, unsigned old)
@@ -100,11 +61,12 @@ bool flow_split_open(Dwarf_Die *skeleton, uint64_t id, uint8_t *data, size_t siz
 	    address_size != ADDRESS)
 		return false;
 	split->old = version < 5;
-	split->entries = section_of(split->elf, ".debug_info.dwo");
-	split->addresses = from_base(section_of(elf, ".debug_addr"), skeleton, DW_AT_addr_base, DW_AT_GNU_addr_base);
-	split->ranges = split->old ? from_base(section_of(elf, ".debug_ranges"), skeleton, DW_AT_GNU_ranges_base,
+	split->entries = flow_dwarf_section(split->elf, "debug_info.dwo");
+	split->addresses = from_base(flow_dwarf_section(elf, "debug_addr"), skeleton, DW_AT_addr_base,
+				     DW_AT_GNU_addr_base);
+	split->ranges = split->old ? from_base(flow_dwarf_section(elf, "debug_ranges"), skeleton, DW_AT_GNU_ranges_base,
 					       DW_AT_GNU_ranges_base)
-				   : section_of(split->elf, ".debug_rnglists.dwo");
+				   : flow_dwarf_section(split->elf, "debug_rnglists.dwo");
 	split->base = dwarf_lowpc(skeleton, &base) == 0 ? base : 0;
 	return true;
 }
@@ -137,7 +99,7 @@ static bool read_index(const struct flow_split_unit *split, const Dwarf_Attribut
 	switch (attribute->form) {
 	case DW_FORM_addrx:
 	case DW_FORM_GNU_addr_index:
-		*index = read_leb128(&value);
+		*index = flow_dwarf_unsigned(&value);
 		break;
 	case DW_FORM_addrx1:
 	case DW_FORM_addrx2:
@@ -199,7 +161,7 @@ static bool find_list(const struct flow_split_unit *split, Dwarf_Die *die, struc
 	value = value_of(split, &attribute);
 	if (attribute.form == DW_FORM_rnglistx) {
 		/* The offsets of lists follow the header, from whose end they count. */
-		const uint64_t index = read_leb128(&value);
+		const uint64_t index = flow_dwarf_unsigned(&value);
 
 		failed = index >= split->ranges.size;
 		offset = failed ? 0 : RANGES_HEADER + read_at(split->ranges, RANGES_HEADER + 4 * index, 4, &failed);
@@ -242,22 +204,22 @@ static bool next_entry(const struct flow_split_unit *split, struct flow_split_wa
 	while (!list->failed && !failed) {
 		switch (common_read8(list)) {
 		case DW_RLE_base_addressx:
-			walk->base = address_at(split, read_leb128(list), &failed);
+			walk->base = address_at(split, flow_dwarf_unsigned(list), &failed);
 			continue;
 		case DW_RLE_base_address:
 			walk->base = common_read64(list);
 			continue;
 		case DW_RLE_startx_endx:
-			*first = address_at(split, read_leb128(list), &failed);
-			*end = address_at(split, read_leb128(list), &failed);
+			*first = address_at(split, flow_dwarf_unsigned(list), &failed);
+			*end = address_at(split, flow_dwarf_unsigned(list), &failed);
 			break;
 		case DW_RLE_startx_length:
-			*first = address_at(split, read_leb128(list), &failed);
-			*end = *first + read_leb128(list);
+			*first = address_at(split, flow_dwarf_unsigned(list), &failed);
+			*end = *first + flow_dwarf_unsigned(list);
 			break;
 		case DW_RLE_offset_pair:
-			*first = walk->base + read_leb128(list);
-			*end = walk->base + read_leb128(list);
+			*first = walk->base + flow_dwarf_unsigned(list);
+			*end = walk->base + flow_dwarf_unsigned(list);
 			break;
 		case DW_RLE_start_end:
 			*first = common_read64(list);
@@ -265,7 +227,7 @@ static bool next_entry(const struct flow_split_unit *split, struct flow_split_wa
 			break;
 		case DW_RLE_start_length:
 			*first = common_read64(list);
-			*end = *first + read_leb128(list);
+			*end = *first + flow_dwarf_unsigned(list);
 			break;
 		default: /* DW_RLE_end_of_list, or not known */
 			return false;
