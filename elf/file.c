@@ -220,5 +220,6 @@ bool elf_has_debug(const struct elf_file *elf)
 {
 	GElf_Shdr header;
 
-	return elf_section(elf, SHT_PROGBITS, ".debug_line", &header) != NULL;
+	return elf_section(elf, SHT_PROGBITS, ".debug_line", &header) ||
+	       elf_section(elf, SHT_PROGBITS, ".zdebug_line", &header);
 }

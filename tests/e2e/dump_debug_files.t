@@ -175,6 +175,30 @@ os.makedirs(os.path.dirname(whole))
 shutil.copy(path("right"), f"{whole}.debug")
 check("a copy of the root folder", "one_hidden" in names("--debug-path", "root")[0])
 
+# ---- ways to write DWARF -----------------------------------------------------------------------------
+
+build("forms", "-Wl,--build-id=0x0123456789abcdef")
+strip("forms")
+output(RECORD, "-q", "-f", "-o", "forms.ptl", "--embed", "code", "--", path("forms"))
+os.remove(path("forms.debug"))
+counts = collections.Counter(int(line["image_address"], 16) for line in map(json.loads, output(
+    DUMP, "flow", "--level", "insn", "--json", "--image", "forms", "forms.ptl").splitlines()) if line["type"] == "instruction")
+places = output("addr2line", "-e", "forms.full", input="\n".join(map(hex, counts)) + "\n").splitlines()
+expected = collections.Counter()
+for count, text in zip(counts.values(), places, strict=True):
+    if "?" not in text:
+        expected[text.split(" (")[0]] += count
+os.makedirs(path("forms-store"))
+for way, root in [(way, "") for way in ("-gdwarf-2", "-gdwarf-3", "-gdwarf-4", "-gdwarf-5", "-gdwarf64", "-gz=zlib", "-gz=zlib-gnu",
+                                        "-gdwarf-4 -gz=zlib-gnu", "-gsplit-dwarf")] + [("-ffile-prefix-map=/=./", ".")]:
+    build("forms", "-Wl,--build-id=0x0123456789abcdef", *way.split())
+    os.rename(path("forms.debug"), path("forms-store/forms.debug"))
+    rows = map(json.loads, output(DUMP, "report", "--by", "line", "--json", "--image", "forms", "--debug-path", "forms-store",
+                                  "forms.ptl").splitlines())
+    found = {f"{row['file']}:{row['line']}": row["self_instructions"] for row in rows if "line" in row}
+    check(f"{way}: lines are those of addr2line", len(expected) > 3 and found == {
+        root + line: count for line, count in expected.items()}, found, expected)
+
 # ---- debuginfod --------------------------------------------------------------------------------------
 
 asked, served = [], b""
