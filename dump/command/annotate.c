@@ -128,18 +128,28 @@ static void add_branch(struct annotate_run *run, const struct dump_annotation *a
 		common_text_format(line, " and %zu more", one->target_count - TARGETS_SHOWN);
 }
 
+/* How an instruction stands out: what did not run, what ran as often as a tenth of the most frequent one, or half of it. */
+static const char *style_of(const struct annotate_run *run, const struct dump_annotation *annotation, uint64_t count)
+{
+	if (!count)
+		return dump_dim(run->session);
+	/* Where nothing ran again, nothing stands out. */
+	if (annotation->most < 2)
+		return "";
+	if (count >= annotation->most - annotation->most / 2)
+		return dump_red(run->session);
+	return count >= annotation->most / 10 + (annotation->most % 10 > 0) ? dump_bold(run->session) : "";
+}
+
 static void text_instruction(struct annotate_run *run, const struct dump_annotation *annotation,
 			     const struct dump_annotated_instruction *one)
 {
-	/* A tenth of the most frequent one is warm, half of it hot. */
-	const bool hot = one->count && one->count >= annotation->most / 2, warm = one->count >= annotation->most / 10;
+	const char *const style = style_of(run, annotation, one->count);
 	struct ptl_bytes *line = &run->line;
 	size_t start;
 
 	line->size = 0;
-	common_text_add(line, hot ? dump_red(run->session) : one->count && warm ? dump_bold(run->session) : "");
-	if (!one->count)
-		common_text_add(line, dump_dim(run->session));
+	common_text_add(line, style);
 	start = line->size;
 	if (one->count) {
 		struct ptl_bytes count = {0};
@@ -154,7 +164,7 @@ static void text_instruction(struct annotate_run *run, const struct dump_annotat
 	common_text_add(line, "  ");
 	flow_disassemble(one->bytes, one->length, one->mode, one->address, line);
 	add_branch(run, annotation, one, line);
-	common_text_add(line, hot || warm || !one->count ? dump_plain(run->session) : "");
+	common_text_add(line, *style ? dump_plain(run->session) : "");
 	common_text_add(line, "\n");
 	common_text_write(line, run->session->out);
 }

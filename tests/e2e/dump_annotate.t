@@ -4,6 +4,7 @@
 import glob
 import json
 import os
+import re
 import shutil
 import sys
 
@@ -87,6 +88,22 @@ def as_gcov(name):
     check("lines have gcov's counts", len(both) > 25 and not wrong, wrong)
 
 
+def marks(function, name, expected):
+    """Colours, by how often an instruction ran."""
+    names = {"\x1b[31m": "red", "\x1b[1m": "bold", "\x1b[2m": "dim", None: ""}
+    lines = run(DUMP, "annotate", "--color", "always", "--image", "plain", function, name).stdout.splitlines()
+    instructions = annotate("--image", "plain", function, name)[0]["instructions"]
+    most, found, wrong = max(one["count"] for one in instructions), set(), []
+    for one in instructions:
+        count, address = one["count"], one["address"].removeprefix("0x").lstrip("0")
+        line = [line for line in lines if re.match(rf"(\x1b\[\d+m)? *[\d,]* +{address}  ", line)][0]
+        mark = names[re.match(r"(\x1b\[\d+m)?", line).group(1)]
+        found.add(mark)
+        if mark != ("dim" if not count else "" if most == 1 else "red" if 2 * count >= most else "bold" if 10 * count >= most else ""):
+            wrong.append((line, count, most))
+    check(f"{function} is marked by how often its instructions ran", not wrong and expected <= found <= expected | {"dim"}, wrong, found)
+
+
 def in_text(name):
     got = run(DUMP, "annotate", "is_third", name)
     lines = got.stdout.splitlines()
@@ -95,7 +112,9 @@ def in_text(name):
     check("text has the branch", any("; taken 666, not taken 334" in line or "; taken 334, not taken 666" in line
                                      for line in lines), got)
     got = run(DUMP, "annotate", "--color", "always", "is_third", name)
-    check("hot instructions are coloured", "\x1b[31m" in got.stdout, got)
+    for function, expected in (("is_third", {"red", "bold"}), ("choose", {"red", "bold", "dim"}), ("main", {"red", "bold", ""}),
+                               ("_start", {""})):
+        marks(function, name, expected)
     got = run(DUMP, "annotate", "nothing_at_all", name)
     check("a name that nothing has is a mistake", got.returncode != 0 and "nothing_at_all" in got.stderr, got)
     for arguments in ((), ("main",), ("main", name, name), ("0x10..0x5", name), ("0x..", name)):

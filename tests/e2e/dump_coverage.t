@@ -89,6 +89,9 @@ def as_gcov(program, source, *arguments, others=()):
     wrong = {number: (sorted(branches.get(number, [])), counts) for number, counts in ways.items()
              if sorted(branches.get(number, [])) != counts and "switch" not in source_text[number] and number not in others}
     check(f"{source}: branches went both ways as often", len(ways) > 1 and not wrong, wrong)
+    went = sum((one["taken"] > 0) + (one["not_taken"] > 0) for one in ours["branches"])
+    check(f"{source}: ways that branches went are counted once", ours["branches_run"] == went and ours["branches_found"] ==
+          2 * len(ours["branches"]), ours)
     found = {one["name"]: (one["line"], one["count"]) for one in ours["functions"]}
     check(f"{source}: functions are gcov's", found and found == functions, found, functions)
     return trace, ours
