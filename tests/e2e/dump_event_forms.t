@@ -70,6 +70,11 @@ def fields():
     rows = list(csv.DictReader(io.StringIO(events("--csv", "-p", PROVIDER, "fields.ptl"), newline="")))
     check("CSV has the same events", [row["provider"] for row in rows] == ["My, <Provider>"] * 2 and
           rows[0]["activity"] == PROVIDER and "odd=true(7)" in rows[0]["fields"], rows)
+    names = (" first", "last ", "with in")
+    convert("blanks", [event(f"{i}{PROVIDER[1:]}", payload=b"", ticks=START_TICKS + i, items=[
+        (12, etl.traits(name)), (11, etl.tracelogging("Name"))]) for i, name in enumerate(names, 1)])
+    rows = [line.split(",")[1] for line in events("--csv", "blanks.ptl").splitlines() if PROVIDER[1:] in line]
+    check("CSV has quotes around what begins or ends with a blank", rows == ['" first"', '"last "', "with in"], rows)
 
 
 # ---- recordings of Windows ---------------------------------------------------------------------------------
@@ -167,6 +172,10 @@ def activities():
     check("text has a line a pair", len(lines) == 6 and "5.000 us" in lines[1] and lines[3].split()[1] == "-", lines)
     reported = [one["activity"] for one in json_lines("--tree", "-a", activity(3), "tree.ptl")]
     check("--activity has its whole tree, and nothing else", reported == [activity(1), activity(2), activity(3), activity(1)], reported)
+    convert("named", [event(PROVIDER, opcode=opcode, payload=b"", ticks=START_TICKS + opcode, activity=activity(1), items=[
+        (12, etl.traits("Server")), (11, etl.tracelogging("Request/Start" if opcode == 1 else "Request/Stop"))]) for opcode in (1, 2)])
+    names = [one["name"] for one in json_lines("--tree", "named.ptl")]
+    check("an activity has no /Start in its name", names == ["Server/Request"], names)
     convert("deep", [act(i, 1, i, related=i - 1 if i > 1 else None) for i in range(1, 61)])
     depths = [one["depth"] for one in json_lines("--tree", "deep.ptl")]
     check("what is deep is deep", depths == list(range(60)), depths)

@@ -44,9 +44,11 @@ __attribute__((noinline)) int never(int n)
 	return n + 7;
 }
 
+__attribute__((noinline)) int mixed(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += rounds_of_each; return sum; }
+
 int main(int argc, char **argv)
 {
-	int sum = 0;
+	int sum = mixed(50);
 	for (int i = 0; i < 100; i++)
 		sum ^= work(rounds_of_each);
 	if (argc > 50)
@@ -74,11 +76,13 @@ def profile(name):
 def counts(options):
     found = profile("work.prof")
     label = " ".join(options)
-    check(f"{label}: functions that ran are there", set(found) == {"main", "work", "often", "rare"}, found)
+    check(f"{label}: functions that ran are there", set(found) == {"main", "work", "often", "rare", "mixed"}, found)
     check(f"{label}: entries are counted", (found["work"][1], found["rare"][1], found["main"][1]) == (100, 1000, 1), found)
     # Lines of often: 2 asks, 3 calls rare, 4 returns.
     check(f"{label}: lines are counted", found["often"][2][2] == 64000 and found["often"][2][3] == 1000 and
           found["rare"][2][2] == 1000, found)
+    if label == "-O0":
+        check("of a line's instructions, the one that ran most often counts", found["mixed"][2] == {0: 50}, found)
     check(f"{label}: totals are sums", all(total == sum(body.values()) for total, _, body in found.values()), found)
 
 
