@@ -19,6 +19,8 @@ static void say_missed(const struct format_session_files *files, uint64_t before
 	if (files->missed > before)
 		common_message_warning("missed %" PRIu64 " events: the session went on faster than they were read",
 				       files->missed - before);
+	if (files->doubt[0])
+		common_message_warning("%s", files->doubt);
 }
 
 /* missed: events before this file. */

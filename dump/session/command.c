@@ -199,6 +199,8 @@ static void say_missed(const struct format_session_files *files, uint64_t before
 	if (files->missed > before)
 		common_message_warning("missed %llu events: the session went on faster than they were read",
 				       (unsigned long long)(files->missed - before));
+	if (files->doubt[0])
+		common_message_warning("%s", files->doubt);
 }
 
 static int run_file(const struct dump_command *command, struct dump_options *options, int fd)

@@ -75,6 +75,8 @@ int ptl_process_session(const char *name, const struct ptl_realtime_options *opt
 		if (status)
 			break;
 	}
+	if (!status && session.files.killed)
+		status = common_fail(PTL_TRUNCATED, "%s", session.files.doubt);
 	format_session_files_free(&session.files);
 	return status;
 }

@@ -2,6 +2,7 @@
 /* Asks a session of the same user for its files. */
 #include "format/reader/session_files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,26 +18,41 @@
 #include "common/session_folder.h"
 #include "format/event/kernel_class.h"
 
-#define GONE_MAX 16 /* files in a row */
+#define GONE_MAX 16        /* files in a row, while others are written */
+#define LEFT_GONE_MAX 4096 /* of a session that is over */
 
-/* "NUMBER MISSED PATH"; empty: there is none so far. */
-static int take_answer(struct format_session_files *files, const char *text, char **path)
-{
+/* ---- while it goes on ------------------------------------------------------------------------ */
+
+/* "NUMBER MISSED PATH" (record/control/request.c). */
+struct next {
 	uint64_t number, missed;
+	char *path; /* NULL: there is none so far */
+};
+
+static int parse_next(const char *text, struct next *next)
+{
 	int at = 0;
 
 	if (!*text)
 		return 0;
-	if (sscanf(text, "%" SCNu64 " %" SCNu64 " %n", &number, &missed, &at) != 2 || !at)
+	if (sscanf(text, "%" SCNu64 " %" SCNu64 " %n", &next->number, &next->missed, &at) != 2 || !at)
 		return common_fail(PTL_SYSTEM, "the session's answer is not as it should be");
-	*path = strdup(text + at);
-	files->number = number;
-	files->missed += missed;
-	files->files++;
-	return *path ? 0 : common_fail_memory("file name", strlen(text));
+	next->path = strdup(text + at);
+	return next->path ? 0 : common_fail_memory("file name", strlen(text));
 }
 
-static int ask(struct format_session_files *files, int folder, const char *name, char **path)
+/* Before the first file is asked for, so that the session cannot end in between. */
+static void ask_for_rest(struct format_session_files *files, int folder, const char *name)
+{
+	struct ptl_bytes request = {0};
+
+	common_write_bytes(&request, "rest", sizeof("rest"));
+	if (common_session_request(folder, name, &request, &files->connection) < 0)
+		files->connection = -1;
+	files->asked = true;
+}
+
+static int ask_for_next(const struct format_session_files *files, int folder, const char *name, struct next *next)
 {
 	struct ptl_bytes request = {0};
 	const char *text;
@@ -51,29 +67,217 @@ static int ask(struct format_session_files *files, int folder, const char *name,
 	status = common_session_ask(folder, name, &request, &memory, &text, &size);
 	if (status < 0)
 		return status;
-	status = take_answer(files, text, path);
+	status = parse_next(text, next);
 	free(memory);
 	return status;
 }
 
-/* *path is NULL where there is none any more. */
-static int find_next(struct format_session_files *files, char **path)
+/* ---- when it is over ------------------------------------------------------------------------- */
+
+static void end_with_doubt(struct format_session_files *files, const char *why)
+{
+	snprintf(files->doubt, sizeof(files->doubt), "session %s: it is not known what was missed at its end: %s",
+		 files->session, why);
+	files->over = true;
+}
+
+/* Takes what the session says at its end, or that it was killed. PTL_SYSTEM: it says nothing so far; PTL_NO_MEMORY. */
+static int await_rest(struct format_session_files *files)
+{
+	const int status = common_session_await(files->connection, &files->rest);
+
+	if (status < 0 && status != PTL_NOT_FOUND)
+		return status;
+	close(files->connection);
+	files->connection = -1;
+	files->killed = status == PTL_NOT_FOUND;
+	/* A recorder that refuses to say it does so at once, and goes on. */
+	files->over = files->killed || !files->rest.refused;
+	if (files->killed)
+		snprintf(files->doubt, sizeof(files->doubt),
+			 "session %s was killed: what it recorded last may be missing", files->session);
+	return 0;
+}
+
+/* It could not be asked, for a reason that was just said, and may be over. */
+static int end_session(struct format_session_files *files, int failure)
+{
+	char why[256];
+	int status = 0;
+
+	snprintf(why, sizeof(why), "%s", ptl_error_text());
+	if (files->connection >= 0)
+		status = await_rest(files);
+	if (status < 0)
+		return status == PTL_SYSTEM ? common_fail(failure, "%s", why) : status;
+	if (!files->over)
+		end_with_doubt(files, files->rest.refused ? files->rest.text : why);
+	return 0;
+}
+
+/* Whether the session has said that it is over, as far as it is known without waiting. */
+static int look_at_rest(struct format_session_files *files)
+{
+	return files->asked && !files->over && files->connection >= 0 && common_session_is_answered(files->connection)
+		       ? await_rest(files)
+		       : 0;
+}
+
+/* ---- what it leaves -------------------------------------------------------------------------- */
+
+/* As record/control/request.h has it. */
+struct left {
+	uint64_t first, last;
+	const char *stem, *suffix;
+	const char *counts, *end;
+};
+
+static const char *behind(const char *field)
+{
+	return field + strlen(field) + 1;
+}
+
+/* false: there are none, or what was said makes no sense. */
+static bool parse_left(struct format_session_files *files, struct left *left)
+{
+	const char *text = files->rest.text;
+
+	if (!files->rest.size || files->rest.refused)
+		return false;
+	left->end = text + files->rest.size;
+	if (sscanf(text, "%" SCNu64 " %" SCNu64, &left->first, &left->last) == 2 && left->last < INT64_MAX &&
+	    left->first && left->first <= left->last + 1 && (left->stem = behind(text)) < left->end &&
+	    (left->suffix = behind(left->stem)) < left->end && (left->counts = behind(left->suffix)) < left->end)
+		return true;
+	end_with_doubt(files, "the session's answer is not as it should be");
+	return false;
+}
+
+/* Events that were recorded before the file of this number; before the first one of which that is known, if it is older. */
+static uint64_t events_before(const struct left *left, uint64_t number)
+{
+	const char *count = left->counts;
+
+	for (uint64_t at = left->last + 1; at > number && behind(count) < left->end; at--)
+		count = behind(count);
+	return strtoull(count, NULL, 10);
+}
+
+static void count_missed(struct format_session_files *files, const struct left *left, uint64_t from, uint64_t to)
+{
+	const uint64_t first = events_before(left, from), last = events_before(left, to);
+
+	if (from < to && first < last)
+		files->missed += last - first;
+}
+
+/* *fd is -1 where it is gone. */
+static int open_left(struct format_session_files *files, const struct left *left, uint64_t number, int *fd,
+		     const char *path)
+{
+	const uint64_t from_last = left->last - number;
+
+	if (*left->stem) {
+		*fd = open(path, O_RDONLY | O_CLOEXEC);
+		return *fd < 0 && errno != ENOENT ? common_fail_errno("%s", path) : 0;
+	}
+	if (from_last < files->rest.descriptor_count) {
+		*fd = files->rest.descriptors[from_last];
+		files->rest.descriptors[from_last] = -1;
+	}
+	return 0;
+}
+
+/* The first file from this number on that is there: its number, and its path in fresh memory; or *fd -1, and the number behind the last one. */
+static int find_left(struct format_session_files *files, const struct left *left, uint64_t *number, int *fd,
+		     char **path)
+{
+	for (unsigned gone = 0; *number <= left->last; ++*number, gone++) {
+		int status;
+
+		if (gone == LEFT_GONE_MAX)
+			return common_fail(PTL_SYSTEM, "the files of session %s are gone", files->session);
+		if (asprintf(path, "%s%s%06" PRIu64 "%s", *left->stem ? left->stem : files->session,
+			     *left->stem ? "" : ".", *number, left->suffix) < 0) {
+			*path = NULL;
+			return common_fail_memory("file name", strlen(left->stem));
+		}
+		status = open_left(files, left, *number, fd, *path);
+		if (*fd >= 0)
+			return 0;
+		free(*path);
+		*path = NULL;
+		if (status < 0)
+			return status;
+	}
+	return 0;
+}
+
+static int take_left(struct format_session_files *files, int *fd, char **path)
+{
+	const uint64_t wanted = files->number + 1;
+	struct left left = {0};
+	uint64_t number;
+	int status;
+
+	if (!parse_left(files, &left) || wanted > left.last)
+		return 0;
+	number = wanted < left.first ? left.first : wanted;
+	status = find_left(files, &left, &number, fd, path);
+	count_missed(files, &left, wanted, number);
+	files->number = number;
+	files->files += *fd >= 0;
+	return status;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static int ask_session(struct format_session_files *files, int folder, const char *name, struct next *next)
 {
 	const bool first = !files->number;
+	int status;
+
+	if (!files->asked)
+		ask_for_rest(files, folder, name);
+	status = ask_for_next(files, folder, name, next);
+	if (first || status == PTL_NO_MEMORY)
+		return status;
+	return status < 0 ? end_session(files, status) : look_at_rest(files);
+}
+
+/* *path is NULL where there is none any more, *fd is -1 where it is to be opened. */
+static int find_next(struct format_session_files *files, int *fd, char **path)
+{
+	struct next next = {0};
 	const char *name;
 	int folder, status = common_session_name(files->session, &name);
 
 	*path = NULL;
-	if (status == 0)
+	*fd = -1;
+	if (!status)
+		status = look_at_rest(files);
+	if (!status && !files->over) {
 		status = common_session_folder(false, &folder);
-	if (status == PTL_NOT_FOUND)
-		return first ? common_fail(PTL_NOT_FOUND, "there is no session %s", name) : 0;
-	if (status < 0)
-		return status;
-	status = ask(files, folder, name, path);
-	close(folder);
-	/* It has ended meanwhile: what was read was its last file. */
-	return status < 0 && !first && status != PTL_NO_MEMORY ? 0 : status;
+		if (!status) {
+			status = ask_session(files, folder, name, &next);
+			close(folder);
+		} else if (status == PTL_NOT_FOUND && !files->number)
+			return common_fail(PTL_NOT_FOUND, "there is no session %s", name);
+		else if (status == PTL_NOT_FOUND)
+			status = end_session(files, status);
+	}
+	/* By the time a session of the same name answers, the one before it has said that it is over. */
+	if (status < 0 || files->over) {
+		free(next.path);
+		return status < 0 ? status : take_left(files, fd, path);
+	}
+	if (next.path) {
+		files->number = next.number;
+		files->missed += next.missed;
+		files->files++;
+	}
+	*path = next.path;
+	return 0;
 }
 
 /* Once a file is open, it stays; one that is gone by now is one that was missed, which is counted when it is asked for again. */
@@ -85,11 +289,11 @@ int format_session_files_next(struct format_session_files *files, int *fd, char 
 	files->before = files->seen;
 	files->seen = (struct common_hash_map){0};
 	for (unsigned gone = 0;; gone++) {
-		*fd = -1;
-		status = find_next(files, path);
+		status = find_next(files, fd, path);
 		if (status < 0 || !*path)
 			return status;
-		*fd = open(*path, O_RDONLY | O_CLOEXEC);
+		if (*fd < 0)
+			*fd = open(*path, O_RDONLY | O_CLOEXEC);
 		if (*fd >= 0)
 			return 0;
 		if (gone == GONE_MAX)
@@ -117,6 +321,9 @@ void format_session_files_free(struct format_session_files *files)
 {
 	common_hash_map_free(&files->before);
 	common_hash_map_free(&files->seen);
+	if (files->asked && files->connection >= 0)
+		close(files->connection);
+	common_session_answer_free(&files->rest);
 }
 
 int format_session_files_repeat(struct format_session_files *files, const struct ptl_event *event)

@@ -486,6 +486,8 @@ int record_capture_close(struct record_capture *capture, uint64_t end_time)
 	if (part && status == 0 && closed == 0)
 		status = append_part(capture, part);
 	free(part);
+	if (capture->series && capture->rest_wanted)
+		capture->rest = record_series_rest(capture->series, capture->events);
 	free_parts(capture);
 	return status < 0 ? status : closed;
 }

@@ -20,6 +20,7 @@
 #include "record/capture/output.h"
 #include "record/capture/schemas.h"
 #include "record/capture/series.h"
+#include "record/capture/series_rest.h"
 #include "record/capture/settings.h"
 #include "record/capture/truth.h"
 #include "record/capture/wall_step.h"
@@ -53,8 +54,10 @@ struct record_capture {
 	struct record_next_file *next; /* NULL: none is prepared */
 	bool begins;                   /* what the file at hand begins with is being written, up to this position */
 	uint64_t begun;
-	bool series_failed;          /* a file of it could not be written completely */
-	struct record_output before; /* the file before, while packets go there; no writer: it is closed */
+	bool series_failed;             /* a file of it could not be written completely */
+	bool rest_wanted;               /* somebody reads the series while it is written: */
+	struct record_series_rest rest; /* what is there once it has ended, which that one frees */
+	struct record_output before;    /* the file before, while packets go there; no writer: it is closed */
 	uint64_t before_since;
 	/* One that was the file before, while it is completed in the background. */
 	struct {

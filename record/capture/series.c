@@ -236,8 +236,7 @@ void record_series_leave(struct record_series_file *file, struct record_output *
 	free_file(file);
 }
 
-/* Fresh memory; NULL without. */
-static char *kept_path(const struct record_series *series, uint64_t number)
+char *record_series_kept_path(const struct record_series *series, uint64_t number)
 {
 	char *path;
 
@@ -250,6 +249,25 @@ static char *kept_path(const struct record_series *series, uint64_t number)
 static uint64_t first_kept(const struct record_series *series)
 {
 	return series->removed + 1;
+}
+
+struct record_series_range record_series_range(const struct record_series *series)
+{
+	return (struct record_series_range){
+		.first = first_kept(series),
+		.last = series->number,
+		.first_marked = series->number > MARKS ? series->number - MARKS + 1 : 1,
+	};
+}
+
+const char *record_series_stem(const struct record_series *series)
+{
+	return series->stem;
+}
+
+const char *record_series_suffix(const struct record_series *series)
+{
+	return series->suffix;
 }
 
 bool record_series_in_memory(const struct record_series *series)
@@ -265,6 +283,11 @@ static const struct record_series_mark *mark_of(const struct record_series *seri
 	return &series->marks[number % MARKS];
 }
 
+uint64_t record_series_events_before(const struct record_series *series, uint64_t number)
+{
+	return mark_of(series, number)->events;
+}
+
 int record_series_next(const struct record_series *series, uint64_t after, uint64_t *number, char **path,
 		       struct record_series_mark *missed)
 {
@@ -278,7 +301,7 @@ int record_series_next(const struct record_series *series, uint64_t after, uint6
 		.events = mark_of(series, *number)->events - mark_of(series, wanted)->events,
 		.buffers = mark_of(series, *number)->buffers - mark_of(series, wanted)->buffers,
 	};
-	*path = kept_path(series, *number);
+	*path = record_series_kept_path(series, *number);
 	return *path ? 0 : common_fail_memory("file name", 0);
 }
 
@@ -289,7 +312,7 @@ int record_series_files(const struct record_series *series, int (*visit)(void *c
 	int status = 0;
 
 	for (; status == 0 && number <= series->number; number++) {
-		char *path = kept_path(series, number);
+		char *path = record_series_kept_path(series, number);
 
 		status = path ? visit(context, path) : common_fail_memory("file name", 0);
 		free(path);

@@ -59,6 +59,17 @@ void record_series_begun(struct record_series *series, uint64_t bytes);
  */
 int record_series_next(const struct record_series *series, uint64_t after, uint64_t *number, char **path,
 		       struct record_series_mark *missed);
+/* Numbers: of the files that are kept, and the first one of which it is known what was recorded before. */
+struct record_series_range {
+	uint64_t first, last, first_marked;
+};
+struct record_series_range record_series_range(const struct record_series *series);
+/* Events that were recorded before the file of this number; before the first one of which that is known, if it is older. */
+uint64_t record_series_events_before(const struct record_series *series, uint64_t number);
+/* Of a file that is kept, in fresh memory; NULL without. That of one that has a name is its stem, a dot, six digits or more, and its suffix. */
+char *record_series_kept_path(const struct record_series *series, uint64_t number);
+const char *record_series_stem(const struct record_series *series);
+const char *record_series_suffix(const struct record_series *series);
 /* Whether the files are in memory. */
 bool record_series_in_memory(const struct record_series *series);
 /* Whether the file at hand is full, has had its time, or cannot be written while there is one that can be removed. */

@@ -312,14 +312,21 @@ static int stop(struct request *request)
 	return 0;
 }
 
+static int rest(struct request *request)
+{
+	request->session->capture.rest_wanted = true;
+	*request->when = RECORD_CONTROL_REST;
+	return 0;
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *word;
 	int (*run)(struct request *request);
 } requests[] = {
-	{"query", query},       {"list", list}, {"update", update}, {"flush", flush},
-	{"snapshot", snapshot}, {"stop", stop}, {"files", files},   {"next", next_file},
+	{"query", query}, {"list", list},   {"update", update},  {"flush", flush}, {"snapshot", snapshot},
+	{"stop", stop},   {"files", files}, {"next", next_file}, {"rest", rest},
 };
 
 int record_control_request(struct record_session *session, const char *text, size_t size, FILE *answer,

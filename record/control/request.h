@@ -2,6 +2,12 @@
 /*
  * What is asked of a session, and answered: one message each. A request is a word and arguments, each with a zero behind it; an
  * answer begins with '+' or, where it is why the request failed, '-'.
+ *
+ * The answer to "rest" comes when the session ends, for who reads its files while it goes on. Of a session that has several, it has, each
+ * with a zero behind it: "FIRST LAST", numbers of the files that are left; what is in front of the number in their names, and what is
+ * behind it; and how many events were recorded up to the end, before the last file, before the one in front of it, and so on,
+ * as far as that is known. A number has six digits, or more. Files in memory have no names: their descriptors come with the
+ * message, that of the last file first.
  */
 #ifndef RECORD_CONTROL_REQUEST_H
 #define RECORD_CONTROL_REQUEST_H
@@ -27,6 +33,7 @@ enum record_control_when {
 	RECORD_CONTROL_NOW,
 	RECORD_CONTROL_AT_END, /* of the session */
 	RECORD_CONTROL_KEPT,   /* when the file of what is in memory is written */
+	RECORD_CONTROL_REST,   /* at the end: the files that are left */
 };
 
 /* Does what a request asks for, and writes the answer's text; *when the answer is due. */

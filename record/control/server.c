@@ -24,20 +24,27 @@
 /* A connection that asks nothing is closed. */
 #define REQUEST_TIME (2000ull * MILLISECOND)
 #define MESSAGES_MAX 4096
+/* Readers may be many, and must not keep others from ending the session. */
+#define READERS_MAX 64
+#define WAITERS_MAX (READERS_MAX + 2 * CONNECTIONS_MAX)
 
 struct connection {
 	int fd;
 	uint64_t since;
 };
 
+/* One whose answer comes later. */
+struct waiter {
+	int fd;
+	enum record_control_when when;
+};
+
 struct control {
 	struct record_session *session;
 	struct connection connections[CONNECTIONS_MAX]; /* that have not asked yet */
 	size_t count;
-	int stoppers[CONNECTIONS_MAX]; /* that wait for the end */
-	size_t stopper_count;
-	int keepers[CONNECTIONS_MAX]; /* that wait for what is in memory to be written */
-	size_t keeper_count;
+	struct waiter waiters[WAITERS_MAX];
+	size_t waiter_count;
 	bool ready;
 	int messages; /* where our messages go once the session runs; -1: where they went before */
 	char *request;
@@ -118,6 +125,61 @@ static void answer(int fd, int status, const char *text, size_t size)
 		send_answer(fd, PTL_SYSTEM, too_long, strlen(too_long));
 }
 
+/* ---- who waits ------------------------------------------------------------------------------- */
+
+static void leave_waiter(struct control *control, size_t index)
+{
+	close(control->waiters[index].fd);
+	control->waiters[index] = control->waiters[--control->waiter_count];
+}
+
+/* Those that are gone: a session may go on for days. */
+static void leave_gone(struct control *control)
+{
+	for (size_t i = control->waiter_count; i-- > 0;) {
+		char byte;
+		const ssize_t got = recv(control->waiters[i].fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+		if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+			leave_waiter(control, i);
+	}
+}
+
+static size_t count_waiters(const struct control *control, enum record_control_when when)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < control->waiter_count; i++)
+		count += control->waiters[i].when == when;
+	return count;
+}
+
+static void add_waiter(struct control *control, int fd, enum record_control_when when)
+{
+	static const char too_many[] = "too many wait for this session";
+	const size_t most = when == RECORD_CONTROL_REST ? READERS_MAX : CONNECTIONS_MAX;
+
+	if (count_waiters(control, when) == most)
+		leave_gone(control);
+	if (count_waiters(control, when) < most) {
+		control->waiters[control->waiter_count++] = (struct waiter){fd, when};
+		return;
+	}
+	send_answer(fd, PTL_SYSTEM, too_many, strlen(too_many));
+	close(fd);
+}
+
+static void answer_waiters(struct control *control, enum record_control_when when, int status, const char *text)
+{
+	for (size_t i = control->waiter_count; i-- > 0;)
+		if (control->waiters[i].when == when) {
+			answer(control->waiters[i].fd, status, text, strlen(text));
+			leave_waiter(control, i);
+		}
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
 /* A client that waits for the end keeps the connection. */
 static void handle(struct control *control, int fd, size_t size)
 {
@@ -141,12 +203,10 @@ static void handle(struct control *control, int fd, size_t size)
 			answer(fd, status, text, text_size);
 	}
 	free(text);
-	if (when == RECORD_CONTROL_AT_END && control->stopper_count < CONNECTIONS_MAX)
-		control->stoppers[control->stopper_count++] = fd;
-	else if (when == RECORD_CONTROL_KEPT && control->keeper_count < CONNECTIONS_MAX)
-		control->keepers[control->keeper_count++] = fd;
-	else
+	if (when == RECORD_CONTROL_NOW)
 		close(fd);
+	else
+		add_waiter(control, fd, when);
 }
 
 /* Whether the connection is done with. */
@@ -168,12 +228,7 @@ static void answer_keepers(struct control *control)
 {
 	const char *failure = control->session->capture.keep_failure;
 
-	while (control->keeper_count) {
-		const int fd = control->keepers[--control->keeper_count];
-
-		answer(fd, failure[0] ? PTL_SYSTEM : 0, failure, strlen(failure));
-		close(fd);
-	}
+	answer_waiters(control, RECORD_CONTROL_KEPT, failure[0] ? PTL_SYSTEM : 0, failure);
 }
 
 static int drain(void *state, uint64_t now, bool *work)
@@ -196,7 +251,7 @@ static uint64_t due(void *state, uint64_t now)
 {
 	const struct control *control = state;
 
-	return control->count || control->keeper_count ? now + LOOK_TIME : UINT64_MAX;
+	return control->count || count_waiters(control, RECORD_CONTROL_KEPT) ? now + LOOK_TIME : UINT64_MAX;
 }
 
 static int finish(void *state, bool alone)
@@ -217,15 +272,51 @@ static size_t read_messages(const struct control *control, char text[MESSAGES_MA
 	return size > 0 ? (size_t)size : 0;
 }
 
-static void answer_stoppers(const struct control *control)
+static void answer_stoppers(struct control *control)
 {
 	char text[MESSAGES_MAX + 1];
-	const size_t size = read_messages(control, text);
 
-	for (size_t i = 0; i < control->stopper_count; i++) {
-		answer(control->stoppers[i], 0, text, size);
-		close(control->stoppers[i]);
+	read_messages(control, text);
+	answer_waiters(control, RECORD_CONTROL_AT_END, 0, text);
+}
+
+/* A file in memory is gone with us, unless its descriptor is sent. Without them, the text says what is missed. */
+static bool send_rest(int fd, const struct record_series_rest *rest, size_t descriptor_count)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(rest->descriptors))];
+	} room = {0};
+	struct iovec parts[] = {{.iov_base = (void *)"+", .iov_len = 1},
+				{.iov_base = rest->text.data, .iov_len = rest->text.size}};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+	const size_t size = descriptor_count * sizeof(rest->descriptors[0]);
+
+	if (size) {
+		message.msg_control = &room;
+		message.msg_controllen = CMSG_SPACE(size);
+		room.header = (struct cmsghdr){
+			.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(size)};
+		memcpy(CMSG_DATA(&room.header), rest->descriptors, size);
 	}
+	return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+}
+
+static void answer_reader(int fd, const struct record_series_rest *rest)
+{
+	static const char failure[] = "there was no memory to say which files are left";
+
+	if (rest->text.failed || (!send_rest(fd, rest, rest->descriptor_count) && !send_rest(fd, rest, 0)))
+		send_answer(fd, PTL_NO_MEMORY, failure, strlen(failure));
+}
+
+static void answer_readers(struct control *control)
+{
+	for (size_t i = control->waiter_count; i-- > 0;)
+		if (control->waiters[i].when == RECORD_CONTROL_REST) {
+			answer_reader(control->waiters[i].fd, &control->session->capture.rest);
+			leave_waiter(control, i);
+		}
 }
 
 static const char *why_ended(const struct record_session *session)
@@ -271,8 +362,10 @@ static void close_source(void *state)
 	struct control *control = state;
 	const struct record_settings *settings = control->session->settings;
 
-	/* Before the name is free again. */
-	if (control->ready && !control->stopper_count)
+	/* Before the name is free again: who reads must not go on with another session. */
+	answer_readers(control);
+	record_series_rest_free(&control->session->capture.rest);
+	if (control->ready && !count_waiters(control, RECORD_CONTROL_AT_END))
 		leave_word(control);
 	common_session_end(settings->control.folder, settings->session_name, settings->control.listener);
 	answer_stoppers(control);

@@ -243,7 +243,7 @@ def live_series():
     wait_for(lambda: query("fast")["events"] == 288001, "all events")
     reader.send_signal(signal.SIGCONT)
     wait_for(lambda: query("fast")["realtime_buffers_lost"], "what the reader has missed")
-    # What is not read when the session ends is gone with it.
+    # While the session goes on, up to its end.
     write_events("count=12346")
     wait_for(lambda: has_come(12345), "the last event")
     lost = query("fast")
@@ -312,7 +312,7 @@ def rewritten():
     wait_for(lambda: query("fast")["events"] == 288001, "all events")
     writer.send_signal(signal.SIGCONT)
     wait_for(lambda: query("fast")["realtime_buffers_lost"], "what the relogger has missed")
-    # What is not read when the session ends is gone with it, and there is no output to say so.
+    # While the session goes on, up to its end.
     write_events("count=12346")
     wait_for(lambda: any(event["fields"]["index"] == 12345 for name in rewritten_files() for event in lines(*numbers, name)),
              "the last event")

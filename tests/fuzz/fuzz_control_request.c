@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "common/session_folder.h"
 #include "provider/session_layout.h"
 #include "record/capture/machine.h"
 #include "record/control/request.h"
@@ -69,6 +70,16 @@ static void run(struct record_session *session, const uint8_t *data, size_t size
 	free(request);
 }
 
+/* What is left of the series is there where it was asked for, and fits into a message. */
+static void check_rest(struct record_capture *capture)
+{
+	if (capture->rest_wanted ? capture->rest.text.failed || !capture->rest.descriptor_count ||
+					   capture->rest.text.size >= COMMON_SESSION_MESSAGE_MAX
+				 : capture->rest.text.size || capture->rest.descriptor_count)
+		abort();
+	record_series_rest_free(&capture->rest);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct record_source source = {.name = "fuzz", .turn = turn};
@@ -76,6 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct record_settings settings = {
 		.level = 1,
 		.session_name = "fuzz",
+		.mode = RECORD_MODE_REALTIME,
 		.clock = PTL_CLOCK_MONOTONIC,
 		.command_line = words,
 		.command = words,
@@ -94,5 +106,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	run(&session, (const uint8_t *)"query\0json", 11);
 	if (record_capture_close(&session.capture, 1) < 0)
 		abort();
+	check_rest(&session.capture);
 	return 0;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Answers of a named session's socket, as who asks it for its next file reads them: the whole input is one message, and the session
- * is gone behind it. An answer without a byte is one that ended.
+ * Answers of a named session's socket, as who asks it for its files reads them: the whole input is one message, and the session
+ * is gone behind it. An answer without a byte is one that ended. Where the input has a line feed, what is in front of it is the answer to
+ * "next", and what is behind it that to "rest", with which descriptors come.
  */
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +21,7 @@
 #include "format/reader/session_files.h"
 
 #define SESSION "fuzz"
+#define SENT_MAX (COMMON_SESSION_DESCRIPTORS_MAX + 2)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,9 +31,53 @@ static struct {
 	pthread_mutex_t lock; /* of what follows: a server may still write what nobody reads any more */
 	uint8_t *data;
 	size_t size;
-} session = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	int sent; /* the other end of the pipe whose descriptors were sent last; -1: none were */
+} session = {.lock = PTHREAD_MUTEX_INITIALIZER, .sent = -1};
 
-/* Answers each connection with the input: what is asked for again is answered again. */
+/* With so many descriptors of a pipe whose other end sees when all of them are closed. */
+static void send_descriptors(int fd, const uint8_t *data, size_t data_size, size_t count)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(SENT_MAX * sizeof(int))];
+	} control = {0};
+	struct iovec part = {.iov_base = (void *)(uintptr_t)data, .iov_len = data_size};
+	const struct msghdr message = {.msg_iov = &part,
+				       .msg_iovlen = 1,
+				       .msg_control = &control,
+				       .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+	int ends[2], descriptors[SENT_MAX];
+
+	if (session.sent >= 0)
+		close(session.sent);
+	if (pipe2(ends, O_CLOEXEC))
+		abort();
+	session.sent = ends[0];
+	for (size_t i = 0; i < count; i++)
+		descriptors[i] = ends[1];
+	control.header = (struct cmsghdr){
+		.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(count * sizeof(int))};
+	memcpy(CMSG_DATA(&control.header), descriptors, count * sizeof(int));
+	(void)sendmsg(fd, &message, MSG_NOSIGNAL);
+	close(ends[1]);
+}
+
+static void answer_one(int fd, const char *request)
+{
+	const uint8_t *line = session.size ? memchr(session.data, '\n', session.size) : NULL;
+	const size_t first = line ? (size_t)(line - session.data) : session.size;
+	const uint8_t *rest = line ? line + 1 : session.data;
+	const size_t rest_size = line ? session.size - first - 1 : session.size;
+
+	if (strcmp(request, "rest") == 0 && rest_size)
+		send_descriptors(fd, rest, rest_size, 1 + rest_size % SENT_MAX);
+	else if (strcmp(request, "next") == 0 && first)
+		(void)send(fd, session.data, first, MSG_NOSIGNAL);
+	else if (strcmp(request, "query") == 0 && session.size)
+		(void)send(fd, session.data, session.size, MSG_NOSIGNAL);
+}
+
+/* What is asked for again is answered again. */
 static void *answer(void *unused)
 {
 	char request[256];
@@ -42,8 +89,8 @@ static void *answer(void *unused)
 		if (fd < 0)
 			return NULL;
 		pthread_mutex_lock(&session.lock);
-		if (recv(fd, request, sizeof(request), 0) > 0 && session.size)
-			(void)send(fd, session.data, session.size, MSG_NOSIGNAL);
+		if (recv(fd, request, sizeof(request), 0) > 0)
+			answer_one(fd, request);
 		pthread_mutex_unlock(&session.lock);
 		close(fd);
 	}
@@ -101,21 +148,37 @@ static void ask_for_text(const uint8_t *data, size_t size)
 		abort();
 }
 
-static void ask_for_file(void)
+/* Whether one more was asked for, and is there. */
+static bool ask_for_file(struct format_session_files *files)
 {
-	struct format_session_files files = {.session = SESSION};
+	const uint64_t missed = files->missed;
 	int fd = -1, status;
 	char *path = NULL;
 
-	status = format_session_files_next(&files, &fd, &path);
-	if (!status && !path != (fd < 0))
+	status = format_session_files_next(files, &fd, &path);
+	if ((!status && !path != (fd < 0)) || (status && path) || files->missed < missed)
 		abort();
-	if (status && path)
+	/* Of what is not said, it is said why. */
+	if (status < 0 ? !*ptl_error_text() : files->killed && (!files->doubt[0] || path))
 		abort();
 	if (fd >= 0)
 		close(fd);
 	free(path);
+	return fd >= 0;
+}
+
+static void ask_for_files(void)
+{
+	struct format_session_files files = {.session = SESSION};
+
+	for (unsigned i = 0; i < 20 && ask_for_file(&files); i++)
+		;
 	format_session_files_free(&files);
+	/* No descriptor that came is open any more. */
+	pthread_mutex_lock(&session.lock);
+	if (session.sent >= 0 && poll(&(struct pollfd){.fd = session.sent, .events = POLLIN}, 1, 0) != 1)
+		abort();
+	pthread_mutex_unlock(&session.lock);
 }
 
 static void set_answer(const uint8_t *data, size_t size)
@@ -138,6 +201,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	open_session();
 	set_answer(data, size);
 	ask_for_text(data, size);
-	ask_for_file();
+	ask_for_files();
 	return 0;
 }

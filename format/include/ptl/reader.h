@@ -143,8 +143,9 @@ int ptl_open_realtime_fd(int fd, const char *name, const struct ptl_realtime_opt
  * The events of a named session of ptl-record, of this user's, while it goes on: as ptl_process gives those of a file that was opened with
  * ptl_open_realtime, of all the files that the session writes one after the other, and nothing twice that two of them have. begin and
  * end are called for each file, with its trace, which is closed then; the filter is for each file, too. Returns when the session is
- * over, or what a callback returned. *missed, which may be NULL, counts events of files that were gone before they could be read: the
- * session does not wait. PTL_NOT_FOUND: there is no such session; as ptl_open_realtime and ptl_process.
+ * over and what is left of its files was read, or what a callback returned. *missed, which may be NULL, counts events of files that were gone
+ * before they could be read: the session does not wait. PTL_TRUNCATED: the session was killed, so what it recorded last may be
+ * missing, and is not counted; PTL_NOT_FOUND: there is no such session; as ptl_open_realtime and ptl_process.
  */
 int ptl_process_session(const char *session, const struct ptl_realtime_options *options,
 			const struct ptl_event_filter *filter, const struct ptl_callbacks *callbacks, void *context,
