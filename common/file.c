@@ -146,6 +146,11 @@ static int fail_exists(const char *path)
 	return common_fail(PTL_SYSTEM, "%s exists already; --force replaces it", path);
 }
 
+void common_file_lock_recorded(int fd)
+{
+	(void)flock(fd, LOCK_EX | LOCK_NB);
+}
+
 int common_file_check_recorded(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
@@ -155,7 +160,8 @@ int common_file_check_recorded(const char *path)
 	if (fd >= 0)
 		close(fd);
 	return recorded ? common_fail(PTL_SYSTEM,
-				      "%s is being recorded by a ptl-record; stop that one first, or -o names another",
+				      "%s is being written by a ptl-record or a ptl-relog; stop that one first, or -o "
+				      "names another",
 				      path)
 			: 0;
 }

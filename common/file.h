@@ -32,9 +32,11 @@ int common_output_commit(struct common_output_file *output);
 /* Removes the temporary file and closes. Harmless after commit. */
 void common_output_abandon(struct common_output_file *output);
 
+/* A file that is written under its name is locked until it is closed, where the file system has locks. It is new, and nobody else's. */
+void common_file_lock_recorded(int fd);
 /*
- * PTL_SYSTEM where the path is a file that ptl-record writes, which has it locked: what it records must not go to one that has no
- * name any more. A symbolic link is none.
+ * PTL_SYSTEM where the path is a file that is locked so: what is written must not go to one that has no name any more. A symbolic
+ * link is none.
  */
 int common_file_check_recorded(const char *path);
 

@@ -370,9 +370,12 @@ static int open_writer(struct ptl_relogger *relogger)
 	status = ptl_writer_open(fd, &options, &relogger->writer);
 	if (status)
 		close(fd);
-	/* What grows is read under its name. */
-	if (!status && relogger->inputs[0]->live && relogger->file.path)
+	/* What grows is read under its name, and nobody replaces it meanwhile. */
+	if (!status && relogger->inputs[0]->live && relogger->file.path) {
+		if (relogger->file.temporary)
+			common_file_lock_recorded(relogger->file.fd);
 		status = common_output_commit(&relogger->file);
+	}
 	return status;
 }
 

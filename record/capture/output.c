@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,9 +67,8 @@ int record_output_create(const char *path, bool force, int *fd)
 	/* It holds code and command lines: for nobody else, as perf.data. */
 	*fd = open(path, flags, S_IRUSR | S_IWUSR);
 	if (*fd >= 0) {
-		/* For common_file_check_recorded. Where the file system has no locks, it goes without. */
 		if (flags & O_EXCL)
-			(void)flock(*fd, LOCK_EX | LOCK_NB);
+			common_file_lock_recorded(*fd);
 		return 0;
 	}
 	if (errno == EEXIST)

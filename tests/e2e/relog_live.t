@@ -97,6 +97,11 @@ for what, rules in (("copied", ()), ("with rules", ("--rules", "few.rules"))):
     check(f"{what}: the output is there before the input is over", some and process.poll() is None, some)
     with open(path("grows.ptl"), "rb") as file:
         torso = file.read()
+    for words in ((RECORD, "-q", "-f", "-o", "live.ptl", "--source=none", "--", "/bin/true"), (RELOG, "-f", "events.ptl", "-o", "live.ptl"),
+                  (RELOG, "-f", "--follow", "events.ptl", "-o", "live.ptl")):
+        got = run(*words)
+        check(f"{what}: what is written as it comes is not replaced by {os.path.basename(words[0])} {words[1]}", got.returncode == 4 and
+              "live.ptl is being written by a ptl-record or a ptl-relog" in got.stderr, got)
     tell(recorder, "/bin/true")
     check(f"{what}: and goes on", wait_until(lambda: count("live.ptl") > some) and process.poll() is None, some)
     finish(recorder)
@@ -104,6 +109,8 @@ for what, rules in (("copied", ()), ("with rules", ("--rules", "few.rules"))):
     run(RELOG, "-q", "-f", "grows.ptl", "-o", "whole.ptl", *rules)
     check(f"{what}: to the end", status == 0 and err == "" and not differing("live.ptl", "whole.ptl"), status, err,
           differing("live.ptl", "whole.ptl"))
+got = run(RELOG, "-f", "grows.ptl", "-o", "live.ptl")
+check("which may be replaced then", got.returncode == 0, got)
 
 # ---- who is killed -----------------------------------------------------------------------------------------------------
 

@@ -571,7 +571,7 @@ def file_in_use():
                   ("-f", "--source=none", "-p", NAME, "-o", "one.ptl", "--", "/bin/true")):
         done = record(*words)
         expect_equal(done.returncode, 4, done.stderr)
-        expect("one.ptl is being recorded by a ptl-record" in done.stderr, done.stderr)
+        expect("one.ptl is being written by a ptl-record" in done.stderr, done.stderr)
     relog = os.path.join(os.path.dirname(RECORD), "ptl-relog")
     expect_equal(record("-q", "-f", "-o", "other.ptl", "--source=none", "--", "/bin/true").returncode, 0)
     os.symlink("one.ptl", path("link.ptl"))
@@ -579,11 +579,11 @@ def file_in_use():
         for output in "one.ptl", "link.ptl":
             done = run(*words, "-o", output)
             expect_equal(done.returncode, 4, words, done.stderr)
-            expect("one.ptl is being recorded by a ptl-record" in done.stderr, done.stderr)
+            expect("one.ptl is being written by a ptl-record" in done.stderr, done.stderr)
     os.unlink(path("link.ptl"))
     os.rename(path("one.ptl"), path("cut.1.ptl"))
     done = run(relog, "-f", "other.ptl", "--split", "64K", "-o", "cut.ptl")
-    expect(done.returncode == 4 and "cut.1.ptl is being recorded" in done.stderr, done.stderr)
+    expect(done.returncode == 4 and "cut.1.ptl is being written" in done.stderr, done.stderr)
     os.rename(path("cut.1.ptl"), path("one.ptl"))
     expect_equal(names(), ["one"])
     ask("stop", "one")
