@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include "common/error.h"
-#include "common/vector.h"
+#include "common/hash_map.h"
+#include "format/container/layout.h"
+#include "format/container/side.h"
 #include "format/reader/live.h"
 #include "format/reader/merge.h"
 #include "format/relogger/ahead.h"
@@ -16,7 +18,7 @@ void format_relogger_live_free(struct ptl_relogger_input *input)
 {
 	if (input->live) {
 		format_merge_free(input->live->ahead);
-		free(input->live->foreign);
+		common_hash_map_free(&input->live->foreign);
 	}
 	free(input->live);
 	input->live = NULL;
@@ -175,50 +177,80 @@ static int take_waiting_records(struct ptl_relogger *relogger, struct ptl_relogg
 static int look_at_blobs(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
 	struct format_live *live = input->live;
-
-	for (; live->blobs < ptl_blob_count(input->trace); live->blobs++) {
-		if (!format_writer_has_blob(relogger->writer, ptl_blob_at(input->trace, live->blobs)->hash))
-			continue;
-		if (!common_vector_room(&live->foreign, live->foreign_count, sizeof(*live->foreign)))
-			return common_fail_memory("blobs", live->foreign_count * sizeof(*live->foreign));
-		live->foreign[live->foreign_count++] = (uint32_t)live->blobs;
-		relogger->counts.blobs_shared++;
-	}
-	return 0;
-}
-
-static bool is_foreign(const struct format_live *live, size_t blob)
-{
-	for (size_t i = 0; i < live->foreign_count; i++)
-		if (live->foreign[i] == blob)
-			return true;
-	return false;
-}
-
-static bool holds_foreign(const struct ptl_relogger_input *input, size_t entry)
-{
-	struct format_blob_piece piece;
-
-	for (size_t i = 0; i < input->live->foreign_count; i++)
-		for (uint32_t at = 0; format_blob_piece_of(input->trace, input->live->foreign[i], &at, &piece);)
-			if (piece.entry == entry)
-				return true;
-	return false;
-}
-
-static int copy_pieces(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t entry)
-{
 	int status = 0;
 
-	for (size_t i = 0; i < ptl_blob_count(input->trace); i++) {
-		struct format_blob_piece piece;
-		uint32_t at = 0;
-
-		while (!status && !is_foreign(input->live, i) && format_blob_piece_of(input->trace, i, &at, &piece))
-			if (piece.entry == entry)
-				status = format_relogger_copy_piece(relogger, input, ptl_blob_at(input->trace, i),
-								    &piece);
+	for (; !status && live->blobs < ptl_blob_count(input->trace); live->blobs++) {
+		if (!format_writer_has_blob(relogger->writer, ptl_blob_at(input->trace, live->blobs)->hash))
+			continue;
+		status = common_hash_map_put(&live->foreign, live->blobs, 1);
+		relogger->counts.blobs_shared++;
 	}
+	return status;
+}
+
+/* The chunks of a buffer of blobs, as it lies in the file. */
+static int read_chunks(const struct ptl_relogger_input *input, size_t entry, struct format_side *side)
+{
+	const struct format_entry *found = format_trace_entry(input->trace, entry);
+	const struct ptl_buffer *buffer = &found->buffer;
+	uint8_t *data = malloc(found->side_size + (size_t)1);
+	int status = data ? format_trace_read(input->trace, data, found->side_size,
+					      buffer->offset + FORMAT_BUFFER_HEADER_SIZE)
+			  : common_fail_memory("a side area", found->side_size);
+
+	if (!status)
+		status = format_side_decode(data, found->side_size, PTL_KIND_BLOB, buffer->position, buffer->first_time,
+					    buffer->raw_size, false, 0, side);
+	free(data);
+	return status;
+}
+
+/* The number of the blob that the chunk is of; PTL_NO_ID: of none that is known. */
+static uint32_t blob_of(const struct ptl_relogger_input *input, const struct format_chunk *chunk)
+{
+	const uint32_t number = ptl_blob_number(input->trace, chunk->hash);
+	const struct ptl_blob_info *blob = number == PTL_NO_ID ? NULL : ptl_blob_at(input->trace, number);
+
+	return blob && blob->type == chunk->type && blob->size == chunk->blob_size ? number : PTL_NO_ID;
+}
+
+static bool is_foreign(const struct ptl_relogger_input *input, const struct format_chunk *chunk)
+{
+	return common_hash_map_get(&input->live->foreign, blob_of(input, chunk)) != NULL;
+}
+
+static int copy_own_chunks(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t entry,
+			   const struct format_side *side)
+{
+	uint64_t from = 0;
+	int status = 0;
+
+	for (size_t i = 0; !status && i < side->chunk_count; i++) {
+		const struct format_chunk *chunk = &side->chunks[i];
+		const struct format_blob_piece piece = {(uint32_t)entry, (uint32_t)from, chunk->offset, chunk->length};
+		const uint32_t blob = blob_of(input, chunk);
+
+		if (blob != PTL_NO_ID && !is_foreign(input, chunk))
+			status = format_relogger_copy_piece(relogger, input, ptl_blob_at(input->trace, blob), &piece);
+		from += chunk->length;
+	}
+	return status;
+}
+
+/* A buffer that has nothing which the output has already is copied as it is. */
+static int copy_blobs(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream, size_t entry)
+{
+	struct format_side side = {0};
+	bool foreign = false;
+	int status = input->live->foreign.used ? read_chunks(input, entry, &side) : 0;
+
+	if (status && !format_is_damage(status))
+		return status;
+	for (size_t i = 0; !foreign && i < side.chunk_count; i++)
+		foreign = is_foreign(input, &side.chunks[i]);
+	status = foreign ? copy_own_chunks(relogger, input, entry, &side)
+			 : format_relogger_copy_blobs(relogger, input, stream, entry);
+	format_side_free(&side);
 	return status;
 }
 
@@ -228,8 +260,7 @@ static int copy_buffer(struct ptl_relogger *relogger, struct ptl_relogger_input 
 {
 	if (ptl_buffer_at(input->trace, entry)->stream.kind != PTL_KIND_BLOB)
 		return format_relogger_copy_buffer(relogger, input, stream, entry, NULL);
-	return holds_foreign(input, entry) ? copy_pieces(relogger, input, entry)
-					   : format_relogger_copy_blobs(relogger, input, stream, entry);
+	return copy_blobs(relogger, input, stream, entry);
 }
 
 /* Those of one stream that are not later than this. */

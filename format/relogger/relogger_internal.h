@@ -65,10 +65,9 @@ struct format_relogger_stream {
 struct format_live {
 	size_t stream_count; /* of input->streams */
 	size_t records;
-	size_t blobs;      /* that were looked at */
-	uint32_t *foreign; /* numbers of blobs of which the output has what a callback gave */
-	size_t foreign_count;
-	bool copies_blobs; /* as they come */
+	size_t blobs;                   /* that were looked at */
+	struct common_hash_map foreign; /* numbers of blobs that a callback has given to the output */
+	bool copies_blobs;              /* as they come */
 	/* A stage looks ahead: ahead.h. */
 	struct format_merge *ahead;
 	struct format_merge_input merged;

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -180,12 +182,91 @@ static void parts_of_streams_cannot_be_chosen(void **state)
 	relogger_fails(&run, PTL_UNSUPPORTED, "live: parts of a stream that is being written cannot be chosen");
 }
 
+/* ---- blobs ----------------------------------------------------------------------------------- */
+
+enum { BUFFERS = 4000, CPU_SECONDS = 20 };
+
+static uint32_t name_blob(uint32_t number, bool given)
+{
+	return number * 2 + given;
+}
+
+/* Buffers of two blobs each, and no end. */
+static int write_blobs(void)
+{
+	const struct ptl_machine machine = relogger_machine("a");
+	const int file = relogger_new_file(), copy = dup(file);
+	struct ptl_writer *writer;
+	uint8_t hash[PTL_HASH_SIZE];
+	struct stat info;
+
+	assert_int_equal(ptl_writer_open(copy, NULL, &writer), 0);
+	assert_int_equal(ptl_writer_machine(writer, &machine), 0);
+	for (uint32_t i = 0; i < BUFFERS; i++) {
+		for (unsigned given = 0; given < 2; given++) {
+			const uint32_t data = name_blob(i, given);
+
+			assert_int_equal(ptl_writer_blob(writer, PTL_BLOB_CODE, &data, sizeof(data), hash), 0);
+		}
+		assert_int_equal(ptl_writer_flush(writer), 0);
+	}
+	assert_int_equal(ptl_writer_close(writer), 0);
+	assert_int_equal(fstat(file, &info), 0);
+	assert_int_equal(ftruncate(file, info.st_size - 8), 0);
+	return file;
+}
+
+static int give_blobs(void *context, struct ptl_relogger *relogger)
+{
+	int status = 0;
+
+	(void)context;
+	for (uint32_t i = 0; !status && i < BUFFERS; i++) {
+		const uint32_t data = name_blob(i, true);
+		uint8_t hash[PTL_HASH_SIZE];
+
+		status = ptl_relogger_blob(relogger, PTL_BLOB_CODE, &data, sizeof(data), hash);
+	}
+	return status;
+}
+
+/* What a callback has given lies in every buffer, beside what it has not: each is there once, and no buffer has all looked through. */
+static void blobs_that_were_given_are_there_once(void **state)
+{
+	struct relogger_run run = relogger_start(NULL, -1);
+	const clock_t start = clock();
+	struct ptl_relogger_counts counts;
+	struct ptl_trace *trace;
+
+	(void)state;
+	assert_int_equal(ptl_relogger_add_realtime(run.relogger, write_blobs(), "live", NULL, NULL), 0);
+	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.begin = give_blobs}, NULL);
+	assert_int_equal(ptl_relogger_process(run.relogger), 0);
+	ptl_relogger_counts(run.relogger, &counts);
+	assert_int_equal(counts.blobs_shared, BUFFERS);
+	ptl_relogger_free(run.relogger);
+	assert_int_equal(ptl_open_fd(run.output, "output", NULL, &trace), 0);
+	assert_int_equal(ptl_blob_count(trace), 2 * BUFFERS);
+	for (size_t i = 0; i < ptl_blob_count(trace); i++) {
+		const struct ptl_blob_info *blob = ptl_blob_at(trace, i);
+		uint8_t *data;
+		size_t size;
+
+		assert_int_equal(ptl_blob_read(trace, blob->hash, 100, &data, &size), 0);
+		assert_int_equal(size, sizeof(uint32_t));
+		free(data);
+	}
+	ptl_close(trace);
+	assert_true(clock() - start < (clock_t)CPU_SECONDS * CLOCKS_PER_SEC);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(late_events_find_a_stream),
 		cmocka_unit_test(what_has_come_can_be_all),
 		cmocka_unit_test(parts_of_streams_cannot_be_chosen),
+		cmocka_unit_test(blobs_that_were_given_are_there_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
