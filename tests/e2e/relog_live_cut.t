@@ -137,6 +137,41 @@ check("a process that is known too late is kept from there on", status == 0 and 
       any("cat" in json.dumps(each) for each in shown), status, err, shown)
 check("and what is missing of it is a loss", any("had passed when" in json.dumps(loss) for loss in live["losses"]), live["losses"])
 
+# ---- of a session ------------------------------------------------------------------------------------------------------
+
+os.environ["PTL_SESSION_DIR"] = path("providers")
+os.environ["XDG_RUNTIME_DIR"] = path("run")
+os.mkdir(path("run"), 0o700)
+SCRIPT = "exec <go; while read word; do $word; done"
+for options in (("--process", "true"), ("--process", "sh", "--tree"), ("--pid",)):
+    what = f"--live with {' '.join(options)}"
+    os.mkfifo(path("go"))
+    got = run(RECORD, "start", "cut", "-q", "-f", "-o", "session.ptl", "--source=qemu", "--", "sh", "-c", SCRIPT, stdout=subprocess.DEVNULL,
+              stderr=subprocess.DEVNULL, capture_output=False)
+    check(f"{what}: a session of a command", got.returncode == 0)
+    with open(path("go"), "wb", buffering=0) as go:
+        if options == ("--pid",):
+            go.write(b"/bin/true\n")
+            wait_until(lambda: run(RECORD, "flush", "cut").returncode == 0 and "true" in dump("session.ptl", "processes"))
+            known = [json.loads(line) for line in dump("session.ptl", "processes", "--json").splitlines()]
+            options = ("--pid", str(max(process["pid"] for process in known if "pid" in process)))
+        process = subprocess.Popen([RELOG, "-f", "--live", "cut", "-o", "live.ptl", *options], cwd=scratch, stderr=subprocess.PIPE)
+        wait_until(lambda: any(os.path.realpath(f"/proc/{process.pid}/fd/{fd}") == os.path.realpath(path("session.ptl"))
+                               for fd in os.listdir(f"/proc/{process.pid}/fd")))
+        for word in (b"/bin/true\n", b"/bin/echo\n", b"/bin/true\n"):
+            go.write(word)
+            time.sleep(0.3)
+        check(f"{what}: it goes on with the session", process.poll() is None)
+    status, err = end(process)
+    os.remove(path("go"))
+    whole = run(RELOG, "-q", "-f", "session.ptl", "-o", "whole.ptl", *options)
+    found = differing("live.ptl", "whole.ptl")
+    check(f"{what}: the cut of the session is that of its file", whole.returncode == status == 0 and err == "" and not found and
+          0 < count("whole.ptl") and json.loads(dump("whole.ptl", "stats", "--json"))["instructions"], whole.stderr, status, err, found)
+    if "--tree" not in options:
+        check(f"{what}: which lacks something", count("whole.ptl") < count("session.ptl"))
+    run(RECORD, "stop", "cut")
+
 # ---- what needs the whole ----------------------------------------------------------------------------------------------
 
 for options in (("--time", "1us.."), ("--tid", str(tids[0])), ("--last", "1ms"), ("--redact", "threads")):
