@@ -405,6 +405,9 @@ static int check_settings(struct record_settings *settings)
 		return usage("--source intel_pt has no truth", "--source qemu");
 	if (check_mode(settings))
 		return COMMON_EXIT_USAGE;
+	if (settings->session_name && !settings->command && settings->output && !strcmp(settings->output, "-"))
+		return usage("a session in the background has no standard output: -o names a file",
+			     "ptl-record start NAME --mode realtime, and --live NAME to read it");
 	if (strcmp(settings->source, "none") != 0)
 		return 0;
 	if (settings->clock == PTL_CLOCK_VIRTUAL)

@@ -13,6 +13,7 @@
 
 #include "common/error.h"
 #include "common/session_folder.h"
+#include "common/text.h"
 #include "record/capture/machine.h"
 #include "record/control/ended.h"
 #include "record/control/request.h"
@@ -73,11 +74,32 @@ static int open_source(struct record_session *session, void **state)
 
 /* ---- the terminal is left -------------------------------------------------------------------- */
 
+/* Where the recording goes, as who started it is told: "session NAME records ...". */
+static void say_ready(const struct record_session *session)
+{
+	static const char *const where[] = {"to %s", "to %s and the files that follow",
+					    "to %s and the files that follow, of which the last eight are kept",
+					    "in memory, of which %s is made at its end or when it is asked for",
+					    "in memory, for those who read it with --live"}; /* as enum record_mode */
+	const struct record_series *series = session->settings->mode == RECORD_MODE_BUFFERING ? NULL
+											      : session->capture.series;
+	struct ptl_bytes text = {0};
+	const char *format = where[session->settings->mode], *path = strstr(format, "%s");
+
+	common_write_bytes(&text, format, path ? (size_t)(path - format) : strlen(format));
+	if (path) {
+		common_text_safe(&text, series ? record_series_path(series) : session->path);
+		common_text_add(&text, path + 2);
+	}
+	/* Any byte says that it records. */
+	(void)!write(session->settings->control.ready, text.failed ? "" : (const char *)text.data,
+		     text.failed ? 1 : text.size);
+	common_bytes_free(&text);
+}
+
 /* Who started the session may go; what there is to say from now on is said to who stops it. */
 static void leave_terminal(struct control *control)
 {
-	const char ready = 1;
-
 	control->ready = true;
 	record_ended_forget(control->session->settings->control.folder, control->session->settings->session_name);
 	if (control->session->settings->control.ready < 0)
@@ -87,7 +109,7 @@ static void leave_terminal(struct control *control)
 		fcntl(control->messages, F_SETFL, O_APPEND);
 		dup2(control->messages, STDERR_FILENO);
 	}
-	(void)!write(control->session->settings->control.ready, &ready, 1);
+	say_ready(control->session);
 	close(control->session->settings->control.ready);
 }
 

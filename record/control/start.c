@@ -11,6 +11,8 @@
 #include "common/session_folder.h"
 #include "record/control/control.h"
 
+#define WHERE_MAX 4096 /* bytes that a pipe takes at once */
+
 /* The recorder: a session of the system's own, so that no terminal's end reaches it. */
 static int record(struct record_settings *settings, int (*run)(const struct record_settings *settings))
 {
@@ -27,19 +29,31 @@ static int record(struct record_settings *settings, int (*run)(const struct reco
 	return run(settings);
 }
 
+/* All programs of the user, of which nothing was asked for. */
+static bool records_nothing(const struct record_settings *settings)
+{
+	return settings->attach && !settings->command && !settings->rule_count && !settings->tracepoints.count &&
+	       !settings->flags;
+}
+
 /* Waits until the recorder says that it records; a recorder that ends before has said why. */
 static int wait_until_ready(const struct record_settings *settings, pid_t child, int ready)
 {
-	char byte;
+	char where[WHERE_MAX + 1];
 	ssize_t size;
 	int status;
 
 	do
-		size = read(ready, &byte, 1);
+		size = read(ready, where, WHERE_MAX);
 	while (size < 0 && errno == EINTR);
-	if (size == 1) {
-		common_message_note("session %s records; ptl-record stop %s ends it", settings->session_name,
+	if (size > 0) {
+		where[size] = 0;
+		common_message_note("session %s records %s; ptl-record stop %s ends it", settings->session_name, where,
 				    settings->session_name);
+		if (records_nothing(settings) && !settings->quiet) {
+			common_message_note("nothing is turned on so far: no event is recorded");
+			common_message_hint("ptl-record update %s, with -p, -e or --flags", settings->session_name);
+		}
 		return COMMON_EXIT_OK;
 	}
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)

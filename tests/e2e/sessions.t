@@ -99,6 +99,27 @@ def from_start_to_stop():
                  ["Critical", "Warning", "Critical", "Warning", "Number", "Verbose", "Hello", "Hello"])
 
 
+def where_it_goes():
+    """who starts a session is told which file it writes, and whether anything is recorded"""
+    nothing = "nothing is turned on so far"
+    for words, where, empty in (((), "records to told.ptl;", True), (("-p", NAME), "records to told.ptl;", False), (("-o", "other.ptl"), "records to other.ptl;", True),
+                                (("--mode=newfile", "--part-time=1h"), "records to told.000001.ptl and the files that follow;", True),
+                                (("--mode=circular", "--max-size=1M"), "records to told.000001.ptl and the files that follow, of which the last eight are kept;", True),
+                                (("--mode=buffering",), "records in memory, of which told.ptl is made at its end or when it is asked for;", True),
+                                (("--mode=realtime",), "records in memory, for those who read it with --live;", True)):
+        said = ask("start", "told", "-f", *words).stderr
+        expect("session told " + where in said and (nothing in said) == empty, words, said)
+        ask("stop", "told")
+    expect_equal(ask("start", "told", "-f", "-q").stderr, "")
+    ask("stop", "told")
+    done = record("start", "told", "-o", "-", "-p", NAME)
+    expect(done.returncode == 2 and "has no standard output" in done.stderr, done.stderr)
+    os.mkdir(path("x" * 250))
+    said = ask("start", "told", "-p", NAME, "-o", "x" * 250 + "/\033[1m.ptl").stderr
+    expect("x" * 250 + "/\\x1b[1m.ptl; ptl-record stop told" in said, said)
+    ask("stop", "told")
+
+
 def parts_of(stem):
     return sorted(name for name in os.listdir(SCRATCH) if name.startswith(stem + ".0"))
 
@@ -623,7 +644,7 @@ def stop_all():
 
 
 try:
-    failed = main([from_start_to_stop, snapshot_of_a_ring, running_programs, live, live_series, rewritten, in_memory, filtered, a_command, ended_alone, ended_many, killed, again_and_again, refused, file_in_use, other_users], stop_all)
+    failed = main([from_start_to_stop, where_it_goes, snapshot_of_a_ring, running_programs, live, live_series, rewritten, in_memory, filtered, a_command, ended_alone, ended_many, killed, again_and_again, refused, file_in_use, other_users], stop_all)
 finally:
     shutil.rmtree(RUNTIME, ignore_errors=True)
     shutil.rmtree(FOLDER, ignore_errors=True)
