@@ -20,6 +20,7 @@
 #include "elf/debuginfod.h"
 #include "record/tracepoint/flags.h"
 #include "record/tracepoint/sdt.h"
+#include "record/tracepoint/uprobe_event.h"
 
 #define PSB_PERIOD_MIN 128u
 #define PSB_PERIOD_MAX (1u << 30)
@@ -503,6 +504,13 @@ static int start(struct record_settings *settings, int argc, char **argv)
 	return record(settings, argc - 1, argv + 1);
 }
 
+/* What this machine has, and nobody uses any more. */
+static void check_sources(struct check_list *list)
+{
+	tracepoint_uprobe_event_clean();
+	record_source_check(list);
+}
+
 int main(int argc, char **argv)
 {
 	struct record_settings settings = {
@@ -525,7 +533,9 @@ int main(int argc, char **argv)
 	record_source_options(tables + 1, OPTION_TABLES_MAX);
 	/* As a command to record each of them needs "--" before it. */
 	if (argc > 1 && !strcmp(argv[1], "check"))
-		return record_check(argc - 1, argv + 1, record_source_check);
+		return record_check(argc - 1, argv + 1, check_sources);
+	if (argc > 1 && !strcmp(argv[1], "list"))
+		tracepoint_uprobe_event_clean();
 	if (argc > 1 && record_control_is_command(argv[1]))
 		return record_control_command(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "start"))

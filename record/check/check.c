@@ -27,8 +27,10 @@ static const struct common_option *const tables[] = {options, NULL};
 static const struct common_command_line command_line = {
 	.program = "ptl-record check",
 	.usage = "[options]",
-	.summary = "Shows what this machine can record: Intel PT and its capabilities, what the kernel permits this "
-		   "user, and which sources work; for what is missing, what changes that. It changes nothing itself.",
+	.summary =
+		"Shows what this machine can record: Intel PT and its capabilities, what the kernel permits this "
+		"user, and which sources work; for what is missing, what changes that. It changes nothing itself, but "
+		"removes probes of recorders that were killed.",
 	.examples = "  ptl-record check\n"
 		    "  ptl-record check --json | jq -r 'select(.state == \"no\") | .try'\n"
 		    "  ptl-record -- check        records the command that is called check\n",

@@ -57,10 +57,16 @@ static bool begins(const char *text, const char *with)
 
 static int read_event(struct tracepoint_event *event, struct perf_tracing *tracing)
 {
-	if (begins(event->name, "uprobe:") || begins(event->name, "uretprobe:"))
-		return tracepoint_uprobe_read(event, tracing, MADE_NUMBERS - tracing->count);
-	if (begins(event->name, "sdt:"))
-		return tracepoint_sdt_read(event, tracing);
+	static bool cleaned;
+	const bool sdt = begins(event->name, "sdt:");
+
+	if (sdt || begins(event->name, "uprobe:") || begins(event->name, "uretprobe:")) {
+		if (!cleaned)
+			tracepoint_uprobe_event_clean();
+		cleaned = true;
+		return sdt ? tracepoint_sdt_read(event, tracing)
+			   : tracepoint_uprobe_read(event, tracing, MADE_NUMBERS - tracing->count);
+	}
 	return strchr(event->name, ':') ? add_format(event, tracing) : tracepoint_counter_read(event);
 }
 

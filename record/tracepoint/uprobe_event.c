@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes lines into uprobe_events: "p:ptl_PID_N/NAME PATH:OFFSET(REFERENCE) ARGUMENTS", "-:ptl_PID_N/NAME". */
+/* Writes lines into uprobe_events: "p:ptl_PID_START_N/NAME PATH:OFFSET(REFERENCE) ARGUMENTS", "-:ptl_PID_START_N/NAME". */
 #include "record/tracepoint/uprobe_event.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +13,14 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/message.h"
 #include "common/text.h"
+#include "record/capture/proc_files.h"
 #include "record/tracepoint/tracefs.h"
 
-#define GROUP "ptl_%d_%u" /* the recorder's process, and a number of its own */
+/* The recorder's process, when it started, since its number is used again, and a number of the recorder's own. */
+#define GROUP "ptl_%" PRIu32 "_%" PRIu64 "_%u"
+#define READ_GROUP "ptl_%" SCNu32 "_%" SCNu64 "_%u/"
 #define EVENT_NAME_MAX 60u
 #define LIST_MAX ((size_t)16 << 20)
 
@@ -44,38 +49,35 @@ static int write_line(const struct ptl_bytes *line)
 	return written == (ssize_t)line->size ? 0 : common_fail_errno("%s", path);
 }
 
-static void remove_named(const char *name, size_t size)
+static bool remove_named(const char *name, size_t size)
 {
 	struct ptl_bytes line = {0};
+	bool removed;
 
 	common_text_format(&line, "-:%.*s\n", (int)size, name);
-	(void)write_line(&line);
+	removed = write_line(&line) == 0;
 	common_bytes_free(&line);
+	return removed;
 }
 
-static bool is_recorder(int pid)
+static bool has_owner(const char *name)
 {
-	char path[64], name[32] = "";
-	FILE *file;
+	struct record_proc_stat owner;
+	uint64_t start;
+	uint32_t pid;
+	unsigned number;
 
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	if (!fgets(name, sizeof(name), file))
-		name[0] = 0;
-	fclose(file);
-	return !strncmp(name, "ptl-record", 10);
+	if (sscanf(name, READ_GROUP, &pid, &start, &number) != 3)
+		return true;
+	return record_proc_stat(pid, &owner) && owner.state != 'Z' && owner.start_ticks == start;
 }
 
-/* What recorders left that were killed. */
-static void remove_left(void)
+void tracepoint_uprobe_event_clean(void)
 {
 	char path[64], *line, *next;
+	unsigned removed = 0;
 	uint8_t *text;
-	unsigned number;
 	size_t size;
-	int pid;
 
 	if (!record_tracefs_path("uprobe_events", path, sizeof(path)) ||
 	    common_read_file(path, LIST_MAX, &text, &size) < 0)
@@ -84,11 +86,13 @@ static void remove_left(void)
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = 0;
-		if (line[0] && line[1] == ':' && sscanf(line + 2, GROUP "/", &pid, &number) == 2 && pid != getpid() &&
-		    !is_recorder(pid))
-			remove_named(line + 2, strcspn(line + 2, " "));
+		if (line[0] && line[1] == ':' && !has_owner(line + 2))
+			removed += remove_named(line + 2, strcspn(line + 2, " "));
 	}
 	free(text);
+	if (removed)
+		common_message_note("%u probe%s of recorders that were killed: removed from the kernel", removed,
+				    removed == 1 ? "" : "s");
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -125,13 +129,15 @@ static void clean_name(const char *name, char clean[EVENT_NAME_MAX])
 
 int tracepoint_uprobe_event_make(struct tracepoint_event *event, const char *name, const struct tracepoint_place *place)
 {
+	const uint32_t pid = (uint32_t)getpid();
+	struct record_proc_stat self = {0};
 	char clean[EVENT_NAME_MAX];
 	int status;
 
-	if (!made_events)
-		remove_left();
+	/* Of a process that /proc does not have, as that of another namespace, the kernel keeps what is in use. */
+	(void)record_proc_stat(pid, &self);
 	clean_name(name, clean);
-	if (asprintf(&event->made, GROUP "/%s", (int)getpid(), made_events++, clean) < 0) {
+	if (asprintf(&event->made, GROUP "/%s", pid, self.start_ticks, made_events++, clean) < 0) {
 		event->made = NULL;
 		return common_fail_memory("a uprobe", sizeof(clean));
 	}
@@ -176,7 +182,7 @@ int tracepoint_uprobe_event_read(struct tracepoint_event *event, const char *sys
 void tracepoint_uprobe_event_remove(struct tracepoint_event *event)
 {
 	if (event->made)
-		remove_named(event->made, strlen(event->made));
+		(void)remove_named(event->made, strlen(event->made));
 	free(event->made);
 	event->made = NULL;
 }

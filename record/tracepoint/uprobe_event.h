@@ -19,7 +19,7 @@ struct tracepoint_place {
 
 /*
  * Makes an event of this name, which is hit at the place, and sets what event is; its made is the name in tracefs, and
- * tracepoint_uprobe_event_remove removes it. Events that a recorder left which was killed are removed. PTL_SYSTEM, PTL_MISUSE.
+ * tracepoint_uprobe_event_remove removes it. PTL_SYSTEM, PTL_MISUSE.
  */
 int tracepoint_uprobe_event_make(struct tracepoint_event *event, const char *name,
 				 const struct tracepoint_place *place);
@@ -29,5 +29,8 @@ int tracepoint_uprobe_event_extend(const struct tracepoint_event *event, const s
 int tracepoint_uprobe_event_read(struct tracepoint_event *event, const char *system, struct perf_tracing *tracing);
 /* When nobody has it open any more. */
 void tracepoint_uprobe_event_remove(struct tracepoint_event *event);
+
+/* Removes what recorders left that were killed, and says so; what is in use stays. */
+void tracepoint_uprobe_event_clean(void);
 
 #endif

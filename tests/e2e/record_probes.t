@@ -28,7 +28,7 @@ def works():
 
 def left_by(pid):
     with open(MADE, encoding="ascii") as file:
-        return re.findall(r"ptl_%d_\d+/\w+" % pid, file.read())
+        return re.findall(r"ptl_%d_\d+_\d+/\w+" % pid, file.read())
 
 
 def fields(name, provider, event):
@@ -98,21 +98,44 @@ def refused():
 
 
 def killed():
-    """what a recorder that was killed leaves in the kernel, the next one removes"""
+    """what a recorder that was killed leaves in the kernel is removed by the next one with a probe, by check and by list"""
     works()
-    begun = start("-o", "k.ptl", NONE, "-e", "sdt:%s:done" % PROGRAM, "--", "sleep", "60")
-    end = time.monotonic() + 120
-    while not left_by(begun.pid):
-        expect(time.monotonic() < end and begun.poll() is None, "the probe was not made")
-        time.sleep(0.01)
-    expect_equal(len(left_by(begun.pid)), 1)
-    children = subprocess.run(["pgrep", "-P", str(begun.pid)], capture_output=True, text=True, check=False).stdout.split()
-    begun.send_signal(signal.SIGKILL)
-    for child in children:
-        os.kill(int(child), signal.SIGKILL)
-    begun.communicate(timeout=120)
-    works()
-    expect_equal(left_by(begun.pid), [])
+    plain = ("-f", "-o", "works.ptl", NONE, "-e", "uprobe:%s:main" % PROGRAM, "--", "true")
+    for remover in (plain, ("check",), ("list",)):
+        begun = start("-f", "-o", "k.ptl", NONE, "-e", "sdt:%s:done" % PROGRAM, "--", "sleep", "60")
+        end = time.monotonic() + 120
+        while not left_by(begun.pid):
+            expect(time.monotonic() < end and begun.poll() is None, "the probe was not made")
+            time.sleep(0.01)
+        expect_equal(len(left_by(begun.pid)), 1)
+        children = subprocess.run(["pgrep", "-P", str(begun.pid)], capture_output=True, text=True, check=False).stdout.split()
+        begun.send_signal(signal.SIGKILL)
+        for child in children:
+            os.kill(int(child), signal.SIGKILL)
+        begun.communicate(timeout=120)
+        done = record(*remover)
+        expect_equal(done.returncode, 0, done.stderr)
+        expect("of recorders that were killed" in done.stderr, done.stderr)
+        expect_equal(left_by(begun.pid), [])
 
 
-sys.exit(main([notes, arguments, listed, refused, killed]))
+def used_again():
+    """a process that has got the number of a recorder that was killed is no owner; one that lives is"""
+    works()
+    with subprocess.Popen(["sleep", "60"]) as other:
+        try:
+            with open("/proc/%d/stat" % other.pid, encoding="ascii") as file:
+                begun = int(file.read().rsplit(")", 1)[1].split()[19])
+            for at in (begun, begun - 1):
+                file = os.open(MADE, os.O_WRONLY | os.O_APPEND)
+                os.write(file, b"p:ptl_%d_%d_0/other %s:0x10\n" % (other.pid, at, os.fsencode(PROGRAM)))
+                os.close(file)
+            record("check")
+            expect_equal(left_by(other.pid), ["ptl_%d_%d_0/other" % (other.pid, begun)])
+        finally:
+            other.kill()
+    record("check")
+    expect_equal(left_by(other.pid), [])
+
+
+sys.exit(main([notes, arguments, listed, refused, killed, used_again]))
