@@ -213,6 +213,14 @@ def too_many_threads():
     expect(stats("a.ptl")["instructions"] > 1000)
 
 
+def threads_in_turn():
+    """a thread waits for the recorder to be done with one that has ended, when there is room for no more"""
+    script = "import threading\nfor i in range(300):\n thread = threading.Thread(target=int)\n thread.start()\n thread.join()"
+    done = record("-o", "a.ptl", "--threads=2", "/usr/bin/python3", "-S", "-c", script)
+    expect_equal(done.returncode, 0, done.stderr)
+    expect("301 threads; no losses" in done.stderr, done.stderr)
+
+
 def no_zombies():
     """orphans of the command are waited for"""
     # One that has just ended is one until the recorder looks: only who stays one is not waited for.
@@ -303,6 +311,6 @@ def lists_nothing_else():
 
 sys.exit(main([interrupt, interrupt_twice, terminate, killed_recorder, killed_anywhere, killed_command, killed_grandchild,
                full_disk, vanished_folder, reader_gone, cannot_create, cannot_create_truth,
-               too_many_threads, no_zombies,
+               too_many_threads, threads_in_turn, no_zombies,
                progress_line, progress_line_alone, dies_of_signal, illegal_instruction, no_start_no_file, private_file,
                lists_nothing_else]))

@@ -5,10 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "record/qemu/plugin/encoder.h"
 #include "record/qemu/plugin/plugin.h"
+
+#define SLOT_WAIT_NS 100000l
+/* Some seconds. */
+#define SLOT_WAITS_MAX 20000u
 
 struct plugin_process plugin = {.lock = PTHREAD_MUTEX_INITIALIZER, .continue_slot = -1};
 struct qemu_slot *plugin_slots[PLUGIN_VCPU_MAX];
@@ -76,11 +81,33 @@ static bool claim_at(uint32_t index)
 }
 
 /* Looks among the slots in use first, so that the recorder has few to look at. */
-static struct qemu_slot *claim_slot(void)
+static struct qemu_slot *find_slot(bool *ended)
 {
-	for (uint32_t i = 0; i < plugin.config.slot_count; i++)
+	*ended = false;
+	for (uint32_t i = 0; i < plugin.config.slot_count; i++) {
 		if (claim_at(i))
 			return slot_at(i);
+		*ended |= __atomic_load_n(&slot_at(i)->status, __ATOMIC_RELAXED) == QEMU_SLOT_ENDED;
+	}
+	return NULL;
+}
+
+/* Slots of threads that have ended become free when the recorder has taken what they have; those of others do not. */
+static struct qemu_slot *claim_slot(void)
+{
+	const struct timespec interval = {0, SLOT_WAIT_NS};
+
+	for (unsigned waits = 0; waits < SLOT_WAITS_MAX && !plugin_recorder_gone(); waits++) {
+		bool ended;
+		struct qemu_slot *slot = find_slot(&ended);
+
+		if (slot)
+			return slot;
+		if (!ended)
+			break;
+		plugin_ring_doorbell();
+		nanosleep(&interval, NULL);
+	}
 	__atomic_add_fetch(&plugin.header->untraced_threads, 1, __ATOMIC_RELAXED);
 	return NULL;
 }
