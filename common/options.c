@@ -201,7 +201,9 @@ static int serve_standard(const struct parse *parse, const struct common_option 
 {
 	switch (option - standard) {
 	case HELP:
-		common_options_print_help(parse->line, standard, stdout);
+		if (argument && strcmp(argument, "all") != 0)
+			return fail_usage(parse, common_fail(PTL_MISUSE, "--help: '%s' is not all", argument));
+		common_options_print_help(parse->line, standard, argument, stdout);
 		return finish_output();
 	case VERSION:
 		printf("%.*s %s\n", (int)strcspn(parse->line->program, " "), parse->line->program, COMMON_VERSION);
@@ -245,7 +247,7 @@ static int take_long(struct parse *parse, const char *word)
 	if (!option)
 		return fail_no_option(parse, &name);
 	snprintf(shown, sizeof(shown), "--%s", option->long_name);
-	if (argument && !option->argument)
+	if (argument && !option->argument && option != &standard[HELP])
 		return fail_usage(parse, common_fail(PTL_MISUSE, "%s takes no argument", shown));
 	if (option == &standard[COMPLETION] || argument || !option->argument)
 		return take(parse, option, shown, argument);

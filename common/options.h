@@ -53,6 +53,7 @@ struct common_option {
 	size_t offset;  /* of the member in the target */
 	size_t given_offset;
 	uint64_t least, most; /* inclusive */
+	bool rare;            /* of a heading: only --help=all shows what is under it */
 };
 
 /*
@@ -141,7 +142,7 @@ struct common_command_line {
  * index of the first (argc when there are none). Options are taken in the order of the command
  * line. Where a name is in two tables the first counts. argv[0] is skipped.
  *
- * --help (-h) and --version (-V) are always there and print to stdout. So is the hidden
+ * --help (-h) and --version (-V) are always there and print to stdout; --help=all shows rare options, too. So is the hidden
  * --completion-words, which prints every option, one a line, and --completion-words=NAME, which
  * prints the choices of the option NAME: shell completion is made of the same tables.
  *

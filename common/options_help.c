@@ -75,17 +75,29 @@ static void print_option(FILE *file, const struct common_option *option)
 	}
 }
 
-/* A table starts with a heading of its own, or follows the one before under the same. */
-static void print_table(FILE *file, const struct common_option *table)
+/*
+ * A table starts with a heading of its own, or follows the one before under the same. hide: what is under headings of rare options;
+ * whether there was one.
+ */
+static bool print_table(FILE *file, const struct common_option *table, bool hide)
 {
+	bool hidden = false, any = false;
+
 	for (; table->long_name; table++) {
 		if (!table->help)
+			continue;
+		if (!*table->long_name) {
+			hidden = hide && table->rare;
+			any |= hidden;
+		}
+		if (hidden)
 			continue;
 		if (*table->long_name)
 			print_option(file, table);
 		else
 			fprintf(file, "\n%s\n", table->help);
 	}
+	return any;
 }
 
 static bool starts_with_heading(const struct common_option *table)
@@ -112,11 +124,14 @@ static void print_examples(FILE *file, const char *examples)
 	}
 }
 
-void common_options_print_help(const struct common_command_line *line, const struct common_option *standard, FILE *file)
+static const struct common_option help_all = {"help=all", 0, NULL, "Shows the options that few need, too."};
+
+void common_options_print_help(const struct common_command_line *line, const struct common_option *standard, bool all,
+			       FILE *file)
 {
 	const struct common_option *const *table = line->tables;
 	const int column = fprintf(file, "Usage: %s", line->program);
-	bool headed = false;
+	bool headed = false, hidden = false;
 
 	print_wrapped(file, column, 7, line->usage ? line->usage : "");
 	if (line->summary) {
@@ -126,12 +141,14 @@ void common_options_print_help(const struct common_command_line *line, const str
 	if (!table || !*table || !starts_with_heading(*table))
 		fputs("\nOptions:\n", file);
 	for (; table && *table; table++) {
-		print_table(file, *table);
+		hidden |= print_table(file, *table, !all);
 		headed |= has_heading(*table);
 	}
 	if (headed)
 		fputs("\nOther:\n", file);
-	print_table(file, standard);
+	(void)print_table(file, standard, false);
+	if (hidden)
+		print_option(file, &help_all);
 	if (line->examples)
 		print_examples(file, line->examples);
 }

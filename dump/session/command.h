@@ -154,7 +154,7 @@ bool dump_session_close(struct dump_session *session);
 bool dump_session_report(const struct dump_session *session, bool lists_it);
 
 /* The tables of shared options that go with takes: for dump_command_main alone. */
-#define DUMP_TABLES_MAX 12
+#define DUMP_TABLES_MAX 15
 struct dump_tables {
 	const struct common_option *tables[DUMP_TABLES_MAX + 1]; /* NULL-ended */
 	const char *engine_names[16];                            /* NULL-ended; what --engine takes */

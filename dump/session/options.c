@@ -70,7 +70,7 @@ static int take_shard(void *options_, const char *argument)
 }
 
 static const struct common_option shard_options[] = {
-	{"", 0, NULL, "Parts of a large work (see ptl-dump merge --help):"},
+	{"", 0, NULL, "Parts of a large work (see ptl-dump merge --help):", .rare = true},
 	{"shard", 0, "I/N",
 	 "Decodes the I-th of N parts of the trace, which take about the same time; needs --partial.",
 	 .take = take_shard},
@@ -134,8 +134,11 @@ static const struct common_option text_options[] = {
 
 static const struct common_option output_options[] = {
 	{"quiet", 'q', NULL, "No progress and no notes.", COMMON_FLAG(struct dump_options, quiet)},
-	{"ignore-index", 0, NULL, "Reads the file as if its index were not there.",
-	 COMMON_FLAG(struct dump_options, ignore_index)},
+	{NULL},
+};
+
+static const struct common_option source_options[] = {
+	{"", 0, NULL, "Where code and names come from, beside the trace:"},
 	{"code-store", 0, "FOLDER",
 	 "Takes code and symbols that ptl-relog --detach-code has left out from this folder, or from the one that an "
 	 "https:// URL names (default: $PTL_CODE_STORE).",
@@ -150,6 +153,13 @@ static const struct common_option output_options[] = {
 	 "Takes names of code that was made while the program ran from this perf map or jitdump (perf-PID.map, "
 	 "jit-PID.dump).",
 	 COMMON_STRINGS(struct dump_options, jit, UINT64_MAX)},
+	{NULL},
+};
+
+static const struct common_option rare_options[] = {
+	{"", 0, NULL, "Reading of damaged and hostile files:", .rare = true},
+	{"ignore-index", 0, NULL, "Reads the file as if its index were not there.",
+	 COMMON_FLAG(struct dump_options, ignore_index)},
 	{"max-expansion", 0, "N",
 	 "Takes compressed events that are up to N times as large as in the file (default: 256; 0: any).",
 	 COMMON_LIMIT(struct dump_options, max_expansion)},
@@ -188,8 +198,6 @@ void dump_options_tables(const struct dump_command *command, struct dump_tables 
 		tables->decode[2].choices = tables->engine_names;
 		*next++ = tables->decode;
 	}
-	if (command->takes & DUMP_TAKES_SHARD)
-		*next++ = shard_options;
 	*next++ = output_heading;
 	*next++ = command->takes & DUMP_TAKES_OUTPUT ? file_options : text_options;
 	*next++ = output_options;
@@ -197,4 +205,8 @@ void dump_options_tables(const struct dump_command *command, struct dump_tables 
 		*next++ = follow_options;
 	if (command->takes & DUMP_TAKES_NAMES)
 		*next++ = name_options;
+	*next++ = source_options;
+	*next++ = rare_options;
+	if (command->takes & DUMP_TAKES_SHARD)
+		*next++ = shard_options;
 }

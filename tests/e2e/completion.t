@@ -58,11 +58,11 @@ def zsh_offers(lines):
 
 
 def help_and_manual():
-    """every option is in the help and in the manual page"""
+    """every option is in --help=all and in the manual page"""
     for line, page in LINES:
         with open(os.path.join(MAN, page), encoding="utf-8") as file:
             manual = file.read()
-        shown = run(*line, "--help")
+        shown = run(*line, "--help=all")
         found = options(line)
         expect("--help" in found, "no options:", *line)
         for option in found:

@@ -492,6 +492,44 @@ static void help(void **state)
 	assert_memory_equal(run.out, "Usage: ", 7);
 }
 
+/* Options under a heading of rare ones are in --help=all alone, and can be given. */
+static void rare(void **state)
+{
+	static const struct common_option options[] = {
+		{"", 0, NULL, "Often:"},
+		{"quiet", 'q', NULL, "Says nothing.", .take = take_quiet},
+		{"", 0, NULL, "Seldom:", .rare = true},
+		{"output", 'o', "FILE", "Writes to FILE.", .take = take_output},
+		{"", 0, NULL, "Often, too:"},
+		{"level", 'l', "LEVEL", "How much.", .take = take_level},
+		{NULL},
+	};
+	static const struct common_option *const tables[] = {options, NULL};
+	static const struct common_command_line rare_line = {.program = "p", .usage = "FILE", .tables = tables};
+	const char *first = "Usage: p FILE\n\nOften:\n  -q, --quiet             Says nothing.\n";
+	const char *seldom = "\nSeldom:\n  -o, --output FILE       Writes to FILE.\n";
+	const char *last = "\nOften, too:\n  -l, --level LEVEL       How much.\n\nOther:\n"
+			   "  -h, --help              Shows this text.\n  -V, --version           Shows the version.\n";
+	const char *all = "      --help=all          Shows the options that few need, too.\n";
+	char expected[1024];
+
+	(void)state;
+	parse_with(&rare_line, "--help");
+	assert_int_equal(run.status, 1);
+	snprintf(expected, sizeof(expected), "%s%s%s", first, last, all);
+	assert_string_equal(run.out, expected);
+	parse_with(&rare_line, "--help=all");
+	assert_int_equal(run.status, 1);
+	snprintf(expected, sizeof(expected), "%s%s%s", first, seldom, last);
+	assert_string_equal(run.out, expected);
+	parse_with(&rare_line, "--help=more");
+	assert_int_equal(run.status, PTL_MISUSE);
+	assert_string_equal(run.err, "ptl-dump: error: --help: 'more' is not all\n  try: p --help\n");
+	parse_with(&rare_line, "-o a");
+	assert_int_equal(run.status, 0);
+	assert_string_equal(run.taken.log, "output=a;");
+}
+
 static void version(void **state)
 {
 	(void)state;
@@ -548,6 +586,7 @@ int main(void)
 		cmocka_unit_test(not_stored),
 		cmocka_unit_test(too_many),
 		cmocka_unit_test(help),
+		cmocka_unit_test(rare),
 		cmocka_unit_test(version),
 		cmocka_unit_test(completion),
 		cmocka_unit_test(no_words_at_all),
