@@ -32,15 +32,22 @@ static const struct relog_format *find_format(const uint8_t *start, size_t size)
 	return NULL;
 }
 
+/* What there was among the inputs. */
+struct found {
+	bool damaged;
+	bool etl;
+};
+
 static int convert(const struct relog_settings *settings, struct ptl_relogger *relogger, const char *path, int fd,
-		   const struct relog_format *format, const uint8_t *start, size_t size, bool *damaged)
+		   const struct relog_format *format, const uint8_t *start, size_t size, struct found *found)
 {
 	struct import_spool spool;
 	int status = import_spool_open(&spool, settings->hash);
 
 	if (!status)
 		status = format->convert(settings, path, fd, start, size, &spool);
-	*damaged |= spool.damaged;
+	found->damaged |= spool.damaged;
+	found->etl |= format == &relog_format_etl;
 	if (!status)
 		return import_spool_add(&spool, relogger, path);
 	import_spool_free(&spool);
@@ -109,7 +116,7 @@ static int add_live(struct ptl_relogger *relogger, int fd, const char *name, boo
 }
 
 static int add_file(const struct relog_settings *settings, struct ptl_relogger *relogger, const char *path,
-		    bool *damaged)
+		    struct found *found)
 {
 	const char *name = strcmp(path, "-") ? path : "(standard input)";
 	const struct relog_format *format;
@@ -131,7 +138,7 @@ static int add_file(const struct relog_settings *settings, struct ptl_relogger *
 	size = pread(fd, start, sizeof(start), 0);
 	format = size > 0 ? find_format(start, (size_t)size) : NULL;
 	if (format) {
-		status = convert(settings, relogger, name, fd, format, start, (size_t)size, damaged);
+		status = convert(settings, relogger, name, fd, format, start, (size_t)size, found);
 		close(fd);
 		return status ? common_fail_in(status, "%s", name) : 0;
 	}
@@ -172,11 +179,15 @@ static void warn_of_same(const struct relog_settings *settings, size_t number)
 int relog_inputs_add(const struct relog_settings *settings, struct ptl_relogger *relogger, bool *damaged)
 {
 	int status = settings->raw.pt.count ? add_raw(settings, relogger) : 0;
+	struct found found = {0};
 
 	for (size_t i = 0; !status && i < settings->input_count; i++) {
 		warn_of_same(settings, i);
-		status = add_file(settings, relogger, settings->inputs[i], damaged);
+		status = add_file(settings, relogger, settings->inputs[i], &found);
 	}
+	*damaged |= found.damaged;
+	if (!status && settings->manifests.count && !found.etl)
+		status = common_fail(PTL_MISUSE, "--manifest explains events of .etl files, and no input is one");
 	return status;
 }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # ptl-relog reads .etl files: every structure that the descriptions of Windows have, written here with known answers.
 import json
+import os
 import struct
 
 import etl_file as etl
@@ -198,6 +199,9 @@ convert("missing-piece", etl.File().buffer([work] + pieces[:1] + pieces[2:]))
 equal("missing-piece: stays bytes", [one.get("payload") for one in events("missing-piece") if one["id"] == 1], [worked.hex()])
 done = run(relog, "-f", "-o", "x.ptl", "--manifest", "none.man", "manifest.etl")
 check("a manifest that is not there is named", done.returncode != 0 and "none.man" in done.stderr, done.stderr)
+done = run(relog, "-f", "-o", "x.ptl", "--manifest", "example.man", "manifest.ptl")
+check("a manifest explains nothing of a trace", done.returncode == 2 and "no input is one" in done.stderr and not os.path.exists("x.ptl"),
+      done.stderr)
 
 # ---- the runtime of .NET, which nothing in the file explains ----------------------------------------------------------
 
