@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define DELETED " (deleted)"
+#define LINE_FEED "\\012"
 
 bool record_maps_name(struct record_map_entry *entry, const char *name, size_t length)
 {
@@ -56,18 +57,43 @@ bool record_maps_parse(const char *line, struct record_map_entry *entry)
 	return record_maps_name(entry, line + path_at, strcspn(line + path_at, "\n"));
 }
 
-void record_maps_check(const char *root, struct record_map_entry *entry)
+static bool is_file(const char *root, const char *name, struct record_map_entry *entry)
 {
 	char path[2 * RECORD_PATH_SIZE];
 	struct stat status;
 
-	if (!entry->inode || entry->deleted)
-		return;
-	snprintf(path, sizeof(path), "%s%s", root, entry->path);
+	snprintf(path, sizeof(path), "%s%s", root, name);
 	if (stat(path, &status) || status.st_ino != entry->inode)
-		entry->deleted = true;
+		return false;
+	entry->device = status.st_dev;
+	return true;
+}
+
+/* The kernel shows line feeds so, and nothing else; whether there was one. */
+static bool read_line_feeds(const char *name, char path[RECORD_PATH_SIZE])
+{
+	const size_t size = strlen(LINE_FEED);
+	const char *next;
+	bool found = false;
+
+	for (*path = 0; (next = strstr(name, LINE_FEED)); name = next + size, found = true) {
+		strncat(path, name, (size_t)(next - name));
+		strcat(path, "\n");
+	}
+	strcat(path, name);
+	return found;
+}
+
+void record_maps_check(const char *root, struct record_map_entry *entry)
+{
+	char path[RECORD_PATH_SIZE];
+
+	if (!entry->inode || entry->deleted || is_file(root, entry->path, entry))
+		return;
+	if (read_line_feeds(entry->path, path) && is_file(root, path, entry))
+		snprintf(entry->path, sizeof(entry->path), "%s", path);
 	else
-		entry->device = status.st_dev;
+		entry->deleted = true;
 }
 
 /* The file may change while it is read; the line that holds the address is one the kernel made at

@@ -33,7 +33,7 @@ bool record_maps_parse(const char *line, struct record_map_entry *entry);
 bool record_maps_name(struct record_map_entry *entry, const char *name, size_t length);
 
 /* Does the path still lead to the file that is mapped? Some file systems show another device number
- * there. root is the process's root directory ("" for one's own). */
+ * there. A line feed in the path is one again. root is the process's root directory ("" for one's own). */
 void record_maps_check(const char *root, struct record_map_entry *entry);
 
 /* The mapping of this process that holds the address. False if there is none. */

@@ -9,7 +9,9 @@
 #include <cmocka.h>
 #include <Zydis/Zydis.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -284,6 +286,34 @@ static void test_maps_find(void **state)
 	assert_false(record_maps_find(0x10, &entry));
 }
 
+/* The kernel shows a line feed of a path as it shows a path that has these four characters. */
+static void test_maps_line_feed(void **state)
+{
+	static const char *const names[] = {"a\nb\nc", "a\\012b\\012c"};
+	static struct record_map_entry entry;
+	char folder[] = "/tmp/ptl-maps-XXXXXX", path[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		void *mapped;
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		assert_true(fd >= 0 && ftruncate(fd, 4096) == 0);
+		mapped = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+		assert_ptr_not_equal(mapped, MAP_FAILED);
+		assert_true(record_maps_find((uint64_t)(uintptr_t)mapped, &entry));
+		assert_false(entry.deleted);
+		assert_string_equal(entry.path, path);
+		munmap(mapped, 4096);
+		close(fd);
+		unlink(path);
+	}
+	rmdir(folder);
+}
+
 /* ---- memory and signal frames --------------------------------------------------------------- */
 
 static void test_guest_memory(void **state)
@@ -388,6 +418,7 @@ int main(void)
 		cmocka_unit_test(test_code_is_learned_once),
 		cmocka_unit_test(test_maps_lines),
 		cmocka_unit_test(test_maps_find),
+		cmocka_unit_test(test_maps_line_feed),
 		cmocka_unit_test(test_guest_memory),
 		cmocka_unit_test(test_signal_frames),
 	};
