@@ -269,6 +269,9 @@ static int empty(struct tracepoints *state, struct tracepoint_ring *ring, bool *
 	const struct perf_event_header *record;
 	int status = 0, found;
 
+	/* What stacks before head are unwound with was reported before. */
+	if (state->stacks.unwinder.programs)
+		status = tracepoint_programs_take(state->stacks.unwinder.programs);
 	state->record_count = 0;
 	while (status == 0 && (found = record_data_ring_next(&ring->data, head, &record)) != 0) {
 		*work = true;

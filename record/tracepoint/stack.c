@@ -7,13 +7,14 @@
 #include "common/error.h"
 #include "import/perf/stack.h"
 
-static int unwind(struct tracepoint_stacks *stacks, const struct tracepoint_sample *sample)
+static int unwind(struct tracepoint_stacks *stacks, const struct tracepoint_sample *sample, uint64_t time)
 {
 	uint64_t frames[TRACEPOINT_UNWIND_FRAMES], registers[TRACEPOINT_UNWIND_REGISTER_COUNT];
 	int count;
 
 	memcpy(registers, sample->registers, sizeof(registers));
-	count = tracepoint_unwind(&stacks->unwinder, sample->pid, registers, sample->stack, sample->stack_size, frames);
+	count = tracepoint_unwind(&stacks->unwinder, sample->pid, time, registers, sample->stack, sample->stack_size,
+				  frames);
 	if (count < 0)
 		return count;
 	stacks->chain.size = 0;
@@ -29,7 +30,7 @@ int tracepoint_stack_put(struct tracepoint_stacks *stacks, const struct tracepoi
 	const bool in_storage = event->payload == storage->data;
 	const uint8_t *chain = sample->callchain;
 	size_t start, count = sample->callchain_count;
-	int status = sample->registers ? unwind(stacks, sample) : 0;
+	int status = sample->registers ? unwind(stacks, sample, event->time) : 0;
 
 	if (status < 0)
 		return status;

@@ -151,6 +151,13 @@ static int name_functions(struct tracepoints *state, const struct tracepoint_eve
 				       &state->kernel);
 }
 
+/* Where that is not permitted, or has no memory, /proc shows what processes have mapped, while they live. */
+static void report_programs(struct tracepoints *state)
+{
+	if (!state->stacks.unwinder.programs)
+		(void)tracepoint_programs_open(state->all, &state->stacks.unwinder.programs);
+}
+
 int tracepoint_turn_on(struct tracepoints *state, const char *text, bool named)
 {
 	int status;
@@ -164,6 +171,8 @@ int tracepoint_turn_on(struct tracepoints *state, const char *text, bool named)
 		return status;
 	state->list[state->count++].named = named;
 	status = open_rings(state);
+	if (status == 0 && state->list[state->count - 1].dwarf)
+		report_programs(state);
 	if (status == 0)
 		status = open_event(state, state->count - 1);
 	return status < 0 ? status : name_functions(state, &state->list[state->count - 1]);

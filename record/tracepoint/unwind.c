@@ -3,14 +3,17 @@
 #include "record/tracepoint/unwind.h"
 
 #include <elfutils/libdwfl.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "elf/file.h"
 
 #define PROCESSES_MAX 256u
 
@@ -28,6 +31,9 @@ struct unwound {
 	ino_t inode;
 	bool attached;
 	uint32_t pid;
+	uint64_t program; /* id of the reported one whose files these are; 0: /proc has shown them */
+	size_t added;     /* how many of its maps were looked at */
+	unsigned replaced;
 	/* The sample at hand: */
 	const uint64_t *registers;
 	const uint8_t *stack;
@@ -128,7 +134,80 @@ static bool executes_another(struct unwound *process)
 	return before.device != program.st_dev || before.inode != program.st_ino;
 }
 
-void tracepoint_unwinder_free(struct tracepoint_unwinder *unwinder)
+/* The file that was mapped, as the process sees it while it lives; -1: it is not there any more. */
+static int open_mapped(uint32_t pid, const struct tracepoint_mapped *map)
+{
+	char path[4200];
+	struct stat info;
+	int fd = -1;
+
+	for (int i = 0; fd < 0 && i < 2; i++) {
+		snprintf(path, sizeof(path), "/proc/%u/root%s", pid, map->path);
+		fd = open(i ? map->path : path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (fd >= 0 && (fstat(fd, &info) < 0 || info.st_ino != map->inode || !S_ISREG(info.st_mode))) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	return fd;
+}
+
+static bool find_bias(int fd, const struct tracepoint_mapped *map, uint64_t *bias)
+{
+	struct elf_file *elf;
+	uint64_t address;
+	bool found;
+
+	if (elf_open(fd, &elf) < 0)
+		return false;
+	found = elf_address(elf, map->file_offset, &address);
+	elf_close(elf);
+	*bias = map->base - address;
+	return found;
+}
+
+static void add_module(struct unwound *process, const struct tracepoint_mapped *map)
+{
+	const int fd = open_mapped(process->pid, map);
+	uint64_t bias;
+
+	if (fd < 0)
+		return;
+	/* libdw closes what it takes. */
+	if (!find_bias(fd, map, &bias) || !dwfl_report_elf(process->dwfl, map->path, map->path, fd, bias, true))
+		close(fd);
+}
+
+/* Files that the kernel has reported since the last time. */
+static void add_reported(struct unwound *process, const struct tracepoint_program *program)
+{
+	if (process->program != program->id || process->replaced != program->replaced) {
+		forget(process);
+		process->program = program->id;
+		process->replaced = program->replaced;
+		process->added = 0;
+	}
+	if (process->dwfl && process->added == program->count)
+		return;
+	if (process->dwfl)
+		dwfl_report_begin_add(process->dwfl);
+	else
+		process->dwfl = dwfl_begin(&callbacks);
+	if (!process->dwfl)
+		return;
+	while (process->added < program->count)
+		add_module(process, &program->maps[process->added++]);
+	dwfl_report_end(process->dwfl, NULL, NULL);
+}
+
+static void look_at_proc(struct unwound *process)
+{
+	process->program = 0;
+	if (executes_another(process) || !process->dwfl || !dwfl_addrmodule(process->dwfl, process->registers[IP]))
+		look(process);
+}
+
+static void forget_all(struct tracepoint_unwinder *unwinder)
 {
 	uint64_t pid, value;
 	size_t at = 0;
@@ -140,6 +219,13 @@ void tracepoint_unwinder_free(struct tracepoint_unwinder *unwinder)
 	common_hash_map_free(&unwinder->processes);
 }
 
+void tracepoint_unwinder_free(struct tracepoint_unwinder *unwinder)
+{
+	forget_all(unwinder);
+	tracepoint_programs_close(unwinder->programs);
+	unwinder->programs = NULL;
+}
+
 static struct unwound *find(struct tracepoint_unwinder *unwinder, uint32_t pid)
 {
 	const uint64_t *known = common_hash_map_get(&unwinder->processes, pid);
@@ -149,7 +235,7 @@ static struct unwound *find(struct tracepoint_unwinder *unwinder, uint32_t pid)
 		return (struct unwound *)(uintptr_t)*known;
 	/* Most of so many have ended. */
 	if (unwinder->processes.used >= PROCESSES_MAX)
-		tracepoint_unwinder_free(unwinder);
+		forget_all(unwinder);
 	process = calloc(1, sizeof(*process));
 	if (process)
 		process->pid = pid;
@@ -174,9 +260,12 @@ static int take_frame(Dwfl_Frame *frame, void *context)
 	return DWARF_CB_OK;
 }
 
-int tracepoint_unwind(struct tracepoint_unwinder *unwinder, uint32_t pid, const uint64_t *registers,
+int tracepoint_unwind(struct tracepoint_unwinder *unwinder, uint32_t pid, uint64_t time, const uint64_t *registers,
 		      const uint8_t *stack, size_t stack_size, uint64_t *frames)
 {
+	const struct tracepoint_program *program = unwinder->programs
+							   ? tracepoint_programs_find(unwinder->programs, pid, time)
+							   : NULL;
 	struct unwound *process = find(unwinder, pid);
 
 	if (!process)
@@ -186,8 +275,10 @@ int tracepoint_unwind(struct tracepoint_unwinder *unwinder, uint32_t pid, const 
 	process->stack_size = stack_size;
 	process->frames = frames;
 	process->count = 0;
-	if (executes_another(process) || !process->dwfl || !dwfl_addrmodule(process->dwfl, registers[IP]))
-		look(process);
+	if (program)
+		add_reported(process, program);
+	else
+		look_at_proc(process);
 	if (process->dwfl && !process->attached)
 		process->attached = dwfl_attach_state(process->dwfl, NULL, (pid_t)pid, &thread_callbacks, process);
 	if (process->attached)

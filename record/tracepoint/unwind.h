@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/hash_map.h"
+#include "record/tracepoint/unwind_programs.h"
 
 #define TRACEPOINT_UNWIND_REGISTERS 0xff01ffu /* of perf_event_attr.sample_regs_user */
 #define TRACEPOINT_UNWIND_REGISTER_COUNT 17
@@ -14,15 +15,16 @@
 #define TRACEPOINT_UNWIND_FRAMES 127
 
 struct tracepoint_unwinder {
-	struct common_hash_map processes; /* pid: struct unwound * */
-	uint64_t gone;                    /* stacks of processes of which nothing was known any more */
+	struct tracepoint_programs *programs; /* NULL: the kernel does not report them, and /proc is looked at */
+	struct common_hash_map processes;     /* pid: struct unwound * */
+	uint64_t gone;                        /* stacks of processes of which nothing was known any more */
 };
 
 /*
  * Writes the addresses of the calls, the innermost first, and returns how many. registers: as the kernel has them; stack: what lies
- * from the stack pointer on. One frame alone where nothing says where others are. PTL_NO_MEMORY.
+ * from the stack pointer on; time: of the trace. One frame alone where nothing says where others are. PTL_NO_MEMORY.
  */
-int tracepoint_unwind(struct tracepoint_unwinder *unwinder, uint32_t pid, const uint64_t *registers,
+int tracepoint_unwind(struct tracepoint_unwinder *unwinder, uint32_t pid, uint64_t time, const uint64_t *registers,
 		      const uint8_t *stack, size_t stack_size, uint64_t *frames);
 void tracepoint_unwinder_free(struct tracepoint_unwinder *unwinder);
 

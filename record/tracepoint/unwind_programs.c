@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Keeps what the kernel reports of execve, mmap and fork, until some time after the process has ended. */
+#include "record/tracepoint/unwind_programs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/hash_map.h"
+#include "common/vector.h"
+#include "record/perf/sideband.h"
+
+#define PROGRAMS_MAX 4u       /* of a process: one that is executed may have samples of those before on their way */
+#define KEPT_TIME 1000000000u /* nanoseconds, after the end */
+#define FORGET_INTERVAL 100000000u /* nanoseconds between looks for who has ended */
+
+struct process {
+	struct tracepoint_program *now;
+	uint64_t ended; /* 0: not */
+};
+
+struct tracepoint_programs {
+	struct record_sideband *sideband;
+	struct common_hash_map processes; /* pid: struct process * */
+	uint64_t last_id;
+	uint64_t forgotten; /* when those that have ended were forgotten the last time */
+};
+
+static void free_program(struct tracepoint_program *program)
+{
+	for (size_t i = 0; i < program->count; i++)
+		free(program->maps[i].path);
+	free(program->maps);
+	free(program);
+}
+
+/* It and those before it. */
+static void free_programs(struct tracepoint_program *program)
+{
+	while (program) {
+		struct tracepoint_program *before = program->before;
+
+		free_program(program);
+		program = before;
+	}
+}
+
+static struct process *find(const struct tracepoint_programs *programs, uint32_t pid)
+{
+	const uint64_t *known = common_hash_map_get(&programs->processes, pid);
+
+	return known ? (struct process *)(uintptr_t)*known : NULL;
+}
+
+static struct process *find_or_add(struct tracepoint_programs *programs, uint32_t pid)
+{
+	struct process *process = find(programs, pid);
+
+	if (process)
+		return process;
+	process = calloc(1, sizeof(*process));
+	if (!process || common_hash_map_put(&programs->processes, pid, (uintptr_t)process) < 0) {
+		free(process);
+		common_fail_memory("a process", sizeof(*process));
+		return NULL;
+	}
+	return process;
+}
+
+/* A program that maps nothing yet; NULL: no memory. */
+static struct tracepoint_program *begin(struct tracepoint_programs *programs, uint32_t pid, uint64_t time)
+{
+	struct process *process = find_or_add(programs, pid);
+	struct tracepoint_program *program = process ? calloc(1, sizeof(*program)) : NULL, *last;
+
+	if (!program) {
+		common_fail_memory("a program", sizeof(*program));
+		return NULL;
+	}
+	program->id = ++programs->last_id;
+	program->since = time;
+	program->before = process->now;
+	process->now = program;
+	process->ended = 0;
+	last = program;
+	for (unsigned i = 1; last && i < PROGRAMS_MAX; i++)
+		last = last->before;
+	if (last) {
+		free_programs(last->before);
+		last->before = NULL;
+	}
+	return program;
+}
+
+static void remove_overlapped(struct tracepoint_program *program, uint64_t base, uint64_t size)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < program->count; i++) {
+		struct tracepoint_mapped *map = &program->maps[i];
+
+		if (map->base < base + size && base < map->base + map->size)
+			free(map->path);
+		else
+			program->maps[left++] = *map;
+	}
+	program->replaced += left < program->count;
+	program->count = left;
+}
+
+static int add(struct tracepoint_program *program, const struct tracepoint_mapped *map)
+{
+	struct tracepoint_mapped copy = *map;
+
+	copy.path = strdup(map->path);
+	if (!copy.path ||
+	    COMMON_VECTOR_RESERVE(program->maps, program->capacity, program->count + 1, "mapped files") < 0) {
+		free(copy.path);
+		return common_fail_memory("mapped files", sizeof(copy));
+	}
+	program->maps[program->count++] = copy;
+	return 0;
+}
+
+static int take_map(struct tracepoint_programs *programs, const struct record_sideband_record *record)
+{
+	const struct process *process = find(programs, record->pid);
+
+	if (!process || !record->size)
+		return 0;
+	remove_overlapped(process->now, record->base, record->size);
+	/* Memory without a file has no unwind tables. */
+	if (!record->inode)
+		return 0;
+	return add(process->now, &(struct tracepoint_mapped){record->base, record->size, record->file_offset,
+							     record->inode, (char *)record->name});
+}
+
+/* A child has what its parent has. */
+static int take_fork(struct tracepoint_programs *programs, const struct record_sideband_record *record)
+{
+	const struct process *parent = find(programs, record->parent_pid);
+	const struct tracepoint_program *from;
+	struct tracepoint_program *program;
+	int status = 0;
+
+	if (!parent || record->pid == record->parent_pid)
+		return 0;
+	from = parent->now;
+	program = begin(programs, record->pid, record->time);
+	if (!program)
+		return PTL_NO_MEMORY;
+	for (size_t i = 0; status == 0 && i < from->count; i++)
+		status = add(program, &from->maps[i]);
+	return status;
+}
+
+static void take_exit(const struct tracepoint_programs *programs, const struct record_sideband_record *record)
+{
+	struct process *process = record->pid == record->tid ? find(programs, record->pid) : NULL;
+
+	if (process)
+		process->ended = record->time;
+}
+
+static int take(struct tracepoint_programs *programs, const struct record_sideband_record *record)
+{
+	switch (record->kind) {
+	case RECORD_SIDEBAND_EXEC:
+		return begin(programs, record->pid, record->time) ? 0 : PTL_NO_MEMORY;
+	case RECORD_SIDEBAND_MAP:
+		return take_map(programs, record);
+	case RECORD_SIDEBAND_FORK:
+		return take_fork(programs, record);
+	case RECORD_SIDEBAND_EXIT:
+		take_exit(programs, record);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* Samples of who ended that long ago were taken. */
+static void forget_ended(struct tracepoint_programs *programs, uint64_t now)
+{
+	uint64_t pid, value;
+	size_t at = 0;
+
+	if (now - programs->forgotten < FORGET_INTERVAL)
+		return;
+	programs->forgotten = now;
+	while (common_hash_map_next(&programs->processes, &at, &pid, &value)) {
+		struct process *process = (struct process *)(uintptr_t)value;
+
+		if (!process->ended || now - process->ended < KEPT_TIME)
+			continue;
+		free_programs(process->now);
+		free(process);
+		/* What that moves to where the walk has been is forgotten the next time. */
+		common_hash_map_remove(&programs->processes, pid);
+	}
+}
+
+int tracepoint_programs_take(struct tracepoint_programs *programs)
+{
+	const struct record_sideband_record *record;
+	uint64_t now = programs->forgotten;
+	int status = record_sideband_collect(programs->sideband);
+
+	while (status == 0 && (record = record_sideband_next(programs->sideband, UINT64_MAX))) {
+		now = record->time > now ? record->time : now;
+		status = take(programs, record);
+	}
+	forget_ended(programs, now);
+	return status;
+}
+
+const struct tracepoint_program *tracepoint_programs_find(const struct tracepoint_programs *programs, uint32_t pid,
+							  uint64_t time)
+{
+	const struct process *process = find(programs, pid);
+	const struct tracepoint_program *program = process ? process->now : NULL;
+
+	while (program && program->since > time)
+		program = program->before;
+	return program;
+}
+
+int tracepoint_programs_open(bool all, struct tracepoint_programs **result)
+{
+	const struct record_sideband_targets targets = {.threads = (const pid_t[]){-1}, .count = 1};
+	struct tracepoint_programs *programs = calloc(1, sizeof(*programs));
+	int status;
+
+	if (!programs)
+		return common_fail_memory("programs", sizeof(*programs));
+	status = record_sideband_open(all ? &targets : NULL, &programs->sideband);
+	if (status < 0)
+		free(programs);
+	else
+		*result = programs;
+	return status;
+}
+
+void tracepoint_programs_close(struct tracepoint_programs *programs)
+{
+	uint64_t pid, value;
+	size_t at = 0;
+
+	if (!programs)
+		return;
+	record_sideband_close(programs->sideband);
+	while (common_hash_map_next(&programs->processes, &at, &pid, &value)) {
+		free_programs(((struct process *)(uintptr_t)value)->now);
+		free((struct process *)(uintptr_t)value);
+	}
+	common_hash_map_free(&programs->processes);
+	free(programs);
+}
