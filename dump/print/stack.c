@@ -36,13 +36,55 @@ static bool is_of_windows(const struct flow_timeline_image *image)
 	return !strchr(image->data.file_name, '/') && strchr(image->data.file_name, '\\');
 }
 
-static void add_place(struct ptl_bytes *text, const struct dump_stacks *stacks, uint32_t image, uint64_t address)
-{
-	const struct flow_timeline_image *data;
-	struct flow_symbol symbol;
+/* A frame of a stack, and what lies there. */
+struct frame {
+	uint64_t address;
+	uint64_t behind; /* of the call, 1: the address is behind it, where another function may begin */
+	uint32_t image;
+	bool has_symbol;
+	struct flow_symbol symbol; /* its offset is that of the address */
+};
 
-	if (image == FLOW_NONE || flow_symbols_find(stacks->symbols, image, address, &symbol)) {
+/* Of the kernel and of the program, the innermost address is of an instruction, and others are where calls return to. */
+static struct frame find_frame(const struct dump_stacks *stacks, const struct ptl_event *event,
+			       const struct dump_stack *stack, size_t number)
+{
+	const uint64_t address = dump_stack_frame(stack, number);
+	const bool is_first = !number || (dump_stack_frame(stack, number - 1) >> 63 && !(address >> 63));
+	struct frame frame = {.address = address, .behind = !is_first && address};
+
+	frame.image = find_image(stacks, event, address - frame.behind);
+	frame.has_symbol = frame.image != FLOW_NONE &&
+			   flow_symbols_find(stacks->symbols, frame.image, address - frame.behind, &frame.symbol);
+	if (frame.has_symbol)
+		frame.symbol.offset += frame.behind;
+	return frame;
+}
+
+static void add_symbol(struct ptl_bytes *text, const struct dump_stacks *stacks, const struct frame *frame)
+{
+	flow_symbols_name(stacks->symbols, frame->symbol.name, text);
+	if (frame->symbol.offset) {
+		common_text_add(text, "+0x");
+		common_text_hex(text, frame->symbol.offset);
+	}
+	common_text_add(text, " (");
+	flow_symbols_image(stacks->symbols, frame->image, text);
+	common_text_add(text, ")");
+}
+
+static void add_place(struct ptl_bytes *text, const struct dump_stacks *stacks, const struct frame *frame)
+{
+	const uint32_t image = frame->image;
+	const uint64_t address = frame->address;
+	const struct flow_timeline_image *data;
+
+	if (image == FLOW_NONE) {
 		flow_symbols_text(stacks->symbols, image, address, text);
+		return;
+	}
+	if (frame->has_symbol) {
+		add_symbol(text, stacks, frame);
 		return;
 	}
 	data = flow_timeline_image(stacks->timeline, image);
@@ -59,37 +101,36 @@ void dump_text_stacks(struct ptl_bytes *text, const struct dump_stacks *stacks, 
 		if (!dump_stack_read(&event->extended[i], &stack))
 			continue;
 		for (size_t k = 0; k < stack.count; k++) {
-			const uint64_t address = dump_stack_frame(&stack, k);
+			const struct frame frame = find_frame(stacks, event, &stack, k);
 			size_t start;
 
 			common_text_add(text, "        ");
 			start = text->size;
 			common_text_add(text, "0x");
-			common_text_hex(text, address);
+			common_text_hex(text, frame.address);
 			common_text_pad(text, start, ADDRESS_WIDTH);
 			common_text_add(text, "  ");
-			add_place(text, stacks, find_image(stacks, event, address), address);
+			add_place(text, stacks, &frame);
 			common_text_add(text, "\n");
 		}
 	}
 }
 
 static void json_frame(struct common_json *json, struct ptl_bytes *scratch, const struct dump_stacks *stacks,
-		       const struct ptl_event *event, uint64_t address)
+		       const struct frame *frame)
 {
-	const uint32_t image = find_image(stacks, event, address);
-	struct flow_symbol symbol;
+	const uint64_t address = frame->address;
 
 	common_json_object(json, NULL);
 	common_json_hex(json, "ip", address);
-	if (flow_symbols_find(stacks->symbols, image, address, &symbol)) {
+	if (frame->has_symbol) {
 		scratch->size = 0;
-		flow_symbols_name(stacks->symbols, symbol.name, scratch);
+		flow_symbols_name(stacks->symbols, frame->symbol.name, scratch);
 		common_json_string(json, "symbol", common_text_string(scratch));
-		common_json_u64(json, "offset", symbol.offset);
+		common_json_u64(json, "offset", frame->symbol.offset);
 	}
-	if (image != FLOW_NONE) {
-		const struct flow_timeline_image *data = flow_timeline_image(stacks->timeline, image);
+	if (frame->image != FLOW_NONE) {
+		const struct flow_timeline_image *data = flow_timeline_image(stacks->timeline, frame->image);
 
 		common_json_string(json, "image", data->data.file_name);
 		if (is_of_windows(data))
@@ -112,8 +153,11 @@ void dump_json_stacks(struct common_json *json, struct ptl_bytes *scratch, const
 		if (!any)
 			common_json_array(json, "stack");
 		any = true;
-		for (size_t k = 0; k < stack.count; k++)
-			json_frame(json, scratch, stacks, event, dump_stack_frame(&stack, k));
+		for (size_t k = 0; k < stack.count; k++) {
+			const struct frame frame = find_frame(stacks, event, &stack, k);
+
+			json_frame(json, scratch, stacks, &frame);
+		}
 	}
 	if (any)
 		common_json_array_end(json);

@@ -12,7 +12,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 from scratch_test import BIN  # noqa: E402
-from record_test import PROGRAMS, RECORD, SCRATCH, Skip, expect, expect_equal, lines, main, path, record, run
+from record_test import PROGRAMS, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, run
 
 NONE = "--source=none"
 GETPPID = "syscalls:sys_enter_getppid"
@@ -158,6 +158,18 @@ def unwound_later():
     expect_equal(len(stacks), 20)
     for stack in stacks:
         expect("Py_BytesMain" in [frame.get("symbol") for frame in stack], stack)
+
+
+def called_last():
+    """a call that is the last instruction of a function is this function's, and not the next one's: exit() does not return"""
+    works()
+    done = record("-o", "last.ptl", NONE, "-e", "syscalls:sys_enter_exit_group", "--stack=*,dwarf", "--",
+                  os.path.join(PROGRAMS, "kernel_load"), "syscalls", "1000", "0.01", path("report"))
+    expect_equal(done.returncode, 0, done.stderr)
+    stack = next(event["stack"] for event in lines("events", "--stacks", "last.ptl") if event["event"] == "sys_enter_exit_group")
+    names = [frame.get("symbol") for frame in stack]
+    expect("exit" in names and None not in names, names)
+    expect(re.search(r"  exit\+0x[0-9a-f]+ \(libc", dump("events", "--stacks", "last.ptl")), "the text")
 
 
 def check_kernel_names(events):
@@ -427,7 +439,7 @@ def without_privileges():
 
 
 try:
-    failed = main([of_a_command, one_after_the_other, stacks, unwound, unwound_later, functions, of_the_system, images_alone, patterns,
+    failed = main([of_a_command, one_after_the_other, stacks, unwound, unwound_later, called_last, functions, of_the_system, images_alone, patterns,
                    without_privileges, refused])
 finally:
     record("stop", "kernel")
