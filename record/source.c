@@ -42,6 +42,13 @@ static const struct record_source *choose_best(const struct record_settings *set
 	return NULL;
 }
 
+/* Packets are asked for by naming who runs already, whose events need none. */
+static bool asks_for_events(const struct record_settings *settings)
+{
+	return (settings->pt.pids.count || settings->pt.tids.count || settings->pt.processes.count) &&
+	       (settings->tracepoints.count || settings->flags || settings->rule_count);
+}
+
 static const struct record_source *choose(const struct record_settings *settings)
 {
 	const struct record_source *source;
@@ -58,6 +65,9 @@ static const struct record_source *choose(const struct record_settings *settings
 	common_message_error("source %s: %s", settings->source, source ? ptl_error_text() : "there is no such source");
 	if (source && hint[0])
 		common_message_hint("%s", hint);
+	if (asks_for_events(settings))
+		common_message_hint("--only pid=PID or --only program=NAME in place of --pid, --tid and --process, for "
+				    "events without packets");
 	return NULL;
 }
 

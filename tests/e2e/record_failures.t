@@ -221,6 +221,16 @@ def threads_in_turn():
     expect("301 threads; no losses" in done.stderr, done.stderr)
 
 
+def events_of_who_runs():
+    """where there is no Intel PT, how events of a running process are recorded is said"""
+    for arguments, said in ((("--flags", "process"), True), ((), False)):
+        done = record("-o", "a.ptl", "--pid", str(os.getpid()), *arguments, "--duration", "10ms")
+        if "source intel_pt: " not in done.stderr:
+            return
+        expect_equal(done.returncode, 4, done.stderr)
+        expect_equal("--only pid=PID" in done.stderr, said, done.stderr)
+
+
 def no_zombies():
     """orphans of the command are waited for"""
     # One that has just ended is one until the recorder looks: only who stays one is not waited for.
@@ -311,6 +321,6 @@ def lists_nothing_else():
 
 sys.exit(main([interrupt, interrupt_twice, terminate, killed_recorder, killed_anywhere, killed_command, killed_grandchild,
                full_disk, vanished_folder, reader_gone, cannot_create, cannot_create_truth,
-               too_many_threads, threads_in_turn, no_zombies,
+               too_many_threads, threads_in_turn, events_of_who_runs, no_zombies,
                progress_line, progress_line_alone, dies_of_signal, illegal_instruction, no_start_no_file, private_file,
                lists_nothing_else]))
