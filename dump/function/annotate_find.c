@@ -8,7 +8,7 @@
 #include "common/text.h"
 #include "common/vector.h"
 #include "dump/function/annotate.h"
-#include "query/glob.h"
+#include "dump/function/function_name.h"
 
 struct finding {
 	const struct dump_annotator *annotator;
@@ -38,15 +38,6 @@ static int add(struct finding *finding, const struct dump_code_range *function)
 
 /* ---- by name ------------------------------------------------------------------------------------- */
 
-/* "std::foo" is "std::foo(int)", too. */
-static bool is_called(const char *name, const char *text)
-{
-	const size_t size = strlen(text);
-
-	return strcmp(name, text) == 0 || (strncmp(name, text, size) == 0 && name[size] == '(') ||
-	       (strpbrk(text, "*?") && query_glob(text, name, strlen(name), NULL));
-}
-
 /* As it is shown. All blocks ask, and again for each name that is looked for: that takes more than the rest. */
 static const char *shown_name(const struct dump_annotator *annotator, const char *name)
 {
@@ -67,7 +58,8 @@ static const char *shown_name(const struct dump_annotator *annotator, const char
 
 static bool is_wanted(const struct finding *finding, const char *name)
 {
-	return is_called(name, finding->text) || is_called(shown_name(finding->annotator, name), finding->text);
+	return dump_function_is_called(name, finding->text) ||
+	       dump_function_is_called(shown_name(finding->annotator, name), finding->text);
 }
 
 /* A block whose function is the one that was found last, or another one. */

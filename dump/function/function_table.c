@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/hash_map.h"
 #include "common/text.h"
+#include "dump/function/function_name.h"
 
 /* Functions lie in chunks that stay where they are: who has a number reads without a lock. */
 #define CHUNK_BITS 12
@@ -320,16 +321,10 @@ void dump_function_text(const struct dump_function *function, struct ptl_bytes *
 bool dump_function_matches(const struct dump_function *function, const char *pattern)
 {
 	struct ptl_bytes text = {0};
-	const char *parameters = strchr(function->name, '(');
 	bool matches;
 
 	dump_function_text(function, &text);
-	matches = fnmatch(pattern, common_text_string(&text), 0) == 0;
-	if (!matches && parameters && parameters > function->name) {
-		text.size = 0;
-		common_write_bytes(&text, function->name, (size_t)(parameters - function->name));
-		matches = fnmatch(pattern, common_text_string(&text), 0) == 0;
-	}
+	matches = dump_function_is_called(common_text_string(&text), pattern);
 	common_bytes_free(&text);
 	return matches;
 }

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds the parameters in "int ns::twice<int>(int) const", and where the name begins. */
+#include "dump/function/function_name.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "query/glob.h"
+
+#define OPERATOR "operator"
+#define ANONYMOUS "(anonymous namespace)"
+
+struct scan {
+	const char *at;
+	unsigned depth;     /* of brackets */
+	const char *begin;  /* behind the last blank before any parameters */
+	const char *open;   /* bracket of the last list that may be the parameters; NULL: none */
+	const char *closed; /* behind that list */
+	bool is_conversion; /* "operator unsigned long": blanks are of its type */
+};
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$' || c & 0x80;
+}
+
+static bool begins_operator(const struct scan *scan, const char *name)
+{
+	return !strncmp(scan->at, OPERATOR, strlen(OPERATOR)) && !is_word(scan->at[strlen(OPERATOR)]) &&
+	       (scan->at == name || !is_word(scan->at[-1]));
+}
+
+/* Brackets of its name are none: "operator()", "operator<". */
+static void skip_operator(struct scan *scan)
+{
+	scan->at += strlen(OPERATOR);
+	if (scan->at[0] == ' ' && is_word(scan->at[1])) {
+		scan->is_conversion |= !scan->depth;
+		scan->at++;
+		return;
+	}
+	scan->at += strncmp(scan->at, "()", 2) ? strspn(scan->at, "<>=!+-*/%&|^~[],") : 2;
+	/* Arguments of a template follow. */
+	if (scan->at[0] == ' ' && scan->at[1] == '<')
+		scan->at++;
+}
+
+static void step(struct scan *scan)
+{
+	const char *at = scan->at++;
+
+	switch (*at) {
+	case '(':
+		if (!scan->depth)
+			scan->open = at;
+		scan->depth++;
+		break;
+	case '<':
+	case '[':
+	case '{':
+		scan->depth++;
+		break;
+	case ')':
+	case '>':
+	case ']':
+	case '}':
+		scan->depth -= scan->depth > 0;
+		if (*at == ')' && !scan->depth)
+			scan->closed = scan->at;
+		break;
+	case ' ':
+		if (!scan->depth && !scan->open && !scan->is_conversion)
+			scan->begin = scan->at;
+		break;
+	default:
+		break;
+	}
+}
+
+static bool is_part(const char *begin, const char *end, const char *text, bool is_pattern)
+{
+	const size_t size = (size_t)(end - begin);
+
+	return is_pattern ? query_glob(text, begin, size, NULL) : strlen(text) == size && !memcmp(begin, text, size);
+}
+
+bool dump_function_is_called(const char *name, const char *text)
+{
+	const bool is_pattern = strpbrk(text, "*?");
+	const char *end = name + strlen(name), *short_end;
+	struct scan scan = {.at = name, .begin = name};
+
+	if (is_part(name, end, text, false) || (is_pattern && is_part(name, end, text, true)))
+		return true;
+	while (*scan.at) {
+		if (begins_operator(&scan, name))
+			skip_operator(&scan);
+		else if (!scan.depth && !strncmp(scan.at, ANONYMOUS, strlen(ANONYMOUS)))
+			scan.at += strlen(ANONYMOUS);
+		else
+			step(&scan);
+	}
+	/* Behind parameters may be "const", "[clone .cold]" or "@plt"; "runtime.(*mcache).refill" has none. */
+	short_end = scan.open && scan.closed > scan.open && strchr(" [@", *scan.closed) ? scan.open : end;
+	return is_part(name, short_end, text, is_pattern) ||
+	       (scan.begin != name && (is_part(scan.begin, end, text, is_pattern) ||
+				       (scan.begin < short_end && is_part(scan.begin, short_end, text, is_pattern))));
+}
