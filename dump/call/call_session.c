@@ -54,8 +54,8 @@ int dump_call_session_check(const struct dump_call_session *calls, const char *o
 		if (dump_function_matches(dump_function(calls->functions, (uint32_t)i), pattern))
 			return 0;
 	return common_fail(PTL_MISUSE,
-			   "%s: no function that ran is called '%s'; 'ptl-dump report' lists them, and patterns may "
-			   "have * and ?",
+			   "%s: no function that ran is called '%s'; 'ptl-dump report' lists them, with --by inline "
+			   "also those that were inlined, and patterns may have * and ?",
 			   option, pattern);
 }
 

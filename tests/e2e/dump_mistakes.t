@@ -25,6 +25,7 @@ for order in "self", "total-instructions", "name":
     done = run(DUMP, "report", "--by", "inline", "--sort", order, "a.ptl")
     check(f"but {order}", done.returncode == 0 and done.stdout, done)
 
+refused("a function that did not run", ["graph", "nosuch", "a.ptl"], "no function that ran is called 'nosuch'", "--by inline")
 refused("an engine is not held against itself", ["verify", "--against", "native", "a.ptl"], "compared with itself")
 refused("a CTF trace has no standard output", ["ctf", "-o", "-", "a.ptl"], "- is no folder")
 check("and no folder of that name", not os.path.exists(path("-")))
