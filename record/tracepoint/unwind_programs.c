@@ -2,13 +2,17 @@
 /* Keeps what the kernel reports of execve, mmap and fork, until some time after the process has ended. */
 #include "record/tracepoint/unwind_programs.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "common/hash_map.h"
 #include "common/vector.h"
+#include "record/capture/proc_files.h"
 #include "record/perf/sideband.h"
+#include "record/process/maps.h"
 
 #define PROGRAMS_MAX 4u       /* of a process: one that is executed may have samples of those before on their way */
 #define KEPT_TIME 1000000000u /* nanoseconds, after the end */
@@ -70,10 +74,11 @@ static struct process *find_or_add(struct tracepoint_programs *programs, uint32_
 /* A program that maps nothing yet; NULL: no memory. */
 static struct tracepoint_program *begin(struct tracepoint_programs *programs, uint32_t pid, uint64_t time)
 {
-	struct process *process = find_or_add(programs, pid);
-	struct tracepoint_program *program = process ? calloc(1, sizeof(*program)) : NULL, *last;
+	struct tracepoint_program *program = calloc(1, sizeof(*program)), *last;
+	struct process *process = program ? find_or_add(programs, pid) : NULL;
 
-	if (!program) {
+	if (!process) {
+		free(program);
 		common_fail_memory("a program", sizeof(*program));
 		return NULL;
 	}
@@ -226,6 +231,36 @@ const struct tracepoint_program *tracepoint_programs_find(const struct tracepoin
 	return program;
 }
 
+/* ---- who runs already ------------------------------------------------------------------------ */
+
+/* One that ends meanwhile, or that we may not look at, is left out. */
+static int add_running(void *context, uint32_t pid)
+{
+	struct tracepoint_programs *programs = context;
+	struct tracepoint_program *program = NULL;
+	char line[RECORD_PATH_SIZE + 128];
+	struct record_map_entry entry;
+	int status = 0;
+	FILE *file;
+
+	snprintf(line, sizeof(line), "/proc/%" PRIu32 "/maps", pid);
+	file = fopen(line, "re");
+	while (file && status == 0 && fgets(line, sizeof(line), file)) {
+		if (!record_maps_parse(line, &entry) || !entry.executable || !entry.inode)
+			continue;
+		if (!program)
+			program = begin(programs, pid, 0);
+		status = program ? add(program, &(struct tracepoint_mapped){entry.base, entry.end - entry.base,
+									    entry.file_offset, entry.inode, entry.path})
+				 : PTL_NO_MEMORY;
+	}
+	if (file)
+		fclose(file);
+	return status;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
 int tracepoint_programs_open(bool all, struct tracepoint_programs **result)
 {
 	const struct record_sideband_targets targets = {.threads = (const pid_t[]){-1}, .count = 1};
@@ -235,8 +270,10 @@ int tracepoint_programs_open(bool all, struct tracepoint_programs **result)
 	if (!programs)
 		return common_fail_memory("programs", sizeof(*programs));
 	status = record_sideband_open(all ? &targets : NULL, &programs->sideband);
+	if (status == 0 && all)
+		status = record_proc_processes(add_running, programs);
 	if (status < 0)
-		free(programs);
+		tracepoint_programs_close(programs);
 	else
 		*result = programs;
 	return status;

@@ -27,7 +27,7 @@ struct tracepoint_program {
 
 struct tracepoint_programs;
 
-/* all: of the whole system, else of what this process starts next. PTL_SYSTEM, PTL_NO_MEMORY. */
+/* all: of the whole system, who runs already included; else of what this process starts next. PTL_SYSTEM, PTL_NO_MEMORY. */
 int tracepoint_programs_open(bool all, struct tracepoint_programs **programs);
 /* Also of NULL. */
 void tracepoint_programs_close(struct tracepoint_programs *programs);

@@ -160,6 +160,27 @@ def unwound_later():
         expect("Py_BytesMain" in [frame.get("symbol") for frame in stack], stack)
 
 
+def unwound_children():
+    """the same of the whole system: children of a process that ran before, and execute nothing"""
+    works()
+    script = "import os, sys\nprint(1, flush=True)\nsys.stdin.read(1)\nfor i in range(20):\n    child = os.fork()\n" \
+        "    if not child:\n        os.getppid()\n        os._exit(0)\n    print(child)\n    os.wait()"
+    session = "unwound-%d" % os.getpid()
+    with subprocess.Popen([sys.executable, "-S", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        parent.stdout.readline()
+        done = record("start", session, "-o", path("ch.ptl"), "-e", GETPPID, "--stack=*,dwarf")
+        expect_equal(done.returncode, 0, done.stderr)
+        children = [int(pid) for pid in parent.communicate("x")[0].split()]
+    done = record("stop", session)
+    expect_equal(done.returncode, 0, done.stderr)
+    stacks = [event["stack"] for event in lines("events", "--stacks", "ch.ptl")
+              if event["event"] == "sys_enter_getppid" and event["pid"] in children]
+    expect_equal(len(stacks), 20)
+    # Of the calls of an interpreter, most of whose functions may have no name.
+    for stack in stacks:
+        expect(len(stack) > 8, stack)
+
+
 def called_last():
     """a call that is the last instruction of a function is this function's, and not the next one's: exit() does not return"""
     works()
@@ -439,7 +460,7 @@ def without_privileges():
 
 
 try:
-    failed = main([of_a_command, one_after_the_other, stacks, unwound, unwound_later, called_last, functions, of_the_system, images_alone, patterns,
+    failed = main([of_a_command, one_after_the_other, stacks, unwound, unwound_later, unwound_children, called_last, functions, of_the_system, images_alone, patterns,
                    without_privileges, refused])
 finally:
     record("stop", "kernel")
