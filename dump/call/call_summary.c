@@ -288,10 +288,10 @@ static bool is_plain(const struct dump_transfer *transfer)
 
 bool dump_summary_enters(const struct dump_transfer *transfer)
 {
-	return (transfer->kind == DUMP_TRANSFER_CALL || transfer->kind == DUMP_TRANSFER_LEAF) && is_plain(transfer);
+	return transfer->site && is_plain(transfer);
 }
 
-uint32_t dump_summary_enter(struct dump_summary *summary, const struct dump_transfer *transfer, uint32_t number)
+uint32_t dump_summary_enter(struct dump_summary *summary, const struct dump_transfer *transfer)
 {
 	const struct dump_summary_call like = {
 		.return_address = transfer->address,
@@ -301,7 +301,7 @@ uint32_t dump_summary_enter(struct dump_summary *summary, const struct dump_tran
 		.flags = flags_of(transfer),
 		.depth = summary->tree->calls[summary->call].depth + 1,
 	};
-	const uint32_t entered = dump_summary_tree_enter(summary->tree, number, &like);
+	const uint32_t entered = dump_summary_tree_enter(summary->tree, transfer->site, &like);
 
 	note_room(summary, like.depth);
 	return entered;

@@ -61,10 +61,10 @@ int dump_summary_grow_old(struct dump_summary *summary);
 int dump_summary_push(struct dump_summary *summary, uint32_t function, uint64_t entry, uint64_t return_address,
 		      unsigned flags);
 
-/* Whether a transfer enters a call, whatever was done before. */
+/* Whether a transfer of a run enters a call, whatever was done before. */
 bool dump_summary_enters(const struct dump_transfer *transfer);
-/* The call that one enters which does, where a piece is that is not full: a transfer of a run, of this number there. */
-uint32_t dump_summary_enter(struct dump_summary *summary, const struct dump_transfer *transfer, uint32_t number);
+/* The call that one enters which does, where the piece is not full. */
+uint32_t dump_summary_enter(struct dump_summary *summary, const struct dump_transfer *transfer);
 
 static inline void dump_summary_pop(struct dump_summary *summary)
 {

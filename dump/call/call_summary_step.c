@@ -92,27 +92,26 @@ static __attribute__((noinline)) int take_other(struct dump_summary *summary, co
 	return dump_summary_take(summary, &transfer);
 }
 
-/* The call that a transfer of a run enters, of this number there; 0: it is to be taken as any other. */
-static __attribute__((noinline)) uint32_t enter(struct dump_summary *summary, const struct dump_transfer *known,
-						uint32_t number)
+/* The call that a transfer of a run enters; 0: it is to be taken as any other. */
+static __attribute__((noinline)) uint32_t enter(struct dump_summary *summary, const struct dump_transfer *known)
 {
 	const struct dump_summary_call *from = &summary->tree->calls[summary->call];
 
 	/* From others it takes another call first, or none. */
 	if (from->flags & (DUMP_CALL_MIDWAY | DUMP_CALL_STUB) || summary->is_full || !dump_summary_enters(known))
 		return 0;
-	return dump_summary_enter(summary, known, number);
+	return dump_summary_enter(summary, known);
 }
 
-/* Takes a transfer of a run, of this number there. What dump_summary_take returns. */
-static inline int take_transfer(struct dump_summary *summary, const struct dump_transfer *known, uint32_t number,
-				uint64_t instructions, uint64_t time)
+/* Takes a transfer of a run. What dump_summary_take returns. */
+static inline int take_transfer(struct dump_summary *summary, const struct dump_transfer *known, uint64_t instructions,
+				uint64_t time)
 {
-	uint32_t entered = dump_summary_tree_entered(summary->tree, summary->call, number);
+	uint32_t entered = known->site ? dump_summary_tree_entered(summary->tree, summary->call, known->site) : 0;
 	int status;
 
 	if (!entered)
-		entered = enter(summary, known, number);
+		entered = enter(summary, known);
 	if (!entered)
 		return take_other(summary, known, (uint32_t)instructions, time);
 	status = dump_summary_pass(summary, instructions, time);
@@ -156,7 +155,7 @@ static inline int take_within(struct dump_summary *summary, const struct dump_tr
 
 	dump_summary_tree_enter_from(summary->tree, summary->runs->base);
 	for (uint32_t i = 0; i < count; i++) {
-		const int status = take_transfer(summary, &transfers[i], known->list + i,
+		const int status = take_transfer(summary, &transfers[i],
 						 transfers[i].instructions + tracker->instructions, tracker->time);
 
 		if (__builtin_expect(status <= 0, 0))

@@ -16,7 +16,7 @@
 /* A transfer that is taken where a piece is not full needs no more than these. */
 #define CALLS_ROOM (DUMP_SUMMARY_CALLS_MAX + 8)
 
-_Static_assert(CALLS_ROOM <= 1 << 16, "numbers of calls fit below keys of transfers");
+_Static_assert(CALLS_ROOM <= 1 << 16, "numbers of calls fit below keys of sites");
 
 /* Places that a call is looked for in: whatever a file has, there are no more. Behind them it is made again, which sums allow. */
 #define ENTERED_PLACES 8
@@ -188,9 +188,9 @@ int dump_summary_tree_call(struct dump_summary_tree *tree, const struct dump_sum
 	return 0;
 }
 
-uint32_t dump_summary_tree_enter(struct dump_summary_tree *tree, uint32_t number, const struct dump_summary_call *like)
+uint32_t dump_summary_tree_enter(struct dump_summary_tree *tree, uint32_t site, const struct dump_summary_call *like)
 {
-	const uint64_t key = dump_summary_tree_key(like->parent, number);
+	const uint64_t key = dump_summary_tree_key(like->parent, site);
 	const size_t first = common_hash_high(key, DUMP_SUMMARY_ENTERED_SHIFT);
 	uint64_t *place = NULL;
 

@@ -70,9 +70,9 @@ struct dump_summary_tree {
 	uint32_t call_count;
 	struct common_number_table call_numbers;
 	uint32_t recent[1 << DUMP_SUMMARY_RECENT_SHIFT]; /* calls that were looked for, by what they are; 0: none */
-	/* Which call a transfer of a run enters from another call, below its key: see dump_summary_tree_entered. */
+	/* Which call is entered by a site from another call, below the key of both: see dump_summary_tree_entered. */
 	uint64_t entered[1 << DUMP_SUMMARY_ENTERED_SHIFT];
-	uint32_t entered_of; /* the base of those runs */
+	uint32_t entered_of; /* the base of the runs whose sites these are */
 	struct dump_summary_state *states;
 	uint32_t state_count, state_capacity; /* with number 0 */
 	struct common_number_table state_numbers;
@@ -104,22 +104,22 @@ uint32_t dump_summary_tree_state(struct dump_summary_tree *tree, const struct du
 uint32_t dump_summary_tree_effect(struct dump_summary_tree *tree, const struct dump_summary_sum *sums, uint32_t count,
 				  uint64_t transfers);
 
-/* Of what the transfer of this number in the list of runs enters from a call. */
-static inline uint64_t dump_summary_tree_key(uint32_t from, uint32_t number)
+/* Of what a site of runs enters from a call. */
+static inline uint64_t dump_summary_tree_key(uint32_t from, uint32_t site)
 {
-	return ((uint64_t)number << 16 | from) << 16;
+	return ((uint64_t)site << 16 | from) << 16;
 }
 
 /* The call that it enters; 0: that has to be looked for. */
-static inline uint32_t dump_summary_tree_entered(const struct dump_summary_tree *tree, uint32_t from, uint32_t number)
+static inline uint32_t dump_summary_tree_entered(const struct dump_summary_tree *tree, uint32_t from, uint32_t site)
 {
-	const uint64_t key = dump_summary_tree_key(from, number);
+	const uint64_t key = dump_summary_tree_key(from, site);
 	const uint64_t found = tree->entered[common_hash_high(key, DUMP_SUMMARY_ENTERED_SHIFT)] ^ key;
 
 	return found <= UINT16_MAX ? (uint32_t)found : 0;
 }
 
-/* What is known of transfers is of runs with this base, or forgotten. */
+/* What is known of sites is of runs with this base, or forgotten. */
 static inline void dump_summary_tree_enter_from(struct dump_summary_tree *tree, uint32_t base)
 {
 	if (__builtin_expect(tree->entered_of == base, 1))
@@ -129,7 +129,7 @@ static inline void dump_summary_tree_enter_from(struct dump_summary_tree *tree, 
 }
 
 /* Looks for it, and makes one that is like this where there is none; there is room for it. */
-uint32_t dump_summary_tree_enter(struct dump_summary_tree *tree, uint32_t number, const struct dump_summary_call *like);
+uint32_t dump_summary_tree_enter(struct dump_summary_tree *tree, uint32_t site, const struct dump_summary_call *like);
 
 /* The call, whose sums are of the open piece. */
 static inline struct dump_summary_call *dump_summary_tree_meet(struct dump_summary_tree *tree, uint32_t number)

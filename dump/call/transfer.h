@@ -41,6 +41,8 @@ struct dump_transfer {
 	uint8_t kind;
 	uint8_t flags;
 	uint16_t function_flags; /* of its place */
+	uint32_t
+		site; /* of a run's CALL or LEAF: the number of all that lead from the same place to the same one; else 0 */
 };
 
 /* Transfers of one segment. Zero-initialised is empty. */

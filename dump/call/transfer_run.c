@@ -3,8 +3,8 @@
 #include "dump/call/transfer_run.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "common/error.h"
 #include "common/vector.h"
 
 #define RUNS_MAX ((size_t)1 << 19)
@@ -19,6 +19,8 @@ void dump_transfer_runs_free(struct dump_transfer_runs *runs)
 {
 	free(runs->runs);
 	free(runs->list);
+	free(runs->sites);
+	common_number_table_free(&runs->site_numbers);
 	dump_transfers_free(&runs->draft);
 	free(runs->places);
 	common_byte_map_free(&runs->homes);
@@ -30,6 +32,8 @@ static void forget_all(struct dump_transfer_runs *runs)
 	runs->base = (runs->base ? runs->base : DUMP_TRANSFER_RUN_MET) + (uint32_t)runs->count;
 	runs->count = 0;
 	runs->list_count = 0;
+	runs->site_count = 0;
+	common_number_table_clear(&runs->site_numbers);
 }
 
 void dump_transfer_runs_begin(struct dump_transfer_runs *runs, uint32_t process)
@@ -57,18 +61,44 @@ int dump_transfer_runs_home(struct dump_transfer_runs *runs, const struct dump_c
 	return common_byte_map_put(&runs->homes, key, sizeof(key), *home);
 }
 
+/* The number of what the transfer has in common with others; 0: nothing. PTL_NO_MEMORY. */
+static int find_site(struct dump_transfer_runs *runs, const struct dump_transfer *transfer, uint32_t *number)
+{
+	const struct dump_call_site site = {transfer->address, transfer->to, transfer->function,
+					    transfer->function_flags, transfer->flags};
+	int status;
+
+	*number = 0;
+	if (transfer->kind != DUMP_TRANSFER_CALL && transfer->kind != DUMP_TRANSFER_LEAF)
+		return 0;
+	runs->site_count += !runs->site_count;
+	status = COMMON_VECTOR_RESERVE(runs->sites, runs->site_capacity, runs->site_count + 1, "calls within runs");
+	if (status < 0)
+		return status;
+	*number = common_number_of(&runs->site_numbers,
+				   (struct common_numbered){runs->sites, sizeof(site), sizeof(site) / sizeof(uint64_t)},
+				   runs->site_count, &site);
+	if (*number == runs->site_count)
+		runs->sites[runs->site_count++] = site;
+	return *number ? 0 : common_fail_memory("calls within runs", runs->site_count * sizeof(site));
+}
+
 static int add_list(struct dump_transfer_runs *runs)
 {
 	const struct dump_transfers *draft = &runs->draft;
-	const int status = COMMON_VECTOR_RESERVE(runs->list, runs->list_capacity, runs->list_count + draft->count + 1,
-						 "calls within runs");
+	int status = COMMON_VECTOR_RESERVE(runs->list, runs->list_capacity, runs->list_count + draft->count + 1,
+					   "calls within runs");
 
 	if (status < 0)
 		return status;
-	if (draft->count)
-		memcpy(runs->list + runs->list_count, draft->list, draft->count * sizeof(*draft->list));
-	runs->list_count += draft->count;
-	return 0;
+	for (size_t i = 0; status == 0 && i < draft->count; i++) {
+		struct dump_transfer *transfer = &runs->list[runs->list_count + i];
+
+		*transfer = draft->list[i];
+		status = find_site(runs, transfer, &transfer->site);
+	}
+	runs->list_count += status == 0 ? draft->count : 0;
+	return status;
 }
 
 int dump_transfer_runs_add(struct dump_transfer_runs *runs, const struct dump_transfer_run *run, bool lands,

@@ -4,6 +4,7 @@
 #define DUMP_CALL_TRANSFER_RUN_H
 
 #include "common/hash_map.h"
+#include "common/number_table.h"
 #include "dump/call/transfer.h"
 
 /* A run, where flow has come to its first block. Half a cache line. */
@@ -23,6 +24,15 @@ struct dump_transfer_run {
 	uint32_t stub : 1;   /* it is an entry of a PLT */
 };
 
+/* Where runs call, and what: all that lead there have this in common. */
+struct dump_call_site {
+	uint64_t address; /* as of the transfer, and so is the rest */
+	uint64_t to;
+	uint32_t function;
+	uint16_t function_flags;
+	uint16_t flags;
+};
+
 #define DUMP_TRANSFER_RUN_COUNT 63u /* transfers that a run may have */
 
 /* Zero-initialised is empty. */
@@ -33,6 +43,9 @@ struct dump_transfer_runs {
 	size_t count, capacity;
 	struct dump_transfer *list;
 	size_t list_count, list_capacity;
+	struct dump_call_site *sites; /* with number 0, which is none */
+	uint32_t site_count, site_capacity;
+	struct common_number_table site_numbers;
 	struct dump_transfers draft;    /* of the run at hand */
 	struct common_byte_map homes;   /* number of each place, from 1 on */
 	struct dump_code_place *places; /* by that number, less 1 */

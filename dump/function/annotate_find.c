@@ -5,7 +5,6 @@
 
 #include "common/error.h"
 #include "common/options.h"
-#include "common/text.h"
 #include "common/vector.h"
 #include "dump/function/annotate.h"
 #include "dump/function/function_name.h"

@@ -149,11 +149,20 @@ static void find(struct ptl_trace *trace, const struct flow_timeline *timeline, 
 	dump_place_cache_free(way->cache);
 }
 
+/* What runs are known by says nothing of the flow. */
+static void forget_sites(const struct way *way)
+{
+	for (size_t i = 0; i < way->transfers.count; i++)
+		way->transfers.list[i].site = 0;
+}
+
 static void assert_same(const struct way *a, const struct way *b)
 {
 	assert_int_equal(a->segments, b->segments);
 	assert_int_equal(a->instructions, b->instructions);
 	assert_int_equal(a->transfers.count, b->transfers.count);
+	forget_sites(a);
+	forget_sites(b);
 	if (a->transfers.count)
 		assert_memory_equal(a->transfers.list, b->transfers.list,
 				    a->transfers.count * sizeof(*a->transfers.list));
@@ -164,6 +173,8 @@ static void assert_same_calls(const struct way *parted, const struct way *expect
 {
 	size_t at = 0;
 
+	forget_sites(parted);
+	forget_sites(expected);
 	assert_int_equal(parted->segments, expected->segments);
 	assert_int_equal(parted->instructions, expected->instructions);
 	for (size_t i = 0; i < expected->transfers.count; i++, at++) {
