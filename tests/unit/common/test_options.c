@@ -504,8 +504,8 @@ static void rare(void **state)
 		{"level", 'l', "LEVEL", "How much.", .take = take_level},
 		{NULL},
 	};
-	static const struct common_option *const tables[] = {options, NULL};
-	static const struct common_command_line rare_line = {.program = "p", .usage = "FILE", .tables = tables};
+	static const struct common_option *const of_options[] = {options, NULL};
+	static const struct common_command_line rare_line = {.program = "p", .usage = "FILE", .tables = of_options};
 	const char *first = "Usage: p FILE\n\nOften:\n  -q, --quiet             Says nothing.\n";
 	const char *seldom = "\nSeldom:\n  -o, --output FILE       Writes to FILE.\n";
 	const char *last = "\nOften, too:\n  -l, --level LEVEL       How much.\n\nOther:\n"
