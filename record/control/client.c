@@ -167,6 +167,12 @@ static int list_ended(void *context, const char *name)
 	return 0;
 }
 
+static void note_none(const struct settings *settings)
+{
+	if (!settings->json)
+		common_message_note("no session of yours records; 'ptl-record start NAME' begins one");
+}
+
 static int run_list(const struct settings *settings, int folder, const char *name)
 {
 	struct listing listing = {.settings = settings, .folder = folder};
@@ -176,8 +182,8 @@ static int run_list(const struct settings *settings, int folder, const char *nam
 	status = common_session_list(folder, list_session, &listing);
 	if (!status)
 		status = record_ended_list(folder, list_ended, &listing);
-	if (!status && !listing.headed && !settings->json)
-		common_message_note("no session of yours records; 'ptl-record start NAME' begins one");
+	if (!status && !listing.headed)
+		note_none(settings);
 	return status;
 }
 
@@ -383,8 +389,10 @@ static int run(const struct command *command, const struct settings *settings, c
 
 	if (status == 0)
 		status = common_session_folder(false, &folder);
-	if (status == PTL_NOT_FOUND && command->all)
+	if (status == PTL_NOT_FOUND && command->all) {
+		note_none(settings);
 		return 0;
+	}
 	if (status == PTL_NOT_FOUND)
 		status = common_fail(PTL_NOT_FOUND, "there is no session %s", name);
 	if (status < 0)

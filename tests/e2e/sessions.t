@@ -53,6 +53,17 @@ def write_events(*words):
     expect_equal(done.returncode, 0, done.stderr)
 
 
+def none_so_far():
+    """a user who has had no session is told so, as one whose sessions are over; JSON has no rows"""
+    for folder in (False, True):
+        if folder:
+            os.mkdir(os.path.join(RUNTIME, "ptl-record"), 0o700)
+        done = ask("list")
+        expect(not done.stdout and "no session of yours records" in done.stderr, folder, done.stdout, done.stderr)
+        done = ask("list", "--json")
+        expect_equal((done.stdout, done.stderr), ("", ""), folder)
+
+
 def from_start_to_stop():
     """a session is started, listed, asked, changed, flushed and stopped"""
     done = ask("start", "web", "-p", NAME + ":warning")
@@ -644,7 +655,7 @@ def stop_all():
 
 
 try:
-    failed = main([from_start_to_stop, where_it_goes, snapshot_of_a_ring, running_programs, live, live_series, rewritten, in_memory, filtered, a_command, ended_alone, ended_many, killed, again_and_again, refused, file_in_use, other_users], stop_all)
+    failed = main([none_so_far, from_start_to_stop, where_it_goes, snapshot_of_a_ring, running_programs, live, live_series, rewritten, in_memory, filtered, a_command, ended_alone, ended_many, killed, again_and_again, refused, file_in_use, other_users], stop_all)
 finally:
     shutil.rmtree(RUNTIME, ignore_errors=True)
     shutil.rmtree(FOLDER, ignore_errors=True)
