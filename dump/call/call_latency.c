@@ -171,6 +171,76 @@ static struct dump_latency_parts parts_of(const struct dump_frame *frame)
 	return parts;
 }
 
+static void add_parts(struct dump_latency_parts *sum, const struct dump_latency_parts *parts)
+{
+	sum->running += parts->running;
+	sum->other += parts->other;
+	sum->absence.kernel += parts->absence.kernel;
+	sum->absence.off += parts->absence.off;
+	sum->absence.gap += parts->absence.gap;
+}
+
+/* ---- calls within calls -------------------------------------------------------------------------- */
+
+/*
+ * Whether a call is measured is known when it ends, as one that goes on at the end of the flow is not. So each frame keeps what its
+ * measured calls took: it counts where the frame itself is none.
+ */
+static int new_within(struct dump_latency *latency, uint64_t *number)
+{
+	int status;
+
+	if (latency->within_free_count) {
+		*number = latency->within_free[--latency->within_free_count];
+		latency->within[*number - 1] = (struct dump_latency_parts){0};
+		return 0;
+	}
+	status = COMMON_VECTOR_RESERVE(latency->within, latency->within_capacity, latency->within_count + 1, "calls");
+	if (status == 0)
+		status = COMMON_VECTOR_RESERVE(latency->within_free, latency->within_free_capacity,
+					       latency->within_count + 1, "calls");
+	if (status < 0)
+		return status;
+	latency->within[latency->within_count++] = (struct dump_latency_parts){0};
+	*number = latency->within_count;
+	return 0;
+}
+
+static void forget_within(struct dump_latency *latency, struct dump_frame *frame)
+{
+	if (frame->user)
+		latency->within_free[latency->within_free_count++] = (uint32_t)frame->user;
+	frame->user = 0;
+}
+
+static int count_within(struct dump_latency *latency, const struct dump_call_thread *thread, struct dump_frame *frame,
+			const struct dump_latency_parts *parts)
+{
+	int status = 0;
+
+	if (!dump_frame_depth(thread, frame)) {
+		add_parts(&latency->parts, parts);
+		return 0;
+	}
+	if (!frame[-1].user)
+		status = new_within(latency, &frame[-1].user);
+	if (status == 0)
+		add_parts(&latency->within[frame[-1].user - 1], parts);
+	return status;
+}
+
+/* The frame is no call that is measured: what is within it counts. */
+static int pass_on(struct dump_latency *latency, const struct dump_call_thread *thread, struct dump_frame *frame)
+{
+	struct dump_latency_parts parts;
+
+	if (!frame->user)
+		return 0;
+	parts = latency->within[frame->user - 1];
+	forget_within(latency, frame);
+	return count_within(latency, thread, frame, &parts);
+}
+
 static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	(void)context;
@@ -186,15 +256,17 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 	struct dump_latency_call call;
 	int status;
 
-	if (target <= 0)
+	if (target < 0)
 		return target;
+	if (!target)
+		return pass_on(latency, thread, frame);
 	if (frame->flags & (DUMP_CALL_UNFINISHED | DUMP_CALL_INFERRED)) {
 		latency->unfinished++;
-		return 0;
+		return pass_on(latency, thread, frame);
 	}
 	if (!latency->by_instructions && !frame->start) {
 		latency->untimed++;
-		return 0;
+		return pass_on(latency, thread, frame);
 	}
 	call = (struct dump_latency_call){
 		.value = latency->by_instructions ? frame->instructions : frame->wall,
@@ -208,12 +280,10 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 		.tid = thread->tid,
 		.caller = dump_frame_depth(thread, frame) ? frame[-1].function : DUMP_NO_FUNCTION,
 	};
-	latency->parts.running += call.parts.running;
-	latency->parts.other += call.parts.other;
-	latency->parts.absence.kernel += call.parts.absence.kernel;
-	latency->parts.absence.off += call.parts.absence.off;
-	latency->parts.absence.gap += call.parts.absence.gap;
-	status = dump_spread_add(&latency->spread, call.value);
+	forget_within(latency, frame);
+	status = count_within(latency, thread, frame, &call.parts);
+	if (status == 0)
+		status = dump_spread_add(&latency->spread, call.value);
 	if (status == 0)
 		status = add_caller(latency, call.caller, call.value);
 	return status == 0 ? keep(latency, &call) : status;
@@ -262,6 +332,8 @@ void dump_latency_free(struct dump_latency *latency)
 		dump_spread_free(&latency->callers[i].spread);
 	free(latency->callers);
 	free(latency->slowest);
+	free(latency->within);
+	free(latency->within_free);
 	dump_spread_free(&latency->spread);
 	common_hash_map_free(&latency->by_caller);
 	dump_matches_free(&latency->matches);

@@ -56,7 +56,13 @@ struct dump_latency {
 	uint64_t slowest_max;
 
 	struct dump_spread spread;
-	struct dump_latency_parts parts;     /* of all calls, where time is measured */
+	/* Of calls within no other call that is measured, on the same stack: time is not counted twice. Where time is measured. */
+	struct dump_latency_parts parts;
+	struct dump_latency_parts
+		*within; /* the same within frames that have not ended: frame->user, from 1 on; owned */
+	size_t within_count, within_capacity;
+	uint32_t *within_free; /* numbers that may be used again; owned */
+	size_t within_free_count, within_free_capacity;
 	uint64_t untimed;                    /* calls without times, which are not counted */
 	uint64_t unfinished;                 /* calls that had not ended, nor are they counted */
 	struct dump_latency_caller *callers; /* owned; in no order before dump_latency_finish */

@@ -144,17 +144,19 @@ static int text_parts(const struct latency_run *run)
 {
 	static const struct dump_column columns[] = {{"TIME", true}, {"%", true}, {"SPENT", false}};
 	struct dump_table table = {.columns = columns, .column_count = 3};
-	uint64_t parts[PARTS];
+	uint64_t parts[PARTS], sum = 0;
 
 	if (run->latency->by_instructions)
 		return 0;
 	list_parts(&run->latency->parts, parts);
+	for (size_t i = 0; i < PARTS; i++)
+		sum += parts[i];
 	for (size_t i = 0; i < PARTS; i++) {
 		if (!parts[i])
 			continue;
 		common_text_duration(&table.text, parts[i]);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
-		common_text_share(&table.text, parts[i], run->latency->spread.sum);
+		common_text_share(&table.text, parts[i], sum);
 		dump_cell_text(&table, DUMP_STYLE_DIM);
 		dump_cell(&table, DUMP_STYLE_PLAIN, part_titles[i]);
 	}

@@ -293,9 +293,34 @@ for name, share in ("p50", 0.5), ("p90", 0.9), ("p99", 0.99):
 check("latency: the histogram has all calls", sum(row["calls"] for row in got["histogram"]) == len(whole))
 check("latency: the slowest are the slowest", [call["instructions"] for call in got["slowest"]] == whole[-1:-5:-1], got)
 check("latency: callers have all calls", sum(row["calls"] for row in got["callers"]) == len(whole))
-timed = json.loads(dump("latency", "--json", "fibonacci", "calls.ptl"))
-check("latency: what time went to adds up", sum(timed["spent"].values()) == timed["sum"] and all(
-    sum(call["spent"].values()) == call["duration"] for call in timed["slowest"]), timed["spent"])
+
+
+def times_of(lines, name):
+    """What all measured calls of a function took, those within no other one, and how many are not measured."""
+    measured = outermost = others = 0
+    above = {}
+    for line in lines:
+        stack = above.setdefault((line["tid"], line.get("stack", 0)), [])
+        del stack[line["depth"]:]
+        is_one = line["function"] == name and not {"inferred", "unfinished"} & set(line["marks"])
+        if is_one:
+            measured += line["duration"]
+            outermost += 0 if True in stack else line["duration"]
+        others += line["function"] == name and not is_one
+        stack.append(is_one)
+    return measured, outermost, others
+
+
+# fibonacci calls itself: time within its outermost calls is spent once. Where those go on when the flow ends, it is that of those within them.
+longest = max((line for line in every if line["function"] == "fibonacci"), key=lambda line: line["duration"])
+for times in [], ["--time", f"..{longest['time'] + longest['duration'] * 2 // 3}ns"]:
+    measured, outermost, others = times_of(calls_of("--no-fold", *times, "calls.ptl"), "fibonacci")
+    timed = json.loads(dump("latency", "--json", *times, "fibonacci", "calls.ptl"))
+    check(f"latency {' '.join(times[:1])}: what time went to adds up", sum(timed["spent"].values()) == outermost < measured and all(
+        sum(call["spent"].values()) == call["duration"] for call in timed["slowest"]), timed["spent"], outermost, measured)
+    check(f"latency {' '.join(times[:1])}: times are those of all calls", (timed["sum"], timed["not_measured"]) == (measured, others),
+          timed["sum"], timed["not_measured"], measured, others)
+check("latency: some calls go on at the end of the flow", others > 0, others)
 
 # ---- without times ---------------------------------------------------------------------------------------------
 
