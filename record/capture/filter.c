@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/error.h"
 #include "common/guid.h"
@@ -21,6 +22,7 @@ static void free_terms(struct record_terms *terms)
 	common_id_set_free(&terms->pids);
 	common_id_set_free(&terms->ids);
 	common_bytes_free(&terms->programs);
+	common_bytes_free(&terms->linked);
 	record_event_query_free(terms->where);
 	*terms = (struct record_terms){0};
 }
@@ -72,28 +74,58 @@ static int set_keywords(struct record_terms *terms, const char *value)
 	return 0;
 }
 
+/*
+ * A process runs the file that a link leads to: "cc" is run as x86_64-linux-gnu-gcc-12. A name is looked up as a shell does, in the
+ * first folder of PATH that has it.
+ */
+static void add_linked(struct ptl_bytes *linked, const char *name, size_t size)
+{
+	const char *folder = getenv("PATH");
+	struct ptl_bytes path = {0};
+	char *program = NULL;
+
+	while (folder && *folder && !program) {
+		const size_t folder_size = strcspn(folder, ":");
+
+		path.size = 0;
+		common_text_format(&path, "%.*s/%.*s", (int)folder_size, folder, (int)size, name);
+		if (folder_size && !path.failed && access(common_text_string(&path), X_OK) == 0)
+			program = realpath(common_text_string(&path), NULL);
+		folder += folder_size + (folder[folder_size] == ':');
+	}
+	common_bytes_free(&path);
+	if (program)
+		common_write_bytes(linked, common_base_name(program), strlen(common_base_name(program)) + 1);
+	free(program);
+}
+
 static int set_programs(struct record_terms *terms, const char *value)
 {
-	struct ptl_bytes programs = {0};
+	struct ptl_bytes programs = {0}, linked = {0};
 
 	while (*value) {
 		const size_t size = strcspn(value, ",");
 
 		if (!size || memchr(value, '/', size)) {
 			common_bytes_free(&programs);
+			common_bytes_free(&linked);
 			return common_fail(PTL_MISUSE, "'%.*s' is no pattern of a program's name, which has no folders",
 					   (int)size, value);
 		}
 		common_write_bytes(&programs, value, size);
 		common_write_bytes(&programs, "", 1);
+		add_linked(&linked, value, size);
 		value += size + (value[size] == ',');
 	}
-	if (programs.failed) {
+	if (programs.failed || linked.failed) {
 		common_bytes_free(&programs);
+		common_bytes_free(&linked);
 		return common_fail_memory("patterns", strlen(value));
 	}
 	common_bytes_free(&terms->programs);
+	common_bytes_free(&terms->linked);
 	terms->programs = programs;
+	terms->linked = linked;
 	return 0;
 }
 
@@ -302,27 +334,33 @@ int record_filter_copy(struct record_filter *filter, const struct record_filter 
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static bool is_program(const struct ptl_bytes *programs, const char *path)
+static bool is_program(const struct record_terms *terms, const char *path)
 {
-	const char *const all = (const char *)programs->data;
+	const char *const all = (const char *)terms->programs.data, *const linked = (const char *)terms->linked.data;
 
-	for (size_t at = 0; path && at < programs->size; at += strlen(all + at) + 1)
+	for (size_t at = 0; path && at < terms->programs.size; at += strlen(all + at) + 1)
 		if (fnmatch(all + at, common_base_name(path), 0) == 0)
+			return true;
+	for (size_t at = 0; path && at < terms->linked.size; at += strlen(linked + at) + 1)
+		if (strcmp(linked + at, common_base_name(path)) == 0)
 			return true;
 	return false;
 }
 
-static int hold(const struct record_terms *terms, const struct record_filtered_event *event, bool *wanted)
+static int hold(struct record_terms *terms, const struct record_filtered_event *event, bool *wanted)
 {
 	const struct record_asked_event *asked = &event->asked;
 	const struct ptl_descriptor *descriptor = &asked->event->descriptor;
+	int status = 0;
 
 	*wanted = common_id_set_has(&terms->pids, asked->event->pid) &&
 		  (event->kernel || (common_id_set_has(&terms->ids, descriptor->id) &&
 				     (descriptor->keyword & terms->keywords) == terms->keywords)) &&
-		  (!terms->programs.size ||
-		   is_program(&terms->programs, asked->program(asked->context, asked->event->pid)));
-	return *wanted && terms->where ? record_event_query_holds(terms->where, asked, wanted) : 0;
+		  (!terms->programs.size || is_program(terms, asked->program(asked->context, asked->event->pid)));
+	if (*wanted && terms->where)
+		status = record_event_query_holds(terms->where, asked, wanted);
+	terms->held |= *wanted;
+	return status;
 }
 
 static bool is_of(const struct record_provider_terms *provider, const struct record_filtered_event *event)
@@ -346,18 +384,40 @@ int record_filter_wants(struct record_filter *filter, const struct record_filter
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void warn(const struct record_terms *terms, const struct record_schemas *schemas)
+/* "P:id=7 P:where=x > 1" */
+static void write_all(const struct record_terms *terms, const char *provider, struct ptl_bytes *text)
+{
+	struct ptl_bytes term = {0};
+
+	for (unsigned n = 0;; n++) {
+		unsigned i = n;
+
+		if (!write_term(terms, provider, &i, &term))
+			break;
+		common_text_add(text, n ? " " : "");
+		common_text_add(text, common_text_string(&term));
+	}
+	common_bytes_free(&term);
+}
+
+static void warn(const struct record_terms *terms, const char *provider, const struct record_schemas *schemas)
 {
 	const char *field = terms->where ? record_event_query_unknown(terms->where, schemas) : NULL;
+	struct ptl_bytes text = {0};
 
 	if (field)
 		common_message_warning("--only where=%s: no event that came has a field %s",
 				       record_event_query_text(terms->where), field);
+	else if (!terms->held && !is_empty(terms)) {
+		write_all(terms, provider, &text);
+		common_message_warning("--only %s: no event that came is one of those", common_text_string(&text));
+		common_bytes_free(&text);
+	}
 }
 
 void record_filter_warn(const struct record_filter *filter, const struct record_schemas *schemas)
 {
-	warn(&filter->terms, schemas);
+	warn(&filter->terms, NULL, schemas);
 	for (size_t i = 0; i < filter->provider_count; i++)
-		warn(&filter->providers[i].terms, schemas);
+		warn(&filter->providers[i].terms, filter->providers[i].provider, schemas);
 }

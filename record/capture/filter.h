@@ -16,7 +16,9 @@ struct record_terms {
 	struct common_id_set ids;
 	uint64_t keywords;                /* all of which an event must have */
 	struct ptl_bytes programs;        /* patterns, each with a zero behind it */
+	struct ptl_bytes linked;          /* names of programs that these are links to, the same */
 	struct record_event_query *where; /* NULL: nothing is asked */
+	bool held;                        /* for an event so far */
 };
 
 /* What has to hold of the events of one provider besides. */
@@ -58,7 +60,7 @@ struct record_filtered_event {
 int record_filter_wants(struct record_filter *filter, const struct record_filtered_event *event, bool *wanted);
 /* The i-th term as it is given; NULL: there are no more. The text is in `text`. */
 const char *record_filter_term(const struct record_filter *filter, unsigned i, struct ptl_bytes *text);
-/* Warns of expressions that hold for no event because of a field that none of the schemas has. */
+/* Warns of terms that held for no event, and of a field in them that none of the schemas has. */
 void record_filter_warn(const struct record_filter *filter, const struct record_schemas *schemas);
 
 #endif

@@ -457,6 +457,31 @@ def filtered():
     expect(lines("info", "some.ptl")[0]["complete"])
 
 
+def filtered_by_links():
+    """--only: a name of PATH that is a link means the program that it leads to; terms that nothing matched are said at the end"""
+    os.makedirs(path("links/other"))
+    os.symlink(WRITER, path("links/real-writer"))
+    os.symlink("real-writer", path("links/linked-writer"))
+    # A shell would take the first one.
+    os.symlink("/bin/true", path("links/other/linked-writer"))
+    before = os.environ["PATH"]
+    os.environ["PATH"] = ":".join((path("none"), path("links"), path("links/other"), before))
+    try:
+        for terms, count, missed in ((["program=linked-writer"], 4, []), (["program=nobody,linked-writer", "where=event.level < 99"], 4, []),
+                                     (["program=linked-w*"], 0, ["program=linked-w*"]),
+                                     (["program=linked-write", "id=1,2"], 0, ["program=linked-write id=1,2"]),
+                                     (["PTL-Test-Other:id=9", NAME + ":program=linked-writer"], 4, ["PTL-Test-Other:id=9"])):
+            ask("start", "links", "-f", "-p", NAME, *("--only=" + term for term in terms))
+            write_events("levels")
+            wait_for(lambda: query("links")["events"] + query("links")["events_left_out"] == 4, "four events")
+            expect_equal(query("links")["events"], count, terms)
+            said = ask("stop", "links").stderr
+            expect_equal([line for line in said.splitlines() if "no event that came is one of those" in line],
+                         ["ptl-record: warning: --only %s: no event that came is one of those" % terms for terms in missed], terms)
+    finally:
+        os.environ["PATH"] = before
+
+
 def a_command():
     """a session of a command ends with it"""
     os.mkfifo(path("go"))
@@ -655,7 +680,7 @@ def stop_all():
 
 
 try:
-    failed = main([none_so_far, from_start_to_stop, where_it_goes, snapshot_of_a_ring, running_programs, live, live_series, rewritten, in_memory, filtered, a_command, ended_alone, ended_many, killed, again_and_again, refused, file_in_use, other_users], stop_all)
+    failed = main([none_so_far, from_start_to_stop, where_it_goes, snapshot_of_a_ring, running_programs, live, live_series, rewritten, in_memory, filtered, filtered_by_links, a_command, ended_alone, ended_many, killed, again_and_again, refused, file_in_use, other_users], stop_all)
 finally:
     shutil.rmtree(RUNTIME, ignore_errors=True)
     shutil.rmtree(FOLDER, ignore_errors=True)
