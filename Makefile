@@ -134,7 +134,7 @@ link    = $(CC) $(CFLAGS) $(ptl_ldflags) $(LDFLAGS)
 common_libs := -lnettle
 format_libs := -lzstd -lxxhash $(common_libs)
 elf_libs    := -ldw -lelf -lz -llzma
-record_libs := -lZydis $(elf_libs) $(format_libs)
+record_libs := -lZydis -liberty $(elf_libs) $(format_libs)
 relog_libs  := -lipt -lZydis $(elf_libs) $(format_libs)
 # ptl-dump browse is left out where there is no ncurses; CURSES= leaves it out, CURSES=1 takes one that lies elsewhere.
 CURSES      ?= $(if $(wildcard /usr/include/curses.h),1)

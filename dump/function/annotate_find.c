@@ -7,7 +7,7 @@
 #include "common/options.h"
 #include "common/vector.h"
 #include "dump/function/annotate.h"
-#include "dump/function/function_name.h"
+#include "query/function_name.h"
 
 struct finding {
 	const struct dump_annotator *annotator;
@@ -57,8 +57,8 @@ static const char *shown_name(const struct dump_annotator *annotator, const char
 
 static bool is_wanted(const struct finding *finding, const char *name)
 {
-	return dump_function_is_called(name, finding->text) ||
-	       dump_function_is_called(shown_name(finding->annotator, name), finding->text);
+	return query_function_is_called(name, finding->text) ||
+	       query_function_is_called(shown_name(finding->annotator, name), finding->text);
 }
 
 /* A block whose function is the one that was found last, or another one. */

@@ -10,7 +10,7 @@
 #include "common/error.h"
 #include "common/hash_map.h"
 #include "common/text.h"
-#include "dump/function/function_name.h"
+#include "query/function_name.h"
 
 /* Functions lie in chunks that stay where they are: who has a number reads without a lock. */
 #define CHUNK_BITS 12
@@ -324,7 +324,7 @@ bool dump_function_matches(const struct dump_function *function, const char *pat
 	bool matches;
 
 	dump_function_text(function, &text);
-	matches = dump_function_is_called(common_text_string(&text), pattern);
+	matches = query_function_is_called(common_text_string(&text), pattern);
 	common_bytes_free(&text);
 	return matches;
 }

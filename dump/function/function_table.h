@@ -61,7 +61,7 @@ size_t dump_functions_count(struct dump_function_table *table);
 
 /* Appends "deflate", "+0x4a10" or "0x7f0012345678", safe for a terminal. */
 void dump_function_text(const struct dump_function *function, struct ptl_bytes *text);
-/* Whether a pattern of --function and the like means it, as dump/function/function_name.h has it. */
+/* Whether a pattern of --function and the like means it, as query/function_name.h has it. */
 bool dump_function_matches(const struct dump_function *function, const char *pattern);
 
 #endif

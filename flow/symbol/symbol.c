@@ -14,7 +14,7 @@
 #include "common/text.h"
 #include "elf/debug_search.h"
 #include "elf/debuginfod.h"
-#include "flow/symbol/demangle.h"
+#include "elf/demangle.h"
 #include "flow/symbol/image_tables.h"
 #include "flow/symbol/symbol_file.h"
 
@@ -316,7 +316,7 @@ static void add_name(const struct flow_symbols *symbols, const char *name, bool 
 {
 	struct ptl_bytes plain = {0};
 
-	if (symbols->demangle && flow_demangle(name, &plain))
+	if (symbols->demangle && elf_demangle(name, &plain))
 		common_write_le(&plain, 0, 1);
 	if (plain.size && !plain.failed)
 		name = (const char *)plain.data;

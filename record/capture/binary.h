@@ -19,7 +19,10 @@ struct record_binary {
 int record_binary_open(const char *path, struct record_binary *binary);
 void record_binary_close(struct record_binary *binary);
 
-/* The function's first byte in the file, and the one behind its last. PTL_NOT_FOUND, also where several have the name. */
+/*
+ * The function's first byte in the file, and the one behind its last. The name is the linker's, or as query/function_name.h has it.
+ * PTL_NOT_FOUND, also where several have the name, with a list of them.
+ */
 int record_binary_function(const struct record_binary *binary, const char *name, uint64_t *first, uint64_t *end);
 
 #endif

@@ -104,13 +104,13 @@ static int add_format(struct perf_tracing *tracing, uint64_t number, bool return
 
 /* ---- with arguments -------------------------------------------------------------------------- */
 
-/* "FUNCTION(arguments)": where the last closing bracket's partner is; NULL: there is none. */
+/* "FUNCTION(arguments)": where the last closing bracket's partner is; NULL: there is none, or they are part of "operator()". */
 static char *find_arguments(char *text)
 {
 	size_t at = strlen(text);
 	unsigned depth = 0;
 
-	if (!at || text[at - 1] != ')')
+	if (!at || text[at - 1] != ')' || (at > 1 && text[at - 2] == '('))
 		return NULL;
 	while (at--) {
 		depth += text[at] == ')';
@@ -148,6 +148,19 @@ static int read_with_arguments(struct tracepoint_event *event, struct perf_traci
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+/* "PATH:FUNCTION": the last colon that is none of "::"; NULL: there is none. */
+static char *find_function(char *text)
+{
+	for (size_t at = strlen(text); at--;) {
+		if (text[at] != ':')
+			continue;
+		if (!at || text[at - 1] != ':')
+			return text + at;
+		at--;
+	}
+	return NULL;
+}
+
 int tracepoint_uprobe_read(struct tracepoint_event *event, struct perf_tracing *tracing, uint64_t number)
 {
 	const bool returns = !strncmp(event->name, RETURN, strlen(RETURN));
@@ -161,7 +174,7 @@ int tracepoint_uprobe_read(struct tracepoint_event *event, struct perf_tracing *
 		path[strlen(path) - 1] = 0;
 		*arguments++ = 0;
 	}
-	function = strrchr(path, ':');
+	function = find_function(path);
 	if (!function || function == path || !function[1]) {
 		free(path);
 		return common_fail(PTL_MISUSE, "'%s': expected %sprobe:PATH:FUNCTION", event->name,

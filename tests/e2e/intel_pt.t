@@ -382,6 +382,7 @@ def refusals(recording):
         (["--filter=filter main @ " + TASKS] * 3, {}, "this CPU has 2"),
         (["--filter=filter main @ " + TASKS], {"intel_pt/caps/ip_filtering": "0"}, "this CPU has 0"),
         (["--filter=filter nobody @ " + TASKS], {}, "there is no function nobody"),
+        (["--filter=filter work @ " + os.path.join(pmu_test.PROGRAMS, "overloads")], {}, "_Z4worki work(int), "),
         *([] if FILTERABLE else [(["--filter=filter main @ " + TASKS], {}, "no path with blanks")]),
         (["--filter=start main @ " + TASKS], {}, "cannot begin"),
         (["--cpus=7-3"], {}, "a list of CPUs"),

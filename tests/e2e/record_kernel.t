@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # ptl-record --flags and -e: tracepoints of a command and of the whole system, as many as perf counts at the same time.
+import collections
 import fnmatch
 import json
 import os
@@ -288,6 +289,30 @@ def functions():
     expect(not any("stack" in event for event in samples["page-faults"]))
 
 
+def functions_of_sources():
+    """uprobe: functions by their names in the source; where several have one, both names of each are said"""
+    works()
+    program = os.path.join(PROGRAMS, "overloads")
+    if not os.path.exists("/sys/bus/event_source/devices/uprobe/type"):
+        raise Skip("this kernel has no uprobes")
+    names = {"shapes::(anonymous namespace)::area": 5, "shapes::Scale::operator()": 5, "shapes::half<int>": 5, "shapes::Scale::ap*+0": 5,
+             "int shapes::half<int>": 5, "_Z4worki": 5, "main": 1}
+    done = record("-o", "n.ptl", NONE, *(word for name in names for word in ("-e", "uprobe:%s:%s" % (program, name))), "--", program)
+    expect_equal(done.returncode, 0, done.stderr)
+    found = collections.Counter(event["event"] for event in lines("events", "n.ptl") if event["provider"] == "probe_overloads")
+    expect_equal(found, names)
+    for name, texts in (("work", (" _Z4worki work(int), ", " _Z4workii work(int, int)")),
+                        ("shapes::Scale::*", ("_ZNK6shapes5Scale5applyEi shapes::Scale::apply(int) const",)),
+                        ("apply", ("there is no function apply",)), ("Scale::", ("there is no function Scale::",))):
+        done = record("-o", "r.ptl", NONE, "-e", "uprobe:%s:%s" % (program, name), "--", "true")
+        expect(done.returncode in (2, 4) and all(text in done.stderr for text in texts), name, done.returncode, done.stderr)
+    # An offset that is listed is one that may be given.
+    done = record("-o", "r.ptl", NONE, "-e", "uprobe:%s:work" % program, "--", "true")
+    offset = re.search("(0x[0-9a-f]+) _Z4workii ", done.stderr).group(1)
+    done = record("-f", "-o", "n.ptl", NONE, "-e", "uprobe:%s:%s" % (program, offset), "--", program)
+    expect_equal([event["event"] for event in lines("events", "n.ptl") if event["provider"] == "probe_overloads"], [offset] * 5, done.stderr)
+
+
 def caller(count):
     """a process that lives until its command line was read: a recorder that is late finds nobody in /proc"""
     process = subprocess.Popen([sys.executable, "-c", CALLS % count + "input()"], cwd=SCRATCH, stdin=subprocess.PIPE)
@@ -460,7 +485,7 @@ def without_privileges():
 
 
 try:
-    failed = main([of_a_command, one_after_the_other, stacks, unwound, unwound_later, unwound_children, called_last, functions, of_the_system, images_alone, patterns,
+    failed = main([of_a_command, one_after_the_other, stacks, unwound, unwound_later, unwound_children, called_last, functions, functions_of_sources, of_the_system, images_alone, patterns,
                    without_privileges, refused])
 finally:
     record("stop", "kernel")

@@ -66,6 +66,13 @@ def arguments():
     expect_equal([(step["number"], step["text"]) for step in fields("a.ptl", "probe_probes", "step")],
                  [(i, "some words") for i in range(2, COUNT - 1)])
     expect_equal([one["arg1"] for one in fields("a.ptl", "probe_probes", "main__return")], [0])
+    # A name may have brackets of its own, and colons.
+    program = os.path.join(PROGRAMS, "overloads")
+    done = record("-f", "-o", "a.ptl", NONE, "-e", "uprobe:%s:shapes::Scale::operator()(value=%%si:s32)" % program, "-e",
+                  "uprobe:%s:shapes::(anonymous namespace)::area(%%di:s32)" % program, "--", program)
+    expect_equal(done.returncode, 0, done.stderr)
+    for name, field in ("shapes__Scale__operator__", "value"), ("shapes___anonymous_namespace___area", "arg1"):
+        expect_equal([one[field] for one in fields("a.ptl", "probe_overloads", name)], list(range(5)), name)
 
 
 def listed():

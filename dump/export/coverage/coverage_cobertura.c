@@ -8,7 +8,7 @@
 #include "common/text.h"
 #include "dump/export/coverage/coverage.h"
 #include "dump/print/markup.h"
-#include "flow/symbol/demangle.h"
+#include "elf/demangle.h"
 
 static void add_sum(struct dump_coverage_sum *to, const struct dump_covered_file *file)
 {
@@ -86,7 +86,7 @@ static void methods(struct dump_coverage_print *print, const struct dump_covered
 		const struct dump_covered_function *function = &file->functions[i];
 
 		name->size = 0;
-		if (print->session->options->no_demangle || !flow_demangle(function->name, name))
+		if (print->session->options->no_demangle || !elf_demangle(function->name, name))
 			common_text_add(name, function->name);
 		attribute(line, "<method name=\"", name->data, name->size);
 		common_text_format(line,

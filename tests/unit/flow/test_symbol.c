@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "common/file.h"
-#include "flow/symbol/demangle.h"
+#include "elf/demangle.h"
 #include "flow/symbol/debug_file.h"
 #include "common/text.h"
 #include "flow/symbol/source_line.h"
@@ -68,7 +68,7 @@ static void expect(struct flow_symbols *symbols, uint32_t image, uint64_t addres
 static void demangles(const char *name, const char *expected)
 {
 	struct ptl_bytes plain = {0};
-	const bool done = flow_demangle(name, &plain);
+	const bool done = elf_demangle(name, &plain);
 
 	assert_int_equal(done, expected != NULL);
 	if (expected) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds the parameters in "int ns::twice<int>(int) const", and where the name begins. */
-#include "dump/function/function_name.h"
+#include "query/function_name.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static bool is_part(const char *begin, const char *end, const char *text, bool i
 	return is_pattern ? query_glob(text, begin, size, NULL) : strlen(text) == size && !memcmp(begin, text, size);
 }
 
-bool dump_function_is_called(const char *name, const char *text)
+bool query_function_is_called(const char *name, const char *text)
 {
 	const bool is_pattern = strpbrk(text, "*?");
 	const char *end = name + strlen(name), *short_end;

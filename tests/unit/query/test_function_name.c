@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "dump/function/function_name.h"
+#include "query/function_name.h"
 
 struct one {
 	const char *name;
@@ -66,7 +66,7 @@ static void names(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
-		if (dump_function_is_called(list[i].name, list[i].text) != list[i].is)
+		if (query_function_is_called(list[i].name, list[i].text) != list[i].is)
 			fail_msg("'%s' for '%s'", list[i].text, list[i].name);
 }
 

@@ -3,7 +3,7 @@
  * Demangles by libiberty, which knows no bound: it is left, by longjmp, when it has given enough. Its C++ demangler has
  * nothing but its stack; that of Rust has memory while it gives a name that is not ASCII, so it is left after that.
  */
-#include "flow/symbol/demangle.h"
+#include "elf/demangle.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static void take(const char *part, size_t size, void *context)
 	struct given *given = context;
 	struct ptl_bytes *plain = given->plain;
 
-	if (size > FLOW_DEMANGLED_MAX - plain->size)
+	if (size > ELF_DEMANGLED_MAX - plain->size)
 		given->full = true;
 	if (!given->full)
 		common_write_bytes(plain, part, size);
@@ -66,7 +66,7 @@ static bool demangle(const char *name, struct ptl_bytes *plain)
 	return run(&given, name);
 }
 
-bool flow_demangle(const char *name, struct ptl_bytes *plain)
+bool elf_demangle(const char *name, struct ptl_bytes *plain)
 {
 	const char *at = strchr(name, '@');
 	char *mangled = NULL;
