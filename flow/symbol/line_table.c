@@ -12,6 +12,7 @@
 #include "common/hash_map.h"
 #include "common/partition.h"
 #include "common/vector.h"
+#include "flow/symbol/code_ranges.h"
 #include "flow/symbol/dwarf_section.h"
 #include "flow/symbol/line_program.h"
 
@@ -57,6 +58,7 @@ struct flow_line_table {
 	uint8_t *sections[3];       /* owned: copies of what is below */
 	struct common_cursor lines; /* .debug_line */
 	struct flow_line_strings strings;
+	struct flow_code_ranges code; /* only while it is made */
 	bool needs_folders;
 	pthread_mutex_t lock;           /* of what is below */
 	struct common_arena arena;      /* names */
@@ -80,6 +82,7 @@ void flow_lines_free(struct flow_line_table *table)
 	common_byte_map_free(&table->by_name);
 	common_hash_map_free(&table->folders);
 	common_bytes_free(&table->path);
+	flow_code_ranges_free(&table->code);
 	pthread_mutex_destroy(&table->lock);
 	free(table);
 }
@@ -282,29 +285,35 @@ static bool add_sequence(struct flow_line_table *table, const struct sequence *s
 	return true;
 }
 
-/* Adds the sequences of a unit and counts its rows. False where its program is damaged, or without memory. */
+/*
+ * Adds the sequences of a unit and counts its rows. False where its program is damaged, or without memory. A linker that leaves out code
+ * may keep its sequence, which then begins at an address that is no code: at 0, or at the last ones, from which it goes on at 0.
+ */
 static bool add_sequences(struct flow_line_table *table, const struct flow_line_unit *header, size_t *count)
 {
 	struct sequence sequence = {.first = UINT64_MAX, .unit = (uint32_t)table->unit_count};
 	struct flow_line_program program;
 	struct flow_line_row row;
+	bool left_out = false;
 
 	*count = 0;
 	flow_line_program_start(header, &program);
 	while (*count < ROWS_MAX - table->row_count && flow_line_program_next(&program, &row)) {
 		++*count;
-		sequence.count++;
+		if (!sequence.count++)
+			left_out = !flow_code_ranges_have(&table->code, row.address);
 		if (row.address < sequence.first)
 			sequence.first = row.address;
 		if (row.address > sequence.end)
 			sequence.end = row.address;
 		if (!row.ends)
 			continue;
-		if (!add_sequence(table, &sequence))
+		if (!left_out && !add_sequence(table, &sequence))
 			return false;
 		sequence = (struct sequence){.first = UINT64_MAX, .unit = sequence.unit, .row = (uint32_t)*count};
 	}
-	return !program.bytes.failed && !common_cursor_left(&program.bytes) && add_sequence(table, &sequence);
+	return !program.bytes.failed && !common_cursor_left(&program.bytes) &&
+	       (left_out || add_sequence(table, &sequence));
 }
 
 /* A unit that is damaged has no rows at all. */
@@ -371,8 +380,8 @@ static bool end_sequences(struct flow_line_table *table, uint32_t *open, size_t 
 }
 
 /*
- * Sequences of one file may overlap where a linker has left out code and not its lines, whose addresses then begin with 0. The one that
- * begins last counts.
+ * Sequences of one file may overlap where a linker has left out code and not its lines, and 0, where their addresses then begin, is the
+ * address of other code. The one that begins last counts.
  */
 static bool make_pieces(struct flow_line_table *table)
 {
@@ -419,10 +428,15 @@ struct flow_line_table *flow_lines_make(Elf *elf)
 	table->lines = section;
 	table->strings.line_strings = flow_dwarf_section(elf, "debug_line_str");
 	table->strings.strings = flow_dwarf_section(elf, "debug_str");
+	if (!flow_code_ranges_read(elf, &table->code)) {
+		flow_lines_free(table);
+		return NULL;
+	}
 	for (; flow_line_unit_read(&section, &unit); offset = section.at)
 		add_unit(table, offset, &unit, &in_strings);
 	if (!in_strings)
 		table->strings.strings = common_cursor(NULL, 0);
+	flow_code_ranges_free(&table->code);
 	if (make_pieces(table) && keep(table, 0, &table->lines) && keep(table, 1, &table->strings.line_strings) &&
 	    keep(table, 2, &table->strings.strings))
 		return table;

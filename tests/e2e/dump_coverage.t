@@ -314,6 +314,63 @@ def optimised():
     check("and its bracket has none", 3 not in counts, counts)
 
 
+LINKED = {"linked.h": """template <class T> T at_most(T value, T top)
+{
+	if (value > top)
+		return top;
+	return value;
+}
+""", "linked.cpp": """#include "linked.h"
+int other(int);
+int left_out(int count)
+{
+	int sum = 0;
+	for (int i = 0; i < count; i++)
+		sum += i * count;
+	return sum;
+}
+int not_called(int number)
+{
+	return number * 3;
+}
+int (*volatile kept)(int) = not_called;
+int main(int argc, char **)
+{
+	return at_most(argc, 3) + other(argc) + !kept > 1000;
+}
+""", "other.cpp": """#include "linked.h"
+long left_out_too(long number)
+{
+	return number + 7;
+}
+int other(int number)
+{
+	return at_most(number, 2);
+}
+"""}
+
+
+def left_out_by_linkers():
+    """
+    Functions that are not in the program have no code, also where its line table still has them, and its code is loaded together with
+    address 0, where they begin. Templates are counted once.
+    """
+    for name, text in LINKED.items():
+        write(name, text)
+    for linker, options in (("bfd", ["-Wl,-z,noseparate-code"]), ("gold", []), ("lld", [])):
+        if not shutil.which("ld." + linker):
+            skip(f"{linker}: no line of a function that is not there", f"there is no ld.{linker}")
+            continue
+        got = run("g++", "-g", "-O0", "-ffunction-sections", "-fuse-ld=" + linker, "-Wl,--gc-sections", *options,
+                  "-o", "linked-" + linker, path("linked.cpp"), path("other.cpp"))
+        check(f"{linker} links", got.returncode == 0, got.stderr)
+        ours = coverage("--image", "linked-" + linker, record("linked-" + linker))
+        counts = {os.path.basename(name): {one["line"]: one["count"] for one in file["lines"]} for name, file in ours.items()}
+        check(f"{linker}: no line of a function that is not there", counts == {
+            "linked.h": {1: 2, 3: 2, 4: 0, 5: 2, 6: 2}, "linked.cpp": {10: 0, 12: 0, 13: 0, 15: 1, 17: 1, 18: 1},
+            "other.cpp": {6: 1, 8: 1, 9: 1}}, counts)
+
+
 if shutil.which("gcov"):
     RECORDED, COUNTED = as_gcov("counted", "counted.c", "1000")
     as_gcov("kinds", "call_kinds.c")
@@ -329,4 +386,5 @@ of_git(RECORDED)
 in_text(RECORDED)
 of_a_plugin()
 optimised()
+left_out_by_linkers()
 plan()

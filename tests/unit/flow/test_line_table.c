@@ -92,8 +92,9 @@ static void put_section(struct ptl_bytes *file, unsigned number, size_t name, si
 	common_write_bytes(file, &header, sizeof(header));
 }
 
-/* An ELF file with these lines. NULL where the table is. */
-static struct flow_line_table *make(struct ptl_bytes *lines)
+/* An ELF file with these lines, and a section and a segment of code, which may be empty. NULL where the table is. */
+static struct flow_line_table *make_with_code(struct ptl_bytes *lines, const Elf64_Shdr *text,
+					      const Elf64_Phdr *segment)
 {
 	static const char names[] = "\0.names\0.debug_line\0.debug_line_str", folders[] = "/build\0sub";
 	const Elf64_Ehdr header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
@@ -101,22 +102,27 @@ static struct flow_line_table *make(struct ptl_bytes *lines)
 				   .e_machine = EM_X86_64,
 				   .e_version = EV_CURRENT,
 				   .e_ehsize = sizeof(Elf64_Ehdr),
-				   .e_shoff = sizeof(Elf64_Ehdr),
+				   .e_phoff = sizeof(Elf64_Ehdr),
+				   .e_phentsize = sizeof(Elf64_Phdr),
+				   .e_phnum = 1,
+				   .e_shoff = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
 				   .e_shentsize = sizeof(Elf64_Shdr),
-				   .e_shnum = 4,
+				   .e_shnum = 5,
 				   .e_shstrndx = 1};
-	size_t at = sizeof(header) + 4 * sizeof(Elf64_Shdr);
+	size_t at = header.e_shoff + header.e_shnum * sizeof(Elf64_Shdr);
 	struct ptl_bytes file = {0};
 	struct flow_line_table *table;
 	Elf *elf;
 
 	common_write_bytes(&file, &header, sizeof(header));
+	common_write_bytes(&file, segment, sizeof(*segment));
 	common_write_bytes(&file, &(Elf64_Shdr){0}, sizeof(Elf64_Shdr));
 	put_section(&file, 1, 1, at, sizeof(names));
 	at += sizeof(names);
 	put_section(&file, LINES, 8, at, lines->size);
 	at += lines->size;
 	put_section(&file, NAMES, 20, at, sizeof(folders));
+	common_write_bytes(&file, text, sizeof(*text));
 	common_write_bytes(&file, names, sizeof(names));
 	common_write_bytes(&file, lines->data, lines->size);
 	common_write_bytes(&file, folders, sizeof(folders));
@@ -129,6 +135,11 @@ static struct flow_line_table *make(struct ptl_bytes *lines)
 	common_bytes_free(&file);
 	lines->size = 0;
 	return table;
+}
+
+static struct flow_line_table *make(struct ptl_bytes *lines)
+{
+	return make_with_code(lines, &(Elf64_Shdr){0}, &(Elf64_Phdr){0});
 }
 
 /* "file:line", or "" where none is known. */
@@ -282,6 +293,47 @@ static void tells_overlapping_code_apart(void **state)
 	common_bytes_free(&lines);
 }
 
+/* Where it is known what is code, lines of other addresses are not there: neither at 0, nor where linkers put them to be never found. */
+static void leaves_out_what_is_no_code(void **state)
+{
+	static const Elf64_Shdr text = {
+		.sh_type = SHT_NOBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_addr = 0x1000, .sh_size = 8};
+	/* Where there is a section, nobody asks for segments. */
+	static const Elf64_Phdr segments[] = {
+		{.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_memsz = 0x2000},
+		{.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = 0x1000, .p_memsz = 8}};
+	struct ptl_bytes lines = {0}, program = {0};
+
+	(void)state;
+	set_address(&program, 0);
+	row(&program, 1, 1, 0x1004); /* line 2 */
+	end(&program);
+	set_address(&program, UINT64_MAX);
+	row(&program, 1, 2, 0x1004); /* line 3, which goes on at 0 */
+	end(&program);
+	set_address(&program, 0x1000);
+	row(&program, 1, 9, 4); /* line 10 */
+	end(&program);
+	set_address(&program, 0x1008);
+	row(&program, 1, 19, 8);
+	end(&program);
+	for (size_t i = 0; i < 2; i++) {
+		struct flow_line_table *table;
+
+		put_unit(&lines, 5, 4, &program);
+		table = make_with_code(&lines, i ? &(Elf64_Shdr){0} : &text, &segments[i]);
+		assert_non_null(table);
+		expect(table, 0, "");
+		expect(table, 0x1000, "/build/one.c:10");
+		expect(table, 0x1004, "");
+		expect(table, 0x1008, "");
+		expect_walk(table, "1000-1004:10 ");
+		flow_lines_free(table);
+	}
+	common_bytes_free(&program);
+	common_bytes_free(&lines);
+}
+
 /* A unit that is damaged or not known takes no other with it. */
 static void passes_damaged_units(void **state)
 {
@@ -325,6 +377,7 @@ int main(void)
 		cmocka_unit_test(reads_units),
 		cmocka_unit_test(leaves_out_empty_sequences),
 		cmocka_unit_test(tells_overlapping_code_apart),
+		cmocka_unit_test(leaves_out_what_is_no_code),
 		cmocka_unit_test(passes_damaged_units),
 	};
 
