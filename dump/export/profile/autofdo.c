@@ -35,9 +35,18 @@ struct function {
 	size_t first, count; /* of its lines */
 };
 
+/* One that ran, in any number of blocks: a jump into the middle of one begins another, which ends where that one does. */
+struct instruction {
+	uint64_t address; /* in the file's own address space */
+	uint64_t count;
+	uint32_t content, image;
+};
+
 struct autofdo {
 	struct dump_call_session *calls;
 	struct flow_sources *sources;
+	struct instruction *instructions; /* owned */
+	size_t instruction_count, instruction_capacity;
 	struct line *lines; /* owned */
 	size_t line_count, line_capacity;
 	struct common_byte_map by_line; /* by scope and offset */
@@ -119,28 +128,64 @@ static int find_line(struct autofdo *autofdo, const struct flow_scope *scope, ui
 	return status == 0 ? common_byte_map_put(&autofdo->by_line, key, sizeof(key), *number) : status;
 }
 
-static int add_instruction(struct autofdo *autofdo, const struct flow_profile_block *block, uint64_t address)
+/* Blocks tell addresses of the file; those who look them up want one at which it ran. */
+static uint64_t place_of(const struct autofdo *autofdo, uint32_t image, uint64_t address)
 {
-	const struct flow_scope *scope = flow_sources_scope(autofdo->sources, block->image, address);
+	const struct ptl_image_event *data = &flow_timeline_image(autofdo->calls->timeline, image)->data;
+
+	return address + data->base - data->default_base;
+}
+
+static int add_instruction(struct autofdo *autofdo, const struct instruction *instruction)
+{
+	const uint64_t address = place_of(autofdo, instruction->image, instruction->address);
+	const struct flow_scope *scope = flow_sources_scope(autofdo->sources, instruction->image, address);
 	const char *file;
 	uint32_t line, number;
 	int status;
 
 	if (!scope || !scope->function->line || !is_name(scope->function->name) ||
-	    !flow_sources_find(autofdo->sources, block->image, address, &file, &line) || !line) {
-		autofdo->unknown += block->count;
+	    !flow_sources_find(autofdo->sources, instruction->image, address, &file, &line) || !line) {
+		autofdo->unknown += instruction->count;
 		return 0;
 	}
 	status = find_line(autofdo, scope, (line - scope->function->line) & OFFSET_MASK, &number);
-	if (status == 0 && block->count > autofdo->lines[number].count)
-		autofdo->lines[number].count = block->count;
+	if (status == 0 && instruction->count > autofdo->lines[number].count)
+		autofdo->lines[number].count = instruction->count;
+	return status;
+}
+
+static int compare_instructions(const void *a_, const void *b_)
+{
+	const struct instruction *a = a_, *b = b_;
+
+	if (a->content != b->content)
+		return a->content < b->content ? -1 : 1;
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+/* An instruction ran as often as all blocks that it is in. */
+static int add_instructions(struct autofdo *autofdo)
+{
+	const struct instruction *list = autofdo->instructions;
+	int status = 0;
+
+	if (autofdo->instruction_count)
+		qsort(autofdo->instructions, autofdo->instruction_count, sizeof(*list), compare_instructions);
+	for (size_t i = 0; status == 0 && i < autofdo->instruction_count;) {
+		struct instruction instruction = list[i];
+
+		while (++i < autofdo->instruction_count && compare_instructions(&list[i], &instruction) == 0)
+			instruction.count += list[i].count;
+		status = add_instruction(autofdo, &instruction);
+	}
 	return status;
 }
 
 static int add_block(struct autofdo *autofdo, const struct flow_profile_block *block)
 {
 	const struct dump_filter *filter = &autofdo->calls->session->options->filter;
-	const struct flow_timeline_image *image;
+	const size_t count = autofdo->instruction_count + block->instructions;
 	uint64_t address = block->address;
 	int status;
 
@@ -148,17 +193,18 @@ static int add_block(struct autofdo *autofdo, const struct flow_profile_block *b
 		autofdo->unknown += block->count * block->instructions;
 		return 0;
 	}
-	image = flow_timeline_image(autofdo->calls->timeline, block->image);
-	if (!dump_filter_wants_image(filter, image->data.file_name))
+	if (!dump_filter_wants_image(filter,
+				     flow_timeline_image(autofdo->calls->timeline, block->image)->data.file_name))
 		return 0;
-	/* Blocks tell addresses of the file; those who look them up want one at which it ran. */
-	address += image->data.base - image->data.default_base;
-	status = add_head(autofdo, block, address);
-	for (uint32_t i = 0; status == 0 && i < block->instructions; i++) {
-		status = add_instruction(autofdo, block, address);
+	status = COMMON_VECTOR_RESERVE(autofdo->instructions, autofdo->instruction_capacity, count, "instructions");
+	if (status < 0)
+		return status;
+	for (uint32_t i = 0; i < block->instructions; i++) {
+		autofdo->instructions[autofdo->instruction_count++] = (struct instruction){
+			address, block->count, block->content, block->image};
 		address += block->lengths[i];
 	}
-	return status;
+	return add_head(autofdo, block, place_of(autofdo, block->image, block->address));
 }
 
 /* ---- output -------------------------------------------------------------------------------------- */
@@ -254,6 +300,8 @@ static int count_lines(struct autofdo *autofdo, const struct flow_profile *profi
 
 	for (size_t i = 0; status == 0 && i < profile->block_count; i++)
 		status = add_block(autofdo, &profile->blocks[i]);
+	if (status == 0)
+		status = add_instructions(autofdo);
 	if (status < 0)
 		return status;
 	if (!profile->instructions)
@@ -291,6 +339,7 @@ int dump_autofdo(struct dump_call_session *calls, struct dump_left_out *left_out
 	}
 	dump_warn_of_sources(autofdo.sources, NULL);
 	flow_sources_close(autofdo.sources);
+	free(autofdo.instructions);
 	free(autofdo.lines);
 	free(autofdo.functions);
 	common_byte_map_free(&autofdo.by_line);
