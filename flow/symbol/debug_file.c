@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens the DWARF of an ELF file for as long as tables are made of it: libdw is not for several threads. */
+/* Opens the DWARF of an ELF file for as long as tables are made of it. */
 #include "flow/symbol/debug_file.h"
 
 #include <elfutils/libdwelf.h>
@@ -15,29 +15,6 @@
 #include "flow/symbol/dwarf_section.h"
 
 #define SHARED_MAX ((size_t)1 << 30) /* bytes of a file that debug files share, in the trace */
-
-void flow_debug_free(struct flow_debug *debug)
-{
-	if (!debug)
-		return;
-	flow_lines_free(debug->lines);
-	flow_scopes_free(debug->scopes);
-	free(debug->missing);
-	free(debug);
-}
-
-struct flow_debug *flow_debug_of_lines(const struct elf_line *lines, size_t count)
-{
-	struct flow_debug *debug = calloc(1, sizeof(*debug));
-
-	if (debug)
-		debug->lines = flow_lines_of(lines, count);
-	if (debug && !debug->lines) {
-		flow_debug_free(debug);
-		return NULL;
-	}
-	return debug;
-}
 
 /* ---- the file that several debug files share ----------------------------------------------------- */
 
@@ -197,43 +174,108 @@ static struct flow_scope_table *make_scopes(struct ptl_trace *trace, Dwarf *dwar
 	return scopes;
 }
 
-/* What takes libdw, which unpacks all sections, and goes through all units. */
-static void read_entries(struct flow_debug *debug, struct ptl_trace *trace, Dwarf *dwarf, const struct place *place,
-			 bool scopes)
-{
+/* A file with all that it refers to. */
+struct flow_debug_open {
+	int fd;
+	uint8_t *data; /* the file in memory; NULL: it is open on disk */
+	Elf *elf;
+	Dwarf *dwarf; /* NULL: not asked for, or there is none */
 	struct shared shared, nothing;
+};
 
-	link_shared(trace, dwarf, place->path, &shared, &nothing, &debug->missing);
-	if (flow_lines_need_folders(debug->lines))
-		flow_lines_take_folders(debug->lines, dwarf);
-	if (scopes)
-		debug->scopes = make_scopes(trace, dwarf, place, &debug->missing);
-	dwarf_end(dwarf);
-	close_shared(&shared);
-	close_shared(&nothing);
+static void close_all(struct flow_debug_open *open)
+{
+	if (!open)
+		return;
+	dwarf_end(open->dwarf);
+	close_shared(&open->shared);
+	close_shared(&open->nothing);
+	elf_end(open->elf);
+	if (open->fd >= 0)
+		close(open->fd);
+	free(open->data);
+	free(open);
 }
 
-static struct flow_debug *read_debug(struct ptl_trace *trace, Elf *elf, const struct place *place, bool scopes)
+void flow_debug_free(struct flow_debug *debug)
+{
+	if (!debug)
+		return;
+	flow_lines_free(debug->lines);
+	flow_scopes_free(debug->scopes);
+	close_all(debug->open);
+	free(debug->missing);
+	free(debug);
+}
+
+struct flow_debug *flow_debug_of_lines(const struct elf_line *lines, size_t count)
 {
 	struct flow_debug *debug = calloc(1, sizeof(*debug));
-	Dwarf *dwarf = NULL;
 
-	if (!debug)
+	if (debug)
+		debug->lines = flow_lines_of(lines, count);
+	if (debug && !debug->lines) {
+		flow_debug_free(debug);
 		return NULL;
+	}
+	return debug;
+}
+
+/* What takes libdw, which unpacks all sections. */
+static void read_entries(struct flow_debug *debug, struct ptl_trace *trace, const struct place *place, bool scopes)
+{
+	struct flow_debug_open *const open = debug->open;
+
+	link_shared(trace, open->dwarf, place->path, &open->shared, &open->nothing, &debug->missing);
+	if (flow_lines_need_folders(debug->lines))
+		flow_lines_take_folders(debug->lines, open->dwarf);
+	if (scopes)
+		debug->scopes = make_scopes(trace, open->dwarf, place, &debug->missing);
+}
+
+static void read_debug(struct flow_debug *debug, struct ptl_trace *trace, const struct place *place, bool scopes)
+{
+	struct flow_debug_open *const open = debug->open;
+
 	/* Old names of sections are libdw's to unpack. */
-	if (flow_dwarf_has_section(elf, "zdebug_line"))
-		dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	debug->lines = flow_lines_make(elf);
-	if (debug->lines && !dwarf &&
-	    (scopes || flow_lines_need_folders(debug->lines) || flow_dwarf_has_section(elf, "gnu_debugaltlink")))
-		dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	if (debug->lines && dwarf)
-		read_entries(debug, trace, dwarf, place, scopes);
-	else
-		dwarf_end(dwarf);
+	if (flow_dwarf_has_section(open->elf, "zdebug_line"))
+		open->dwarf = dwarf_begin_elf(open->elf, DWARF_C_READ, NULL);
+	debug->lines = flow_lines_make(open->elf);
+	if (debug->lines && !open->dwarf &&
+	    (scopes || flow_lines_need_folders(debug->lines) || flow_dwarf_has_section(open->elf, "gnu_debugaltlink")))
+		open->dwarf = dwarf_begin_elf(open->elf, DWARF_C_READ, NULL);
+	if (debug->lines && open->dwarf)
+		read_entries(debug, trace, place, scopes);
+}
+
+/* Takes data and fd. */
+static struct flow_debug *open_debug(struct ptl_trace *trace, uint8_t *data, size_t size, int fd,
+				     const struct place *place, bool scopes)
+{
+	struct flow_debug *debug = calloc(1, sizeof(*debug));
+	struct flow_debug_open *const open = calloc(1, sizeof(*open));
+
+	if (!debug || !open) {
+		free(debug);
+		free(open);
+		free(data);
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	*open = (struct flow_debug_open){.fd = fd, .data = data, .shared = {.fd = -1}, .nothing = {.fd = -1}};
+	debug->open = open;
+	elf_version(EV_CURRENT);
+	open->elf = data ? elf_memory((char *)data, size) : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (open->elf && elf_kind(open->elf) == ELF_K_ELF)
+		read_debug(debug, trace, place, scopes);
 	if (!debug->lines) {
 		flow_debug_free(debug);
 		return NULL;
+	}
+	if (!debug->scopes || !flow_scopes_keep_dwarf(debug->scopes)) {
+		close_all(open);
+		debug->open = NULL;
 	}
 	return debug;
 }
@@ -242,33 +284,18 @@ struct flow_debug *flow_debug_from_memory(struct ptl_trace *trace, uint8_t *data
 					  bool scopes)
 {
 	const struct place place = {.image = image};
-	struct flow_debug *debug = NULL;
-	Elf *elf;
 
-	elf_version(EV_CURRENT);
-	elf = elf_memory((char *)data, size);
-	if (elf && elf_kind(elf) == ELF_K_ELF)
-		debug = read_debug(trace, elf, &place, scopes);
-	elf_end(elf);
-	return debug;
+	return open_debug(trace, data, size, -1, &place, scopes);
 }
 
 struct flow_debug *flow_debug_from_file(struct ptl_trace *trace, int fd, const char *image, bool scopes)
 {
 	struct place place = {.image = image};
-	struct flow_debug *debug = NULL;
 	char path[PATH_MAX];
-	Elf *elf;
 
 	if (fd < 0)
 		return NULL;
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (elf_debug_place(fd, path))
 		place.path = path;
-	if (elf && elf_kind(elf) == ELF_K_ELF)
-		debug = read_debug(trace, elf, &place, scopes);
-	elf_end(elf);
-	close(fd);
-	return debug;
+	return open_debug(trace, NULL, 0, fd, &place, scopes);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which functions of the source an ELF file's code is of, inlined ones too: built once, then only read. */
+/*
+ * Which functions of the source an ELF file's code is of, inlined ones too. Units of DWARF are read when an address in their code is
+ * first looked up.
+ */
 #ifndef FLOW_SYMBOL_SCOPE_TABLE_H
 #define FLOW_SYMBOL_SCOPE_TABLE_H
 
@@ -20,11 +23,15 @@ struct flow_split_source {
 	char *missing; /* NULL at first; becomes the name of a file that is not there (caller frees) */
 };
 
-/* Neither takes nor keeps dwarf. NULL where it describes no functions, or without memory. */
+/*
+ * Does not take dwarf, which must outlive the table if that keeps it; what needs split is read at once, and with it all units. NULL where
+ * it has no units with code, or without memory.
+ */
 struct flow_scope_table *flow_scopes_make(Dwarf *dwarf, struct flow_split_source *split);
+bool flow_scopes_keep_dwarf(const struct flow_scope_table *table);
 void flow_scopes_free(struct flow_scope_table *table);
 
-/* The innermost scope of an address in the file's own address space; NULL where none is known. */
-const struct flow_scope *flow_scopes_find(const struct flow_scope_table *table, uint64_t address);
+/* The innermost scope of an address in the file's own address space; NULL where none is known. May be called from several threads. */
+const struct flow_scope *flow_scopes_find(struct flow_scope_table *table, uint64_t address);
 
 #endif

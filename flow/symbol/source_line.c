@@ -27,15 +27,12 @@ struct flow_sources {
 
 static struct flow_debug *from_trace(struct ptl_trace *trace, const struct ptl_image_event *image, bool scopes)
 {
-	struct flow_debug *table;
 	uint8_t *data;
 	size_t size;
 
 	if (ptl_blob_read(trace, image->debug, DEBUG_MAX, &data, &size) < 0)
 		return NULL;
-	table = flow_debug_from_memory(trace, data, size, image->file_name, scopes);
-	free(data);
-	return table;
+	return flow_debug_from_memory(trace, data, size, image->file_name, scopes);
 }
 
 /* From the file that was mapped, if this machine has it, or from the debug file of one of either. */

@@ -130,8 +130,13 @@ static void read_debug(const struct input *input)
 	debug = flow_debug_from_memory(NULL, copy, input->first_size, IMAGE, true);
 	if (debug && !debug->lines)
 		abort();
+	for (uint64_t address = 0; debug && debug->scopes && address < 0x4000; address += 16) {
+		const struct flow_scope *scope = flow_scopes_find(debug->scopes, address);
+
+		if (scope && (!scope->function || !scope->function->name || !scope->call_file))
+			abort();
+	}
 	flow_debug_free(debug);
-	free(copy);
 }
 
 /* With the file that it shares with others, where it names one. */

@@ -221,10 +221,20 @@ static void finds_no_lines(void **state)
 	ptl_close(trace);
 }
 
-/* Some address is of the function below, which is declared here. */
-static void finds_own_scope(uint8_t *data, size_t size)
+/* A copy in memory of its own, which is taken. */
+static struct flow_debug *debug_of(const uint8_t *data, size_t size, bool scopes)
 {
-	struct flow_debug *debug = flow_debug_from_memory(NULL, data, size, NULL, true);
+	uint8_t *copy = malloc(size);
+
+	assert_non_null(copy);
+	memcpy(copy, data, size);
+	return flow_debug_from_memory(NULL, copy, size, NULL, scopes);
+}
+
+/* Some address is of the function below, which is declared here. */
+static void finds_own_scope(const uint8_t *data, size_t size)
+{
+	struct flow_debug *debug = debug_of(data, size, true);
 	const struct flow_scope *scope = NULL;
 	bool found = false;
 
@@ -254,7 +264,7 @@ static void finds_lines(void **state)
 
 	(void)state;
 	assert_int_equal(common_read_file("/proc/self/exe", (size_t)1 << 30, &data, &size), 0);
-	debug = flow_debug_from_memory(NULL, data, size, NULL, false);
+	debug = debug_of(data, size, false);
 	if (!debug) {
 		free(data);
 		skip(); /* built without -g */
@@ -272,9 +282,9 @@ static void finds_lines(void **state)
 	assert_non_null(debug);
 	flow_debug_free(debug);
 	assert_null(flow_debug_from_file(NULL, -1, NULL, true));
-	assert_null(flow_debug_from_memory(NULL, data, 3, NULL, true));
+	assert_null(debug_of(data, 3, true));
 	memset(data, 0, 64);
-	assert_null(flow_debug_from_memory(NULL, data, size, NULL, true));
+	assert_null(debug_of(data, size, true));
 	free(data);
 }
 
