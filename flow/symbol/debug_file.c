@@ -248,6 +248,15 @@ static void read_debug(struct flow_debug *debug, struct ptl_trace *trace, const 
 		read_entries(debug, trace, place, scopes);
 }
 
+/* A trace may have more files than a process can have open: they stay mapped. */
+static void let_go(Elf *elf, int *fd)
+{
+	if (!elf || *fd < 0 || elf_cntl(elf, ELF_C_FDREAD) != 0)
+		return;
+	close(*fd);
+	*fd = -1;
+}
+
 /* Takes data and fd. */
 static struct flow_debug *open_debug(struct ptl_trace *trace, uint8_t *data, size_t size, int fd,
 				     const struct place *place, bool scopes)
@@ -273,7 +282,10 @@ static struct flow_debug *open_debug(struct ptl_trace *trace, uint8_t *data, siz
 		flow_debug_free(debug);
 		return NULL;
 	}
-	if (!debug->scopes || !flow_scopes_keep_dwarf(debug->scopes)) {
+	if (debug->scopes && flow_scopes_keep_dwarf(debug->scopes)) {
+		let_go(open->elf, &open->fd);
+		let_go(open->shared.elf, &open->shared.fd);
+	} else {
 		close_all(open);
 		debug->open = NULL;
 	}

@@ -252,6 +252,20 @@ static void finds_own_scope(const uint8_t *data, size_t size)
 	flow_debug_free(debug);
 }
 
+/* Neither with scopes, which are read from it later, nor without. */
+static void keeps_no_file_open(void)
+{
+	for (unsigned scopes = 0; scopes < 2; scopes++) {
+		const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+		struct flow_debug *debug = flow_debug_from_file(NULL, fd, NULL, scopes);
+
+		assert_non_null(debug);
+		assert_int_equal(fcntl(fd, F_GETFD), -1);
+		assert_true(!debug->scopes == !scopes);
+		flow_debug_free(debug);
+	}
+}
+
 /* This very program was compiled with -g; its own lines are found, by memory and by file. */
 static void finds_lines(void **state)
 {
@@ -278,9 +292,7 @@ static void finds_lines(void **state)
 	assert_null(debug->scopes);
 	flow_debug_free(debug);
 	finds_own_scope(data, size);
-	debug = flow_debug_from_file(NULL, open("/proc/self/exe", O_RDONLY | O_CLOEXEC), NULL, false);
-	assert_non_null(debug);
-	flow_debug_free(debug);
+	keeps_no_file_open();
 	assert_null(flow_debug_from_file(NULL, -1, NULL, true));
 	assert_null(debug_of(data, 3, true));
 	memset(data, 0, 64);
