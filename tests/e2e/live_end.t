@@ -352,6 +352,25 @@ def other_recorders():
         expect(said in err and (said or count or not err), late, err)
 
 
+def lost_before():
+    """events that the recorder could not take are told to who reads the session; with what was read they are all"""
+    ask("start", "busy", "-p", NAME, "--mode=realtime", "--max-size=64M", "--provider-buffer=4K")
+    reader = shower("busy")
+    wait_for(reader.has_opened, "the first file")
+    recorder = query("busy")["pid"]
+    # Its memory has room for some of them.
+    os.kill(recorder, signal.SIGSTOP)
+    try:
+        write_events(100000)
+    finally:
+        os.kill(recorder, signal.SIGCONT)
+    said = ask("stop", "busy").stderr
+    status, out, err = reader.end()
+    lost = sum(map(int, re.findall(r"warning: (\d+) events were lost when they were recorded: ", err)))
+    expect_equal((status, len(indexes(out)) + lost), (0, 100000), err, said)
+    expect(lost > 0, err, said)
+
+
 def stop_all():
     """What a check that failed has left."""
     for process in Reader.started:
@@ -364,7 +383,7 @@ def stop_all():
 
 
 try:
-    failed = main([all_is_left, some_are_left, some_were_moved, in_memory, killed, begun_again, many_readers, other_recorders], stop_all)
+    failed = main([all_is_left, some_are_left, some_were_moved, in_memory, lost_before, killed, begun_again, many_readers, other_recorders], stop_all)
 finally:
     shutil.rmtree(RUNTIME, ignore_errors=True)
     shutil.rmtree(FOLDER, ignore_errors=True)
