@@ -45,7 +45,21 @@ struct frame {
 	struct flow_symbol symbol; /* its offset is that of the address */
 };
 
-/* Of the kernel and of the program, the innermost address is of an instruction, and others are where calls return to. */
+static void find_symbol(const struct dump_stacks *stacks, struct frame *frame)
+{
+	const uint64_t address = frame->address - frame->behind;
+
+	frame->has_symbol = frame->image != FLOW_NONE &&
+			    flow_symbols_find(stacks->symbols, frame->image, address, &frame->symbol);
+	if (frame->has_symbol)
+		frame->symbol.offset += frame->behind;
+}
+
+/*
+ * Of the kernel and of the program, the innermost address is of an instruction, and others are where calls return to. But an
+ * interrupt within the kernel leaves the address that it came at: of a function's first instruction, before which there is what
+ * the kernel fills up with, under a name of its own, and nothing that calls.
+ */
 static struct frame find_frame(const struct dump_stacks *stacks, const struct ptl_event *event,
 			       const struct dump_stack *stack, size_t number)
 {
@@ -54,10 +68,11 @@ static struct frame find_frame(const struct dump_stacks *stacks, const struct pt
 	struct frame frame = {.address = address, .behind = !is_first && address};
 
 	frame.image = find_image(stacks, event, address - frame.behind);
-	frame.has_symbol = frame.image != FLOW_NONE &&
-			   flow_symbols_find(stacks->symbols, frame.image, address - frame.behind, &frame.symbol);
-	if (frame.has_symbol)
-		frame.symbol.offset += frame.behind;
+	find_symbol(stacks, &frame);
+	if (frame.has_symbol && !strncmp(frame.symbol.name, "__pfx_", 6)) {
+		frame.behind = 0;
+		find_symbol(stacks, &frame);
+	}
 	return frame;
 }
 
