@@ -153,7 +153,7 @@ static inline int take_within(struct dump_summary *summary, const struct dump_tr
 	const struct dump_transfer *transfers = dump_transfer_run_list(summary->runs, known);
 	const uint32_t count = known->count;
 
-	dump_summary_tree_enter_from(summary->tree, summary->runs->base);
+	dump_summary_tree_use_sites(summary->tree, summary->runs->base);
 	for (uint32_t i = 0; i < count; i++) {
 		const int status = take_transfer(summary, &transfers[i],
 						 transfers[i].instructions + tracker->instructions, tracker->time);

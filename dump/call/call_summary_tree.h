@@ -120,7 +120,7 @@ static inline uint32_t dump_summary_tree_entered(const struct dump_summary_tree 
 }
 
 /* What is known of sites is of runs with this base, or forgotten. */
-static inline void dump_summary_tree_enter_from(struct dump_summary_tree *tree, uint32_t base)
+static inline void dump_summary_tree_use_sites(struct dump_summary_tree *tree, uint32_t base)
 {
 	if (__builtin_expect(tree->entered_of == base, 1))
 		return;

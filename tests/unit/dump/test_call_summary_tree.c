@@ -66,7 +66,7 @@ static void transfers_enter_the_call_that_they_entered_before(void **state)
 	uint32_t first, again = 0;
 
 	(void)state;
-	dump_summary_tree_enter_from(&tree, 7);
+	dump_summary_tree_use_sites(&tree, 7);
 	assert_int_equal(dump_summary_tree_entered(&tree, 0, 1), 0);
 	first = enter(0, 1);
 	for (uint32_t number = 2; number <= count; number++)
@@ -84,7 +84,7 @@ static void transfers_enter_the_call_that_they_entered_before(void **state)
 	}
 	assert_true(again < count / 100);
 	/* Of other runs nothing is known. */
-	dump_summary_tree_enter_from(&tree, 8);
+	dump_summary_tree_use_sites(&tree, 8);
 	assert_int_equal(dump_summary_tree_entered(&tree, 0, 1), 0);
 }
 
