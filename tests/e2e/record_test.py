@@ -61,10 +61,10 @@ def kill_started():
     STARTED.clear()
 
 
-def dump(*arguments):
-    """Standard output of ptl-dump, which must find the trace readable; damage (status 1) is no failure."""
+def dump(*arguments, statuses=(0, 1)):
+    """Standard output of ptl-dump, which must find the trace readable; a difference or a limit (status 1) is no failure."""
     done = subprocess.run([DUMP, *arguments], cwd=SCRATCH, capture_output=True, text=True, check=False, timeout=120)
-    if done.returncode not in (0, 1):
+    if done.returncode not in statuses:
         raise AssertionError("ptl-dump %s: status %d: %s" % (" ".join(arguments), done.returncode, done.stderr))
     return done.stdout
 
@@ -84,6 +84,11 @@ def growing(command, name):
 
 def stats(name):
     return json.loads(dump("stats", "--json", name))
+
+
+def stats_of_cut(name):
+    """Those of a file whose writer was killed, which may have been within a buffer: that one is cut off (status 3)."""
+    return json.loads(dump("stats", "--json", name, statuses=(0, 3)))
 
 
 def expect(condition, *details):
