@@ -109,21 +109,25 @@ def killed():
     works()
     plain = ("-f", "-o", "works.ptl", NONE, "-e", "uprobe:%s:main" % PROGRAM, "--", "true")
     for remover in (plain, ("check",), ("list",)):
-        begun = start("-f", "-o", "k.ptl", NONE, "-e", "sdt:%s:done" % PROGRAM, "--", "sleep", "60")
-        end = time.monotonic() + 120
-        while not left_by(begun.pid):
-            expect(time.monotonic() < end and begun.poll() is None, "the probe was not made")
-            time.sleep(0.01)
-        expect_equal(len(left_by(begun.pid)), 1)
-        children = subprocess.run(["pgrep", "-P", str(begun.pid)], capture_output=True, text=True, check=False).stdout.split()
-        begun.send_signal(signal.SIGKILL)
-        for child in children:
-            os.kill(int(child), signal.SIGKILL)
-        begun.communicate(timeout=120)
-        done = record(*remover)
-        expect_equal(done.returncode, 0, done.stderr)
+        # Another recorder of this machine may remove it first: then that was not this one's to say.
+        for _ in range(10):
+            begun = start("-f", "-o", "k.ptl", NONE, "-e", "sdt:%s:done" % PROGRAM, "--", "sleep", "60")
+            end = time.monotonic() + 120
+            while not left_by(begun.pid):
+                expect(time.monotonic() < end and begun.poll() is None, "the probe was not made")
+                time.sleep(0.01)
+            expect_equal(len(left_by(begun.pid)), 1)
+            children = subprocess.run(["pgrep", "-P", str(begun.pid)], capture_output=True, text=True, check=False).stdout.split()
+            begun.send_signal(signal.SIGKILL)
+            for child in children:
+                os.kill(int(child), signal.SIGKILL)
+            begun.communicate(timeout=120)
+            done = record(*remover)
+            expect_equal(done.returncode, 0, done.stderr)
+            expect_equal(left_by(begun.pid), [])
+            if "of recorders that were killed" in done.stderr:
+                break
         expect("of recorders that were killed" in done.stderr, done.stderr)
-        expect_equal(left_by(begun.pid), [])
 
 
 def used_again():
