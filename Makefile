@@ -264,22 +264,23 @@ help:
 	@echo 'CURSES=             without ptl-dump browse, which needs ncurses'
 	@echo 'CC= CFLAGS= LDFLAGS=  compiler and flags (now $(CC), $(CFLAGS))'
 
-# Everything is made again when the compiler or its flags change.
+# Everything is made again when the compiler or its flags change. Flags of one object are private to it: others, such as this file,
+# would else be made with them when they are made for that object first.
 flags := $(O)/.flags
 .PHONY: FORCE
 $(flags): FORCE
 	@mkdir -p $(@D); echo '$(compile) | $(link)' | cmp -s - $@ || echo '$(compile) | $(link)' >$@
 
 # The plugin's own functions stay within it: QEMU exports many of its own.
-$(call objects,$(plugin_src)): ptl_cflags += -fvisibility=hidden
+$(call objects,$(plugin_src)): private ptl_cflags += -fvisibility=hidden
 
 # Scripts of pictures are taken in by the assembler, which lists no dependencies.
 $(O)/obj/dump/export/flame/flame_script.o: dump/export/flame/flamegraph.js
 $(O)/obj/dump/export/html/files.o: $(wildcard dump/export/html/*.html dump/export/html/*.css dump/export/html/*.js)
 
-$(call objects,dump/main.c): ptl_cflags += $(if $(CURSES),-DDUMP_CURSES)
-$(call objects,common/http.c): ptl_cflags += $(if $(STATIC),-DCOMMON_STATIC)
-$(call objects,dump/export/table/sqlite.c): ptl_cflags += $(if $(SQLITE),-DDUMP_SQLITE)
+$(call objects,dump/main.c): private ptl_cflags += $(if $(CURSES),-DDUMP_CURSES)
+$(call objects,common/http.c): private ptl_cflags += $(if $(STATIC),-DCOMMON_STATIC)
+$(call objects,dump/export/table/sqlite.c): private ptl_cflags += $(if $(SQLITE),-DDUMP_SQLITE)
 
 $(O)/obj/%.o: %.c $(flags) | packages-present
 	$(say) CC $<
