@@ -26,7 +26,8 @@ struct path {
 	bool ahead;        /* the walk's region and calls, and the consumer, are still in an earlier state */
 	uint64_t ticked;   /* the time that the consumer was told last */
 	uint64_t missing;  /* calls of the decoder's, as they were */
-	unsigned numbered; /* of calls, the oldest ones have contexts, which are in: */
+	unsigned numbered; /* of calls, the oldest ones have contexts, which are in the rings below, */
+	unsigned oldest;   /* if the oldest is the same as then: how many were forgotten or taken off before it */
 	uint32_t contexts[NATIVE_STACK], of_calls[NATIVE_STACK]; /* in rings; the calls that they are of */
 };
 
@@ -197,10 +198,16 @@ static inline unsigned take_bits(struct path *path, uint64_t bits, unsigned coun
 
 /* ---- steps that are remembered ------------------------------------------------------------------------------ */
 
+/* Of the oldest call that the stack has: changes where it forgets one. */
+static inline unsigned oldest_call(const struct path *path)
+{
+	return path->walk.top - path->walk.depth;
+}
+
 /* The ring's place of a call, by its number from the oldest on. */
 static inline unsigned place_of_call(const struct path *path, unsigned call)
 {
-	return (path->walk.top - path->walk.depth + call) % NATIVE_STACK;
+	return (oldest_call(path) + call) % NATIVE_STACK;
 }
 
 /* All calls of the stack become counters. False: some cannot. */
@@ -226,11 +233,13 @@ static bool know_calls(struct path *path)
 static uint32_t find_context(struct path *path)
 {
 	const struct native_counter_walk *walk = &path->walk;
+	const unsigned oldest = oldest_call(path);
 	uint32_t under = 0;
 
-	/* It may have forgotten some, and then others are the oldest. */
-	if (walk->depth == NATIVE_STACK)
+	/* It has forgotten some, and others are the oldest: what the rings have is of other calls, though they may look alike. */
+	if (oldest != path->oldest)
 		path->numbered = 0;
+	path->oldest = oldest;
 	for (unsigned i = 0; i < walk->depth; i++) {
 		const unsigned place = place_of_call(path, i);
 
@@ -252,7 +261,7 @@ static void go_to_context(struct path *path, uint32_t number)
 {
 	const struct native_step_context *contexts = path->memory->contexts;
 	struct native_counter_walk *walk = &path->walk;
-	const unsigned oldest = place_of_call(path, 0);
+	const unsigned oldest = oldest_call(path);
 	uint32_t under = contexts[number].under;
 
 	walk->here = contexts[number].here;
@@ -562,7 +571,7 @@ static void remember(struct path *path)
 	path->ahead = false;
 	path->ticked = 0;
 	path->missing = decoder->calls.missing;
-	path->numbered = 0;
+	path->numbered = path->oldest = 0;
 }
 
 bool native_step_path(struct native_decoder *decoder)

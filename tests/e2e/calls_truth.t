@@ -96,6 +96,22 @@ for options in ([], ["--timing=tsc", "--psb-period=256"], ["--timing=none"], ["-
 record("jit.ptl", os.path.join(PROGRAMS, "call_jit"), "jit.log")
 compare("call_jit", "jit.log", calls("--no-fold", "jit.ptl"))
 
+# ---- deep recursion ----------------------------------------------------------------------------------------
+
+# The return stack forgets its oldest calls, time and again, and what the decoder remembers of steps must be of what is left.
+for options in ([], ["--timing=tsc", "--psb-period=4K"], ["--no-retcomp"]):
+    record("deep.ptl", os.path.join(PROGRAMS, "deep_calls"), options=options)
+    made = int(run(os.path.join(PROGRAMS, "deep_calls")).stdout)
+    text = calls("--no-fold", "deep.ptl")
+    descents = [line for line in map(json.loads, text.splitlines()) if line.get("function") == "descend"]
+    check(f"deep_calls {options}: calls are as many as the program makes", len(descents) == made)
+    check(f"deep_calls {options}: no call is said to end by something else than its return",
+          not any("unwound" in line["marks"] for line in descents))
+    rows = report("native", "deep.ptl")
+    check(f"deep_calls {options}: report --engine libipt gives the same sums", rows == report("libipt", "deep.ptl"))
+    for jobs in "1", "2", "4":
+        check(f"deep_calls {options} -j{jobs} gives the same bytes", calls("--no-fold", "-j", jobs, "deep.ptl") == text)
+
 # ---- backtraces --------------------------------------------------------------------------------------------
 
 # The frames of calls that have not returned, and were not left by a jump, the outermost first.
