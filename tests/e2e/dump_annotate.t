@@ -122,6 +122,14 @@ def in_text(name):
         check("annotate %s is a mistake" % " ".join(arguments), got.returncode in (2, 3, 4) and got.stderr, got)
 
 
+def shown_names(name):
+    """What report calls a function is what annotate finds it by, though the linker's name may have a version."""
+    rows = [json.loads(line) for line in run(DUMP, "report", "--json", name).stdout.splitlines()]
+    names = sorted({row["function"] for row in rows if row["function"] and row["self_instructions"] and "libc" in row["image"]})
+    missing = [one for one in names if run(DUMP, "annotate", "-x", one, name).returncode]
+    check("annotate finds functions of libc by the names that report shows", names and not missing, missing)
+
+
 def sums(name, *parts):
     """All that ran, function or not, is what stats counts; for any number of threads, engine, and part of the trace."""
     for part in ((), *parts):
@@ -154,6 +162,7 @@ trace = record(program, str(ROUNDS))
 known_counts(trace)
 as_gcov(trace)
 in_text(trace)
+shown_names(trace)
 sums(trace, ("--time", "..1ms"), ("--time", "1ms.."))
 sums(record(os.path.join(os.environ["PTL_PROGRAMS"], "threads")))
 sums(record(os.path.join(os.environ["PTL_PROGRAMS"], "jit")))
