@@ -7,6 +7,7 @@
 #include "common/options.h"
 #include "common/vector.h"
 #include "dump/function/annotate.h"
+#include "dump/function/function_table.h"
 #include "query/function_name.h"
 
 struct finding {
@@ -37,7 +38,7 @@ static int add(struct finding *finding, const struct dump_code_range *function)
 
 /* ---- by name ------------------------------------------------------------------------------------- */
 
-/* As report shows it: "memcpy@@GLIBC_2.14" without its version. All blocks ask, and again for each name that is looked for: that takes more than the rest. */
+/* As report shows it. All blocks ask, and again for each name that is looked for: that takes more than the rest. */
 static const char *shown_name(const struct dump_annotator *annotator, const char *name)
 {
 	struct dump_shown_names *shown = annotator->shown;
@@ -45,13 +46,7 @@ static const char *shown_name(const struct dump_annotator *annotator, const char
 	const size_t start = known ? (size_t)*known : shown->texts.size;
 
 	if (!known) {
-		const char *at = strchr(name, '@');
-		char *linker_name = at && at > name ? strndup(name, (size_t)(at - name)) : strdup(name);
-
-		shown->texts.failed |= !linker_name;
-		if (linker_name)
-			flow_symbols_name(annotator->symbols, linker_name, &shown->texts);
-		free(linker_name);
+		dump_function_show_name(annotator->symbols, name, strlen(name), &shown->texts);
 		common_write_bytes(&shown->texts, "", 1);
 		if (shown->texts.failed || common_hash_map_put(&shown->places, (uintptr_t)name, start) < 0) {
 			shown->texts.failed = true;

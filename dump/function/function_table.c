@@ -167,20 +167,26 @@ static size_t size_of_whole(const char *name)
 	return strlen(name);
 }
 
-/* "memcpy@plt" is shown as what it stands for, and "memcpy@@GLIBC_2.14" without its version. */
-static char *make_name(struct dump_function_table *table, const char *name, size_t size)
+void dump_function_show_name(const struct flow_symbols *symbols, const char *name, size_t size, struct ptl_bytes *text)
 {
 	const char *at = strchr(name, '@');
-	struct ptl_bytes text = {0};
 	char *linker_name = strndup(name, at && at > name ? (size_t)(at - name) : size);
+
+	text->failed |= !linker_name;
+	if (linker_name)
+		flow_symbols_name(symbols, linker_name, text);
+	free(linker_name);
+}
+
+static char *make_name(struct dump_function_table *table, const char *name, size_t size)
+{
+	struct ptl_bytes text = {0};
 	char *made = NULL;
 
-	if (linker_name)
-		flow_symbols_name(table->symbols, linker_name, &text);
-	if (linker_name && !text.failed)
+	dump_function_show_name(table->symbols, name, size, &text);
+	if (!text.failed)
 		made = strdup(common_text_string(&text));
 	common_bytes_free(&text);
-	free(linker_name);
 	return made;
 }
 

@@ -64,4 +64,10 @@ void dump_function_text(const struct dump_function *function, struct ptl_bytes *
 /* Whether a pattern of --function and the like means it, as query/function_name.h has it. */
 bool dump_function_matches(const struct dump_function *function, const char *pattern);
 
+/*
+ * Appends the name of a function as it is shown: what "memcpy@plt" stands for, "memcpy@@GLIBC_2.14" without its version, and of another
+ * name the first `size` bytes; demangled. Without memory, text->failed.
+ */
+void dump_function_show_name(const struct flow_symbols *symbols, const char *name, size_t size, struct ptl_bytes *text);
+
 #endif
