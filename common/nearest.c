@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "common/nearest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define WORD_MAX 32
 #define NEAR 2
 
-/* Levenshtein's distance. */
+static size_t least_of(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Levenshtein's distance, but that two neighbours that are swapped are one change. */
 static size_t distance_of(const char *a, size_t a_length, const char *b, size_t b_length)
 {
-	size_t row[WORD_MAX + 1];
+	size_t rows[3][WORD_MAX + 1];
 
 	for (size_t j = 0; j <= b_length; j++)
-		row[j] = j;
-	for (size_t i = 0; i < a_length; i++) {
-		size_t diagonal = row[0];
+		rows[0][j] = j;
+	for (size_t i = 1; i <= a_length; i++) {
+		const size_t *above = rows[(i - 1) % 3], *before = rows[(i + 1) % 3];
+		size_t *row = rows[i % 3];
 
-		row[0] = i + 1;
-		for (size_t j = 0; j < b_length; j++) {
-			const size_t changed = diagonal + (a[i] != b[j]);
-			const size_t shorter = row[j] < row[j + 1] ? row[j] : row[j + 1];
-
-			diagonal = row[j + 1];
-			row[j + 1] = changed < shorter + 1 ? changed : shorter + 1;
+		row[0] = i;
+		for (size_t j = 1; j <= b_length; j++) {
+			row[j] = least_of(above[j - 1] + (a[i - 1] != b[j - 1]), least_of(above[j], row[j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				row[j] = least_of(row[j], before[j - 2] + 1);
 		}
 	}
-	return row[b_length];
+	return rows[a_length % 3][b_length];
 }
 
 void common_nearest_look(struct common_nearest *nearest, const char *known)
@@ -40,4 +45,11 @@ void common_nearest_look(struct common_nearest *nearest, const char *known)
 		return;
 	nearest->best = known;
 	nearest->least = distance;
+}
+
+const char *common_nearest_question(struct common_nearest *nearest)
+{
+	if (nearest->best)
+		snprintf(nearest->question, sizeof(nearest->question), " (did you mean '%s'?)", nearest->best);
+	return nearest->question;
 }

@@ -28,9 +28,8 @@ static int refuse_name(const struct query_row *query, struct query_place at, con
 		size += (size_t)snprintf(names + size, sizeof(names) - size, "%s%s", i ? ", " : "",
 					 query->table[i].name);
 	}
-	if (nearest.best)
-		return query_fail_at(NAME, at, "there is no field '%s' here; did you mean '%s'?", name, nearest.best);
-	return query_fail_at(NAME, at, "there is no field '%s' here; there are %s", name, names);
+	return query_fail_at(NAME, at, "there is no field '%s' here%s; there are %s", name,
+			     common_nearest_question(&nearest), names);
 }
 
 static int find_field(struct query_row *query, struct query_place at, const char *name, unsigned *field)

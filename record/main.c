@@ -15,6 +15,7 @@
 #include "record/capture/settings.h"
 #include "record/check/check.h"
 #include "record/control/control.h"
+#include "record/launch/command.h"
 #include "record/source.h"
 #include "elf/debug_options.h"
 #include "elf/debuginfod.h"
@@ -504,6 +505,20 @@ static int start(struct record_settings *settings, int argc, char **argv)
 	return record(settings, argc - 1, argv + 1);
 }
 
+/* A word that neither ptl-record nor $PATH knows may be a command of ptl-record. */
+static void hint_command(const char *word)
+{
+	struct common_nearest nearest = {.word = word};
+
+	record_control_near(&nearest);
+	common_nearest_look(&nearest, "check");
+	common_nearest_look(&nearest, "start");
+	if (nearest.best)
+		common_message_hint("ptl-record %s", nearest.best);
+	else if (!strcmp(word, "help"))
+		common_message_hint("ptl-record --help");
+}
+
 /* What this machine has, and nobody uses any more. */
 static void check_sources(struct check_list *list)
 {
@@ -542,6 +557,8 @@ int main(int argc, char **argv)
 		status = start(&settings, argc - 1, argv + 1);
 	else
 		status = record(&settings, argc, argv);
+	if (status == RECORD_EXIT_NOT_FOUND && argc > 1)
+		hint_command(argv[1]);
 	common_id_set_free(&settings.pt.pids);
 	common_id_set_free(&settings.pt.tids);
 	common_string_list_free(&settings.pt.filters);

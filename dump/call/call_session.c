@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "common/nearest.h"
 #include "common/text.h"
 #include "common/vector.h"
 
@@ -46,17 +47,22 @@ int dump_call_session_run(struct dump_call_session *calls, const struct dump_cal
 int dump_call_session_check(const struct dump_call_session *calls, const char *option, const char *pattern)
 {
 	const size_t count = dump_functions_count(calls->functions);
+	struct common_nearest nearest = {.word = pattern};
 
 	/* Another shard may have it. */
 	if (calls->session->saver)
 		return 0;
-	for (size_t i = 0; i < count; i++)
-		if (dump_function_matches(dump_function(calls->functions, (uint32_t)i), pattern))
+	for (size_t i = 0; i < count; i++) {
+		const struct dump_function *function = dump_function(calls->functions, (uint32_t)i);
+
+		if (dump_function_matches(function, pattern))
 			return 0;
+		common_nearest_look(&nearest, function->name);
+	}
 	return common_fail(PTL_MISUSE,
-			   "%s: no function that ran is called '%s'; 'ptl-dump report' lists them, with --by inline "
+			   "%s: no function that ran is called '%s'%s; 'ptl-dump report' lists them, with --by inline "
 			   "also those that were inlined, and patterns may have * and ?",
-			   option, pattern);
+			   option, pattern, common_nearest_question(&nearest));
 }
 
 /* ---- patterns ------------------------------------------------------------------------------------ */

@@ -308,16 +308,19 @@ static int show_function(struct annotate_run *run, const struct dump_code_range 
 static int show(struct dump_session *session, const struct dump_annotator *annotator, const bool *wanted)
 {
 	struct annotate_run run = {.session = session, .annotator = annotator};
+	struct common_nearest nearest = {.word = session->operand};
 	struct dump_code_range *functions = NULL;
 	size_t count = 0;
 	int status = dump_functions_find(annotator, session->operand, wanted, &functions, &count);
 
 	dump_source_texts_start(&run.texts, session->trace);
-	if (!status && !count)
+	if (!status && !count) {
+		dump_functions_near(annotator, wanted, &nearest);
 		status = common_fail(PTL_MISUSE,
-				     "nothing called '%s' has run; 'ptl-dump report' lists the functions that ran, and "
-				     "0xFIRST..0xLAST are addresses",
-				     session->operand);
+				     "nothing called '%s'%s has run; 'ptl-dump report' lists the functions that ran, "
+				     "and 0xFIRST..0xLAST are addresses",
+				     session->operand, common_nearest_question(&nearest));
+	}
 	for (size_t i = 0; !status && i < count; i++) {
 		if (i && !session->options->json)
 			fputc('\n', session->out);

@@ -99,8 +99,9 @@ static int open_sides(struct dump_session *session, struct dump_diff *diff)
 
 	if (!count && session->more_count != 1)
 		return common_fail(PTL_MISUSE, "%s",
-				   session->more_count ? "more than two traces need --with, which names those of side B"
-						       : "which two traces? one FILE is missing");
+				   session->more_count
+					   ? "more than two traces need --with, which names those of side B"
+					   : "which two traces? one FILE is missing: ptl-dump diff A.ptl B.ptl");
 	if (options->first && session->more_count + count != 1)
 		return common_fail(PTL_MISUSE, "--first compares two traces: a side cannot have several");
 	if (!count)

@@ -4,6 +4,7 @@
 #define DUMP_FUNCTION_ANNOTATE_H
 
 #include "common/hash_map.h"
+#include "common/nearest.h"
 #include "dump/session/session.h"
 #include "flow/code/code.h"
 #include "flow/code/instruction.h"
@@ -92,6 +93,9 @@ void dump_annotator_close(struct dump_annotator *annotator);
  */
 int dump_functions_find(const struct dump_annotator *annotator, const char *text, const bool *wanted,
 			struct dump_code_range **functions, size_t *count);
+
+/* Of names that have run, after dump_functions_find has found none, looks which is near. */
+void dump_functions_near(const struct dump_annotator *annotator, const bool *wanted, struct common_nearest *nearest);
 
 /* Free with dump_annotation_free, also after a failure. PTL_NO_MEMORY. */
 int dump_annotate(const struct dump_annotator *annotator, const struct dump_code_range *function,

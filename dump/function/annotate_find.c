@@ -62,6 +62,11 @@ static bool is_wanted(const struct finding *finding, const char *name)
 	       query_function_is_called(shown_name(finding->annotator, name), finding->text);
 }
 
+static bool is_looked_at(const struct flow_profile_block *block, const bool *wanted)
+{
+	return block->content != FLOW_NONE && (!wanted || wanted[block->image]);
+}
+
 /* A block whose function is the one that was found last, or another one. */
 static int take_block(struct finding *finding, const struct flow_profile_block *block)
 {
@@ -96,11 +101,27 @@ static int find_names(struct finding *finding)
 	for (size_t i = 0; !status && i < profile->block_count; i++) {
 		const struct flow_profile_block *block = &profile->blocks[i];
 
-		if (block->content == FLOW_NONE || (finding->wanted && !finding->wanted[block->image]))
-			continue;
-		status = take_block(finding, block);
+		if (is_looked_at(block, finding->wanted))
+			status = take_block(finding, block);
 	}
 	return status;
+}
+
+void dump_functions_near(const struct dump_annotator *annotator, const bool *wanted, struct common_nearest *nearest)
+{
+	const struct flow_profile *profile = &annotator->profile;
+	struct flow_symbol symbol;
+
+	/* dump_functions_find has shown all these names, so none moves another one away. */
+	for (size_t i = 0; i < profile->block_count; i++) {
+		const struct flow_profile_block *block = &profile->blocks[i];
+
+		if (is_looked_at(block, wanted) &&
+		    flow_symbols_find(annotator->symbols, block->image,
+				      dump_address_in_process(annotator->timeline, block->image, block->address),
+				      &symbol))
+			common_nearest_look(nearest, shown_name(annotator, symbol.name));
+	}
 }
 
 /* ---- by address ---------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "common/nearest.h"
 #include "common/program_name.h"
 #include "common/text.h"
 
@@ -236,6 +237,7 @@ int dump_session_images(const struct dump_session *session, const struct flow_ti
 {
 	const struct dump_filter *filter = &session->options->filter;
 	const size_t count = flow_timeline_image_count(timeline);
+	struct common_nearest nearest = {0};
 	bool any = false;
 
 	*wanted = NULL;
@@ -244,18 +246,22 @@ int dump_session_images(const struct dump_session *session, const struct flow_ti
 	*wanted = calloc(count + 1, sizeof(**wanted));
 	if (!*wanted)
 		return common_fail_memory("images", count);
+	nearest.word = filter->images.list[0];
 	for (size_t i = 0; i < count; i++) {
-		(*wanted)[i] = dump_filter_wants_image(filter, flow_timeline_image(timeline, i)->data.file_name);
+		const char *path = flow_timeline_image(timeline, i)->data.file_name;
+
+		(*wanted)[i] = dump_filter_wants_image(filter, path);
 		any |= (*wanted)[i];
+		common_nearest_look(&nearest, common_base_name(path));
 	}
 	if (any)
 		return 0;
 	free(*wanted);
 	*wanted = NULL;
 	return common_fail(PTL_MISUSE,
-			   "--image: no image in %s is called '%s'; 'ptl-dump images' lists "
+			   "--image: no image in %s is called '%s'%s; 'ptl-dump images' lists "
 			   "them, and patterns may have * and ?",
-			   session->path, filter->images.list[0]);
+			   session->path, nearest.word, common_nearest_question(&nearest));
 }
 
 static bool is_narrowed(const struct dump_filter *filter)
@@ -285,10 +291,14 @@ void dump_session_note_no_flow(const struct dump_session *session)
 	const struct dump_filter *filter = &session->options->filter;
 	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
 	const size_t count = ptl_stream_count(session->trace);
-	bool any = false;
+	bool any = false, events = false;
 
-	for (size_t i = 0; i < count; i++)
-		any |= ptl_stream_at(session->trace, i)->kind == PTL_KIND_PT && ptl_stream_at(session->trace, i)->bytes;
+	for (size_t i = 0; i < count; i++) {
+		const struct ptl_stream *stream = ptl_stream_at(session->trace, i);
+
+		any |= stream->kind == PTL_KIND_PT && stream->bytes;
+		events |= stream->kind == PTL_KIND_EVENTS && stream->bytes;
+	}
 	if (any && filter->last_time >= machine->start_time && common_time_span_given(&filter->span) &&
 	    !(machine->end_time && filter->first_time > machine->end_time)) {
 		common_message_note("nothing%s ran in the span of --time",
@@ -296,6 +306,8 @@ void dump_session_note_no_flow(const struct dump_session *session)
 		return;
 	}
 	dump_session_note_nothing(session, "Intel PT", any);
+	if (!any && events)
+		common_message_hint("ptl-dump events %s    shows the events that it has", session->path);
 }
 
 void dump_json_time(struct dump_session *session, const char *key, uint64_t time)

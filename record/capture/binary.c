@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/nearest.h"
 #include "common/text.h"
 #include "elf/demangle.h"
 #include "query/function_name.h"
@@ -129,6 +130,20 @@ static int fail_several(const struct record_binary *binary, const struct found *
 	return status;
 }
 
+static int fail_unknown(const struct record_binary *binary, const char *name)
+{
+	struct common_nearest nearest = {.word = name};
+
+	if (!binary->symbols.count)
+		return common_fail(
+			PTL_NOT_FOUND,
+			"there is no function %s: the file has no symbols; it may have been stripped of them", name);
+	for (size_t i = 0; i < binary->symbols.count; i++)
+		common_nearest_look(&nearest, binary->symbols.list[i].name);
+	return common_fail(PTL_NOT_FOUND, "there is no function %s among the %zu of the file%s", name,
+			   binary->symbols.count, common_nearest_question(&nearest));
+}
+
 int record_binary_function(const struct record_binary *binary, const char *name, uint64_t *first, uint64_t *end)
 {
 	struct found found = {0};
@@ -137,7 +152,7 @@ int record_binary_function(const struct record_binary *binary, const char *name,
 	if (!found.count)
 		find_called(&binary->symbols, name, &found);
 	if (!found.count)
-		return common_fail(PTL_NOT_FOUND, "there is no function %s (of %zu)", name, binary->symbols.count);
+		return fail_unknown(binary, name);
 	if (found.count > 1)
 		return fail_several(binary, &found, name);
 	if (!elf_offset(binary->elf, found.list[0]->address, first))

@@ -375,6 +375,12 @@ static const struct command *find(const char *word)
 	return NULL;
 }
 
+void record_control_near(struct common_nearest *nearest)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		common_nearest_look(nearest, commands[i].name);
+}
+
 bool record_control_is_command(const char *word)
 {
 	return find(word) != NULL;

@@ -3,10 +3,13 @@
 #ifndef RECORD_CONTROL_CONTROL_H
 #define RECORD_CONTROL_CONTROL_H
 
+#include "common/nearest.h"
 #include "record/capture/settings.h"
 
 /* Whether ptl-record has a command of this name that asks a session: list, query, update, flush, snapshot, stop. */
 bool record_control_is_command(const char *word);
+/* Which of them may be meant by a word that is none. */
+void record_control_near(struct common_nearest *nearest);
 /* Runs it; argv[0] is its name. Returns ptl-record's exit status. */
 int record_control_command(int argc, char **argv);
 

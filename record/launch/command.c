@@ -52,7 +52,10 @@ static int failure(const char *name, int error)
 {
 	const bool missing = error == ENOENT || error == ENOTDIR;
 
-	if (missing && !strchr(name, '/')) {
+	/* The working directory is no part of $PATH, which is easily forgotten. */
+	if (missing && !strchr(name, '/') && check_file(name) == 0) {
+		common_fail(PTL_NOT_FOUND, "%s: command not found (did you mean './%s'?)", name, name);
+	} else if (missing && !strchr(name, '/')) {
 		common_fail(PTL_NOT_FOUND, "%s: command not found", name);
 	} else {
 		errno = error;

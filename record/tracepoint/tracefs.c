@@ -104,7 +104,7 @@ static int fail_unknown(const char *tracepoint)
 	char path[512], *rest = NULL, *text;
 	int status;
 
-	if (!record_tracefs_path("events", path, sizeof(path)))
+	if (!record_tracefs_path("available_events", path, sizeof(path)))
 		return common_fail(PTL_NOT_FOUND,
 				   "the kernel describes tracepoint %s in tracefs, which is not mounted; 'mount -t "
 				   "tracefs tracefs "
@@ -117,9 +117,8 @@ static int fail_unknown(const char *tracepoint)
 	if (!nearest.best && !strncmp(tracepoint, USER_EVENTS, strlen(USER_EVENTS)))
 		status = fail_user_event(tracepoint);
 	else
-		status = common_fail(PTL_NOT_FOUND, "the kernel has no tracepoint %s%s%s%s", tracepoint,
-				     nearest.best ? "; did you mean " : "", nearest.best ? nearest.best : "",
-				     nearest.best ? "?" : "");
+		status = common_fail(PTL_NOT_FOUND, "the kernel has no tracepoint %s%s; %s lists them", tracepoint,
+				     common_nearest_question(&nearest), path);
 	free(text);
 	return status;
 }

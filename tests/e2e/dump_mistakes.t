@@ -26,6 +26,11 @@ for order in "self", "total-instructions", "name":
     check(f"but {order}", done.returncode == 0 and done.stdout, done)
 
 refused("a function that did not run", ["graph", "nosuch", "a.ptl"], "no function that ran is called 'nosuch'", "--by inline")
+refused("a function whose name is near", ["calls", "--function", "mian", "a.ptl"], "(did you mean 'main'?)")
+refused("the same of annotate", ["annotate", "mian", "a.ptl"], "(did you mean 'main'?)")
+refused("and of an image", ["calls", "--image", "branhces", "a.ptl"], "(did you mean 'branches'?)")
+refused("what is like no name", ["annotate", "nosuch", "a.ptl"], "nothing called 'nosuch' has run")
+refused("one trace is not compared", ["diff", "a.ptl"], "ptl-dump diff A.ptl B.ptl")
 refused("an engine is not held against itself", ["verify", "--against", "native", "a.ptl"], "compared with itself")
 refused("a CTF trace has no standard output", ["ctf", "-o", "-", "a.ptl"], "- is no folder")
 check("and no folder of that name", not os.path.exists(path("-")))

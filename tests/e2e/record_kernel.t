@@ -437,7 +437,7 @@ def refused():
     for words, text in ((["--flags=registry"], "Linux has no registry"), (["--flags=bogus"], "is no flag"),
                         (["--flags=0x80000000"], "is no flag"), (["--flags=alpc,cswitch"], "Linux has no ALPC"),
                         (["-e", "bogus"], "is no event of the kernel"), (["-e", "sched:bogus"], "has no tracepoint sched:bogus"),
-                        (["-e", "sched:sched_swich"], "has no tracepoint sched:sched_swich; did you mean sched:sched_switch?"),
+                        (["-e", "sched:sched_swich"], "has no tracepoint sched:sched_swich (did you mean 'sched:sched_switch'?)"),
                         (["-e", "sched:sched_switch if bogus == 1"], "does not take the filter 'bogus == 1': Invalid argument; its fields are "
                          "common_type, "), (["-e", "raw_syscalls:sys_enter if args == 1 bogus"], ", id, args\n"),
                         (["-e", "user_events:ptl_bogus_event"], "user_events" if os.path.exists("/sys/kernel/tracing/user_events_status")

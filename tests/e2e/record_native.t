@@ -26,6 +26,17 @@ def exit_statuses():
     expect_equal((done.stdout, done.stderr), ("out\n", "err\n"))
 
 
+def wrong_commands():
+    """what is no command is answered with what was meant: a program of this folder, or a command of ptl-record"""
+    shutil.copy("/bin/true", path("owntrue"))
+    for words, text in ((("owntrue",), "owntrue: command not found (did you mean './owntrue'?)"), (("lsit",), "try: ptl-record list"),
+                        (("stpo",), "try: ptl-record stop"), (("help",), "try: ptl-record --help")):
+        done = subprocess.run([RECORD, *words], cwd=SCRATCH, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        expect_equal(done.returncode, 127, done.stderr)
+        expect(text in done.stderr, done.stderr)
+    expect("try:" not in record(*NONE, "-o", "b.ptl", "no-such-command").stderr)
+
+
 def runs_natively():
     """nothing is between the command and the kernel"""
     done = record("-q", "-o", "a.ptl", *NONE, "sh", "-c", "readlink /proc/$$/exe; grep TracerPid /proc/$$/status")
@@ -294,6 +305,6 @@ def time_namespace():
         expect(len(reported) > 1 and all(0 <= entry["start"] <= entry["end"] < 60 * 10**9 for entry in reported), option, reported)
 
 
-sys.exit(main([exit_statuses, runs_natively, command_name, process_tree, short_processes, exact_starts, threads, short_threads,
+sys.exit(main([exit_statuses, wrong_commands, runs_natively, command_name, process_tree, short_processes, exact_starts, threads, short_threads,
                as_perf_has_it, as_the_software_source_has_it, duration,
                interrupt_twice, no_packets, time_namespace]))

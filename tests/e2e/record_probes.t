@@ -98,7 +98,8 @@ def refused():
                         ("sdt:x", "expected sdt:PATH:NAME"), ("sdt:/nowhere:step", "No such file"),
                         ("sdt:%s:other:step" % PROGRAM, "there is no probe step"),
                         ("uprobe:%s:step(%%bogus)" % PROGRAM, "one of its arguments: arg1=%bogus"),
-                        ("uprobe:%s:step(a b)" % PROGRAM, "expected an argument"), ("uprobe:%s:bogus(%%di)" % PROGRAM, "no function bogus")):
+                        ("uprobe:%s:step(a b)" % PROGRAM, "expected an argument"), ("uprobe:%s:bogus(%%di)" % PROGRAM, "no function bogus"),
+                        ("uprobe:%s:setp" % PROGRAM, "(did you mean 'step'?)")):
         done = record("-f", "-o", "r.ptl", NONE, "-e", event, "--", "true")
         expect(done.returncode in (2, 4), event, done.returncode, done.stderr)
         expect(text in done.stderr, event, done.stderr)

@@ -75,6 +75,6 @@ for command in ("flow", "stats", "verify"):
     check(f"{command}: nothing of a process", "nothing of what was asked for ran in the span" in got.stderr, got.stderr)
 got = run(RELOG, "--drop-pt", "-o", "none.ptl", "a.ptl")
 got = run(DUMP, "flow", "--time", "1ns..2ns", "none.ptl")
-check("a trace without packets", "has no Intel PT" in got.stderr, got.stderr)
+check("a trace without packets", "has no Intel PT" in got.stderr and "try: ptl-dump events none.ptl " in got.stderr, got.stderr)
 
 plan()
