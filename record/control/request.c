@@ -31,18 +31,20 @@ static void answer_counts(struct record_answer *answer, const struct record_sess
 
 	record_capture_counts(capture, &written);
 	record_model_counts(capture->model, &processes);
-	record_answer_number(answer, "Buffer size", "buffer_size", written.buffer_size);
-	record_answer_number(answer, "Buffers", "buffers", written.buffers_all);
-	record_answer_number(answer, "Free buffers", "free_buffers", written.buffers_free);
-	record_answer_number(answer, "Buffers written", "buffers_written", written.buffers);
-	record_answer_number(answer, "Log buffers lost", "log_buffers_lost", written.lost_buffers);
-	record_answer_number(answer, "Real-time lost", "realtime_buffers_lost", capture->missed_buffers);
-	record_answer_number(answer, "Events", "events", capture->events);
-	record_answer_number(answer, "Events lost", "events_lost", capture->lost[PTL_LOSS_EVENTS].count);
-	record_answer_number(answer, "Losses", "losses", capture->loss_records);
-	record_answer_number(answer, "Bytes of PT", "pt_bytes", capture->pt_bytes);
-	record_answer_number(answer, "Bytes written", "file_size", written.stored_bytes);
-	record_answer_number(answer, "Processes", "processes", processes.processes);
+	record_answer_number(answer, "Buffer size", "buffer_size", RECORD_ANSWER_BYTES, written.buffer_size);
+	record_answer_number(answer, "Buffers", "buffers", RECORD_ANSWER_COUNT, written.buffers_all);
+	record_answer_number(answer, "Free buffers", "free_buffers", RECORD_ANSWER_COUNT, written.buffers_free);
+	record_answer_number(answer, "Buffers written", "buffers_written", RECORD_ANSWER_COUNT, written.buffers);
+	record_answer_number(answer, "Log buffers lost", "log_buffers_lost", RECORD_ANSWER_COUNT, written.lost_buffers);
+	record_answer_number(answer, "Real-time lost", "realtime_buffers_lost", RECORD_ANSWER_COUNT,
+			     capture->missed_buffers);
+	record_answer_number(answer, "Events", "events", RECORD_ANSWER_COUNT, capture->events);
+	record_answer_number(answer, "Events lost", "events_lost", RECORD_ANSWER_COUNT,
+			     capture->lost[PTL_LOSS_EVENTS].count);
+	record_answer_number(answer, "Losses", "losses", RECORD_ANSWER_COUNT, capture->loss_records);
+	record_answer_number(answer, "Intel PT", "pt_bytes", RECORD_ANSWER_BYTES, capture->pt_bytes);
+	record_answer_number(answer, "Written", "file_size", RECORD_ANSWER_BYTES, written.stored_bytes);
+	record_answer_number(answer, "Processes", "processes", RECORD_ANSWER_COUNT, processes.processes);
 }
 
 /* Who asks may have another working directory. */
@@ -61,6 +63,16 @@ static void answer_file(struct record_answer *answer, const struct record_captur
 		path = NULL;
 	record_answer_text(answer, "File", "file", path && absolute ? absolute : path);
 	free(absolute);
+}
+
+/* What is not limited is 0 in JSON. */
+static void answer_limit(struct record_answer *answer, const char *label, const char *key, enum record_answer_unit unit,
+			 uint64_t limit)
+{
+	if (!limit && !answer->is_json)
+		record_answer_text(answer, label, key, "no limit");
+	else
+		record_answer_number(answer, label, key, unit, limit);
 }
 
 static const char *clock_name(uint32_t clock)
@@ -82,7 +94,7 @@ static void answer_filter(struct record_answer *answer, const struct record_capt
 	struct ptl_bytes text = {0};
 	const char *term;
 
-	record_answer_number(answer, "Events left out", "events_left_out", capture->left_out);
+	record_answer_number(answer, "Events left out", "events_left_out", RECORD_ANSWER_COUNT, capture->left_out);
 	record_answer_list(answer, "Only", "only");
 	for (unsigned i = 0; (term = record_filter_term(&capture->filter, i, &text)); i++)
 		record_answer_item(answer, term);
@@ -103,16 +115,18 @@ static int query(struct request *request)
 	if (answer.is_json)
 		common_json_object(&answer.json, NULL);
 	record_answer_text(&answer, "Name", "name", settings->session_name);
-	record_answer_number(&answer, "Process", "pid", (uint64_t)getpid());
+	record_answer_number(&answer, "Process", "pid", RECORD_ANSWER_NUMBER, (uint64_t)getpid());
 	answer_file(&answer, &session->capture);
 	record_answer_text(&answer, "Mode", "mode", modes[settings->mode]);
-	record_answer_number(&answer, "Largest size", "max_size", settings->max_size);
-	record_answer_number(&answer, "Time of a file (ns)", "part_time", settings->part_time);
-	record_answer_number(&answer, "Files kept", "keep", settings->keep);
+	answer_limit(&answer, "Largest size", "max_size", RECORD_ANSWER_BYTES, settings->max_size);
+	answer_limit(&answer, "Time of a file", "part_time", RECORD_ANSWER_NANOSECONDS, settings->part_time);
+	answer_limit(&answer, "Files kept", "keep", RECORD_ANSWER_COUNT, settings->keep);
 	record_answer_text(&answer, "Source", "source", session->capture.machine.source);
 	record_answer_text(&answer, "Clock", "clock", clock_name(session->capture.machine.clock));
-	record_answer_number(&answer, "Nanoseconds", "duration", record_now() - session->start);
-	record_answer_number(&answer, "Flush timer (ns)", "flush_interval", settings->flush_interval);
+	record_answer_number(&answer, "Recording for", "duration", RECORD_ANSWER_NANOSECONDS,
+			     record_now() - session->start);
+	record_answer_number(&answer, "Flush timer", "flush_interval", RECORD_ANSWER_NANOSECONDS,
+			     settings->flush_interval);
 	answer_counts(&answer, session);
 	answer_filter(&answer, &session->capture);
 	for (size_t i = 0; i < session->running_count; i++)

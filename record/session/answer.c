@@ -2,8 +2,6 @@
 /* Writes the rows of an answer. */
 #include "record/session/answer.h"
 
-#include <inttypes.h>
-
 #include "common/bytes.h"
 #include "common/text.h"
 
@@ -33,14 +31,25 @@ void record_answer_text(struct record_answer *answer, const char *label, const c
 	put_safe(answer, text ? text : "-");
 }
 
-void record_answer_number(struct record_answer *answer, const char *label, const char *key, uint64_t number)
+void record_answer_number(struct record_answer *answer, const char *label, const char *key,
+			  enum record_answer_unit unit, uint64_t number)
 {
+	static void (*const writers[])(struct ptl_bytes * text, uint64_t value) = {
+		[RECORD_ANSWER_NUMBER] = common_text_decimal,
+		[RECORD_ANSWER_COUNT] = common_text_count,
+		[RECORD_ANSWER_BYTES] = common_text_size,
+		[RECORD_ANSWER_NANOSECONDS] = common_text_duration,
+	};
+	struct ptl_bytes text = {0};
+
 	if (answer->is_json) {
 		common_json_u64(&answer->json, key, number);
 		return;
 	}
 	put_label(answer, label);
-	fprintf(answer->file, "%" PRIu64 "\n", number);
+	writers[unit](&text, number);
+	fprintf(answer->file, "%s\n", common_text_string(&text));
+	common_bytes_free(&text);
 }
 
 void record_answer_list(struct record_answer *answer, const char *label, const char *key)

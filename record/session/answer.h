@@ -15,9 +15,18 @@ struct record_answer {
 	struct common_json json; /* started on file */
 };
 
+/* How text shows a number; JSON has it as it is. */
+enum record_answer_unit {
+	RECORD_ANSWER_NUMBER, /* digits: a pid, bits */
+	RECORD_ANSWER_COUNT,
+	RECORD_ANSWER_BYTES,
+	RECORD_ANSWER_NANOSECONDS,
+};
+
 /* A row: "label: text", or a member `key`. NULL is "-", or null. */
 void record_answer_text(struct record_answer *answer, const char *label, const char *key, const char *text);
-void record_answer_number(struct record_answer *answer, const char *label, const char *key, uint64_t number);
+void record_answer_number(struct record_answer *answer, const char *label, const char *key,
+			  enum record_answer_unit unit, uint64_t number);
 /* A list of rows of texts: `label` before the first one in text, an array of strings in JSON. */
 void record_answer_list(struct record_answer *answer, const char *label, const char *key);
 void record_answer_item(struct record_answer *answer, const char *text);

@@ -365,7 +365,7 @@ static void answer(void *state_, struct record_answer *answer)
 	char names[512];
 
 	record_flags_names(state->flags, names, sizeof(names));
-	record_answer_number(answer, "Enable flags", "enable_flags", state->flags);
+	record_answer_number(answer, "Enable flags", "enable_flags", RECORD_ANSWER_NUMBER, state->flags);
 	record_answer_text(answer, "Flags", "flags", names);
 	record_answer_list(answer, "Tracepoints", "tracepoints");
 	for (size_t i = 0; i < state->count; i++)

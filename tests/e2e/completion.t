@@ -25,9 +25,9 @@ def run(*command):
 
 COMMANDS = run("ptl-dump", "--list-commands").split()
 # What is typed before the options, and the manual page that explains them.
-LINES = [(("ptl-record",), "ptl-record.1"), (("ptl-record", "check"), "ptl-record.1"), (("ptl-record", "query"), "ptl-record.1"),
-         (("ptl-record", "update"), "ptl-record.1"), (("ptl-record", "snapshot"), "ptl-record.1"),
-         (("ptl-relog",), "ptl-relog.1")] + \
+LINES = [(("ptl-record", *command), "ptl-record.1") for command in
+         ((), ("check",), ("list",), ("query",), ("update",), ("flush",), ("snapshot",), ("stop",))] + \
+        [(("ptl-relog",), "ptl-relog.1")] + \
         [(("ptl-dump", command), "ptl-dump.1") for command in COMMANDS]
 
 
@@ -71,6 +71,16 @@ def help_and_manual():
             expect(re.search(r"Fl -%s\b" % name, manual), "no", option, "in", page)
 
 
+def manual_alone():
+    """no manual page explains an option that is not there"""
+    for page in sorted({page for _, page in LINES}):
+        known = {option.rstrip("=") for line, of in LINES if of == page for option in options(line)}
+        with open(os.path.join(MAN, page), encoding="utf-8") as file:
+            explained = {"-" + name for item in re.findall(r"^\.It (Fl .*)$", file.read(), re.M) for name in re.findall(r"Fl (-[a-z0-9-]+)", item)}
+        expect(len(explained) > 20, page, explained)
+        expect_equal(explained - known, set(), page)
+
+
 def with_words():
     """(line, option, words) for each option that takes one of some words."""
     for line, _ in LINES:
@@ -101,4 +111,4 @@ def zsh():
         expect_equal(offered, wanted, *line, option)
 
 
-sys.exit(main([help_and_manual, bash, zsh]))
+sys.exit(main([help_and_manual, manual_alone, bash, zsh]))

@@ -4,6 +4,7 @@
 import calendar
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -75,6 +76,10 @@ def from_start_to_stop():
     expect_equal((found["file"], found["mode"], found["events"], found["events_lost"]),
                  (os.path.realpath(path("web.ptl")), "sequential", 0, 0))
     expect_equal(found["providers"], [NAME + ":3:0xffffffffffffffff"])
+    shown = dict(re.findall(r"^(\S.*?)  +(.*)$", ask("query", "web").stdout, re.M))
+    expect_equal([shown[name] for name in ("Process", "Largest size", "Files kept", "Flush timer", "Events")],
+                 [str(found["pid"]), "no limit", "no limit", "400.0 ms", "0"], shown)
+    expect(re.fullmatch(r"[0-9.]+ (us|ms|s)", shown["Recording for"]) and shown["Buffer size"].endswith("KiB"), shown)
     expect(0 < found["free_buffers"] <= found["buffers"] and found["buffer_size"], found)
     expect_equal(os.readlink("/proc/%d/fd/0" % found["pid"]), "/dev/null")
     with open("/proc/%d/stat" % found["pid"], encoding="ascii") as file:
