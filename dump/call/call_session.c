@@ -25,9 +25,7 @@ int dump_call_session_open(struct dump_call_session *calls, struct dump_session 
 
 void dump_call_session_close(struct dump_call_session *calls)
 {
-	if (calls->symbols && flow_symbols_unreadable(calls->symbols))
-		common_message_warning("%zu symbol tables could not be read: names are missing",
-				       flow_symbols_unreadable(calls->symbols));
+	dump_session_warn_symbols(calls->session, calls->symbols);
 	dump_functions_close(calls->functions);
 	flow_symbols_close(calls->symbols);
 	flow_timeline_free(calls->timeline);

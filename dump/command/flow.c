@@ -108,9 +108,7 @@ static int show_flow(struct dump_session *session, struct dump_flow_print *print
 		common_message_note("no block is what --where asks for");
 	else if (status == 0 && !run.shown)
 		dump_session_note_no_flow(session);
-	if (print->symbols && flow_symbols_unreadable(print->symbols))
-		common_message_warning("%zu symbol tables could not be read: names are missing",
-				       flow_symbols_unreadable(print->symbols));
+	dump_session_warn_symbols(session, print->symbols);
 	dump_flow_events_close(run.events);
 	flow_sources_close(print->sources);
 	flow_symbols_close(print->symbols);

@@ -451,6 +451,8 @@ static int run(struct dump_session *session)
 		status = show(&stats_run, &stats);
 	if (status == 0 && stats_run.unmapped && !options->shared.json)
 		common_message_hint("ptl-dump images --unmapped %s    shows where", session->path);
+	if (status == 0 && stats.total.gap_causes[FLOW_GAP_CODE] && !options->shared.json)
+		dump_session_hint_code(session);
 	if (status == 0 && !stats.total.instructions && !stats.total.gaps)
 		dump_session_note_no_flow(session);
 	flow_stats_free(&stats);

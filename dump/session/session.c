@@ -310,6 +310,23 @@ void dump_session_note_no_flow(const struct dump_session *session)
 		common_message_hint("ptl-dump events %s    shows the events that it has", session->path);
 }
 
+void dump_session_hint_code(const struct dump_session *session)
+{
+	if (!session->options->code_store && !getenv("PTL_CODE_STORE"))
+		common_message_hint("--code-store FOLDER, if ptl-relog --detach-code put it there; or the machine that "
+				    "still has the files that ran");
+}
+
+void dump_session_warn_symbols(const struct dump_session *session, const struct flow_symbols *symbols)
+{
+	const size_t count = symbols ? flow_symbols_unreadable(symbols) : 0;
+
+	if (!count)
+		return;
+	common_message_warning("%zu symbol tables could not be read: names are missing", count);
+	dump_session_hint_code(session);
+}
+
 void dump_json_time(struct dump_session *session, const char *key, uint64_t time)
 {
 	struct common_json *json = &session->json_out;

@@ -4,6 +4,7 @@
 #define DUMP_SESSION_SESSION_H
 
 #include "dump/session/command.h"
+#include "flow/symbol/symbol.h"
 #include "flow/timeline/timeline.h"
 #include "flow/view/view.h"
 
@@ -33,6 +34,10 @@ int dump_session_images(const struct dump_session *session, const struct flow_ti
 void dump_session_note_nothing(const struct dump_session *session, const char *what, bool any);
 /* The same for flow. */
 void dump_session_note_no_flow(const struct dump_session *session);
+/* Where code or names may be that are not in the trace, unless the user has said that. */
+void dump_session_hint_code(const struct dump_session *session);
+/* Warns of symbol tables that could not be read. symbols may be NULL. */
+void dump_session_warn_symbols(const struct dump_session *session, const struct flow_symbols *symbols);
 
 /* A time of the trace's clock as nanoseconds since its start, the form of all JSON output; null if 0. */
 void dump_json_time(struct dump_session *session, const char *key, uint64_t time);

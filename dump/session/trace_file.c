@@ -41,6 +41,7 @@ static const struct {
 	 "\xfd"
 	 "7zXZ",
 	 "an xz file", "xz -dc FILE | ptl-dump COMMAND -"},
+	{0, 8, "PTLPART\n", "a partial result of a shard", "ptl-dump merge FILE..."},
 	{0, 4, "PK\x03\x04", "a zip file", "unzip it first"},
 	{74, 2, "\x02\xc0", "an .etl file of Event Tracing for Windows", ETL_HINT},
 	{74, 2, "\x01\xc0", "an .etl file of Event Tracing for Windows", ETL_HINT},

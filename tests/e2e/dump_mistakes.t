@@ -35,6 +35,10 @@ refused("an engine is not held against itself", ["verify", "--against", "native"
 refused("a CTF trace has no standard output", ["ctf", "-o", "-", "a.ptl"], "- is no folder")
 check("and no folder of that name", not os.path.exists(path("-")))
 
+output(DUMP, "report", "--shard", "1/2", "--partial", "1.part", "a.ptl")
+done = run(DUMP, "stats", "1.part")
+check("a partial result is no trace", done.returncode == 3 and "a partial result" in done.stderr and "try: ptl-dump merge" in done.stderr, done)
+
 for words in ["--memory", "3G"], ["--scratch", "."], ["--account=me"], ["--jobs-script", "--time-limit=1"]:
     refused(f"{' '.join(words)} without jobs of Slurm", ["stats", *words, "a.ptl"], "jobs of --slurm")
 refused("--shards without jobs", ["stats", "--shards", "3", "a.ptl"], "--shards is of --slurm and --jobs-script", "--shard I/N")

@@ -49,6 +49,11 @@ for name in "a", "b":
           stats(f"{name}-less.ptl", env={**os.environ, "PTL_CODE_STORE": path("store")}) == whole)
     output(RELOG, "-q", f"{name}-less.ptl", "--attach-code", "store", "-o", f"{name}-again.ptl")
     check(f"{name}: brought back, it needs no store", stats(f"{name}-again.ptl") == whole)
+    for words in ["stats"], ["report"]:
+        got = run(DUMP, *words, f"{name}-less.ptl")
+        check(f"{name}: {words[0]} says where code and names may be", "try: --code-store FOLDER" in got.stderr, got.stderr)
+        got = run(DUMP, *words, f"{name}-less.ptl", "--code-store", "store")
+        check(f"{name}: and not where it was told", "--code-store" not in got.stderr, got.stderr)
     report = run(DUMP, "report", f"{name}-less.ptl", "--code-store", "store").stdout
     check(f"{name}: names come from there too", report == run(DUMP, "report", f"{name}.ptl").stdout, report)
 before = stored()
