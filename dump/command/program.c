@@ -77,12 +77,28 @@ static int help(const struct dump_command *const *commands, const char *examples
 	return argc == 1 ? dump_program_main(commands, examples, 2, words) : run_command(commands, 2, words);
 }
 
+static const struct dump_command *find(const struct dump_command *const *commands, const char *name)
+{
+	while (*commands && strcmp((*commands)->name, name) != 0)
+		commands++;
+	return *commands;
+}
+
 static int run_command(const struct dump_command *const *commands, int argc, char **argv)
 {
-	for (const struct dump_command *const *command = commands; *command; command++)
-		if (strcmp(argv[0], (*command)->name) == 0)
-			return dump_command_main(*command, argc, argv);
-	return fail_command(commands, argv[0]);
+	const struct dump_command *command = find(commands, argv[0]);
+
+	return command ? dump_command_main(command, argc, argv) : fail_command(commands, argv[0]);
+}
+
+/* An option that is not known here may be of the command behind it. */
+static void hint_order(const struct dump_command *const *commands, int argc, char **argv)
+{
+	for (int i = 2; i < argc; i++)
+		if (find(commands, argv[i])) {
+			common_message_hint("ptl-dump %s %s ...    options come behind the command", argv[i], argv[1]);
+			return;
+		}
 }
 
 int dump_program_main(const struct dump_command *const *commands, const char *examples, int argc, char **argv)
@@ -104,6 +120,8 @@ int dump_program_main(const struct dump_command *const *commands, const char *ex
 	common_message_start("ptl-dump", false);
 	status = common_options_parse(&line, &options, argc, argv, &first);
 	common_bytes_free(&text);
+	if (status < 0)
+		hint_order(commands, argc, argv);
 	if (status != 0)
 		return status > 0 ? COMMON_EXIT_OK : common_exit_of(status);
 	if (options.list_commands) {

@@ -35,6 +35,8 @@ refused("an engine is not held against itself", ["verify", "--against", "native"
 refused("a CTF trace has no standard output", ["ctf", "-o", "-", "a.ptl"], "- is no folder")
 check("and no folder of that name", not os.path.exists(path("-")))
 
+done = run(DUMP, "--json", "stats", "a.ptl")
+check("an option before the command", done.returncode == 2 and "try: ptl-dump stats --json ..." in done.stderr, done)
 output(DUMP, "report", "--shard", "1/2", "--partial", "1.part", "a.ptl")
 done = run(DUMP, "stats", "1.part")
 check("a partial result is no trace", done.returncode == 3 and "a partial result" in done.stderr and "try: ptl-dump merge" in done.stderr, done)
