@@ -105,12 +105,13 @@ int format_event_batch_add(struct format_event_batch *batch, const struct ptl_ev
  */
 size_t format_event_batch_add_records(struct format_event_batch *batch, const struct format_event_record *records,
 				      size_t count, size_t size);
+/* Columns take at most 8 + 4 + 4 bytes an event, the size of a varying payload 3. */
+#define FORMAT_EVENT_ROW_MAX 19
 /* An upper bound of the encoded size; asked with each event. */
 static inline size_t format_event_batch_size(const struct format_event_batch *batch)
 {
-	/* Columns take at most 8 + 4 + 4 bytes an event, the size of a varying payload 3. */
-	return batch->payloads.size + batch->extras.size + batch->count * 19 + batch->guid_count * 16 +
-	       batch->descriptor_count * 36 + batch->context_count * 15 + 64;
+	return batch->payloads.size + batch->extras.size + batch->count * FORMAT_EVENT_ROW_MAX +
+	       batch->guid_count * 16 + batch->descriptor_count * 36 + batch->context_count * 15 + 64;
 }
 /* Appends the payload; the batch has at least one event. A failed allocation stays in out. */
 void format_event_batch_encode(const struct format_event_batch *batch, struct ptl_bytes *out,

@@ -187,20 +187,21 @@ static bool begin(struct format_event_batch *batch)
 	return true;
 }
 
+/* So many more payloads of one size are of a descriptor. */
+static inline void count_payloads(struct format_batch_descriptor *entry, uint32_t size, size_t count)
+{
+	entry->varies |= entry->size != size;
+	entry->events += count;
+	entry->bytes += size * count;
+	entry->size_bytes += common_varint_size(size) * count;
+}
+
 static inline void put_row(struct format_event_batch *batch, struct format_event_row *row, uint64_t time)
 {
-	struct format_batch_descriptor *entry = &batch->descriptors[row->descriptor];
-
-	entry->varies |= entry->size != row->size;
-	entry->events++;
-	entry->bytes += row->size;
-	entry->size_bytes += common_varint_size(row->size);
-	if (!batch->count) {
-		batch->start = batch->first_time = batch->last_time = time;
-	} else {
-		row->step = common_zigzag((int64_t)(time - batch->time));
-		batch->steps |= row->step;
-	}
+	if (!batch->count)
+		batch->start = batch->first_time = batch->last_time = batch->time = time;
+	row->step = common_zigzag((int64_t)(time - batch->time));
+	batch->steps |= row->step;
 	if (time < batch->first_time)
 		batch->first_time = time;
 	if (time > batch->last_time)
@@ -235,6 +236,7 @@ int format_event_batch_add(struct format_event_batch *batch, const struct ptl_ev
 		batch->payloads.size -= event->payload_size;
 		return PTL_NO_MEMORY;
 	}
+	count_payloads(&batch->descriptors[row.descriptor], row.size, 1);
 	put_row(batch, &row, event->time);
 	return 0;
 }
@@ -250,55 +252,72 @@ static inline void copy_piece(uint8_t *to, const uint8_t *from, size_t size)
 		common_store64(to + i, common_load64(from + i));
 }
 
-/* Its payload is behind those of the others by now; false, and nothing has changed, without memory. */
-static bool add_record(struct format_event_batch *batch, const struct format_event_record *record, uint32_t descriptor,
-		       uint32_t context)
+static inline uint8_t *copy_pieces(uint8_t *to, const struct format_event_kind *kind, const uint8_t *record)
 {
-	const struct format_event_kind *kind = record->kind;
-	struct format_event_row row = {
-		.descriptor = descriptor, .context = context, .size = (uint32_t)kind->payload_size};
-	uint8_t *place;
-
-	if (row.descriptor == UINT32_MAX || row.context == UINT32_MAX ||
-	    !COMMON_VECTOR_GROW(batch->rows, batch->capacity, batch->count + 1))
-		return false;
-	place = common_bytes_grow(&batch->payloads, kind->payload_size);
-	if (!place) {
-		batch->payloads.failed = false;
-		return false;
-	}
 	for (size_t i = 0; i < kind->piece_count; i++) {
-		copy_piece(place, record->data + kind->pieces[i].offset, kind->pieces[i].size);
-		place += kind->pieces[i].size;
+		copy_piece(to, record + kind->pieces[i].offset, kind->pieces[i].size);
+		to += kind->pieces[i].size;
 	}
-	put_row(batch, &row, record->time);
-	return true;
+	return to;
+}
+
+/* Room for records of one kind, and where the payload of the first goes; NULL, and nothing has changed, without memory. */
+static uint8_t *make_room(struct format_event_batch *batch, const struct format_event_kind *kind, size_t count)
+{
+	uint8_t *place = NULL;
+
+	if (!COMMON_VECTOR_GROW(batch->rows, batch->capacity, batch->count + count))
+		return NULL;
+	place = common_bytes_grow(&batch->payloads, kind->payload_size * count);
+	if (place)
+		batch->payloads.size -= kind->payload_size * count;
+	batch->payloads.failed = false;
+	return place;
+}
+
+/* Adds records of one kind until the batch is full; how many it were. */
+static size_t add_run(struct format_event_batch *batch, const struct format_event_record *records, size_t count,
+		      size_t size)
+{
+	const struct format_event_kind *kind = records->kind;
+	struct format_event_row row = {.descriptor = intern_descriptor(batch, &kind->descriptor, kind->payload_size),
+				       .size = (uint32_t)kind->payload_size};
+	uint8_t *place = row.descriptor == UINT32_MAX ? NULL : make_room(batch, kind, count);
+	size_t used = 0, i;
+
+	for (i = 0; place && i < count && (!i || (used < size && batch->count < FORMAT_EVENTS_MAX)); i++) {
+		/* Records of one ring that follow each other are mostly of one thread. */
+		if (!i || !same_context(&records[i].context, &records[i - 1].context)) {
+			row.context = intern_context(batch, records[i].context);
+			if (row.context == UINT32_MAX)
+				break;
+			used = format_event_batch_size(batch);
+		}
+		place = copy_pieces(place, kind, records[i].data);
+		batch->payloads.size += kind->payload_size;
+		put_row(batch, &row, records[i].time);
+		used += kind->payload_size + FORMAT_EVENT_ROW_MAX;
+	}
+	if (i)
+		count_payloads(&batch->descriptors[row.descriptor], row.size, i);
+	return i;
 }
 
 size_t format_event_batch_add_records(struct format_event_batch *batch, const struct format_event_record *records,
 				      size_t count, size_t size)
 {
-	const struct format_event_kind *kind = NULL;
-	uint32_t descriptor = UINT32_MAX, context = UINT32_MAX;
-	size_t i = 0;
+	size_t done = 0, added, run;
 
 	if (!batch->guesses && !begin(batch))
 		return 0;
-	while (i < count) {
-		if (records[i].kind != kind) {
-			kind = records[i].kind;
-			descriptor = intern_descriptor(batch, &kind->descriptor, kind->payload_size);
-		}
-		/* Records of one ring that follow each other are mostly of one thread. */
-		if (!i || !same_context(&records[i].context, &records[i - 1].context))
-			context = intern_context(batch, records[i].context);
-		if (!add_record(batch, &records[i], descriptor, context))
-			break;
-		i++;
-		if (format_event_batch_size(batch) >= size || batch->count >= FORMAT_EVENTS_MAX)
-			break;
-	}
-	return i;
+	do {
+		for (run = 1; done + run < count && records[done + run].kind == records[done].kind;)
+			run++;
+		added = add_run(batch, records + done, run, size);
+		done += added;
+	} while (added == run && done < count && format_event_batch_size(batch) < size &&
+		 batch->count < FORMAT_EVENTS_MAX);
+	return done;
 }
 
 void format_event_batch_free(struct format_event_batch *batch)

@@ -207,12 +207,14 @@ static int put_records(struct tracepoints *state, struct tracepoint_ring *ring)
 /* What all samples of an event have in common, if nothing is to be asked about them; as long as a pass lasts. */
 static const struct format_event_kind *kind_of(const struct tracepoints *state, struct tracepoint_event *of)
 {
-	const bool is_simple = !of->samples && !of->stack && (state->all || !of->everyone) && !of->since &&
-			       of->until == UINT64_MAX && record_capture_takes_records(&state->session->capture);
+	bool is_simple;
 
-	if (of->kind_pass != state->pass)
+	if (of->kind_pass != state->pass) {
+		is_simple = !of->samples && !of->stack && (state->all || !of->everyone) && !of->since &&
+			    of->until == UINT64_MAX && record_capture_takes_records(&state->session->capture);
 		of->kind = is_simple ? perf_tracing_kind(&state->tracing, of->number) : NULL;
-	of->kind_pass = state->pass;
+		of->kind_pass = state->pass;
+	}
 	return of->kind;
 }
 
