@@ -23,12 +23,32 @@ static int send_request(int connection, const struct ptl_bytes *request)
 		       : 0;
 }
 
-static int exchange(int connection, const struct ptl_bytes *request, char *answer, size_t *size)
+static bool is_ready(int connection, int timeout)
 {
-	const int status = send_request(connection, request);
+	struct pollfd ready = {.fd = connection, .events = POLLIN};
+
+	return poll(&ready, 1, timeout) > 0;
+}
+
+static int wait_for_answer(int connection, const char *name, const struct common_session_wait *wait)
+{
+	int status = 0;
+
+	for (uint64_t waited = COMMON_SESSION_PAUSE; !status && !is_ready(connection, COMMON_SESSION_PAUSE);
+	     waited += COMMON_SESSION_PAUSE)
+		status = common_session_wait(wait, name, waited);
+	return status;
+}
+
+static int exchange(int connection, const char *name, const struct common_session_wait *wait,
+		    const struct ptl_bytes *request, char *answer, size_t *size)
+{
+	int status = send_request(connection, request);
 	ssize_t got;
 
-	if (status < 0)
+	if (!status)
+		status = wait_for_answer(connection, name, wait);
+	if (status)
 		return status;
 	do
 		got = recv(connection, answer, COMMON_SESSION_MESSAGE_MAX, 0);
@@ -44,19 +64,19 @@ static int exchange(int connection, const struct ptl_bytes *request, char *answe
 	return common_fail(PTL_SYSTEM, "%s", got > 1 && answer[1] ? answer + 1 : "the session refuses");
 }
 
-int common_session_ask(int folder, const char *name, struct ptl_bytes *request, char **memory, const char **text,
-		       size_t *size)
+int common_session_ask(int folder, const char *name, const struct common_session_wait *wait, struct ptl_bytes *request,
+		       char **memory, const char **text, size_t *size)
 {
 	char *answer = malloc(COMMON_SESSION_MESSAGE_MAX + 1);
-	int connection, status = answer ? common_session_connect(folder, name, &connection)
+	int connection, status = answer ? common_session_connect(folder, name, wait, &connection)
 					: common_fail_memory("answer", COMMON_SESSION_MESSAGE_MAX);
 
 	if (status == 0) {
-		status = exchange(connection, request, answer, size);
+		status = exchange(connection, name, wait, request, answer, size);
 		close(connection);
 	}
 	common_bytes_free(request);
-	if (status < 0) {
+	if (status) {
 		free(answer);
 		return status;
 	}
@@ -68,9 +88,10 @@ int common_session_ask(int folder, const char *name, struct ptl_bytes *request, 
 
 /* ---- answers that come later ------------------------------------------------------------------ */
 
-int common_session_request(int folder, const char *name, struct ptl_bytes *request, int *connection)
+int common_session_request(int folder, const char *name, const struct common_session_wait *wait,
+			   struct ptl_bytes *request, int *connection)
 {
-	int status = common_session_connect(folder, name, connection);
+	int status = common_session_connect(folder, name, wait, connection);
 
 	if (status == 0) {
 		status = send_request(*connection, request);
@@ -79,13 +100,6 @@ int common_session_request(int folder, const char *name, struct ptl_bytes *reque
 	}
 	common_bytes_free(request);
 	return status;
-}
-
-static bool is_ready(int connection, int timeout)
-{
-	struct pollfd ready = {.fd = connection, .events = POLLIN};
-
-	return poll(&ready, 1, timeout) > 0;
 }
 
 bool common_session_is_answered(int connection)

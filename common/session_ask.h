@@ -7,19 +7,21 @@
 #include <stddef.h>
 
 #include "common/bytes.h"
+#include "common/session_folder.h"
 
 #define COMMON_SESSION_DESCRIPTORS_MAX 8 /* with one answer */
 
 /*
  * Sends the request, which it frees; the answer without its first byte is *text, with a zero behind its *size bytes, at *memory, which
  * the caller frees. folder: of common_session_folder. PTL_NOT_FOUND: there is no such session; PTL_SYSTEM, also with why the
- * session refuses; PTL_NO_MEMORY.
+ * session refuses; PTL_NO_MEMORY; what wait returned. A recorder that is stopped, or hangs, is waited for until wait ends that.
  */
-int common_session_ask(int folder, const char *name, struct ptl_bytes *request, char **memory, const char **text,
-		       size_t *size);
+int common_session_ask(int folder, const char *name, const struct common_session_wait *wait, struct ptl_bytes *request,
+		       char **memory, const char **text, size_t *size);
 
 /* Sends the request, which it frees, for an answer that comes later, by *connection. As common_session_ask. */
-int common_session_request(int folder, const char *name, struct ptl_bytes *request, int *connection);
+int common_session_request(int folder, const char *name, const struct common_session_wait *wait,
+			   struct ptl_bytes *request, int *connection);
 struct common_session_answer {
 	char *memory;     /* of the text */
 	const char *text; /* without the first byte of the message, and with a zero behind its size */

@@ -14,13 +14,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/error.h"
 
-#define SUFFIX ".socket"
 #define LOCK ".lock"
-#define FILE_NAME_SIZE (COMMON_SESSION_NAME_MAX + sizeof(SUFFIX))
+#define FILE_NAME_SIZE (COMMON_SESSION_NAME_MAX + sizeof(COMMON_SESSION_SUFFIX))
 #define BACKLOG 16
 
 /* ---- the folder ------------------------------------------------------------------------------ */
@@ -99,7 +99,7 @@ int common_session_name(const char *text, const char **name)
 
 static void file_of(const char *name, char file[FILE_NAME_SIZE])
 {
-	snprintf(file, FILE_NAME_SIZE, "%s" SUFFIX, name);
+	snprintf(file, FILE_NAME_SIZE, "%s" COMMON_SESSION_SUFFIX, name);
 }
 
 int common_session_list(int folder, int (*visit)(void *context, const char *name), void *context)
@@ -117,9 +117,10 @@ int common_session_list(int folder, int (*visit)(void *context, const char *name
 	}
 	while (status == 0 && (entry = readdir(entries))) {
 		char name[FILE_NAME_SIZE];
-		const size_t size = strlen(entry->d_name), suffix = strlen(SUFFIX);
+		const size_t size = strlen(entry->d_name), suffix = strlen(COMMON_SESSION_SUFFIX);
 
-		if (size <= suffix || size >= sizeof(name) || strcmp(entry->d_name + size - suffix, SUFFIX) != 0)
+		if (size <= suffix || size >= sizeof(name) ||
+		    strcmp(entry->d_name + size - suffix, COMMON_SESSION_SUFFIX) != 0)
 			continue;
 		memcpy(name, entry->d_name, size - suffix);
 		name[size - suffix] = 0;
@@ -158,25 +159,37 @@ static void unlink_socket(int folder, const char *name)
 	(void)unlinkat(folder, file, 0);
 }
 
-/* 0, PTL_NOT_FOUND: nobody listens. */
-static int try_connect(int folder, const char *name, int *connection)
+/* The side that asks may wait for its answer. */
+static int take_connection(const char *name, int connection)
+{
+	if (!common_session_trusts(connection))
+		return common_fail(PTL_SYSTEM, "session %s is another user's", name);
+	if (fcntl(connection, F_SETFL, fcntl(connection, F_GETFL) & ~O_NONBLOCK) < 0)
+		return common_fail_errno("cannot reach session %s", name);
+	return 0;
+}
+
+/* 0, PTL_NOT_FOUND: nobody listens; *busy: somebody does, and takes no connection now. */
+static int try_connect(int folder, const char *name, int *connection, bool *busy)
 {
 	struct sockaddr_un address;
-	int error;
+	int error, status;
 
+	*busy = false;
 	address_of(folder, name, &address);
-	*connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	*connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (*connection < 0)
 		return common_fail_errno("cannot make a socket");
 	if (connect(*connection, (const struct sockaddr *)&address, sizeof(address)) == 0) {
-		if (common_session_trusts(*connection))
-			return 0;
-		close(*connection);
-		return common_fail(PTL_SYSTEM, "session %s is another user's", name);
+		status = take_connection(name, *connection);
+		if (status < 0)
+			close(*connection);
+		return status;
 	}
 	error = errno;
 	close(*connection);
 	errno = error;
+	*busy = error == EAGAIN;
 	if (error == ENOENT || error == ECONNREFUSED)
 		return common_fail(PTL_NOT_FOUND, "there is no session %s", name);
 	return common_fail_errno("cannot reach session %s", name);
@@ -194,9 +207,10 @@ static int lock_folder(int folder)
 	return common_fail_errno("cannot lock the folder of sessions");
 }
 
-int common_session_connect(int folder, const char *name, int *connection)
+/* A socket that nobody listens on is removed. */
+static int connect_once(int folder, const char *name, int *connection, bool *busy)
 {
-	int status = try_connect(folder, name, connection);
+	int status = try_connect(folder, name, connection, busy);
 	int lock;
 
 	if (status != PTL_NOT_FOUND)
@@ -204,22 +218,51 @@ int common_session_connect(int folder, const char *name, int *connection)
 	lock = lock_folder(folder);
 	if (lock < 0)
 		return lock;
-	status = try_connect(folder, name, connection);
+	status = try_connect(folder, name, connection, busy);
 	if (status == PTL_NOT_FOUND)
 		unlink_socket(folder, name);
 	close(lock);
 	return status;
 }
 
+bool common_session_is_there(int folder, const char *name)
+{
+	int connection;
+	bool busy;
+	const int status = connect_once(folder, name, &connection, &busy);
+
+	if (status == 0)
+		close(connection);
+	return status != PTL_NOT_FOUND;
+}
+
+int common_session_wait(const struct common_session_wait *wait, const char *name, uint64_t waited)
+{
+	return wait && wait->wait ? wait->wait(wait->context, name, waited) : 0;
+}
+
+int common_session_connect(int folder, const char *name, const struct common_session_wait *wait, int *connection)
+{
+	const struct timespec pause = {.tv_nsec = COMMON_SESSION_PAUSE * 1000000};
+	bool busy;
+	int status, ended = 0;
+
+	for (uint64_t waited = 0;; waited += COMMON_SESSION_PAUSE) {
+		status = connect_once(folder, name, connection, &busy);
+		if (busy)
+			ended = common_session_wait(wait, name, waited);
+		if (!busy || ended)
+			return busy ? ended : status;
+		nanosleep(&pause, NULL);
+	}
+}
+
 /* A name is free again as soon as its listener is closed: the socket may be another's by the time the folder is locked. */
 void common_session_end(int folder, const char *name, int listener)
 {
-	int connection;
-
 	if (listener >= 0)
 		close(listener);
-	if (common_session_connect(folder, name, &connection) == 0)
-		close(connection);
+	(void)common_session_is_there(folder, name);
 }
 
 struct census {
@@ -230,14 +273,15 @@ struct census {
 static int count_session(void *context, const char *name)
 {
 	struct census *census = context;
+	bool busy;
 	int connection;
-	const int status = try_connect(census->folder, name, &connection);
+	const int status = try_connect(census->folder, name, &connection, &busy);
 
 	if (status == PTL_NOT_FOUND)
 		unlink_socket(census->folder, name);
 	if (status == 0)
 		close(connection);
-	census->alive += status == 0;
+	census->alive += status == 0 || busy;
 	return 0;
 }
 

@@ -5,8 +5,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#define COMMON_SESSION_NAME_MAX 64 /* bytes of a session's name */
+#define COMMON_SESSION_NAME_MAX 64      /* bytes of a session's name */
+#define COMMON_SESSION_SUFFIX ".socket" /* behind the name, in the folder */
 #define COMMON_SESSIONS_MAX 64
 #define COMMON_SESSION_MESSAGE_MAX (192u << 10)
 
@@ -37,8 +39,24 @@ int common_session_listen(int folder, const char *name, int *listener);
  */
 void common_session_end(int folder, const char *name, int listener);
 
-/* Connects to a session of the same user; PTL_NOT_FOUND: there is none. A socket that nobody listens on is removed. */
-int common_session_connect(int folder, const char *name, int *connection);
+/*
+ * What is called every COMMON_SESSION_PAUSE while a session is waited for, milliseconds since the wait began. A result other than 0 ends
+ * the wait, which returns it. NULL, or a wait of NULL: nothing ends it but the session.
+ */
+struct common_session_wait {
+	int (*wait)(void *context, const char *name, uint64_t waited);
+	void *context;
+};
+#define COMMON_SESSION_PAUSE 50 /* milliseconds */
+int common_session_wait(const struct common_session_wait *wait, const char *name, uint64_t waited);
+
+/*
+ * Connects to a session of the same user; PTL_NOT_FOUND: there is none. A socket that nobody listens on is removed. One whose recorder
+ * has more connections than it takes, as it hangs, is waited for.
+ */
+int common_session_connect(int folder, const char *name, const struct common_session_wait *wait, int *connection);
+/* Whether somebody listens under this name; nobody is waited for. */
+bool common_session_is_there(int folder, const char *name);
 /* Whether the other side of a connection is the same user's, or root's. */
 bool common_session_trusts(int connection);
 

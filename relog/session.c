@@ -2,25 +2,38 @@
 /* From the name of a session to its files, one after the other. */
 #include "relog/session.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/interrupt.h"
 #include "common/message.h"
+#include "common/session_say.h"
+#include "common/text.h"
+#include "format/reader/session_beginning.h"
 #include "format/reader/session_files.h"
 #include "relog/follow.h"
 #include "relog/run.h"
 #include "relog/split.h"
 
-static void say_missed(const struct format_session_files *files, uint64_t before)
+/* An interruption between two files ends the session for us. */
+static int wait_for_session(void *context, const char *name, uint64_t waited)
 {
-	if (files->missed > before)
-		common_message_warning("missed %" PRIu64 " events: the session went on faster than they were read",
-				       files->missed - before);
-	if (files->doubt[0])
-		common_message_warning("%s", files->doubt);
+	(void)context;
+	common_session_say_waiting(name, waited);
+	return common_interrupt_check();
+}
+
+static int begin_session(struct format_session_files *files, int *fd, char **path)
+{
+	struct ptl_bytes beginning = {0};
+	int status = format_session_files_begin(files, fd, path);
+
+	if (!status && format_session_beginning(files, *fd, *path, &beginning) == 0 && beginning.size)
+		common_message_note("%s", common_text_string(&beginning));
+	common_bytes_free(&beginning);
+	return status;
 }
 
 /* missed: events before this file. */
@@ -50,10 +63,10 @@ static int write_file(const struct relog_settings *settings, const char *path, i
 
 int relog_session(const struct relog_settings *settings, bool *damaged)
 {
-	struct format_session_files files = {.session = settings->inputs[0]};
+	struct format_session_files files = {.session = settings->inputs[0], .wait = {.wait = wait_for_session}};
 	uint64_t missed = 0;
 	char *path;
-	int fd, status = format_session_files_begin(&files, &fd, &path);
+	int fd, status = begin_session(&files, &fd, &path);
 
 	while (!status && fd >= 0) {
 		status = write_file(settings, path, fd, (size_t)files.files, files.missed - missed, damaged);
@@ -63,8 +76,14 @@ int relog_session(const struct relog_settings *settings, bool *damaged)
 		if (status || relog_follow_was_interrupted())
 			break;
 		status = format_session_files_next(&files, &fd, &path);
-		say_missed(&files, missed);
+		common_session_say_missed(files.missed - missed);
+		if (status == PTL_CANCELLED) {
+			common_message_note("%s: interrupted; what is there is taken", files.session);
+			status = 0;
+		}
 	}
+	if (!status && files.doubt[0])
+		common_message_warning("%s", files.doubt);
 	format_session_files_free(&files);
 	return status;
 }

@@ -11,12 +11,15 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "common/session_say.h"
 #include "common/signals.h"
+#include "common/text.h"
 #include "dump/session/follow.h"
 #include "dump/session/output.h"
 #include "elf/debug_search.h"
 #include "elf/debuginfod.h"
 #include "elf/jit_names.h"
+#include "format/reader/session_beginning.h"
 #include "format/reader/session_files.h"
 #include "format/reader/trace_end.h"
 
@@ -219,16 +222,6 @@ static int run(const struct dump_command *command, struct dump_options *options,
 	return status;
 }
 
-/* What a reader that was too slow has missed of a session. */
-static void say_missed(const struct format_session_files *files, uint64_t before)
-{
-	if (files->missed > before)
-		common_message_warning("missed %llu events: the session went on faster than they were read",
-				       (unsigned long long)(files->missed - before));
-	if (files->doubt[0])
-		common_message_warning("%s", files->doubt);
-}
-
 static int run_file(const struct dump_command *command, struct dump_options *options, int fd)
 {
 	char opened[64], *operand = opened;
@@ -237,12 +230,30 @@ static int run_file(const struct dump_command *command, struct dump_options *opt
 	return run(command, options, &operand, 1, NULL);
 }
 
+static int wait_for_session(void *context, const char *name, uint64_t waited)
+{
+	(void)context;
+	common_session_say_waiting(name, waited);
+	return dump_follow_interrupted() ? common_fail(PTL_CANCELLED, "interrupted") : 0;
+}
+
+static int begin_live(struct format_session_files *files, int *fd, char **path)
+{
+	struct ptl_bytes beginning = {0};
+	int status = format_session_files_begin(files, fd, path);
+
+	if (!status && format_session_beginning(files, *fd, *path, &beginning) == 0 && beginning.size)
+		common_message_note("%s", common_text_string(&beginning));
+	common_bytes_free(&beginning);
+	return status;
+}
+
 /* The session's files take the place of its name; commands that follow take one FILE, and nothing before it. */
 static int run_live(const struct dump_command *command, struct dump_options *options, char *name)
 {
-	struct format_session_files files = {.session = name};
+	struct format_session_files files = {.session = name, .wait = {.wait = wait_for_session}};
 	char *path;
-	int fd, status = format_session_files_begin(&files, &fd, &path), exit_status = COMMON_EXIT_OK;
+	int fd, status = begin_live(&files, &fd, &path), exit_status = COMMON_EXIT_OK;
 
 	if (status < 0)
 		return common_message_failure(status);
@@ -257,10 +268,12 @@ static int run_live(const struct dump_command *command, struct dump_options *opt
 		if ((exit_status != COMMON_EXIT_OK && exit_status != COMMON_EXIT_INPUT) || dump_follow_interrupted())
 			break;
 		status = format_session_files_next(&files, &fd, &path);
-		if (status < 0)
+		if (status < 0 && status != PTL_CANCELLED)
 			exit_status = common_message_failure(status);
-		say_missed(&files, missed);
+		common_session_say_missed(files.missed - missed);
 	}
+	if (files.doubt[0])
+		common_message_warning("%s", files.doubt);
 	format_session_files_free(&files);
 	options->session = NULL;
 	return exit_status;

@@ -40,6 +40,16 @@ static int event(void *context, struct ptl_trace *trace, const struct ptl_event 
 	return session->callbacks->event(session->context, trace, given);
 }
 
+/* Its recorder does not answer. */
+static int wait_for_session(void *context, const char *name, uint64_t waited)
+{
+	const struct session *session = context;
+
+	(void)name;
+	(void)waited;
+	return session->options && session->options->idle ? session->options->idle(session->options->context, NULL) : 0;
+}
+
 /* Takes over the descriptor. */
 static int process_file(struct session *session, int fd, const char *path)
 {
@@ -64,6 +74,7 @@ int ptl_process_session(const char *name, const struct ptl_realtime_options *opt
 	char *path;
 	int fd, status;
 
+	session.files.wait = (struct common_session_wait){wait_for_session, &session};
 	for (;;) {
 		status = format_session_files_next(&session.files, &fd, &path);
 		if (missed)

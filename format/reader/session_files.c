@@ -41,19 +41,29 @@ static int parse_next(const char *text, struct next *next)
 	return next->path ? 0 : common_fail_memory("file name", strlen(text));
 }
 
+static int wait_for_session(void *context, const char *name, uint64_t waited)
+{
+	struct format_session_files *files = context;
+
+	files->wait_result = common_session_wait(&files->wait, name, waited);
+	return files->wait_result;
+}
+
 /* Before the first file is asked for, so that the session cannot end in between. */
 static void ask_for_rest(struct format_session_files *files, int folder, const char *name)
 {
+	const struct common_session_wait wait = {wait_for_session, files};
 	struct ptl_bytes request = {0};
 
 	common_write_bytes(&request, "rest", sizeof("rest"));
-	if (common_session_request(folder, name, &request, &files->connection) < 0)
+	if (common_session_request(folder, name, &wait, &request, &files->connection))
 		files->connection = -1;
 	files->asked = true;
 }
 
-static int ask_for_next(const struct format_session_files *files, int folder, const char *name, struct next *next)
+static int ask_for_next(struct format_session_files *files, int folder, const char *name, struct next *next)
 {
+	const struct common_session_wait wait = {wait_for_session, files};
 	struct ptl_bytes request = {0};
 	const char *text;
 	char *memory, after[24];
@@ -64,8 +74,8 @@ static int ask_for_next(const struct format_session_files *files, int folder, co
 	snprintf(after, sizeof(after), "%" PRIu64, files->number);
 	if (files->number)
 		common_write_bytes(&request, after, strlen(after) + 1);
-	status = common_session_ask(folder, name, &request, &memory, &text, &size);
-	if (status < 0)
+	status = common_session_ask(folder, name, &wait, &request, &memory, &text, &size);
+	if (status)
 		return status;
 	status = parse_next(text, next);
 	free(memory);
@@ -93,10 +103,11 @@ static int await_rest(struct format_session_files *files)
 	files->killed = status == PTL_NOT_FOUND;
 	/* A recorder that refuses to say it does so at once, and goes on. */
 	files->over = files->killed || !files->rest.refused;
-	if (files->killed)
-		snprintf(files->doubt, sizeof(files->doubt),
-			 "session %s was killed: what it recorded last may be missing", files->session);
-	return 0;
+	if (!files->killed)
+		return 0;
+	snprintf(files->doubt, sizeof(files->doubt), "session %s was killed: what it recorded last may be missing",
+		 files->session);
+	return format_session_killed_find(&files->left, files->path, files->fd, files->number);
 }
 
 /* It could not be asked, for a reason that was just said, and may be over. */
@@ -213,6 +224,23 @@ static int find_left(struct format_session_files *files, const struct left *left
 	return 0;
 }
 
+static int take_killed(struct format_session_files *files, int *fd, char **path)
+{
+	uint64_t number = files->number;
+	const int status = format_session_killed_next(&files->left, &number, fd, path);
+
+	if (!status && *fd >= 0 && number > files->number + 1)
+		snprintf(files->doubt, sizeof(files->doubt),
+			 "session %s was killed: what it recorded last may be missing, and so is what was in files "
+			 "that are "
+			 "gone",
+			 files->session);
+	if (*fd >= 0)
+		files->number = number;
+	files->files += *fd >= 0;
+	return status;
+}
+
 static int take_left(struct format_session_files *files, int *fd, char **path)
 {
 	const uint64_t wanted = files->number + 1;
@@ -239,8 +267,10 @@ static int ask_session(struct format_session_files *files, int folder, const cha
 
 	if (!files->asked)
 		ask_for_rest(files, folder, name);
+	if (files->wait_result)
+		return files->wait_result;
 	status = ask_for_next(files, folder, name, next);
-	if (first || status == PTL_NO_MEMORY)
+	if (first || status == PTL_NO_MEMORY || files->wait_result)
 		return status;
 	return status < 0 ? end_session(files, status) : look_at_rest(files);
 }
@@ -267,9 +297,11 @@ static int find_next(struct format_session_files *files, int *fd, char **path)
 			status = end_session(files, status);
 	}
 	/* By the time a session of the same name answers, the one before it has said that it is over. */
-	if (status < 0 || files->over) {
+	if (status || files->over) {
 		free(next.path);
-		return status < 0 ? status : take_left(files, fd, path);
+		if (status)
+			return status;
+		return files->killed ? take_killed(files, fd, path) : take_left(files, fd, path);
 	}
 	if (next.path) {
 		files->number = next.number;
@@ -278,6 +310,17 @@ static int find_next(struct format_session_files *files, int *fd, char **path)
 	}
 	*path = next.path;
 	return 0;
+}
+
+/* Where the files lie, and what tells them from others', should the session be killed. */
+static int remember(struct format_session_files *files, int fd, const char *path)
+{
+	if (files->path && files->fd >= 0)
+		close(files->fd);
+	free(files->path);
+	files->path = strdup(path);
+	files->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	return files->path ? 0 : common_fail_memory("file name", strlen(path));
 }
 
 /* Once a file is open, it stays; one that is gone by now is one that was missed, which is counted when it is asked for again. */
@@ -290,12 +333,12 @@ int format_session_files_next(struct format_session_files *files, int *fd, char 
 	files->seen = (struct common_hash_map){0};
 	for (unsigned gone = 0;; gone++) {
 		status = find_next(files, fd, path);
-		if (status < 0 || !*path)
+		if (status || !*path)
 			return status;
 		if (*fd < 0)
 			*fd = open(*path, O_RDONLY | O_CLOEXEC);
 		if (*fd >= 0)
-			return 0;
+			break;
 		if (gone == GONE_MAX)
 			status = common_fail_errno("%s", *path);
 		free(*path);
@@ -305,6 +348,14 @@ int format_session_files_next(struct format_session_files *files, int *fd, char 
 		files->number--;
 		files->files--;
 	}
+	status = remember(files, *fd, *path);
+	if (!status)
+		return 0;
+	close(*fd);
+	free(*path);
+	*fd = -1;
+	*path = NULL;
+	return status;
 }
 
 int format_session_files_begin(struct format_session_files *files, int *fd, char **path)
@@ -324,6 +375,10 @@ void format_session_files_free(struct format_session_files *files)
 	if (files->asked && files->connection >= 0)
 		close(files->connection);
 	common_session_answer_free(&files->rest);
+	format_session_killed_free(&files->left);
+	if (files->path && files->fd >= 0)
+		close(files->fd);
+	free(files->path);
 }
 
 int format_session_files_repeat(struct format_session_files *files, const struct ptl_event *event)

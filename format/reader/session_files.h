@@ -10,19 +10,25 @@
 
 #include "common/hash_map.h"
 #include "common/session_ask.h"
+#include "format/reader/session_killed.h"
 
 struct format_session_files {
 	const char *session;
-	uint64_t number; /* of the file that was given last; 0: none */
-	uint64_t files;  /* that were given */
+	struct common_session_wait wait; /* while its recorder does not answer */
+	uint64_t number;                 /* of the file that was given last; 0: none */
+	uint64_t files;                  /* that were given */
 	uint64_t missed; /* events that were gone before they were read, so far; once the session is over, all */
 	/* Once the session is over, why it is not known whether that is all, for who looks on; else empty. */
 	char doubt[400];
-	bool killed; /* which is why */
+	bool killed; /* which is why; the files that it left are looked for */
 	/* By which the session says at its end which files are left, and what it said. */
 	bool asked, over;
 	int connection; /* -1: it does not say that, or has */
 	struct common_session_answer rest;
+	struct format_session_killed left; /* of one that was killed */
+	char *path; /* of the file that was given last, and another descriptor of it; NULL, -1: none */
+	int fd;
+	int wait_result; /* other than 0: what ended a wait */
 	/* Events of processes that the file before and this one have: the next one has some of them again. */
 	struct common_hash_map before, seen;
 };
@@ -30,7 +36,7 @@ struct format_session_files {
 /*
  * Opens the file that the session writes now, or, the next times, the one behind the last one: *fd, with its path in fresh memory. *fd is
  * -1 where there is none any more: the session is over, and what is left of it was given. PTL_NOT_FOUND: there is no such session;
- * PTL_MISUSE, PTL_SYSTEM, PTL_NO_MEMORY.
+ * PTL_MISUSE, PTL_SYSTEM, PTL_NO_MEMORY; what wait returned.
  */
 int format_session_files_next(struct format_session_files *files, int *fd, char **path);
 /*

@@ -17,9 +17,9 @@ static void add_field(struct ptl_bytes *text, const char *field)
 }
 
 /* Who reads has another working directory. */
-static void add_stem(struct ptl_bytes *text, const char *stem)
+void record_series_stem_absolute(const struct record_series *series, struct ptl_bytes *text)
 {
-	const char *slash = strrchr(stem, '/');
+	const char *stem = record_series_stem(series), *slash = strrchr(stem, '/');
 	char *folder = slash ? strndup(stem, (size_t)(slash - stem) + 1) : NULL;
 	char *absolute = folder || !slash ? realpath(folder ? folder : ".", NULL) : NULL;
 
@@ -27,10 +27,17 @@ static void add_stem(struct ptl_bytes *text, const char *stem)
 		common_text_add(text, absolute);
 	if (absolute)
 		common_text_add(text, "/");
-	common_text_add(text, absolute && slash ? slash + 1 : stem);
-	add_field(text, ".");
+	add_field(text, absolute && slash ? slash + 1 : stem);
 	free(absolute);
 	free(folder);
+}
+
+static void add_stem(struct ptl_bytes *text, const struct record_series *series)
+{
+	record_series_stem_absolute(series, text);
+	if (text->size && !text->failed)
+		text->size--;
+	add_field(text, ".");
 }
 
 /* From the last file on: those that came first are the ones that are gone first. */
@@ -70,7 +77,7 @@ struct record_series_rest record_series_rest(const struct record_series *series,
 	if (in_memory)
 		add_field(&rest.text, "");
 	else
-		add_stem(&rest.text, record_series_stem(series));
+		add_stem(&rest.text, series);
 	add_field(&rest.text, in_memory ? "" : record_series_suffix(series));
 	add_number(&rest.text, events);
 	for (uint64_t number = range.last; number >= range.first_marked; number--)

@@ -19,6 +19,8 @@ struct record_series_rest {
 
 /* All files are complete; so many events were recorded. Where there is no memory for it, text.failed. The caller frees it. */
 struct record_series_rest record_series_rest(const struct record_series *series, uint64_t events);
+/* Adds what the names of the files begin with, as an absolute path, and a zero. */
+void record_series_stem_absolute(const struct record_series *series, struct ptl_bytes *text);
 void record_series_rest_free(struct record_series_rest *rest);
 
 #endif

@@ -12,14 +12,18 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/options.h"
+#include "common/series.h"
 #include "common/session_ask.h"
 #include "common/session_folder.h"
+#include "common/session_say.h"
 #include "common/json.h"
 #include "common/text.h"
 #include "record/control/control.h"
 #include "record/control/ended.h"
 #include "record/control/request.h"
 #include "record/tracepoint/flags.h"
+
+#define LIST_WAIT 2000 /* milliseconds */
 
 struct settings {
 	bool json;
@@ -45,6 +49,24 @@ struct command {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
+static int wait_for_session(void *context, const char *name, uint64_t waited)
+{
+	(void)context;
+	common_session_say_waiting(name, waited);
+	return 0;
+}
+
+static const struct common_session_wait patient = {.wait = wait_for_session};
+
+/* Others are listed all the same. */
+static int give_up(void *context, const char *name, uint64_t waited)
+{
+	bool *silent = context;
+
+	*silent = waited >= LIST_WAIT;
+	return *silent ? common_fail(PTL_SYSTEM, "session %s does not answer", name) : 0;
+}
+
 /* A request, to which arguments may be added. */
 static struct ptl_bytes new_request(const char *word)
 {
@@ -60,7 +82,7 @@ static int ask_and_show(int folder, const char *name, struct ptl_bytes *request,
 	const char *text;
 	char *memory;
 	size_t size;
-	const int status = common_session_ask(folder, name, request, &memory, &text, &size);
+	const int status = common_session_ask(folder, name, &patient, request, &memory, &text, &size);
 
 	if (status < 0)
 		return status;
@@ -71,16 +93,31 @@ static int ask_and_show(int folder, const char *name, struct ptl_bytes *request,
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* One that is over is not there; it is said when it ended, why, and where its file is. PTL_NOT_FOUND. */
+/* Of a session that is not there. */
+static bool read_ended(int folder, const char *name, struct record_ended *ended, char memory[RECORD_ENDED_MAX],
+		       bool *killed)
+{
+	if (record_ended_read(folder, name, ended, memory) < 0)
+		return false;
+	*killed = !*ended->why;
+	if (*killed)
+		record_ended_killed(ended);
+	return true;
+}
+
+/* One that is over is not there; it is said when it ended, why, and where its files are. PTL_NOT_FOUND. */
 static int fail_ended(const char *name, const struct record_ended *ended)
 {
-	struct ptl_bytes when = {0};
+	struct ptl_bytes when = {0}, files = {0};
 	int status;
 
 	common_text_wall_time(&when, ended->time);
-	status = common_fail(PTL_NOT_FOUND, "session %s ended %s: %s%s%s", name, common_text_string(&when), ended->why,
-			     ended->file[0] ? "; its file is " : "", ended->file);
+	status = record_ended_describe(ended, &files);
+	if (!status)
+		status = common_fail(PTL_NOT_FOUND, "session %s ended %s: %s; %s", name, common_text_string(&when),
+				     ended->why, common_text_string(&files));
 	common_bytes_free(&when);
+	common_bytes_free(&files);
 	return status;
 }
 
@@ -106,30 +143,69 @@ static void show_head(struct listing *listing)
 	listing->headed = true;
 }
 
+static void list_silent(struct listing *listing, const char *name)
+{
+	static const char reason[] = "does not answer: its recorder is stopped, or busy";
+	struct common_json json;
+
+	show_head(listing);
+	if (!listing->settings->json) {
+		printf("%-20s %s\n", name, reason);
+		return;
+	}
+	common_json_start(&json, stdout);
+	common_json_object(&json, NULL);
+	common_json_string(&json, "name", name);
+	common_json_string(&json, "silent", reason);
+	common_json_object_end(&json);
+	common_json_line(&json);
+}
+
 static int list_session(void *context, const char *name)
 {
 	struct listing *listing = context;
-	struct ptl_bytes request = new_request("list");
+	struct ptl_bytes request = new_request(listing->settings->json ? "query" : "list");
+	bool silent = false;
+	const struct common_session_wait wait = {give_up, &silent};
 	unsigned long long events, bytes;
 	const char *text;
 	char *memory;
 	size_t size;
 	int status, pid, at = 0;
 
-	if (listing->settings->json) {
-		common_bytes_free(&request);
-		status = run_query(listing->settings, listing->folder, name);
-		/* It may have ended meanwhile. */
-		return status == PTL_NO_MEMORY ? status : 0;
-	}
-	status = common_session_ask(listing->folder, name, &request, &memory, &text, &size);
+	if (listing->settings->json)
+		common_write_bytes(&request, "json", sizeof("json"));
+	status = common_session_ask(listing->folder, name, &wait, &request, &memory, &text, &size);
+	if (silent)
+		list_silent(listing, name);
+	/* It may have ended meanwhile. */
 	if (status < 0)
 		return status == PTL_NO_MEMORY ? status : 0;
 	show_head(listing);
-	if (sscanf(text, "%d\t%llu\t%llu\t%n", &pid, &events, &bytes, &at) == 3 && at)
+	if (listing->settings->json)
+		fwrite(text, 1, size, stdout);
+	else if (sscanf(text, "%d\t%llu\t%llu\t%n", &pid, &events, &bytes, &at) == 3 && at)
 		printf("%-20s %8d %14llu %12llu  %s\n", name, pid, events, bytes, text + at);
 	free(memory);
 	return 0;
+}
+
+static void show_files_json(struct common_json *json, const struct record_ended *ended)
+{
+	uint64_t *numbers;
+	size_t count;
+
+	(void)record_ended_files(ended, &numbers, &count);
+	common_json_array(json, "files");
+	for (size_t i = 0; i < count; i++) {
+		char *path = common_series_path(ended->stem, numbers[i], ended->suffix);
+
+		if (path)
+			common_json_string(json, NULL, path);
+		free(path);
+	}
+	common_json_array_end(json);
+	free(numbers);
 }
 
 static void show_ended_json(const char *name, const struct record_ended *ended, const char *when)
@@ -142,9 +218,22 @@ static void show_ended_json(const char *name, const struct record_ended *ended, 
 	common_json_string(&json, "ended", when);
 	common_json_string(&json, "why", ended->why);
 	common_json_string(&json, "file", ended->file);
+	if (*ended->stem)
+		show_files_json(&json, ended);
 	common_json_string(&json, "messages", ended->messages);
 	common_json_object_end(&json);
 	common_json_line(&json);
+}
+
+static void list_ended_line(const char *name, const struct record_ended *ended, const char *when)
+{
+	struct ptl_bytes files = {0};
+
+	if (*ended->stem)
+		(void)record_ended_describe(ended, &files);
+	printf("%-20s ended %s: %s  %s\n", name, when, ended->why,
+	       files.size ? common_text_string(&files) : ended->file);
+	common_bytes_free(&files);
 }
 
 static int list_ended(void *context, const char *name)
@@ -153,16 +242,18 @@ static int list_ended(void *context, const char *name)
 	struct ptl_bytes when = {0};
 	char memory[RECORD_ENDED_MAX];
 	struct record_ended ended;
+	bool killed;
 
-	/* It may have begun again, or been asked for, meanwhile. */
-	if (record_ended_read(listing->folder, name, &ended, memory) < 0)
+	/* It goes on, or may have begun again, or been asked for, meanwhile. */
+	if (common_session_is_there(listing->folder, name) ||
+	    !read_ended(listing->folder, name, &ended, memory, &killed))
 		return 0;
 	common_text_wall_time(&when, ended.time);
 	show_head(listing);
 	if (listing->settings->json)
 		show_ended_json(name, &ended, common_text_string(&when));
 	else
-		printf("%-20s ended %s: %s  %s\n", name, common_text_string(&when), ended.why, ended.file);
+		list_ended_line(name, &ended, common_text_string(&when));
 	common_bytes_free(&when);
 	return 0;
 }
@@ -271,7 +362,7 @@ static int run_snapshot(const struct settings *settings, int folder, const char 
 	if (status < 0 || !settings->file)
 		return status;
 	request = new_request("files");
-	status = common_session_ask(folder, name, &request, &memory, &paths, &size);
+	status = common_session_ask(folder, name, &patient, &request, &memory, &paths, &size);
 	if (status < 0)
 		return status;
 	status = write_copy(settings, paths, size);
@@ -284,17 +375,21 @@ static int run_stop(const struct settings *settings, int folder, const char *nam
 	struct ptl_bytes request = new_request("stop");
 	char memory[RECORD_ENDED_MAX];
 	struct record_ended ended;
+	bool killed;
 	int status;
 
 	(void)settings;
 	status = ask_and_show(folder, name, &request, stderr);
-	if (status != PTL_NOT_FOUND || record_ended_read(folder, name, &ended, memory) < 0)
+	if (status != PTL_NOT_FOUND || !read_ended(folder, name, &ended, memory, &killed))
 		return status;
 	/* The messages that the recorder had for the user when the session ended, which nobody has seen. */
 	fail_ended(name, &ended);
+	record_ended_forget(folder, name);
+	/* What it was to complete is not. */
+	if (killed)
+		return PTL_SYSTEM;
 	common_message_note("%s", ptl_error_text());
 	fputs(ended.messages, stderr);
-	record_ended_forget(folder, name);
 	return 0;
 }
 
@@ -390,6 +485,7 @@ static int run(const struct command *command, const struct settings *settings, c
 {
 	char memory[RECORD_ENDED_MAX];
 	struct record_ended ended;
+	bool killed;
 	const char *name = NULL;
 	int folder, status = command->all ? 0 : common_session_name(operand, &name);
 
@@ -404,7 +500,7 @@ static int run(const struct command *command, const struct settings *settings, c
 	if (status < 0)
 		return status;
 	status = command->run(settings, folder, name);
-	if (status == PTL_NOT_FOUND && name && record_ended_read(folder, name, &ended, memory) == 0)
+	if (status == PTL_NOT_FOUND && name && read_ended(folder, name, &ended, memory, &killed))
 		status = fail_ended(name, &ended);
 	close(folder);
 	return status;

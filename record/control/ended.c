@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Three texts and a number, each with a zero behind it. */
+/* Texts and numbers, each with a zero behind it. */
 #include "record/control/ended.h"
 
 #include <dirent.h>
@@ -13,17 +13,26 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/series.h"
 #include "common/session_folder.h"
+#include "common/text.h"
 
 /* No name of a session begins with a point. */
 #define PREFIX "."
 #define SUFFIX ".ended"
 #define UNFINISHED ".unfinished"
+#define SECOND 1000000000
+/* The clock of files is a little behind. */
+#define CLOCK_STEP (SECOND / 100)
 #define FILE_NAME_SIZE (COMMON_SESSION_NAME_MAX + sizeof(PREFIX SUFFIX UNFINISHED))
 
+/* Of sessions that go on, and as many that are over. */
+#define NAMES_MAX (2 * COMMON_SESSIONS_MAX)
+
 struct names {
-	char list[COMMON_SESSIONS_MAX][COMMON_SESSION_NAME_MAX + 1];
+	char list[NAMES_MAX][COMMON_SESSION_NAME_MAX + 1];
 	size_t count;
+	size_t over; /* those without a socket */
 	char oldest[COMMON_SESSION_NAME_MAX + 1];
 	struct timespec oldest_time;
 };
@@ -43,6 +52,14 @@ static bool name_of(const char *file, char name[COMMON_SESSION_NAME_MAX + 1])
 	memcpy(name, file + strlen(PREFIX), size - around);
 	name[size - around] = 0;
 	return true;
+}
+
+static bool has_socket(int folder, const char *name)
+{
+	char file[COMMON_SESSION_NAME_MAX + sizeof(COMMON_SESSION_SUFFIX)];
+
+	snprintf(file, sizeof(file), "%s" COMMON_SESSION_SUFFIX, name);
+	return faccessat(folder, file, F_OK, 0) == 0;
 }
 
 static bool is_before(const struct timespec *a, const struct timespec *b)
@@ -65,12 +82,15 @@ static void find_names(int folder, struct names *names)
 	*names = (struct names){.count = 0};
 	if (!entries && copy >= 0)
 		close(copy);
-	while (entries && names->count < COMMON_SESSIONS_MAX && (entry = readdir(entries))) {
+	while (entries && names->count < NAMES_MAX && (entry = readdir(entries))) {
 		char *name = names->list[names->count];
 
 		if (!name_of(entry->d_name, name) || fstatat(folder, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		if (!names->count++ || is_before(&info.st_mtim, &names->oldest_time)) {
+		names->count++;
+		if (has_socket(folder, name))
+			continue;
+		if (!names->over++ || is_before(&info.st_mtim, &names->oldest_time)) {
 			memcpy(names->oldest, name, sizeof(names->oldest));
 			names->oldest_time = info.st_mtim;
 		}
@@ -93,8 +113,8 @@ int record_ended_list(int folder, int (*visit)(void *context, const char *name),
 
 static bool write_all(int fd, const struct record_ended *ended)
 {
-	return dprintf(fd, "%lld%c%s%c%s%c%s%c", (long long)ended->time, 0, ended->why, 0, ended->file, 0,
-		       ended->messages, 0) > 0;
+	return dprintf(fd, "%lld%c%s%c%s%c%s%c%lld%c%s%c%s%c", (long long)ended->time, 0, ended->why, 0, ended->file, 0,
+		       ended->messages, 0, (long long)ended->begun, 0, ended->stem, 0, ended->suffix, 0) > 0;
 }
 
 void record_ended_write(int folder, const char *name, const struct record_ended *ended)
@@ -107,7 +127,7 @@ void record_ended_write(int folder, const char *name, const struct record_ended 
 	file_of(name, file);
 	snprintf(unfinished, sizeof(unfinished), PREFIX "%s" UNFINISHED, name);
 	find_names(folder, &names);
-	if (names.count == COMMON_SESSIONS_MAX)
+	if (names.over >= COMMON_SESSIONS_MAX)
 		record_ended_forget(folder, names.oldest);
 	(void)unlinkat(folder, unfinished, 0);
 	fd = openat(folder, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
@@ -127,6 +147,18 @@ static const char *take_text(char **at, const char *end)
 		return NULL;
 	*at = zero + 1;
 	return text;
+}
+
+/* What only a newer recorder writes; others had no files to be found. */
+static void take_series(char *at, const char *end, struct record_ended *ended)
+{
+	const char *begun = take_text(&at, end);
+
+	ended->begun = begun ? strtoll(begun, NULL, 10) : 0;
+	ended->stem = begun ? take_text(&at, end) : NULL;
+	ended->suffix = ended->stem ? take_text(&at, end) : NULL;
+	if (!ended->suffix)
+		ended->stem = ended->suffix = "";
 }
 
 int record_ended_read(int folder, const char *name, struct record_ended *ended, char memory[RECORD_ENDED_MAX])
@@ -150,7 +182,76 @@ int record_ended_read(int folder, const char *name, struct record_ended *ended, 
 	if (!ended->messages)
 		return common_fail(PTL_NOT_FOUND, "there is no session %s", name);
 	ended->time = strtoll(time, NULL, 10);
+	take_series(at, memory + size, ended);
 	return 0;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* When it was written last, in nanoseconds since 1970; 0: it is not there. */
+static int64_t time_of(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) < 0 ? 0 : (int64_t)info.st_mtim.tv_sec * SECOND + info.st_mtim.tv_nsec;
+}
+
+int record_ended_files(const struct record_ended *ended, uint64_t **numbers, size_t *count)
+{
+	size_t found = 0;
+	int status;
+
+	*numbers = NULL;
+	*count = 0;
+	status = *ended->stem ? common_series_list(ended->stem, ended->suffix, 0, numbers, count) : 0;
+	for (size_t i = 0; i < *count; i++) {
+		char *path = common_series_path(ended->stem, (*numbers)[i], ended->suffix);
+
+		if (path && time_of(path) + CLOCK_STEP >= ended->begun)
+			(*numbers)[found++] = (*numbers)[i];
+		free(path);
+	}
+	*count = found;
+	return status == PTL_NOT_FOUND ? 0 : status;
+}
+
+int record_ended_describe(const struct record_ended *ended, struct ptl_bytes *text)
+{
+	uint64_t *numbers;
+	size_t count;
+	const int status = record_ended_files(ended, &numbers, &count);
+
+	if (count > 1)
+		common_text_format(text, "its files are %s.%06llu%s to %s.%06llu%s", ended->stem,
+				   (unsigned long long)numbers[0], ended->suffix, ended->stem,
+				   (unsigned long long)numbers[count - 1], ended->suffix);
+	else if (count)
+		common_text_format(text, "its file is %s.%06llu%s", ended->stem, (unsigned long long)numbers[0],
+				   ended->suffix);
+	else if (*ended->file)
+		common_text_format(text, "its file is %s", ended->file);
+	else
+		common_text_add(text, "it has left no file");
+	free(numbers);
+	return status;
+}
+
+void record_ended_killed(struct record_ended *ended)
+{
+	int64_t last = time_of(ended->file);
+	uint64_t *numbers;
+	size_t count;
+
+	ended->why = "it was killed";
+	(void)record_ended_files(ended, &numbers, &count);
+	if (count) {
+		char *path = common_series_path(ended->stem, numbers[count - 1], ended->suffix);
+
+		last = path ? time_of(path) : 0;
+		free(path);
+	}
+	free(numbers);
+	ended->time = last ? last : ended->time;
 }
 
 void record_ended_forget(int folder, const char *name)

@@ -15,6 +15,7 @@
 #include "common/session_folder.h"
 #include "common/text.h"
 #include "record/capture/machine.h"
+#include "record/capture/series_rest.h"
 #include "record/control/ended.h"
 #include "record/control/request.h"
 #include "record/session/session.h"
@@ -47,9 +48,18 @@ struct control {
 	struct waiter waiters[WAITERS_MAX];
 	size_t waiter_count;
 	bool ready;
-	int messages; /* where our messages go once the session runs; -1: where they went before */
+	int64_t begun; /* nanoseconds since 1970 */
+	int messages;  /* where our messages go once the session runs; -1: where they went before */
 	char *request;
 };
+
+static int64_t wall_time(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
 
 static int open_source(struct record_session *session, void **state)
 {
@@ -62,6 +72,7 @@ static int open_source(struct record_session *session, void **state)
 	}
 	control->session = session;
 	control->messages = -1;
+	control->begun = wall_time();
 	status = record_wait_descriptor(&session->wait, session->settings->control.listener);
 	if (status < 0) {
 		free(control->request);
@@ -97,11 +108,37 @@ static void say_ready(const struct record_session *session)
 	common_bytes_free(&text);
 }
 
+/* For who asks when it is gone. why: as in struct record_ended. */
+static void leave_word(const struct control *control, const char *why, const char *messages)
+{
+	const struct record_session *session = control->session;
+	const struct record_series *series = session->capture.series;
+	char *absolute = session->settings->mode == RECORD_MODE_REALTIME ? NULL : realpath(session->path, NULL);
+	const bool several = series && !record_series_in_memory(series);
+	struct ptl_bytes stem = {0};
+
+	if (several)
+		record_series_stem_absolute(series, &stem);
+	record_ended_write(session->settings->control.folder, session->settings->session_name,
+			   &(struct record_ended){
+				   .time = wall_time(),
+				   .why = why,
+				   .file = absolute ? absolute : "",
+				   .messages = messages,
+				   .begun = control->begun,
+				   .stem = several ? common_text_string(&stem) : "",
+				   .suffix = several ? record_series_suffix(series) : "",
+			   });
+	common_bytes_free(&stem);
+	free(absolute);
+}
+
 /* Who started the session may go; what there is to say from now on is said to who stops it. */
 static void leave_terminal(struct control *control)
 {
 	control->ready = true;
-	record_ended_forget(control->session->settings->control.folder, control->session->settings->session_name);
+	/* Should it be killed, this is what is known of it; and no more of the one before it. */
+	leave_word(control, "", "");
 	if (control->session->settings->control.ready < 0)
 		return;
 	control->messages = memfd_create("messages", MFD_CLOEXEC);
@@ -358,24 +395,16 @@ static const char *why_ended(const struct record_session *session)
 	return "its command has ended";
 }
 
-/* For who asks later, as nobody waits for the end. */
-static void leave_word(const struct control *control)
+static void leave_last_word(const struct control *control)
 {
-	const struct record_session *session = control->session;
-	char *absolute = session->settings->mode == RECORD_MODE_REALTIME ? NULL : realpath(session->path, NULL);
+	const struct record_settings *settings = control->session->settings;
 	char messages[MESSAGES_MAX + 1];
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	read_messages(control, messages);
-	record_ended_write(session->settings->control.folder, session->settings->session_name,
-			   &(struct record_ended){
-				   .time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec,
-				   .why = why_ended(session),
-				   .file = absolute ? absolute : "",
-				   .messages = messages,
-			   });
-	free(absolute);
+	if (count_waiters(control, RECORD_CONTROL_AT_END))
+		record_ended_forget(settings->control.folder, settings->session_name);
+	else
+		leave_word(control, why_ended(control->session), messages);
 }
 
 /* The file is complete by now. */
@@ -387,8 +416,8 @@ static void close_source(void *state)
 	/* Before the name is free again: who reads must not go on with another session. */
 	answer_readers(control);
 	record_series_rest_free(&control->session->capture.rest);
-	if (control->ready && !count_waiters(control, RECORD_CONTROL_AT_END))
-		leave_word(control);
+	if (control->ready)
+		leave_last_word(control);
 	common_session_end(settings->control.folder, settings->session_name, settings->control.listener);
 	answer_stoppers(control);
 	answer_keepers(control);

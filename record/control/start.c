@@ -9,7 +9,9 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/session_folder.h"
+#include "common/text.h"
 #include "record/control/control.h"
+#include "record/control/ended.h"
 
 #define WHERE_MAX 4096 /* bytes that a pipe takes at once */
 
@@ -84,6 +86,21 @@ static int start(struct record_settings *settings, int (*run)(const struct recor
 	return status;
 }
 
+/* The one before it, of which nothing else is known any more once this one has begun. */
+static void say_killed(const struct record_settings *settings)
+{
+	struct ptl_bytes files = {0};
+	char memory[RECORD_ENDED_MAX];
+	struct record_ended ended;
+
+	if (record_ended_read(settings->control.folder, settings->session_name, &ended, memory) < 0 || *ended.why)
+		return;
+	if (record_ended_describe(&ended, &files) == 0)
+		common_message_note("the session %s before this one was killed; %s", settings->session_name,
+				    common_text_string(&files));
+	common_bytes_free(&files);
+}
+
 int record_control_start(struct record_settings *settings, int (*run)(const struct record_settings *settings))
 {
 	int status = common_session_folder(true, &settings->control.folder);
@@ -93,6 +110,7 @@ int record_control_start(struct record_settings *settings, int (*run)(const stru
 					       &settings->control.listener);
 	if (status < 0)
 		return common_message_failure(status);
+	say_killed(settings);
 	status = start(settings, run);
 	/* Where recording failed before it began, the socket is still there. */
 	if (status != COMMON_EXIT_OK)

@@ -139,7 +139,7 @@ static void ask_for_text(const uint8_t *data, size_t size)
 	size_t text_size;
 
 	common_write_bytes(&request, "query", sizeof("query"));
-	if (common_session_ask(session.folder, SESSION, &request, &memory, &text, &text_size) == 0) {
+	if (common_session_ask(session.folder, SESSION, NULL, &request, &memory, &text, &text_size) == 0) {
 		if (!size || data[0] != '+' || text_size != size - 1 || text[text_size] ||
 		    memcmp(text, data + 1, text_size) != 0)
 			abort();
@@ -159,7 +159,7 @@ static bool ask_for_file(struct format_session_files *files)
 	if ((!status && !path != (fd < 0)) || (status && path) || files->missed < missed)
 		abort();
 	/* Of what is not said, it is said why. */
-	if (status < 0 ? !*ptl_error_text() : files->killed && (!files->doubt[0] || path))
+	if (status < 0 ? !*ptl_error_text() : files->killed && !files->doubt[0])
 		abort();
 	if (fd >= 0)
 		close(fd);

@@ -119,7 +119,7 @@ struct ptl_realtime_options {
 	uint64_t delay;
 	/*
 	 * Called many times a second while a function waits for more; a result other than 0 ends that function, which returns
-	 * it. May be NULL.
+	 * it. May be NULL. trace is NULL while ptl_process_session waits for the answer of a recorder.
 	 */
 	int (*idle)(void *context, struct ptl_trace *trace);
 	void *context;
@@ -144,8 +144,11 @@ int ptl_open_realtime_fd(int fd, const char *name, const struct ptl_realtime_opt
  * ptl_open_realtime, of all the files that the session writes one after the other, and nothing twice that two of them have. begin and
  * end are called for each file, with its trace, which is closed then; the filter is for each file, too. Returns when the session is
  * over and what is left of its files was read, or what a callback returned. *missed, which may be NULL, counts events of files that were gone
- * before they could be read: the session does not wait. PTL_TRUNCATED: the session was killed, so what it recorded last may be
- * missing, and is not counted; PTL_NOT_FOUND: there is no such session; as ptl_open_realtime and ptl_process.
+ * before they could be read: the session does not wait. PTL_TRUNCATED: the session was killed; what it has left in files was given, and what
+ * it recorded last may be missing, and is not counted. PTL_NOT_FOUND: there is no such session; as ptl_open_realtime and ptl_process.
+ *
+ * A recorder that is stopped (SIGSTOP), or hangs, is waited for without bound, in the first call and between two files, until it answers or
+ * is gone, or idle ends that: without an idle, nothing else does, signals neither.
  */
 int ptl_process_session(const char *session, const struct ptl_realtime_options *options,
 			const struct ptl_event_filter *filter, const struct ptl_callbacks *callbacks, void *context,

@@ -46,7 +46,7 @@ static int begin(const char *name)
 static int reach(const char *name)
 {
 	int connection;
-	const int status = common_session_connect(folder, name, &connection);
+	const int status = common_session_connect(folder, name, NULL, &connection);
 
 	if (status == 0)
 		close(connection);
