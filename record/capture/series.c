@@ -13,6 +13,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "common/series.h"
 #include "record/capture/capture.h"
 #include "record/capture/machine.h"
 
@@ -127,10 +128,7 @@ const char *record_series_path(const struct record_series *series)
 /* Fresh memory; NULL without. */
 static char *path_of(const struct record_series *series, uint64_t number)
 {
-	char *path;
-
-	return asprintf(&path, "%s.%06llu%s", series->stem, (unsigned long long)number, series->suffix) < 0 ? NULL
-													    : path;
+	return common_series_path(series->stem, number, series->suffix);
 }
 
 /* Of the files up to this number, as many are left as there are to be. */

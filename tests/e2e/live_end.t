@@ -14,36 +14,19 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import DUMP, PROGRAMS, RECORD, SCRATCH, expect, expect_equal, lines, main, path, record, run, wait_for
+from record_test import DUMP, RECORD, SCRATCH, expect, expect_equal, lines, path, record, run, wait_for
+import session_test
+from session_test import NAME, RUNTIME, ask, kill, query, run_sessions
 
-WRITER = os.path.join(PROGRAMS, "provider_writer")
 RELOG = os.path.join(os.path.dirname(RECORD), "ptl-relog")
 EVENTS = os.path.join(os.environ["PTL_TEST_TOOLS"], "session_events")
-NAME = "PTL-Test-Writer"
-# Folders of our own, so that other tests' recorders have nothing to do with ours.
-FOLDER = os.path.join("/dev/shm", "ptl-live-end-%d" % os.getpid())
-RUNTIME = SCRATCH + ".run"
-os.environ["PTL_SESSION_DIR"] = FOLDER
-os.environ["XDG_RUNTIME_DIR"] = RUNTIME
-os.mkdir(RUNTIME, 0o700)
 SHOWN = ["-p", NAME, "-e", "Number"]
 SERIES = ("--mode=newfile", "--part-time=100ms", "--flush-interval=20ms")
 MEMORY = ("--mode=realtime", "--max-size=64K", "--write-buffer=4K", "--compress=1", "--flush-interval=10ms")
 
 
-def ask(*words):
-    done = record(*words)
-    expect_equal(done.returncode, 0, words, done.stderr)
-    return done
-
-
-def query(name):
-    return json.loads(ask("query", name, "--json").stdout)
-
-
 def write_events(count):
-    done = run(WRITER, "count=%d" % count)
-    expect_equal(done.returncode, 0, done.stderr)
+    session_test.write_events("count=%d" % count)
 
 
 def parts_of(stem):
@@ -106,6 +89,11 @@ def given(text):
     word, count = rows.pop()
     expect_equal(word, "missed")
     return len([row for row in rows if len(row) > 6]), int(count)
+
+
+def numbers(text):
+    """How many of the events that session_events shows are those of SHOWN."""
+    return sum(line.startswith("33fbaa8cdd4a5450da4c48e1eb7c08a9 1 0 ") for line in text.splitlines())
 
 
 def outputs(stem):
@@ -182,13 +170,15 @@ def some_are_left():
 
 def some_were_moved():
     """files that are gone by the time the reader comes to them are counted, and those behind them read"""
-    for gone, name in (([2, 3], "moved"), ([-2, -1], "tail")):
+    for gone, name in ((slice(1, 3), "moved"), (slice(-2, None), "tail")):
         readers = begin(name, *SERIES)
         count = 1 + go_on(name, 5)
         ask("stop", name)
         files = parts_of(name)
-        for number in gone:
-            os.unlink(path(files[number]))
+        # Some may have nothing, where the machine was busy.
+        filled = [file for file in files[1:] if lines("events", *SHOWN, file)]
+        for file in filled[gone]:
+            os.unlink(path(file))
         (status, out, err), _, (last_status, _, last_err) = [reader.end() for reader in readers]
         whole = [event["fields"]["index"] for file in parts_of(name) for event in lines("events", *SHOWN, file)]
         expect_equal((status, indexes(out)), (0, whole), err)
@@ -213,15 +203,104 @@ def in_memory():
     expect(last_status == 0 and lost == missed(last_err) and len(again) + lost == 288001, len(again), lost, last_err)
 
 
+def left_by(name):
+    """The events of the files that a session has left which was killed: the last one may end anywhere."""
+    files = [run(DUMP, "events", *SHOWN, "--json", file) for file in parts_of(name)]
+    expect(all(done.returncode == 0 for done in files[:-1]) and files[-1].returncode in (0, 3), files)
+    return [index for done in files for index in indexes(done.stdout)]
+
+
 def killed():
-    """a session that was killed is said to be"""
-    readers = begin("dead", *SERIES)
-    go_on("dead", 3)
-    os.kill(query("dead")["pid"], signal.SIGKILL)
-    (status, _, err), (other_status, _, other_err), (_, _, last_err) = [reader.end() for reader in readers]
-    expect(status == 0 and "session dead was killed: what it recorded last may be missing" in err, status, err)
-    expect(other_status == 1 and "session dead was killed" in other_err, other_status, other_err)
-    expect("session dead was killed" in last_err, last_err)
+    """a session that was killed is said to be, and what it has left in files is read"""
+    for gone in False, True:
+        name = "gone" if gone else "dead"
+        readers = begin(name, *SERIES)
+        count = 1 + go_on(name, 4)
+        ask("flush", name)
+        kill(name)
+        expect_equal(len(left_by(name)), count)
+        if gone:
+            os.unlink(path(parts_of(name)[2]))
+        whole = left_by(name)
+        (status, out, err), (other_status, other, other_err), (last_status, _, last_err) = [reader.end() for reader in readers]
+        expect(status in (0, 3) and indexes(out) == whole, status, indexes(out), whole, err)
+        expect(other_status == 1 and other_err.startswith("session_events: session %s was killed" % name), other_status, other_err)
+        expect(given(other)[1] == 0, other[-100:])
+        expect_equal(numbers(other), len(whole))
+        expect(last_status in (0, 3) and rewritten(name + "_again")[0] == whole, last_status, rewritten(name + "_again"), whole, last_err)
+        for said in err, last_err:
+            expect_equal(said.count("session %s was killed: what it recorded last may be missing" % name), 1, said)
+            expect_equal("and so is what was in files that are gone" in said, gone, said)
+
+
+def killed_and_begun_again():
+    """files of a session that was killed are told from those of the next one of its name, which are in the same places"""
+    readers = begin("heir", *SERIES)
+    go_on("heir", 4)
+    ask("flush", "heir")
+    before = parts_of("heir")
+    kill("heir")
+    ask("start", "heir", "-f", "-p", NAME, "--mode=newfile", "--max-size=1G")
+    write_events(50)
+    wait_for(lambda: query("heir")["events"] == 50, "events of the next session")
+    ask("flush", "heir")
+    expect_equal(parts_of("heir"), before)
+    whole = [0] + [index for name in before[1:] for index in indexes(run(DUMP, "events", *SHOWN, "--json", name).stdout)]
+    (_, out, err), _, (_, _, last_err) = [reader.end() for reader in readers]
+    expect_equal((indexes(out), rewritten("heir_again")[0]), (whole, whole), err, last_err)
+    ask("stop", "heir")
+
+
+def silent():
+    """a recorder that is stopped is said to be, once, and waited for, until it goes on or the reader is interrupted"""
+    readers = begin("still", *SERIES)
+    count = 1 + go_on("still", 2)
+    recorder = query("still")["pid"]
+    os.kill(recorder, signal.SIGSTOP)
+    waits = "session still does not answer: its recorder is stopped, or busy; waiting for it"
+    try:
+        shown, other, again = readers
+        late = shower("still")
+        for reader in readers:
+            reader.process.send_signal(signal.SIGCONT)
+        for reader in shown, again, late:
+            wait_for(lambda reader=reader: waits in reader.text(".err"), reader.process.args)
+        time.sleep(0.5)
+        for reader in again, late:
+            reader.process.send_signal(signal.SIGINT)
+        last_status, _, last_err = again.end()
+        expect(last_status == 0 and last_err.count(waits) == 1 and "still: interrupted; what is there is taken" in last_err, last_status, last_err)
+        expect(lines("info", "still_again.ptl")[0]["complete"] and rewritten("still_again")[0][0] == 0, rewritten("still_again"))
+        expect_equal((late.end()[0], late.text(".out")), (-signal.SIGINT, ""))
+        expect(shown.process.poll() is None and other.process.poll() is None)
+    finally:
+        os.kill(recorder, signal.SIGCONT)
+    ask("stop", "still")
+    status, out, err = shown.end()
+    expect(status == 0 and len(indexes(out)) == count and err.count(waits) == 1, status, len(indexes(out)), count, err)
+    status, out, err = other.end()
+    expect_equal((status, given(out)[1], err), (0, 0, ""))
+
+
+def late():
+    """who begins to read late is told from when on, and where what came before is"""
+    ask("start", "long", "-p", NAME, *SERIES)
+    go_on("long", 2)
+    for gone in False, True:
+        if gone:
+            for name in parts_of("long")[:-1]:
+                os.unlink(path(name))
+        for reader in shower("long"), Reader(RELOG, "-f", "--live", "long", "-o", "long_again.ptl"):
+            wait_for(lambda reader=reader: reader.text(".err"), reader.process.args)
+            said = reader.text(".err")
+            expect(re.search(r"session long is read from its file \d+ on(, which begins .*s after the session)?; earlier events are ", said), said)
+            expect(gone or os.path.realpath(path("long.000001.ptl")) + " and those that follow" in said, said)
+            reader.process.send_signal(signal.SIGINT)
+            expect_equal(reader.end()[0], 0)
+    quiet = Reader(DUMP, "events", "--live", "-q", "long")
+    wait_for(quiet.has_opened, "the quiet reader")
+    ask("stop", "long")
+    expect_equal(quiet.end()[2], "")
 
 
 def begun_again():
@@ -377,14 +456,7 @@ def stop_all():
         process.kill()
         process.wait()
     Reader.started.clear()
-    for line in record("list", "--json").stdout.splitlines():
-        if line.startswith("{"):
-            record("stop", json.loads(line)["name"])
+    session_test.stop_all()
 
 
-try:
-    failed = main([all_is_left, some_are_left, some_were_moved, in_memory, lost_before, killed, begun_again, many_readers, other_recorders], stop_all)
-finally:
-    shutil.rmtree(RUNTIME, ignore_errors=True)
-    shutil.rmtree(FOLDER, ignore_errors=True)
-sys.exit(failed)
+sys.exit(run_sessions([all_is_left, some_are_left, some_were_moved, in_memory, lost_before, killed, killed_and_begun_again, silent, late, begun_again, many_readers, other_recorders], stop_all))

@@ -5,7 +5,6 @@ import calendar
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -14,44 +13,8 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import DUMP, PROGRAMS, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, run, wait_for
-
-WRITER = os.path.join(PROGRAMS, "provider_writer")
-NAME = "PTL-Test-Writer"
-# Folders of our own, so that other tests' recorders have nothing to do with ours.
-FOLDER = os.path.join("/dev/shm", "ptl-sessions-%d" % os.getpid())
-RUNTIME = SCRATCH + ".run"
-os.environ["PTL_SESSION_DIR"] = FOLDER
-os.environ["XDG_RUNTIME_DIR"] = RUNTIME
-os.mkdir(RUNTIME, 0o700)
-
-
-def ask(*words, status=0):
-    done = record(*words)
-    expect_equal(done.returncode, status, words, done.stderr)
-    return done
-
-
-def query(name):
-    return json.loads(ask("query", name, "--json").stdout)
-
-
-def names():
-    return [row["name"] for row in map(json.loads, ask("list", "--json").stdout.splitlines()) if "ended" not in row]
-
-
-def ended():
-    return {row["name"]: row for row in map(json.loads, ask("list", "--json").stdout.splitlines()) if "ended" in row}
-
-
-def sockets():
-    place = os.path.join(RUNTIME, "ptl-record")
-    return sorted(name for name in os.listdir(place) if not name.startswith(".")) if os.path.isdir(place) else []
-
-
-def write_events(*words):
-    done = run(WRITER, *words)
-    expect_equal(done.returncode, 0, done.stderr)
+from record_test import DUMP, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, path, record, run, wait_for
+from session_test import FOLDER, NAME, RUNTIME, WRITER, ask, ended, kill, names, query, run_sessions, sockets, write_events
 
 
 def none_so_far():
@@ -569,18 +532,114 @@ def ended_many():
 
 
 def killed():
-    """a recorder that was killed leaves nothing that is in the way"""
+    """a recorder that was killed leaves nothing that is in the way, and its file is named until it was said"""
     ask("start", "dead", "-p", NAME)
     write_events("count=3")
-    os.kill(query("dead")["pid"], signal.SIGKILL)
-    wait_for(lambda: names() == [], "the end of the session")
-    expect("there is no session dead" in ask("query", "dead", status=4).stderr)
+    wait_for(lambda: query("dead")["events"] == 3, "three events")
+    ask("flush", "dead")
+    before = time.time()
+    kill("dead")
     expect_equal(sockets(), [])
+    found = ended()["dead"]
+    expect_equal((found["why"], found["file"], "files" in found), ("it was killed", os.path.realpath(path("dead.ptl")), False), found)
+    when = calendar.timegm(time.strptime(found["ended"][:19], "%Y-%m-%d %H:%M:%S"))
+    expect(before - 60 < when <= time.time(), found, before)
+    for word in ("query", "flush", "snapshot", "stop"):
+        said = ask(word, "dead", status=4).stderr
+        expect("session dead ended %s: it was killed; its file is %s" % (found["ended"], found["file"]) in said, word, said)
+    expect("there is no session dead" in ask("query", "dead", status=4).stderr)
+    expect_equal(len(indexes_of("dead.ptl")), 3)
     ask("start", "dead", "-f", "-p", NAME)
+    kill("dead")
+    said = ask("start", "dead", "-f", "-p", NAME).stderr
+    expect("the session dead before this one was killed; its file is " + os.path.realpath(path("dead.ptl")) in said, said)
     write_events("count=3")
     wait_for(lambda: query("dead")["events"] == 3, "three events")
     ask("stop", "dead")
-    expect_equal(os.listdir(FOLDER), [])
+    expect_equal((os.listdir(FOLDER), ended()), ([], {}))
+
+
+def indexes_of(name):
+    """Events of a file that may end within a buffer."""
+    done = run(DUMP, "events", "--json", "-p", NAME, "-e", "Number", name)
+    expect(done.returncode in (0, 3), done.returncode, done.stderr)
+    return [json.loads(line)["fields"]["index"] for line in done.stdout.splitlines()]
+
+
+def killed_in_memory():
+    """what a session had in memory is gone with its recorder, which is said"""
+    for mode in ("realtime", "buffering"):
+        ask("start", "gone", "-f", "-p", NAME, "--mode=" + mode)
+        kill("gone")
+        expect_equal((ended()["gone"]["why"], ended()["gone"]["file"]), ("it was killed", ""), mode)
+        expect("it was killed; it has left no file" in ask("stop", "gone", status=4).stderr, mode)
+
+
+def killed_in_a_series():
+    """each file of a session that was killed is named, and can be read; those of the sessions before it are not among them"""
+    ask("start", "many", "-p", NAME, "--mode=newfile", "--part-time=50ms")
+    wait_for(lambda: "000005" in query("many")["file"], "the fifth file")
+    ask("stop", "many")
+    os.unlink(path("many.000001.ptl"))
+    ask("start", "many", "-f", "-p", NAME, "--mode=newfile", "--max-size=64K", "--flush-interval=20ms", "--compress=0")
+    for _ in range(2):
+        before = query("many")["file"]
+        while query("many")["file"] == before:
+            write_events("count=500")
+    last = query("many")["file"]
+    ask("flush", "many")
+    kill("many")
+    number = int(last[-10:-4])
+    left = [os.path.realpath(path("many.%06d.ptl" % i)) for i in range(1, number + 1)]
+    found = ended()["many"]
+    expect(found["why"] == "it was killed" and found["files"][:number] == left, found, left)
+    expect(os.path.exists(path("many.000005.ptl")) and (number >= 5 or len(found["files"]) <= number + 1), found, number)
+    expect("its files are %s to %s" % (left[0], found["files"][-1]) in ask("query", "many", status=4).stderr, found)
+    expect(found["files"][-1] in ask("list").stdout)
+    expect(all(indexes_of(file) for file in left[:-1]), left)
+    ask("stop", "many", status=4)
+    expect_equal(ended(), {})
+
+
+def silent():
+    """a recorder that is stopped is said to be, once, and waited for until it goes on; others are listed all the same"""
+    ask("start", "still", "-p", NAME)
+    ask("start", "awake", "-p", NAME)
+    recorder = query("still")["pid"]
+    os.kill(recorder, signal.SIGSTOP)
+    try:
+        rows = {row["name"]: row for row in map(json.loads, ask("list", "--json").stdout.splitlines())}
+        expect("silent" in rows["still"] and rows["awake"]["pid"], rows)
+        expect("still " in ask("list").stdout and "does not answer" in ask("list").stdout)
+        with open(path("said"), "wb") as file, subprocess.Popen([RECORD, "query", "still"], stdout=subprocess.DEVNULL, stderr=file) as asks:
+            wait_for(lambda: os.path.getsize(path("said")), "what it waits for", asks)
+            time.sleep(1.5)
+            asks.send_signal(signal.SIGINT)
+            expect_equal(asks.wait(timeout=60), -signal.SIGINT)
+        with open(path("said"), encoding="utf-8") as file:
+            said = file.read()
+        expect_equal(said.count("session still does not answer: its recorder is stopped, or busy; waiting for it"), 1, said)
+        # More connections than it takes are no reason to wait for ever either.
+        folder = os.open(os.path.join(RUNTIME, "ptl-record"), os.O_RDONLY)
+        waiting = []
+        for _ in range(20):
+            waiting.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK))
+            try:
+                waiting[-1].connect("/proc/self/fd/%d/still.socket" % folder)
+            except BlockingIOError:
+                break
+        else:
+            raise AssertionError("there was room for all")
+        os.close(folder)
+        expect("silent" in {row["name"]: row for row in map(json.loads, ask("list", "--json").stdout.splitlines())}["still"])
+        ask("start", "third", "-p", NAME)
+        for one in waiting:
+            one.close()
+    finally:
+        os.kill(recorder, signal.SIGCONT)
+    expect_equal(sorted(names()), ["awake", "still", "third"])
+    for name in names():
+        ask("stop", name)
 
 
 def again_and_again():
@@ -678,15 +737,4 @@ def other_users():
     ask("stop", "mine")
 
 
-def stop_all():
-    """What a check that failed has left."""
-    for line in record("list", "--json").stdout.splitlines():
-        record("stop", json.loads(line)["name"])
-
-
-try:
-    failed = main([none_so_far, from_start_to_stop, where_it_goes, snapshot_of_a_ring, running_programs, live, live_series, rewritten, in_memory, filtered, filtered_by_links, a_command, ended_alone, ended_many, killed, again_and_again, refused, file_in_use, other_users], stop_all)
-finally:
-    shutil.rmtree(RUNTIME, ignore_errors=True)
-    shutil.rmtree(FOLDER, ignore_errors=True)
-sys.exit(failed)
+sys.exit(run_sessions([none_so_far, from_start_to_stop, where_it_goes, snapshot_of_a_ring, running_programs, live, live_series, rewritten, in_memory, filtered, filtered_by_links, a_command, ended_alone, ended_many, killed, killed_in_memory, killed_in_a_series, silent, again_and_again, refused, file_in_use, other_users]))
