@@ -380,7 +380,8 @@ int elf_image_store_find(struct elf_image_store *store)
 {
 	int status = 0;
 
-	for (const struct lacking *lacking = store->lacking; lacking && !status; lacking = lacking->next) {
+	while (store->lacking && !status) {
+		struct lacking *lacking = store->lacking;
 		const struct elf_image_lack *lack = &lacking->lack;
 		struct elf_file *elf = NULL;
 		int fd = -1;
@@ -395,7 +396,11 @@ int elf_image_store_find(struct elf_image_store *store)
 		elf_close(elf);
 		if (fd >= 0)
 			close(fd);
+		store->lacking = lacking->next;
+		free(lacking);
 	}
+	if (!store->lacking)
+		store->lacking_end = &store->lacking;
 	common_progress_end();
 	return status;
 }

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -22,6 +23,8 @@
 #define PAUSE_NS 50000000
 #define BEGINNING 8 /* bytes that tell a trace */
 
+static bool was_interrupted;
+
 static void show(const char *name, int fd)
 {
 	struct stat info;
@@ -34,10 +37,9 @@ static void show(const char *name, int fd)
 void relog_follow(int fd, const char *name)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-	static bool interrupted;
 	bool there = true;
 
-	if (!interrupted)
+	if (!was_interrupted)
 		common_interrupt_defer(1);
 	while (!ptl_is_closed(fd) && there && common_interrupt_deferred()) {
 		show(name, fd);
@@ -45,9 +47,9 @@ void relog_follow(int fd, const char *name)
 		there = common_file_has_writer(fd);
 	}
 	common_progress_end();
-	interrupted = interrupted || !common_interrupt_deferred();
+	was_interrupted |= !common_interrupt_deferred();
 	common_interrupt_defer(0);
-	if (interrupted && !ptl_is_closed(fd))
+	if (was_interrupted && !ptl_is_closed(fd))
 		common_message_note("%s: interrupted; what is there is taken", name);
 	else if (!there && !ptl_is_closed(fd))
 		common_message_note("%s: nobody writes it any more", name);
@@ -101,7 +103,43 @@ bool relog_follow_is_trace(int fd)
 	}
 }
 
-static bool following, was_interrupted;
+/* false: nothing is known so far. */
+static bool find_source(int fd, const char *name, bool *pt)
+{
+	const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	struct ptl_trace *trace;
+	const char *source;
+
+	*pt = true;
+	if (copy < 0)
+		return true;
+	if (ptl_open_fd(copy, name, NULL, &trace)) {
+		close(copy);
+		return false;
+	}
+	source = ptl_trace_machine(trace)->source;
+	*pt = ptl_machine_count(trace) > 1 || strcmp(source, "none") != 0;
+	ptl_close(trace);
+	return *source;
+}
+
+bool relog_follow_may_have_pt(int fd, const char *name)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	bool pt, written;
+
+	if (lseek(fd, 0, SEEK_CUR) < 0)
+		return true;
+	do {
+		written = has_writer(fd);
+		if (find_source(fd, name, &pt))
+			return pt;
+		nanosleep(&pause, NULL);
+	} while (written && common_interrupt_deferred());
+	return true;
+}
+
+static bool following;
 static int told; /* how many interruptions there are to say nothing about any more */
 
 void relog_follow_begin(int fd)

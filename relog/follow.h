@@ -16,6 +16,8 @@ void relog_follow(int fd, const char *name);
  * its writer is gone or a signal comes first.
  */
 bool relog_follow_is_trace(int fd);
+/* Whether a file that begins as a trace may have Intel PT: what made it says so at its start, which is waited for. True where that is not known. */
+bool relog_follow_may_have_pt(int fd, const char *name);
 /* While a trace is worked on as it comes, signals are a word to it: so many until what has come is all of it. */
 void relog_follow_begin(int fd);
 bool relog_follow_is_open(void); /* until relog_follow_end */

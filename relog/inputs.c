@@ -99,12 +99,14 @@ static int wait_for_input(const struct relog_settings *settings, const char *nam
 }
 
 /* A trace that is being written is worked on as it comes. Takes fd over if it is one, *added, or on failure. */
-static int add_live(struct ptl_relogger *relogger, int fd, const char *name, bool *added)
+static int add_live(const struct relog_settings *settings, struct ptl_relogger *relogger, int fd, const char *name,
+		    bool *added)
 {
 	int status;
 
 	relog_follow_begin(fd);
-	*added = !ptl_is_closed(fd) && relog_follow_is_trace(fd);
+	*added = !ptl_is_closed(fd) && relog_follow_is_trace(fd) &&
+		 (relog_settings_stream(settings, true) || !relog_follow_may_have_pt(fd, name));
 	if (!*added) {
 		relog_follow_end();
 		return 0;
@@ -126,8 +128,8 @@ static int add_file(const struct relog_settings *settings, struct ptl_relogger *
 	int fd;
 	int status = open_input(settings, path, &fd);
 
-	if (!status && relog_settings_stream(settings)) {
-		status = add_live(relogger, fd, name, &added);
+	if (!status && relog_settings_stream(settings, false)) {
+		status = add_live(settings, relogger, fd, name, &added);
 		if (status || added)
 			return status;
 	}

@@ -2,9 +2,12 @@
 /* From the name of a session to its files, one after the other. */
 #include "relog/session.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <ptl/reader.h>
 
 #include "common/error.h"
 #include "common/interrupt.h"
@@ -61,6 +64,29 @@ static int write_file(const struct relog_settings *settings, const char *path, i
 	return status;
 }
 
+/* Whether the window of --time ends in a file that is complete. */
+static bool is_past_window(const struct relog_settings *settings, int fd, const char *path)
+{
+	const struct common_time_span *span = &settings->cut.span;
+	const int copy = span->to.given && !span->to.from_end && !span->from.from_end ? fcntl(fd, F_DUPFD_CLOEXEC, 3)
+										      : -1;
+	const struct ptl_machine *machine;
+	struct ptl_trace *trace;
+	uint64_t first, last;
+	bool past;
+
+	if (copy < 0)
+		return false;
+	if (ptl_open_fd(copy, path, NULL, &trace)) {
+		close(copy);
+		return false;
+	}
+	machine = ptl_trace_machine(trace);
+	past = common_time_span_resolve(span, machine->start_time, 0, &first, &last) == 0 && machine->end_time > last;
+	ptl_close(trace);
+	return past;
+}
+
 int relog_session(const struct relog_settings *settings, bool *damaged)
 {
 	struct format_session_files files = {.session = settings->inputs[0], .wait = {.wait = wait_for_session}};
@@ -68,12 +94,18 @@ int relog_session(const struct relog_settings *settings, bool *damaged)
 	char *path;
 	int fd, status = begin_session(&files, &fd, &path);
 
+	if (!status && !relog_settings_stream(settings, false))
+		common_message_note("what was asked for needs the whole of a file: each is written again when the "
+				    "session has completed it");
 	while (!status && fd >= 0) {
+		bool past;
+
 		status = write_file(settings, path, fd, (size_t)files.files, files.missed - missed, damaged);
 		missed = files.missed;
+		past = !status && is_past_window(settings, fd, path);
 		close(fd);
 		free(path);
-		if (status || relog_follow_was_interrupted())
+		if (status || past || relog_follow_was_interrupted())
 			break;
 		status = format_session_files_next(&files, &fd, &path);
 		common_session_say_missed(files.missed - missed);

@@ -415,6 +415,9 @@ static int take_stream(void *context, struct ptl_relogger *relogger, struct ptl_
 	} else if (stream->kind == PTL_KIND_TRUTH) {
 		plan->drop = cut->by_time;
 		cut->truth_dropped |= plan->drop;
+	} else if (cut->by_time && cut->live) {
+		status = common_fail(PTL_UNSUPPORTED,
+				     "Intel PT comes in a trace that said it has none: cut it when it is over");
 	} else if (cut->by_time) {
 		status = cut_pt(cut, input, stream, plan);
 	}

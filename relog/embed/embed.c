@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The stage that looks on this machine, and asks servers, for symbols and debug information of images whose trace lacks them. They are
- * attached by build id, so events stay as they are, and nothing is looked for before the whole trace is known.
+ * attached by build id, so events stay as they are, and nothing is looked for before the whole trace is known; but where it comes as it is
+ * written, files are looked for when their image is there: they may be gone when it is over.
  */
 #include "relog/embed/embed.h"
 
@@ -16,10 +17,19 @@
 #include "elf/debuginfod.h"
 #include "elf/image_store.h"
 #include "format/metadata/metadata.h"
+#include "format/relogger/ahead.h"
 #include "relog/cut/select.h"
 
 #define SYMBOLS_MAX ((size_t)256 << 20)
 #define IMAGE UINT32_MAX /* among kinds of attachments: an image of a trace */
+#define OWN 2            /* an attachment that was found here */
+
+/* An image whose symbols in the trace have not come yet. */
+struct waiting {
+	struct waiting *next;
+	struct ptl_image_event image;
+	char path[];
+};
 
 struct embed {
 	enum elf_embed what;
@@ -28,6 +38,9 @@ struct embed {
 	struct ptl_bytes storage;    /* of the event at hand */
 	struct common_byte_map seen; /* struct key */
 	uint64_t lacking, found;     /* of symbols and debug information */
+	bool live;                   /* the input is being written */
+	bool servers;                /* may be asked */
+	struct waiting *waiting;
 };
 
 /* ---- what is found ------------------------------------------------------------------------------------ */
@@ -39,6 +52,8 @@ static int put_blob(void *context, uint32_t type, const void *data, size_t size,
 	return ptl_relogger_blob(embed->relogger, type, data, size, hash);
 }
 
+static int note(struct embed *embed, uint32_t kind, const uint8_t *build_id, size_t size, uint64_t what);
+
 static int put_attachment(void *context, const struct ptl_attachment *attachment)
 {
 	struct embed *embed = context;
@@ -49,6 +64,8 @@ static int put_attachment(void *context, const struct ptl_attachment *attachment
 	status = body.failed ? common_fail_memory("an attachment", 0)
 			     : ptl_relogger_record(embed->relogger, FORMAT_RECORD_ATTACHMENT, body.data, body.size);
 	common_bytes_free(&body);
+	if (!status)
+		status = note(embed, attachment->kind, attachment->id, attachment->id_size, OWN);
 	embed->found += attachment->kind == PTL_ATTACHMENT_SYMBOLS || attachment->kind == PTL_ATTACHMENT_DEBUG;
 	return status;
 }
@@ -87,11 +104,11 @@ static struct key key_of(uint32_t kind, const uint8_t *build_id, size_t size)
 	return key;
 }
 
-static int note(struct embed *embed, uint32_t kind, const uint8_t *build_id, size_t size)
+static int note(struct embed *embed, uint32_t kind, const uint8_t *build_id, size_t size, uint64_t what)
 {
 	const struct key key = key_of(kind, build_id, size);
 
-	return common_byte_map_put(&embed->seen, &key, sizeof(key), 1);
+	return common_byte_map_put(&embed->seen, &key, sizeof(key), what);
 }
 
 static bool is_noted(const struct embed *embed, uint32_t kind, const struct ptl_image_event *image)
@@ -104,38 +121,91 @@ static bool is_noted(const struct embed *embed, uint32_t kind, const struct ptl_
 static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 		       const struct ptl_record *record, bool *keep)
 {
+	const struct embed *embed = context;
 	struct ptl_attachment *attachment;
 	int status = format_attachment_of(record, &attachment);
+	const uint64_t *known;
+	struct key key;
 
 	(void)relogger;
 	(void)input;
-	(void)keep;
 	if (status || !attachment)
 		return status;
-	status = note(context, attachment->kind, attachment->id, attachment->id_size);
+	key = key_of(attachment->kind, attachment->id, attachment->id_size);
+	known = common_byte_map_get(&embed->seen, &key, sizeof(key));
+	/* The recorder has found the same, later than we did. */
+	*keep = !known || *known != OWN;
+	if (*keep)
+		status = note(context, attachment->kind, attachment->id, attachment->id_size, 1);
 	format_attachment_free(attachment);
 	return status;
 }
 
-static int look_at_image(struct embed *embed, struct ptl_trace *trace, const struct ptl_image_event *image)
+static int look_for_files(struct embed *embed, struct ptl_trace *trace, const struct ptl_image_event *image)
 {
 	struct elf_image_lack lack = {.path = image->file_name,
 				      .build_id = image->build_id,
 				      .build_id_size = image->build_id_size,
 				      .has_symbols = image->has_symbols};
-	int status;
+	int status = 0;
 
-	if (!image->build_id_size || is_noted(embed, IMAGE, image))
-		return 0;
-	status = note(embed, IMAGE, image->build_id, image->build_id_size);
-	if (status)
-		return status;
 	lack.symbols = !is_noted(embed, PTL_ATTACHMENT_SYMBOLS, image) &&
 		       !(image->has_symbols && has_local(trace, image->symbols));
 	lack.debug = embed->what == ELF_EMBED_DEBUG && !image->has_debug &&
 		     !is_noted(embed, PTL_ATTACHMENT_DEBUG, image);
 	embed->lacking += lack.symbols + lack.debug;
-	return lack.symbols || lack.debug ? elf_image_store_lack(embed->store, &lack) : 0;
+	if (lack.symbols || lack.debug)
+		status = elf_image_store_lack(embed->store, &lack);
+	/* Servers are asked at the end: nothing waits for them. */
+	return !status && embed->live && !embed->servers ? elf_image_store_find(embed->store) : status;
+}
+
+/* What the image refers to in the event at hand is kept. */
+static int await_symbols(struct embed *embed, const struct ptl_image_event *image)
+{
+	const size_t size = strlen(image->file_name) + 1;
+	struct waiting *waiting = calloc(1, sizeof(*waiting) + size);
+
+	if (!waiting)
+		return common_fail_memory("what a trace lacks", sizeof(*waiting) + size);
+	waiting->image = *image;
+	waiting->image.file_name = memcpy(waiting->path, image->file_name, size);
+	waiting->next = embed->waiting;
+	embed->waiting = waiting;
+	return 0;
+}
+
+/* Those whose symbols are there by now; at the end all. */
+static int look_at_waiting(struct embed *embed, struct ptl_trace *trace, bool all)
+{
+	int status = 0;
+
+	for (struct waiting **at = &embed->waiting; *at && !status;) {
+		struct waiting *waiting = *at;
+
+		if (!all && !ptl_blob_find(trace, waiting->image.symbols)) {
+			at = &waiting->next;
+			continue;
+		}
+		status = look_for_files(embed, trace, &waiting->image);
+		*at = waiting->next;
+		free(waiting);
+	}
+	return status;
+}
+
+static int look_at_image(struct embed *embed, struct ptl_trace *trace, const struct ptl_image_event *image)
+{
+	int status;
+
+	if (!image->build_id_size || is_noted(embed, IMAGE, image))
+		return 0;
+	status = note(embed, IMAGE, image->build_id, image->build_id_size, 1);
+	if (status)
+		return status;
+	return embed->live && image->has_symbols && !ptl_blob_find(trace, image->symbols)
+		       ? await_symbols(embed, image)
+		       : look_for_files(embed, trace, image);
 }
 
 static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
@@ -147,7 +217,9 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 
 	embed->storage.size = 0;
 	relog_subject_of(ptl_event_record(event), &embed->storage, &subject);
-	if (input && subject.understood && subject.event.class == FORMAT_CLASS_IMAGE)
+	if (input && embed->waiting)
+		status = look_at_waiting(embed, ptl_relogger_input_trace(input), false);
+	if (!status && input && subject.understood && subject.event.class == FORMAT_CLASS_IMAGE)
 		status = look_at_image(embed, ptl_relogger_input_trace(input), &subject.event.image);
 	return status ? status : ptl_relogger_inject(relogger, event);
 }
@@ -159,15 +231,17 @@ static int begin(void *context, struct ptl_relogger *relogger)
 	struct embed *embed = context;
 
 	embed->relogger = relogger;
+	embed->live = format_relogger_is_live(relogger);
 	return 0;
 }
 
 static int end(void *context, struct ptl_relogger *relogger)
 {
 	struct embed *embed = context;
-	const int status = elf_image_store_find(embed->store);
+	int status = look_at_waiting(embed, ptl_relogger_input_trace(ptl_relogger_input_at(relogger, 0)), true);
 
-	(void)relogger;
+	if (!status)
+		status = elf_image_store_find(embed->store);
 	elf_debuginfod_warn();
 	if (!status && embed->lacking)
 		common_message_note(
@@ -180,6 +254,12 @@ static void free_embed(void *state)
 {
 	struct embed *embed = state;
 
+	while (embed->waiting) {
+		struct waiting *next = embed->waiting->next;
+
+		free(embed->waiting);
+		embed->waiting = next;
+	}
 	elf_image_store_free(embed->store);
 	common_byte_map_free(&embed->seen);
 	common_bytes_free(&embed->storage);
@@ -205,6 +285,7 @@ static int add(const struct relog_settings *settings, struct ptl_relogger *relog
 	if (!embed)
 		return common_fail_memory("what a trace lacks", sizeof(*embed));
 	embed->what = settings->embed;
+	embed->servers = settings->debuginfod;
 	*state = embed;
 	status = elf_image_store_new(settings->embed, &(struct elf_image_sink){embed, put_blob, put_attachment},
 				     &embed->store);

@@ -37,9 +37,15 @@ bool relog_cut_wanted(const struct relog_cut_settings *cut)
 	       cut->drop_pt || cut->drop_code;
 }
 
-bool relog_cut_streams(const struct relog_cut_settings *cut)
+static bool span_streams(const struct relog_cut_settings *cut, bool pt)
 {
-	return !common_time_span_given(&cut->span) && (!cut->tids.count || cut->pids.count || cut->processes.count);
+	return !common_time_span_given(&cut->span) ||
+	       (!cut->span.from.from_end && !cut->span.to.from_end && (cut->drop_pt || !pt));
+}
+
+bool relog_cut_streams(const struct relog_cut_settings *cut, bool pt)
+{
+	return span_streams(cut, pt) && (!cut->tids.count || cut->pids.count || cut->processes.count);
 }
 
 int relog_cut_times(const struct relog_cut_settings *cut, const struct ptl_relogger *relogger, uint64_t *first,

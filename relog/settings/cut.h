@@ -35,10 +35,10 @@ bool relog_cut_wanted(const struct relog_cut_settings *cut);
 int relog_cut_times(const struct relog_cut_settings *cut, const struct ptl_relogger *relogger, uint64_t *first,
 		    uint64_t *last);
 /*
- * Whether it is known when an event comes, or a second later, whether it is kept: not where a window begins, nor whose thread has a
- * number.
+ * Whether it is known when an event comes, or a second later, whether it is kept: not whose thread has a number, nor what a window is that
+ * counts from the end, or, where pt says that there may be some, which Intel PT it needs.
  */
-bool relog_cut_streams(const struct relog_cut_settings *cut);
+bool relog_cut_streams(const struct relog_cut_settings *cut, bool pt);
 /* What does not go together; PTL_MISUSE. */
 int relog_cut_check(const struct relog_cut_settings *cut);
 void relog_cut_settings_free(struct relog_cut_settings *cut);

@@ -314,13 +314,9 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 		return status;
 	settings->inputs = (const char *const *)argv + first_operand;
 	settings->input_count = (size_t)(argc - first_operand);
-	if (settings->live && !relog_settings_stream(settings))
-		return misuse(
-			"--live writes a session again while it goes on: what needs the whole trace does not go with "
-			"it",
-			"--rules, --recompress, --pid, --process, --tree and --drop-... go with it, and --tid with "
-			"--pid or "
-			"--process; for others, the session's file when it is over");
+	if (settings->live && settings->split)
+		return misuse("--split reads its input several times, and --live gives it once",
+			      "leave it out, and split the output when it is there: ptl-relog OUTPUT.ptl --split ...");
 	for (size_t i = 0; (settings->split || (settings->check && relog_redact_wanted(&settings->redact))) &&
 			   i < settings->input_count;
 	     i++)
@@ -334,10 +330,10 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 	return 0;
 }
 
-bool relog_settings_stream(const struct relog_settings *settings)
+bool relog_settings_stream(const struct relog_settings *settings, bool pt)
 {
 	return settings->follow && settings->input_count == 1 && !settings->split && !settings->sync &&
-	       !settings->detach_code && !settings->attach_code && relog_cut_streams(&settings->cut) &&
+	       !settings->detach_code && !settings->attach_code && relog_cut_streams(&settings->cut, pt) &&
 	       !relog_redact_wanted(&settings->redact);
 }
 

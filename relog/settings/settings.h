@@ -64,8 +64,8 @@ struct relog_settings {
  */
 int relog_settings_parse(struct relog_settings *settings, int argc, char **argv);
 
-/* Whether the one input can be worked on while it is being written; else its end is waited for. */
-bool relog_settings_stream(const struct relog_settings *settings);
+/* Whether the one input can be worked on while it is being written; else its end is waited for. pt: whether it may have Intel PT. */
+bool relog_settings_stream(const struct relog_settings *settings, bool pt);
 
 void relog_settings_free(struct relog_settings *settings);
 

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # For tests of traces that are read while they are written.
+import json
 import time
 
 from scratch_test import DUMP, run
+
+VIEWS = (("events", "--json"), ("images", "--json"), ("processes", "--json"), ("stats", "--hash", "--json"), ("flow",),
+         ("functions", "--json"), ("info", "--check", "--json"))
+TOLD = ("complete", "machine", "start_time", "end_time", "losses", "damage", "attachments", "broken_blobs")
 
 
 def end(process):
@@ -27,3 +32,20 @@ def count(name):
 def pieces(data, number):
     """A trace in pieces that end anywhere, within its buffers too."""
     return [data[len(data) * i // number:len(data) * (i + 1) // number] for i in range(number)]
+
+
+def dump(name, *view):
+    """What ptl-dump shows; of info, what two traces of equal content have in common."""
+    got = run(DUMP, *view, name)
+    if got.returncode not in (0, 1, 3):
+        return f"(failed) {got.stderr}"
+    if view[0] != "info":
+        return got.stdout
+    told = json.loads(got.stdout)
+    return {"blobs": sorted(blob["sha256"] for blob in told["blobs"]), **{key: told.get(key) for key in TOLD}}
+
+
+def differing(a, b):
+    """The views in which two traces differ."""
+    return [(view, x, y) if view[0] == "info" else view for view in VIEWS
+            if (x := dump(a, *view)) != (y := dump(b, *view))]

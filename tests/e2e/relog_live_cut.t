@@ -7,28 +7,10 @@ import signal
 import subprocess
 import time
 
-from growing_trace import count, end, pieces, wait_until
+from growing_trace import count, differing, dump, end, pieces, wait_until
 from scratch_test import DUMP, RECORD, RELOG, check, path, plan, run, scratch
 
 PROGRAMS = os.environ["PTL_PROGRAMS"]
-VIEWS = (("events", "--json"), ("images", "--json"), ("processes", "--json"), ("stats", "--hash", "--json"), ("flow",),
-         ("functions", "--json"), ("info", "--check", "--json"))
-TOLD = ("complete", "machine", "start_time", "end_time", "losses", "damage", "attachments", "broken_blobs")
-
-
-def dump(name, *view):
-    got = run(DUMP, *view, name)
-    if got.returncode not in (0, 1, 3):
-        return f"(failed) {got.stderr}"
-    if view[0] != "info":
-        return got.stdout
-    told = json.loads(got.stdout)
-    return {"blobs": sorted(blob["sha256"] for blob in told["blobs"]), **{key: told.get(key) for key in TOLD}}
-
-
-def differing(a, b):
-    return [(view, x, y) if view[0] == "info" else view for view in VIEWS
-            if (x := dump(a, *view)) != (y := dump(b, *view))]
 
 
 def follow(source, *arguments):
@@ -172,9 +154,4 @@ for options in (("--process", "true"), ("--process", "sh", "--tree"), ("--pid",)
         check(f"{what}: which lacks something", count("whole.ptl") < count("session.ptl"))
     run(RECORD, "stop", "cut")
 
-# ---- what needs the whole ----------------------------------------------------------------------------------------------
-
-for options in (("--time", "1us.."), ("--tid", str(tids[0])), ("--last", "1ms"), ("--redact", "threads")):
-    got = run(RELOG, "--live", "nobody", "-o", "none.ptl", *options)
-    check(f"{options[0]} does not go with --live", got.returncode == 2 and "needs the whole trace" in got.stderr, got.stderr)
 plan()

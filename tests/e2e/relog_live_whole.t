@@ -1,0 +1,210 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# ptl-relog --live and --follow with windows of time, redaction and --embed: what becomes of a session is what becomes of its files.
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+from growing_trace import count, differing, end, wait_until
+from record_test import DUMP, expect, expect_equal, lines, path, run, wait_for
+from scratch_test import RELOG
+from session_test import NAME, ask, query, run_sessions, stop_all, write_events
+
+SCRIPT = "exec <go; while read word; do $word; done"
+SERIES = ("--mode=newfile", "--part-time=300ms", "--flush-interval=20ms")
+SECRET = "0123456789abcdef0123"
+STARTED = []
+
+
+def relog(session, *options):
+    """Writes a session again; returns when it reads that."""
+    process = subprocess.Popen([RELOG, "-f", "--live", session, "-o", path("live.ptl"), *options], cwd=path(""), stderr=subprocess.PIPE)
+    STARTED.append(process)
+    wait_for(lambda: reads(process), options, process)
+    return process
+
+
+def reads(process):
+    names = []
+    for entry in os.listdir("/proc/%d/fd" % process.pid):
+        try:
+            names.append(os.path.basename(os.readlink("/proc/%d/fd/%s" % (process.pid, entry))))
+        except FileNotFoundError:
+            pass
+    return any(name.startswith("session") and name.endswith(".ptl") for name in names)
+
+
+def whole(source, *options):
+    done = run(RELOG, "-f", source, "-o", "whole.ptl", *options)
+    expect_equal(done.returncode, 0, done.stderr)
+    return done.stderr
+
+
+def kept(file, *options):
+    """Events of a provider, as they are in both."""
+    done = run(DUMP, "events", "--json", *options, file)
+    expect(done.returncode in (0, 3), done.stderr)
+    return done.stdout
+
+
+def packets():
+    """a session with Intel PT: what needs all of its file is made of it when the session has completed it"""
+    with open(path("key"), "w", encoding="ascii") as file:
+        file.write(SECRET)
+    os.mkfifo(path("go"))
+    ask("start", "session", "-o", path("session.ptl"), "--source=qemu", "--", "sh", "-c", SCRIPT)
+    choices = (("--time", "100ms..1.5s"), ("--last", "1ms"), ("--time", "-1s..-1ms", "--process", "true"), ("--redact", "all", "--redact-key", "key"),
+               ("--redact", "text:Number", "--redact", "host", "--redact-key", "key"), ("--attach-code", path("store")), ("--tid", "1"))
+    os.mkdir(path("store"))
+    with open(path("go"), "wb", buffering=0) as go:
+        go.write(b"/bin/true\n")
+        runs = []
+        for number, options in enumerate(choices):
+            process = subprocess.Popen([RELOG, "-f", "--live", "session", "-o", "live%d.ptl" % number, *options], cwd=path(""), stderr=subprocess.PIPE)
+            STARTED.append(process)
+            runs.append(process)
+            wait_for(lambda process=process: reads(process), options, process)
+        for word in (b"/bin/echo a\n", b"/bin/true\n"):
+            time.sleep(0.4)
+            go.write(word)
+        expect(not [number for number in range(len(choices)) if os.path.exists(path("live%d.ptl" % number))])
+    for number, (process, options) in enumerate(zip(runs, choices)):
+        status, err = end(process)
+        if options[0] == "--tid":
+            tid = run(RELOG, "-f", "session.ptl", "-o", "whole.ptl", *options)
+            expect_equal((status, tid.returncode), (2, 2), err)
+            expect("there is no thread 1 in the trace" in err, err)
+            continue
+        said = whole("session.ptl", *options)
+        found = differing("live%d.ptl" % number, "whole.ptl")
+        expect(status == 0 and not found, options, status, err, found)
+        expect("needs the whole of a file" in err and all(line in err for line in said.splitlines()), options, err, said)
+    # Nothing has the secrets.
+    expect(not [event for event in lines("events", "live3.ptl") if "/bin/true" in json.dumps(event)] or "/bin" not in path(""), "paths")
+
+
+def windows():
+    """a session without Intel PT: a window is cut as it comes"""
+    for options in (("--time", "1ms.."), ("--time", "400ms..900ms"), ("--time", "..700ms"), ("--time", "500ms..", "--drop-pt", "--drop-code"),
+                    ("--time", "300ms..", "--process", "provider_writer")):
+        ask("start", "session", "-f", "-o", path("session.ptl"), "-p", NAME, "--flush-interval=50ms")
+        process = relog("session", *options)
+        for _ in range(6):
+            write_events("count=5")
+            time.sleep(0.2)
+        expect(wait_until(lambda: count("live.ptl") > 3) and process.poll() is None, options)
+        ask("stop", "session")
+        status, err = end(process)
+        said = whole("session.ptl", *options)
+        found = differing("live.ptl", "whole.ptl")
+        expect(status == 0 and err == said == "" and not found, options, status, err, said, found)
+        expect(0 < len(kept("live.ptl", "-p", NAME).splitlines()) < 30 or options[1] == "1ms..", options, kept("live.ptl", "-p", NAME))
+
+
+def without_packets():
+    """of a session with Intel PT whose events alone are kept, a window is cut as it comes"""
+    os.mkfifo(path("go"))
+    ask("start", "session", "-f", "-o", path("session.ptl"), "--source=qemu", "--flush-interval=50ms", "--", "sh", "-c", SCRIPT)
+    options = ("--time", "200ms..5000s", "--drop-pt")
+    with open(path("go"), "wb", buffering=0) as go:
+        process = relog("session", *options)
+        for _ in range(4):
+            go.write(b"/bin/true\n")
+            time.sleep(0.3)
+        expect(wait_until(lambda: count("live.ptl") > 3) and process.poll() is None)
+    status, err = end(process)
+    said = whole("session.ptl", *options)
+    expect(status == 0 and not differing("live.ptl", "whole.ptl"), status, err, said, differing("live.ptl", "whole.ptl"))
+
+
+def series():
+    """each file of a series becomes what it becomes afterwards, when the session has completed it; behind a window nothing is written"""
+    with open(path("key"), "w", encoding="ascii") as file:
+        file.write(SECRET)
+    for options in (("--redact", "all", "--redact", "text:provider", "--redact-key", "key"), ("--time", "@0..2s")):
+        for name in os.listdir(path("")):
+            if name.startswith(("session.", "live")):
+                os.unlink(path(name))
+        ask("start", "session", "-p", NAME, "-o", path("session.ptl"), *SERIES)
+        process = relog("session", *options)
+        for _ in range(8):
+            write_events("count=5")
+            time.sleep(0.3)
+        if options[0] == "--redact":
+            expect(wait_until(lambda: os.path.exists(path("live.2.ptl"))) and process.poll() is None, "before the session is over")
+        ask("stop", "session")
+        status, err = end(process)
+        files = sorted(name for name in os.listdir(path("")) if name.startswith("session.0"))
+        outputs = sorted((name for name in os.listdir(path("")) if name.startswith("live")), key=lambda name: (len(name), name))
+        expect(status == 0 and 1 < len(outputs) <= len(files), status, err, files, outputs)
+        expect((len(outputs) == len(files)) == (options[0] == "--redact"), options, files, outputs)
+        for output, file in zip(outputs, files):
+            whole(file, *options)
+            found = differing(output, "whole.ptl")
+            expect(not found, options, output, file, found)
+        if options[0] == "--redact":
+            expect(all("provider" not in kept(output, "-p", "MSNT_*", "-e", "*") for output in outputs))
+
+
+def interrupted():
+    """an interruption takes what is there, also of what is made of a whole file"""
+    ask("start", "session", "-f", "-o", path("session.ptl"), "-p", NAME)
+    process = relog("session", "--redact", "commands")
+    write_events("count=7")
+    wait_for(lambda: query("session")["events"] == 7, "all events")
+    ask("flush", "session")
+    process.send_signal(signal.SIGINT)
+    status, err = end(process)
+    expect(status == 0 and "interrupted; what is there is taken" in err, status, err)
+    expect_equal(len(kept("live.ptl", "-p", NAME, "-e", "Number").splitlines()), 7)
+    ask("stop", "session")
+
+
+def refused():
+    """what reads its input several times says what to do instead"""
+    done = run(RELOG, "--live", "session", "-o", "live.ptl", "--split", "1M")
+    expect(done.returncode == 2 and "--split reads its input several times" in done.stderr and "split the output" in done.stderr, done.stderr)
+
+
+def embedded():
+    """symbols that a trace lacks are found when the image is there: later its files may be gone"""
+    with open(path("one.c"), "w", encoding="ascii") as file:
+        file.write("static __attribute__((noinline, noclone)) int hidden(int n) { int sum = n; while (n--) sum += sum ^ n; return sum; }\n"
+                   "int main(int argc, char **argv) { return hidden(argc + 20) == 7; }\n")
+    for words in (("gcc", "-O1", "-g", "-Wl,--build-id", "-o", "one.full", "one.c"), ("mkdir", "symbols"),
+                  ("objcopy", "--only-keep-debug", "one.full", "symbols/one.debug"), ("objcopy", "--strip-all", "one.full", "one")):
+        expect_equal(run(*words).returncode, 0, words)
+    for what in "symbols", "debug":
+        os.mkfifo(path("go"))
+        ask("start", "session", "-f", "-o", path("session.ptl"), "--source=qemu", "--flush-interval=50ms", "--", "sh", "-c", SCRIPT)
+        options = ("--embed", what, "--debug-path", path("symbols"))
+        with open(path("go"), "wb", buffering=0) as go:
+            process = relog("session", *options)
+            go.write(path("one").encode() + b"\n")
+            go.write(b"/bin/true\n")
+            go.write(b"/bin/sleep 1.5\n")
+            wait_for(lambda: "hidden" in run(DUMP, "flow", "--image", "one", "live.ptl").stdout, "the name in the output", process)
+            os.rename(path("symbols"), path("away"))
+        status, err = end(process)
+        expect("hidden" in run(DUMP, "flow", "--image", "one", "live.ptl").stdout, "at the end")
+        os.rename(path("away"), path("symbols"))
+        said = whole("session.ptl", *options)
+        found = differing("live.ptl", "whole.ptl")
+        expect(status == 0 and not found and err == said, what, status, err, said, found)
+        os.unlink(path("go"))
+
+
+def clean_up():
+    for process in STARTED:
+        process.kill()
+        process.wait()
+    STARTED.clear()
+    stop_all()
+
+
+sys.exit(run_sessions([packets, windows, without_packets, series, interrupted, refused, embedded], clean_up))
