@@ -81,6 +81,18 @@ static int open_input(const struct relog_settings *settings, const char *path, i
 	return open_within(fd);
 }
 
+/* Who looks on a session expects an output that grows. */
+static void note_wait(void)
+{
+	static bool noted;
+
+	if (!noted)
+		common_message_note(
+			"what was asked for needs the whole of a file: each is written again when the session "
+			"has completed it");
+	noted = true;
+}
+
 /* A descriptor that can be sought: what a pipe brings is kept in an unnamed file. Closes *fd on failure. */
 static int wait_for_input(const struct relog_settings *settings, const char *name, int *fd)
 {
@@ -88,6 +100,8 @@ static int wait_for_input(const struct relog_settings *settings, const char *nam
 	int status;
 
 	if (lseek(*fd, 0, SEEK_SET) >= 0) {
+		if (settings->live && !ptl_is_closed(*fd))
+			note_wait();
 		if (settings->follow)
 			relog_follow(*fd, name);
 		return 0;

@@ -94,9 +94,6 @@ int relog_session(const struct relog_settings *settings, bool *damaged)
 	char *path;
 	int fd, status = begin_session(&files, &fd, &path);
 
-	if (!status && !relog_settings_stream(settings, false))
-		common_message_note("what was asked for needs the whole of a file: each is written again when the "
-				    "session has completed it");
 	while (!status && fd >= 0) {
 		bool past;
 

