@@ -80,20 +80,29 @@ static int redact_symbols(struct relog_redactor *redactor, const uint8_t *data, 
 	return status;
 }
 
+static size_t limit_of(const struct ptl_blob_info *blob)
+{
+	return blob->type == PTL_BLOB_SYMBOLS ? SYMBOLS_MAX : CODE_MAX;
+}
+
+bool relog_redact_reads(const struct ptl_blob_info *blob)
+{
+	return (blob->type == PTL_BLOB_CODE || blob->type == PTL_BLOB_SYMBOLS) && blob->size <= limit_of(blob);
+}
+
 int relog_redact_blob(struct relog_redactor *redactor, const struct relog_code_origins *origins,
 		      struct ptl_trace *trace, const struct ptl_blob_info *blob, struct ptl_bytes *out,
 		      struct relog_blob_outcome *outcome)
 {
-	const size_t limit = blob->type == PTL_BLOB_SYMBOLS ? SYMBOLS_MAX : CODE_MAX;
 	uint8_t *data;
 	size_t size;
 	int status;
 
 	common_bytes_free(out); /* not two large blobs at once */
 	*outcome = (struct relog_blob_outcome){.fate = RELOG_BLOB_DROPPED};
-	if ((blob->type != PTL_BLOB_CODE && blob->type != PTL_BLOB_SYMBOLS) || blob->size > limit)
+	if (!relog_redact_reads(blob))
 		return 0;
-	status = ptl_blob_read(trace, blob->hash, limit, &data, &size);
+	status = ptl_blob_read(trace, blob->hash, limit_of(blob), &data, &size);
 	if (status)
 		return status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_NOT_FOUND ||
 				       status == PTL_UNSUPPORTED

@@ -27,4 +27,7 @@ int relog_redact_blob(struct relog_redactor *redactor, const struct relog_code_o
 		      struct ptl_trace *trace, const struct ptl_blob_info *blob, struct ptl_bytes *out,
 		      struct relog_blob_outcome *outcome);
 
+/* Whether what becomes of a blob depends on what is in it. */
+bool relog_redact_reads(const struct ptl_blob_info *blob);
+
 #endif

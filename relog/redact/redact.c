@@ -15,8 +15,10 @@
 #include "common/sha256.h"
 #include "common/vector.h"
 #include "format/metadata/metadata.h"
+#include "format/relogger/ahead.h"
 #include "format/relogger/names.h"
 #include "relog/redact/blob.h"
+#include "relog/redact/live.h"
 #include "relog/redact/payload.h"
 
 struct redact {
@@ -29,6 +31,8 @@ struct redact {
 	struct relog_code_origins origins;
 	size_t dropped;
 	size_t left; /* blobs of code in which something stays */
+	bool live;   /* the input is being written */
+	struct relog_live_blobs named;
 	struct ptl_bytes storage;
 };
 
@@ -111,24 +115,41 @@ static int note_change(struct redact *redact, const uint8_t hash[PTL_HASH_SIZE],
 	return common_byte_map_put(&redact->changed, hash, PTL_HASH_SIZE, ++redact->hash_count);
 }
 
+static int look_at_blob(void *context, struct ptl_trace *trace, const struct ptl_blob_info *blob)
+{
+	struct redact *redact = context;
+	struct relog_blob_outcome outcome;
+	int status = relog_redact_blob(&redact->redactor, &redact->origins, trace, blob, &redact->storage, &outcome);
+
+	redact->left += !status && outcome.left;
+	if (!status && outcome.fate != RELOG_BLOB_SAME)
+		status = note_change(redact, blob->hash, outcome.fate == RELOG_BLOB_CHANGED ? &redact->storage : NULL);
+	return status ? status : format_relogger_check(redact->relogger);
+}
+
 static int look_at_blobs(struct redact *redact, struct ptl_trace *trace)
 {
 	int status = 0;
 
-	for (size_t i = 0; i < ptl_blob_count(trace) && !status; i++) {
-		const struct ptl_blob_info *blob = ptl_blob_at(trace, i);
-		struct relog_blob_outcome outcome;
-
-		status = relog_redact_blob(&redact->redactor, &redact->origins, trace, blob, &redact->storage,
-					   &outcome);
-		redact->left += !status && outcome.left;
-		if (!status && outcome.fate != RELOG_BLOB_SAME)
-			status = note_change(redact, blob->hash,
-					     outcome.fate == RELOG_BLOB_CHANGED ? &redact->storage : NULL);
-		if (!status)
-			status = format_relogger_check(redact->relogger);
-	}
+	for (size_t i = 0; i < ptl_blob_count(trace) && !status; i++)
+		status = look_at_blob(redact, trace, ptl_blob_at(trace, i));
 	return status;
+}
+
+/* What an event names of a trace that is being written, whose blobs cannot all be looked at first. */
+static int look_at_named(struct redact *redact, struct ptl_trace *trace, const struct ptl_event *event)
+{
+	const int status = relog_code_origins_learn(&redact->origins, trace, event);
+
+	return status ? status : relog_live_blobs_event(&redact->named, trace, event, look_at_blob, redact);
+}
+
+/* Rules that need no more than this of the whole trace go with one that is being written: relog_redact_streams. */
+static int begin_live(struct redact *redact)
+{
+	const struct ptl_trace *trace = ptl_relogger_input_trace(ptl_relogger_input_at(redact->relogger, 0));
+
+	return learn_host(redact, ptl_trace_machine(trace)->hostname);
 }
 
 static int begin(void *context, struct ptl_relogger *relogger)
@@ -138,6 +159,9 @@ static int begin(void *context, struct ptl_relogger *relogger)
 
 	relog_redactor_open(&redact->redactor, redact->rules);
 	redact->relogger = relogger;
+	redact->live = format_relogger_is_live(relogger);
+	if (redact->live)
+		return begin_live(redact);
 	/* Records of machines are written at the end. */
 	format_relogger_keep_machines(relogger);
 	for (size_t i = 0; i < ptl_relogger_input_count(relogger) && !status; i++)
@@ -191,12 +215,12 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 {
 	struct redact *redact = context;
 	const struct ptl_event *record = ptl_event_record(event);
-	const struct ptl_trace *trace = ptl_relogger_input_trace(ptl_event_input(event));
+	struct ptl_trace *trace = ptl_relogger_input_trace(ptl_event_input(event));
 	const struct ptl_schema *schema = schema_of(trace, record);
-	int status = 0;
+	int status = redact->live ? look_at_named(redact, trace, record) : 0;
 
 	/* What a stage before this one added was not there to learn from. */
-	if (record->flags & PTL_EVENT_INJECTED)
+	if (!status && (record->flags & PTL_EVENT_INJECTED))
 		status = relog_redact_learn_event(&redact->redactor, schema, record);
 	if (!status)
 		status = relog_redact_payload(&redact->redactor, schema, record, change_hash, redact, &redact->storage);
@@ -323,14 +347,18 @@ static int write_attachment(struct redact *redact, const struct ptl_attachment *
 }
 
 /* Files are left out: nothing knows what is in them, but of symbols. */
-static int take_attachment(struct redact *redact, const struct ptl_record *record)
+static int take_attachment(struct redact *redact, const struct ptl_relogger_input *input,
+			   const struct ptl_record *record)
 {
 	struct ptl_attachment *attachment;
 	int status = format_attachment_of(record, &attachment);
 
 	if (status || !attachment)
 		return status;
-	if (attachment->kind == PTL_ATTACHMENT_SYMBOLS)
+	if (attachment->kind == PTL_ATTACHMENT_SYMBOLS && redact->live)
+		status = relog_live_blobs_name(&redact->named, ptl_relogger_input_trace(input), attachment->hash,
+					       look_at_blob, redact);
+	if (!status && attachment->kind == PTL_ATTACHMENT_SYMBOLS)
 		status = write_attachment(redact, attachment);
 	format_attachment_free(attachment);
 	return status;
@@ -353,6 +381,39 @@ static int take_other(struct redact *redact, const struct ptl_record *record, bo
 	return ptl_relogger_record(redact->relogger, record->type, redact->storage.data, record->size);
 }
 
+static int take_machine(void *context, struct ptl_machine *machine)
+{
+	struct redact *redact = context;
+	char *name = redacted(redact, redact->rules->host ? RELOG_SECRET : RELOG_TEXT, machine->hostname);
+
+	if (!name)
+		return common_fail_memory("a name", 0);
+	machine->redacted = true;
+	strncpy(machine->hostname, name, sizeof(machine->hostname) - 1);
+	free(name);
+	return 0;
+}
+
+/* As the trace comes: who reads the output needs it first. */
+static int write_machine(struct redact *redact, const struct ptl_record *record)
+{
+	struct ptl_machine machine;
+	struct ptl_bytes body = {0};
+	int status = format_machine_decode(common_cursor(record->data, record->size), &machine);
+
+	if (status)
+		return status == PTL_NO_MEMORY ? status : 0;
+	status = take_machine(redact, &machine);
+	if (!status)
+		format_machine_encode(&machine, &body);
+	if (body.failed)
+		status = common_fail_memory("a machine", 0);
+	if (!status)
+		status = ptl_relogger_record(redact->relogger, record->type, body.data, body.size);
+	common_bytes_free(&body);
+	return status;
+}
+
 static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 		       const struct ptl_record *record, bool *keep)
 {
@@ -372,29 +433,16 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 		return redact->rules->literals.count || redact->rules->regexes.count ? take_other(redact, record, keep)
 										     : 0;
 	case FORMAT_RECORD_MACHINE:
-		*keep = true;
-		return 0;
+		*keep = !redact->live;
+		return redact->live ? write_machine(redact, record) : 0;
 	case FORMAT_RECORD_ATTACHMENT:
-		return take_attachment(redact, record);
+		return take_attachment(redact, input, record);
 	default:
 		return take_other(redact, record, keep);
 	}
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
-
-static int take_machine(void *context, struct ptl_machine *machine)
-{
-	struct redact *redact = context;
-	char *name = redacted(redact, redact->rules->host ? RELOG_SECRET : RELOG_TEXT, machine->hostname);
-
-	if (!name)
-		return common_fail_memory("a name", 0);
-	machine->redacted = true;
-	strncpy(machine->hostname, name, sizeof(machine->hostname) - 1);
-	free(name);
-	return 0;
-}
 
 /* The command line of this run may hold the very texts that are redacted. */
 static char *rename_text(void *context, enum format_name kind, const char *text)
@@ -425,17 +473,25 @@ static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_re
 		     const struct ptl_blob_info *blob, bool *keep)
 {
 	struct redact *redact = context;
+	const bool late = redact->live && !relog_live_blobs_is(&redact->named, blob->hash, RELOG_LIVE_DECIDED);
+	int status = late ? look_at_blob(redact, ptl_relogger_input_trace(input), blob) : 0;
 	const uint64_t *index = common_byte_map_get(&redact->changed, blob->hash, PTL_HASH_SIZE);
 	struct relog_blob_outcome outcome;
 	uint8_t hash[PTL_HASH_SIZE];
-	int status;
 
+	if (status)
+		return status;
 	*keep = !index;
 	if (!index)
 		return 0;
 	redact->dropped += !*index;
 	if (!*index)
 		return 0;
+	/* What names it in the output names what it was. */
+	if (relog_live_blobs_is(&redact->named, blob->hash, RELOG_LIVE_LATE)) {
+		redact->named.late++;
+		return 0;
+	}
 	status = relog_redact_blob(&redact->redactor, &redact->origins, ptl_relogger_input_trace(input), blob,
 				   &redact->storage, &outcome);
 	if (status || outcome.fate != RELOG_BLOB_CHANGED)
@@ -460,6 +516,7 @@ static void free_redact(void *state)
 		common_message_hint(
 			"a recording with --embed debug tells data from instructions; --drop-code leaves code out");
 	}
+	relog_live_blobs_free(&redact->named);
 	relog_code_origins_free(&redact->origins);
 	relog_redactor_close(&redact->redactor);
 	common_byte_map_free(&redact->changed);

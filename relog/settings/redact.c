@@ -163,6 +163,11 @@ bool relog_redact_wanted(const struct relog_redact_rules *rules)
 	       rules->path_globs.count || rules->literals.count || rules->fields.count || rules->regexes.count;
 }
 
+bool relog_redact_streams(const struct relog_redact_rules *rules)
+{
+	return !rules->paths && !rules->users && !rules->threads && !rules->path_globs.count;
+}
+
 void relog_redact_warn(const struct relog_redact_rules *rules)
 {
 	struct ptl_bytes names = {0};

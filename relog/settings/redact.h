@@ -55,6 +55,8 @@ int relog_redact_choose_key(struct relog_redact_rules *rules);
  */
 void relog_redact_warn(const struct relog_redact_rules *rules);
 bool relog_redact_wanted(const struct relog_redact_rules *rules);
+/* Whether what goes is known when it comes: no word becomes a secret by what comes later, as names in paths and of threads do. */
+bool relog_redact_streams(const struct relog_redact_rules *rules);
 void relog_redact_rules_free(struct relog_redact_rules *rules);
 
 #endif

@@ -334,7 +334,7 @@ bool relog_settings_stream(const struct relog_settings *settings, bool pt)
 {
 	return settings->follow && settings->input_count == 1 && !settings->split && !settings->sync &&
 	       !settings->detach_code && !settings->attach_code && relog_cut_streams(&settings->cut, pt) &&
-	       !relog_redact_wanted(&settings->redact);
+	       relog_redact_streams(&settings->redact);
 }
 
 void relog_settings_free(struct relog_settings *settings)

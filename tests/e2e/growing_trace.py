@@ -6,7 +6,7 @@ import time
 from scratch_test import DUMP, run
 
 VIEWS = (("events", "--json"), ("images", "--json"), ("processes", "--json"), ("stats", "--hash", "--json"), ("flow",),
-         ("functions", "--json"), ("info", "--check", "--json"))
+         ("report", "--json"), ("info", "--check", "--json"))
 TOLD = ("complete", "machine", "start_time", "end_time", "losses", "damage", "attachments", "broken_blobs")
 
 

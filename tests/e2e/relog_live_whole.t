@@ -23,6 +23,8 @@ STARTED = []
 
 def relog(session, *options):
     """Writes a session again; returns when it reads that."""
+    if os.path.exists(path("live.ptl")):
+        os.unlink(path("live.ptl"))
     process = subprocess.Popen([RELOG, "-f", "--live", session, "-o", path("live.ptl"), *options], cwd=path(""), stderr=subprocess.PIPE)
     STARTED.append(process)
     wait_for(lambda: reads(process), options, process)
@@ -175,14 +177,20 @@ def refused():
     expect(done.returncode == 2 and "--split reads its input several times" in done.stderr and "split the output" in done.stderr, done.stderr)
 
 
-def embedded():
-    """symbols that a trace lacks are found when the image is there: later its files may be gone"""
+def make_program():
+    """one, which is stripped, and one.full; both have a text, and the latter a name, that may be redacted."""
     with open(path("one.c"), "w", encoding="ascii") as file:
         file.write("static __attribute__((noinline, noclone)) int hidden(int n) { int sum = n; while (n--) sum += sum ^ n; return sum; }\n"
-                   "int main(int argc, char **argv) { return hidden(argc + 20) == 7; }\n")
+                   "const char text[] = \"a hidden text\";\n"
+                   "int main(int argc, char **argv) { return hidden(argc + text[argc]) == 7; }\n")
     for words in (("gcc", "-O1", "-g", "-Wl,--build-id", "-o", "one.full", "one.c"), ("mkdir", "symbols"),
                   ("objcopy", "--only-keep-debug", "one.full", "symbols/one.debug"), ("objcopy", "--strip-all", "one.full", "one")):
         expect_equal(run(*words).returncode, 0, words)
+
+
+def embedded():
+    """symbols that a trace lacks are found when the image is there: later its files may be gone"""
+    make_program()
     for what in "symbols", "debug":
         start_command("--flush-interval=50ms")
         options = ("--embed", what, "--debug-path", path("symbols"))
@@ -194,12 +202,79 @@ def embedded():
             wait_for(lambda: "hidden" in run(DUMP, "flow", "--image", "one", "live.ptl").stdout, "the name in the output", process)
             os.rename(path("symbols"), path("away"))
         status, err = end(process)
-        expect("hidden" in run(DUMP, "flow", "--image", "one", "live.ptl").stdout, "at the end")
+        expect("hidden" in run(DUMP, "flow", "--image", "one", "live.ptl").stdout, "at the end", what, status, err, run(DUMP, "flow", "--image", "one", "live.ptl"))
         os.rename(path("away"), path("symbols"))
         said = whole("session.ptl", *options)
         found = differing("live.ptl", "whole.ptl")
         expect(status == 0 and not found and err == said, what, status, err, said, found)
         os.unlink(path("go"))
+
+
+def redacted():
+    """rules that say what goes by itself are applied as the trace comes: the same as to the whole, code and names included"""
+    make_program()
+    with open(path("key"), "w", encoding="ascii") as file:
+        file.write(SECRET)
+    for rules in (("text:hidden", "host", "commands"), ("regex:[Hh]id+en|tr.e", "field:*/*.ThreadName"), ("field:*.CommandLine", "keep:/usr/*", "text:one"), ("host",)):
+        start_command("--flush-interval=50ms", "--embed=debug")
+        options = [word for rule in rules for word in ("--redact", rule)] + ["--redact-key", path("key")]
+        with open(path("go"), "wb", buffering=0) as go:
+            process = relog("session", *options)
+            go.write(path("one.full").encode() + b" hidden\n")
+            go.write(b"/bin/true hidden\n")
+            go.write(b"/bin/sleep 1\n")
+            expect(wait_until(lambda: count("live.ptl") > 10) and process.poll() is None, rules, process.poll(), count("live.ptl"), run(DUMP, "info", "live.ptl"))
+            with open(path("live.ptl"), "rb") as file:
+                torso = file.read()
+        status, err = end(process)
+        said = whole("session.ptl", *options)
+        found = differing("live.ptl", "whole.ptl")
+        expect(status == 0 and not found, rules, status, err, found)
+        expect_equal(sorted(err.splitlines()), sorted(said.splitlines()), rules)
+        if "text:hidden" in rules:
+            for name in "live.ptl", "torso.ptl":
+                with open(path("torso.ptl"), "wb") as file:
+                    file.write(torso)
+                for view in ("events", "--json"), ("images",), ("report",), ("info", "--json"):
+                    done = run(DUMP, *view, name)
+                    expect(done.returncode in (0, 3) and "hidden" not in done.stdout, name, view, done)
+                expect(os.uname().nodename not in run(DUMP, "info", "--json", name).stdout, name)
+        os.unlink(path("go"))
+
+
+def late_blobs():
+    """code and names that come after the events which name them are left out if they had to be changed, which is said"""
+    make_program()
+    done = run(RECORD, "-q", "-f", "-o", "session.ptl", "--source=qemu", "--", path("one.full"))
+    expect_equal(done.returncode, 0, done.stderr)
+    # A cut that was made as the trace came has its code at the end.
+    grow("session.ptl", "late.ptl", "--drop-pt")
+    expect("hidden" in json.dumps([names for names in symbols_of("late.ptl")]))
+    err = grow("late.ptl", "live.ptl", "--redact", "text:hidden")
+    expect("came later than what names them: they are left out" in err, err)
+    expect("hidden" not in json.dumps(symbols_of("live.ptl")) and "main" in json.dumps(symbols_of("late.ptl")))
+    info = lines("info", "live.ptl")[0]
+    expect(info["complete"] and 0 < len(info["blobs"]) < len(lines("info", "late.ptl")[0]["blobs"]), info)
+
+
+def symbols_of(file):
+    return [line for line in run(DUMP, "symbols", "--json", file).stdout.splitlines()]
+
+
+def grow(source, output, *options):
+    """The first half comes, and a while later the rest; what was said."""
+    with open(path(source), "rb") as file:
+        data = file.read()
+    with open(path("grows.ptl"), "wb", buffering=0) as file:
+        process = subprocess.Popen([RELOG, "-f", "--follow", "grows.ptl", "-o", output, *options], cwd=path(""), stderr=subprocess.PIPE)
+        STARTED.append(process)
+        wait_for(lambda: os.path.exists(path("grows.ptl")), "the file")
+        file.write(data[:events_end(data)])
+        time.sleep(2)
+        file.write(data[events_end(data):])
+    status, err = end(process)
+    expect_equal(status, 0, err)
+    return err
 
 
 def clean_up():
@@ -210,4 +285,4 @@ def clean_up():
     stop_all()
 
 
-sys.exit(run_sessions([packets, windows, without_packets, series, interrupted, refused, embedded], clean_up))
+sys.exit(run_sessions([packets, windows, without_packets, series, interrupted, refused, embedded, redacted, late_blobs], clean_up))
