@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The stage that redacts. The whole trace is read first, so that a word which a path in its last event makes a secret
- * is known when the first one is written; and blobs, because images name them by hashes that change with them.
+ * is known when the first one is written; and blobs, because images name them by hashes that change with them. Of a trace that is being
+ * written neither can be: there, rules are those that need no words, and a blob is read when an event names it.
  */
 #include "relog/redact/redact.h"
 

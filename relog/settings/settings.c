@@ -94,13 +94,11 @@ static const struct common_option common_options[] = {
 	{"follow", 0, NULL,
 	 "Takes inputs that are still being written: until they are closed, their writers are gone, or an "
 	 "interruption (Ctrl-C), after which what is there is taken. One trace that is copied or goes through rules is "
-	 "written "
-	 "as it comes; what needs the whole trace waits for its end.",
+	 "written as it comes; what needs the whole trace waits for its end.",
 	 COMMON_FLAG(struct relog_settings, follow)},
 	{"live", 0, NULL,
 	 "The input is the name of a session (ptl-record start NAME): writes again what it has recorded and records, "
-	 "with "
-	 "--follow. A session of several files gives several outputs: out.ptl, out.2.ptl, ...",
+	 "with --follow. A session of several files gives several outputs: out.ptl, out.2.ptl, ...",
 	 COMMON_FLAG(struct relog_settings, live)},
 	{"recompress", 0, "LEVEL", "Compresses everything again: 1 (fast) to 19 (small); 0 stores it uncompressed.",
 	 COMMON_NUMBER(struct relog_settings, level, 0, LEVEL_MAX), COMMON_GIVEN(struct relog_settings, recompress)},

@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -14,9 +15,11 @@ from growing_trace import count, differing, end, wait_until
 from record_test import DUMP, expect, expect_equal, lines, path, run, wait_for
 from scratch_test import RECORD, RELOG
 from session_test import NAME, ask, query, run_sessions, stop_all, write_events
+from trace_content import survivors
 
 SCRIPT = "exec <go; while read word; do $word; done"
 SERIES = ("--mode=newfile", "--part-time=300ms", "--flush-interval=20ms")
+BLOB, INDEX = 4, 5  # kinds of buffers
 SECRET = "0123456789abcdef0123"
 STARTED = []
 
@@ -68,7 +71,7 @@ def packets():
         file.write(SECRET)
     start_command()
     choices = (("--time", "100ms..1.5s"), ("--last", "1ms"), ("--time", "-1s..-1ms", "--process", "true"), ("--redact", "all", "--redact-key", "key"),
-               ("--redact", "text:Number", "--redact", "host", "--redact-key", "key"), ("--attach-code", path("store")), ("--tid", "1"))
+               ("--redact", "text:Number", "--redact", "threads", "--redact-key", "key"), ("--attach-code", path("store")), ("--tid", "1"))
     os.mkdir(path("store"))
     with open(path("go"), "wb", buffering=0) as go:
         go.write(b"/bin/true\n")
@@ -182,7 +185,8 @@ def make_program():
     with open(path("one.c"), "w", encoding="ascii") as file:
         file.write("static __attribute__((noinline, noclone)) int hidden(int n) { int sum = n; while (n--) sum += sum ^ n; return sum; }\n"
                    "const char text[] = \"a hidden text\";\n"
-                   "int main(int argc, char **argv) { return hidden(argc + text[argc]) == 7; }\n")
+                   "__attribute__((noinline, noclone)) int companion(int n) { return hidden(n) + 1; }\n"
+                   "int main(int argc, char **argv) { return companion(argc + text[argc]) == 7; }\n")
     for words in (("gcc", "-O1", "-g", "-Wl,--build-id", "-o", "one.full", "one.c"), ("mkdir", "symbols"),
                   ("objcopy", "--only-keep-debug", "one.full", "symbols/one.debug"), ("objcopy", "--strip-all", "one.full", "one")):
         expect_equal(run(*words).returncode, 0, words)
@@ -247,34 +251,38 @@ def late_blobs():
     make_program()
     done = run(RECORD, "-q", "-f", "-o", "session.ptl", "--source=qemu", "--", path("one.full"))
     expect_equal(done.returncode, 0, done.stderr)
-    # A cut that was made as the trace came has its code at the end.
-    grow("session.ptl", "late.ptl", "--drop-pt")
-    expect("hidden" in json.dumps([names for names in symbols_of("late.ptl")]))
-    err = grow("late.ptl", "live.ptl", "--redact", "text:hidden")
-    expect("came later than what names them: they are left out" in err, err)
-    expect("hidden" not in json.dumps(symbols_of("live.ptl")) and "main" in json.dumps(symbols_of("late.ptl")))
-    info = lines("info", "live.ptl")[0]
-    expect(info["complete"] and 0 < len(info["blobs"]) < len(lines("info", "late.ptl")[0]["blobs"]), info)
-
-
-def symbols_of(file):
-    return [line for line in run(DUMP, "symbols", "--json", file).stdout.splitlines()]
-
-
-def grow(source, output, *options):
-    """The first half comes, and a while later the rest; what was said."""
-    with open(path(source), "rb") as file:
+    with open(path("session.ptl"), "rb") as file:
         data = file.read()
-    with open(path("grows.ptl"), "wb", buffering=0) as file:
-        process = subprocess.Popen([RELOG, "-f", "--follow", "grows.ptl", "-o", output, *options], cwd=path(""), stderr=subprocess.PIPE)
-        STARTED.append(process)
-        wait_for(lambda: os.path.exists(path("grows.ptl")), "the file")
-        file.write(data[:events_end(data)])
-        time.sleep(2)
-        file.write(data[events_end(data):])
-    status, err = end(process)
-    expect_equal(status, 0, err)
-    return err
+    pieces = list(buffers(data))
+    first = data[:64] + b"".join(piece for kind, piece in pieces if kind not in (BLOB, INDEX))
+    rest = b"".join(piece for kind, piece in pieces if kind == BLOB)
+    for order in "first", "late":
+        if os.path.exists(path("live.ptl")):
+            os.unlink(path("live.ptl"))
+        with open(path("grows.ptl"), "wb", buffering=0) as file:
+            process = subprocess.Popen([RELOG, "-f", "--follow", "grows.ptl", "-o", "live.ptl", "--redact", "text:hidden"], cwd=path(""),
+                                       stderr=subprocess.PIPE)
+            STARTED.append(process)
+            file.write(first)
+            if order == "late":
+                wait_for(lambda: count("live.ptl") > 3, "events", process)
+            file.write(rest)
+        status, err = end(process)
+        expect_equal(status, 0, err)
+        # Left out, if it could not get another name any more.
+        expect_equal("came later than what names them: they are left out" in err, order == "late", err)
+        expect_equal(survivors("live.ptl", ["hidden"]), set(), order)
+        expect_equal("companion" in survivors("live.ptl", ["companion"]), order == "first")
+
+
+def buffers(data):
+    """Kind and bytes of each buffer: docs/format.md, section 3."""
+    at = 64
+    while data[at:at + 4] == b"PTLB":
+        kind, = struct.unpack_from("<I", data, at + 8)
+        side, _, stored = struct.unpack_from("<3I", data, at + 32)
+        yield kind, data[at:at + 104 + side + stored]
+        at += 104 + side + stored
 
 
 def clean_up():
