@@ -222,14 +222,6 @@ static int run(const struct dump_command *command, struct dump_options *options,
 	return status;
 }
 
-static int run_file(const struct dump_command *command, struct dump_options *options, int fd)
-{
-	char opened[64], *operand = opened;
-
-	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
-	return run(command, options, &operand, 1, NULL);
-}
-
 static int wait_for_session(void *context, const char *name, uint64_t waited)
 {
 	(void)context;
@@ -261,7 +253,7 @@ static int run_live(const struct dump_command *command, struct dump_options *opt
 	while (fd >= 0) {
 		const uint64_t missed = files.missed;
 
-		exit_status = run_file(command, options, fd);
+		exit_status = run(command, options, &path, 1, NULL);
 		close(fd);
 		free(path);
 		/* What could not be read of one file does not end the session. */

@@ -30,7 +30,7 @@ struct dump_options {
 	bool ignore_index;
 	bool follow;                          /* the trace is being written: shows what comes */
 	bool live;                            /* FILE is the name of a session */
-	struct format_session_files *session; /* that, while its files are read; NULL */
+	struct format_session_files *session; /* that, while its files are read: FILE is open there; NULL */
 	const char *code_store;               /* NULL: that of the environment */
 	struct common_string_list jit;
 	bool debuginfod;

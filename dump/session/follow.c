@@ -2,12 +2,15 @@
 /* Waits for a trace that is being written, and notices when the user has seen enough. */
 #include "dump/session/follow.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/error.h"
 #include "common/signals.h"
 #include "dump/session/output.h"
+#include "format/reader/session_files.h"
 
 #define SECOND 1000000000u
 
@@ -46,6 +49,23 @@ static int idle(void *context, struct ptl_trace *trace)
 	return status;
 }
 
+/* A file of a session may have lost its name, or have none. */
+static int open_trace(struct dump_session *session, const struct ptl_realtime_options *realtime)
+{
+	const struct format_session_files *files = session->options->session;
+	int fd, status;
+
+	if (!files)
+		return ptl_open_realtime(session->path, realtime, &session->trace);
+	fd = fcntl(files->fd, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		return common_fail_errno("cannot open %s", session->path);
+	status = ptl_open_realtime_fd(fd, session->path, realtime, &session->trace);
+	if (status)
+		close(fd);
+	return status;
+}
+
 int dump_follow_open(struct dump_session *session, const struct ptl_open_options *options)
 {
 	static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
@@ -53,7 +73,7 @@ int dump_follow_open(struct dump_session *session, const struct ptl_open_options
 
 	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
 		common_signal_catch_unignored(ending[i], note, 0, NULL);
-	return ptl_open_realtime(session->path, &realtime, &session->trace);
+	return open_trace(session, &realtime);
 }
 
 int dump_follow_end(const struct dump_session *session, int status)

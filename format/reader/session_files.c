@@ -320,6 +320,8 @@ static int remember(struct format_session_files *files, int fd, const char *path
 	free(files->path);
 	files->path = strdup(path);
 	files->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (files->fd < 0)
+		return common_fail_errno("%s", path);
 	return files->path ? 0 : common_fail_memory("file name", strlen(path));
 }
 

@@ -47,22 +47,31 @@ static void answer_counts(struct record_answer *answer, const struct record_sess
 	record_answer_number(answer, "Processes", "processes", RECORD_ANSWER_COUNT, processes.processes);
 }
 
-/* Who asks may have another working directory. */
-static void answer_file(struct record_answer *answer, const struct record_capture *capture)
+/* Who asks may have another working directory. In fresh memory; NULL: there is none. */
+static char *find_file(const struct record_capture *capture)
 {
 	const struct record_output *output = &capture->output;
 	const char *path = capture->keeper ? record_keeper_path(capture->keeper) : output->path;
-	char *absolute = output->fd >= 0 ? realpath(path, NULL) : NULL, folder[PATH_MAX];
+	char *absolute, folder[PATH_MAX];
+
+	/* In real time there is none. */
+	if (output->in_memory && !capture->keeper)
+		return NULL;
+	absolute = output->fd >= 0 ? realpath(path, NULL) : NULL;
 
 	/* That of what is in memory is not there yet. */
 	if (!absolute && capture->keeper && path[0] != '/' && getcwd(folder, sizeof(folder)) &&
 	    asprintf(&absolute, "%s/%s", folder, path) < 0)
 		absolute = NULL;
-	/* In real time there is none. */
-	if (output->in_memory && !capture->keeper)
-		path = NULL;
-	record_answer_text(answer, "File", "file", path && absolute ? absolute : path);
-	free(absolute);
+	return absolute ? absolute : strdup(path);
+}
+
+static void answer_file(struct record_answer *answer, const struct record_capture *capture)
+{
+	char *file = find_file(capture);
+
+	record_answer_text(answer, "File", "file", file);
+	free(file);
 }
 
 /* What is not limited is 0 in JSON. */
@@ -143,13 +152,13 @@ static int list(struct request *request)
 {
 	const struct record_session *session = request->session;
 	struct ptl_writer_counts written;
+	char *file = find_file(&session->capture);
 
 	record_capture_counts(&session->capture, &written);
 	fprintf(request->answer, "%d\t%llu\t%llu\t%s", (int)getpid(), (unsigned long long)session->capture.events,
 		(unsigned long long)written.stored_bytes,
-		session->capture.keeper             ? record_keeper_path(session->capture.keeper)
-		: session->capture.output.in_memory ? "-"
-						    : session->capture.output.path);
+		file ? file : "-");
+	free(file);
 	return 0;
 }
 

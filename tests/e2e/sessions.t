@@ -322,7 +322,7 @@ def rewritten():
     lost = [loss for name in rewritten_files() for loss in lines("info", name)[0]["losses"] if "faster than it was read" in loss["cause"]]
     expect(missed and sum(loss["count"] for loss in lost) == missed, missed, lost, text)
     for words, status, text in ((("nobody",), 4, "there is no session nobody; ptl-record list"),
-                                (("a", "--time", "1us.."), 2, "needs the whole trace"), (("a", "b"), 2, "the name of one session")):
+                                (("a", "--split", "1M"), 2, "split the output"), (("a", "b"), 2, "the name of one session")):
         done = run(relog, "-o", "not.ptl", "--live", *words)
         expect(done.returncode == status and text in done.stderr, done.returncode, done.stderr)
     done = run(DUMP, "events", "--live", "nobody")

@@ -119,7 +119,9 @@ static void read_ended(const char *data, size_t size)
 	write_file("." ENDED ".ended", data, size);
 	/* All of a text is in the memory, its zero too. */
 	if (record_ended_read(folder, ENDED, &ended, memory) == 0 &&
-	    strlen(ended.why) + strlen(ended.file) + strlen(ended.messages) + 3 > sizeof(memory))
+	    strlen(ended.why) + strlen(ended.file) + strlen(ended.messages) + strlen(ended.stem) +
+			    strlen(ended.suffix) + 3 >
+		    sizeof(memory))
 		abort();
 }
 
