@@ -43,6 +43,29 @@ struct embed {
 	struct waiting *waiting;
 };
 
+/* ---- what was seen --------------------------------------------------------------------------------------- */
+
+/* What an attachment of this kind says of the files with a build id. */
+struct key {
+	uint32_t kind;
+	uint8_t build_id[PTL_ATTACHMENT_ID_MAX];
+};
+
+static struct key key_of(uint32_t kind, const uint8_t *build_id, size_t size)
+{
+	struct key key = {.kind = kind};
+
+	memcpy(key.build_id, build_id, size);
+	return key;
+}
+
+static int note(struct embed *embed, uint32_t kind, const uint8_t *build_id, size_t size, uint64_t what)
+{
+	const struct key key = key_of(kind, build_id, size);
+
+	return common_byte_map_put(&embed->seen, &key, sizeof(key), what);
+}
+
 /* ---- what is found ------------------------------------------------------------------------------------ */
 
 static int put_blob(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
@@ -51,8 +74,6 @@ static int put_blob(void *context, uint32_t type, const void *data, size_t size,
 
 	return ptl_relogger_blob(embed->relogger, type, data, size, hash);
 }
-
-static int note(struct embed *embed, uint32_t kind, const uint8_t *build_id, size_t size, uint64_t what);
 
 static int put_attachment(void *context, const struct ptl_attachment *attachment)
 {
@@ -88,27 +109,6 @@ static bool has_local(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE]
 	ptl_symbols_free(table);
 	free(data);
 	return found;
-}
-
-/* What an attachment of this kind says of the files with a build id. */
-struct key {
-	uint32_t kind;
-	uint8_t build_id[PTL_ATTACHMENT_ID_MAX];
-};
-
-static struct key key_of(uint32_t kind, const uint8_t *build_id, size_t size)
-{
-	struct key key = {.kind = kind};
-
-	memcpy(key.build_id, build_id, size);
-	return key;
-}
-
-static int note(struct embed *embed, uint32_t kind, const uint8_t *build_id, size_t size, uint64_t what)
-{
-	const struct key key = key_of(kind, build_id, size);
-
-	return common_byte_map_put(&embed->seen, &key, sizeof(key), what);
 }
 
 static bool is_noted(const struct embed *embed, uint32_t kind, const struct ptl_image_event *image)
