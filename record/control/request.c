@@ -156,8 +156,7 @@ static int list(struct request *request)
 
 	record_capture_counts(&session->capture, &written);
 	fprintf(request->answer, "%d\t%llu\t%llu\t%s", (int)getpid(), (unsigned long long)session->capture.events,
-		(unsigned long long)written.stored_bytes,
-		file ? file : "-");
+		(unsigned long long)written.stored_bytes, file ? file : "-");
 	free(file);
 	return 0;
 }
