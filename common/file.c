@@ -105,6 +105,7 @@ static int read_to_end(int fd, size_t limit, uint8_t **data, size_t *size)
 		}
 		used += (size_t)got;
 	}
+	bytes[used] = 0;
 	*data = bytes;
 	*size = used;
 	return 0;

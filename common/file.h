@@ -51,7 +51,10 @@ int common_read_at(int fd, void *data, size_t size, uint64_t offset);
  * to open a device may do something. The descriptor, close-on-exec, and *info; -1 for anything else.
  */
 int common_open_regular(const char *path, struct stat *info);
-/* The whole of a file or pipe in fresh memory (caller frees); past limit bytes: PTL_NO_MEMORY. */
+/*
+ * The whole of a file or pipe in fresh memory (caller frees), with a zero byte behind it that size does not count; past limit
+ * bytes: PTL_NO_MEMORY.
+ */
 int common_read_file(const char *path, size_t limit, uint8_t **data, size_t *size);
 
 /*

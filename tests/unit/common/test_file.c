@@ -278,6 +278,7 @@ static void read_whole_files(void **state)
 	expect_file("empty", "");
 	assert_int_equal(common_read_file("a", 10, &data, &size), 0);
 	assert_int_equal(size, 10);
+	assert_string_equal((const char *)data, "0123456789");
 	free(data);
 	assert_int_equal(common_read_file("a", SIZE_MAX, &data, &size), 0);
 	free(data);
