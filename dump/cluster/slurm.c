@@ -15,6 +15,7 @@
 #include "common/quote.h"
 #include "common/text.h"
 #include "dump/cluster/ask.h"
+#include "dump/cluster/slurm_answer.h"
 
 #define ATTEMPTS 3
 #define POLL_MICROSECONDS 500000
@@ -28,9 +29,9 @@
 struct slurm {
 	const struct dump_cluster_work *work;
 	const struct dump_slurm_options *options;
-	char *folder;   /* absolute; owned */
-	char array[64]; /* ids of jobs; "": none */
-	char merge[64];
+	char *folder;                   /* absolute; owned */
+	char array[DUMP_SLURM_ID_SIZE]; /* ids of jobs; "": none */
+	char merge[DUMP_SLURM_ID_SIZE];
 	uint32_t count, done;
 	bool submitted;          /* something was, and may have left what explains a failure */
 	struct ptl_bytes output; /* of the program at hand */
@@ -156,7 +157,8 @@ static void add(struct arguments *arguments, const char *name, const char *value
 }
 
 /* sbatch with what all jobs have, and these. id becomes that of the job. */
-static int submit(struct slurm *slurm, const char *array, const char *after, const char *log, char id[64])
+static int submit(struct slurm *slurm, const char *array, const char *after, const char *log,
+		  char id[DUMP_SLURM_ID_SIZE])
 {
 	const struct dump_slurm_options *options = slurm->options;
 	/* A merge goes that would wait for ever: where a job failed that had done its work. */
@@ -182,8 +184,7 @@ static int submit(struct slurm *slurm, const char *array, const char *after, con
 	if (status > 0)
 		status = common_fail(PTL_SYSTEM, "sbatch does not take the jobs: %.500s",
 				     (const char *)slurm->output.data);
-	/* "17", or "17;cluster". */
-	if (!status && sscanf((const char *)slurm->output.data, "%63[0-9]", id) != 1)
+	if (!status && !dump_slurm_job_id((const char *)slurm->output.data, id))
 		status = common_fail(PTL_SYSTEM, "sbatch says no number of a job, but: %.500s",
 				     (const char *)slurm->output.data);
 	return status;
@@ -200,10 +201,10 @@ static int is_active(struct slurm *slurm, const char *id)
 	/* It forgets jobs some time after their end. */
 	if (status)
 		return strstr((const char *)slurm->output.data, "Invalid job id") ? 0 : 2;
-	return slurm->output.size > 1;
+	return dump_slurm_is_listed((const char *)slurm->output.data, id);
 }
 
-static void cancel(struct slurm *slurm, char id[64])
+static void cancel(struct slurm *slurm, char id[DUMP_SLURM_ID_SIZE])
 {
 	const char *const arguments[] = {"scancel", "-Q", id, NULL};
 
@@ -366,9 +367,11 @@ static int show(struct slurm *slurm)
 	uint8_t *data = NULL;
 	size_t size = 0;
 	int status = common_read_file(file_of(slurm, "status"), 16, &data, &size);
-	const int exit_status = status || !size ? COMMON_EXIT_SYSTEM : data[0] - '0';
+	int exit_status = status ? -1 : dump_slurm_exit_status((const char *)data);
 
 	free(data);
+	if (exit_status < 0)
+		exit_status = COMMON_EXIT_SYSTEM;
 	common_progress_end();
 	if (!status)
 		status = copy_file(slurm, "result", stdout);
