@@ -18,6 +18,7 @@
 #include "record/perf/event.h"
 #include "record/tracepoint/kinds.h"
 #include "record/tracepoint/tracefs.h"
+#include "record/tracepoint/tracefs_text.h"
 #include "record/tracepoint/unwind.h"
 #include "record/tracepoint/uprobe_event.h"
 
@@ -25,13 +26,6 @@
 #define MADE_NUMBERS UINT16_MAX /* of formats that are made, and below: the kernel counts its own upwards */
 
 /* ---- what -e names --------------------------------------------------------------------------- */
-
-uint64_t tracepoint_format_id(const char *text)
-{
-	const char *id = strstr(text, "\nID: ");
-
-	return id ? strtoull(id + 5, NULL, 10) : 0;
-}
 
 static int add_format(struct tracepoint_event *event, struct perf_tracing *tracing)
 {
@@ -42,7 +36,7 @@ static int add_format(struct tracepoint_event *event, struct perf_tracing *traci
 	if (status < 0)
 		return status;
 	event->type = PERF_TYPE_TRACEPOINT;
-	event->config = event->number = tracepoint_format_id((const char *)format);
+	event->config = event->number = record_tracefs_text_id((const char *)format);
 	*strchr(event->name, ':') = 0;
 	status = perf_tracing_add_format(tracing, event->name, format, size);
 	event->name[strlen(event->name)] = ':';

@@ -46,9 +46,6 @@ void tracepoint_event_free(struct tracepoint_event *event, size_t cpus);
 /* Whether events of this name have stacks; *dwarf: also of programs without frame pointers. */
 bool tracepoint_event_has_stack(const char *name, const struct common_string_list *stacks, bool *dwarf);
 
-/* "ID: 372" of a format; 0: it has none. */
-uint64_t tracepoint_format_id(const char *text);
-
 /* Whether the name, without a filter, is the event's. */
 bool tracepoint_event_is(const struct tracepoint_event *event, const char *name);
 

@@ -3,7 +3,6 @@
 #include "record/tracepoint/tracefs.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +10,8 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/nearest.h"
 #include "import/perf/trace_format.h"
+#include "record/tracepoint/tracefs_text.h"
 
 static const char *const folders[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 
@@ -57,26 +56,18 @@ static int read_names(char **text)
 	status = common_read_file(path, EVENTS_MAX, &data, &size);
 	if (status < 0)
 		return status;
-	*text = strndup((const char *)data, size);
-	free(data);
-	return *text ? 0 : common_fail_memory("tracepoints", size);
+	*text = (char *)data;
+	return 0;
 }
 
 int record_tracefs_matching(const char *pattern, struct common_string_list *names)
 {
-	char *text, *copy, *rest = NULL;
+	char *text;
 	int status = read_names(&text);
 
 	if (status < 0)
 		return status;
-	for (char *name = strtok_r(text, "\n", &rest); status == 0 && name; name = strtok_r(NULL, "\n", &rest)) {
-		if (fnmatch(pattern, name, 0) != 0)
-			continue;
-		copy = strdup(name);
-		status = copy ? common_string_list_add(names, copy) : common_fail_memory("a tracepoint", strlen(name));
-		if (status < 0)
-			free(copy);
-	}
+	status = record_tracefs_text_matching(text, pattern, names);
 	free(text);
 	return status == 0 && !names->count
 		       ? common_fail(PTL_NOT_FOUND, "the kernel has no tracepoint that matches %s", pattern)
@@ -101,7 +92,7 @@ static int fail_user_event(const char *tracepoint)
 static int fail_unknown(const char *tracepoint)
 {
 	struct common_nearest nearest = {.word = tracepoint};
-	char path[512], *rest = NULL, *text;
+	char path[512], *text;
 	int status;
 
 	if (!record_tracefs_path("available_events", path, sizeof(path)))
@@ -112,8 +103,7 @@ static int fail_unknown(const char *tracepoint)
 				   tracepoint, folders[0]);
 	if (read_names(&text) < 0)
 		return common_fail(PTL_NOT_FOUND, "the kernel has no tracepoint %s", tracepoint);
-	for (char *name = strtok_r(text, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest))
-		common_nearest_look(&nearest, name);
+	record_tracefs_text_nearest(text, &nearest);
 	if (!nearest.best && !strncmp(tracepoint, USER_EVENTS, strlen(USER_EVENTS)))
 		status = fail_user_event(tracepoint);
 	else
@@ -125,28 +115,13 @@ static int fail_unknown(const char *tracepoint)
 
 void record_tracefs_fields(const char *tracepoint, char *names, size_t room)
 {
-	size_t size, used = 0;
-	char *text, *rest = NULL;
-	uint8_t *data;
+	size_t size;
+	uint8_t *text;
 
 	names[0] = 0;
-	if (record_tracefs_format(tracepoint, &data, &size) < 0)
+	if (record_tracefs_format(tracepoint, &text, &size) < 0)
 		return;
-	text = strndup((const char *)data, size);
-	free(data);
-	for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest)) {
-		/* "	field:unsigned long args[6];	offset:16; ..." */
-		const size_t type = strcspn(line, ";");
-		const char *name;
-
-		if (strncmp(line, "\tfield:", 7) != 0 || !line[type])
-			continue;
-		line[type] = 0;
-		name = strrchr(line, ' ');
-		if (name && used < room)
-			used += (size_t)snprintf(names + used, room - used, "%s%.*s", used ? ", " : "",
-						 (int)strcspn(name + 1, "["), name + 1);
-	}
+	record_tracefs_text_fields((char *)text, names, room);
 	free(text);
 }
 

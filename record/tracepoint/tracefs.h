@@ -10,8 +10,8 @@
 #include "common/string_list.h"
 
 /*
- * The format of a tracepoint, "SYSTEM:EVENT", in fresh memory. PTL_MISUSE (no such name), PTL_NOT_FOUND (the kernel has it not),
- * PTL_SYSTEM (it may not be read), PTL_NO_MEMORY.
+ * The format of a tracepoint, "SYSTEM:EVENT", in fresh memory, with a zero byte behind it. PTL_MISUSE (no such name),
+ * PTL_NOT_FOUND (the kernel has it not), PTL_SYSTEM (it may not be read), PTL_NO_MEMORY.
  */
 int record_tracefs_format(const char *tracepoint, uint8_t **text, size_t *size);
 

@@ -17,10 +17,10 @@
 #include "common/text.h"
 #include "record/capture/proc_files.h"
 #include "record/tracepoint/tracefs.h"
+#include "record/tracepoint/tracefs_text.h"
 
 /* The recorder's process, when it started, since its number is used again, and a number of the recorder's own. */
 #define GROUP "ptl_%" PRIu32 "_%" PRIu64 "_%u"
-#define READ_GROUP "ptl_%" SCNu32 "_%" SCNu64 "_%u/"
 #define EVENT_NAME_MAX 60u
 #define LIST_MAX ((size_t)16 << 20)
 
@@ -60,21 +60,17 @@ static bool remove_named(const char *name, size_t size)
 	return removed;
 }
 
-static bool has_owner(const char *name)
+static bool is_left_behind(const struct record_tracefs_probe *probe)
 {
 	struct record_proc_stat owner;
-	uint64_t start;
-	uint32_t pid;
-	unsigned number;
 
-	if (sscanf(name, READ_GROUP, &pid, &start, &number) != 3)
-		return true;
-	return record_proc_stat(pid, &owner) && owner.state != 'Z' && owner.start_ticks == start;
+	return !record_proc_stat(probe->pid, &owner) || owner.state == 'Z' || owner.start_ticks != probe->start;
 }
 
 void tracepoint_uprobe_event_clean(void)
 {
-	char path[64], *line, *next;
+	struct record_tracefs_probe probe;
+	char path[64], *rest = NULL;
 	unsigned removed = 0;
 	uint8_t *text;
 	size_t size;
@@ -82,13 +78,9 @@ void tracepoint_uprobe_event_clean(void)
 	if (!record_tracefs_path("uprobe_events", path, sizeof(path)) ||
 	    common_read_file(path, LIST_MAX, &text, &size) < 0)
 		return;
-	for (line = (char *)text; line && *line; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = 0;
-		if (line[0] && line[1] == ':' && !has_owner(line + 2))
-			removed += remove_named(line + 2, strcspn(line + 2, " "));
-	}
+	for (char *line = strtok_r((char *)text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if (record_tracefs_text_probe(line, &probe) && is_left_behind(&probe))
+			removed += remove_named(probe.name, probe.name_size);
 	free(text);
 	if (removed)
 		common_message_note("%u probe%s of recorders that were killed: removed from the kernel", removed,
@@ -171,7 +163,7 @@ int tracepoint_uprobe_event_read(struct tracepoint_event *event, const char *sys
 	if (status < 0)
 		return status;
 	event->type = PERF_TYPE_TRACEPOINT;
-	event->config = event->number = tracepoint_format_id((const char *)format);
+	event->config = event->number = record_tracefs_text_id((const char *)format);
 	/* Inherited by a child, the kernel does not put it into the programs that the child executes. */
 	event->everyone = true;
 	status = perf_tracing_add_format(tracing, system, format, size);
