@@ -46,7 +46,7 @@ static void read_entry(uint32_t pid, const char *entry, char *text, size_t room)
 enum { STATE = 3, PARENT = 4, START = 22, START_CODE = 26, START_STACK = 28, EXIT_CODE = 52 };
 
 /* Fields from the state on; what follows the name, which may hold anything. */
-static bool parse_stat(const char *text, struct record_proc_stat *stat)
+bool record_proc_parse_stat(const char *text, struct record_proc_stat *stat)
 {
 	const char *at = strrchr(text, ')');
 	uint64_t number[EXIT_CODE + 1] = {0};
@@ -77,7 +77,7 @@ bool record_proc_stat(uint32_t pid, struct record_proc_stat *stat)
 	char text[1024];
 
 	read_entry(pid, "stat", text, sizeof(text));
-	return parse_stat(text, stat);
+	return record_proc_parse_stat(text, stat);
 }
 
 bool record_proc_descends(uint32_t pid, uint32_t ancestor)
@@ -114,13 +114,18 @@ static bool find_number(const char *text, const char *name, bool second, uint32_
 	return count > 0;
 }
 
+bool record_proc_parse_status(const char *text, uint32_t *own_pid, uint32_t *user)
+{
+	/* The effective user; the process's number in its innermost namespace. */
+	return find_number(text, "\nUid:", true, user) && find_number(text, "\nNSpid:", false, own_pid);
+}
+
 bool record_proc_identity(uint32_t pid, uint32_t *own_pid, uint32_t *user)
 {
 	char text[4096];
 
 	read_entry(pid, "status", text, sizeof(text));
-	/* The effective user; the process's number in its innermost namespace. */
-	return find_number(text, "\nUid:", true, user) && find_number(text, "\nNSpid:", false, own_pid);
+	return record_proc_parse_status(text, own_pid, user);
 }
 
 uint64_t record_proc_start_time(uint64_t start_ticks)

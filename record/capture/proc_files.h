@@ -18,12 +18,16 @@ struct record_proc_stat {
 
 /* false: there is no such process. */
 bool record_proc_stat(uint32_t pid, struct record_proc_stat *stat);
+/* The same of what the file says; false: it is no such text. */
+bool record_proc_parse_stat(const char *text, struct record_proc_stat *stat);
 
 /* Whether the process, which is there, is among the descendants of this one. */
 bool record_proc_descends(uint32_t pid, uint32_t ancestor);
 
 /* The pid of a process in its own namespace, and its user; false: there is no such process. */
 bool record_proc_identity(uint32_t pid, uint32_t *own_pid, uint32_t *user);
+/* The same of what /proc/PID/status says. */
+bool record_proc_parse_status(const char *text, uint32_t *own_pid, uint32_t *user);
 
 /* The trace's time of a start; it is up to a tick (10 ms) too early. */
 uint64_t record_proc_start_time(uint64_t start_ticks);

@@ -5,6 +5,10 @@
  *     0    a line of /proc/PID/maps
  *     1    the device of Intel PT in sysfs: "NAME TEXT" lines, each a file; those that are not named are not there
  *     2    what is left of a session that has ended
+ *     3    /proc/PID/stat
+ *     4    /proc/PID/status
+ *     5    a program or a script, as execve finds it
+ *     6    the name of a file of providers
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -15,9 +19,12 @@
 #include <unistd.h>
 
 #include "common/file.h"
+#include "record/capture/proc_files.h"
 #include "record/control/ended.h"
 #include "record/intel_pt/device.h"
 #include "record/process/maps.h"
+#include "record/process/target.h"
+#include "record/provider/shm_folder.h"
 
 #define FILES_MAX 48
 #define ENDED "fuzz"
@@ -54,10 +61,11 @@ static void write_file(const char *name, const char *text, size_t size)
 	close(fd);
 }
 
-static void read_maps(const char *line)
+static void read_maps(char *line, size_t size)
 {
 	struct record_map_entry entry;
 
+	(void)size;
 	if (record_maps_parse(line, &entry) &&
 	    (!memchr(entry.path, 0, sizeof(entry.path)) || (!entry.inode && *entry.path)))
 		abort();
@@ -87,13 +95,14 @@ static bool is_name(const char *name)
 	return *name && strspn(name, "abcdefghijklmnopqrstuvwxyz_") == strlen(name) && strlen(name) < 32;
 }
 
-static void read_device(char *text)
+static void read_device(char *text, size_t size)
 {
 	const char *names[FILES_MAX];
 	struct intel_pt_device device;
 	char *rest = NULL;
 	size_t count = 0;
 
+	(void)size;
 	for (char *line = strtok_r(text, "\n", &rest); line && count < FILES_MAX; line = strtok_r(NULL, "\n", &rest)) {
 		char *space = strchr(line, ' ');
 
@@ -111,7 +120,7 @@ static void read_device(char *text)
 		(void)unlinkat(folder, names[--count], 0);
 }
 
-static void read_ended(const char *data, size_t size)
+static void read_ended(char *data, size_t size)
 {
 	char memory[RECORD_ENDED_MAX];
 	struct record_ended ended;
@@ -125,11 +134,69 @@ static void read_ended(const char *data, size_t size)
 		abort();
 }
 
+static void read_stat(char *text, size_t size)
+{
+	struct record_proc_stat stat;
+
+	(void)size;
+	if (record_proc_parse_stat(text, &stat) && !stat.state)
+		abort();
+}
+
+static void read_status(char *text, size_t size)
+{
+	uint32_t pid = 0, user = 0;
+
+	(void)size;
+	if (record_proc_parse_status(text, &pid, &user) && !(strstr(text, "\nUid:") && strstr(text, "\nNSpid:")))
+		abort();
+}
+
+static bool ends_in(const char *text, size_t room)
+{
+	return memchr(text, 0, room);
+}
+
+static void read_program(char *data, size_t size)
+{
+	struct record_target target;
+	char path[sizeof(place) + sizeof("/program")];
+	size_t words = 0;
+
+	snprintf(path, sizeof(path), "%s/program", place);
+	write_file("program", data, size);
+	if (chmod(path, 0700))
+		abort();
+	if (record_target_find(&target, path) == 0) {
+		while (target.prefix[words])
+			words++;
+		if (words != target.prefix_count || !ends_in(target.path, sizeof(target.path)) ||
+		    (*target.script && (strcmp(target.script, path) != 0 || !words)))
+			abort();
+		record_target_free(&target);
+	}
+	(void)unlinkat(folder, "program", 0);
+}
+
+static void read_name(char *text, size_t size)
+{
+	struct record_shm_name name;
+	uint32_t user;
+
+	(void)size;
+	record_shm_parse(text, &name);
+	(void)record_shm_parse_user(text, &user);
+}
+
+static void (*const readers[])(char *text, size_t size) = {
+	read_maps, read_device, read_ended, read_stat, read_status, read_program, read_name,
+};
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text;
 
-	if (!size)
+	if (!size || data[0] >= sizeof(readers) / sizeof(readers[0]))
 		return 0;
 	text = malloc(size);
 	if (!text)
@@ -137,12 +204,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data + 1, size - 1);
 	text[size - 1] = 0;
 	make_place();
-	if (data[0] == 0)
-		read_maps(text);
-	else if (data[0] == 1)
-		read_device(text);
-	else if (data[0] == 2)
-		read_ended(text, size - 1);
+	readers[data[0]](text, size - 1);
 	free(text);
 	return 0;
 }

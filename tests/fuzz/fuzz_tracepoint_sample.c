@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Samples of tracepoints and counters in the ring that the kernel writes. Input: u8 what the event asks for (1: a counter, 2: a call
+ * chain, 4: a copy of the stack), then the record behind its header. All that a sample points to lies in the record.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/tracepoint/event.h"
+#include "record/tracepoint/unwind.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const uint8_t *record, size_t size, const uint8_t *piece, size_t piece_size)
+{
+	if (piece_size && (piece < record || piece_size > size || (size_t)(piece - record) > size - piece_size))
+		abort();
+}
+
+static void check_sample(const struct tracepoint_sample *sample, const uint8_t *record, size_t size)
+{
+	if (sample->callchain_count > size)
+		abort();
+	check(record, size, sample->callchain, sample->callchain_count * 8);
+	check(record, size, sample->raw, sample->raw_size);
+	if (sample->registers)
+		check(record, size, sample->registers, TRACEPOINT_UNWIND_REGISTER_COUNT * sizeof(uint64_t));
+	check(record, size, sample->stack, sample->stack_size);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const size_t record_size = sizeof(struct perf_event_header) + size - 1;
+	struct tracepoint_event event = {0};
+	struct perf_event_header *record;
+	struct tracepoint_sample sample;
+	uint64_t id;
+
+	if (!size || record_size > UINT16_MAX)
+		return 0;
+	event.samples = data[0] & 1;
+	event.stack = data[0] & 2;
+	event.dwarf = data[0] & 4;
+	record = malloc(record_size);
+	if (!record)
+		abort();
+	*record = (struct perf_event_header){.type = PERF_RECORD_SAMPLE, .size = (uint16_t)record_size};
+	memcpy(record + 1, data + 1, size - 1);
+	if (tracepoint_sample_read(&event, record, &sample)) {
+		check_sample(&sample, (const uint8_t *)record, record_size);
+		if (!tracepoint_sample_id(record, &id) || id != sample.id)
+			abort();
+	}
+	free(record);
+	return 0;
+}
