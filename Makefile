@@ -487,7 +487,7 @@ attack:
 # Threads of the recorder and of decoding under ThreadSanitizer: tests that many threads are in. What stands in for Intel PT is not
 # instrumented, so that what it writes counts as the kernel's.
 tsan := $(O)/tsan
-thread_tests := $(wildcard tests/e2e/intel_pt*.t) $(patsubst %,tests/e2e/%.t,kernel_turns record_modes)
+thread_tests := $(wildcard tests/e2e/intel_pt*.t) $(patsubst %,tests/e2e/%.t,kernel_turns parallel_names record_modes)
 .PHONY: check-threads
 check-threads: places = PTL_BIN='$(abspath $(tsan)/bin)' PTL_PROGRAMS='$(abspath $(O)/programs)'
 check-threads: all helpers programs
