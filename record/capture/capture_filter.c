@@ -3,9 +3,9 @@
 #include "record/capture/capture_state.h"
 #include "record/capture/machine.h"
 
-static const char *program_of(void *model, uint32_t pid)
+static bool program_of(void *model, uint32_t pid, struct record_program_name *name)
 {
-	return record_model_program_of(model, pid);
+	return record_model_program_of(model, pid, name);
 }
 
 struct record_asked_event record_capture_asked(struct record_capture *capture, const struct ptl_event *event)
@@ -19,10 +19,12 @@ struct record_asked_event record_capture_asked(struct record_capture *capture, c
 	};
 }
 
-static const char *known_program(void *program, uint32_t pid)
+/* A program with providers knows the word that it was started by. */
+static bool known_program(void *program, uint32_t pid, struct record_program_name *name)
 {
 	(void)pid;
-	return program;
+	*name = (struct record_program_name){program, program};
+	return true;
 }
 
 /* Of what happened before, some may not have been taken yet. */

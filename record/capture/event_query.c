@@ -86,9 +86,9 @@ static const char *program(void *context)
 {
 	const struct record_event_query *query = context;
 	const struct record_asked_event *asked = query->asked;
-	const char *path = asked->program ? asked->program(asked->context, asked->event->pid) : NULL;
+	struct record_program_name name;
 
-	return path ? path : "";
+	return asked->program && asked->program(asked->context, asked->event->pid, &name) ? name.path : "";
 }
 
 static const struct ptl_map *map(void *context, unsigned index)

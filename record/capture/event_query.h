@@ -5,6 +5,7 @@
 
 #include <ptl/event.h>
 
+#include "record/capture/fact.h"
 #include "record/capture/schemas.h"
 
 struct record_event_query;
@@ -13,8 +14,8 @@ struct record_event_query;
 struct record_asked_event {
 	const struct ptl_event *event;
 	const struct ptl_schema *schema; /* NULL: nothing explains it */
-	/* What its process runs; NULL: that is not known. NULL function: of no event. */
-	const char *(*program)(void *context, uint32_t pid);
+	/* What its process runs; false: that is not known. NULL: of no event. */
+	bool (*program)(void *context, uint32_t pid, struct record_program_name *name);
 	void *context;
 	const struct record_schemas *schemas; /* they have the names of values; NULL: there are none */
 };

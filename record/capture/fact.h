@@ -38,6 +38,12 @@ struct record_program {
 	size_t size;
 };
 
+/* What a process is known to run. */
+struct record_program_name {
+	const char *path;
+	const char *word; /* that it was started by, without folders; "": not known */
+};
+
 /*
  * One fact. Facts of one process come in the order in which they happened; what they point at need only last until
  * they have been taken.

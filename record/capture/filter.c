@@ -75,8 +75,8 @@ static int set_keywords(struct record_terms *terms, const char *value)
 }
 
 /*
- * A process runs the file that a link leads to: "cc" is run as x86_64-linux-gnu-gcc-12. A name is looked up as a shell does, in the
- * first folder of PATH that has it.
+ * A process runs the file that a link leads to: "cc" is x86_64-linux-gnu-gcc-12, which may be started by that name, too. A name is
+ * looked up as a shell does, in the first folder of PATH that has it.
  */
 static void add_linked(struct ptl_bytes *linked, const char *name, size_t size)
 {
@@ -334,17 +334,28 @@ int record_filter_copy(struct record_filter *filter, const struct record_filter 
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static bool is_program(const struct record_terms *terms, const char *path)
+static bool is_program(const struct record_terms *terms, const struct record_program_name *name)
 {
 	const char *const all = (const char *)terms->programs.data, *const linked = (const char *)terms->linked.data;
+	const char *const file = common_base_name(name->path);
 
-	for (size_t at = 0; path && at < terms->programs.size; at += strlen(all + at) + 1)
-		if (fnmatch(all + at, common_base_name(path), 0) == 0)
+	for (size_t at = 0; at < terms->programs.size; at += strlen(all + at) + 1)
+		if (fnmatch(all + at, file, 0) == 0 || (*name->word && fnmatch(all + at, name->word, 0) == 0))
 			return true;
-	for (size_t at = 0; path && at < terms->linked.size; at += strlen(linked + at) + 1)
-		if (strcmp(linked + at, common_base_name(path)) == 0)
+	/* By another word, a program of many names does something else: busybox. */
+	if (*name->word && strcmp(name->word, file) != 0)
+		return false;
+	for (size_t at = 0; at < terms->linked.size; at += strlen(linked + at) + 1)
+		if (strcmp(linked + at, file) == 0)
 			return true;
 	return false;
+}
+
+static bool runs_program(const struct record_terms *terms, const struct record_asked_event *asked)
+{
+	struct record_program_name name;
+
+	return asked->program(asked->context, asked->event->pid, &name) && is_program(terms, &name);
 }
 
 static int hold(struct record_terms *terms, const struct record_filtered_event *event, bool *wanted)
@@ -356,7 +367,7 @@ static int hold(struct record_terms *terms, const struct record_filtered_event *
 	*wanted = common_id_set_has(&terms->pids, asked->event->pid) &&
 		  (event->kernel || (common_id_set_has(&terms->ids, descriptor->id) &&
 				     (descriptor->keyword & terms->keywords) == terms->keywords)) &&
-		  (!terms->programs.size || is_program(terms, asked->program(asked->context, asked->event->pid)));
+		  (!terms->programs.size || runs_program(terms, asked));
 	if (*wanted && terms->where)
 		status = record_event_query_holds(terms->where, asked, wanted);
 	terms->held |= *wanted;

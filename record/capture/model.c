@@ -42,6 +42,7 @@ static void free_process(struct record_process *process)
 	record_log_free(&process->log);
 	free(process->path);
 	free(process->command_line);
+	free(process->word);
 	free(process);
 }
 
@@ -119,9 +120,11 @@ static int inherit(struct record_model *model, struct record_process *child, con
 
 	free(child->path);
 	free(child->command_line);
+	free(child->word);
 	child->path = strdup(parent->path);
 	child->command_line = strdup(parent->command_line);
-	if (!child->path || !child->command_line)
+	child->word = strdup(parent->word);
+	if (!child->path || !child->command_line || !child->word)
 		return common_fail_memory("process", 0);
 	status = record_start(model, child, 0);
 	return status < 0 ? status : record_memory_inherit(model, child, parent, fact->start.parent_epoch);
@@ -171,7 +174,8 @@ static struct record_process *new_process(const struct record_fact *fact)
 	process->found = fact->rundown;
 	process->path = strdup("");
 	process->command_line = strdup("");
-	if (process->path && process->command_line)
+	process->word = strdup("");
+	if (process->path && process->command_line && process->word)
 		return process;
 	free_process(process);
 	return NULL;
@@ -533,12 +537,14 @@ void record_model_reach(struct record_model *model, uint64_t time)
 		model->last_time = time;
 }
 
-const char *record_model_program_of(const struct record_model *model, uint32_t pid)
+bool record_model_program_of(const struct record_model *model, uint32_t pid, struct record_program_name *name)
 {
 	const uint64_t *number = common_hash_map_get(&model->by_pid, pid);
 	const struct record_process *process = number ? record_find_process(model, (uint32_t)*number) : NULL;
 
-	return process ? process->path : NULL;
+	if (process)
+		*name = (struct record_program_name){process->path, process->word};
+	return process;
 }
 
 bool record_model_has(const struct record_model *model, uint32_t pid)

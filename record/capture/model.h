@@ -74,8 +74,8 @@ void record_model_reach(struct record_model *model, uint64_t time);
 /* The recording ends: rundown of what is alive. */
 int record_model_finish(struct record_model *model);
 
-/* The path of the program that the process with this pid runs, or ran last; NULL: it is not known. */
-const char *record_model_program_of(const struct record_model *model, uint32_t pid);
+/* What the process with this pid runs, or ran last; false: it is not known. */
+bool record_model_program_of(const struct record_model *model, uint32_t pid, struct record_program_name *name);
 /* Whether a process with this pid is known, and has not ended. */
 bool record_model_has(const struct record_model *model, uint32_t pid);
 

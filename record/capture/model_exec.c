@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Programs that processes run: their strings become a path and a command line. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/error.h"
 #include "common/quote.h"
@@ -59,25 +60,39 @@ static char *make_command_line(const struct record_program *program, size_t at)
 	return (char *)out.data;
 }
 
+/* The first word of the command line, without folders; fresh memory. */
+static char *make_word(const struct record_program *program, size_t at)
+{
+	size_t length = 0;
+	const char *word = next_string(program, &at, &length);
+	const char *slash = word ? memrchr(word, '/', length) : NULL;
+
+	return slash ? strndup(slash + 1, length - (size_t)(slash + 1 - word)) : strndup(word ? word : "", length);
+}
+
 /* Takes path and command line out of the strings. */
 static int take_strings(struct record_process *process, const struct record_program *program)
 {
 	size_t at = 0, length = 0, ignored = 0, folder_length = 0;
 	const char *path = next_string(program, &at, &length);
-	char *made_path, *made_line;
+	char *made_path, *made_line, *made_word;
 	const char *folder;
 
 	(void)next_string(program, &at, &ignored);
 	folder = next_string(program, &at, &folder_length);
 	made_path = make_path(path ? path : "", length, folder, folder_length);
 	made_line = make_command_line(program, at);
-	if (!made_path || !made_line) {
+	made_word = make_word(program, at);
+	if (!made_path || !made_line || !made_word) {
 		free(made_path);
 		free(made_line);
+		free(made_word);
 		return common_fail_memory("command line", 0);
 	}
 	free(process->path);
 	free(process->command_line);
+	free(process->word);
+	process->word = made_word;
 	process->path = made_path;
 	process->command_line = made_line;
 	return 0;

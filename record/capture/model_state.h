@@ -32,6 +32,7 @@ struct record_process {
 	uint64_t gone_at; /* model's now */
 	char *path;       /* of the program; never NULL */
 	char *command_line;
+	char *word; /* that the program was started by, the first of its command line without folders */
 	struct record_thread *threads;
 	size_t thread_count;
 	size_t thread_capacity;

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -46,10 +48,16 @@ static const struct ptl_schema schema = {.provider = {{1}},
 					 .field_count = 3};
 static const uint8_t payload[] = "\x09\0\0\0Zoe\0\x02\0\x03\x04";
 
-static const char *program(void *context, uint32_t pid)
+static bool program(void *context, uint32_t pid, struct record_program_name *name)
 {
-	return pid == 5 ? context : NULL;
+	const struct record_program_name *known = context;
+
+	if (pid == 5)
+		*name = *known;
+	return pid == 5;
 }
+
+static struct record_program_name runs = {"/usr/bin/test", ""};
 
 /* What the filter says of the event, of which so much of the payload is there. */
 static bool wants(struct record_filter *filter, const struct ptl_schema *explained, size_t size, const char *provider)
@@ -61,7 +69,7 @@ static bool wants(struct record_filter *filter, const struct ptl_schema *explain
 		.payload_size = size,
 	};
 	const struct record_filtered_event filtered = {
-		.asked = {&event, explained, program, (void *)"/usr/bin/test"},
+		.asked = {&event, explained, program, &runs},
 		.provider = provider,
 	};
 	bool wanted;
@@ -126,6 +134,61 @@ static void wanted_events(void **state)
 	}
 }
 
+/* A program of many names, as gcc and busybox are, by the names of its file and by those that it was started by. */
+static void names_of_programs(void **state)
+{
+	static const struct {
+		struct record_program_name runs;
+		const char *term;
+		bool wanted;
+	} names[] = {
+		{{"/usr/bin/x86_64-linux-gnu-gcc-12", "gcc"}, "program=gc*", true},
+		{{"/usr/bin/x86_64-linux-gnu-gcc-12", "gcc"}, "program=*-gcc-1?", true},
+		{{"/usr/bin/x86_64-linux-gnu-gcc-12", "cc"}, "program=gc*", false},
+		{{"/usr/bin/x86_64-linux-gnu-gcc-12", ""}, "program=gc*", false},
+		{{"/bin/busybox", "ls"}, "program=ls", true},
+		{{"/bin/busybox", "ls"}, "program=busybox", true},
+		{{"/bin/busybox", "ls"}, "program=cat,l?", true},
+		{{"/bin/busybox", "ls"}, "program=cat", false},
+		/* "linked" is a link to "many". */
+		{{"/bin/many", "linked"}, "program=linked", true},
+		{{"/bin/many", "many"}, "program=linked", true},
+		{{"/bin/many", ""}, "program=linked", true},
+		{{"/bin/many", "other"}, "program=linked", false},
+	};
+	char folder[] = "/tmp/ptl-filter-XXXXXX", many[64], linked[64];
+	const char *path = getenv("PATH");
+	FILE *file;
+
+	(void)state;
+	assert_non_null(path);
+	path = strdup(path);
+	assert_non_null(mkdtemp(folder));
+	snprintf(many, sizeof(many), "%s/many", folder);
+	snprintf(linked, sizeof(linked), "%s/linked", folder);
+	file = fopen(many, "w");
+	assert_non_null(file);
+	fclose(file);
+	assert_int_equal(chmod(many, 0700), 0);
+	assert_int_equal(symlink("many", linked), 0);
+	setenv("PATH", folder, true);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct record_filter filter = {0};
+
+		set(&filter, names[i].term);
+		runs = names[i].runs;
+		if (wants(&filter, &schema, sizeof(payload) - 1, NULL) != names[i].wanted)
+			fail_msg("case %zu: %s by %s", i, names[i].term, names[i].runs.word);
+		record_filter_free(&filter);
+	}
+	runs = (struct record_program_name){"/usr/bin/test", ""};
+	setenv("PATH", path, true);
+	free((char *)path);
+	unlink(linked);
+	unlink(many);
+	rmdir(folder);
+}
+
 static const struct {
 	const char *where;
 	bool wanted;
@@ -171,7 +234,7 @@ static void names_of_values(void **state)
 	assert_int_equal(record_schemas_add_map(&known, &(struct ptl_map){.provider = {{1}}, .name = "States"}), 0);
 	for (size_t i = 0; i < sizeof(named_cases) / sizeof(named_cases[0]); i++) {
 		const struct record_filtered_event filtered = {
-			.asked = {&event, &named, program, (void *)"/usr/bin/test", &known},
+			.asked = {&event, &named, program, &runs, &known},
 		};
 		struct record_filter filter = {0};
 		bool wanted;
@@ -318,13 +381,10 @@ static void unknown_fields(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(wanted_events),
-		cmocka_unit_test(names_of_values),
-		cmocka_unit_test(unexplained_events),
-		cmocka_unit_test(wrong_kinds),
-		cmocka_unit_test(shown),
-		cmocka_unit_test(refused_terms),
-		cmocka_unit_test(too_many_providers),
+		cmocka_unit_test(wanted_events),   cmocka_unit_test(names_of_programs),
+		cmocka_unit_test(names_of_values), cmocka_unit_test(unexplained_events),
+		cmocka_unit_test(wrong_kinds),     cmocka_unit_test(shown),
+		cmocka_unit_test(refused_terms),   cmocka_unit_test(too_many_providers),
 		cmocka_unit_test(unknown_fields),
 	};
 

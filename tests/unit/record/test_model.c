@@ -270,6 +270,33 @@ static void tells_the_first_program(void **state)
 			"0l 50 process end 100<7 key 1 '/bin/ls' 'ls -l 'a b'' status 0x300\n");
 }
 
+static void expect_name(const struct fixture *fixture, uint32_t pid, const char *path, const char *word)
+{
+	struct record_program_name name;
+
+	assert_true(record_model_program_of(fixture->model, pid, &name));
+	assert_string_equal(name.path, path);
+	assert_string_equal(name.word, word);
+}
+
+static void knows_the_word_that_started_a_program(void **state)
+{
+	static const char many[] = "/bin/busybox\0\0/\0/usr/bin/ls\0-l", unknown[] = "/bin/busybox";
+	struct fixture *fixture = *state;
+	struct record_program_name name;
+
+	send_start(fixture, 1, 0, 10, 1);
+	send_exec(fixture, 1, 0, 11, 1, many, sizeof(many));
+	expect_name(fixture, 100, "/bin/busybox", "ls");
+	send_start(fixture, 2, 1, 13, 1);
+	expect_name(fixture, 200, "/bin/busybox", "ls");
+	send_exec(fixture, 2, 0, 14, 2, LS, sizeof(LS));
+	expect_name(fixture, 200, "/bin/ls", "ls");
+	send_exec(fixture, 2, 0, 15, 3, unknown, sizeof(unknown));
+	expect_name(fixture, 200, "/bin/busybox", "");
+	assert_false(record_model_program_of(fixture->model, 300, &name));
+}
+
 static void starts(struct fixture *fixture)
 {
 	send_start(fixture, 1, 0, 10, 1);
@@ -509,6 +536,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(tells_the_first_program),
+		TEST(knows_the_word_that_started_a_program),
 		TEST(tells_a_start_whose_program_does_not_come),
 		TEST(ends_a_process_when_it_was_last_alive),
 		TEST(gives_a_fork_its_parents_memory),
