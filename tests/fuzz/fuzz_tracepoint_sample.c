@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Samples of tracepoints and counters in the ring that the kernel writes. Input: u8 what the event asks for (1: a counter, 2: a call
- * chain, 4: a copy of the stack), then the record behind its header. All that a sample points to lies in the record.
+ * chain, 4: a copy of the stack), then the record behind its header. All that a sample points to lies in the record. A copy of the
+ * stack is unwound as that of this process, from a place in its own code on.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "record/tracepoint/event.h"
 #include "record/tracepoint/unwind.h"
@@ -27,6 +29,24 @@ static void check_sample(const struct tracepoint_sample *sample, const uint8_t *
 	if (sample->registers)
 		check(record, size, sample->registers, TRACEPOINT_UNWIND_REGISTER_COUNT * sizeof(uint64_t));
 	check(record, size, sample->stack, sample->stack_size);
+}
+
+#define IP 8 /* of perf's registers */
+#define NEAR 0xffffu
+
+static void unwind(const struct tracepoint_sample *sample)
+{
+	/* The files of this process are looked at once. */
+	static struct tracepoint_unwinder unwinder;
+	uint64_t frames[TRACEPOINT_UNWIND_FRAMES], registers[TRACEPOINT_UNWIND_REGISTER_COUNT];
+	int count;
+
+	memcpy(registers, sample->registers, sizeof(registers));
+	registers[IP] = (uintptr_t)check_sample + (registers[IP] & NEAR);
+	count = tracepoint_unwind(&unwinder, (uint32_t)getpid(), 0, registers, sample->stack, sample->stack_size,
+				  frames);
+	if (count < 1 || count > TRACEPOINT_UNWIND_FRAMES || frames[0] != registers[IP])
+		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -51,6 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_sample(&sample, (const uint8_t *)record, record_size);
 		if (!tracepoint_sample_id(record, &id) || id != sample.id)
 			abort();
+		if (event.dwarf && sample.registers && sample.stack)
+			unwind(&sample);
 	}
 	free(record);
 	return 0;
