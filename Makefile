@@ -124,6 +124,10 @@ ptl_ldflags := -Wl,--as-needed -Wl,-z,relro,-z,now -pthread
 ifneq ($(SAN),)
 ptl_cflags  += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 ptl_ldflags += -fsanitize=$(SAN)
+# Fences, of which gcc says that ThreadSanitizer does not know them, order what other processes write, which it does not see either.
+ifeq ($(SAN)$(findstring clang,$(CC)),thread)
+ptl_cflags  += -Wno-tsan
+endif
 else
 ptl_cflags  += $(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),-D_FORTIFY_SOURCE=2)
 endif
