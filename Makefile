@@ -492,12 +492,13 @@ attack:
 # instrumented, so that what it writes counts as the kernel's.
 tsan := $(O)/tsan
 thread_tests := $(wildcard tests/e2e/intel_pt*.t) $(patsubst %,tests/e2e/%.t,kernel_turns parallel_names record_modes)
+thread_units := $(tsan)/tests/unit/flow/test_scope_threads
 .PHONY: check-threads
 check-threads: places = PTL_BIN='$(abspath $(tsan)/bin)' PTL_PROGRAMS='$(abspath $(O)/programs)'
 check-threads: all helpers programs
-	+@$(again) $(jobs) O=$(tsan) SAN=thread tools
+	+@$(again) $(jobs) O=$(tsan) SAN=thread tools $(thread_units)
 	@rm -f $(tsan)/report.*; mkdir -p $(tsan)/lib/ptl; ln -sf '$(abspath $(plugin))' $(tsan)/lib/ptl/
-	@TSAN_OPTIONS='ignore_noninstrumented_modules=1 log_path=$(abspath $(tsan)/report)' $(run_tests) $(call pick,$(thread_tests))
+	@TSAN_OPTIONS='ignore_noninstrumented_modules=1 log_path=$(abspath $(tsan)/report)' $(run_tests) $(call pick,$(thread_units) $(thread_tests))
 	@for report in $(tsan)/report.*; do [ ! -e "$$report" ] || { cat "$$report"; exit 1; }; done
 
 # Leaks, wrong accesses and undefined behaviour of the programs themselves, in tests that set no bound on memory and no environment, and
