@@ -166,6 +166,12 @@ static int check_choices(const struct common_option *option, const char *argumen
 	}
 }
 
+/* It is taken from behind a "=" alone, since the next word may be an operand. */
+static bool is_optional(const struct common_option *option)
+{
+	return option->argument && strncmp(option->argument, "[=", 2) == 0;
+}
+
 static int print_completion(const struct common_command_line *line, const char *name)
 {
 	const struct common_option *option;
@@ -174,7 +180,7 @@ static int print_completion(const struct common_command_line *line, const char *
 		option = line->tables && line->tables[t] ? line->tables[t] : standard;
 		for (const struct common_option *o = option; o->long_name; o++)
 			if (*o->long_name && o->help)
-				printf("--%s%s\n", o->long_name, o->argument ? "=" : "");
+				printf("--%s%s\n", o->long_name, o->argument && !is_optional(o) ? "=" : "");
 		if (option == standard)
 			return 1;
 	}
@@ -249,7 +255,7 @@ static int take_long(struct parse *parse, const char *word)
 	snprintf(shown, sizeof(shown), "--%s", option->long_name);
 	if (argument && !option->argument && option != &standard[HELP])
 		return fail_usage(parse, common_fail(PTL_MISUSE, "%s takes no argument", shown));
-	if (option == &standard[COMPLETION] || argument || !option->argument)
+	if (option == &standard[COMPLETION] || argument || !option->argument || is_optional(option))
 		return take(parse, option, shown, argument);
 	if (parse->at == parse->argc)
 		return fail_no_argument(parse, shown, option->argument);

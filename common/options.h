@@ -33,8 +33,9 @@ enum common_option_kind {
 struct common_option {
 	const char *long_name; /* "output", without dashes; NULL ends a table; "": a heading */
 	char short_name;       /* 'o', or 0 */
-	const char *argument;  /* "FILE" in the help, NULL for a switch; "WORD,..." takes a list */
-	const char *help;      /* wrapped to fit; a newline starts a line; NULL hides the option */
+	/* "FILE" in the help, NULL for a switch; "WORD,..." takes a list; "[=WORD]" may be left out. */
+	const char *argument;
+	const char *help; /* wrapped to fit; a newline starts a line; NULL hides the option */
 	/*
 	 * Of COMMON_OPTION_CALLBACK: takes the argument (NULL for a switch). member is `offset` behind the target of
 	 * the command line. Returns 0, or a failure (common_fail) whose text says what was expected; the caller adds
@@ -67,7 +68,7 @@ struct common_option {
 /* A switch that stores a number. */
 #define COMMON_CONSTANT(structure, member, value)                                                                      \
 	.kind = COMMON_OPTION_CONSTANT, COMMON_NUMBER_MEMBER(structure, member, value), .least = (value)
-/* const char *: kept by pointer. A path is not empty. */
+/* const char *: kept by pointer; NULL where it was left out. A path is not empty. */
 #define COMMON_STRING(structure, member) COMMON_TARGET(STRING, structure, member, const char *)
 #define COMMON_PATH(structure, member) COMMON_TARGET(PATH, structure, member, const char *)
 /* Any type of integer: "4096" or "0x1000". */

@@ -61,7 +61,7 @@ static void print_option(FILE *file, const struct common_option *option)
 	else
 		column = fprintf(file, "      --%s", option->long_name);
 	if (option->argument)
-		column += fprintf(file, " %s", option->argument);
+		column += fprintf(file, "%s%s", strncmp(option->argument, "[=", 2) == 0 ? "" : " ", option->argument);
 	if (column + 2 > HELP_COLUMN) {
 		putc('\n', file);
 		column = 0;

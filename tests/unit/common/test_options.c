@@ -41,6 +41,11 @@ static int take_quiet(void *target, const char *argument)
 	return record(target, "quiet", argument);
 }
 
+static int take_samples(void *target, const char *argument)
+{
+	return record(target, "samples", argument);
+}
+
 static int take_level(void *target, const char *argument)
 {
 	return record(target, "level", argument);
@@ -74,6 +79,8 @@ static const struct common_option second_table[] = {
 	{"level", 0, "LEVEL", "How much is shown", take_level, levels},
 	{"flags", 0, "FLAG,...", "What is recorded", take_flags, flags},
 	{"psb-period-of-the-packets", 'p', "SIZE", "First line.\nSecond line.", take_period, NULL},
+	{"samples", 0, "[=EVENT]", "Stacks of events", take_samples, NULL},
+	{"names", 0, "[PID=]FILE", "Names of code", take_output, NULL},
 	{"secret", 's', NULL, NULL, take_quiet, NULL},
 	{NULL},
 };
@@ -169,6 +176,16 @@ static void options_and_operands(void **state)
 	expect("-q --", "quiet;", "");
 	expect("-q -- --", "quiet;", "-- ");
 	expect("-o -- a", "output=--;", "a ");
+}
+
+/* What may be left out is never the next word. */
+static void optional_argument(void **state)
+{
+	(void)state;
+	expect("--samples a", "samples;", "a ");
+	expect("--samples=x a", "samples=x;", "a ");
+	expect("--samples= --sam", "samples=;samples;", "");
+	expect("--names a", "output=a;", "");
 }
 
 static void abbreviations(void **state)
@@ -479,6 +496,8 @@ static void help(void **state)
 				     "  -p, --psb-period-of-the-packets SIZE\n"
 				     "                          First line.\n"
 				     "                          Second line.\n"
+				     "      --samples[=EVENT]   Stacks of events\n"
+				     "      --names [PID=]FILE  Names of code\n"
 				     "\n"
 				     "Other:\n"
 				     "  -h, --help              Shows this text.\n"
@@ -544,8 +563,9 @@ static void completion(void **state)
 	(void)state;
 	parse_with(&line, "--completion-words");
 	assert_int_equal(run.status, 1);
-	assert_string_equal(run.out, "--output=\n--quiet\n--level=\n--flags=\n--psb-period-of-the-packets=\n"
-				     "--help\n--version\n");
+	assert_string_equal(
+		run.out, "--output=\n--quiet\n--level=\n--flags=\n--psb-period-of-the-packets=\n--samples\n--names=\n"
+			 "--help\n--version\n");
 	parse_with(&line, "--completion-words=level");
 	assert_string_equal(run.out, "block\ninsn\nbranch\n");
 	parse_with(&line, "--completion-words=output");
@@ -576,6 +596,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(options_and_operands),
+		cmocka_unit_test(optional_argument),
 		cmocka_unit_test(abbreviations),
 		cmocka_unit_test(stop_at_operand),
 		cmocka_unit_test(choices),
