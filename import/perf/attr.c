@@ -38,6 +38,8 @@ static int add(struct perf_attrs *attrs, const uint8_t *data, size_t size)
 		.flags = common_load64(data + PERF_ATTR_FLAGS),
 		.clockid = -1,
 	};
+	if (!(attr->flags & PERF_ATTR_FLAG_FREQ))
+		attr->sample_period = common_load64(data + PERF_ATTR_SAMPLE_PERIOD);
 	if (attr->flags & PERF_ATTR_FLAG_USE_CLOCKID && size >= PERF_ATTR_CLOCKID + 4)
 		attr->clockid = (int32_t)common_load32(data + PERF_ATTR_CLOCKID);
 	return 0;

@@ -20,6 +20,7 @@ struct perf_attr {
 	uint64_t sample_type;
 	uint64_t read_format;
 	uint64_t flags;
+	uint64_t sample_period; /* the same for all samples, which need not say it; 0: the kernel chose it each time */
 	int32_t clockid;
 	char name[PERF_NAME_MAX]; /* as perf shows it; "" unknown */
 };

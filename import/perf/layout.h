@@ -97,10 +97,12 @@ enum perf_record_type {
 #define PERF_ATTR_TYPE 0
 #define PERF_ATTR_SIZE 4
 #define PERF_ATTR_CONFIG 8
+#define PERF_ATTR_SAMPLE_PERIOD 16 /* or samples a second */
 #define PERF_ATTR_SAMPLE_TYPE 24
 #define PERF_ATTR_READ_FORMAT 32
 #define PERF_ATTR_FLAGS 40
 #define PERF_ATTR_CLOCKID 92
+#define PERF_ATTR_FLAG_FREQ (1ull << 10)
 #define PERF_ATTR_FLAG_SAMPLE_ID_ALL (1ull << 18)
 #define PERF_ATTR_FLAG_USE_CLOCKID (1ull << 25)
 #define PERF_TYPE_TRACEPOINT 2

@@ -118,6 +118,8 @@ static int parse_sample(const struct perf_attrs *attrs, const struct perf_record
 		if (type & sample_words[i])
 			take_word(sample, sample_words[i], common_read64(&cursor));
 	find_by_id(attrs, sample);
+	if (!(type & PERF_SAMPLE_PERIOD))
+		sample->period = sample->attr->sample_period;
 	if (type & PERF_SAMPLE_READ)
 		skip_counters(&cursor, sample->attr->read_format);
 	if (type & PERF_SAMPLE_CALLCHAIN) {
