@@ -298,28 +298,6 @@ static int join(void *context, struct ptl_trace *trace, const struct ptl_event *
 
 /* ---- nothing was shown --------------------------------------------------------------------------- */
 
-static bool has_field(const struct ptl_trace *trace, const char *name)
-{
-	for (size_t i = 0; i < ptl_schema_count(trace); i++) {
-		const struct ptl_schema *schema = ptl_schema_at(trace, i);
-
-		for (size_t k = 0; k < schema->field_count; k++)
-			if (strcmp(schema->fields[k].name, name) == 0)
-				return true;
-	}
-	return false;
-}
-
-static void check_fields(const struct events *events)
-{
-	const struct dump_query *where = &events->options->filter.where;
-	const char *field, *name = "";
-
-	for (size_t i = 0; (field = dump_query_field(where, i, &name)); i++)
-		if (!has_field(events->session->trace, name))
-			common_message_note("no event of this trace has a field called %s", field);
-}
-
 /* Events for which the expression has no value are left out, and not silently. */
 static void check_failures(const struct events *events)
 {
@@ -365,7 +343,7 @@ static void check_names(const struct events *events)
 	check_failures(events);
 	if (events->shown)
 		return;
-	check_fields(events);
+	dump_query_note_fields(&events->options->filter.where, events->session->trace);
 	if (filter->without_level) {
 		common_message_note("--level: %" PRIu64
 				    " events that fit otherwise have no level: their providers give none",
@@ -478,6 +456,8 @@ static int run(struct dump_session *session)
 	status = dump_names_load(&names, session->trace);
 	if (status == 0)
 		status = show_with_stacks(&events);
+	if (status == 0 && !session->options->session)
+		dump_session_say_lost(session);
 	dump_event_printer_free(&events.printer);
 	dump_event_count_free(&events.count);
 	dump_activity_tree_free(&events.tree);

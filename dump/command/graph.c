@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump graph: who called a function, and what it called. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/text.h"
 #include "dump/call/call_graph.h"
 #include "dump/command/commands.h"
 #include "dump/print/table.h"
+#include "dump/sample/sample.h"
 
 #define DEPTH_DEFAULT 4
 
@@ -13,13 +15,22 @@ struct graph_options {
 	struct dump_options shared; /* first: see dump/session/command.h */
 	uint64_t depth;
 	bool depth_given;
+	struct dump_sample_options samples;
 };
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
 	{"depth", 'd', "N", "Callers and callees up to N calls away (default: 4; 0: all).",
 	 COMMON_NUMBER(struct graph_options, depth, 0, UINT64_MAX), COMMON_GIVEN(struct graph_options, depth_given)},
+	DUMP_SAMPLE_OPTIONS(struct graph_options, samples),
 	{NULL},
+};
+
+/* What is shown. */
+struct shown {
+	struct dump_session *session;
+	struct dump_graph graph;
+	struct dump_samples samples; /* where these were asked for */
 };
 
 /* ---- text ---------------------------------------------------------------------------------------- */
@@ -40,17 +51,36 @@ static void number_cells(struct dump_table *table, uint64_t value, uint64_t of)
 	dump_cell_text(table, DUMP_STYLE_DIM);
 }
 
-static void text_node(struct dump_table *table, const struct dump_graph *graph, const struct dump_graph_node *node)
+/* Of recursion, samples are its outermost call's: other callers than that one's have none, nor has what called those. */
+static bool has_any(const struct shown *shown, const struct dump_graph_node *node)
 {
+	return !shown->samples.count || node->calls || node->total_instructions || node->self_instructions ||
+	       node->total_time;
+}
+
+/* Nanoseconds, or what a counter has counted. */
+static void add_time(const struct shown *shown, uint64_t value, struct ptl_bytes *text)
+{
+	if (shown->samples.count && !shown->samples.in_time)
+		common_text_count(text, value);
+	else
+		common_text_duration(text, value);
+}
+
+static void text_node(struct dump_table *table, const struct shown *shown, const struct dump_graph_node *node)
+{
+	const struct dump_graph *graph = &shown->graph;
 	const struct dump_graph_node *whole = &graph->callees.nodes[0];
 
-	common_text_count(&table->text, node->calls);
-	dump_cell_text(table, DUMP_STYLE_PLAIN);
+	if (!shown->samples.count) {
+		common_text_count(&table->text, node->calls);
+		dump_cell_text(table, DUMP_STYLE_PLAIN);
+	}
 	number_cells(table, node->total_instructions, whole->total_instructions);
 	common_text_count(&table->text, node->self_instructions);
 	dump_cell_text(table, DUMP_STYLE_PLAIN);
 	if (graph->timed) {
-		common_text_duration(&table->text, node->total_time);
+		add_time(shown, node->total_time, &table->text);
 		dump_cell_text(table, DUMP_STYLE_PLAIN);
 		common_text_share(&table->text, node->total_time, whole->total_time);
 		dump_cell_text(table, DUMP_STYLE_DIM);
@@ -65,37 +95,64 @@ static void text_node(struct dump_table *table, const struct dump_graph *graph, 
 		dump_cell(table, DUMP_STYLE_PLAIN, "");
 }
 
-static int text_tree(struct dump_session *session, const struct dump_graph *graph, const struct dump_graph_tree *tree,
-		     const char *title, const uint32_t *order)
+static int text_tree(const struct shown *shown, const struct dump_graph_tree *tree, const char *title,
+		     const uint32_t *order)
 {
-	struct dump_column columns[] = {
-		{"CALLS", true},      {"TOTAL INSNS", true}, {"%", true},    {"SELF INSNS", true},
-		{"TOTAL TIME", true}, {"%", true},           {title, false}, {"IMAGE", false},
-	};
-	struct dump_table table = {.columns = columns, .column_count = 8};
+	static const struct dump_column of_flow[] = {
+		{"CALLS", true}, {"TOTAL INSNS", true}, {"%", true}, {"SELF INSNS", true}};
+	static const struct dump_column of_samples[] = {{"TOTAL SAMPLES", true}, {"%", true}, {"SELF SAMPLES", true}};
+	const bool samples = shown->samples.count;
+	struct dump_column columns[DUMP_COLUMNS_MAX];
+	size_t count = samples ? 3 : 4;
+	struct dump_table table = {.columns = columns};
 
-	if (!graph->timed) {
-		columns[4] = columns[6];
-		columns[5] = columns[7];
-		table.column_count = 6;
+	memcpy(columns, samples ? of_samples : of_flow, count * sizeof(*columns));
+	if (shown->graph.timed) {
+		columns[count++] = (struct dump_column){
+			samples && !shown->samples.in_time ? "TOTAL COUNT" : "TOTAL TIME", true};
+		columns[count++] = (struct dump_column){"%", true};
 	}
+	columns[count++] = (struct dump_column){title, false};
+	columns[count++] = (struct dump_column){"IMAGE", false};
+	table.column_count = count;
 	for (size_t i = 0; i < tree->count; i++)
-		text_node(&table, graph, &tree->nodes[order[i]]);
-	return dump_table_print(&table, session);
+		if (has_any(shown, &tree->nodes[order[i]]))
+			text_node(&table, shown, &tree->nodes[order[i]]);
+	return dump_table_print(&table, shown->session);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-static int json_tree(struct dump_session *session, const struct dump_graph *graph, const struct dump_graph_tree *tree,
-		     const char *direction, const uint32_t *order)
+static void json_amounts(const struct shown *shown, const struct dump_graph_node *node)
 {
-	struct common_json *json = &session->json_out;
+	struct common_json *json = &shown->session->json_out;
+	const bool samples = shown->samples.count;
+
+	if (samples)
+		common_json_string(json, "event", shown->samples.name);
+	else
+		common_json_u64(json, "calls", node->calls);
+	common_json_u64(json, samples ? "total_samples" : "total_instructions", node->total_instructions);
+	common_json_u64(json, samples ? "self_samples" : "self_instructions", node->self_instructions);
+	if (shown->graph.timed) {
+		common_json_u64(json, samples ? "total_period" : "total_time", node->total_time);
+		common_json_u64(json, samples ? "self_period" : "self_time", node->self_time);
+	}
+}
+
+static int json_tree(const struct shown *shown, const struct dump_graph_tree *tree, const char *direction,
+		     const uint32_t *order)
+{
+	const struct dump_graph *graph = &shown->graph;
+	struct common_json *json = &shown->session->json_out;
 	struct ptl_bytes name = {0};
 
 	for (size_t i = 0; i < tree->count; i++) {
 		const struct dump_graph_node *node = &tree->nodes[order[i]];
 		const struct dump_function *function = dump_function(graph->matches.calls->functions, node->function);
 
+		if (!has_any(shown, node))
+			continue;
 		common_json_object(json, NULL);
 		common_json_string(json, "type", direction);
 		common_json_u64(json, "depth", node->depth);
@@ -108,13 +165,7 @@ static int json_tree(struct dump_session *session, const struct dump_graph *grap
 			dump_matches_text(&graph->matches, &name);
 			common_json_string(json, "function", common_text_string(&name));
 		}
-		common_json_u64(json, "calls", node->calls);
-		common_json_u64(json, "total_instructions", node->total_instructions);
-		common_json_u64(json, "self_instructions", node->self_instructions);
-		if (graph->timed) {
-			common_json_u64(json, "total_time", node->total_time);
-			common_json_u64(json, "self_time", node->self_time);
-		}
+		json_amounts(shown, node);
 		common_json_object_end(json);
 		common_json_line(json);
 	}
@@ -124,44 +175,57 @@ static int json_tree(struct dump_session *session, const struct dump_graph *grap
 
 /* ---- both ---------------------------------------------------------------------------------------- */
 
-static int show_tree(struct dump_session *session, const struct dump_graph *graph, const struct dump_graph_tree *tree,
-		     bool callers)
+static int show_tree(const struct shown *shown, const struct dump_graph_tree *tree, bool callers)
 {
 	uint32_t *order;
-	int status = dump_graph_order(graph, tree, &order);
+	int status = dump_graph_order(&shown->graph, tree, &order);
 
 	if (status < 0)
 		return status;
-	if (session->options->json) {
-		status = json_tree(session, graph, tree, callers ? "caller" : "callee", order);
+	if (shown->session->options->json) {
+		status = json_tree(shown, tree, callers ? "caller" : "callee", order);
 	} else {
 		if (!callers)
-			fputc('\n', session->out);
-		status = text_tree(session, graph, tree, callers ? "CALLED BY" : "CALLS WHAT", order);
+			fputc('\n', shown->session->out);
+		status = text_tree(shown, tree, callers ? "CALLED BY" : "CALLS WHAT", order);
 	}
 	free(order);
 	return status;
 }
 
-static int show_graph(struct dump_call_session *calls, const struct graph_options *options)
+static int add_up(struct shown *shown, struct dump_call_session *calls, const struct dump_sample_options *samples)
 {
-	struct dump_graph graph = {
-		.matches = {.calls = calls, .pattern = calls->session->operand},
-		.max_depth = options->depth_given ? options->depth : DEPTH_DEFAULT,
-	};
 	struct dump_call_observer observer = dump_graph_observer;
 	int status;
 
-	observer.context = &graph;
+	observer.context = &shown->graph;
+	if (samples->asked)
+		return dump_samples_run(calls, samples, &observer, &shown->samples);
 	status = dump_call_session_run(calls, &observer);
+	if (status == 0 && !dump_functions_count(calls->functions))
+		dump_samples_hint(calls);
+	return status;
+}
+
+static int show_graph(struct dump_call_session *calls, const struct graph_options *options)
+{
+	struct shown shown = {
+		.session = calls->session,
+		.graph = {.matches = {.calls = calls, .pattern = calls->session->operand},
+			  .max_depth = options->depth_given ? options->depth : DEPTH_DEFAULT},
+	};
+	struct dump_graph *graph = &shown.graph;
+	int status = add_up(&shown, calls, &options->samples);
+
 	if (status == 0 && dump_functions_count(calls->functions))
-		status = dump_call_session_check(calls, "FUNCTION", graph.matches.pattern);
-	if (status == 0 && graph.callers.count) {
-		status = show_tree(calls->session, &graph, &graph.callers, true);
+		status = dump_call_session_check(calls, "FUNCTION", graph->matches.pattern);
+	if (status == 0 && graph->callers.count) {
+		status = show_tree(&shown, &graph->callers, true);
 		if (status == 0)
-			status = show_tree(calls->session, &graph, &graph.callees, false);
+			status = show_tree(&shown, &graph->callees, false);
 	}
-	dump_graph_free(&graph);
+	dump_graph_free(graph);
+	dump_samples_free(&shown.samples);
 	return status;
 }
 
@@ -175,6 +239,13 @@ static int run(struct dump_session *session)
 	dump_call_session_close(&calls);
 	return status;
 }
+
+static int check(const struct dump_options *shared)
+{
+	return dump_sample_options_check(&((const struct graph_options *)shared)->samples);
+}
+
+static const char *const unsharded[] = {"samples", "where", NULL};
 
 static const char examples[] =
 	"ptl-dump graph deflate a.ptl\n"
@@ -192,5 +263,7 @@ const struct dump_command dump_command_graph = {
 		 DUMP_TAKES_SHARD,
 	.options = own_options,
 	.options_size = sizeof(struct graph_options),
+	.unsharded = unsharded,
+	.check = check,
 	.run = run,
 };

@@ -10,12 +10,14 @@
 #include "dump/call/call_report.h"
 #include "dump/command/commands.h"
 #include "dump/print/table.h"
+#include "dump/sample/sample.h"
 
 struct report_options {
 	struct dump_options shared; /* first: see dump/session/command.h */
 	enum dump_report_by by;
 	unsigned sort;
 	uint64_t limit;
+	struct dump_sample_options samples;
 };
 
 static const char *const by_names[] = {
@@ -34,6 +36,7 @@ static const struct common_option own_options[] = {
 	 COMMON_CHOICE(struct report_options, by, by_names)},
 	{"sort", 0, "ORDER", "Largest first of this; self and total are of instructions (default: self).",
 	 COMMON_CHOICE(struct report_options, sort, dump_report_orders)},
+	DUMP_SAMPLE_OPTIONS(struct report_options, samples),
 	{"limit", 'n', "N", "The first N rows.", COMMON_NUMBER(struct report_options, limit, 1, UINT64_MAX)},
 	{NULL},
 };
@@ -47,6 +50,7 @@ struct report_run {
 	bool has_calls;  /* neither lines nor inlined functions have */
 	bool has_totals; /* lines have nothing but instructions of their own */
 	bool timed;
+	struct dump_samples samples; /* where these were asked for */
 };
 
 static const char *process_name(const struct report_run *run, const struct dump_report_row *row)
@@ -69,6 +73,21 @@ static size_t add_columns(struct dump_column columns[DUMP_COLUMNS_MAX], size_t c
 	return count;
 }
 
+/* Of samples. */
+static size_t choose_amounts(const struct report_run *run, struct dump_column columns[DUMP_COLUMNS_MAX])
+{
+	static const struct dump_column samples[] = {
+		{"TOTAL SAMPLES", true}, {"%", true}, {"SELF SAMPLES", true}, {"%", true}};
+	static const struct dump_column times[] = {{"TOTAL TIME", true}, {"%", true}, {"SELF TIME", true}, {"%", true}};
+	static const struct dump_column periods[] = {
+		{"TOTAL COUNT", true}, {"%", true}, {"SELF COUNT", true}, {"%", true}};
+	const size_t count = add_columns(columns, 0, samples, sizeof(samples) / sizeof(samples[0]));
+
+	if (!run->timed)
+		return count;
+	return add_columns(columns, count, run->samples.in_time ? times : periods, sizeof(times) / sizeof(times[0]));
+}
+
 static size_t choose_columns(const struct report_run *run, struct dump_column columns[DUMP_COLUMNS_MAX])
 {
 	static const struct dump_column calls = {"CALLS", true};
@@ -86,16 +105,18 @@ static size_t choose_columns(const struct report_run *run, struct dump_column co
 		[DUMP_REPORT_PROCESS] = {"PID", "NAME"},
 		[DUMP_REPORT_THREAD] = {"TID", "NAME"},
 	};
-	size_t count = 0;
+	const bool of_flow = !run->options->samples.asked;
+	size_t count = of_flow ? 0 : choose_amounts(run, columns);
 
 	if (run->has_calls)
 		columns[count++] = calls;
-	if (run->has_totals)
+	if (run->has_totals && of_flow)
 		count = add_columns(columns, count, total, sizeof(total) / sizeof(total[0]));
-	count = add_columns(columns, count, self, sizeof(self) / sizeof(self[0]));
+	if (of_flow)
+		count = add_columns(columns, count, self, sizeof(self) / sizeof(self[0]));
 	if (run->options->by == DUMP_REPORT_INLINE)
 		count = add_columns(columns, count, inlined, sizeof(inlined) / sizeof(inlined[0]));
-	if (run->timed)
+	if (run->timed && of_flow)
 		count = add_columns(columns, count, times, sizeof(times) / sizeof(times[0]));
 	columns[count++] = (struct dump_column){names[run->options->by].first, false};
 	if (names[run->options->by].second)
@@ -111,9 +132,13 @@ static void number_cells(struct dump_table *table, uint64_t value, uint64_t of)
 	dump_cell_text(table, DUMP_STYLE_DIM);
 }
 
-static void time_cells(struct dump_table *table, uint64_t value, uint64_t of)
+/* Nanoseconds, or what a counter has counted. */
+static void time_cells(struct dump_table *table, const struct report_run *run, uint64_t value, uint64_t of)
 {
-	common_text_duration(&table->text, value);
+	if (run->options->samples.asked && !run->samples.in_time)
+		common_text_count(&table->text, value);
+	else
+		common_text_duration(&table->text, value);
 	dump_cell_text(table, DUMP_STYLE_PLAIN);
 	common_text_share(&table->text, value, of);
 	dump_cell_text(table, DUMP_STYLE_DIM);
@@ -184,8 +209,8 @@ static void text_row(struct dump_table *table, const struct report_run *run, con
 	if (run->options->by == DUMP_REPORT_INLINE)
 		number_cells(table, row->inlined_instructions, sum->self_instructions);
 	if (run->timed) {
-		time_cells(table, row->total_time, sum->self_time);
-		time_cells(table, row->self_time, sum->self_time);
+		time_cells(table, run, row->total_time, sum->self_time);
+		time_cells(table, run, row->self_time, sum->self_time);
 	}
 	name_cells(table, run, row);
 }
@@ -247,6 +272,27 @@ static void json_names(const struct report_run *run, const struct dump_report_ro
 	}
 }
 
+/* What the row took, by the names that it has there. */
+static void json_amounts(const struct report_run *run, const struct dump_report_row *row)
+{
+	struct common_json *json = &run->session->json_out;
+	const bool samples = run->options->samples.asked;
+
+	if (samples)
+		common_json_string(json, "event", run->samples.name);
+	if (run->has_calls)
+		common_json_u64(json, "calls", row->calls);
+	if (run->has_totals)
+		common_json_u64(json, samples ? "total_samples" : "total_instructions", row->total_instructions);
+	common_json_u64(json, samples ? "self_samples" : "self_instructions", row->self_instructions);
+	if (run->options->by == DUMP_REPORT_INLINE)
+		common_json_u64(json, "inlined_instructions", row->inlined_instructions);
+	if (run->timed) {
+		common_json_u64(json, samples ? "total_period" : "total_time", row->total_time);
+		common_json_u64(json, samples ? "self_period" : "self_time", row->self_time);
+	}
+}
+
 static int json_output(const struct report_run *run)
 {
 	struct common_json *json = &run->session->json_out;
@@ -260,17 +306,7 @@ static int json_output(const struct report_run *run)
 			continue;
 		common_json_object(json, NULL);
 		json_names(run, row);
-		if (run->has_calls)
-			common_json_u64(json, "calls", row->calls);
-		if (run->has_totals)
-			common_json_u64(json, "total_instructions", row->total_instructions);
-		common_json_u64(json, "self_instructions", row->self_instructions);
-		if (run->options->by == DUMP_REPORT_INLINE)
-			common_json_u64(json, "inlined_instructions", row->inlined_instructions);
-		if (run->timed) {
-			common_json_u64(json, "total_time", row->total_time);
-			common_json_u64(json, "self_time", row->self_time);
-		}
+		json_amounts(run, row);
 		common_json_object_end(json);
 		common_json_line(json);
 		shown++;
@@ -288,6 +324,28 @@ static int count_calls(struct dump_call_session *calls, struct dump_report *repo
 	return dump_call_session_run(calls, &observer);
 }
 
+static int count_samples(struct report_run *run, struct dump_call_session *calls, struct dump_report *report)
+{
+	struct dump_call_observer observer = dump_report_observer;
+
+	observer.context = report;
+	return dump_samples_run(calls, &run->options->samples, &observer, &run->samples);
+}
+
+/* Samples are ordered by what was counted, as far as that is known. */
+static unsigned order_of(const struct report_run *run)
+{
+	const char *asked = dump_report_orders[run->options->sort];
+	const char *order = !strcmp(asked, "self") ? "self-time" : !strcmp(asked, "total") ? "total-time" : asked;
+
+	if (!run->options->samples.asked || !run->timed)
+		return run->options->sort;
+	for (unsigned i = 0; dump_report_orders[i]; i++)
+		if (!strcmp(dump_report_orders[i], order))
+			return i;
+	return run->options->sort;
+}
+
 static int show_report(struct dump_call_session *calls, const struct report_options *options)
 {
 	struct dump_report report = {.by = options->by, .calls = calls};
@@ -298,17 +356,22 @@ static int show_report(struct dump_call_session *calls, const struct report_opti
 		.calls = calls,
 		.report = &report,
 		.sum = &report.sum,
-		.has_calls = !by_line && options->by != DUMP_REPORT_INLINE,
+		.has_calls = !by_line && options->by != DUMP_REPORT_INLINE && !options->samples.asked,
 		.has_totals = !by_line,
 	};
-	int status = run.has_calls ? count_calls(calls, &report) : dump_report_lines(&report);
+	int status = options->samples.asked ? count_samples(&run, calls, &report)
+		     : run.has_calls        ? count_calls(calls, &report)
+					    : dump_report_lines(&report);
 
 	run.timed = report.timed;
+	if (status == 0 && !options->samples.asked && !dump_functions_count(calls->functions))
+		dump_samples_hint(calls);
 	if (status == 0) {
-		dump_report_sort(&report, options->sort);
+		dump_report_sort(&report, order_of(&run));
 		status = options->shared.json ? json_output(&run) : text_output(&run);
 	}
 	dump_report_free(&report);
+	dump_samples_free(&run.samples);
 	return status;
 }
 
@@ -328,31 +391,48 @@ static int run(struct dump_session *session)
 	return status;
 }
 
+/* The orders of rows that have something for them. */
+static const char *const *orders_of(const struct report_options *options)
+{
+	static const char *const of_lines[] = {"self", "self-instructions", "name", NULL};
+	static const char *const of_inline[] = {"self", "total", "self-instructions", "total-instructions",
+						"name", NULL};
+	static const char *const of_samples[] = {"self", "total", "name", NULL};
+
+	if (options->samples.asked)
+		return of_samples;
+	return options->by == DUMP_REPORT_LINE     ? of_lines
+	       : options->by == DUMP_REPORT_INLINE ? of_inline
+						   : dump_report_orders;
+}
+
 /* An order that rows have nothing for would be that of names, and silently. */
 static int check(const struct dump_options *shared)
 {
 	const struct report_options *options = (const struct report_options *)shared;
-	static const char *const of_lines[] = {"self", "self-instructions", "name", NULL};
-	static const char *const of_inline[] = {"self", "total", "self-instructions", "total-instructions",
-						"name", NULL};
-	const char *const *known = options->by == DUMP_REPORT_LINE     ? of_lines
-				   : options->by == DUMP_REPORT_INLINE ? of_inline
-								       : dump_report_orders;
+	const char *const *known = orders_of(options);
 	const char *order = dump_report_orders[options->sort];
 	char names[128];
 
+	if (options->samples.asked && (options->by == DUMP_REPORT_LINE || options->by == DUMP_REPORT_INLINE))
+		return common_fail(PTL_MISUSE, "--samples does not go with --by %s", by_names[options->by]);
 	for (const char *const *name = known; *name; name++)
 		if (strcmp(*name, order) == 0)
-			return 0;
+			return dump_sample_options_check(&options->samples);
 	common_options_join_choices(known, names, sizeof(names));
+	if (options->samples.asked)
+		return common_fail(PTL_MISUSE, "--samples has no %s: --sort takes %s", order, names);
 	return common_fail(PTL_MISUSE, "--by %s has no %s: --sort takes %s", by_names[options->by], order, names);
 }
+
+static const char *const unsharded[] = {"samples", "where", NULL};
 
 static const char examples[] = "ptl-dump report build.ptl | head -20       which functions ran most\n"
 			       "ptl-dump report --sort total-time a.ptl\n"
 			       "ptl-dump report --by image --process gzip a.ptl\n"
 			       "ptl-dump report --by line -n 20 a.ptl      the most frequent source lines\n"
 			       "ptl-dump report --by inline a.ptl          functions of the source, inlined or not\n"
+			       "ptl-dump report --samples a.ptl            stacks that were sampled, without Intel PT\n"
 			       "ptl-dump report --json a.ptl | jq -r 'select(.calls > 1000).function'";
 
 const struct dump_command dump_command_report = {
@@ -367,5 +447,6 @@ const struct dump_command dump_command_report = {
 	.options = own_options,
 	.options_size = sizeof(struct report_options),
 	.check = check,
+	.unsharded = unsharded,
 	.run = run,
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/message.h"
 #include "common/text.h"
 #include "query/value_names.h"
 
@@ -55,6 +56,27 @@ const char *dump_query_field(const struct dump_query *query, size_t i, const cha
 		return field->text;
 	}
 	return NULL;
+}
+
+static bool has_field(const struct ptl_trace *trace, const char *name)
+{
+	for (size_t i = 0; i < ptl_schema_count(trace); i++) {
+		const struct ptl_schema *schema = ptl_schema_at(trace, i);
+
+		for (size_t k = 0; k < schema->field_count; k++)
+			if (strcmp(schema->fields[k].name, name) == 0)
+				return true;
+	}
+	return false;
+}
+
+void dump_query_note_fields(const struct dump_query *query, const struct ptl_trace *trace)
+{
+	const char *field, *name = "";
+
+	for (size_t i = 0; (field = dump_query_field(query, i, &name)); i++)
+		if (!has_field(trace, name))
+			common_message_note("no event of this trace has a field called %s", field);
 }
 
 /* ---- conditions ---------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <ptl/event.h>
+#include <ptl/reader.h>
 
 #include "dump/print/value.h"
 #include "flow/timeline/timeline.h"
@@ -48,5 +48,7 @@ bool dump_query_matches(struct dump_query *query, struct dump_values *values, co
 
 /* The i-th field, as written, that has to be there, and its own name without what it is in; NULL: there are no more. */
 const char *dump_query_field(const struct dump_query *query, size_t i, const char **name);
+/* Where no event will do: says which fields, that have to be there, no event of the trace has. */
+void dump_query_note_fields(const struct dump_query *query, const struct ptl_trace *trace);
 
 #endif

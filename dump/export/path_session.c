@@ -5,7 +5,13 @@
 #include "common/error.h"
 #include "format/reader/trace_end.h"
 
-const char *const dump_path_values[] = {"instructions", "time", NULL};
+const char *const dump_path_values[] = {
+	[DUMP_PATH_INSTRUCTIONS] = "instructions",
+	[DUMP_PATH_TIME] = "time",
+	[DUMP_PATH_SAMPLES] = "samples",
+	[DUMP_PATH_PERIOD] = "period",
+	NULL,
+};
 const char *const dump_path_groups[] = {
 	[DUMP_PATH_PROGRAM] = "program",
 	[DUMP_PATH_PROCESS] = "process",
@@ -13,6 +19,20 @@ const char *const dump_path_groups[] = {
 	[DUMP_PATH_ALL] = "all",
 	NULL,
 };
+
+int dump_path_options_check(const struct dump_path_options *options)
+{
+	const int status = dump_sample_options_check(&options->samples);
+
+	if (status < 0 || !options->by_given)
+		return status;
+	if (options->samples.asked == (options->by >= DUMP_PATH_SAMPLES))
+		return 0;
+	if (options->samples.asked)
+		return common_fail(PTL_MISUSE, "--samples has no %s: --by takes samples and period",
+				   dump_path_values[options->by]);
+	return common_fail(PTL_MISUSE, "--by %s needs --samples", dump_path_values[options->by]);
+}
 
 /* The options as they were given: --process has not become --pid yet, and --time is of the clock of this trace. */
 static int open_second(struct dump_path_session *run, const struct dump_options *options, const char *path)
@@ -55,15 +75,34 @@ int dump_path_session_start(struct dump_path_session *run, const struct dump_pat
 int dump_path_session_run(struct dump_path_session *run, const struct dump_path_options *options)
 {
 	struct dump_call_observer observer = dump_paths_observer;
-	const int status = dump_path_session_start(run, options);
+	int status = dump_path_session_start(run, options);
 
 	observer.context = &run->paths;
-	return status == 0 ? dump_call_session_run(&run->calls, &observer) : status;
+	if (status < 0)
+		return status;
+	if (options->samples.asked)
+		return dump_samples_run(&run->calls, &options->samples, &observer, &run->samples);
+	status = dump_call_session_run(&run->calls, &observer);
+	if (status == 0 && !dump_functions_count(run->calls.functions))
+		dump_samples_hint(&run->calls);
+	return status;
+}
+
+int dump_path_session_by_time(const struct dump_path_session *runs, size_t count,
+			      const struct dump_path_options *options, bool *by_time)
+{
+	*by_time = options->samples.asked ? options->by != DUMP_PATH_SAMPLES : options->by == DUMP_PATH_TIME;
+	for (size_t i = 0; options->samples.asked && i < count; i++)
+		*by_time &= runs[i].samples.timed;
+	if (options->by_given && options->by == DUMP_PATH_PERIOD && !*by_time)
+		return common_fail(PTL_MISUSE, "--by period: these are no samples of one counter, which have periods");
+	return 0;
 }
 
 void dump_path_session_close(struct dump_path_session *run)
 {
 	dump_paths_free(&run->paths);
+	dump_samples_free(&run->samples);
 	if (run->calls.session)
 		dump_call_session_close(&run->calls);
 	if (!run->opened)
@@ -76,6 +115,14 @@ void dump_path_session_left_out(const struct dump_path_session *run, struct dump
 {
 	dump_left_out_add(left_out, run->paths.gaps, "gap, of which it is not known what ran",
 			  "gaps, of which it is not known what ran");
-	dump_left_out_add(left_out, run->paths.cut_calls, "call too deep, or of too many paths, shown as its caller",
-			  "calls too deep, or of too many paths, shown as their callers");
+	dump_left_out_add(left_out, run->samples.cut, "sample of too many paths, shown as its caller's",
+			  "samples of too many paths, shown as their callers'");
+	if (run->samples.count)
+		dump_left_out_add(left_out, run->paths.cut_calls,
+				  "sample too deep, or of too many paths, shown as its caller's",
+				  "samples too deep, or of too many paths, shown as their callers'");
+	else
+		dump_left_out_add(left_out, run->paths.cut_calls,
+				  "call too deep, or of too many paths, shown as its caller",
+				  "calls too deep, or of too many paths, shown as their callers");
 }

@@ -221,7 +221,7 @@ static int add_function(struct dump_function_table *table, const struct key *key
 		.name = own,
 		.path = path,
 		.image = image == FLOW_NONE ? "[no image]" : common_base_name(path),
-		.address = key->address,
+		.address = flags & DUMP_FUNCTION_UNKNOWN ? 0 : key->address,
 		.flags = flags,
 	};
 	*number = (uint32_t)table->count++;
@@ -293,6 +293,13 @@ int dump_functions_nameless(struct dump_function_table *table, uint32_t process,
 	return number_of(table, &key, image, NULL, 0, DUMP_FUNCTION_NAMELESS, function);
 }
 
+int dump_functions_unknown(struct dump_function_table *table, uint32_t image, uint32_t *function)
+{
+	const struct key key = {.file = table->file_of_image[image], .process = FLOW_NONE, .address = UINT64_MAX};
+
+	return number_of(table, &key, image, NULL, 0, DUMP_FUNCTION_NAMELESS | DUMP_FUNCTION_UNKNOWN, function);
+}
+
 const struct dump_function *dump_function(const struct dump_function_table *table, uint32_t function)
 {
 	static const struct dump_function unknown = {.name = "[unknown]", .path = "", .image = "[no image]"};
@@ -318,6 +325,10 @@ void dump_function_text(const struct dump_function *function, struct ptl_bytes *
 {
 	if (*function->name) {
 		common_text_safe(text, function->name);
+		return;
+	}
+	if (function->flags & DUMP_FUNCTION_UNKNOWN) {
+		common_text_add(text, "[no symbol]");
 		return;
 	}
 	common_text_add(text, *function->path ? "+0x" : "0x");

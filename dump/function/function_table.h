@@ -15,13 +15,14 @@
 
 #define DUMP_FUNCTION_NAMELESS                                                                                         \
 	0x01u /* no symbol: known by unwind tables, or by the address that was called, or returned to */
-#define DUMP_FUNCTION_STUB 0x02u    /* an entry of a PLT, or what it asks for its function's address */
-#define DUMP_FUNCTION_TWICE 0x04u   /* may return several times: setjmp */
-#define DUMP_FUNCTION_SWITCH 0x08u  /* goes on on another stack */
-#define DUMP_FUNCTION_THUNK 0x10u   /* returns to what it was to jump to: against speculation */
-#define DUMP_FUNCTION_UNWINDS 0x20u /* goes on in the handler of an exception */
-#define DUMP_FUNCTION_FINDER 0x40u  /* what unwinding calls for each frame */
-#define DUMP_FUNCTION_PARKS 0x80u   /* its stack waits, while what it calls looks for another one to go on on */
+#define DUMP_FUNCTION_STUB 0x02u     /* an entry of a PLT, or what it asks for its function's address */
+#define DUMP_FUNCTION_TWICE 0x04u    /* may return several times: setjmp */
+#define DUMP_FUNCTION_SWITCH 0x08u   /* goes on on another stack */
+#define DUMP_FUNCTION_THUNK 0x10u    /* returns to what it was to jump to: against speculation */
+#define DUMP_FUNCTION_UNWINDS 0x20u  /* goes on in the handler of an exception */
+#define DUMP_FUNCTION_FINDER 0x40u   /* what unwinding calls for each frame */
+#define DUMP_FUNCTION_PARKS 0x80u    /* its stack waits, while what it calls looks for another one to go on on */
+#define DUMP_FUNCTION_UNKNOWN 0x100u /* none: all code of its file that no symbol or unwind table says anything of */
 
 struct dump_function {
 	const char *name;  /* as people want it; not made safe for a terminal; "" where nameless */
@@ -55,11 +56,13 @@ int dump_functions_place(struct dump_function_table *table, uint32_t image, uint
  */
 int dump_functions_nameless(struct dump_function_table *table, uint32_t process, uint32_t image, uint64_t address,
 			    uint32_t *function);
+/* What stands for all code of the image's file of which no function is known. PTL_NO_MEMORY. */
+int dump_functions_unknown(struct dump_function_table *table, uint32_t image, uint32_t *function);
 /* function is a number from above; DUMP_NO_FUNCTION gives one that is called "[unknown]". */
 const struct dump_function *dump_function(const struct dump_function_table *table, uint32_t function);
 size_t dump_functions_count(struct dump_function_table *table);
 
-/* Appends "deflate", "+0x4a10" or "0x7f0012345678", safe for a terminal. */
+/* Appends "deflate", "+0x4a10", "0x7f0012345678" or "[no symbol]", safe for a terminal. */
 void dump_function_text(const struct dump_function *function, struct ptl_bytes *text);
 /* Whether a pattern of --function and the like means it, as query/function_name.h has it. */
 bool dump_function_matches(const struct dump_function *function, const char *pattern);

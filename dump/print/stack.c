@@ -5,24 +5,37 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "common/vector.h"
 #include "dump/print/extended.h"
 
 #define ADDRESS_WIDTH 18 /* "0x" and 16 digits */
 #define KERNEL_PID 0u
 
 /* The kernel's images are those of process 0, which each process has too. */
-static uint32_t find_image(const struct dump_stacks *stacks, const struct ptl_event *event, uint64_t address)
+struct dump_stack_space dump_stack_space(const struct dump_stacks *stacks, const struct ptl_event *event)
 {
 	const uint32_t pids[] = {event->pid, KERNEL_PID};
+	struct dump_stack_space space;
 
 	for (size_t i = 0; i < 2; i++) {
 		const uint32_t process = flow_timeline_process_at(stacks->timeline, pids[i], event->time);
-		struct flow_place place;
+		struct flow_version version;
 
-		if (process != FLOW_NONE &&
-		    flow_timeline_find(stacks->timeline, process, event->time, address, &place) &&
-		    place.image != FLOW_NONE)
-			return place.image;
+		flow_timeline_version(stacks->timeline, process, event->time, &version);
+		space.roots[i] = version.root;
+	}
+	return space;
+}
+
+uint32_t dump_stack_image(const struct dump_stacks *stacks, const struct dump_stack_space *space,
+			  const struct dump_stack_frame *frame)
+{
+	for (size_t i = 0; i < 2; i++) {
+		struct format_piece piece;
+
+		if (flow_version_find(stacks->timeline, space->roots[i], frame->address - frame->returns, &piece) &&
+		    piece.image != FLOW_NONE)
+			return piece.image;
 	}
 	return FLOW_NONE;
 }
@@ -36,43 +49,84 @@ static bool is_of_windows(const struct flow_timeline_image *image)
 	return !strchr(image->data.file_name, '/') && strchr(image->data.file_name, '\\');
 }
 
-/* A frame of a stack, and what lies there. */
+/*
+ * Of the kernel and of the program, the innermost address is of an instruction, and others are where calls return to.
+ */
+static struct dump_stack_frame find_frame(const struct dump_stack *stack, size_t number)
+{
+	const uint64_t address = dump_stack_frame(stack, number);
+	const bool is_first = !number || (dump_stack_frame(stack, number - 1) >> 63 && !(address >> 63));
+
+	return (struct dump_stack_frame){.address = address, .returns = !is_first && address};
+}
+
+/*
+ * An interrupt within the kernel leaves the address that it came at: of a function's first instruction, before which there is what
+ * the kernel fills up with, under a name of its own, and nothing that calls.
+ */
+static bool is_filling(const char *name)
+{
+	return strncmp(name, "__pfx_", 6) == 0;
+}
+
+uint64_t dump_stack_place(const struct dump_stacks *stacks, uint32_t image, const struct dump_stack_frame *frame)
+{
+	const uint64_t address = frame->address - frame->returns;
+	struct flow_symbol symbol;
+
+	if (frame->returns && image != FLOW_NONE && flow_symbols_find(stacks->symbols, image, address, &symbol) &&
+	    is_filling(symbol.name))
+		return frame->address;
+	return address;
+}
+
+bool dump_has_stack(const struct ptl_event *event)
+{
+	struct dump_stack stack;
+
+	for (size_t i = 0; i < event->extended_count; i++)
+		if (dump_stack_read(&event->extended[i], &stack) && stack.count)
+			return true;
+	return false;
+}
+
+int dump_stack_frames_read(struct dump_stack_frames *frames, const struct ptl_event *event)
+{
+	struct dump_stack stack;
+
+	frames->count = 0;
+	for (size_t i = 0; i < event->extended_count; i++) {
+		if (!dump_stack_read(&event->extended[i], &stack) || !stack.count)
+			continue;
+		if (COMMON_VECTOR_RESERVE(frames->list, frames->capacity, frames->count + stack.count, "stacks") < 0)
+			return PTL_NO_MEMORY;
+		for (size_t k = 0; k < stack.count; k++)
+			frames->list[frames->count++] = find_frame(&stack, k);
+	}
+	return 0;
+}
+
+/* ---- text ---------------------------------------------------------------------------------------- */
+
+/* A frame, and its function. */
 struct frame {
 	uint64_t address;
-	uint64_t behind; /* of the call, 1: the address is behind it, where another function may begin */
 	uint32_t image;
 	bool has_symbol;
 	struct flow_symbol symbol; /* its offset is that of the address */
 };
 
-static void find_symbol(const struct dump_stacks *stacks, struct frame *frame)
-{
-	const uint64_t address = frame->address - frame->behind;
-
-	frame->has_symbol = frame->image != FLOW_NONE &&
-			    flow_symbols_find(stacks->symbols, frame->image, address, &frame->symbol);
-	if (frame->has_symbol)
-		frame->symbol.offset += frame->behind;
-}
-
-/*
- * Of the kernel and of the program, the innermost address is of an instruction, and others are where calls return to. But an
- * interrupt within the kernel leaves the address that it came at: of a function's first instruction, before which there is what
- * the kernel fills up with, under a name of its own, and nothing that calls.
- */
-static struct frame find_frame(const struct dump_stacks *stacks, const struct ptl_event *event,
+static struct frame name_frame(const struct dump_stacks *stacks, const struct dump_stack_space *space,
 			       const struct dump_stack *stack, size_t number)
 {
-	const uint64_t address = dump_stack_frame(stack, number);
-	const bool is_first = !number || (dump_stack_frame(stack, number - 1) >> 63 && !(address >> 63));
-	struct frame frame = {.address = address, .behind = !is_first && address};
+	const struct dump_stack_frame found = find_frame(stack, number);
+	struct frame frame = {.address = found.address, .image = dump_stack_image(stacks, space, &found)};
+	const uint64_t place = dump_stack_place(stacks, frame.image, &found);
 
-	frame.image = find_image(stacks, event, address - frame.behind);
-	find_symbol(stacks, &frame);
-	if (frame.has_symbol && !strncmp(frame.symbol.name, "__pfx_", 6)) {
-		frame.behind = 0;
-		find_symbol(stacks, &frame);
-	}
+	frame.has_symbol = frame.image != FLOW_NONE &&
+			   flow_symbols_find(stacks->symbols, frame.image, place, &frame.symbol);
+	if (frame.has_symbol)
+		frame.symbol.offset += frame.address - place;
 	return frame;
 }
 
@@ -110,13 +164,14 @@ static void add_place(struct ptl_bytes *text, const struct dump_stacks *stacks, 
 
 void dump_text_stacks(struct ptl_bytes *text, const struct dump_stacks *stacks, const struct ptl_event *event)
 {
+	const struct dump_stack_space space = dump_stack_space(stacks, event);
 	struct dump_stack stack;
 
 	for (size_t i = 0; i < event->extended_count; i++) {
 		if (!dump_stack_read(&event->extended[i], &stack))
 			continue;
 		for (size_t k = 0; k < stack.count; k++) {
-			const struct frame frame = find_frame(stacks, event, &stack, k);
+			const struct frame frame = name_frame(stacks, &space, &stack, k);
 			size_t start;
 
 			common_text_add(text, "        ");
@@ -130,6 +185,8 @@ void dump_text_stacks(struct ptl_bytes *text, const struct dump_stacks *stacks, 
 		}
 	}
 }
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
 
 static void json_frame(struct common_json *json, struct ptl_bytes *scratch, const struct dump_stacks *stacks,
 		       const struct frame *frame)
@@ -159,6 +216,7 @@ static void json_frame(struct common_json *json, struct ptl_bytes *scratch, cons
 void dump_json_stacks(struct common_json *json, struct ptl_bytes *scratch, const struct dump_stacks *stacks,
 		      const struct ptl_event *event)
 {
+	const struct dump_stack_space space = dump_stack_space(stacks, event);
 	struct dump_stack stack;
 	bool any = false;
 
@@ -169,7 +227,7 @@ void dump_json_stacks(struct common_json *json, struct ptl_bytes *scratch, const
 			common_json_array(json, "stack");
 		any = true;
 		for (size_t k = 0; k < stack.count; k++) {
-			const struct frame frame = find_frame(stacks, event, &stack, k);
+			const struct frame frame = name_frame(stacks, &space, &stack, k);
 
 			json_frame(json, scratch, stacks, &frame);
 		}

@@ -3,7 +3,6 @@
 #include "dump/session/command.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "common/text.h"
 #include "dump/session/follow.h"
 #include "dump/session/output.h"
+#include "dump/session/session.h"
 #include "elf/debug_search.h"
 #include "elf/debuginfod.h"
 #include "elf/jit_names.h"
@@ -156,29 +156,6 @@ static int commit_saver(const struct dump_session *session, int exit_status)
 	return done ? COMMON_EXIT_OK : exit_status;
 }
 
-/*
- * What the recorder itself could not take. Of a file, ptl-dump info says that; of a session it may be gone by then, and each of its files
- * has the losses of its own time.
- */
-static void say_lost(const struct dump_session *session)
-{
-	uint64_t events = 0;
-	const char *cause = NULL;
-
-	for (size_t i = 0; i < ptl_loss_count(session->trace); i++) {
-		const struct ptl_loss *loss = ptl_loss_at(session->trace, i);
-
-		if (loss->kind != PTL_LOSS_EVENTS)
-			continue;
-		events += loss->count;
-		cause = cause ? cause : loss->cause;
-	}
-	if (events)
-		common_message_warning("%" PRIu64 " events were lost when they were recorded: %s", events, cause);
-	else if (cause)
-		common_message_warning("events were lost when they were recorded: %s", cause);
-}
-
 static int run(const struct dump_command *command, struct dump_options *options, char **operands, size_t count,
 	       struct dump_partial_set *merged)
 {
@@ -216,8 +193,9 @@ static int run(const struct dump_command *command, struct dump_options *options,
 	if (session.saver)
 		status = commit_saver(&session, status);
 	dump_partial_save_close(session.saver);
+	/* Of a session, ptl-dump info can be asked nothing later, and each of its files has the losses of its own time. */
 	if (options->session)
-		say_lost(&session);
+		dump_session_say_lost(&session);
 	ptl_close(session.trace);
 	return status;
 }

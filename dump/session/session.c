@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/error.h"
 #include "common/message.h"
@@ -325,6 +326,29 @@ void dump_session_warn_symbols(const struct dump_session *session, const struct 
 		return;
 	common_message_warning("%zu symbol tables could not be read: names are missing", count);
 	dump_session_hint_code(session);
+}
+
+void dump_session_say_lost(const struct dump_session *session)
+{
+	uint64_t events = 0;
+	const char *cause = NULL;
+	bool others = false;
+
+	for (size_t i = 0; i < ptl_loss_count(session->trace); i++) {
+		const struct ptl_loss *loss = ptl_loss_at(session->trace, i);
+
+		if (loss->kind != PTL_LOSS_EVENTS)
+			continue;
+		events += loss->count;
+		others |= cause && strcmp(cause, loss->cause) != 0;
+		cause = cause ? cause : loss->cause;
+	}
+	if (events)
+		common_message_warning("%" PRIu64 " events were lost, at least in part, when they were recorded: %s%s",
+				       events, cause, others ? "; and for other causes" : "");
+	else if (cause)
+		common_message_warning("events were lost, at least in part, when they were recorded: %s%s", cause,
+				       others ? "; and for other causes" : "");
 }
 
 void dump_json_time(struct dump_session *session, const char *key, uint64_t time)

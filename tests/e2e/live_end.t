@@ -450,7 +450,7 @@ def lost_before():
         os.kill(recorder, signal.SIGCONT)
     said = ask("stop", "busy").stderr
     status, out, err = reader.end()
-    lost = sum(map(int, re.findall(r"warning: (\d+) events were lost when they were recorded: ", err)))
+    lost = sum(map(int, re.findall(r"warning: (\d+) events were lost, at least in part, when they were recorded: ", err)))
     expect_equal((status, len(indexes(out)) + lost), (0, 100000), err, said)
     expect(lost > 0, err, said)
 

@@ -357,6 +357,7 @@ static void write_flames(struct dump_session *session, const struct dump_paths *
 /* Pictures take time: they are written of one input in four, and the sum is of each. */
 static void write_paths(struct dump_session *session, const struct dump_paths *paths, uint64_t expected, bool all)
 {
+	const struct dump_path_session run = {.paths = *paths};
 	struct dump_left_out left_out = {0};
 	uint64_t sum = 0;
 
@@ -371,9 +372,9 @@ static void write_paths(struct dump_session *session, const struct dump_paths *p
 		return;
 	write_flames(session, paths, false, expected);
 	write_flames(session, paths, true, expected);
-	need(dump_pprof(session, paths, false, true, &left_out) == 0 &&
-	     dump_callgrind(session, paths, true, &left_out) == 0 &&
-	     dump_speedscope(session, paths, false, &left_out) == 0);
+	need(dump_pprof(session, &run, false, true, &left_out) == 0 &&
+	     dump_callgrind(session, &run, true, &left_out) == 0 &&
+	     dump_speedscope(session, &run, false, &left_out) == 0);
 	dump_left_out_free(&left_out);
 }
 

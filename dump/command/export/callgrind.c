@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump callgrind: functions and their calls, for callgrind_annotate and kcachegrind. */
+#include "common/error.h"
 #include "dump/command/commands.h"
 #include "dump/export/profile/callgrind.h"
 #include "dump/export/path_session.h"
@@ -7,12 +8,14 @@
 struct callgrind_options {
 	struct dump_options shared; /* first: see dump/session/command.h */
 	bool lines;
+	struct dump_sample_options samples;
 };
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is written:"},
 	{"lines", 0, NULL, "Tells apart on which lines of the source instructions ran, with debug information.",
 	 COMMON_FLAG(struct callgrind_options, lines)},
+	DUMP_SAMPLE_OPTIONS(struct callgrind_options, samples),
 	{NULL},
 };
 
@@ -20,7 +23,7 @@ static int run(struct dump_session *session)
 {
 	const struct callgrind_options *own = (const struct callgrind_options *)session->options;
 	/* Paths of any depth: only pairs of them are written. */
-	const struct dump_path_options options = {.group = DUMP_PATH_ALL, .depth = UINT32_MAX};
+	const struct dump_path_options options = {.group = DUMP_PATH_ALL, .depth = UINT32_MAX, .samples = own->samples};
 	struct dump_path_session run = {0};
 	struct dump_left_out left_out = {0};
 	int status = dump_path_session_open(&run, session, NULL);
@@ -29,11 +32,20 @@ static int run(struct dump_session *session)
 		status = dump_path_session_run(&run, &options);
 	dump_path_session_left_out(&run, &left_out);
 	if (status == 0)
-		status = dump_callgrind(session, &run.paths, own->lines, &left_out);
+		status = dump_callgrind(session, &run, own->lines, &left_out);
 	dump_left_out_report(&left_out);
 	dump_left_out_free(&left_out);
 	dump_path_session_close(&run);
 	return status;
+}
+
+static int check(const struct dump_options *shared)
+{
+	const struct callgrind_options *options = (const struct callgrind_options *)shared;
+
+	if (options->samples.asked && options->lines)
+		return common_fail(PTL_MISUSE, "--lines is of instructions that ran, and --samples has none");
+	return dump_sample_options_check(&options->samples);
 }
 
 static const char examples[] =
@@ -51,5 +63,6 @@ const struct dump_command dump_command_callgrind = {
 	.takes = DUMP_EXPORT_TAKES,
 	.options = own_options,
 	.options_size = sizeof(struct callgrind_options),
+	.check = check,
 	.run = run,
 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump flamegraph: where instructions or time went, by paths of calls, as folded stacks or a picture. */
+#include <string.h>
+
 #include "common/error.h"
 #include "common/message.h"
 #include "common/text.h"
@@ -32,42 +34,68 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-/* "gzip.ptl: instructions by path of calls". */
-static void add_title(const struct dump_session *session, const struct flamegraph_options *options,
-		      struct ptl_bytes *title)
+/* What is shown. */
+struct graph {
+	struct dump_flame_tree tree;
+	struct dump_path_session runs[2];
+	struct ptl_bytes title;
+};
+
+/* "instructions"; "samples of page-faults"; "cycles of samples". */
+static void add_what(const struct graph *graph, struct ptl_bytes *text)
 {
+	const struct dump_samples *samples = &graph->runs[0].samples;
+
+	if (!samples->count)
+		common_text_add(text, graph->tree.by_time ? "time" : "instructions");
+	else if (graph->tree.by_time && !samples->in_time)
+		common_text_format(text, "%s, sampled,", samples->name);
+	else
+		common_text_format(text, "%s of %s", graph->tree.by_time ? "time in samples" : "samples",
+				   samples->name);
+}
+
+/* "gzip.ptl: instructions by path of calls". */
+static void add_title(const struct dump_session *session, const struct flamegraph_options *options, struct graph *graph)
+{
+	struct ptl_bytes *title = &graph->title;
+
 	common_text_safe(title, session->path);
 	if (session->more_count) {
 		common_text_add(title, " -> ");
 		common_text_safe(title, session->more[0]);
 	}
-	common_text_format(title, ": %s by %s", options->paths.by_time ? "time" : "instructions",
-			   options->reverse ? "function and callers" : "path of calls");
+	common_text_add(title, ": ");
+	add_what(graph, title);
+	common_text_format(title, " by %s", options->reverse ? "function and callers" : "path of calls");
 }
 
-static int write_picture(struct dump_session *session, const struct dump_flame_tree *tree,
-			 struct dump_left_out *left_out)
+static const char *unit_of(const struct graph *graph)
+{
+	if (graph->runs[0].samples.count)
+		return graph->tree.by_time ? dump_samples_unit(&graph->runs[0].samples) : "samples";
+	return graph->tree.by_time ? "ns" : "instructions";
+}
+
+static int write_picture(struct dump_session *session, struct graph *graph, struct dump_left_out *left_out)
 {
 	const struct flamegraph_options *options = (const struct flamegraph_options *)session->options;
 	struct dump_flame_look look = {
-		.unit = options->paths.by_time ? "ns" : "instructions",
+		.unit = unit_of(graph),
 		.icicle = options->icicle,
 		.two = session->more_count,
 		.of_first = options->of_first,
 	};
-	struct ptl_bytes title = {0};
-	int status;
 
-	add_title(session, options, &title);
-	look.title = common_text_string(&title);
-	status = dump_flame_svg(session, tree, &look, left_out);
-	common_bytes_free(&title);
-	return status;
+	add_title(session, options, graph);
+	look.title = common_text_string(&graph->title);
+	return dump_flame_svg(session, &graph->tree, &look, left_out);
 }
 
-static int write_graph(struct dump_session *session, struct dump_flame_tree *tree, struct dump_left_out *left_out)
+static int write_graph(struct dump_session *session, struct graph *graph, struct dump_left_out *left_out)
 {
 	const struct flamegraph_options *options = (const struct flamegraph_options *)session->options;
+	struct dump_flame_tree *tree = &graph->tree;
 	int status = dump_flame_tree_sort(tree);
 
 	dump_left_out_add(left_out, tree->cut_depth, "path too deep to be reversed ends early",
@@ -76,8 +104,41 @@ static int write_graph(struct dump_session *session, struct dump_flame_tree *tre
 	if (status == 0 && options->folded)
 		status = dump_flame_folded(session, tree, session->more_count);
 	else if (status == 0)
-		status = write_picture(session, tree, left_out);
+		status = write_picture(session, graph, left_out);
 	dump_left_out_report(left_out);
+	return status;
+}
+
+/* Samples of what the one trace has are not compared with those of something else. */
+static int check_names(const struct graph *graph, size_t count)
+{
+	const struct dump_samples *samples[] = {&graph->runs[0].samples, &graph->runs[1].samples};
+
+	if (count < 2 || !samples[0]->count || !samples[1]->count || !strcmp(samples[0]->name, samples[1]->name))
+		return 0;
+	return common_fail(PTL_MISUSE, "one trace has samples of %s, the other one of %s: --samples=EVENT chooses",
+			   samples[0]->name, samples[1]->name);
+}
+
+/* Adds up one trace, or two that are compared. */
+static int make_graph(struct dump_session *session, struct graph *graph, size_t count, struct dump_left_out *left_out)
+{
+	const struct dump_path_options *paths = &((const struct flamegraph_options *)session->options)->paths;
+	struct dump_path_session *runs = graph->runs;
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < count; i++)
+		status = dump_path_session_open(&runs[i], session, i ? session->more[i - 1] : NULL);
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		status = dump_path_session_run(&runs[i], paths);
+		dump_path_session_left_out(&runs[i], left_out);
+	}
+	if (status == 0)
+		status = check_names(graph, count);
+	if (status == 0)
+		status = dump_path_session_by_time(runs, count, paths, &graph->tree.by_time);
+	for (size_t i = 0; status == 0 && i < count; i++)
+		status = dump_flame_tree_add(&graph->tree, &runs[i].paths, i);
 	return status;
 }
 
@@ -86,37 +147,37 @@ static int run(struct dump_session *session)
 {
 	const struct flamegraph_options *options = (const struct flamegraph_options *)session->options;
 	const size_t count = 1 + session->more_count;
-	struct dump_path_session runs[2] = {0};
-	struct dump_flame_tree tree = {.by_time = options->paths.by_time, .reverse = options->reverse};
+	struct graph graph = {.tree = {.reverse = options->reverse}};
 	struct dump_left_out left_out = {0};
 	int status = 0;
 
 	if (count > 2)
-		status = common_fail(PTL_MISUSE, "two traces can be compared, not %zu", count);
-	else if (count < 2 && options->of_first)
-		status = common_fail(PTL_MISUSE, "--widths needs a second trace, with which the first is compared");
-	for (size_t i = 0; status == 0 && i < count; i++)
-		status = dump_path_session_open(&runs[i], session, i ? session->more[i - 1] : NULL);
-	for (size_t i = 0; status == 0 && i < count; i++) {
-		status = dump_path_session_run(&runs[i], &options->paths);
-		if (status == 0)
-			status = dump_flame_tree_add(&tree, &runs[i].paths, i);
-		dump_path_session_left_out(&runs[i], &left_out);
-	}
-	for (size_t i = 0; i < count && i < 2; i++)
-		dump_path_session_close(&runs[i]);
+		return common_fail(PTL_MISUSE, "two traces can be compared, not %zu", count);
+	if (count < 2 && options->of_first)
+		return common_fail(PTL_MISUSE, "--widths needs a second trace, with which the first is compared");
+	status = make_graph(session, &graph, count, &left_out);
 	if (status == 0)
-		status = write_graph(session, &tree, &left_out);
+		status = write_graph(session, &graph, &left_out);
+	for (size_t i = 0; i < count; i++)
+		dump_path_session_close(&graph.runs[i]);
 	dump_left_out_free(&left_out);
-	dump_flame_tree_free(&tree);
-	return status == 0 && runs[1].damaged ? COMMON_EXIT_INPUT : status;
+	dump_flame_tree_free(&graph.tree);
+	common_bytes_free(&graph.title);
+	return status == 0 && graph.runs[1].damaged ? COMMON_EXIT_INPUT : status;
 }
 
-static const char examples[] = "ptl-dump flamegraph -o a.svg a.ptl             a picture, for a browser\n"
-			       "ptl-dump flamegraph --by time --process gzip -o a.svg build.ptl\n"
-			       "ptl-dump flamegraph -o change.svg old.ptl new.ptl    red: more than before\n"
-			       "ptl-dump flamegraph --widths first -o gone.svg old.ptl new.ptl    with what is gone\n"
-			       "ptl-dump flamegraph --folded a.ptl | flamegraph.pl > a.svg";
+static int check(const struct dump_options *shared)
+{
+	return dump_path_options_check(&((const struct flamegraph_options *)shared)->paths);
+}
+
+static const char examples[] =
+	"ptl-dump flamegraph -o a.svg a.ptl             a picture, for a browser\n"
+	"ptl-dump flamegraph --by time --process gzip -o a.svg build.ptl\n"
+	"ptl-dump flamegraph -o change.svg old.ptl new.ptl    red: more than before\n"
+	"ptl-dump flamegraph --widths first -o gone.svg old.ptl new.ptl    with what is gone\n"
+	"ptl-dump flamegraph --samples -o a.svg a.ptl    stacks that were sampled, without Intel PT\n"
+	"ptl-dump flamegraph --folded a.ptl | flamegraph.pl > a.svg";
 
 const struct dump_command dump_command_flamegraph = {
 	.name = "flamegraph",
@@ -128,5 +189,6 @@ const struct dump_command dump_command_flamegraph = {
 	.takes = DUMP_EXPORT_TAKES,
 	.options = own_options,
 	.options_size = sizeof(struct flamegraph_options),
+	.check = check,
 	.run = run,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump pprof: paths of calls as a profile for pprof. */
+#include "common/error.h"
 #include "dump/command/commands.h"
 #include "dump/export/path_session.h"
 #include "dump/export/profile/pprof.h"
@@ -12,8 +13,11 @@ struct pprof_options {
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is written:"},
-	{"by", 'b', "WHAT", "What pprof shows unless asked for another (default: instructions).",
-	 COMMON_CHOICE(struct pprof_options, paths.by_time, dump_path_values)},
+	{"by", 'b', "WHAT",
+	 "What pprof shows unless asked for another (default: instructions; of samples their periods).",
+	 COMMON_CHOICE(struct pprof_options, paths.by, dump_path_values),
+	 COMMON_GIVEN(struct pprof_options, paths.by_given)},
+	DUMP_SAMPLE_OPTIONS(struct pprof_options, paths.samples),
 	{"depth", 'd', "N", "Calls up to N deep; deeper ones are part of their callers (default: 512).",
 	 COMMON_NUMBER(struct pprof_options, paths.depth, 1, UINT32_MAX)},
 	{"lines", 0, NULL, "Tells apart on which lines of the source instructions ran, with debug information.",
@@ -26,6 +30,7 @@ static int run(struct dump_session *session)
 	struct pprof_options *options = (struct pprof_options *)session->options;
 	struct dump_path_session run = {0};
 	struct dump_left_out left_out = {0};
+	bool by_time;
 	int status = dump_export_binary(session);
 
 	if (status < 0)
@@ -36,11 +41,22 @@ static int run(struct dump_session *session)
 		status = dump_path_session_run(&run, &options->paths);
 	dump_path_session_left_out(&run, &left_out);
 	if (status == 0)
-		status = dump_pprof(session, &run.paths, options->paths.by_time, options->lines, &left_out);
+		status = dump_path_session_by_time(&run, 1, &options->paths, &by_time);
+	if (status == 0)
+		status = dump_pprof(session, &run, by_time, options->lines, &left_out);
 	dump_left_out_report(&left_out);
 	dump_left_out_free(&left_out);
 	dump_path_session_close(&run);
 	return status;
+}
+
+static int check(const struct dump_options *shared)
+{
+	const struct pprof_options *options = (const struct pprof_options *)shared;
+
+	if (options->paths.samples.asked && options->lines)
+		return common_fail(PTL_MISUSE, "--lines is of instructions that ran, and --samples has none");
+	return dump_path_options_check(&options->paths);
 }
 
 static const char examples[] = "ptl-dump pprof -o a.pb.gz a.ptl && go tool pprof -top a.pb.gz\n"
@@ -57,5 +73,6 @@ const struct dump_command dump_command_pprof = {
 	.takes = DUMP_EXPORT_TAKES,
 	.options = own_options,
 	.options_size = sizeof(struct pprof_options),
+	.check = check,
 	.run = run,
 };

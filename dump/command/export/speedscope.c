@@ -20,17 +20,25 @@ static int run(struct dump_session *session)
 	const struct speedscope_options *options = (const struct speedscope_options *)session->options;
 	struct dump_path_session run = {0};
 	struct dump_left_out left_out = {0};
+	bool by_time;
 	int status = dump_path_session_open(&run, session, NULL);
 
 	if (status == 0)
 		status = dump_path_session_run(&run, &options->paths);
 	dump_path_session_left_out(&run, &left_out);
 	if (status == 0)
-		status = dump_speedscope(session, &run.paths, options->paths.by_time, &left_out);
+		status = dump_path_session_by_time(&run, 1, &options->paths, &by_time);
+	if (status == 0)
+		status = dump_speedscope(session, &run, by_time, &left_out);
 	dump_left_out_report(&left_out);
 	dump_left_out_free(&left_out);
 	dump_path_session_close(&run);
 	return status;
+}
+
+static int check(const struct dump_options *shared)
+{
+	return dump_path_options_check(&((const struct speedscope_options *)shared)->paths);
 }
 
 static const char examples[] = "ptl-dump speedscope -o a.speedscope.json a.ptl    then open it on speedscope.app\n"
@@ -44,5 +52,6 @@ const struct dump_command dump_command_speedscope = {
 	.takes = DUMP_EXPORT_TAKES,
 	.options = own_options,
 	.options_size = sizeof(struct speedscope_options),
+	.check = check,
 	.run = run,
 };

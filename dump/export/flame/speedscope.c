@@ -12,6 +12,7 @@
 
 struct speedscope {
 	struct dump_session *session;
+	const struct dump_path_session *run;
 	const struct dump_paths *paths;
 	bool by_time;
 	uint32_t *roots;  /* of each node: the node of its root */
@@ -23,6 +24,11 @@ struct speedscope {
 static uint64_t value_of(const struct speedscope *scope, const struct dump_path_node *node)
 {
 	return scope->by_time ? node->self_time : node->self_instructions;
+}
+
+static bool is_in_time(const struct speedscope *scope)
+{
+	return scope->by_time && (!scope->run->samples.count || scope->run->samples.in_time);
 }
 
 /* ---- frames -------------------------------------------------------------------------------------- */
@@ -129,7 +135,7 @@ static int write_profile(struct speedscope *scope, uint32_t root, const uint32_t
 	common_json_object(json, NULL);
 	common_json_string(json, "type", "sampled");
 	common_json_string(json, "name", common_text_string(&name));
-	common_json_string(json, "unit", scope->by_time ? "nanoseconds" : "none");
+	common_json_string(json, "unit", is_in_time(scope) ? "nanoseconds" : "none");
 	common_json_array(json, "samples");
 	for (uint32_t at = root; status == 0 && at; at = next[at])
 		if (value_of(scope, &nodes[at]))
@@ -181,6 +187,9 @@ static int write_all(struct speedscope *scope, struct dump_left_out *left_out)
 	int status;
 
 	common_text_safe(&name, scope->session->path);
+	if (scope->run->samples.count)
+		common_text_format(&name, ": %s of %s", scope->by_time ? "periods" : "samples",
+				   scope->run->samples.name);
 	if (words)
 		common_text_format(&name, " (left out: %s)", words);
 	common_json_object(json, NULL);
@@ -196,16 +205,16 @@ static int write_all(struct speedscope *scope, struct dump_left_out *left_out)
 	return status;
 }
 
-int dump_speedscope(struct dump_session *session, const struct dump_paths *paths, bool by_time,
+int dump_speedscope(struct dump_session *session, const struct dump_path_session *run, bool by_time,
 		    struct dump_left_out *left_out)
 {
-	struct speedscope scope = {.session = session, .paths = paths, .by_time = by_time};
-	const size_t count = paths->tree.count;
+	struct speedscope scope = {.session = session, .run = run, .paths = &run->paths, .by_time = by_time};
+	const size_t count = run->paths.tree.count;
 	int status;
 
 	scope.roots = calloc(count + 1, sizeof(*scope.roots));
 	scope.frames = calloc(count + 1, sizeof(*scope.frames));
-	status = scope.roots && scope.frames ? dump_path_trail_open(&scope.trail, &paths->tree)
+	status = scope.roots && scope.frames ? dump_path_trail_open(&scope.trail, &run->paths.tree)
 					     : common_fail_memory("paths of calls", count * sizeof(*scope.roots));
 	if (status == 0)
 		status = write_all(&scope, left_out);

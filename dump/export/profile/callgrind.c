@@ -31,6 +31,7 @@ struct sum {
 struct callgrind {
 	struct dump_session *session;
 	const struct dump_paths *paths;
+	const struct dump_samples *samples;
 	struct list functions;                     /* callee: its number in the function table */
 	struct dump_path_numbers function_numbers; /* in the list, counted from 1 */
 	struct list edges;
@@ -125,7 +126,7 @@ static int add_edge(struct callgrind *callgrind, size_t at)
 	status = find_edge(callgrind, callgrind->ids[node->parent], callgrind->ids[at], &item);
 	if (status < 0)
 		return status;
-	item->calls += node->calls;
+	item->calls += callgrind->samples->count ? 0 : node->calls;
 	item->instructions += sum->instructions;
 	item->time += sum->time;
 	callgrind->sums[node->parent].instructions += sum->instructions;
@@ -274,9 +275,14 @@ static void write_head(struct callgrind *callgrind, struct dump_left_out *left_o
 		common_text_add(text, words);
 		common_text_add(text, "\n");
 	}
-	common_text_add(text,
-			"positions: line\nevent: Ir : Instructions\nevent: ns : Time in nanoseconds\nevents: Ir ns\n\n"
-			"fl=(1) ???\n");
+	common_text_add(text, "positions: line\n");
+	if (!callgrind->samples->count)
+		common_text_add(text, "event: Ir : Instructions\nevent: ns : Time in nanoseconds\nevents: Ir ns\n\n");
+	else
+		common_text_format(text,
+				   "event: Samples : Samples of %s\nevent: Periods : %s\nevents: Samples Periods\n\n",
+				   callgrind->samples->name, dump_samples_unit(callgrind->samples));
+	common_text_add(text, "fl=(1) ???\n");
 }
 
 static void write_totals(const struct callgrind *callgrind, struct ptl_bytes *text)
@@ -326,10 +332,12 @@ static int write_all(struct callgrind *callgrind, struct dump_left_out *left_out
 	return status;
 }
 
-int dump_callgrind(struct dump_session *session, const struct dump_paths *paths, bool lines,
+int dump_callgrind(struct dump_session *session, const struct dump_path_session *run, bool lines,
 		   struct dump_left_out *left_out)
 {
-	struct callgrind callgrind = {.session = session, .paths = paths, .by_line = lines, .source_count = 1};
+	const struct dump_paths *paths = &run->paths;
+	struct callgrind callgrind = {
+		.session = session, .paths = paths, .samples = &run->samples, .by_line = lines, .source_count = 1};
 	const size_t count = paths->tree.count;
 	int status;
 

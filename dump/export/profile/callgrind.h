@@ -3,11 +3,10 @@
 #ifndef DUMP_EXPORT_PROFILE_CALLGRIND_H
 #define DUMP_EXPORT_PROFILE_CALLGRIND_H
 
-#include "dump/call/call_path.h"
-#include "dump/export/export.h"
+#include "dump/export/path_session.h"
 
 /* Functions with what they took themselves, with `lines` by line of the source, and in calls of each other one. */
-int dump_callgrind(struct dump_session *session, const struct dump_paths *paths, bool lines,
+int dump_callgrind(struct dump_session *session, const struct dump_path_session *run, bool lines,
 		   struct dump_left_out *left_out);
 
 #endif

@@ -63,8 +63,17 @@ struct tail {
 	size_t size, capacity;
 };
 
+/* What values are of. */
+#define VALUES 3
+struct types {
+	const char *names[VALUES], *units[VALUES];
+	int first, last; /* those that the profile has; the last one exclusive */
+	int chosen;      /* what pprof shows */
+};
+
 struct pprof {
 	struct dump_session *session;
+	struct types types;
 	const struct dump_paths *paths;
 	struct dump_function_lines lines;
 	struct dump_gzip gzip;
@@ -305,7 +314,7 @@ static size_t bytes_size(size_t size)
 }
 
 /* The message goes to its place at once: there are as many as paths, and each is as long as its path. */
-static void write_sample(struct pprof *pprof, uint64_t location, const uint64_t values[3],
+static void write_sample(struct pprof *pprof, uint64_t location, const uint64_t values[VALUES],
 			 const struct ptl_bytes *labels)
 {
 	const struct tail *tail = &pprof->tail;
@@ -313,7 +322,7 @@ static void write_sample(struct pprof *pprof, uint64_t location, const uint64_t 
 	size_t numbers = 0, size;
 	uint8_t *at;
 
-	for (int i = 0; i < 3; i++)
+	for (int i = pprof->types.first; i < pprof->types.last; i++)
 		numbers += common_varint_size(dump_export_signed(values[i]));
 	size = bytes_size(locations) + bytes_size(numbers) + labels->size;
 	at = common_bytes_grow(&pprof->bytes, bytes_size(size));
@@ -325,14 +334,14 @@ static void write_sample(struct pprof *pprof, uint64_t location, const uint64_t 
 	if (tail->size)
 		memcpy(at, tail->data + tail->capacity - tail->size, tail->size);
 	at = dump_proto_bytes_at(at + tail->size, SAMPLE_VALUE, numbers);
-	for (int i = 0; i < 3; i++)
+	for (int i = pprof->types.first; i < pprof->types.last; i++)
 		at = dump_proto_varint_at(at, dump_export_signed(values[i]));
 	if (labels->size)
 		memcpy(at, labels->data, labels->size);
 }
 
 /* A sample of the path of node `at`, whose last function is at this location. PTL_NO_MEMORY. */
-static int put_sample(struct pprof *pprof, size_t at, uint64_t location, const uint64_t values[3])
+static int put_sample(struct pprof *pprof, size_t at, uint64_t location, const uint64_t values[VALUES])
 {
 	const struct dump_path_node *nodes = pprof->paths->tree.nodes;
 	const int status = enter_path(pprof, nodes[at].parent);
@@ -485,16 +494,36 @@ static int put_samples(struct pprof *pprof)
 
 /* ---- the profile --------------------------------------------------------------------------------- */
 
-static void put_head(struct pprof *pprof, bool by_time, struct dump_left_out *left_out)
+/* A name and a unit of each value. */
+static struct types types_of(const struct dump_samples *samples, bool by_time)
+{
+	struct types types = {
+		.names = {"calls", "instructions", "time"},
+		.units = {"count", "count", "nanoseconds"},
+		.last = VALUES,
+		.chosen = by_time ? 2 : 1,
+	};
+
+	if (!samples->count)
+		return types;
+	types.names[1] = "samples";
+	types.names[2] = samples->name;
+	types.units[2] = samples->in_time ? "nanoseconds" : "count";
+	types.first = 1;
+	types.last = samples->timed ? VALUES : 2;
+	return types;
+}
+
+static void put_head(struct pprof *pprof, struct dump_left_out *left_out)
 {
 	const struct ptl_machine *machine = ptl_trace_machine(pprof->session->trace);
+	const struct types *types = &pprof->types;
 	const char *words = dump_left_out_text(left_out);
 
 	string_of(pprof, "");
-	put_type(pprof, "calls", "count");
-	put_type(pprof, "instructions", "count");
-	put_type(pprof, "time", "nanoseconds");
-	dump_proto_u64(&pprof->bytes, PROFILE_DEFAULT_TYPE, string_of(pprof, by_time ? "time" : "instructions"));
+	for (int i = types->first; i < types->last; i++)
+		put_type(pprof, types->names[i], types->units[i]);
+	dump_proto_u64(&pprof->bytes, PROFILE_DEFAULT_TYPE, string_of(pprof, types->names[types->chosen]));
 	dump_proto_u64(&pprof->bytes, PROFILE_COMMENT, string_of(pprof, "ptl-dump " COMMON_VERSION));
 	if (words) {
 		pprof->text.size = 0;
@@ -511,10 +540,11 @@ static void put_head(struct pprof *pprof, bool by_time, struct dump_left_out *le
 			       dump_export_signed(machine->end_time - machine->start_time));
 }
 
-int dump_pprof(struct dump_session *session, const struct dump_paths *paths, bool by_time, bool by_line,
+int dump_pprof(struct dump_session *session, const struct dump_path_session *run, bool by_time, bool by_line,
 	       struct dump_left_out *left_out)
 {
-	struct pprof pprof = {.session = session, .paths = paths};
+	const struct dump_paths *paths = &run->paths;
+	struct pprof pprof = {.session = session, .paths = paths, .types = types_of(&run->samples, by_time)};
 	int status = dump_gzip_open(&pprof.gzip, session);
 
 	pprof.ids = calloc(paths->tree.count + 1, sizeof(*pprof.ids));
@@ -530,7 +560,7 @@ int dump_pprof(struct dump_session *session, const struct dump_paths *paths, boo
 	if (status == 0 && by_line)
 		status = make_shares(&pprof);
 	if (status == 0) {
-		put_head(&pprof, by_time, left_out);
+		put_head(&pprof, left_out);
 		status = put_functions(&pprof);
 	}
 	if (status == 0)

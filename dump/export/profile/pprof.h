@@ -3,14 +3,14 @@
 #ifndef DUMP_EXPORT_PROFILE_PPROF_H
 #define DUMP_EXPORT_PROFILE_PPROF_H
 
-#include "dump/call/call_path.h"
-#include "dump/export/export.h"
+#include "dump/export/path_session.h"
 
 /*
- * A sample for each path, with calls, instructions and time, and its process and thread as labels. With by_line the instructions of a
+ * A sample for each path, with calls, instructions and time, and its process and thread as labels; of samples, with their number and
+ * periods. With by_line the instructions of a
  * path are several samples, of the lines of its last function.
  */
-int dump_pprof(struct dump_session *session, const struct dump_paths *paths, bool by_time, bool by_line,
+int dump_pprof(struct dump_session *session, const struct dump_path_session *run, bool by_time, bool by_line,
 	       struct dump_left_out *left_out);
 
 #endif
