@@ -12,12 +12,11 @@
 /* The state of the decoder that is changed. */
 struct path {
 	struct native_counter_walk walk;
-	uint32_t home; /* the consumer's */
-	/* Regions that were passed since the last step, the last one: */
-	uint64_t instructions;
-	uint32_t passed; /* 0: none */
-	bool fresh;      /* a region was left since the time is what it is, */
-	uint64_t time;   /* and else this is the time of the last that was; 0: none was */
+	uint32_t home;         /* the consumer's */
+	struct flow_step step; /* the next one, as far as it is known */
+	uint32_t passed;       /* of the regions that were passed since the last step, the last one; 0: none was */
+	bool fresh;            /* a region was left since the time is what it is, */
+	uint64_t time;         /* and else this is the time of the last that was; 0: none was */
 
 	/* Steps that are remembered: */
 	struct native_step_memory *memory; /* NULL: none are */
@@ -26,44 +25,54 @@ struct path {
 	bool ahead;        /* the walk's region and calls, and the consumer, are still in an earlier state */
 	uint64_t ticked;   /* the time that the consumer was told last */
 	uint64_t missing;  /* calls of the decoder's, as they were */
-	unsigned numbered; /* of calls, the oldest ones have contexts, which are in the rings below, */
-	unsigned oldest;   /* if the oldest is the same as then: how many were forgotten or taken off before it */
+	unsigned numbered; /* so many calls, from the oldest on, have contexts, which are in the rings below, */
+	unsigned oldest;   /* where the oldest call was in its ring at that time; they hold while it is there */
 	uint32_t contexts[NATIVE_STACK], of_calls[NATIVE_STACK]; /* in rings; the calls that they are of */
 };
 
 /* ---- steps ----------------------------------------------------------------------------------------------- */
 
-/* What was passed. */
-static inline struct flow_step passed_of(const struct path *path)
+/* The region was passed, and left the consumer at this home; 0: at none. */
+static inline void pass(struct path *path, uint32_t region, uint64_t sums, uint32_t home)
 {
-	return (struct flow_step){
-		.passed = path->passed ? &native_counter_walk_counted(&path->walk, path->passed)->run : NULL,
-		/* Nothing is passed without a home but what took it away. */
-		.returned = !path->home,
-		.instructions = path->instructions,
-	};
+	path->fresh = true;
+	path->step.instructions += sums & (NATIVE_COUNTER_BLOCK - 1);
+	path->passed = region;
+	/* Nothing is passed without a home but what took it away. */
+	path->step.returned = !home;
+	path->home = home;
 }
 
-static inline bool give(struct path *path, const struct flow_step *step)
+/* The step, with what was passed: new regions may have moved that. */
+static inline const struct flow_step *complete(struct path *path)
+{
+	path->step.passed = path->passed ? &native_counter_walk_counted(&path->walk, path->passed)->run : NULL;
+	return &path->step;
+}
+
+static inline void forget_passed(struct path *path)
+{
+	path->step.instructions = 0;
+	path->passed = 0;
+}
+
+static inline bool give(struct path *path)
 {
 	struct native_output *out = &path->walk.decoder->out;
 
-	out->status = out->sink->step(out->sink->step_context, step, &path->home);
-	path->instructions = 0;
-	path->passed = 0;
+	out->status = out->sink->step(out->sink->step_context, complete(path), &path->home);
+	forget_passed(path);
 	return out->status == 0;
 }
 
 /* Gives the run of the region at hand. False: the consumer wants no more. */
 static inline bool give_run(struct path *path, struct native_counter *counter)
 {
-	struct flow_step step = passed_of(path);
-
 	path->fresh = true;
-	step.run = &native_counter_walk_counted(&path->walk, path->walk.here)->run;
-	step.time = path->walk.decoder->out.time;
-	step.marks = &counter->step;
-	return give(path, &step);
+	path->step.run = &native_counter_walk_counted(&path->walk, path->walk.here)->run;
+	path->step.time = path->walk.decoder->out.time;
+	path->step.marks = &counter->step;
+	return give(path);
 }
 
 /* All of the region at hand was executed. False: the consumer wants no more. */
@@ -73,11 +82,7 @@ static bool take_run(struct path *path)
 
 	if (counter->step.home != path->home || !path->home)
 		return give_run(path, counter);
-	path->fresh = true;
-	path->instructions += counter->sums & (NATIVE_COUNTER_BLOCK - 1);
-	path->passed = path->walk.here;
-	if (counter->decision == NATIVE_RETURN)
-		path->home = 0;
+	pass(path, path->walk.here, counter->sums, counter->decision == NATIVE_RETURN ? 0 : path->home);
 	return true;
 }
 
@@ -165,12 +170,8 @@ static inline unsigned take_known(struct path *path, uint64_t bits, unsigned cou
 			here = next;
 			bits <<= 1;
 		} while (--count);
-		if (passed) {
-			path->instructions += sums & (NATIVE_COUNTER_BLOCK - 1);
-			path->passed = passed;
-			path->fresh = true;
-			path->home = home == NO_HOME ? 0 : home;
-		}
+		if (passed)
+			pass(path, passed, sums, home == NO_HOME ? 0 : home);
 		if (!count || (!next && !returns(path, counter, bits >> 63)))
 			break;
 		path->walk.here = here;
@@ -335,16 +336,15 @@ static __attribute__((noinline)) void learn(struct path *path, uint32_t what)
 {
 	struct native_step_memory *memory = path->memory;
 	struct native_decoder *decoder = path->walk.decoder;
-	const struct flow_step passed = passed_of(path);
 	const uint32_t from = path->state;
 	uint32_t consumer, context, effect = 0;
 
 	path->state = 0;
 	if (decoder->out.status)
 		return;
-	consumer = path->consumer->state(decoder->out.sink->step_context, &passed, from ? &effect : NULL);
-	path->instructions = 0;
-	path->passed = 0;
+	path->step.run = NULL;
+	consumer = path->consumer->state(decoder->out.sink->step_context, complete(path), from ? &effect : NULL);
+	forget_passed(path);
 	if (memory->full || memory->generation != *path->consumer->generation) {
 		native_step_memory_clear(memory);
 		memory->generation = *path->consumer->generation;
@@ -543,7 +543,6 @@ static unsigned take_packets(struct path *path, const uint8_t *limit, uint64_t *
 static void end(struct path *path)
 {
 	struct native_decoder *decoder = path->walk.decoder;
-	struct flow_step step;
 
 	native_step_memory_end(&decoder->code->steps, (uint64_t)(path->walk.at - decoder->packets.at));
 	if (path->ahead)
@@ -552,9 +551,9 @@ static void end(struct path *path)
 	decoder->calls.runs = 0;
 	if (decoder->out.status || (!path->fresh && !path->time))
 		return;
-	step = passed_of(path);
-	step.time = path->fresh ? decoder->out.time : path->time;
-	give(path, &step);
+	path->step.run = NULL;
+	path->step.time = path->fresh ? decoder->out.time : path->time;
+	give(path);
 }
 
 /* Begins to remember steps, where that pays. */
@@ -589,7 +588,8 @@ bool native_step_path(struct native_decoder *decoder)
 	if (!native_counter_walk_begin(&path.walk, decoder))
 		return true;
 	path.home = path.passed = 0;
-	path.instructions = path.time = 0;
+	path.step = (struct flow_step){0};
+	path.time = 0;
 	path.fresh = false;
 	remember(&path);
 	left = take_packets(&path, decoder->packets.end - PTL_PT_PACKET_MAX, &bits);
