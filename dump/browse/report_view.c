@@ -109,12 +109,12 @@ static bool search(struct dump_browser *browser, bool back, uint64_t *row)
 
 static int read_report(struct dump_browser *browser)
 {
-	struct dump_call_observer observer = dump_report_observer;
+	struct dump_call_observer observer;
 	int status;
 
 	dump_report_free(&browser->report);
 	browser->report = (struct dump_report){.by = DUMP_REPORT_FUNCTION, .calls = &browser->calls_session};
-	observer.context = &browser->report;
+	observer = dump_report_observer_of(&browser->report);
 	status = dump_browse_decode(browser, &observer);
 	if (status == 0)
 		dump_report_sort(&browser->report, browser->order);

@@ -49,17 +49,46 @@ static int push_frames(const struct dump_fold *fold, const struct dump_summary *
 	return status;
 }
 
+/* The same of a piece without paths. */
+static int take_by_function(const struct dump_fold *fold, const struct dump_summary *summary,
+			    const struct dump_piece *piece)
+{
+	const struct dump_call_observer *observer = fold->observer;
+	struct dump_call_thread *thread = fold->thread;
+	struct dump_frame *top = dump_fold_top(thread);
+	const struct dump_piece_time *elapsed = &piece->elapsed;
+	const uint64_t before = thread->time;
+	const uint64_t first = before && elapsed->first > before ? elapsed->first - before : 0;
+
+	dump_calls_pass(thread, 0, elapsed->first);
+	dump_calls_pass(thread, piece->instructions, elapsed->last);
+	if (top) {
+		top->child_time += elapsed->passed - elapsed->own + (elapsed->is_first_own ? 0 : first);
+		top->child_instructions += piece->instructions - piece->own_instructions;
+		top->children += piece->sum_count > 0;
+	}
+	dump_fold_count_calls(thread, piece->calls);
+	return piece->sum_count
+		       ? observer->sums(observer->context, thread, summary->sums + piece->sum, piece->sum_count, first)
+		       : 0;
+}
+
 int dump_fold_take_piece(const struct dump_fold *fold, struct dump_summary *summary, const struct dump_piece *piece)
 {
 	const struct dump_call_observer *observer = fold->observer;
 	struct dump_call_thread *thread = fold->thread;
 	struct dump_frame *top = dump_fold_top(thread);
-	struct dump_summary_node *nodes = summary->nodes + piece->node;
+	struct dump_summary_node *nodes;
 	int status = thread->stack ? 0 : dump_fold_make_stack(thread);
 	uint64_t time;
 
+	if (status == 0 && piece->by_function) {
+		status = take_by_function(fold, summary, piece);
+		return status == 0 ? push_frames(fold, summary, piece) : status;
+	}
 	if (status < 0)
 		return status;
+	nodes = summary->nodes + piece->node;
 	time = pass_times(thread, nodes, summary, piece);
 	dump_calls_pass(thread, piece->instructions, 0);
 	if (top)

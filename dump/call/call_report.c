@@ -275,6 +275,50 @@ static int take_piece(void *context, struct dump_call_thread *thread, struct dum
 	return add_totals(report, thread, nodes, own);
 }
 
+/* Only rows of functions, or of all calls, can be added up so. */
+static int take_sums(void *context, struct dump_call_thread *thread, const struct dump_function_sums *sums,
+		     size_t count, uint64_t first)
+{
+	struct dump_report *report = context;
+
+	for (size_t i = 0; i < count; i++) {
+		const bool own = !is_by_code(report);
+		const uint64_t self_time = sums[i].time +
+					   ((sums[i].first & DUMP_FIRST_OWN) == DUMP_FIRST_OWN ? first : 0);
+		const uint64_t all_time = sums[i].all_time + (sums[i].first ? first : 0);
+		struct dump_report_row *row;
+		uint32_t number = report->row;
+		const int status = own ? 0 : find_row(report, sums[i].function, &number);
+		const uint64_t *active = status == 0 ? active_of(report, thread, number) : NULL;
+
+		if (!active)
+			return status < 0 ? status : PTL_NO_MEMORY;
+		row = &report->rows[number];
+		row->calls += sums[i].calls;
+		row->self_time += self_time;
+		row->self_instructions += sums[i].instructions;
+		report->sum.self_time += self_time;
+		report->sum.self_instructions += sums[i].instructions;
+		if (*active)
+			continue;
+		row->total_time += own ? self_time : all_time;
+		row->total_instructions += own ? sums[i].instructions : sums[i].all_instructions;
+	}
+	report->timed |= thread->time != 0;
+	return 0;
+}
+
+struct dump_call_observer dump_report_observer_of(struct dump_report *report)
+{
+	struct dump_call_observer observer = dump_report_observer;
+
+	observer.context = report;
+	/* What calls within others of the same image took would count twice. */
+	if (report->by != DUMP_REPORT_IMAGE)
+		observer.sums = take_sums;
+	return observer;
+}
+
 const struct dump_call_observer dump_report_observer = {
 	.begin = begin,
 	.enter = enter,

@@ -58,6 +58,8 @@ struct dump_report {
 };
 
 /* What the observer's context is: by, calls, and zero else. Not for lines and inlined functions. */
+struct dump_call_observer dump_report_observer_of(struct dump_report *report);
+/* The same without its context, for who calls it along with others: it takes calls one by one, and pieces. */
 extern const struct dump_call_observer dump_report_observer;
 void dump_report_free(struct dump_report *report);
 

@@ -108,6 +108,12 @@ struct dump_call_observer {
 	 */
 	int (*piece)(void *context, struct dump_call_thread *thread, struct dump_frame *top,
 		     const struct dump_summary_node *nodes, size_t count);
+	/*
+	 * The same of calls whose paths are not known, where there is a piece, too: what each of their functions took. `first` is the
+	 * time, in nanoseconds, that sums say they have besides. NULL: paths are wanted.
+	 */
+	int (*sums)(void *context, struct dump_call_thread *thread, const struct dump_function_sums *sums, size_t count,
+		    uint64_t first);
 	/* It is complete, and still on the stack. */
 	int (*leave)(void *context, struct dump_call_thread *thread, struct dump_frame *frame);
 	/* The only frame of the stack, which has just come below all that was on it so far. May be NULL. */

@@ -16,12 +16,14 @@ void dump_summary_free(struct dump_summary *summary)
 	free(summary->nodes);
 	free(summary->times);
 	free(summary->frames);
+	free(summary->sums);
 	*summary = (struct dump_summary){0};
 }
 
 void dump_summary_clear(struct dump_summary *summary)
 {
 	summary->piece_count = summary->node_count = summary->time_count = summary->frame_count = 0;
+	summary->sum_count = 0;
 	summary->is_open = false;
 }
 
@@ -29,6 +31,8 @@ void dump_summary_clear(struct dump_summary *summary)
 
 int dump_summary_begin(struct dump_summary *summary)
 {
+	int status;
+
 	summary->is_open = true;
 	summary->call = 0;
 	summary->instructions = summary->clock = 0;
@@ -36,7 +40,11 @@ int dump_summary_begin(struct dump_summary *summary)
 	summary->first_time = summary->time_count;
 	summary->is_full = false;
 	summary->added_more = true;
-	return dump_summary_tree_begin(summary->tree);
+	status = dump_summary_tree_begin(summary->tree);
+	/* States are of paths, and where there are any, they are worth more. */
+	summary->by_function = summary->totals && !summary->tree->has_states;
+	summary->tree->has_states = false;
+	return status == 0 && summary->by_function ? dump_totals_begin(summary) : status;
 }
 
 /* Calls in the order in which they were met: one comes behind its caller. */
@@ -81,7 +89,8 @@ static void put_frames(struct dump_summary *summary, struct dump_piece *piece)
 			.flags = call->flags & ~(old ? (unsigned)DUMP_CALL_MIDWAY : 0),
 			.function = call->function,
 		};
-		summary->nodes[piece->node + call->number].calls--;
+		if (!summary->by_function)
+			summary->nodes[piece->node + call->number].calls--;
 	}
 }
 
@@ -89,7 +98,8 @@ static bool is_empty(const struct dump_summary *summary)
 {
 	const struct dump_summary_tree *tree = summary->tree;
 
-	return !tree->transfers && !tree->calls[0].instructions && summary->time_count == summary->first_time;
+	return !tree->transfers && !tree->calls[0].instructions && summary->time_count == summary->first_time &&
+	       !summary->time;
 }
 
 int dump_summary_close(struct dump_summary *summary, size_t transfers)
@@ -97,7 +107,9 @@ int dump_summary_close(struct dump_summary *summary, size_t transfers)
 	struct dump_piece piece = {.at = transfers,
 				   .node = summary->node_count,
 				   .time = summary->first_time,
-				   .frame = summary->frame_count};
+				   .frame = summary->frame_count,
+				   .by_function = summary->by_function,
+				   .sum = summary->sum_count};
 	int status;
 
 	if (!summary->is_open)
@@ -110,7 +122,7 @@ int dump_summary_close(struct dump_summary *summary, size_t transfers)
 	piece.transfers = summary->tree->transfers;
 	status = COMMON_VECTOR_RESERVE(summary->pieces, summary->piece_capacity, summary->piece_count + 1,
 				       "paths of calls");
-	if (status == 0)
+	if (status == 0 && !summary->by_function)
 		status = COMMON_VECTOR_RESERVE(summary->nodes, summary->node_capacity,
 					       summary->node_count + summary->tree->node_count, "paths of calls");
 	if (status == 0)
@@ -119,7 +131,12 @@ int dump_summary_close(struct dump_summary *summary, size_t transfers)
 					       "calls");
 	if (status < 0)
 		return status;
-	put_nodes(summary, &piece);
+	if (summary->by_function)
+		status = dump_totals_close(summary, &piece);
+	else
+		put_nodes(summary, &piece);
+	if (status < 0)
+		return status;
 	put_frames(summary, &piece);
 	summary->pieces[summary->piece_count++] = piece;
 	return 0;
@@ -156,17 +173,20 @@ void dump_summary_drop(struct dump_summary *summary, size_t transfers, size_t pi
 	const struct dump_piece first = kept ? *kept
 					     : (struct dump_piece){.node = summary->node_count,
 								   .time = summary->time_count,
-								   .frame = summary->frame_count};
+								   .frame = summary->frame_count,
+								   .sum = summary->sum_count};
 
 	DROP(summary->nodes, &summary->node_count, first.node);
 	DROP(summary->times, &summary->time_count, first.time);
 	DROP(summary->frames, &summary->frame_count, first.frame);
+	DROP(summary->sums, &summary->sum_count, first.sum);
 	DROP(summary->pieces, &summary->piece_count, pieces);
 	for (size_t i = 0; i < summary->piece_count; i++) {
 		summary->pieces[i].at -= transfers;
 		summary->pieces[i].node -= first.node;
 		summary->pieces[i].time -= first.time;
 		summary->pieces[i].frame -= first.frame;
+		summary->pieces[i].sum -= first.sum;
 	}
 }
 
@@ -178,6 +198,10 @@ int dump_summary_add_time(struct dump_summary *summary, uint32_t call, uint64_t 
 						 ? &summary->times[summary->time_count - 1]
 						 : NULL;
 
+	if (summary->by_function) {
+		dump_totals_tick(summary, time);
+		return 0;
+	}
 	summary->time = time;
 	if (last && last->node == call) {
 		last->time = time;
@@ -216,12 +240,28 @@ static int number_of(struct dump_summary *summary, const struct dump_summary_cal
 	return status;
 }
 
+/* The same where a stack will do. */
+static int enter_by_function(struct dump_summary *summary, const struct dump_summary_call *like)
+{
+	const int status = dump_totals_reserve(summary->totals, like->function);
+
+	if (status == 0)
+		dump_totals_push(summary, like->function, like->entry, like->return_address, like->flags);
+	return status;
+}
+
 /* The innermost call becomes one like this. */
 static int change_top(struct dump_summary *summary, const struct dump_summary_call *like)
 {
 	uint32_t number;
-	const int status = number_of(summary, like, &number);
+	int status;
 
+	if (summary->by_function) {
+		dump_totals_take_back(summary);
+		summary->call--;
+		return enter_by_function(summary, like);
+	}
+	status = number_of(summary, like, &number);
 	if (status < 0)
 		return status;
 	dump_summary_add(summary, summary->call, 0, -1);
@@ -232,11 +272,15 @@ static int change_top(struct dump_summary *summary, const struct dump_summary_ca
 
 int dump_summary_grow_old(struct dump_summary *summary)
 {
-	const struct dump_summary_call *top = dump_summary_top(summary);
+	struct dump_summary_call *top = dump_summary_top(summary);
 	struct dump_summary_call like;
 
 	if (!top || !(top->flags & DUMP_CALL_MIDWAY))
 		return 0;
+	if (summary->by_function) {
+		top->flags &= ~(unsigned)DUMP_CALL_MIDWAY;
+		return 0;
+	}
 	like = (struct dump_summary_call){.return_address = top->return_address,
 					  .entry = top->entry,
 					  .parent = top->parent,
@@ -259,6 +303,10 @@ int dump_summary_push(struct dump_summary *summary, uint32_t function, uint64_t 
 		return status;
 	like.parent = summary->call;
 	like.depth = summary->tree->calls[summary->call].depth + 1;
+	if (summary->by_function) {
+		summary->clock = summary->instructions;
+		return enter_by_function(summary, &like);
+	}
 	status = number_of(summary, &like, &number);
 	if (status < 0)
 		return status;
@@ -268,27 +316,11 @@ int dump_summary_push(struct dump_summary *summary, uint32_t function, uint64_t 
 	return 0;
 }
 
-/* Of the call that a transfer enters. */
-static unsigned flags_of(const struct dump_transfer *transfer)
-{
-	return (transfer->flags & DUMP_TRANSFER_START ? 0 : (unsigned)DUMP_CALL_MIDWAY) |
-	       (transfer->function_flags & DUMP_FUNCTION_STUB ? (unsigned)DUMP_CALL_STUB : 0);
-}
-
 static int push(struct dump_summary *summary, const struct dump_transfer *transfer, uint64_t return_address,
 		unsigned flags)
 {
-	return dump_summary_push(summary, transfer->function, transfer->to, return_address, flags | flags_of(transfer));
-}
-
-static bool is_plain(const struct dump_transfer *transfer)
-{
-	return !(transfer->function_flags & ~DUMP_FUNCTION_STUB) && !(transfer->flags & DUMP_TRANSFER_OUTSIDE);
-}
-
-bool dump_summary_enters(const struct dump_transfer *transfer)
-{
-	return transfer->site && is_plain(transfer);
+	return dump_summary_push(summary, transfer->function, transfer->to, return_address,
+				 flags | dump_summary_flags(transfer));
 }
 
 uint32_t dump_summary_enter(struct dump_summary *summary, const struct dump_transfer *transfer)
@@ -298,7 +330,7 @@ uint32_t dump_summary_enter(struct dump_summary *summary, const struct dump_tran
 		.entry = transfer->to,
 		.parent = summary->call,
 		.function = transfer->function,
-		.flags = flags_of(transfer),
+		.flags = dump_summary_flags(transfer),
 		.depth = summary->tree->calls[summary->call].depth + 1,
 	};
 	const uint32_t entered = dump_summary_tree_enter(summary->tree, transfer->site, &like);
@@ -311,7 +343,7 @@ static int take_call(struct dump_summary *summary, const struct dump_transfer *t
 {
 	int status;
 
-	if (!is_plain(transfer) || dump_summary_is_stub(dump_summary_top(summary)))
+	if (!dump_summary_is_plain(transfer) || dump_summary_is_stub(dump_summary_top(summary)))
 		return 0;
 	status = pass(summary, transfer);
 	if (status == 0)
@@ -384,7 +416,7 @@ static int take_jump(struct dump_summary *summary, const struct dump_transfer *t
 	const bool stub = transfer->function_flags & DUMP_FUNCTION_STUB;
 	int status;
 
-	if (!is_plain(transfer))
+	if (!dump_summary_is_plain(transfer))
 		return 0;
 	/* Within a function, whose parts may lie apart: that changes no stack, whatever is on it. */
 	if (!starts && !young && !(transfer->flags & DUMP_TRANSFER_INDIRECT) && !dump_summary_is_stub(top)) {

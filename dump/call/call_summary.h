@@ -29,6 +29,26 @@ struct dump_summary_time {
 	uint32_t node; /* number within the piece */
 };
 
+/* What a function took in a piece whose paths nobody wants. */
+struct dump_function_sums {
+	uint64_t calls;                      /* that have ended */
+	uint64_t instructions, time;         /* of its own: without those of calls */
+	uint64_t all_instructions, all_time; /* of its outermost calls, with those */
+	uint32_t function;
+	uint32_t first; /* what there is besides: the time before the first that is known */
+};
+
+#define DUMP_FIRST 1u                    /* it is of the function's calls */
+#define DUMP_FIRST_OWN (2u | DUMP_FIRST) /* and its own */
+
+/* Of such a piece, nanoseconds. Times go by behind the first that is known. */
+struct dump_piece_time {
+	uint64_t first, last; /* 0: none is known */
+	uint64_t passed;      /* in between, */
+	uint64_t own;         /* and of that, not in calls */
+	bool is_first_own;    /* no call had begun then */
+};
+
 /* A call that goes on. */
 struct dump_summary_frame {
 	uint64_t return_address;
@@ -45,16 +65,23 @@ struct dump_piece {
 	uint64_t instructions;
 	uint64_t calls;     /* that have ended */
 	uint64_t transfers; /* that it is made of */
+	/* In place of nodes and times: */
+	bool by_function;
+	size_t sum, sum_count;
+	uint64_t own_instructions; /* not in calls */
+	struct dump_piece_time elapsed;
 };
 
 /* Sums that are added at once. */
 #define DUMP_SUMMARY_ADDED 32
 
 struct dump_transfer_runs;
+struct dump_totals;
 
 /* Zero-initialised is empty, but for what is others'. */
 struct dump_summary {
 	struct dump_summary_tree *tree; /* the worker's */
+	struct dump_totals *totals;     /* likewise; NULL: paths are wanted */
 	/* Of who takes steps: */
 	struct dump_tracker *tracker;          /* at a home of the runs, or at none */
 	const struct dump_transfer_runs *runs; /* of the process at hand */
@@ -71,15 +98,19 @@ struct dump_summary {
 	size_t frame_count, frame_capacity;
 	struct dump_summary_time *times; /* those of the open piece last, with calls of the tree for nodes */
 	size_t time_count, time_capacity;
+	struct dump_function_sums *sums;
+	size_t sum_count, sum_capacity;
 
 	/* The open piece: */
 	bool is_open;
 	bool is_full;          /* it is to end */
+	bool by_function;      /* calls are those of a stack, instead of: */
 	uint32_t call;         /* of the tree, where it is */
 	uint64_t instructions; /* of all transfers */
 	uint64_t clock;        /* what they were when the innermost call was entered, if it is DUMP_CALL_MIDWAY */
 	uint64_t time;         /* the latest; 0: none yet */
 	size_t first_time;     /* in times */
+	struct dump_piece_time elapsed;
 	/* What was added to sums since it went to a state: */
 	struct dump_summary_sum added[DUMP_SUMMARY_ADDED];
 	uint32_t added_count;

@@ -5,6 +5,7 @@
 
 #include "common/vector.h"
 #include "dump/call/call_stack.h"
+#include "dump/call/call_totals.h"
 
 /* A piece ends that has more: it would be larger than what it saves. */
 #define DUMP_PIECE_DEPTH ((size_t)1 << 16)
@@ -46,6 +47,16 @@ int dump_summary_add_time(struct dump_summary *summary, uint32_t call, uint64_t 
 /* The same, where it is. PTL_NO_MEMORY. */
 int dump_summary_tick(struct dump_summary *summary, uint64_t time);
 
+/* What was executed up to a transfer, in the innermost call, which the piece has a stack for. */
+static inline int dump_summary_pass_on_stack(struct dump_summary *summary, struct dump_summary_call *top,
+					     uint64_t instructions, uint64_t time)
+{
+	top->instructions += instructions;
+	summary->instructions += instructions;
+	summary->tree->transfers++;
+	return time > summary->time ? dump_summary_tick(summary, time) : 0;
+}
+
 /* What was executed up to a transfer. */
 static inline int dump_summary_pass(struct dump_summary *summary, uint64_t instructions, uint64_t time)
 {
@@ -61,14 +72,34 @@ int dump_summary_grow_old(struct dump_summary *summary);
 int dump_summary_push(struct dump_summary *summary, uint32_t function, uint64_t entry, uint64_t return_address,
 		      unsigned flags);
 
+/* Of the call that a transfer enters. */
+static inline unsigned dump_summary_flags(const struct dump_transfer *transfer)
+{
+	return (transfer->flags & DUMP_TRANSFER_START ? 0 : (unsigned)DUMP_CALL_MIDWAY) |
+	       (transfer->function_flags & DUMP_FUNCTION_STUB ? (unsigned)DUMP_CALL_STUB : 0);
+}
+
+static inline bool dump_summary_is_plain(const struct dump_transfer *transfer)
+{
+	return !(transfer->function_flags & ~DUMP_FUNCTION_STUB) && !(transfer->flags & DUMP_TRANSFER_OUTSIDE);
+}
+
 /* Whether a transfer of a run enters a call, whatever was done before. */
-bool dump_summary_enters(const struct dump_transfer *transfer);
+static inline bool dump_summary_enters(const struct dump_transfer *transfer)
+{
+	return transfer->site && dump_summary_is_plain(transfer);
+}
+
 /* The call that one enters which does, where the piece is not full. */
 uint32_t dump_summary_enter(struct dump_summary *summary, const struct dump_transfer *transfer);
 
 static inline void dump_summary_pop(struct dump_summary *summary)
 {
-	summary->call = summary->tree->calls[summary->call].parent;
+	const struct dump_summary_call *top = &summary->tree->calls[summary->call];
+
+	if (summary->by_function)
+		dump_totals_leave(summary, top);
+	summary->call = top->parent;
 }
 
 #endif

@@ -49,7 +49,7 @@ static inline int come(struct dump_summary *summary, const struct flow_step *ste
 {
 	struct dump_tracker *tracker = summary->tracker;
 	const uint8_t branch = dump_tracker_way(tracker, step);
-	const struct dump_summary_call *top = dump_summary_top(summary);
+	struct dump_summary_call *top = dump_summary_top(summary);
 	const uint64_t instructions = tracker->instructions + step->instructions;
 	const uint64_t time = step->time ? step->time : tracker->time;
 	int status;
@@ -63,8 +63,13 @@ static inline int come(struct dump_summary *summary, const struct flow_step *ste
 	if (branch == FLOW_BRANCH_RETURN) {
 		if (!top || top->return_address != known->ip)
 			return 0;
-		status = dump_summary_pass(summary, instructions, time);
-		dump_summary_pop(summary);
+		if (summary->by_function) {
+			status = dump_summary_pass_on_stack(summary, top, instructions, time);
+			dump_totals_pop(summary, top);
+		} else {
+			status = dump_summary_pass(summary, instructions, time);
+			dump_summary_pop(summary);
+		}
 	} else if ((branch == FLOW_BRANCH_CALL || branch == FLOW_BRANCH_CALL_INDIRECT) &&
 		   known->function != DUMP_NO_FUNCTION && tracker->leaving.behind != known->ip &&
 		   !dump_summary_is_stub(top)) {
@@ -101,6 +106,30 @@ static __attribute__((noinline)) uint32_t enter(struct dump_summary *summary, co
 	if (from->flags & (DUMP_CALL_MIDWAY | DUMP_CALL_STUB) || summary->is_full || !dump_summary_enters(known))
 		return 0;
 	return dump_summary_enter(summary, known);
+}
+
+/* The same where the piece has a stack. */
+static inline int take_on_stack(struct dump_summary *summary, const struct dump_transfer *known, uint64_t instructions,
+				uint64_t time)
+{
+	struct dump_summary_call *from = &summary->tree->calls[summary->call];
+	int status;
+
+	if (__builtin_expect(from->flags & (DUMP_CALL_MIDWAY | DUMP_CALL_STUB) || summary->is_full ||
+				     !dump_summary_enters(known) ||
+				     !dump_totals_has_room(summary->totals, known->function),
+			     0))
+		return take_other(summary, known, (uint32_t)instructions, time);
+	status = dump_summary_pass_on_stack(summary, from, instructions, time);
+	summary->clock = summary->instructions;
+	if (known->kind == DUMP_TRANSFER_LEAF) {
+		dump_totals_leaf(summary, known->function, known->inside);
+		summary->instructions += known->inside;
+		summary->tree->transfers++;
+	} else {
+		dump_totals_push(summary, known->function, known->to, known->address, dump_summary_flags(known));
+	}
+	return status < 0 ? status : 1;
 }
 
 /* Takes a transfer of a run. What dump_summary_take returns. */
@@ -153,10 +182,13 @@ static inline int take_within(struct dump_summary *summary, const struct dump_tr
 	const struct dump_transfer *transfers = dump_transfer_run_list(summary->runs, known);
 	const uint32_t count = known->count;
 
-	dump_summary_tree_use_sites(summary->tree, summary->runs->base);
+	if (!summary->by_function)
+		dump_summary_tree_use_sites(summary->tree, summary->runs->base);
 	for (uint32_t i = 0; i < count; i++) {
-		const int status = take_transfer(summary, &transfers[i],
-						 transfers[i].instructions + tracker->instructions, tracker->time);
+		const uint64_t instructions = transfers[i].instructions + tracker->instructions;
+		const int status = summary->by_function
+					   ? take_on_stack(summary, &transfers[i], instructions, tracker->time)
+					   : take_transfer(summary, &transfers[i], instructions, tracker->time);
 
 		if (__builtin_expect(status <= 0, 0))
 			return status < 0 ? status : leave_within(summary, transfers + i, count - i);
@@ -242,11 +274,15 @@ uint32_t dump_summary_state(struct dump_summary *summary, const struct flow_step
 	struct dump_tracker *tracker = summary->tracker;
 	struct dump_summary_state like = {0};
 
+	summary->tree->has_states = true;
 	tracker->instructions += passed->instructions;
 	dump_tracker_leave_passed(tracker, passed);
 	if (!tracker->home || !tracker->leaving.valid || (!summary->is_open && dump_summary_begin(summary) < 0) ||
-	    summary->is_full || !settle(summary))
+	    summary->is_full || summary->by_function || !settle(summary)) {
+		/* States are of paths, which the next piece has. */
+		summary->is_full |= summary->by_function;
 		return 0;
+	}
 	if (effect && !summary->added_more)
 		*effect = dump_summary_tree_effect(summary->tree, summary->added, summary->added_count,
 						   summary->tree->transfers - summary->added_transfers);

@@ -13,10 +13,7 @@
 #define MANY_STATES (DUMP_SUMMARY_STATES_MAX / 2)
 #define MANY_EFFECTS (DUMP_SUMMARY_EFFECTS_MAX / 2)
 #define SUMS_MAX (1u << 20)
-/* A transfer that is taken where a piece is not full needs no more than these. */
-#define CALLS_ROOM (DUMP_SUMMARY_CALLS_MAX + 8)
-
-_Static_assert(CALLS_ROOM <= 1 << 16, "numbers of calls fit below keys of sites");
+_Static_assert(DUMP_SUMMARY_CALLS_ROOM <= 1 << 16, "numbers of calls fit below keys of sites");
 
 /* Places that a call is looked for in: whatever a file has, there are no more. Behind them it is made again, which sums allow. */
 #define ENTERED_PLACES 8
@@ -30,7 +27,7 @@ _Static_assert(sizeof(struct dump_summary_state) == STATE_WORDS * sizeof(uint64_
 
 void dump_summary_tree_free(struct dump_summary_tree *tree)
 {
-	free(tree->calls);
+	free(tree->paths);
 	free(tree->states);
 	free(tree->effects);
 	free(tree->sums);
@@ -55,20 +52,20 @@ static struct common_numbered states_of(const struct dump_summary_tree *tree)
 /* Room for all that there may be: memory that is not needed is not touched. */
 static int make_room(struct dump_summary_tree *tree)
 {
-	const size_t calls = CALLS_ROOM, effects = DUMP_SUMMARY_EFFECTS_MAX;
+	const size_t calls = DUMP_SUMMARY_CALLS_ROOM, effects = DUMP_SUMMARY_EFFECTS_MAX;
 
 	if (tree->nodes)
 		return 0;
 	dump_summary_tree_free(tree);
-	tree->calls = aligned_alloc(sizeof(*tree->calls), calls * sizeof(*tree->calls));
+	tree->paths = aligned_alloc(sizeof(*tree->paths), calls * sizeof(*tree->paths));
 	tree->effects = calloc(effects, sizeof(*tree->effects));
 	tree->met.counts = calloc(effects, sizeof(*tree->met.counts));
 	tree->met.order = calloc(calls + effects + 1, sizeof(*tree->met.order));
 	tree->nodes = calloc(calls, sizeof(*tree->nodes));
-	if (tree->calls && tree->effects && tree->met.counts && tree->met.order && tree->nodes)
+	if (tree->paths && tree->effects && tree->met.counts && tree->met.order && tree->nodes)
 		return 0;
 	dump_summary_tree_free(tree);
-	return common_fail_memory("paths of calls", calls * sizeof(*tree->calls));
+	return common_fail_memory("paths of calls", calls * sizeof(*tree->paths));
 }
 
 /* Without calls but the first. */
@@ -78,7 +75,7 @@ static int forget(struct dump_summary_tree *tree)
 
 	if (status < 0)
 		return status;
-	tree->calls[0] = (struct dump_summary_call){.function = UINT32_MAX};
+	tree->paths[0] = (struct dump_summary_call){.function = UINT32_MAX};
 	tree->call_count = tree->state_count = tree->effect_count = 1;
 	tree->sum_count = 0;
 	tree->generation++;
@@ -116,6 +113,7 @@ int dump_summary_tree_begin(struct dump_summary_tree *tree)
 		status = forget(tree);
 	if (status < 0)
 		return status;
+	tree->calls = tree->paths;
 	/* The number between two turns is that of calls that are nodes. */
 	tree->turn += 2;
 	tree->transfers = 0;
@@ -180,7 +178,7 @@ int dump_summary_tree_call(struct dump_summary_tree *tree, const struct dump_sum
 	if (*number && !memcmp(&tree->calls[*number], like, CALL_WORDS * sizeof(uint64_t)))
 		return 0;
 	*number = common_number_of(&tree->call_numbers, calls_of(tree), tree->call_count, like);
-	if (!*number || *number >= CALLS_ROOM)
+	if (!*number || *number >= DUMP_SUMMARY_CALLS_ROOM)
 		return common_fail_memory("paths of calls", tree->call_count * sizeof(*number));
 	if (*number == tree->call_count)
 		tree->calls[tree->call_count++] = *like;

@@ -17,6 +17,8 @@
  * have no numbers.
  */
 #define DUMP_SUMMARY_CALLS_MAX (1u << 12)
+/* A transfer that is taken where a piece is not full needs no more than these. */
+#define DUMP_SUMMARY_CALLS_ROOM (DUMP_SUMMARY_CALLS_MAX + 8)
 #define DUMP_SUMMARY_STATES_MAX (1u << 18)
 #define DUMP_SUMMARY_EFFECTS_MAX (1u << 18)
 
@@ -66,8 +68,9 @@ struct dump_summary_effect {
 
 /* Zero-initialised is empty. The call with the number 0 stands for where pieces begin; there is no such state or effect. */
 struct dump_summary_tree {
-	struct dump_summary_call *calls; /* room for all */
+	struct dump_summary_call *paths; /* room for all */
 	uint32_t call_count;
+	struct dump_summary_call *calls; /* of the open piece: these, or a stack */
 	struct common_number_table call_numbers;
 	uint32_t recent[1 << DUMP_SUMMARY_RECENT_SHIFT]; /* calls that were looked for, by what they are; 0: none */
 	/* Which call is entered by a site from another call, below the key of both: see dump_summary_tree_entered. */
@@ -82,6 +85,8 @@ struct dump_summary_tree {
 	struct dump_summary_sum *sums;                           /* of effects */
 	uint32_t sum_count, sum_capacity;
 	uint32_t generation; /* changes where numbers become others */
+
+	bool has_states; /* states were asked for since the last piece began */
 
 	/* The open piece: */
 	uint32_t turn;

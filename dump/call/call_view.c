@@ -108,7 +108,7 @@ static struct part *make_part(struct view *view)
 static void return_part(struct view *view, struct part *part)
 {
 	const bool small = part->transfers.capacity <= SPARE_MAX && part->summary.node_capacity <= SPARE_MAX &&
-			   part->summary.time_capacity <= SPARE_MAX;
+			   part->summary.time_capacity <= SPARE_MAX && part->summary.sum_capacity <= SPARE_MAX;
 	bool kept = false;
 
 	part->transfers.count = 0;
@@ -248,7 +248,7 @@ static int sort_out(struct part *part)
 static bool is_much(const struct part *part)
 {
 	return part->transfers.count >= TRANSFERS_MAX || part->summary.node_count >= SUMMARY_MAX ||
-	       part->summary.time_count >= SUMMARY_MAX;
+	       part->summary.time_count >= SUMMARY_MAX || part->summary.sum_count >= SUMMARY_MAX;
 }
 
 /* More transfers were found. Hands on what there is where it is much, and it is the segment's turn. */
@@ -368,6 +368,7 @@ static int begin_on(void *context, unsigned worker, const struct flow_segment *s
 		part->segment = segment;
 		part->cache = *cache;
 		part->summary.tree = &(*cache)->tree;
+		part->summary.totals = view->fold.observer->sums ? &(*cache)->totals : NULL;
 		part->summary.runs = &(*cache)->runs;
 		part->summary.tracker = &part->tracker;
 		part->summary.found = &part->found;

@@ -32,6 +32,7 @@ void dump_place_cache_free(struct dump_place_cache *cache)
 		return;
 	dump_transfer_runs_free(&cache->runs);
 	dump_summary_tree_free(&cache->tree);
+	dump_totals_free(&cache->totals);
 	dump_scripts_free(&cache->scripts);
 	free(cache->slots);
 	free(cache);

@@ -3,7 +3,7 @@
 #ifndef DUMP_CALL_PLACE_CACHE_H
 #define DUMP_CALL_PLACE_CACHE_H
 
-#include "dump/call/call_summary_tree.h"
+#include "dump/call/call_totals.h"
 #include "dump/call/transfer_run.h"
 #include "dump/call/transfer_script.h"
 
@@ -22,6 +22,7 @@ struct dump_place_cache {
 	struct dump_cached_place *slots;
 	struct dump_transfer_runs runs;
 	struct dump_summary_tree tree;
+	struct dump_totals totals;
 	struct dump_scripts scripts;
 };
 

@@ -318,9 +318,8 @@ static int json_output(const struct report_run *run)
 
 static int count_calls(struct dump_call_session *calls, struct dump_report *report)
 {
-	struct dump_call_observer observer = dump_report_observer;
+	const struct dump_call_observer observer = dump_report_observer_of(report);
 
-	observer.context = report;
 	return dump_call_session_run(calls, &observer);
 }
 

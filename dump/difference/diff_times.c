@@ -81,11 +81,10 @@ int dump_diff_times_run(struct dump_diff_run *run, struct dump_diff_times *times
 {
 	struct dump_call_session calls = {.session = &run->session, .timeline = run->timeline, .symbols = run->symbols};
 	struct dump_report report = {.by = DUMP_REPORT_FUNCTION, .calls = &calls};
-	struct dump_call_observer observer = dump_report_observer;
+	const struct dump_call_observer observer = dump_report_observer_of(&report);
 	int status = dump_functions_open(run->timeline, run->symbols, &calls.functions);
 
 	*times = (struct dump_diff_times){0};
-	observer.context = &report;
 	if (!status)
 		status = dump_call_session_run(&calls, &observer);
 	if (!status)

@@ -17,6 +17,7 @@
 #include "common/hash.h"
 #include "dump/call/call_graph.h"
 #include "dump/call/call_report.h"
+#include "dump/call/call_totals.h"
 #include "dump/call/call_tree.h"
 #include "dump/export/profile/callgrind.h"
 #include "dump/export/flame/flamegraph.h"
@@ -172,7 +173,7 @@ static int show(void *context, const struct dump_call_tree *tree, const struct d
 }
 
 /* How transfers come. */
-enum way { ONE_BY_ONE, JOINED, IN_PIECES };
+enum way { ONE_BY_ONE, JOINED, IN_PIECES, IN_PIECES_WITHOUT_PATHS };
 
 static uint64_t sum_of(const struct dump_transfer *transfers, size_t count)
 {
@@ -206,7 +207,8 @@ static void take_pieces(const struct dump_call_fold *fold, struct dump_call_thre
 {
 	struct dump_transfer others[TRANSFERS_MAX];
 	struct dump_summary_tree tree = {0};
-	struct dump_summary summary = {.tree = &tree};
+	struct dump_totals totals = {0};
+	struct dump_summary summary = {.tree = &tree, .totals = fold->observer->sums ? &totals : NULL};
 	size_t left = 0, first = 0;
 
 	/* Transfers of code that ran begin with one that makes a stack. */
@@ -233,9 +235,11 @@ static void take_pieces(const struct dump_call_fold *fold, struct dump_call_thre
 		memmove(others, others + part.count, left * sizeof(*others));
 		dump_summary_drop(&summary, part.count, part.piece_count);
 	}
-	need(!left && !summary.piece_count && !summary.node_count && !summary.frame_count && !summary.time_count);
+	need(!left && !summary.piece_count && !summary.node_count && !summary.frame_count && !summary.time_count &&
+	     !summary.sum_count);
 	dump_summary_free(&summary);
 	dump_summary_tree_free(&tree);
+	dump_totals_free(&totals);
 }
 
 /* What all observers counted, and what the thread passed. */
@@ -254,10 +258,10 @@ static uint64_t walk(const struct world *world, const struct dump_call_observer 
 	need(!observer->begin || observer->begin(observer->context, &thread) == 0);
 	for (size_t at = 0; at + TRANSFER_SIZE <= size; at += TRANSFER_SIZE)
 		transfers[count++] = read_transfer(world, data + at, &time);
-	if (way == JOINED || (way == IN_PIECES && size && data[0] & 1))
+	if (way == JOINED || (way >= IN_PIECES && size && data[0] & 1))
 		count = join_leaves(transfers, count);
 	instructions = sum_of(transfers, count);
-	if (way == IN_PIECES)
+	if (way >= IN_PIECES)
 		take_pieces(&fold, &thread, transfers, count, size ? data[size - 1] : 0);
 	else
 		instructions = take_frames(&fold, &thread, transfers, count);
@@ -273,10 +277,11 @@ static uint64_t walk(const struct world *world, const struct dump_call_observer 
 static void report_calls(const struct world *world, struct dump_report *report, const uint8_t *data, size_t size,
 			 enum way way)
 {
-	struct dump_call_observer observer = dump_report_observer;
+	struct dump_call_observer observer = dump_report_observer_of(report);
 	uint64_t reported = 0, passed;
 
-	observer.context = report;
+	if (way != IN_PIECES_WITHOUT_PATHS)
+		observer.sums = NULL;
 	passed = walk(world, &observer, data, size, way);
 	for (size_t i = 0; i < report->count; i++)
 		reported += report->rows[i].self_instructions;
@@ -443,7 +448,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	calls.functions = world.functions;
 	calls.timeline = world.timeline;
 	report_calls(&world, &report, data + 1, size - 1, ONE_BY_ONE);
-	for (enum way way = JOINED; way <= IN_PIECES; way++) {
+	for (enum way way = JOINED; way <= IN_PIECES_WITHOUT_PATHS; way++) {
 		struct dump_report same = other;
 
 		report_calls(&world, &same, data + 1, size - 1, way);

@@ -362,10 +362,9 @@ static const struct dump_row_column profile_columns[] = {
 static int profile_rows(struct dump_row_writer *writer, struct dump_row_trace *trace)
 {
 	struct dump_report report = {.by = DUMP_REPORT_FUNCTION, .calls = trace->calls};
-	struct dump_call_observer observer = dump_report_observer;
+	const struct dump_call_observer observer = dump_report_observer_of(&report);
 	int status;
 
-	observer.context = &report;
 	status = dump_call_session_run(trace->calls, &observer);
 	if (status == 0)
 		dump_report_sort(&report, 0);

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Keeps a stack, and the sums of its functions. */
+#include "dump/call/call_totals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/vector.h"
+#include "dump/call/call_summary_state.h"
+
+_Static_assert(sizeof(struct dump_function_total) == 64, "a cache line");
+
+#define FEW_FUNCTIONS 1024u
+
+void dump_totals_free(struct dump_totals *totals)
+{
+	free(totals->functions);
+	free(totals->met);
+	free(totals->stack);
+	*totals = (struct dump_totals){0};
+}
+
+int dump_totals_reserve(struct dump_totals *totals, uint32_t function)
+{
+	const size_t wanted = (size_t)(uint32_t)(function + 1) + 1;
+	size_t capacity = totals->capacity ? totals->capacity : FEW_FUNCTIONS;
+	struct dump_function_total *functions;
+	uint32_t *met;
+
+	if (wanted <= totals->capacity)
+		return 0;
+	while (capacity < wanted)
+		capacity *= 2;
+	functions = realloc(totals->functions, capacity * sizeof(*functions));
+	if (functions)
+		totals->functions = functions;
+	met = functions ? realloc(totals->met, capacity * sizeof(*met)) : NULL;
+	if (!met)
+		return common_fail_memory("functions", capacity * sizeof(*functions));
+	totals->met = met;
+	memset(functions + totals->capacity, 0, (capacity - totals->capacity) * sizeof(*functions));
+	totals->capacity = (uint32_t)capacity;
+	return 0;
+}
+
+int dump_totals_begin(struct dump_summary *summary)
+{
+	struct dump_totals *totals = summary->totals;
+	struct dump_summary_tree *tree = summary->tree;
+	const size_t size = DUMP_SUMMARY_CALLS_ROOM * sizeof(*totals->stack);
+
+	if (!totals->stack)
+		totals->stack = aligned_alloc(sizeof(*totals->stack), size);
+	if (!totals->stack)
+		return common_fail_memory("calls", size);
+	if (!++totals->turn && totals->functions) {
+		memset(totals->functions, 0, totals->capacity * sizeof(*totals->functions));
+		totals->turn = 1;
+	}
+	totals->met_count = 0;
+	tree->calls = totals->stack;
+	tree->calls[0] = (struct dump_summary_call){.function = UINT32_MAX, .turn = tree->turn};
+	summary->elapsed = (struct dump_piece_time){0};
+	return 0;
+}
+
+void dump_totals_tick(struct dump_summary *summary, uint64_t time)
+{
+	struct dump_function_total *functions = summary->totals->functions;
+	const struct dump_summary_call *calls = summary->tree->calls;
+	struct dump_piece_time *elapsed = &summary->elapsed;
+	const uint64_t passed = elapsed->last ? time - elapsed->last : 0;
+
+	if (!elapsed->last) {
+		/* How much that is, those know who know the time before the piece. */
+		elapsed->first = time;
+		elapsed->is_first_own = !summary->call;
+		for (uint32_t at = summary->call; at; at = calls[at].parent)
+			functions[calls[at].function + 1].sums.first |= at == summary->call ? DUMP_FIRST_OWN
+											    : DUMP_FIRST;
+	}
+	elapsed->last = summary->time = time;
+	elapsed->passed += passed;
+	if (summary->call)
+		functions[calls[summary->call].function + 1].sums.time += passed;
+	else
+		elapsed->own += passed;
+}
+
+void dump_totals_take_back(struct dump_summary *summary)
+{
+	const struct dump_summary_call *top = &summary->tree->calls[summary->call];
+
+	dump_totals_leave(summary, top);
+	summary->totals->functions[top->function + 1].sums.calls--;
+}
+
+int dump_totals_close(struct dump_summary *summary, struct dump_piece *piece)
+{
+	const struct dump_totals *totals = summary->totals;
+	const struct dump_summary_call *calls = summary->tree->calls;
+	const int status = COMMON_VECTOR_RESERVE(summary->sums, summary->sum_capacity,
+						 summary->sum_count + totals->met_count, "functions");
+
+	piece->sum = summary->sum_count;
+	piece->sum_count = totals->met_count;
+	if (status < 0)
+		return status;
+	/* Calls that go on have not ended. */
+	for (uint32_t at = summary->call; at; at = calls[at].parent) {
+		dump_totals_leave(summary, &calls[at]);
+		totals->functions[calls[at].function + 1].sums.calls--;
+	}
+	for (uint32_t i = 0; i < totals->met_count; i++) {
+		const struct dump_function_sums *sums = &totals->functions[totals->met[i]].sums;
+
+		summary->sums[summary->sum_count++] = *sums;
+		piece->calls += sums->calls;
+	}
+	piece->calls += calls[summary->call].depth;
+	piece->instructions = summary->instructions;
+	piece->own_instructions = calls[0].instructions;
+	piece->elapsed = summary->elapsed;
+	return 0;
+}
