@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Frames, the stacks they are on, and what is found on these. */
+/* Frames, the stack they are on, and what is found on it. */
 #include <stdlib.h>
 
 #include "common/error.h"
 #include "common/vector.h"
 #include "dump/call/call_frame_state.h"
 
-#define STACKS_MAX ((size_t)1 << 16)
 #define BUDGET_EACH 8   /* frames that a search may look at for each frame that was made */
 #define BUDGET_LEAST 64 /* a search may always look at so many */
-#define AHEAD_RETURNS 4 /* returns, and transfers, that tell stacks apart that wait at the same address */
 #define AGAIN_MAX 256   /* places of setjmp that one stack remembers */
 
 /* setjmp returned here, in the frame of this depth. */
@@ -84,7 +82,7 @@ unsigned dump_fold_flags(const struct dump_fold *fold)
 		{DUMP_FUNCTION_STUB, DUMP_CALL_STUB},       {DUMP_FUNCTION_TWICE, DUMP_CALL_TWICE},
 		{DUMP_FUNCTION_SWITCH, DUMP_CALL_SWITCH},   {DUMP_FUNCTION_THUNK, DUMP_CALL_THUNK},
 		{DUMP_FUNCTION_UNWINDS, DUMP_CALL_UNWINDS}, {DUMP_FUNCTION_FINDER, DUMP_CALL_FINDER},
-		{DUMP_FUNCTION_PARKS, DUMP_CALL_PARKS},
+		{DUMP_FUNCTION_PARKS, DUMP_CALL_PARKS},     {DUMP_FUNCTION_JUMPS, DUMP_CALL_JUMPS},
 	};
 	const unsigned function_flags = fold->transfer->function_flags;
 	unsigned flags = 0;
@@ -315,13 +313,12 @@ size_t dump_fold_find_function(struct dump_call_thread *thread, uint32_t functio
 	return not_found(thread, limit);
 }
 
-/* The frame in which setjmp returned to the address. */
-size_t dump_fold_find_again(const struct dump_stack *stack, uint64_t address)
+size_t dump_fold_find_again(const struct dump_stack *stack, size_t left, uint64_t address)
 {
 	for (size_t i = stack->again_count; i-- > 0;) {
 		const struct dump_return_again *again = &stack->again[i];
 
-		if (again->address == address && again->depth < stack->count &&
+		if (again->address == address && again->depth < left &&
 		    stack->frames[again->depth].serial == again->serial)
 			return again->depth;
 	}
@@ -346,185 +343,4 @@ size_t dump_fold_find_unwound(const struct dump_stack *stack, uint32_t function)
 	if (steps || (function != DUMP_NO_FUNCTION && stack->frames[at].function != function))
 		return DUMP_FOLD_NOT_FOUND;
 	return at;
-}
-
-/* ---- several stacks ------------------------------------------------------------------------------ */
-
-/*
- * Where a stack goes on that is left now: behind the call that switches or, where that is another's stack by now, behind the one
- * that has put this to wait.
- */
-static size_t switching_frame(const struct dump_stack *stack)
-{
-	size_t switching = stack->count - 1;
-	bool found = false;
-
-	for (size_t i = stack->count; i-- > 0 && stack->count - i <= BUDGET_LEAST;) {
-		if (stack->frames[i].flags & DUMP_CALL_PARKS)
-			return i;
-		if (!found && stack->frames[i].flags & DUMP_CALL_SWITCH)
-			switching = i;
-		found |= switching == i;
-	}
-	return switching;
-}
-
-/* The thread's stack waits until something returns to it. */
-static int suspend(const struct dump_fold *fold)
-{
-	struct dump_call_thread *thread = fold->thread;
-	struct dump_stack *stack = thread->stack, *first;
-	const uint64_t *known;
-	uint64_t address;
-
-	if (!stack || !stack->count)
-		return 0;
-	address = stack->frames[switching_frame(stack)].return_address;
-	stack->next = NULL;
-	stack->last = stack;
-	known = common_hash_map_get(&thread->waiting, address);
-	if (!known)
-		return common_hash_map_put(&thread->waiting, address, (uint64_t)(uintptr_t)stack);
-	first = (struct dump_stack *)(uintptr_t)*known;
-	first->last->next = stack;
-	first->last = stack;
-	return 0;
-}
-
-/* Where the flow returns to next, out of what it goes on in; as far as that is known already. */
-static size_t look_ahead(const struct dump_fold *fold, uint64_t returns[AHEAD_RETURNS])
-{
-	const struct dump_transfer *transfer = fold->transfer + 1;
-	const struct dump_piece *piece = fold->piece;
-	size_t count = 0, depth = 0;
-
-	for (uint64_t i = 0; i < DUMP_CALLS_AHEAD && transfer < fold->end && count < AHEAD_RETURNS; i++, transfer++) {
-		for (; piece < fold->piece_end && piece->at <= (size_t)(transfer - fold->first); piece++) {
-			i += piece->transfers;
-			depth += piece->frame_count;
-		}
-		if (i >= DUMP_CALLS_AHEAD)
-			break;
-		if (transfer->kind == DUMP_TRANSFER_GAP ||
-		    transfer->function_flags & (DUMP_FUNCTION_PARKS | DUMP_FUNCTION_SWITCH))
-			break;
-		if (transfer->kind == DUMP_TRANSFER_LEAF)
-			i++; /* it stands for two, which lead back */
-		else if (transfer->kind == DUMP_TRANSFER_CALL)
-			depth++;
-		else if (transfer->kind == DUMP_TRANSFER_RETURN && depth)
-			depth--;
-		else if (transfer->kind == DUMP_TRANSFER_RETURN)
-			returns[count++] = transfer->to;
-	}
-	return count;
-}
-
-/* How many of the returns lead out of the stack's own frames. */
-static size_t count_fitting(const struct dump_stack *stack, const uint64_t *returns, size_t count)
-{
-	const size_t waiting = switching_frame(stack);
-	size_t fitting = 0;
-
-	while (fitting < count && fitting < waiting &&
-	       stack->frames[waiting - 1 - fitting].return_address == returns[fitting])
-		fitting++;
-	return fitting;
-}
-
-/*
- * Of stacks that wait at the same address the one that fits what comes next; of several that do, the one that has waited
- * longest. *before is the one before it in the list; NULL: it is the first.
- */
-static struct dump_stack *choose(const struct dump_fold *fold, struct dump_stack *first, struct dump_stack **before)
-{
-	uint64_t returns[AHEAD_RETURNS];
-	const size_t count = first->next ? look_ahead(fold, returns) : 0;
-	struct dump_stack *chosen = first, *last = first;
-	size_t best = 0, looked = 0;
-
-	*before = NULL;
-	if (!count)
-		return first;
-	best = count_fitting(first, returns, count);
-	for (struct dump_stack *stack = first->next; stack && looked < BUDGET_LEAST; stack = stack->next, looked++) {
-		const size_t fitting = count_fitting(stack, returns, count);
-
-		if (fitting > best) {
-			best = fitting;
-			chosen = stack;
-			*before = last;
-		}
-		last = stack;
-	}
-	return chosen;
-}
-
-/* A stack that waits for a return to where the flow is now; NULL: none does. */
-static struct dump_stack *take_waiting(const struct dump_fold *fold)
-{
-	struct dump_call_thread *thread = fold->thread;
-	const uint64_t address = fold->transfer->to;
-	uint64_t *known = common_hash_map_get(&thread->waiting, address);
-	struct dump_stack *first, *stack, *before;
-
-	if (!known || !address)
-		return NULL;
-	first = (struct dump_stack *)(uintptr_t)*known;
-	stack = choose(fold, first, &before);
-	if (before) {
-		before->next = stack->next;
-		if (first->last == stack)
-			first->last = before;
-	} else if (stack->next) {
-		stack->next->last = stack->last;
-		*known = (uint64_t)(uintptr_t)stack->next;
-	} else {
-		common_hash_map_remove(&thread->waiting, address);
-	}
-	return stack;
-}
-
-static int report_change(const struct dump_fold *fold)
-{
-	const struct dump_call_observer *observer = fold->observer;
-
-	return observer->change ? observer->change(observer->context, fold->thread) : 0;
-}
-
-/* Goes on on a stack that waits for a return to where the flow is now; *found: there was one. */
-int dump_fold_resume_stack(const struct dump_fold *fold, bool *found)
-{
-	struct dump_call_thread *thread = fold->thread;
-	struct dump_stack *stack = take_waiting(fold);
-	int status;
-
-	*found = stack != NULL;
-	if (!stack)
-		return 0;
-	status = suspend(fold);
-	thread->stack = stack;
-	if (status == 0)
-		status = report_change(fold);
-	if (status == 0)
-		status = dump_fold_pop_to(fold, switching_frame(stack) + 1, DUMP_CALL_UNWOUND);
-	return status == 0 ? dump_fold_pop(fold, 0) : status;
-}
-
-/* Goes on on a stack that was not seen before, in the function where the flow is now. */
-int dump_fold_begin_stack(const struct dump_fold *fold, unsigned flags)
-{
-	struct dump_call_thread *thread = fold->thread;
-	uint32_t function;
-	int status = dump_fold_function(fold, &function);
-
-	if (status == 0 && thread->stack_count >= STACKS_MAX)
-		status = dump_fold_pop_to(fold, 0, DUMP_CALL_UNWOUND);
-	else if (status == 0)
-		status = suspend(fold);
-	if (status == 0 && thread->stack_count < STACKS_MAX)
-		status = dump_fold_make_stack(thread);
-	if (status == 0)
-		status = report_change(fold);
-	return status == 0 ? dump_fold_push(fold, function, 0, flags | DUMP_CALL_STACK) : status;
 }

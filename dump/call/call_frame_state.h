@@ -58,13 +58,15 @@ int dump_fold_take_piece(const struct dump_fold *fold, struct dump_summary *summ
 size_t dump_fold_find_return(struct dump_call_thread *thread, uint64_t address);
 /* The innermost frame of a function; the top one does not count. */
 size_t dump_fold_find_function(struct dump_call_thread *thread, uint32_t function);
-/* The frame in which setjmp returned to the address. */
-size_t dump_fold_find_again(const struct dump_stack *stack, uint64_t address);
+/* Of so many frames of the stack, at most all, the innermost in which setjmp returned to the address. */
+size_t dump_fold_find_again(const struct dump_stack *stack, size_t left, uint64_t address);
 /* The frame that an exception has come to, which is of this function, where the unwinder was counted. */
 size_t dump_fold_find_unwound(const struct dump_stack *stack, uint32_t function);
 
 /* Goes on on a stack that waits for a return to where the flow is now; *found: there was one. */
 int dump_fold_resume_stack(const struct dump_fold *fold, bool *found);
+/* Goes on in the frame, on whichever stack, in which setjmp returned to where the flow is now; *found: there was one. */
+int dump_fold_jump_again(const struct dump_fold *fold, bool *found);
 /* Goes on on a stack that was not seen before, in the function where the flow is now. */
 int dump_fold_begin_stack(const struct dump_fold *fold, unsigned flags);
 

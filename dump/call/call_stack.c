@@ -30,7 +30,8 @@ static int tail_call(const struct dump_fold *fold)
 {
 	const struct dump_frame *top = dump_fold_top(fold->thread);
 	const uint64_t return_address = top->return_address;
-	const unsigned kept = top->flags & (DUMP_CALL_TWICE | DUMP_CALL_SWITCH | DUMP_CALL_SIGNAL | DUMP_CALL_KERNEL);
+	const unsigned kept = top->flags & (DUMP_CALL_TWICE | DUMP_CALL_SWITCH | DUMP_CALL_JUMPS | DUMP_CALL_SIGNAL |
+					    DUMP_CALL_KERNEL);
 	uint32_t function;
 	int status = dump_fold_function(fold, &function);
 
@@ -68,13 +69,16 @@ static int jump_back(const struct dump_fold *fold)
 	struct dump_call_thread *thread = fold->thread;
 	const struct dump_transfer *transfer = fold->transfer;
 	size_t found;
+	bool again;
+	int status;
 
 	/* What the code itself says is within a function, parts of which may lie apart. */
 	if (!(transfer->flags & DUMP_TRANSFER_INDIRECT))
 		return 0;
-	found = dump_fold_find_again(thread->stack, transfer->to);
-	if (found == DUMP_FOLD_NOT_FOUND)
-		found = dump_fold_find_unwound(thread->stack, transfer->function);
+	status = dump_fold_jump_again(fold, &again);
+	if (status < 0 || again)
+		return status;
+	found = dump_fold_find_unwound(thread->stack, transfer->function);
 	if (found == DUMP_FOLD_NOT_FOUND)
 		found = dump_fold_find_function(thread, transfer->function);
 	return found == DUMP_FOLD_NOT_FOUND ? 0 : dump_fold_pop_to(fold, found + 1, DUMP_CALL_UNWOUND);
@@ -179,9 +183,10 @@ static int return_elsewhere(const struct dump_fold *fold)
 		return dump_fold_pop_return(fold);
 	if (top->flags & DUMP_CALL_SWITCH && to_start)
 		return dump_fold_begin_stack(fold, 0);
-	found = dump_fold_find_again(thread->stack, transfer->to);
-	if (found == DUMP_FOLD_NOT_FOUND)
-		found = dump_fold_find_unwound(thread->stack, transfer->function);
+	status = dump_fold_jump_again(fold, &resumed);
+	if (status < 0 || resumed)
+		return status;
+	found = dump_fold_find_unwound(thread->stack, transfer->function);
 	if (found != DUMP_FOLD_NOT_FOUND)
 		return dump_fold_pop_to(fold, found + 1, DUMP_CALL_UNWOUND);
 	found = dump_fold_find_return(thread, transfer->to);
@@ -564,5 +569,6 @@ int dump_calls_end(const struct dump_call_fold *calls, struct dump_call_thread *
 	}
 	thread->stack = current;
 	common_hash_map_free(&thread->waiting);
+	thread->oldest = thread->youngest = NULL;
 	return status;
 }

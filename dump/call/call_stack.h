@@ -25,6 +25,7 @@
 #define DUMP_CALL_FINDER 0x4000u
 #define DUMP_CALL_MIDWAY 0x8000u /* where it was called no symbol begins */
 #define DUMP_CALL_PARKS 0x10000u
+#define DUMP_CALL_JUMPS 0x20000u
 /* What is reported about a call; the rest is for those who follow the flow. */
 #define DUMP_CALL_SHOWN 0x1ffu
 
@@ -63,14 +64,19 @@ struct dump_stack {
 	uint32_t number;
 	struct dump_return_again *again; /* owned: places that setjmp and the like returned to */
 	size_t again_count;
-	struct dump_stack *next; /* of those that wait for the same return */
-	struct dump_stack *last;
+	/* Of one that waits: */
+	uint64_t goes_on;                   /* the address to which a return is waited for */
+	struct dump_stack *before, *next;   /* of those that wait for the same return, as they were left */
+	struct dump_stack *last;            /* of the first of them: the one that was left last */
+	struct dump_stack *older, *younger; /* of all that wait, as they were left */
 };
 
 struct dump_call_thread {
 	struct dump_stack *stack;       /* the one it is on */
-	struct common_hash_map waiting; /* stacks by the address at which they go on */
-	struct dump_stack **stacks;     /* all; owned */
+	struct common_hash_map waiting; /* the first of the stacks that go on at an address, by this */
+	struct dump_stack *oldest;      /* of all that wait, the one that was left first */
+	struct dump_stack *youngest;
+	struct dump_stack **stacks; /* all; owned */
 	size_t stack_count;
 	uint64_t time; /* trace clock; 0: none yet */
 	struct dump_absence absence;

@@ -22,6 +22,7 @@
 #define DUMP_FUNCTION_UNWINDS 0x20u  /* goes on in the handler of an exception */
 #define DUMP_FUNCTION_FINDER 0x40u   /* what unwinding calls for each frame */
 #define DUMP_FUNCTION_PARKS 0x80u    /* its stack waits, while what it calls looks for another one to go on on */
+#define DUMP_FUNCTION_JUMPS 0x200u   /* goes on where one of TWICE returned: longjmp */
 #define DUMP_FUNCTION_UNKNOWN 0x100u /* none: all code of its file that no symbol or unwind table says anything of */
 
 struct dump_function {

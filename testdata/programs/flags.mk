@@ -46,6 +46,8 @@ flags_calls := -finstrument-functions -fno-inline -rdynamic
 libs_calls := -ldl
 flags_call_exceptions := -finstrument-functions -finstrument-functions-exclude-file-list=/usr/ -fno-inline
 libs_call_exceptions := -ldl
+flags_call_contexts := -finstrument-functions -fno-inline -Wno-infinite-recursion
+libs_call_contexts := -ldl
 flags_call_jit := -finstrument-functions -fno-inline
 libs_call_jit := -ldl
 flags_libcalls := -finstrument-functions -fno-inline

@@ -104,7 +104,9 @@ def wait_for(condition, what, process=None, seconds=120):
     """What the condition gives when it is true, while the process, if one is given, runs."""
     end = time.monotonic() + seconds
     while not (found := condition()):
-        expect(time.monotonic() < end and (process is None or process.poll() is None), "waited in vain for", what)
+        if process is not None and process.poll() is not None:
+            expect(False, "it ended before", what, process.returncode, process.stderr.read() if process.stderr else "")
+        expect(time.monotonic() < end, "waited in vain for", what)
         time.sleep(0.01)
     return found
 

@@ -25,7 +25,7 @@ def grow(data, number, *arguments):
         process = follow("grows.ptl", *arguments)
         for piece in pieces(data, number):
             file.write(piece)
-            time.sleep(0.2)
+            time.sleep(0.05)
         return end(process)
 
 

@@ -90,7 +90,7 @@ static struct dump_transfer read_transfer(const struct world *world, const uint8
 		.function = DUMP_NO_FUNCTION,
 		.image = FLOW_NONE,
 		.instructions = data[4],
-		.function_flags = data[6] & 0x7e,
+		.function_flags = (uint16_t)((data[6] & 0xfe) | (data[7] & 2 ? DUMP_FUNCTION_JUMPS : 0)),
 	};
 
 	*time += data[5] & 0x7f;

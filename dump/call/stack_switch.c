@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Several stacks of one thread: fibres, coroutines. They wait for a return, or for longjmp to where setjmp returned. */
+#include "common/error.h"
+#include "dump/call/call_frame_state.h"
+
+#define STACKS_MAX ((size_t)1 << 16)
+#define LOOKS_MAX 64 /* stacks, or frames, that are looked at to find out which goes on */
+#define AHEAD 16     /* returns, and jumps, that tell stacks apart which wait at the same address */
+
+/* ---- stacks that wait ---------------------------------------------------------------------------- */
+
+/*
+ * Where a stack goes on that is left now: behind the call that switches or, where that is another's stack by now, behind the one
+ * that has put this to wait.
+ */
+static size_t switching_frame(const struct dump_stack *stack)
+{
+	size_t switching = stack->count - 1;
+	bool found = false;
+
+	for (size_t i = stack->count; i-- > 0 && stack->count - i <= LOOKS_MAX;) {
+		if (stack->frames[i].flags & DUMP_CALL_PARKS)
+			return i;
+		if (!found && stack->frames[i].flags & DUMP_CALL_SWITCH)
+			switching = i;
+		found |= switching == i;
+	}
+	return switching;
+}
+
+static struct dump_stack *first_at(const struct dump_call_thread *thread, uint64_t address)
+{
+	const uint64_t *known = common_hash_map_get(&thread->waiting, address);
+
+	return known ? (struct dump_stack *)(uintptr_t)*known : NULL;
+}
+
+static int put_first(struct dump_call_thread *thread, struct dump_stack *stack)
+{
+	return common_hash_map_put(&thread->waiting, stack->goes_on, (uint64_t)(uintptr_t)stack);
+}
+
+/* The thread's stack waits until something goes on there. */
+static int suspend(const struct dump_fold *fold)
+{
+	struct dump_call_thread *thread = fold->thread;
+	struct dump_stack *stack = thread->stack, *first;
+	int status = 0;
+
+	if (!stack || !stack->count)
+		return 0;
+	stack->goes_on = stack->frames[switching_frame(stack)].return_address;
+	stack->before = stack->next = NULL;
+	stack->last = stack;
+	first = first_at(thread, stack->goes_on);
+	if (first) {
+		stack->before = first->last;
+		first->last->next = stack;
+		first->last = stack;
+	} else {
+		status = put_first(thread, stack);
+	}
+	stack->older = thread->youngest;
+	stack->younger = NULL;
+	*(stack->older ? &stack->older->younger : &thread->oldest) = stack;
+	thread->youngest = stack;
+	return status;
+}
+
+/* The stack does not wait any more. */
+static int wake(struct dump_call_thread *thread, struct dump_stack *stack)
+{
+	int status = 0;
+
+	*(stack->older ? &stack->older->younger : &thread->oldest) = stack->younger;
+	*(stack->younger ? &stack->younger->older : &thread->youngest) = stack->older;
+	if (stack->before) {
+		stack->before->next = stack->next;
+		*(stack->next ? &stack->next->before : &first_at(thread, stack->goes_on)->last) = stack->before;
+	} else if (stack->next) {
+		stack->next->before = NULL;
+		stack->next->last = stack->last;
+		status = put_first(thread, stack->next);
+	} else {
+		common_hash_map_remove(&thread->waiting, stack->goes_on);
+	}
+	return status;
+}
+
+/* ---- which of them goes on ----------------------------------------------------------------------- */
+
+/* Where the flow leaves what it goes on in. */
+struct leaving {
+	uint64_t to;
+	bool by_jump; /* by longjmp, and not by a return */
+};
+
+/* What comes next of these, as far as that is known already. */
+static size_t look_ahead(const struct dump_fold *fold, struct leaving next[AHEAD])
+{
+	const struct dump_transfer *transfer = fold->transfer + 1;
+	const struct dump_piece *piece = fold->piece;
+	size_t count = 0, depth = 0;
+	bool jumps = false;
+
+	for (uint64_t i = 0; i < DUMP_CALLS_AHEAD && transfer < fold->end && count < AHEAD; i++, transfer++) {
+		for (; piece < fold->piece_end && piece->at <= (size_t)(transfer - fold->first); piece++) {
+			i += piece->transfers;
+			depth += piece->frame_count;
+		}
+		if (i >= DUMP_CALLS_AHEAD)
+			break;
+		if (transfer->kind == DUMP_TRANSFER_GAP ||
+		    transfer->function_flags & (DUMP_FUNCTION_PARKS | DUMP_FUNCTION_SWITCH))
+			break;
+		jumps |= transfer->function_flags & DUMP_FUNCTION_JUMPS;
+		if (transfer->kind == DUMP_TRANSFER_LEAF) {
+			i++; /* it stands for two, which lead back */
+		} else if (transfer->kind == DUMP_TRANSFER_CALL) {
+			depth++;
+		} else if (transfer->kind == DUMP_TRANSFER_RETURN && depth) {
+			depth--;
+		} else if (transfer->kind == DUMP_TRANSFER_RETURN) {
+			next[count++] = (struct leaving){.to = transfer->to};
+		} else if (jumps && transfer->kind == DUMP_TRANSFER_JUMP && transfer->flags & DUMP_TRANSFER_INDIRECT &&
+			   !(transfer->flags & DUMP_TRANSFER_START)) {
+			next[count++] = (struct leaving){.to = transfer->to, .by_jump = true};
+			depth = 0;
+			jumps = false;
+		}
+	}
+	return count;
+}
+
+/* How many of them lead out of the stack's own frames, of which so many are left. */
+static size_t count_fitting(const struct dump_stack *stack, size_t left, const struct leaving *next, size_t count)
+{
+	size_t fitting = 0;
+
+	for (; fitting < count && left; fitting++) {
+		if (next[fitting].by_jump) {
+			const size_t marked = dump_fold_find_again(stack, left, next[fitting].to);
+
+			if (marked == DUMP_FOLD_NOT_FOUND)
+				break;
+			left = marked + 1;
+		} else if (stack->frames[--left].return_address != next[fitting].to) {
+			break;
+		}
+	}
+	return fitting;
+}
+
+/* The best of those that were looked at. */
+struct choice {
+	struct dump_stack *stack; /* NULL: none so far */
+	size_t left;              /* of its frames */
+	size_t fitting;
+};
+
+/* Of several that fit what comes next as well the first one stays. */
+static void consider(struct choice *choice, struct dump_stack *stack, size_t left, const struct leaving *next,
+		     size_t count)
+{
+	const size_t fitting = count_fitting(stack, left, next, count);
+
+	if (!choice->stack || fitting > choice->fitting)
+		*choice = (struct choice){stack, left, fitting};
+}
+
+/* Of the stacks that wait for a return to where the flow is now the one that fits what comes next, or has waited longest. */
+static struct choice find_waiting(const struct dump_fold *fold)
+{
+	const uint64_t address = fold->transfer->to;
+	struct dump_stack *first = address ? first_at(fold->thread, address) : NULL;
+	struct leaving next[AHEAD];
+	const size_t count = first && first->next ? look_ahead(fold, next) : 0;
+	struct choice choice = {0};
+
+	for (size_t looked = 0; first && looked <= LOOKS_MAX; first = first->next, looked++) {
+		consider(&choice, first, switching_frame(first), next, count);
+		if (!count)
+			break;
+	}
+	return choice;
+}
+
+/* The same of stacks that wait in, or below, a frame in which setjmp returned to where the flow is now. */
+static struct choice find_marked(const struct dump_fold *fold)
+{
+	struct dump_stack *stack = fold->thread->oldest;
+	struct leaving next[AHEAD];
+	const size_t count = stack ? look_ahead(fold, next) : 0;
+	struct choice choice = {0};
+
+	for (size_t looked = 0; stack && looked < LOOKS_MAX; stack = stack->younger, looked++) {
+		const size_t marked = dump_fold_find_again(stack, stack->count, fold->transfer->to);
+
+		if (marked != DUMP_FOLD_NOT_FOUND)
+			consider(&choice, stack, marked + 1, next, count);
+	}
+	return choice;
+}
+
+/* ---- changes ------------------------------------------------------------------------------------- */
+
+static int report_change(const struct dump_fold *fold)
+{
+	const struct dump_call_observer *observer = fold->observer;
+
+	return observer->change ? observer->change(observer->context, fold->thread) : 0;
+}
+
+/* Goes on on a stack that waits, in the innermost of the frames that are left. */
+static int go_on(const struct dump_fold *fold, const struct choice *choice)
+{
+	struct dump_call_thread *thread = fold->thread;
+	int status = wake(thread, choice->stack);
+
+	if (status == 0)
+		status = suspend(fold);
+	thread->stack = choice->stack;
+	return status == 0 ? report_change(fold) : status;
+}
+
+int dump_fold_resume_stack(const struct dump_fold *fold, bool *found)
+{
+	const struct choice choice = find_waiting(fold);
+	int status;
+
+	*found = choice.stack != NULL;
+	if (!choice.stack)
+		return 0;
+	status = go_on(fold, &choice);
+	if (status == 0)
+		status = dump_fold_pop_to(fold, choice.left + 1, DUMP_CALL_UNWOUND);
+	return status == 0 ? dump_fold_pop(fold, 0) : status;
+}
+
+/*
+ * Who calls longjmp in the very frame that has just called setjmp does not want to come back to that: another stack was left
+ * in the same way, and goes on.
+ */
+static bool is_left(const struct dump_stack *stack, size_t marked)
+{
+	return marked + 1 < stack->count && stack->frames[marked + 1].flags & DUMP_CALL_JUMPS;
+}
+
+int dump_fold_jump_again(const struct dump_fold *fold, bool *found)
+{
+	struct dump_stack *stack = fold->thread->stack;
+	const size_t own = dump_fold_find_again(stack, stack->count, fold->transfer->to);
+	struct choice choice = {0};
+	int status = 0;
+
+	if (own == DUMP_FOLD_NOT_FOUND || is_left(stack, own))
+		choice = find_marked(fold);
+	*found = choice.stack || own != DUMP_FOLD_NOT_FOUND;
+	if (!*found)
+		return 0;
+	if (choice.stack)
+		status = go_on(fold, &choice);
+	return status == 0 ? dump_fold_pop_to(fold, choice.stack ? choice.left : own + 1, DUMP_CALL_UNWOUND) : status;
+}
+
+int dump_fold_begin_stack(const struct dump_fold *fold, unsigned flags)
+{
+	struct dump_call_thread *thread = fold->thread;
+	uint32_t function;
+	int status = dump_fold_function(fold, &function);
+
+	if (status == 0 && thread->stack_count >= STACKS_MAX)
+		status = dump_fold_pop_to(fold, 0, DUMP_CALL_UNWOUND);
+	else if (status == 0)
+		status = suspend(fold);
+	if (status == 0 && thread->stack_count < STACKS_MAX)
+		status = dump_fold_make_stack(thread);
+	if (status == 0)
+		status = report_change(fold);
+	return status == 0 ? dump_fold_push(fold, function, 0, flags | DUMP_CALL_STACK) : status;
+}
