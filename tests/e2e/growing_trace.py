@@ -17,10 +17,13 @@ def end(process):
 
 
 def wait_until(condition, seconds=30):
+    """True; what never comes true ends the test."""
     last = time.monotonic() + seconds
-    while not condition() and time.monotonic() < last:
+    while not condition():
+        if time.monotonic() > last:
+            raise TimeoutError("waited in vain")
         time.sleep(0.02)
-    return condition()
+    return True
 
 
 def count(name):
