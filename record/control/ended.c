@@ -22,8 +22,6 @@
 #define SUFFIX ".ended"
 #define UNFINISHED ".unfinished"
 #define SECOND 1000000000
-/* The clock of files is a little behind. */
-#define CLOCK_STEP (SECOND / 100)
 #define FILE_NAME_SIZE (COMMON_SESSION_NAME_MAX + sizeof(PREFIX SUFFIX UNFINISHED))
 
 /* Of sessions that go on, and as many that are over. */
@@ -207,7 +205,7 @@ int record_ended_files(const struct record_ended *ended, uint64_t **numbers, siz
 	for (size_t i = 0; i < *count; i++) {
 		char *path = common_series_path(ended->stem, (*numbers)[i], ended->suffix);
 
-		if (path && time_of(path) + CLOCK_STEP >= ended->begun)
+		if (path && time_of(path) >= ended->begun)
 			(*numbers)[found++] = (*numbers)[i];
 		free(path);
 	}

@@ -21,7 +21,7 @@ struct record_ended {
 	const char *messages; /* what the recorder said, lines */
 	/* Of several files: what their names begin and end with, and when the first one was made. Else "". */
 	const char *stem, *suffix;
-	int64_t begun; /* nanoseconds since 1970 */
+	int64_t begun; /* nanoseconds since 1970, by the clock of files */
 };
 
 /* Where it cannot be written, nothing says that the session was there. */

@@ -48,17 +48,28 @@ struct control {
 	struct waiter waiters[WAITERS_MAX];
 	size_t waiter_count;
 	bool ready;
-	int64_t begun; /* nanoseconds since 1970 */
+	int64_t begun; /* nanoseconds since 1970, by the clock of files */
 	int messages;  /* where our messages go once the session runs; -1: where they went before */
 	char *request;
 };
 
-static int64_t wall_time(void)
+static int64_t time_by(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(clock, &now);
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int64_t wall_time(void)
+{
+	return time_by(CLOCK_REALTIME);
+}
+
+/* What a file that is written now has: the kernel takes the time of the last tick. */
+static int64_t time_of_files(void)
+{
+	return time_by(CLOCK_REALTIME_COARSE);
 }
 
 static int open_source(struct record_session *session, void **state)
@@ -72,7 +83,7 @@ static int open_source(struct record_session *session, void **state)
 	}
 	control->session = session;
 	control->messages = -1;
-	control->begun = wall_time();
+	control->begun = time_of_files();
 	status = record_wait_descriptor(&session->wait, session->settings->control.listener);
 	if (status < 0) {
 		free(control->request);

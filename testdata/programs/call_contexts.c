@@ -57,20 +57,33 @@ NOINLINE static void go(int from, int to)
 	log_on(from);
 }
 
-NOINLINE static void go_below(int from, int to, int depth)
-{
-	if (depth)
-		go_below(from, to, depth - 1);
-	else
-		go(from, to);
-	fibonacci(2);
-}
+static volatile int lowest;
+
+/* A stack that goes on is known by who called what it was left in: each has a function of its own. */
+#define BELOW(name, over, number)                                                                                      \
+	NOINLINE static void name(int from, int to, int depth)                                                         \
+	{                                                                                                              \
+		if (depth)                                                                                             \
+			name(from, to, depth - 1);                                                                     \
+		else                                                                                                   \
+			over(from, to);                                                                                \
+		lowest = number;                                                                                       \
+		fibonacci(2);                                                                                          \
+	}
+#define EACH_BELOW(name, over)                                                                                         \
+	BELOW(name##_0, over, 0)                                                                                       \
+	BELOW(name##_1, over, 1)                                                                                       \
+	BELOW(name##_2, over, 2)                                                                                       \
+	BELOW(name##_3, over, 3)                                                                                       \
+	BELOW(name##_main, over, MAIN)                                                                                 \
+	static void (*const name[FIBRES + 1])(int, int, int) = {name##_0, name##_1, name##_2, name##_3, name##_main};
+EACH_BELOW(go_below, go)
 
 static void saved_fibre(int self)
 {
 	for (int round = 0; round < ROUNDS; round++) {
 		/* To the program's stack or, in odd rounds, to the next fibre, which comes back to it in the end. */
-		go_below(self, round % 2 && self + 1 < FIBRES ? self + 1 : MAIN, (self * 3 + round) % 5);
+		go_below[self](self, round % 2 && self + 1 < FIBRES ? self + 1 : MAIN, (self * 3 + round) % 5);
 		fibonacci(3);
 	}
 	returned++;
@@ -83,7 +96,7 @@ NOINLINE static void saved_contexts(void)
 	for (int i = 0; i < FIBRES; i++)
 		make(&contexts[i], i, saved_fibre);
 	for (int round = 0; returned < FIBRES; round++)
-		go_below(MAIN, round % FIBRES, round % 7);
+		go_below[MAIN](MAIN, round % FIBRES, round % 7);
 }
 
 /* ---- setjmp, longjmp, as coroutines have it that only begin with a context ----------------------------- */
@@ -100,16 +113,9 @@ NOINLINE static void jump(int from, int to)
 	log_on(from);
 }
 
-NOINLINE static void jump_below(int from, int to, int depth)
-{
-	if (depth)
-		jump_below(from, to, depth - 1);
-	else
-		jump(from, to);
-	fibonacci(2);
-}
+EACH_BELOW(jump_below, jump)
 
-static jmp_buf errors[FIBRES + 1];
+static jmp_buf errors[FIBRES];
 
 /* Goes over to another stack, which fails as well in the meantime, before it fails. */
 NOINLINE static void fail(int self, int to, int depth)
@@ -138,7 +144,7 @@ static void jumping_fibre(int self)
 	}
 	log_on(self);
 	for (int round = 0; round < ROUNDS; round++) {
-		jump_below(self, MAIN, (self + round) % 4);
+		jump_below[self](self, MAIN, (self + round) % 4);
 		try(self, MAIN, (self + 2 * round) % 3);
 	}
 	returned++;
@@ -164,11 +170,8 @@ NOINLINE static void jumps(void)
 	memset((void *)&call_log_depths[1], 0, FIBRES * sizeof(call_log_depths[0]));
 	for (int i = 0; i < FIBRES; i++)
 		begin(i);
-	for (int round = 0; returned < FIBRES; round++) {
-		jump_below(MAIN, round % FIBRES, round % 5);
-		if (round % 3 == 0 && returned == 0)
-			try(MAIN, round % FIBRES, round % 2);
-	}
+	for (int round = 0; returned < FIBRES; round++)
+		jump_below[MAIN](MAIN, round % FIBRES, round % 5);
 }
 
 /* ---- both on one stack ----------------------------------------------------------------------------------- */

@@ -93,7 +93,9 @@ for options in ([], ["--timing=tsc", "--psb-period=256"], ["--timing=none"], ["-
           rows == report("libipt", "calls.ptl"))
     record("exceptions.ptl", os.path.join(PROGRAMS, "call_exceptions"), "exceptions.log", options=options)
     compare(f"call_exceptions {options}", "exceptions.log", calls("--no-fold", "exceptions.ptl"))
-    record("contexts.ptl", os.path.join(PROGRAMS, "call_contexts"), "contexts.log", options=options)
+    # What comes next tells stacks apart within a segment: there is one.
+    record("contexts.ptl", os.path.join(PROGRAMS, "call_contexts"), "contexts.log",
+           options=[option for option in options if "psb" not in option] + ["--psb-period=1M"])
     text = calls("--no-fold", "contexts.ptl")
     compare(f"call_contexts {options}", "contexts.log", text)
     check(f"call_contexts {options} -j2 gives the same bytes", calls("--no-fold", "-j2", "contexts.ptl") == text)

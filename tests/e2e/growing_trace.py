@@ -22,7 +22,7 @@ def wait_until(condition, seconds=30):
     while not condition():
         if time.monotonic() > last:
             raise TimeoutError("waited in vain")
-        time.sleep(0.02)
+        time.sleep(0.1)
     return True
 
 

@@ -200,7 +200,7 @@ def embedded():
         options = ("--embed", what, "--debug-path", path("symbols"))
         with open(path("go"), "wb", buffering=0) as go:
             process = relog("session", *options)
-            go.write(path("one").encode() + b"\n")
+            go.write(b"./one\n")
             go.write(b"/bin/true\n")
             go.write(b"/bin/sleep 1.5\n")
             wait_for(lambda: "hidden" in run(DUMP, "flow", "--image", "one", "live.ptl").stdout, "the name in the output", process)
@@ -224,7 +224,7 @@ def redacted():
         options = [word for rule in rules for word in ("--redact", rule)] + ["--redact-key", path("key")]
         with open(path("go"), "wb", buffering=0) as go:
             process = relog("session", *options)
-            go.write(path("one.full").encode() + b" hidden\n")
+            go.write(b"./one.full hidden\n")
             go.write(b"/bin/true hidden\n")
             go.write(b"/bin/sleep 1\n")
             expect(wait_until(lambda: count("live.ptl") > 10) and process.poll() is None, rules, process.poll(), count("live.ptl"), run(DUMP, "info", "live.ptl"))

@@ -581,19 +581,21 @@ def killed_in_a_series():
     wait_for(lambda: "000005" in query("many")["file"], "the fifth file")
     ask("stop", "many")
     os.unlink(path("many.000001.ptl"))
+    begun = time.time_ns()
     ask("start", "many", "-f", "-p", NAME, "--mode=newfile", "--max-size=64K", "--flush-interval=20ms", "--compress=0")
     for _ in range(2):
         before = query("many")["file"]
         while query("many")["file"] == before:
             write_events("count=500")
-    last = query("many")["file"]
     ask("flush", "many")
+    last = query("many")["file"]
     kill("many")
     number = int(last[-10:-4])
     left = [os.path.realpath(path("many.%06d.ptl" % i)) for i in range(1, number + 1)]
     found = ended()["many"]
     expect(found["why"] == "it was killed" and found["files"][:number] == left, found, left)
-    expect(os.path.exists(path("many.000005.ptl")) and (number >= 5 or len(found["files"]) <= number + 1), found, number)
+    expect(os.path.exists(path("many.000005.ptl")) and (number >= 5 or len(found["files"]) <= number + 1), found, number, begun,
+           [os.stat(file).st_mtime_ns for file in found["files"]])
     expect("its files are %s to %s" % (left[0], found["files"][-1]) in ask("query", "many", status=4).stderr, found)
     expect(found["files"][-1] in ask("list").stdout)
     expect(all(indexes_of(file) for file in left[:-1]), left)

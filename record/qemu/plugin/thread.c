@@ -81,13 +81,18 @@ static bool claim_at(uint32_t index)
 }
 
 /* Looks among the slots in use first, so that the recorder has few to look at. */
+/* *ended: one is, or will be, free, of a thread that has ended. */
 static struct qemu_slot *find_slot(bool *ended)
 {
 	*ended = false;
 	for (uint32_t i = 0; i < plugin.config.slot_count; i++) {
+		uint32_t status;
+
 		if (claim_at(i))
 			return slot_at(i);
-		*ended |= __atomic_load_n(&slot_at(i)->status, __ATOMIC_RELAXED) == QEMU_SLOT_ENDED;
+		status = __atomic_load_n(&slot_at(i)->status, __ATOMIC_RELAXED);
+		/* The recorder may have made it free since. */
+		*ended |= status == QEMU_SLOT_ENDED || status == QEMU_SLOT_FREE;
 	}
 	return NULL;
 }
