@@ -107,7 +107,7 @@ def wait_for(condition, what, process=None, seconds=120):
         if process is not None and process.poll() is not None:
             expect(False, "it ended before", what, process.returncode, process.stderr.read() if process.stderr else "")
         expect(time.monotonic() < end, "waited in vain for", what)
-        time.sleep(0.05)
+        time.sleep(0.01)
     return found
 
 
