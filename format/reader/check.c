@@ -4,6 +4,7 @@
 
 #include "format/reader/damage.h"
 #include "format/reader/parts.h"
+#include "format/reader/reader_internal.h"
 
 enum format_damage_kind format_damage_kind(const struct ptl_trace *trace, const struct ptl_damage *damage)
 {
@@ -27,8 +28,9 @@ static int check_buffers(struct ptl_trace *trace, const struct format_trace_chec
 		if (status)
 			break;
 		status = ptl_buffer_acquire(trace, i, &data, &size);
+		/* Whoever reads it again does so much later: it need not take memory until then. */
 		if (status == 0)
-			ptl_buffer_release(trace, i);
+			format_buffer_release_read(trace, i, true, true);
 		else if (format_is_damage(status))
 			status = 0;
 	}
