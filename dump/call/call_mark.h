@@ -10,7 +10,7 @@ struct dump_call_mark {
 	unsigned flag;
 	const char *word;
 };
-#define DUMP_CALL_MARKS 9
+#define DUMP_CALL_MARKS 10
 extern const struct dump_call_mark dump_call_marks[DUMP_CALL_MARKS];
 
 /* Appends the words of the flags, with a separator between them. */

@@ -17,17 +17,18 @@
 #define DUMP_CALL_UNWOUND 0x040u    /* did not return: longjmp, an exception, an end of its stack */
 #define DUMP_CALL_UNFINISHED 0x080u /* had not ended when the flow did */
 #define DUMP_CALL_LOST 0x100u       /* ended in a gap */
-#define DUMP_CALL_STUB 0x200u       /* only leads to its function */
-#define DUMP_CALL_TWICE 0x400u      /* as of its function */
-#define DUMP_CALL_SWITCH 0x800u
-#define DUMP_CALL_THUNK 0x1000u
-#define DUMP_CALL_UNWINDS 0x2000u
-#define DUMP_CALL_FINDER 0x4000u
-#define DUMP_CALL_MIDWAY 0x8000u /* where it was called no symbol begins */
-#define DUMP_CALL_PARKS 0x10000u
-#define DUMP_CALL_JUMPS 0x20000u
+#define DUMP_CALL_GUESSED 0x200u    /* its stack was gone back to, and others fitted as well */
+#define DUMP_CALL_STUB 0x400u       /* only leads to its function */
+#define DUMP_CALL_TWICE 0x800u      /* as of its function */
+#define DUMP_CALL_SWITCH 0x1000u
+#define DUMP_CALL_THUNK 0x2000u
+#define DUMP_CALL_UNWINDS 0x4000u
+#define DUMP_CALL_FINDER 0x8000u
+#define DUMP_CALL_MIDWAY 0x10000u /* where it was called no symbol begins */
+#define DUMP_CALL_PARKS 0x20000u
+#define DUMP_CALL_JUMPS 0x40000u
 /* What is reported about a call; the rest is for those who follow the flow. */
-#define DUMP_CALL_SHOWN 0x1ffu
+#define DUMP_CALL_SHOWN 0x3ffu
 
 /* What went by while a thread did not run the code that its trace has. */
 struct dump_absence {

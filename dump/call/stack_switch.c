@@ -156,6 +156,7 @@ struct choice {
 	struct dump_stack *stack; /* NULL: none so far */
 	size_t left;              /* of its frames */
 	size_t fitting;
+	bool guessed; /* another one fits as well */
 };
 
 /* Of several that fit what comes next as well the first one stays. */
@@ -165,7 +166,9 @@ static void consider(struct choice *choice, struct dump_stack *stack, size_t lef
 	const size_t fitting = count_fitting(stack, left, next, count);
 
 	if (!choice->stack || fitting > choice->fitting)
-		*choice = (struct choice){stack, left, fitting};
+		*choice = (struct choice){stack, left, fitting, false};
+	else if (fitting == choice->fitting)
+		choice->guessed = true;
 }
 
 /* Of the stacks that wait for a return to where the flow is now the one that fits what comes next, or has waited longest. */
@@ -177,11 +180,9 @@ static struct choice find_waiting(const struct dump_fold *fold)
 	const size_t count = first && first->next ? look_ahead(fold, next) : 0;
 	struct choice choice = {0};
 
-	for (size_t looked = 0; first && looked <= LOOKS_MAX; first = first->next, looked++) {
+	for (size_t looked = 0; first && looked <= LOOKS_MAX && !(choice.guessed && !count);
+	     first = first->next, looked++)
 		consider(&choice, first, switching_frame(first), next, count);
-		if (!count)
-			break;
-	}
 	return choice;
 }
 
@@ -220,6 +221,8 @@ static int go_on(const struct dump_fold *fold, const struct choice *choice)
 	if (status == 0)
 		status = suspend(fold);
 	thread->stack = choice->stack;
+	if (choice->guessed && choice->left)
+		thread->stack->frames[choice->left - 1].flags |= DUMP_CALL_GUESSED;
 	return status == 0 ? report_change(fold) : status;
 }
 

@@ -168,6 +168,6 @@ function eventFlows() {
 
 const callMarks = [
 	[0x1, "inferred"], [0x2, "tail call"], [0x4, "signal"], [0x8, "kernel"], [0x10, "not traced"], [0x20, "own stack"],
-	[0x40, "unwound"], [0x80, "unfinished"], [0x100, "lost in a gap"],
+	[0x40, "unwound"], [0x80, "unfinished"], [0x100, "lost in a gap"], [0x200, "stack guessed"],
 ];
 const marksOf = (flags) => callMarks.filter(([bit]) => flags & bit).map(([, words]) => words).join(", ");
