@@ -19,13 +19,20 @@
 
 /* ---- CPUs ------------------------------------------------------------------------------------ */
 
-static int add_cpu(struct intel_pt *pt, uint32_t cpu)
+/* A set of those that were added. */
+struct cpu_set {
+	uint8_t bits[CPUS_MAX / 8];
+};
+
+static int add_cpu(struct intel_pt *pt, struct cpu_set *added, uint32_t cpu)
 {
-	for (size_t i = 0; i < pt->cpu_count; i++)
-		if (pt->cpus[i] == cpu)
-			return 0;
+	const uint8_t bit = (uint8_t)(1u << cpu % 8);
+
+	if (added->bits[cpu / 8] & bit)
+		return 0;
 	if (COMMON_VECTOR_RESERVE(pt->cpus, pt->cpu_capacity, pt->cpu_count + 1, "CPUs"))
 		return PTL_NO_MEMORY;
+	added->bits[cpu / 8] |= bit;
 	pt->cpus[pt->cpu_count++] = cpu;
 	return 0;
 }
@@ -47,6 +54,7 @@ static bool read_range(const char **text, unsigned long *first, unsigned long *l
 static int add_cpus(struct intel_pt *pt, const char *list)
 {
 	const char *text = list;
+	struct cpu_set added = {0};
 	unsigned long first, last;
 	int status = 0;
 
@@ -55,7 +63,7 @@ static int add_cpus(struct intel_pt *pt, const char *list)
 			return common_fail(PTL_MISUSE, "\"%s\": a list of CPUs was expected, such as 0,2-3, or all",
 					   list);
 		for (unsigned long cpu = first; status == 0 && cpu <= last; cpu++)
-			status = add_cpu(pt, (uint32_t)cpu);
+			status = add_cpu(pt, &added, (uint32_t)cpu);
 		if (status < 0 || !*text || *text == '\n')
 			return status;
 		if (*text++ != ',')
