@@ -26,11 +26,13 @@ def screen():
 
 
 def press(*keys, until):
-    """Presses keys, and gives the screen as soon as it is as expected, or what it is then."""
+    """Presses keys, and gives the screen as soon as it is as expected and drawn to its end, or what it is then."""
     for key in keys:
         tmux("send-keys", *([key] if len(key) > 1 else ["-l", key]))
     end = time.monotonic() + 120
-    while not until(lines := screen()) and time.monotonic() < end:
+    before = None
+    while not (until(lines := screen()) and lines == before) and time.monotonic() < end:
+        before = lines
         time.sleep(0.05)
     return lines
 
