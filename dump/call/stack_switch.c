@@ -151,56 +151,75 @@ static size_t count_fitting(const struct dump_stack *stack, size_t left, const s
 	return fitting;
 }
 
-/* The best of those that were looked at. */
+/* A stack that may go on. */
 struct choice {
-	struct dump_stack *stack; /* NULL: none so far */
+	struct dump_stack *stack; /* NULL: there is none */
 	size_t left;              /* of its frames */
-	size_t fitting;
-	bool guessed; /* another one fits as well */
+	bool guessed;             /* another one fits as well */
 };
 
-/* Of several that fit what comes next as well the first one stays. */
-static void consider(struct choice *choice, struct dump_stack *stack, size_t left, const struct leaving *next,
-		     size_t count)
-{
-	const size_t fitting = count_fitting(stack, left, next, count);
+struct choices {
+	struct choice list[LOOKS_MAX]; /* as they were left */
+	size_t count;
+};
 
-	if (!choice->stack || fitting > choice->fitting)
-		*choice = (struct choice){stack, left, fitting, false};
-	else if (fitting == choice->fitting)
-		choice->guessed = true;
+static void add_choice(struct choices *choices, struct dump_stack *stack, size_t left)
+{
+	choices->list[choices->count++] = (struct choice){.stack = stack, .left = left};
 }
 
-/* Of the stacks that wait for a return to where the flow is now the one that fits what comes next, or has waited longest. */
+/* The one that fits what comes next; of several that do, the one that has waited longest. */
+static struct choice choose(const struct dump_fold *fold, const struct choices *choices)
+{
+	struct leaving next[AHEAD];
+	const size_t count = choices->count > 1 ? look_ahead(fold, next) : 0;
+	struct choice best = {0};
+	size_t most = 0;
+
+	for (size_t i = 0; i < choices->count; i++) {
+		const struct choice *choice = &choices->list[i];
+		const size_t fitting = count_fitting(choice->stack, choice->left, next, count);
+
+		if (!best.stack || fitting > most) {
+			best = *choice;
+			most = fitting;
+		} else if (fitting == most) {
+			best.guessed = true;
+		}
+	}
+	return best;
+}
+
+/* A stack that waits for a return to where the flow is now. */
 static struct choice find_waiting(const struct dump_fold *fold)
 {
 	const uint64_t address = fold->transfer->to;
-	struct dump_stack *first = address ? first_at(fold->thread, address) : NULL;
-	struct leaving next[AHEAD];
-	const size_t count = first && first->next ? look_ahead(fold, next) : 0;
-	struct choice choice = {0};
+	struct dump_stack *stack = address ? first_at(fold->thread, address) : NULL;
+	struct choices choices = {.count = 0};
 
-	for (size_t looked = 0; first && looked <= LOOKS_MAX && !(choice.guessed && !count);
-	     first = first->next, looked++)
-		consider(&choice, first, switching_frame(first), next, count);
-	return choice;
+	for (; stack && choices.count < LOOKS_MAX; stack = stack->next)
+		add_choice(&choices, stack, switching_frame(stack));
+	return choose(fold, &choices);
 }
 
-/* The same of stacks that wait in, or below, a frame in which setjmp returned to where the flow is now. */
+/* A stack that waits in, or below, a frame in which setjmp returned to where the flow is now. */
 static struct choice find_marked(const struct dump_fold *fold)
 {
-	struct dump_stack *stack = fold->thread->oldest;
-	struct leaving next[AHEAD];
-	const size_t count = stack ? look_ahead(fold, next) : 0;
-	struct choice choice = {0};
+	struct dump_call_thread *thread = fold->thread;
+	const uint64_t limit = thread->budget + LOOKS_MAX;
+	struct choices choices = {.count = 0};
+	uint64_t looked = 0;
 
-	for (size_t looked = 0; stack && looked < LOOKS_MAX; stack = stack->younger, looked++) {
+	for (struct dump_stack *stack = thread->oldest; stack && looked < limit && choices.count < LOOKS_MAX;
+	     stack = stack->younger) {
 		const size_t marked = dump_fold_find_again(stack, stack->count, fold->transfer->to);
 
+		looked += 1 + stack->again_count;
 		if (marked != DUMP_FOLD_NOT_FOUND)
-			consider(&choice, stack, marked + 1, next, count);
+			add_choice(&choices, stack, marked + 1);
 	}
-	return choice;
+	thread->budget -= looked < thread->budget ? looked : thread->budget;
+	return choose(fold, &choices);
 }
 
 /* ---- changes ------------------------------------------------------------------------------------- */
