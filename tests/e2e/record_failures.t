@@ -216,7 +216,9 @@ def too_many_threads():
 
 def threads_in_turn():
     """a thread waits for the recorder to be done with one that has ended, when there is room for no more"""
-    script = "import threading\nfor i in range(300):\n thread = threading.Thread(target=int)\n thread.start()\n thread.join()"
+    # Python's join does not wait until the thread has ended.
+    script = "import os, threading\nthere = len(os.listdir('/proc/self/task'))\nfor i in range(300):\n thread = threading.Thread(target=int)\n" \
+        " thread.start()\n thread.join()\n while len(os.listdir('/proc/self/task')) > there: pass"
     done = record("-o", "a.ptl", "--threads=2", "/usr/bin/python3", "-S", "-c", script)
     expect_equal(done.returncode, 0, done.stderr)
     expect("301 threads; no losses" in done.stderr, done.stderr)

@@ -80,8 +80,10 @@ static bool claim_at(uint32_t index)
 	return true;
 }
 
-/* Looks among the slots in use first, so that the recorder has few to look at. */
-/* *ended: one is, or will be, free, of a thread that has ended. */
+/*
+ * Looks among the slots in use first, so that the recorder has few to look at. *ended: one is, or will be, free, of a thread that
+ * has ended.
+ */
 static struct qemu_slot *find_slot(bool *ended)
 {
 	*ended = false;
