@@ -82,12 +82,12 @@ int dump_fold_take_piece(const struct dump_fold *fold, struct dump_summary *summ
 	int status = thread->stack ? 0 : dump_fold_make_stack(thread);
 	uint64_t time;
 
-	if (status == 0 && piece->by_function) {
+	if (status < 0)
+		return status;
+	if (piece->by_function) {
 		status = take_by_function(fold, summary, piece);
 		return status == 0 ? push_frames(fold, summary, piece) : status;
 	}
-	if (status < 0)
-		return status;
 	nodes = summary->nodes + piece->node;
 	time = pass_times(thread, nodes, summary, piece);
 	dump_calls_pass(thread, piece->instructions, 0);

@@ -39,7 +39,7 @@ void dump_session_hint_code(const struct dump_session *session);
 /* Warns of symbol tables that could not be read. symbols may be NULL. */
 void dump_session_warn_symbols(const struct dump_session *session, const struct flow_symbols *symbols);
 
-/* Says how many events the recorder could not take, if there are any: whoever counts events has to know. */
+/* Warns of events that the recorder lost, if there are any: counts are short of them. */
 void dump_session_say_lost(const struct dump_session *session);
 
 /* A time of the trace's clock as nanoseconds since its start, the form of all JSON output; null if 0. */

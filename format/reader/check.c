@@ -28,7 +28,7 @@ static int check_buffers(struct ptl_trace *trace, const struct format_trace_chec
 		if (status)
 			break;
 		status = ptl_buffer_acquire(trace, i, &data, &size);
-		/* Whoever reads it again does so much later: it need not take memory until then. */
+		/* Read from its start to its end: the cache need not keep it. */
 		if (status == 0)
 			format_buffer_release_read(trace, i, true, true);
 		else if (format_is_damage(status))

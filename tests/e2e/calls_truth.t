@@ -98,6 +98,7 @@ for options in ([], ["--timing=tsc", "--psb-period=256"], ["--timing=none"], ["-
            options=[option for option in options if "psb" not in option] + ["--psb-period=1M"])
     text = calls("--no-fold", "contexts.ptl")
     compare(f"call_contexts {options}", "contexts.log", text)
+    check(f"call_contexts {options}: a stack that is one of several which fit is marked", '"stack-guessed"' in text)
     check(f"call_contexts {options} -j2 gives the same bytes", calls("--no-fold", "-j2", "contexts.ptl") == text)
 record("jit.ptl", os.path.join(PROGRAMS, "call_jit"), "jit.log")
 compare("call_jit", "jit.log", calls("--no-fold", "jit.ptl"))
@@ -113,6 +114,7 @@ for options in ([], ["--timing=tsc", "--psb-period=4K"], ["--no-retcomp"]):
     check(f"deep_calls {options}: calls are as many as the program makes", len(descents) == made)
     check(f"deep_calls {options}: no call is said to end by something else than its return",
           not any("unwound" in line["marks"] for line in descents))
+    check(f"deep_calls {options}: no stack is guessed where there is one alone", "stack-guessed" not in text)
     rows = report("native", "deep.ptl")
     check(f"deep_calls {options}: report --engine libipt gives the same sums", rows == report("libipt", "deep.ptl"))
     for jobs in "1", "2", "4":
