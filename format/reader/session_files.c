@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <xxhash.h>
@@ -19,6 +20,7 @@
 #include "format/event/kernel_class.h"
 
 #define GONE_MAX 16        /* files in a row, while others are written */
+#define GONE_PAUSE 50      /* milliseconds until the session is asked again */
 #define LEFT_GONE_MAX 4096 /* of a session that is over */
 
 /* ---- while it goes on ------------------------------------------------------------------------ */
@@ -325,9 +327,18 @@ static int remember(struct format_session_files *files, int fd, const char *path
 	return files->path ? 0 : common_fail_memory("file name", strlen(path));
 }
 
+/* Where the file that the session writes is gone, the next one is there soon. */
+static void wait_for_another(void)
+{
+	const struct timespec pause = {.tv_nsec = GONE_PAUSE * 1000000l};
+
+	nanosleep(&pause, NULL);
+}
+
 /* Once a file is open, it stays; one that is gone by now is one that was missed, which is counted when it is asked for again. */
 int format_session_files_next(struct format_session_files *files, int *fd, char **path)
 {
+	uint64_t last_gone = 0;
 	int status;
 
 	common_hash_map_free(&files->before);
@@ -347,6 +358,9 @@ int format_session_files_next(struct format_session_files *files, int *fd, char 
 		*path = NULL;
 		if (status < 0)
 			return status;
+		if (files->number == last_gone)
+			wait_for_another();
+		last_gone = files->number;
 		files->number--;
 		files->files--;
 	}
