@@ -242,8 +242,8 @@ def killed_and_begun_again():
     readers = begin("heir", *SERIES)
     go_on("heir", 4)
     ask("flush", "heir")
-    before = parts_of("heir")
     kill("heir")
+    before = parts_of("heir")
     ask("start", "heir", "-f", "-p", NAME, "--mode=newfile", "--max-size=1G")
     write_events(50)
     wait_for(lambda: query("heir")["events"] == 50, "events of the next session")
@@ -301,8 +301,13 @@ def late():
             said = reader.text(".err")
             expect(re.search(r"session long is read from its file \d+ on(, which begins .*s after the session)?; earlier events are ", said), said)
             expect(gone or os.path.realpath(path("long.000001.ptl")) + " and those that follow" in said, said)
+            # What comes shows that it reads: who has not begun is interrupted as any program.
+            write_events(1)
+            wait_for(lambda reader=reader: reader.text(".out") or outputs("long_again"), reader.process.args)
             reader.process.send_signal(signal.SIGINT)
             expect_equal(reader.end()[0], 0)
+            for name in outputs("long_again"):
+                os.unlink(path(name))
     quiet = Reader(DUMP, "events", "--live", "-q", "long")
     wait_for(quiet.has_opened, "the quiet reader")
     ask("stop", "long")
