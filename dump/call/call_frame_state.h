@@ -10,10 +10,11 @@ struct dump_fold {
 	const struct dump_call_observer *observer;
 	struct dump_call_thread *thread;
 	const struct dump_transfer *transfer; /* the one at hand */
-	const struct dump_transfer *end;      /* behind those that are known so far */
+	const struct dump_transfer *end;      /* behind those of its part */
 	/* Pieces behind it that are known, by number of the transfer that they stand before: */
 	const struct dump_piece *piece, *piece_end;
 	const struct dump_transfer *first; /* number 0 */
+	const struct dump_call_part *next; /* that follows; NULL: none is known */
 };
 
 /* The innermost frame; NULL where there is none. */

@@ -537,6 +537,7 @@ int dump_calls_take(const struct dump_call_fold *calls, struct dump_call_thread 
 		.piece = pieces,
 		.piece_end = pieces ? pieces + part->summary->piece_count : NULL,
 		.first = part->transfers,
+		.next = part->next,
 	};
 	int status = 0;
 

@@ -147,13 +147,14 @@ void dump_calls_free(struct dump_call_thread *thread);
 struct dump_call_part {
 	const struct dump_transfer *transfers;
 	size_t count;
-	struct dump_summary *summary; /* NULL: no pieces */
-	size_t piece_count;           /* of its pieces, the first of which may stand before all transfers */
+	struct dump_summary *summary;      /* NULL: no pieces */
+	size_t piece_count;                /* of its pieces, the first of which may stand before all transfers */
+	const struct dump_call_part *next; /* what follows all of that, as far as it is known; NULL: nothing is */
 };
 
 /*
- * Takes the part. `ahead` transfers behind it, and the pieces there, are known as well, and not taken yet: what is found does
- * not depend on how they are parted as long as what is ahead is made of DUMP_CALLS_AHEAD transfers or all that there are.
+ * Takes the part. `ahead` transfers behind it, the pieces there and the next parts are known as well, and not taken yet: what is
+ * found does not depend on how they are parted as long as what is ahead is made of DUMP_CALLS_AHEAD transfers or all that there are.
  */
 #define DUMP_CALLS_AHEAD 200
 int dump_calls_take(const struct dump_call_fold *fold, struct dump_call_thread *thread,

@@ -42,6 +42,7 @@ struct view {
 	bool has_thread;
 	struct dump_tracker before; /* where the segment before ended */
 	struct flow_segment last;   /* that segment */
+	struct part *held;          /* what is not taken of it until what follows is known; NULL: nothing */
 	struct dump_transfers joint;
 	atomic_size_t turn;                    /* index of the first segment that was not emitted yet */
 	struct dump_call_shapes shapes;        /* that were saved */
@@ -128,6 +129,26 @@ static void return_part(struct view *view, struct part *part)
 
 /* ---- segments in order --------------------------------------------------------------------------- */
 
+/* `next` is what follows; NULL: nothing does. */
+static int take_held(struct view *view, const struct dump_call_part *next)
+{
+	struct part *held = view->held;
+	struct dump_call_part taken = {.next = next};
+	int status;
+
+	if (!held)
+		return 0;
+	taken.transfers = held->transfers.list;
+	taken.count = held->transfers.count;
+	taken.summary = &held->summary;
+	taken.piece_count = held->summary.piece_count;
+	status = dump_calls_take(&view->fold, &view->thread, &taken, 0);
+	dump_calls_pass(&view->thread, held->tracker.instructions, held->tracker.time);
+	view->held = NULL;
+	return_part(view, held);
+	return status;
+}
+
 static int end_thread(struct view *view)
 {
 	const struct dump_call_observer *observer = view->fold.observer;
@@ -135,7 +156,9 @@ static int end_thread(struct view *view)
 
 	if (!view->has_thread)
 		return 0;
-	status = dump_calls_end(&view->fold, &view->thread);
+	status = take_held(view, NULL);
+	if (status == 0)
+		status = dump_calls_end(&view->fold, &view->thread);
 	if (status == 0 && observer->end)
 		status = observer->end(observer->context, &view->thread);
 	dump_calls_free(&view->thread);
@@ -160,45 +183,49 @@ static bool is_next(const struct view *view, const struct flow_segment *segment)
 	return last->stream == segment->stream && last->offset + last->size == segment->offset + segment->skip;
 }
 
-/* What comes next is the segment's. */
+/* What comes next is the segment's, which does not begin where the last one of its thread ended. */
 static int turn_to(struct view *view, const struct flow_segment *segment)
 {
 	const struct dump_call_observer *observer = view->fold.observer;
 	int status = 0;
 
-	if (view->has_thread && !is_of_thread(view, segment))
+	if (view->has_thread && is_of_thread(view, segment))
+		status = take_held(view, NULL);
+	else
 		status = end_thread(view);
 	if (status < 0)
 		return status;
+	view->before = (struct dump_tracker){0};
 	if (!view->has_thread) {
 		dump_calls_start(&view->thread, segment);
 		view->has_thread = true;
-		view->before = (struct dump_tracker){0};
-		status = observer->begin ? observer->begin(observer->context, &view->thread) : 0;
-	} else if (!is_next(view, segment)) {
-		view->before = (struct dump_tracker){0};
-		if (segment->switched)
-			dump_calls_off(&view->thread, segment->time);
+		return observer->begin ? observer->begin(observer->context, &view->thread) : 0;
 	}
-	return status;
+	if (segment->switched)
+		dump_calls_off(&view->thread, segment->time);
+	return 0;
 }
 
-/* Before anything else of the segment is taken: the transfers from the segment before to this one. */
+/* Before anything else of the segment is taken: what was held, and the transfers from the segment before to this one. */
 static int open_part(struct view *view, const struct flow_segment *segment, struct part *part)
 {
-	struct dump_call_part joint = {0};
-	int status;
+	const struct dump_call_part known = {part->transfers.list, part->transfers.count, &part->summary,
+					     part->summary.piece_count, NULL};
+	struct dump_call_part joint = {.next = &known};
+	int status = 0;
 
 	if (part->opened || !part->tracker.first.valid)
 		return 0;
 	part->opened = true;
-	status = turn_to(view, segment);
-	if (status < 0)
-		return status;
+	if (!view->has_thread || !is_of_thread(view, segment) || !is_next(view, segment))
+		status = turn_to(view, segment);
 	view->joint.count = 0;
-	status = dump_transfers_join(&view->joint, &view->before, &part->tracker.first, view->joins, segment);
+	if (status == 0)
+		status = dump_transfers_join(&view->joint, &view->before, &part->tracker.first, view->joins, segment);
 	joint.transfers = view->joint.list;
 	joint.count = view->joint.count;
+	if (status == 0)
+		status = take_held(view, &joint);
 	return status == 0 ? dump_calls_take(&view->fold, &view->thread, &joint, 0) : status;
 }
 
@@ -207,10 +234,10 @@ static int take_part(struct view *view, const struct flow_segment *segment, stru
 {
 	struct dump_transfers *transfers = &part->transfers;
 	struct dump_call_part taken = {.transfers = transfers->list, .summary = &part->summary};
-	int status = open_part(view, segment, part);
+	int status = dump_summary_close(&part->summary, transfers->count);
 
 	if (status == 0)
-		status = dump_summary_close(&part->summary, transfers->count);
+		status = open_part(view, segment, part);
 	dump_summary_before(&part->summary, transfers->count, kept, &taken.count, &taken.piece_count);
 	kept = transfers->count - taken.count;
 	if (status == 0)
@@ -406,19 +433,19 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 {
 	struct view *view = context;
 	struct part *part = partial;
-	int status = take_part(view, segment, part, 0);
+	int status = take_part(view, segment, part, DUMP_CALLS_AHEAD);
 
 	(void)horizon;
 	if (part->opened) {
-		if (status == 0)
-			dump_calls_pass(&view->thread, part->tracker.instructions, part->tracker.time);
 		view->before = part->tracker;
 		view->last = *segment;
-	} else if (view->has_thread && is_next(view, segment)) {
+		view->held = part;
+	} else {
 		/* Nothing of a kind that tells where flow is: the segment before goes on. */
-		view->last = *segment;
+		if (view->has_thread && is_next(view, segment))
+			view->last = *segment;
+		drop(view, part);
 	}
-	drop(view, part);
 	atomic_store_explicit(&view->turn, segment->index + 1, memory_order_release);
 	return status;
 }
@@ -509,6 +536,8 @@ int dump_calls_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 		status = end_thread(&view);
 	if (view.has_thread)
 		dump_calls_free(&view.thread);
+	if (view.held)
+		free_part(view.held);
 	dump_transfers_free(&view.joint);
 	free_shapes(&view);
 	while (view.spare_count)

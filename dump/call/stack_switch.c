@@ -95,27 +95,62 @@ struct leaving {
 	bool by_jump; /* by longjmp, and not by a return */
 };
 
+/* What is known behind the transfer at hand. */
+struct ahead {
+	const struct dump_transfer *transfer, *end;
+	const struct dump_piece *piece, *piece_end; /* the first of which may stand before the transfer */
+	const struct dump_transfer *first;
+	const struct dump_call_part *next;
+};
+
+/* false: nothing is known behind this part. */
+static bool go_to_next_part(struct ahead *ahead)
+{
+	const struct dump_call_part *part = ahead->next;
+
+	if (!part)
+		return false;
+	*ahead = (struct ahead){.transfer = part->transfers,
+				.end = part->transfers + part->count,
+				.first = part->transfers,
+				.next = part->next};
+	if (part->summary) {
+		ahead->piece = part->summary->pieces;
+		ahead->piece_end = ahead->piece + part->piece_count;
+	}
+	return true;
+}
+
+/* The next transfer, and how many, and calls that go on, the pieces before it stand for; NULL: none is known. */
+static const struct dump_transfer *next_transfer(struct ahead *ahead, uint64_t *passed, size_t *depth)
+{
+	do {
+		for (; ahead->piece < ahead->piece_end && ahead->piece->at <= (size_t)(ahead->transfer - ahead->first);
+		     ahead->piece++) {
+			*passed += ahead->piece->transfers;
+			*depth += ahead->piece->frame_count;
+		}
+	} while (ahead->transfer == ahead->end && go_to_next_part(ahead));
+	return ahead->transfer == ahead->end ? NULL : ahead->transfer++;
+}
+
 /* What comes next of these, as far as that is known already. */
 static size_t look_ahead(const struct dump_fold *fold, struct leaving next[AHEAD])
 {
-	const struct dump_transfer *transfer = fold->transfer + 1;
-	const struct dump_piece *piece = fold->piece;
+	struct ahead ahead = {fold->transfer + 1, fold->end, fold->piece, fold->piece_end, fold->first, fold->next};
+	const struct dump_transfer *transfer;
 	size_t count = 0, depth = 0;
 	bool jumps = false;
 
-	for (uint64_t i = 0; i < DUMP_CALLS_AHEAD && transfer < fold->end && count < AHEAD; i++, transfer++) {
-		for (; piece < fold->piece_end && piece->at <= (size_t)(transfer - fold->first); piece++) {
-			i += piece->transfers;
-			depth += piece->frame_count;
-		}
-		if (i >= DUMP_CALLS_AHEAD)
-			break;
+	for (uint64_t passed = 0;
+	     count < AHEAD && (transfer = next_transfer(&ahead, &passed, &depth)) && passed < DUMP_CALLS_AHEAD;
+	     passed++) {
 		if (transfer->kind == DUMP_TRANSFER_GAP ||
 		    transfer->function_flags & (DUMP_FUNCTION_PARKS | DUMP_FUNCTION_SWITCH))
 			break;
 		jumps |= transfer->function_flags & DUMP_FUNCTION_JUMPS;
 		if (transfer->kind == DUMP_TRANSFER_LEAF) {
-			i++; /* it stands for two, which lead back */
+			passed++; /* it stands for two, which lead back */
 		} else if (transfer->kind == DUMP_TRANSFER_CALL) {
 			depth++;
 		} else if (transfer->kind == DUMP_TRANSFER_RETURN && depth) {

@@ -93,9 +93,8 @@ for options in ([], ["--timing=tsc", "--psb-period=256"], ["--timing=none"], ["-
           rows == report("libipt", "calls.ptl"))
     record("exceptions.ptl", os.path.join(PROGRAMS, "call_exceptions"), "exceptions.log", options=options)
     compare(f"call_exceptions {options}", "exceptions.log", calls("--no-fold", "exceptions.ptl"))
-    # What comes next tells stacks apart within a segment: there is one.
-    record("contexts.ptl", os.path.join(PROGRAMS, "call_contexts"), "contexts.log",
-           options=[option for option in options if "psb" not in option] + ["--psb-period=1M"])
+    # What comes next tells stacks apart, in the next segment, too.
+    record("contexts.ptl", os.path.join(PROGRAMS, "call_contexts"), "contexts.log", options=options)
     text = calls("--no-fold", "contexts.ptl")
     compare(f"call_contexts {options}", "contexts.log", text)
     check(f"call_contexts {options}: a stack that is one of several which fit is marked", '"stack-guessed"' in text)

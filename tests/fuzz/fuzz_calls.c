@@ -184,17 +184,22 @@ static uint64_t sum_of(const struct dump_transfer *transfers, size_t count)
 	return sum;
 }
 
-/* Takes all, and returns what was executed on a stack. */
+/* Takes all, of which so many lie in one part with others, and returns what was executed on a stack. */
 static uint64_t take_frames(const struct dump_call_fold *fold, struct dump_call_thread *thread,
-			    const struct dump_transfer *transfers, size_t count)
+			    const struct dump_transfer *transfers, size_t count, size_t part_size)
 {
 	uint64_t instructions = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct dump_call_part part = {.transfers = &transfers[i], .count = 1};
+		const size_t whole = i - i % part_size + part_size, end = whole < count ? whole : count;
+		const size_t end_of_next = count - end < part_size ? count : end + part_size;
+		const struct dump_call_part rest = {.transfers = transfers + end_of_next, .count = count - end_of_next};
+		const struct dump_call_part next = {
+			.transfers = transfers + end, .count = end_of_next - end, .next = &rest};
+		const struct dump_call_part part = {.transfers = &transfers[i], .count = 1, .next = &next};
 		const bool has_stack = thread->stack;
 
-		need(dump_calls_take(fold, thread, &part, count - i - 1) == 0);
+		need(dump_calls_take(fold, thread, &part, end - i - 1) == 0);
 		instructions += has_stack ? transfers[i].instructions : 0;
 		instructions += transfers[i].kind == DUMP_TRANSFER_LEAF ? transfers[i].inside : 0;
 	}
@@ -264,7 +269,7 @@ static uint64_t walk(const struct world *world, const struct dump_call_observer 
 	if (way >= IN_PIECES)
 		take_pieces(&fold, &thread, transfers, count, size ? data[size - 1] : 0);
 	else
-		instructions = take_frames(&fold, &thread, transfers, count);
+		instructions = take_frames(&fold, &thread, transfers, count, way == JOINED ? 5 : TRANSFERS_MAX);
 	need(dump_calls_end(&fold, &thread) == 0);
 	for (size_t i = 0; i < thread.stack_count; i++)
 		need(!thread.stacks[i]->count);
