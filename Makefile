@@ -407,7 +407,9 @@ $(foreach t,$(helpers),$(eval $(call program,$(t),$(O)/obj/tests/tools/$(notdir 
 	$(every_lib),$(every_ext))))
 $(foreach t,$(benches),$(eval $(call program,$(t),$(O)/obj/bench/$(notdir $(t)).o $(support) $(every_lib),$(every_ext) -lm)))
 
-# Programs to be traced are built plainly, whatever PTL itself is built with.
+# Programs to be traced are built plainly, whatever PTL itself is built with, and by gcc, whose attributes and options they use.
+program_cc  := $(if $(findstring clang,$(CC)),gcc,$(CC))
+program_cxx := $(if $(findstring clang,$(CXX)),g++,$(CXX))
 program_flags = -O2 -g -pthread -Wall -D_GNU_SOURCE -Itestdata/programs $(flags_$(basename $(@F)))
 program_make  = $(program_flags) -o $@ $< $(libs_$(basename $(@F)))
 program_deps := $(wildcard testdata/programs/*.h testdata/programs/flags.mk) | packages-present
@@ -415,17 +417,17 @@ program_deps := $(wildcard testdata/programs/*.h testdata/programs/flags.mk) | p
 $(O)/programs/%: testdata/programs/%.c $(program_deps)
 	$(say) CC $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(program_make)
+	$(Q)$(program_cc) $(program_make)
 
 $(O)/programs/%: testdata/programs/%.cpp $(program_deps)
 	$(say) CXX $@
 	@mkdir -p $(@D)
-	$(Q)$(CXX) $(program_make)
+	$(Q)$(program_cxx) $(program_make)
 
 $(O)/programs/%.so: testdata/programs/%.c $(program_deps)
 	$(say) CC $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared -fPIC $(program_make)
+	$(Q)$(program_cc) -shared -fPIC $(program_make)
 
 # Examples see what is installed: the public headers and the shared libraries.
 $(O)/examples/%: testdata/examples/%.c $(shared) $(flow_shared) $(public_headers) $(flow_headers)

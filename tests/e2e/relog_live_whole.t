@@ -99,22 +99,35 @@ def packets():
         expect("needs the whole of a file" in err and all(line in err for line in said.splitlines()), options, err, said)
 
 
+def window(*options):
+    """False: the machine is so busy that the window was over before events came."""
+    ask("start", "session", "-f", "-o", path("session.ptl"), "-p", NAME, "--flush-interval=50ms")
+    process = relog("session", *options)
+    for _ in range(6):
+        write_events("count=5")
+        time.sleep(0.2)
+    try:
+        came = wait_until(lambda: count("live.ptl") > 3)
+    except TimeoutError:
+        came = False
+    running = process.poll() is None
+    ask("stop", "session")
+    status, err = end(process)
+    said = whole("session.ptl", *options)
+    found = differing("live.ptl", "whole.ptl")
+    expect(status == 0 and err == said == "" and not found, options, status, err, said, found)
+    if not came and count("whole.ptl") <= 3:
+        return False
+    expect(came and running, options)
+    expect(0 < len(kept("live.ptl", "-p", NAME).splitlines()) < 30 or options[1] == "1ms..", options, kept("live.ptl", "-p", NAME))
+    return True
+
+
 def windows():
     """a session without Intel PT: a window is cut as it comes"""
     for options in (("--time", "1ms.."), ("--time", "400ms..900ms"), ("--time", "..700ms"), ("--time", "500ms..", "--drop-pt", "--drop-code"),
                     ("--time", "300ms..", "--process", "provider_writer")):
-        ask("start", "session", "-f", "-o", path("session.ptl"), "-p", NAME, "--flush-interval=50ms")
-        process = relog("session", *options)
-        for _ in range(6):
-            write_events("count=5")
-            time.sleep(0.2)
-        expect(wait_until(lambda: count("live.ptl") > 3) and process.poll() is None, options)
-        ask("stop", "session")
-        status, err = end(process)
-        said = whole("session.ptl", *options)
-        found = differing("live.ptl", "whole.ptl")
-        expect(status == 0 and err == said == "" and not found, options, status, err, said, found)
-        expect(0 < len(kept("live.ptl", "-p", NAME).splitlines()) < 30 or options[1] == "1ms..", options, kept("live.ptl", "-p", NAME))
+        expect(any(window(*options) for _ in range(5)), options)
 
 
 def without_packets():
