@@ -3,8 +3,8 @@
 #
 # Sources are found by folder, so a new .c file needs no change here:
 #
-#   common/*.c                      lib/common.a
-#   format/*/*.c                    lib/libptl.a and lib/libptl.so (with common)
+#   common/                         lib/common.a
+#   format/                         lib/libptl.a and lib/libptl.so (with common)
 #   provider/*.c                    lib/libptl-provider.a and .so (with what provider_needs names)
 #   flow/                           lib/libptl-flow.a and lib/libptl-flow.so, which uses libptl.so
 #   elf/ query/ import/             lib/elf.a, lib/query.a, lib/import.a, with their folders
@@ -157,7 +157,7 @@ common_src  := $(call tree,common)
 format_src  := $(call tree,format)
 provider_src := $(call tree,provider)
 # All that programs with providers need of the parts below: no library but libc.
-provider_needs := common/bytes.c common/error.c common/guid_name.c common/signals.c common/utf8.c common/vector.c format/metadata/fields.c format/metadata/schema_record.c \
+provider_needs := common/bytes.c common/error.c common/text/guid_name.c common/signals.c common/text/utf8.c common/vector.c format/metadata/fields.c format/metadata/schema_record.c \
 	format/metadata/map_record.c
 elf_src     := $(call tree,elf)
 query_src   := $(call tree,query)
@@ -283,7 +283,7 @@ $(O)/obj/dump/export/flame/flame_script.o: dump/export/flame/flamegraph.js
 $(O)/obj/dump/export/html/files.o: $(wildcard dump/export/html/*.html dump/export/html/*.css dump/export/html/*.js)
 
 $(call objects,dump/main.c): private ptl_cflags += $(if $(CURSES),-DDUMP_CURSES)
-$(call objects,common/http.c): private ptl_cflags += $(if $(STATIC),-DCOMMON_STATIC)
+$(call objects,common/content/http.c): private ptl_cflags += $(if $(STATIC),-DCOMMON_STATIC)
 $(call objects,dump/export/table/sqlite.c): private ptl_cflags += $(if $(SQLITE),-DDUMP_SQLITE)
 
 $(O)/obj/%.o: %.c $(flags) | packages-present

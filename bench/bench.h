@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "common/error.h"
-#include "common/json.h"
+#include "common/text/json.h"
 
 /* How figures are printed; bench_start() sets it. */
 static struct {

@@ -17,7 +17,7 @@
 #include "bench/bench.h"
 #include "common/bytes.h"
 #include "common/file.h"
-#include "import/etl/layout.h"
+#include "import/etl/file/layout.h"
 
 #define BUFFER 65536u
 #define CPUS 4u

@@ -3,7 +3,7 @@
 #ifndef ELF_DEBUG_OPTIONS_H
 #define ELF_DEBUG_OPTIONS_H
 
-#include "common/options.h"
+#include "common/program/options.h"
 #include "elf/debug_search.h"
 
 /* A row of a table of options: a flag, after which elf_debuginfod_enable is to be called. */

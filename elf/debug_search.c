@@ -12,8 +12,8 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/message.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 #include "elf/debuginfod.h"
 #include "elf/state.h"

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/interrupt.h"
-#include "common/message.h"
+#include "common/program/interrupt.h"
+#include "common/program/message.h"
 #include "elf/debug_search.h"
 #include "elf/debuginfod.h"
 

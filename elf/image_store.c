@@ -11,7 +11,7 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/hash_map.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "common/sha256.h"
 #include "common/vector.h"
 #include "elf/debug_search.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 
 #define NAMES_MAX ((size_t)256 << 20)

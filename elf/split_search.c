@@ -12,7 +12,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 #include "elf/debug_search.h"
 #include "elf/split_package.h"

@@ -15,7 +15,7 @@
 #include "common/file.h"
 #include "common/thread_pool.h"
 #include "format/metadata/input_hash.h"
-#include "common/interrupt.h"
+#include "common/program/interrupt.h"
 #include "common/vector.h"
 
 #define PIECE ((size_t)1 << 20) /* bytes read at once */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/guid.h"
+#include "common/text/guid.h"
 #include "query/glob.h"
 
 static int give_text(const struct query_scope *scope, const char *text, size_t size, struct query_value *value)

@@ -7,7 +7,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
-#include "common/options.h"
+#include "common/program/options.h"
 
 #define NUMBER_MAX 63 /* characters of a number */
 

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/nearest.h"
-#include "common/options.h"
+#include "common/program/message.h"
+#include "common/text/nearest.h"
+#include "common/program/options.h"
 #include "query/evaluate.h"
 
 #define NAME "--where"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "common/arena.h"
-#include "common/string_list.h"
+#include "common/text/string_list.h"
 #include "query/condition.h"
 #include "query/files.h"
 

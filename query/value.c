@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/utf16.h"
+#include "common/text/utf16.h"
 
 const char *query_value_name(const struct query_value *value)
 {

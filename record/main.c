@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/options.h"
-#include "common/session_folder.h"
+#include "common/program/message.h"
+#include "common/program/options.h"
+#include "common/session/session_folder.h"
 #include "record/provider/list.h"
 #include "record/provider/rules.h"
 #include "record/capture/filter.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "record/control/server.h"
 #include "record/intel_pt/source.h"
 #include "record/kernel/source.h"

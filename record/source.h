@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "common/options.h"
+#include "common/program/options.h"
 #include "record/capture/settings.h"
 #include "record/check/list.h"
 

@@ -13,8 +13,8 @@
 #include <ptl/reader.h>
 
 #include "common/error.h"
-#include "common/interrupt.h"
-#include "common/message.h"
+#include "common/program/interrupt.h"
+#include "common/program/message.h"
 #include "format/reader/damage.h"
 #include "format/reader/parts.h"
 #include "relog/flow_digest.h"

@@ -12,7 +12,7 @@
 #include <ptl/flow.h>
 
 #include "common/error.h"
-#include "common/interrupt.h"
+#include "common/program/interrupt.h"
 #include "common/vector.h"
 
 #define PRIME (((uint64_t)1 << 61) - 1)

@@ -23,7 +23,7 @@ struct relog_flow_digest {
 
 /*
  * Decodes all of the trace. Damage and missing code are gaps, and no failure. PTL_NO_MEMORY, PTL_SYSTEM; PTL_CANCELLED once a signal
- * has come (common/interrupt.h).
+ * has come (common/program/interrupt.h).
  */
 int relog_flow_digest(struct ptl_trace *trace, struct relog_flow_digest *digest);
 void relog_flow_digest_free(struct relog_flow_digest *digest);

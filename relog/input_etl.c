@@ -2,8 +2,8 @@
 /* Makes a trace of an .etl file. */
 #include "relog/input_etl.h"
 
-#include "common/interrupt.h"
-#include "common/message.h"
+#include "common/program/interrupt.h"
+#include "common/program/message.h"
 #include "import/etl/input.h"
 
 static const char *plural(uint64_t count)

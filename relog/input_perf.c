@@ -2,7 +2,7 @@
 /* perf.data files as inputs: says what could not be read of them. */
 #include "relog/input_perf.h"
 
-#include "common/message.h"
+#include "common/program/message.h"
 #include "elf/debuginfod.h"
 #include "import/perf/file.h"
 #include "import/perf/input.h"

@@ -11,7 +11,7 @@
 #include <ptl/reader.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "relog/follow.h"
 #include "relog/input_etl.h"
 #include "relog/input_event_header.h"

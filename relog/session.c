@@ -10,10 +10,10 @@
 #include <ptl/reader.h>
 
 #include "common/error.h"
-#include "common/interrupt.h"
-#include "common/message.h"
-#include "common/session_say.h"
-#include "common/text.h"
+#include "common/program/interrupt.h"
+#include "common/program/message.h"
+#include "common/session/session_say.h"
+#include "common/text/text.h"
 #include "format/reader/session_beginning.h"
 #include "format/reader/session_files.h"
 #include "relog/follow.h"

@@ -17,11 +17,11 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "format/relogger/names.h"
 #include "relog/inputs.h"
 #include "relog/run.h"
-#include "common/interrupt.h"
+#include "common/program/interrupt.h"
 #include "common/vector.h"
 
 #define TRIES 6 /* for one part */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "format/reader/damage.h"
 #include "common/vector.h"
 #include "dump/analysis/missing_image.h"

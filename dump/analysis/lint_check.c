@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "common/error.h"
-#include "common/quote.h"
-#include "common/rule_lines.h"
-#include "common/text.h"
+#include "common/text/quote.h"
+#include "common/text/rule_lines.h"
+#include "common/text/text.h"
 
 #define ALL (100u * (uint64_t)DUMP_LINT_MICRO)
 

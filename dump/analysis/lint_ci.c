@@ -5,7 +5,7 @@
 
 #include "common/error.h"
 #include "common/sha256.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/analysis/lint_report.h"
 #include "dump/print/markup.h"
 

@@ -2,7 +2,7 @@
 /* What lint found, as a table and as JSON. */
 #include "dump/analysis/lint_report.h"
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/print/table.h"
 
 static bool passes(const struct dump_lint_report *report, unsigned check)

@@ -2,7 +2,7 @@
 /* Guesses at missing images: by what was there before or later, in other processes, or nearby. */
 #include "dump/analysis/missing_image.h"
 
-#include "common/text.h"
+#include "common/text/text.h"
 
 #define KERNEL ((uint64_t)1 << 63)
 #define VSYSCALL 0xffffffffff600000u

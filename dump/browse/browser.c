@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/print/source_note.h"
 
 static const struct dump_browse_view *const views[] = {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 static struct {
 	SCREEN *screen;

@@ -2,7 +2,7 @@
 /* Source lines beside the row at the cursor. */
 #include <string.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/browse/browser.h"
 
 #define TAB 8

@@ -2,7 +2,7 @@
 /* The words for marks of calls. */
 #include "dump/call/call_mark.h"
 
-#include "common/text.h"
+#include "common/text/text.h"
 
 const struct dump_call_mark dump_call_marks[DUMP_CALL_MARKS] = {
 	{DUMP_CALL_TAIL, "tail-call"},        {DUMP_CALL_SIGNAL, "signal"},         {DUMP_CALL_KERNEL, "kernel"},

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 
 /* A node takes about 48 bytes: 400 MiB for paths that no viewer shows. */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/nearest.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/nearest.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 
 int dump_call_session_open(struct dump_call_session *calls, struct dump_session *session)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 #include "dump/call/call_report.h"
 #include "dump/print/source_note.h"

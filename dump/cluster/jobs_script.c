@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "common/quote.h"
-#include "common/text.h"
+#include "common/text/quote.h"
+#include "common/text/text.h"
 #include "common/version.h"
 
 uint32_t dump_cluster_job_count(const struct dump_cluster_work *work)

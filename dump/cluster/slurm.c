@@ -10,10 +10,10 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/interrupt.h"
-#include "common/message.h"
-#include "common/quote.h"
-#include "common/text.h"
+#include "common/program/interrupt.h"
+#include "common/program/message.h"
+#include "common/text/quote.h"
+#include "common/text/text.h"
 #include "dump/cluster/ask.h"
 #include "dump/cluster/slurm_answer.h"
 

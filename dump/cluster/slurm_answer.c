@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "common/message.h"
+#include "common/program/message.h"
 
 #define DIGITS "0123456789"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 #include "dump/function/annotate.h"
 #include "dump/command/commands.h"
 #include "dump/print/source_text.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 #include "dump/command/calls_print.h"
 #include "dump/command/commands.h"
 #include "dump/print/flow_events.h"

@@ -2,7 +2,7 @@
 /* The fields of calls that --where may ask for. */
 #include <string.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/call/call_mark.h"
 #include "dump/command/calls_print.h"
 

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "common/digits.h"
-#include "common/text.h"
+#include "common/text/digits.h"
+#include "common/text/text.h"
 #include "dump/call/call_mark.h"
 #include "dump/session/command.h"
 

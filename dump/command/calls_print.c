@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 #define FLUSH ((size_t)64 << 10)
 

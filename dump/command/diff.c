@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "dump/command/commands.h"
 
 #define LIMIT_DEFAULT 20

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 #include "dump/difference/diff_counts.h"
 #include "dump/command/diff.h"
 #include "dump/print/table.h"

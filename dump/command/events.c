@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/guid.h"
-#include "common/message.h"
-#include "common/text.h"
+#include "common/text/guid.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/event/activity_tree.h"
 #include "dump/event/event_count.h"

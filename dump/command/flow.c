@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "common/thread_pool.h"
 #include "dump/command/commands.h"
 #include "dump/command/flow.h"
 #include "dump/print/flow_view.h"
 #include "dump/print/source_note.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/session/session.h"
 
 static const char *const level_names[] = {

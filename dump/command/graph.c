@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/call/call_graph.h"
 #include "dump/command/commands.h"
 #include "dump/print/table.h"

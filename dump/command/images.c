@@ -9,7 +9,7 @@
 #include "dump/print/status.h"
 #include "dump/print/table.h"
 #include "dump/print/trace_json.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/session/session.h"
 

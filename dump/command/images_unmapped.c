@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/message.h"
+#include "common/program/message.h"
 #include "dump/command/images.h"
 #include "dump/print/table.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/session/session.h"
 #include "flow/view/unmapped.h"
 

@@ -7,7 +7,7 @@
 #include "dump/command/info.h"
 #include "dump/print/status.h"
 #include "dump/print/table.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "format/metadata/input_hash.h"
 #include "format/reader/damage.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump info --check: reads every byte of a trace, so that the list of damage is whole. */
-#include "common/message.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 #include "dump/command/info.h"
 #include "format/reader/damage.h"
 

@@ -2,8 +2,8 @@
 /* ptl-dump latency: how long the calls of a function took. */
 #include <inttypes.h>
 
-#include "common/message.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 #include "dump/call/call_latency.h"
 #include "dump/command/commands.h"
 #include "dump/print/table.h"

@@ -4,7 +4,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "dump/analysis/lint_report.h"
 #include "dump/command/commands.h"
 #include "dump/command/info.h"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "dump/command/commands.h"
 #include "dump/partial/partial.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/digits.h"
+#include "common/text/digits.h"
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "dump/command/commands.h"
 #include "dump/print/packet_text.h"
 #include "flow/segment/packet_walk.h"

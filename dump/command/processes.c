@@ -8,7 +8,7 @@
 #include "dump/command/commands.h"
 #include "dump/print/status.h"
 #include "dump/print/table.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/session/session.h"
 
 struct processes_options {

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/nearest.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/nearest.h"
+#include "common/text/text.h"
 
 struct program_options {
 	bool list_commands;

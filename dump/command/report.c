@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/options_help.h"
-#include "common/text.h"
+#include "common/program/options_help.h"
+#include "common/text/text.h"
 #include "dump/call/call_report.h"
 #include "dump/command/commands.h"
 #include "dump/print/table.h"

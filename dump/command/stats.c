@@ -3,13 +3,13 @@
 #include <inttypes.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "common/sha256.h"
 #include "dump/command/commands.h"
 #include "dump/command/stats.h"
 #include "dump/print/table.h"
 #include "dump/print/trace_json.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/session/session.h"
 #include "flow/view/stats.h"
 #include "flow/symbol/symbol.h"

@@ -8,7 +8,7 @@
 
 #include "common/error.h"
 #include "common/hash_map.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/command/stats.h"
 #include "dump/session/follow.h"
 #include "dump/session/session.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "dump/command/commands.h"
 #include "flow/code/disassembly.h"
 #include "dump/print/packet_text.h"

@@ -7,7 +7,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 
 /* One line of a diff at a time. */

@@ -12,7 +12,7 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/file.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/difference/change.h"
 
 #define DIFF_MAX ((size_t)1 << 30)

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/options.h"
-#include "common/rule_lines.h"
-#include "common/text.h"
+#include "common/program/options.h"
+#include "common/text/rule_lines.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 #include "query/glob.h"
 

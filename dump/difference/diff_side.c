@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/print/source_note.h"
 #include "dump/session/session.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/guid.h"
-#include "common/text.h"
+#include "common/text/guid.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 
 #define NONE DUMP_ACTIVITY_NONE

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
-#include "common/guid.h"
+#include "common/text/guid.h"
 #include "common/vector.h"
 
 void dump_activities_free(struct dump_activities *activities)

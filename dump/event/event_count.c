@@ -8,9 +8,9 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
-#include "common/guid.h"
+#include "common/text/guid.h"
 #include "dump/print/table.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 
 #define IDENTITY 20u /* bytes: provider, id, version, opcode */

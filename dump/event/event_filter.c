@@ -8,9 +8,9 @@
 #include <strings.h>
 
 #include "common/error.h"
-#include "common/guid.h"
-#include "common/options.h"
-#include "common/text.h"
+#include "common/text/guid.h"
+#include "common/program/options.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 
 void dump_event_filter_free(struct dump_event_filter *filter)

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 
 int dump_export_binary(const struct dump_session *session)
 {

@@ -4,7 +4,7 @@
 #define DUMP_FUNCTION_ANNOTATE_H
 
 #include "common/hash_map.h"
-#include "common/nearest.h"
+#include "common/text/nearest.h"
 #include "dump/session/session.h"
 #include "flow/code/code.h"
 #include "flow/code/instruction.h"

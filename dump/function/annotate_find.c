@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/options.h"
+#include "common/program/options.h"
 #include "common/vector.h"
 #include "dump/function/annotate.h"
 #include "dump/function/function_table.h"

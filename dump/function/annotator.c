@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "dump/function/annotate.h"
 #include "dump/print/source_note.h"
 

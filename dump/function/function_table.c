@@ -9,7 +9,7 @@
 
 #include "common/error.h"
 #include "common/hash_map.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "query/function_name.h"
 
 /* Functions lie in chunks that stay where they are: who has a number reads without a lock. */

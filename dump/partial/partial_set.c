@@ -5,8 +5,8 @@
 #include <sys/resource.h>
 
 #include "common/error.h"
-#include "common/guid.h"
-#include "common/text.h"
+#include "common/text/guid.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 #include "common/version.h"
 #include "dump/partial/description.h"

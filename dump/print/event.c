@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/guid.h"
-#include "common/text.h"
+#include "common/text/guid.h"
+#include "common/text/text.h"
 #include "dump/print/event_time.h"
 #include "dump/print/extended.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/guid.h"
-#include "common/text.h"
+#include "common/text/guid.h"
+#include "common/text/text.h"
 
 #define FLAGS_MAX 4096 /* entries looked at for a value: a hostile map shall not make each event slow */
 

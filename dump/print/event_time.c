@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 
 #define SECOND 1000000000
 

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/guid.h"
-#include "common/text.h"
+#include "common/text/guid.h"
+#include "common/text/text.h"
 #include "dump/print/event_time.h"
 #include "dump/print/markup.h"
 

@@ -6,9 +6,9 @@
 
 #include <ptl/event_header.h>
 
-#include "common/guid.h"
-#include "common/sid.h"
-#include "common/text.h"
+#include "common/text/guid.h"
+#include "common/text/sid.h"
+#include "common/text/text.h"
 
 #define MEMBERS_MAX 3
 #define STACK32 5u

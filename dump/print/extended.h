@@ -6,7 +6,7 @@
 #include <ptl/event.h>
 
 #include "common/bytes.h"
-#include "common/json.h"
+#include "common/text/json.h"
 
 /* Addresses of a stack, the innermost first. */
 struct dump_stack {

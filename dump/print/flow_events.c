@@ -8,7 +8,7 @@
 #include "common/hash_map.h"
 #include "dump/print/event_names.h"
 #include "dump/print/event.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 
 struct dump_flow_event_list {

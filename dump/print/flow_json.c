@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/json.h"
+#include "common/text/json.h"
 #include "flow/code/disassembly.h"
 #include "dump/print/flow.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 /* Members of an object under way, made in memory. */
 struct members {

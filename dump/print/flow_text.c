@@ -4,7 +4,7 @@
 
 #include "flow/code/disassembly.h"
 #include "dump/print/flow.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 #define ADDRESS_WIDTH 16
 #define BRANCH_WIDTH 13 /* "indirect-jump" */

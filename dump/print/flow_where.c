@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/hash.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "flow/code/branch.h"
 
 enum field { FUNCTION, OFFSET, IMAGE, PATH, ADDRESS, IP, INSTRUCTIONS, SIZE, BRANCH, TIME, CPU, PID, TID, PROCESS };

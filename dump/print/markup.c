@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/text.h"
-#include "common/utf8.h"
+#include "common/text/text.h"
+#include "common/text/utf8.h"
 
 #define REPLACEMENT 0xfffdu
 

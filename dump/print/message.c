@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "dump/print/payload.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 #define DIGITS_MAX 64 /* that a place may ask for */
 /*

@@ -5,7 +5,7 @@
 
 #include <ptl/pt.h>
 
-#include "common/json.h"
+#include "common/text/json.h"
 
 /*
  * The text of a packet is its name and its fields, in lower case:

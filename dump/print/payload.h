@@ -6,7 +6,7 @@
 #include <ptl/event.h>
 
 #include "common/bytes.h"
-#include "common/json.h"
+#include "common/text/json.h"
 #include "dump/print/value.h"
 
 /* One field at the top of a payload, as it was shown. */

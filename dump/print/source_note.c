@@ -2,7 +2,7 @@
 /* What is said of debug information that is not there. */
 #include "dump/print/source_note.h"
 
-#include "common/message.h"
+#include "common/program/message.h"
 #include "flow/symbol/source_line.h"
 
 void dump_warn_of_sources(struct flow_sources *sources, const char *what)

@@ -8,7 +8,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "common/vector.h"
 
 #define SECOND 1000000000            /* nanoseconds */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 #include "dump/print/extended.h"
 

@@ -6,7 +6,7 @@
 #include <ptl/event.h>
 
 #include "common/bytes.h"
-#include "common/json.h"
+#include "common/text/json.h"
 #include "flow/symbol/symbol.h"
 #include "flow/timeline/query.h"
 

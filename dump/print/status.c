@@ -9,7 +9,7 @@
 
 #include <ptl/trace.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 
 const char *dump_signal_name(int32_t status, char room[16])
 {

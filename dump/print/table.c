@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 #define NAME_WIDTH 64 /* characters up to which a name widens its column */
 

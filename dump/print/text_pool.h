@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stddef.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 
 #define DUMP_TEXT_POOL_MAX 64
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/print/status.h"
 #include "dump/session/session.h"
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/guid.h"
-#include "common/utf8.h"
-#include "common/text.h"
-#include "common/utf16.h"
+#include "common/text/guid.h"
+#include "common/text/utf8.h"
+#include "common/text/text.h"
+#include "common/text/utf16.h"
 
 /* How a value is shown. */
 enum look {

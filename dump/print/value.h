@@ -6,7 +6,7 @@
 #include <ptl/event.h>
 
 #include "common/bytes.h"
-#include "common/json.h"
+#include "common/text/json.h"
 #include "dump/print/event_names.h"
 
 /* What values are shown with. Set the first three, zero the rest; free scratch with common_bytes_free. */

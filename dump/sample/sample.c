@@ -9,8 +9,8 @@
 
 #include "common/error.h"
 #include "common/hash.h"
-#include "common/message.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 #include "common/thread_pool.h"
 #include "common/vector.h"
 #include "dump/event/event_query.h"

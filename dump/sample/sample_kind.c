@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 #include "dump/print/stack.h"
 

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/session_say.h"
+#include "common/program/message.h"
+#include "common/session/session_say.h"
 #include "common/signals.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/session/follow.h"
 #include "dump/session/output.h"
 #include "dump/session/session.h"

@@ -10,8 +10,8 @@
 
 #include <ptl/reader.h>
 
-#include "common/json.h"
-#include "common/options.h"
+#include "common/text/json.h"
+#include "common/program/options.h"
 #include "flow/engine/engine.h"
 #include "dump/cluster/slurm.h"
 #include "dump/partial/partial.h"
@@ -75,7 +75,7 @@ enum dump_takes {
 /*
  * A command at work: the trace is open, --time is resolved against its clock, the output is chosen. A
  * command writes to `out` alone (text, or JSON when options->json: through `json_out` or by itself), never
- * to stdout by name. What it has to say besides its output goes through common/message.h.
+ * to stdout by name. What it has to say besides its output goes through common/program/message.h.
  */
 struct dump_session {
 	struct dump_options *options; /* first member of the command's own structure */

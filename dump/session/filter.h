@@ -9,8 +9,8 @@
 
 #include <ptl/trace.h>
 
-#include "common/selection.h"
-#include "common/string_list.h"
+#include "common/program/selection.h"
+#include "common/text/string_list.h"
 
 /* Zero-initialised passes everything. */
 struct dump_filter {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/interrupt.h"
+#include "common/program/interrupt.h"
 
 /*
  * stdio alone would forget why a write failed. Returns what was written; 0 reports a failure to stdio.

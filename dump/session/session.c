@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/nearest.h"
-#include "common/program_name.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/nearest.h"
+#include "common/text/program_name.h"
+#include "common/text/text.h"
 
 #define LISTED_MAX 16
 

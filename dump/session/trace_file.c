@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/http.h"
-#include "common/message.h"
+#include "common/content/http.h"
+#include "common/program/message.h"
 #include "dump/session/command.h"
 #include "dump/session/follow.h"
 #include "format/reader/code_store.h"

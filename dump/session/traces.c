@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "format/reader/trace_end.h"
 
 /* --process adds the processes of one trace to those of --pid: each trace has a set of its own. */

@@ -6,7 +6,7 @@
 
 #include "flow/code/instruction_encoding.h"
 #include "flow/code/instruction_name.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 static ZydisMachineMode machine_mode(unsigned mode)
 {

@@ -11,7 +11,7 @@
 
 #include "common/error.h"
 #include "common/partition.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "elf/debug_search.h"
 #include "elf/debuginfod.h"
 #include "elf/demangle.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "flow/timeline/timeline_state.h"
 
 static uint64_t thread_key(uint32_t pid, uint32_t tid)

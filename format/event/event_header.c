@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/guid.h"
+#include "common/text/guid.h"
 #include "common/hash_map.h"
 #include "format/event/event_header.h"
 #include "format/container/layout.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* EventHeader's payloads, rewritten as schemas describe them. */
 #include "common/error.h"
-#include "common/guid.h"
-#include "common/utf8.h"
+#include "common/text/guid.h"
+#include "common/text/utf8.h"
 #include "format/event/event_header.h"
 
 #define NANOSECONDS 1000000000

@@ -7,8 +7,8 @@
 
 #include "common/error.h"
 #include "format/event/kernel.h"
-#include "common/utf16.h"
-#include "common/utf8.h"
+#include "common/text/utf16.h"
+#include "common/text/utf8.h"
 
 static int finish(struct ptl_bytes *storage, const struct ptl_guid *provider, uint8_t version, uint8_t opcode,
 		  struct ptl_event *event)

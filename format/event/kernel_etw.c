@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "common/error.h"
-#include "common/utf16.h"
+#include "common/text/utf16.h"
 #include "format/event/kernel.h"
 
 #define OPCODE_LAST 4 /* of processes and threads: what begins, ends, or is there */

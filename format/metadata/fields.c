@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 #include "format/metadata/metadata.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 void format_field_bytes(struct ptl_bytes *out, unsigned tag, const void *data, size_t size)
 {

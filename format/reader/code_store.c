@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/content_remote.h"
+#include "common/content/content_remote.h"
 #include "common/error.h"
-#include "common/http.h"
+#include "common/content/http.h"
 #include "format/reader/reader_internal.h"
 
 int ptl_code_store(struct ptl_trace *trace, const char *folder)

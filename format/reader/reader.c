@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/content_remote.h"
+#include "common/content/content_remote.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "format/reader/reader_internal.h"

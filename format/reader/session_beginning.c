@@ -11,8 +11,8 @@
 #include <ptl/reader.h>
 
 #include "common/error.h"
-#include "common/series.h"
-#include "common/text.h"
+#include "common/session/series.h"
+#include "common/text/text.h"
 #include "format/event/kernel_class.h"
 
 static int take_first(void *context, struct ptl_trace *trace, const struct ptl_event *event)

@@ -15,8 +15,8 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
-#include "common/session_ask.h"
-#include "common/session_folder.h"
+#include "common/session/session_ask.h"
+#include "common/session/session_folder.h"
 #include "format/event/kernel_class.h"
 
 #define GONE_MAX 16        /* files in a row, while others are written */

@@ -9,7 +9,7 @@
 #include <ptl/event.h>
 
 #include "common/hash_map.h"
-#include "common/session_ask.h"
+#include "common/session/session_ask.h"
 #include "format/reader/session_killed.h"
 
 struct format_session_files {

@@ -11,7 +11,7 @@
 #include <ptl/reader.h>
 
 #include "common/error.h"
-#include "common/series.h"
+#include "common/session/series.h"
 
 /* When the recording of the trace began; 0: it does not say so. PTL_NO_MEMORY: too little is known. */
 static int start_of(int fd, const char *path, uint64_t *start_time, char boot_id[37])

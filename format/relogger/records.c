@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 #include "common/sha256.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/version.h"
 #include "format/metadata/fields.h"
 #include "format/metadata/metadata.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 #include "format/reader/parts.h"
 #include "format/relogger/relogger_internal.h"

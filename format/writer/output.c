@@ -13,7 +13,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/guid.h"
+#include "common/text/guid.h"
 #include "common/vector.h"
 #include "format/writer/writer_internal.h"
 

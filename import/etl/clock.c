@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "import/etl/import.h"
-#include "import/etl/layout.h"
+#include "import/etl/file/layout.h"
 
 #define SECOND 1000000000u
 #define FILETIME_UNIT 100u                  /* nanoseconds */

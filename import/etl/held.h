@@ -3,7 +3,7 @@
 #ifndef IMPORT_ETL_HELD_H
 #define IMPORT_ETL_HELD_H
 
-#include "import/etl/file.h"
+#include "import/etl/file/file.h"
 
 struct etl_import;
 

@@ -5,7 +5,7 @@
 
 #include "common/bytes.h"
 #include "common/hash_map.h"
-#include "import/etl/record.h"
+#include "import/etl/file/record.h"
 
 struct etl_image_id;
 

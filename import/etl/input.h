@@ -9,7 +9,7 @@
 
 #include <ptl/writer.h>
 
-#include "import/etl/file.h"
+#include "import/etl/file/file.h"
 
 struct etl_outcome {
 	char damage[256];                   /* the first thing that could not be read, or "" */

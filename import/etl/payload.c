@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/sid.h"
+#include "common/text/sid.h"
 #include "import/etl/import.h"
-#include "import/etl/schema.h"
+#include "import/etl/schema/schema.h"
 #include "import/etl/socket.h"
 
 #define COUNT_MAX 0xffffu

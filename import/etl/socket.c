@@ -4,7 +4,7 @@
 
 #include <arpa/inet.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 
 /* Families as Windows numbers them, and what lies where: all but family and scope is in network order. */
 #define FAMILY_IPV4 2u

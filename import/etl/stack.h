@@ -5,7 +5,7 @@
 
 #include "common/bytes.h"
 #include "common/hash_map.h"
-#include "import/etl/record.h"
+#include "import/etl/file/record.h"
 
 /* ---- what the keys of stacks stand for */
 

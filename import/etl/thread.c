@@ -8,7 +8,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
-#include "import/etl/layout.h"
+#include "import/etl/file/layout.h"
 #include "import/etl/stack_internal.h"
 
 #define THREADS_MAX 1000000u

@@ -4,7 +4,7 @@
 #define IMPORT_ETL_THREAD_H
 
 #include "common/hash_map.h"
-#include "import/etl/record.h"
+#include "import/etl/file/record.h"
 
 struct etl_running {
 	uint32_t pid, tid; /* PTL_NO_ID: unknown */

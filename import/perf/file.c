@@ -11,7 +11,7 @@
 #include "common/file.h"
 #include "format/metadata/input_hash.h"
 #include "import/perf/expand.h"
-#include "common/interrupt.h"
+#include "common/program/interrupt.h"
 
 #define WINDOW ((size_t)1 << 20) /* bytes of the file read at once; more than any record */
 #define RECORD_MAX 65535u

@@ -13,7 +13,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 #include "elf/file.h"
 #include "elf/jit_attach.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/guid.h"
+#include "common/text/guid.h"
 #include "common/vector.h"
 #include "format/container/layout.h"
 #include "import/perf/trace_format.h"

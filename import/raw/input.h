@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/string_list.h"
+#include "common/text/string_list.h"
 #include "import/spool.h"
 
 #define IMPORT_RAW_PT_MAX 4096u /* raw PT inputs */

@@ -11,8 +11,8 @@
 #include <ptl/reader.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/quote.h"
+#include "common/program/message.h"
+#include "common/text/quote.h"
 #include "common/thread_pool.h"
 #include "common/vector.h"
 #include "common/version.h"

@@ -13,9 +13,9 @@
 #include "format/event/events.h"
 #include "record/capture/background.h"
 #include "record/capture/filter.h"
-#include "record/capture/image_store.h"
+#include "record/image/image_store.h"
 #include "record/capture/keeper.h"
-#include "record/capture/model.h"
+#include "record/model/model.h"
 #include "record/capture/next_file.h"
 #include "record/capture/output.h"
 #include "record/capture/schemas.h"
@@ -23,7 +23,7 @@
 #include "record/capture/series_rest.h"
 #include "record/capture/settings.h"
 #include "record/capture/truth.h"
-#include "record/capture/wall_step.h"
+#include "record/clock/wall_step.h"
 
 /* What was lost of one kind. */
 struct record_lost {

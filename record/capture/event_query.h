@@ -5,7 +5,7 @@
 
 #include <ptl/event.h>
 
-#include "record/capture/fact.h"
+#include "record/model/fact.h"
 #include "record/capture/schemas.h"
 
 struct record_event_query;

@@ -3,7 +3,7 @@
 #ifndef RECORD_CAPTURE_EVENT_WATCH_H
 #define RECORD_CAPTURE_EVENT_WATCH_H
 
-#include "common/string_list.h"
+#include "common/text/string_list.h"
 #include "record/capture/event_query.h"
 
 struct record_event_watch;

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/guid.h"
-#include "common/message.h"
-#include "common/options.h"
-#include "common/text.h"
+#include "common/text/guid.h"
+#include "common/program/message.h"
+#include "common/program/options.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 
 #define PROVIDERS_MAX 64u

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "common/bytes.h"
-#include "common/selection.h"
+#include "common/program/selection.h"
 #include "record/capture/event_query.h"
 
 /* What has to hold together. */

@@ -7,7 +7,7 @@
 
 #include <ptl/trace.h>
 
-#include "record/capture/clock.h"
+#include "record/clock/clock.h"
 #include "record/capture/settings.h"
 
 /*
@@ -16,7 +16,7 @@
  */
 void record_machine_describe(const struct record_settings *settings, struct ptl_machine *machine);
 
-/* The trace has another clock from now on, as record/capture/clock.h has them, and starts now. */
+/* The trace has another clock from now on, as record/clock/clock.h has them, and starts now. */
 void record_machine_use_tsc(struct ptl_machine *machine, const struct record_tsc *tsc);
 void record_machine_use_wall(struct ptl_machine *machine);
 

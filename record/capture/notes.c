@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "common/guid.h"
+#include "common/text/guid.h"
 
 #define PROVIDER "PTL-Record"
 #define NOTE_ID 1

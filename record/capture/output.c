@@ -12,7 +12,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/message.h"
+#include "common/program/message.h"
 
 #define FD_PREFIX "/dev/fd/"
 

@@ -12,8 +12,8 @@
 #include <ptl/state.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/series.h"
+#include "common/program/message.h"
+#include "common/session/series.h"
 #include "record/capture/capture.h"
 #include "record/capture/machine.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 
 static void add_field(struct ptl_bytes *text, const char *field)
 {

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "common/bytes.h"
-#include "common/session_ask.h"
+#include "common/session/session_ask.h"
 #include "record/capture/series.h"
 
 /* The answer to "rest" (record/control/request.h): a text, and descriptors. */

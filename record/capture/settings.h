@@ -8,10 +8,10 @@
 
 #include <ptl/trace.h>
 
-#include "common/selection.h"
-#include "common/string_list.h"
+#include "common/program/selection.h"
+#include "common/text/string_list.h"
 #include "provider/session_layout.h"
-#include "record/capture/image_store.h"
+#include "record/image/image_store.h"
 
 enum record_progress_wish {
 	RECORD_PROGRESS_ALONE, /* only where no command shares the terminal */

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/options.h"
+#include "common/program/message.h"
+#include "common/program/options.h"
 #include "record/check/machine.h"
 
 struct settings {

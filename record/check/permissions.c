@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "record/check/machine.h"
 
 #define PARANOID "/proc/sys/kernel/perf_event_paranoid"

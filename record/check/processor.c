@@ -2,7 +2,7 @@
 /* The processor and its Intel PT: /proc/cpuinfo, and the capabilities that the driver shows in sysfs. */
 #include <string.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "record/check/machine.h"
 
 #define DEVICE "/sys/bus/event_source/devices/intel_pt"

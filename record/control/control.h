@@ -3,7 +3,7 @@
 #ifndef RECORD_CONTROL_CONTROL_H
 #define RECORD_CONTROL_CONTROL_H
 
-#include "common/nearest.h"
+#include "common/text/nearest.h"
 #include "record/capture/settings.h"
 
 /* Whether ptl-record has a command of this name that asks a session: list, query, update, flush, snapshot, stop. */

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/series.h"
-#include "common/session_folder.h"
-#include "common/text.h"
+#include "common/session/series.h"
+#include "common/session/session_folder.h"
+#include "common/text/text.h"
 
 /* No name of a session begins with a point. */
 #define PREFIX "."

@@ -32,7 +32,7 @@ int record_ended_read(int folder, const char *name, struct record_ended *ended, 
 void record_ended_killed(struct record_ended *ended);
 void record_ended_forget(int folder, const char *name);
 /*
- * The numbers of the files that are left, where it had several, ascending in fresh memory (common/series.h). Those of a session before it
+ * The numbers of the files that are left, where it had several, ascending in fresh memory (common/session/series.h). Those of a session before it
  * are not among them.
  */
 int record_ended_files(const struct record_ended *ended, uint64_t **numbers, size_t *count);

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/session_folder.h"
-#include "common/text.h"
+#include "common/session/session_folder.h"
+#include "common/text/text.h"
 #include "record/capture/machine.h"
 #include "record/capture/series_rest.h"
 #include "record/control/ended.h"

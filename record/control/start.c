@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/session_folder.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/session/session_folder.h"
+#include "common/text/text.h"
 #include "record/control/control.h"
 #include "record/control/ended.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/options.h"
-#include "common/text.h"
+#include "common/program/options.h"
+#include "common/text/text.h"
 
 #define PSB_SHIFT 11 /* psb_period=n: a PSB each 2^(n + 11) bytes, nearly */
 #define NONE INTEL_PT_CAPS

@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "record/intel_pt/intel_pt_state.h"
 
 #define ROUNDS_MAX 4 /* of looks at one buffer */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "common/vector.h"
 #include "record/intel_pt/intel_pt_state.h"
 #include "record/perf/event.h"

@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/options.h"
-#include "common/text.h"
-#include "record/capture/binary.h"
+#include "common/program/options.h"
+#include "common/text/text.h"
+#include "record/image/binary.h"
 
 #define WORD_MAX 1024
 #define EXPECTED                                                                                                       \

@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <sys/types.h>
 
-#include "common/selection.h"
-#include "record/capture/clock.h"
+#include "common/program/selection.h"
+#include "record/clock/clock.h"
 #include "record/intel_pt/config.h"
 #include "record/intel_pt/device.h"
 #include "record/intel_pt/drainers.h"

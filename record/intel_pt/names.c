@@ -10,9 +10,9 @@
 
 #include "common/error.h"
 #include "common/hash_map.h"
-#include "common/message.h"
-#include "common/program_name.h"
-#include "record/capture/proc_files.h"
+#include "common/program/message.h"
+#include "common/text/program_name.h"
+#include "record/model/proc_files.h"
 #include "record/intel_pt/intel_pt_state.h"
 #include "record/kernel/observer.h"
 #include "record/perf/sideband.h"

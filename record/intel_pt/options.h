@@ -3,7 +3,7 @@
 #ifndef RECORD_INTEL_PT_OPTIONS_H
 #define RECORD_INTEL_PT_OPTIONS_H
 
-#include "common/options.h"
+#include "common/program/options.h"
 
 extern const struct common_option intel_pt_options[];
 

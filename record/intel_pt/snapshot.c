@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "record/capture/notes.h"
 #include "record/intel_pt/intel_pt_state.h"
 

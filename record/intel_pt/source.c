@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "import/perf/schemas.h"
 #include "record/capture/event_watch.h"
 #include "record/capture/machine.h"
-#include "record/capture/proc_files.h"
+#include "record/model/proc_files.h"
 #include "record/intel_pt/filter.h"
 #include "record/intel_pt/intel_pt_state.h"
 #include "record/intel_pt/options.h"

@@ -9,7 +9,7 @@
 
 #include "common/error.h"
 #include "common/vector.h"
-#include "record/capture/proc_files.h"
+#include "record/model/proc_files.h"
 #include "record/intel_pt/intel_pt_state.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"

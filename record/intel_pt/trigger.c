@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 #include "record/intel_pt/filter.h"
 #include "record/capture/event_watch.h"

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "record/capture/background.h"
-#include "record/capture/clock.h"
+#include "record/clock/clock.h"
 #include "record/capture/machine.h"
 #include "record/kernel/kernel_files.h"
 #include "record/kernel/kernel_images.h"

@@ -11,11 +11,11 @@
 
 #include "common/error.h"
 #include "common/hash_map.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "common/vector.h"
 #include "record/capture/machine.h"
 #include "record/kernel/observer_state.h"
-#include "record/capture/proc_files.h"
+#include "record/model/proc_files.h"
 
 #define MILLISECOND 1000000ull
 /* From one look to the next: no shorter, and so long that looking takes at most a fiftieth of it. */

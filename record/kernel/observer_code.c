@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "record/capture/clock.h"
+#include "record/clock/clock.h"
 #include "record/capture/machine.h"
 #include "record/kernel/observer_state.h"
 

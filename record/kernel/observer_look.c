@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "common/vector.h"
-#include "record/capture/clock.h"
-#include "record/capture/proc_files.h"
+#include "record/clock/clock.h"
+#include "record/model/proc_files.h"
 #include "record/kernel/observer_state.h"
 
 #define MILLISECOND 1000000ull

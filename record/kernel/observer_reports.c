@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "record/capture/machine.h"
-#include "record/capture/proc_files.h"
+#include "record/model/proc_files.h"
 #include "record/kernel/observer_state.h"
 
 int record_observer_listen(struct record_observer *observer, const struct record_sideband_targets *targets)

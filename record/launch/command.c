@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "record/process/target.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"

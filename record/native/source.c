@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "record/capture/machine.h"
-#include "record/capture/proc_files.h"
+#include "record/model/proc_files.h"
 #include "record/kernel/observer.h"
 #include "record/launch/launch.h"
 #include "record/perf/tsc.h"

@@ -14,7 +14,7 @@
 
 #include "common/error.h"
 #include "common/vector.h"
-#include "record/capture/clock.h"
+#include "record/clock/clock.h"
 #include "record/perf/data_ring.h"
 #include "record/perf/event.h"
 #include "record/perf/sideband_state.h"

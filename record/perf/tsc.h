@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "record/capture/clock.h"
+#include "record/clock/clock.h"
 
 /* false: the kernel does not say, since the TSC is not its clock here. */
 bool record_tsc_read(struct record_tsc *tsc);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/options.h"
+#include "common/program/options.h"
 
 #define PMU "/sys/bus/event_source/devices/uprobe/"
 

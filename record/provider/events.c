@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 #include "common/error.h"
-#include "common/guid.h"
+#include "common/text/guid.h"
 #include "common/heap.h"
 #include "common/vector.h"
 #include "format/metadata/metadata.h"

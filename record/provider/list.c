@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/guid.h"
-#include "common/json.h"
+#include "common/text/guid.h"
+#include "common/text/json.h"
 #include "common/vector.h"
-#include "record/capture/proc_files.h"
+#include "record/model/proc_files.h"
 #include "record/provider/rules.h"
 #include "record/provider/session.h"
 #include "record/provider/shm_folder.h"

@@ -15,7 +15,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/guid.h"
+#include "common/text/guid.h"
 #include "provider/names.h"
 #include "record/provider/shm_folder.h"
 

@@ -14,7 +14,7 @@
 
 #include "common/error.h"
 #include "provider/names.h"
-#include "record/capture/proc_files.h"
+#include "record/model/proc_files.h"
 
 #define ID_DIGITS 16
 

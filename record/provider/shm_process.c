@@ -17,7 +17,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
-#include "common/guid.h"
+#include "common/text/guid.h"
 #include "record/provider/shm_folder.h"
 #include "record/provider/shm_guard.h"
 

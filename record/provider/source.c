@@ -2,7 +2,7 @@
 /* Events that programs write, as a source beside the main one. */
 #include "record/provider/source.h"
 
-#include "common/guid.h"
+#include "common/text/guid.h"
 #include "record/provider/users.h"
 #include "record/provider/rules.h"
 #include "record/session/answer.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "common/vector.h"
 #include "record/capture/machine.h"
 #include "record/provider/providers_state.h"

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "common/vector.h"
 #include "provider/names.h"
 #include "record/capture/machine.h"
-#include "record/capture/proc_files.h"
+#include "record/model/proc_files.h"
 #include "record/provider/providers_state.h"
 
 #define MILLISECOND 1000000ull

@@ -8,7 +8,7 @@
 #include <ptl/kernel.h>
 
 #include "common/hash_map.h"
-#include "record/capture/model.h"
+#include "record/model/model.h"
 #include "record/qemu/shared/channel.h"
 
 /* model is set by the caller; all else begins zeroed. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "record/capture/machine.h"
 #include "record/qemu/launch.h"
 #include "record/qemu/source.h"

@@ -3,7 +3,7 @@
 #include "record/session/answer.h"
 
 #include "common/bytes.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 #define LABEL_WIDTH 20
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/json.h"
+#include "common/text/json.h"
 
 struct record_answer {
 	FILE *file;

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/count_text.h"
-#include "common/message.h"
+#include "common/text/count_text.h"
+#include "common/program/message.h"
 
 #define WHAT_TEXT 96
 #define LOST_TEXT 512

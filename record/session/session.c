@@ -9,8 +9,8 @@
 #include <sys/prctl.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 #include "elf/debuginfod.h"
 #include "record/capture/machine.h"
 #include "record/launch/signals.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "common/message.h"
+#include "common/program/message.h"
 #include "record/capture/machine.h"
 #include "record/launch/signals.h"
 #include "record/session/session.h"

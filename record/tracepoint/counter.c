@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/options.h"
+#include "common/program/options.h"
 #include "record/tracepoint/kinds.h"
 
 #define EACH 0         /* a sample each time */

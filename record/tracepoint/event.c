@@ -13,8 +13,8 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
-#include "common/message.h"
-#include "record/capture/clock.h"
+#include "common/program/message.h"
+#include "record/clock/clock.h"
 #include "record/perf/event.h"
 #include "record/tracepoint/kinds.h"
 #include "record/tracepoint/tracefs.h"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/string_list.h"
+#include "common/text/string_list.h"
 #include "import/perf/tracing.h"
 
 #define TRACEPOINT_FILTER " if " /* before the filter */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 #define WORD_MAX 256u
 #define ARGUMENTS_MAX 64u /* the kernel takes 128 */

@@ -7,8 +7,8 @@
 #include <strings.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/options.h"
+#include "common/program/message.h"
+#include "common/program/options.h"
 #include "record/tracepoint/event.h"
 
 #define TRACEPOINTS_MAX 6

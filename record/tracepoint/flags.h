@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/string_list.h"
+#include "common/text/string_list.h"
 
 /*
  * Adds to the values of flags those of a list: names, separated by commas, or a number. PTL_MISUSE: there is no such flag, or

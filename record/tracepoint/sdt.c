@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/json.h"
-#include "common/message.h"
-#include "common/text.h"
+#include "common/text/json.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 #include "elf/sdt.h"
-#include "record/capture/binary.h"
+#include "record/image/binary.h"
 #include "record/tracepoint/fetch.h"
 #include "record/tracepoint/kinds.h"
 #include "record/tracepoint/uprobe_event.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "import/perf/schemas.h"
 #include "record/capture/machine.h"
 #include "record/kernel/observer.h"

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/string_list.h"
+#include "common/text/string_list.h"
 
 /*
  * The format of a tracepoint, "SYSTEM:EVENT", in fresh memory, with a zero byte behind it. PTL_MISUSE (no such name),

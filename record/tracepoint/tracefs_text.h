@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/nearest.h"
-#include "common/string_list.h"
+#include "common/text/nearest.h"
+#include "common/text/string_list.h"
 
 /* Adds the lines of available_events that match a pattern, "sched:*", each to be freed. PTL_NO_MEMORY. */
 int record_tracefs_text_matching(char *text, const char *pattern, struct common_string_list *names);

@@ -10,7 +10,7 @@
 #include "common/error.h"
 #include "common/hash_map.h"
 #include "common/vector.h"
-#include "record/capture/proc_files.h"
+#include "record/model/proc_files.h"
 #include "record/perf/sideband.h"
 #include "record/process/maps.h"
 

@@ -6,9 +6,9 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
-#include "common/options.h"
-#include "common/text.h"
-#include "record/capture/binary.h"
+#include "common/program/options.h"
+#include "common/text/text.h"
+#include "record/image/binary.h"
 #include "record/perf/uprobe_pmu.h"
 #include "record/tracepoint/fetch.h"
 #include "record/tracepoint/kinds.h"

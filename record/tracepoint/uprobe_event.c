@@ -13,9 +13,9 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/message.h"
-#include "common/text.h"
-#include "record/capture/proc_files.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
+#include "record/model/proc_files.h"
 #include "record/tracepoint/tracefs.h"
 #include "record/tracepoint/tracefs_text.h"
 

@@ -16,7 +16,7 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/hash_map.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "elf/jit_attach.h"
 #include "format/metadata/metadata.h"
 #include "format/reader/parts.h"

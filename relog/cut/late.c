@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "common/message.h"
+#include "common/program/message.h"
 
 static int report(struct ptl_relogger *relogger, struct ptl_state *state, const struct ptl_rundown *rundown,
 		  const struct ptl_state_process *process)

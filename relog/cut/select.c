@@ -11,10 +11,10 @@
 
 #include "common/memory_budget.h"
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "common/vector.h"
 #include "format/relogger/ahead.h"
-#include "common/program_name.h"
+#include "common/text/program_name.h"
 
 #define LISTED_MAX 16
 #define PID_BYTES 128 /* in both maps */

@@ -13,7 +13,7 @@
 
 #include "common/error.h"
 #include "common/hash_map.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "elf/debuginfod.h"
 #include "elf/image_store.h"
 #include "format/metadata/metadata.h"

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "common/message.h"
+#include "common/program/message.h"
 #include "format/event/kernel_class.h"
 #include "relog/redact/blob.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/utf16.h"
+#include "common/text/utf16.h"
 #include "format/event/kernel_class.h"
 #include "relog/redact/parts.h"
 

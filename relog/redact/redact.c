@@ -12,7 +12,7 @@
 #include <ptl/kernel.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "common/sha256.h"
 #include "common/vector.h"
 #include "format/metadata/metadata.h"

@@ -5,7 +5,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
-#include "common/program_name.h"
+#include "common/text/program_name.h"
 #include "query/glob.h"
 #include "relog/rules/run_state.h"
 

@@ -5,7 +5,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
-#include "common/guid.h"
+#include "common/text/guid.h"
 #include "relog/rules/edit.h"
 #include "query/evaluate_quick.h"
 

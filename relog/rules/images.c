@@ -8,7 +8,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
-#include "common/program_name.h"
+#include "common/text/program_name.h"
 #include "common/vector.h"
 #include "query/glob.h"
 

@@ -9,7 +9,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/guid.h"
+#include "common/text/guid.h"
 #include "relog/rules/parser.h"
 
 static int add_provider(struct query_parser *parser, const struct rules_provider *provider)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/guid.h"
+#include "common/text/guid.h"
 #include "common/vector.h"
 #include "relog/rules/run_state.h"
 

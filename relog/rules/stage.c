@@ -8,8 +8,8 @@
 #include <ptl/kernel.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 #include "relog/rules/parse.h"
 #include "relog/rules/run.h"
 

@@ -9,8 +9,8 @@
 
 #include <ptl/relogger.h>
 
-#include "common/options.h"
-#include "common/selection.h"
+#include "common/program/options.h"
+#include "common/program/selection.h"
 
 /* Zero-initialised keeps everything. */
 struct relog_cut_settings {

@@ -9,9 +9,9 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/message.h"
-#include "common/rule_lines.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/rule_lines.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 
 #define RULES_MAX 4096u

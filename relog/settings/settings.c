@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/http.h"
-#include "common/message.h"
-#include "common/options.h"
-#include "common/quote.h"
+#include "common/content/http.h"
+#include "common/program/message.h"
+#include "common/program/options.h"
+#include "common/text/quote.h"
 #include "elf/debug_options.h"
 #include "elf/debuginfod.h"
 

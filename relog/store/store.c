@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/content_remote.h"
+#include "common/content/content_remote.h"
 #include "common/error.h"
 #include "common/hash_map.h"
-#include "common/http.h"
-#include "common/message.h"
+#include "common/content/http.h"
+#include "common/program/message.h"
 #include "common/sha256.h"
 #include "format/metadata/metadata.h"
 #include "format/reader/parts.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "common/bytes.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "record/capture/machine.h"
 #include "record/qemu/source.h"
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/session_folder.h"
+#include "common/program/message.h"
+#include "common/session/session_folder.h"
 #include "provider/session_layout.h"
 #include "record/capture/machine.h"
 #include "record/control/request.h"

@@ -11,7 +11,7 @@
 #include "common/bytes.h"
 #include "dump/event/event_query.h"
 #include "dump/print/payload.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 #define FIELDS_MAX 16
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "common/bytes.h"
-#include "import/etl/expand.h"
+#include "import/etl/file/expand.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

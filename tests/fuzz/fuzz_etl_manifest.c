@@ -6,7 +6,7 @@
 
 #include <ptl/writer.h>
 
-#include "import/etl/manifest.h"
+#include "import/etl/schema/manifest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

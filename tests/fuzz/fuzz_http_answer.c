@@ -15,8 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/content_remote.h"
-#include "common/content_store.h"
+#include "common/content/content_remote.h"
+#include "common/content/content_store.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/sha256.h"

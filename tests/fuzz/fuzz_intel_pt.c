@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/bytes.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "record/intel_pt/intel_pt_state.h"
 
 #define DATA 4096u

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/analysis/lint_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "common/bytes.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "record/capture/machine.h"
 #include "record/provider/providers_state.h"
 

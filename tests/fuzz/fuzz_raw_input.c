@@ -14,7 +14,7 @@
 
 #include "common/bytes.h"
 #include "common/file.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "import/raw/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/session_ask.h"
-#include "common/session_folder.h"
+#include "common/session/session_ask.h"
+#include "common/session/session_folder.h"
 #include "format/reader/session_files.h"
 
 #define SESSION "fuzz"

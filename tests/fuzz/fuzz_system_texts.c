@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "common/file.h"
-#include "record/capture/proc_files.h"
+#include "record/model/proc_files.h"
 #include "record/control/ended.h"
 #include "record/intel_pt/device.h"
 #include "record/process/maps.h"

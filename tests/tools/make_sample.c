@@ -13,9 +13,9 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/file.h"
-#include "common/guid.h"
-#include "common/options.h"
-#include "common/utf16.h"
+#include "common/text/guid.h"
+#include "common/program/options.h"
+#include "common/text/utf16.h"
 
 /*
  *     make_sample TEXT OUT.ptl

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/export/coverage/coverage.h"
 #include "dump/export/export.h"

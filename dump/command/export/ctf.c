@@ -6,7 +6,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/export/ctf/ctf.h"
 #include "dump/session/session.h"

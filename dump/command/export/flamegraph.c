@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/export/flame/flamegraph.h"
 #include "dump/export/path_session.h"

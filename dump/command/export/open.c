@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "dump/command/commands.h"
 #include "dump/export/html/html.h"
 #include "dump/session/output.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump perf: perf.data that stock perf decodes. */
 #include "common/error.h"
-#include "common/message.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/export/perf/perf_data.h"
 #include "dump/session/output.h"

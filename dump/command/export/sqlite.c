@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump sqlite: a database of traces. */
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/export/export.h"
 #include "dump/export/profile/labels.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/export/export.h"
 #include "dump/export/profile/labels.h"

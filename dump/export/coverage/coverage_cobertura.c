@@ -5,7 +5,7 @@
 
 #include <ptl/trace.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/export/coverage/coverage.h"
 #include "dump/print/markup.h"
 #include "elf/demangle.h"

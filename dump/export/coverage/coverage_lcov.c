@@ -2,7 +2,7 @@
 /* lcov's tracefile: a record for each source file. */
 #include <inttypes.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/export/coverage/coverage.h"
 
 /* A record is a line: what would break it, or is no text, becomes \xNN. */

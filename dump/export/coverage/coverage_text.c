@@ -2,7 +2,7 @@
 /* Coverage for people, and as JSON. */
 #include <inttypes.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/export/coverage/coverage.h"
 #include "dump/print/table.h"
 

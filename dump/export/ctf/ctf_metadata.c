@@ -4,10 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/guid.h"
+#include "common/text/guid.h"
 #include "common/hash_map.h"
-#include "common/text.h"
-#include "common/utf8.h"
+#include "common/text/text.h"
+#include "common/text/utf8.h"
 #include "dump/export/ctf/ctf.h"
 
 #define DEPTH_MAX 16

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/export/flame/flamegraph.h"
 
 /* Lines repeat the names of all callers: there is more of them than of anything else, and they are written in pieces. */

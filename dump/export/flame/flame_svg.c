@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
-#include "common/utf8.h"
+#include "common/text/text.h"
+#include "common/text/utf8.h"
 #include "dump/export/flame/flamegraph.h"
 #include "dump/print/markup.h"
 

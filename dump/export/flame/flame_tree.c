@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 
 /* Reversed, each path is a path of its own: its length and their number have to end somewhere. */

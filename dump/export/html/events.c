@@ -2,7 +2,7 @@
 /* The events of a page: the first ones, in order of time. */
 #include "common/error.h"
 #include "common/hash_map.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/export/html/html.h"
 #include "dump/print/event.h"
 #include "dump/print/trace_json.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/export/html/html.h"
 #include "dump/export/html/sources.h"
 

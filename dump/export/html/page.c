@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "common/sha256.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/export/html/html.h"
 #include "dump/print/markup.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/text.h"
+#include "common/program/message.h"
+#include "common/text/text.h"
 #include "dump/function/annotate.h"
 #include "dump/print/source_text.h"
 #include "dump/session/session.h"

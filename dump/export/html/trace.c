@@ -2,7 +2,7 @@
 /* What the file is, who ran, and what was lost. */
 #include <string.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/version.h"
 #include "dump/export/html/html.h"
 #include "dump/print/status.h"

@@ -11,7 +11,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 #include "flow/code/code_file.h"
 

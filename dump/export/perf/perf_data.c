@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/export/perf/perf_cache.h"
 #include "dump/export/perf/perf_file.h"
 #include "flow/segment/packet_walk.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 #define HEADER_SIZE 104
 #define ATTR_SIZE 112

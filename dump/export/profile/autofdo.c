@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "common/vector.h"
 #include "dump/print/source_note.h"
 #include "flow/symbol/source_line.h"

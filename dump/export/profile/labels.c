@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/json.h"
+#include "common/text/json.h"
 
 /* Where a service for continuous integration says what it builds. */
 enum service { GITHUB, GITLAB, SERVICES };

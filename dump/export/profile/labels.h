@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "common/bytes.h"
-#include "common/options.h"
+#include "common/program/options.h"
 
 struct dump_labels {
 	struct common_string_list given; /* NAME=VALUE */

@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 #include "common/partition.h"
-#include "common/message.h"
+#include "common/program/message.h"
 #include "common/vector.h"
 #include "dump/print/source_note.h"
 #include "flow/view/profile.h"

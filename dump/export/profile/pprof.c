@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 #include "common/version.h"
 #include "dump/export/profile/line_count.h"

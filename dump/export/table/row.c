@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "common/error.h"
-#include "common/guid.h"
-#include "common/text.h"
+#include "common/text/guid.h"
+#include "common/text/text.h"
 #include "dump/print/event_time.h"
 #include "dump/session/session.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tables of calls: each call, the functions they are of, and what functions took. */
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 #include "dump/call/call_mark.h"
 #include "dump/call/call_report.h"

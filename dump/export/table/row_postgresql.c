@@ -2,8 +2,8 @@
 /* What psql needs around rows. All values are in the rows, which COPY takes: nothing in a trace can be a statement. */
 #include "dump/export/table/row_postgresql.h"
 
-#include "common/guid.h"
-#include "common/text.h"
+#include "common/text/guid.h"
+#include "common/text/text.h"
 #include "dump/print/event_time.h"
 
 #define DAY_SIZE 10 /* 2026-11-21 */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 
 /*
  * ClickHouse has 64-bit nanoseconds for times of day: its older versions have no finer type of time than a second. PostgreSQL

@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/digits.h"
+#include "common/text/digits.h"
 #include "common/error.h"
-#include "common/text.h"
-#include "common/utf8.h"
+#include "common/text/text.h"
+#include "common/text/utf8.h"
 #include "dump/export/table/row_postgresql.h"
 #include "dump/export/table/row_schema.h"
 #include "dump/print/event_time.h"

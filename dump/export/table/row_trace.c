@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tables of what a trace says without its flow: the trace itself, processes, threads, images, losses, events. */
-#include "common/guid.h"
-#include "common/text.h"
+#include "common/text/guid.h"
+#include "common/text/text.h"
 #include "dump/export/table/row.h"
 #include "dump/print/status.h"
 #include "dump/session/session.h"

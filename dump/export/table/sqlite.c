@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text.h"
-#include "common/utf8.h"
+#include "common/text/text.h"
+#include "common/text/utf8.h"
 #include "dump/export/export.h"
 
 #ifdef DUMP_SQLITE

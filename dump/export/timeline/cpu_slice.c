@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "format/reader/trace_end.h"
 
 /* Nothing for none, and for what is not asked for. */

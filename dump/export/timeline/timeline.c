@@ -8,7 +8,7 @@
 
 #include "common/error.h"
 #include "common/partition.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 #include "dump/export/timeline/timeline_state.h"
 

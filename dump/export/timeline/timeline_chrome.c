@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/json.h"
-#include "common/text.h"
+#include "common/text/json.h"
+#include "common/text/text.h"
 #include "dump/export/timeline/timeline.h"
 
 /* Rows that are no thread get numbers that no thread has. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/export/timeline/cpu_slice.h"
 #include "dump/export/timeline/timeline_state.h"
 #include "dump/print/event_names.h"

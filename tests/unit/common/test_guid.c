@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "common/guid.h"
+#include "common/text/guid.h"
 
 static const char kernel_text[] = "9e814aad-3204-11d2-9a82-006008a86939";
 static const struct ptl_guid kernel = PTL_GUID(0x9e814aad, 0x3204, 0x11d2, 0x9a82, 0x006008a86939);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/json.h"
+#include "common/text/json.h"
 
 static char *text;
 static size_t text_size;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
+#include "common/program/message.h"
 
 static int real_stderr, reading_end;
 static char said[16384];

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/message.h"
-#include "common/options.h"
+#include "common/program/message.h"
+#include "common/program/options.h"
 
 /* What was taken, in order: "output=a.ptl;quiet;". */
 struct taken {

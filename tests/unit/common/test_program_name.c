@@ -6,8 +6,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "common/program_name.h"
-#include "common/quote.h"
+#include "common/text/program_name.h"
+#include "common/text/quote.h"
 
 static void first_words(void **state)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "common/quote.h"
+#include "common/text/quote.h"
 
 static void expect(const char *word, const char *quoted)
 {

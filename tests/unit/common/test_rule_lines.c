@@ -11,8 +11,8 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
-#include "common/rule_lines.h"
-#include "common/text.h"
+#include "common/text/rule_lines.h"
+#include "common/text/text.h"
 
 static int add(void *context, const char *rule, size_t size)
 {

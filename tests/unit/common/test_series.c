@@ -13,7 +13,7 @@
 
 #include <ptl/error.h>
 
-#include "common/series.h"
+#include "common/session/series.h"
 
 static void check_parse(const char *path, uint64_t number, const char *stem, const char *suffix)
 {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/session_folder.h"
+#include "common/session/session_folder.h"
 
 static char path[] = "/tmp/ptl-test-sessions-XXXXXX";
 static int folder;

@@ -10,7 +10,7 @@
 #include <wchar.h>
 #include <cmocka.h>
 
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 static void every_character_comes_back(void **state)
 {

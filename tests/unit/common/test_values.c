@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/options.h"
+#include "common/program/options.h"
 
 struct value {
 	const char *text;

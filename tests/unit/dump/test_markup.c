@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "dump/print/markup.h"
 
 static void xml(void **state)

@@ -10,7 +10,7 @@
 
 #include "dump/print/flow_merge.h"
 #include "dump/print/flow_writer.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 /* ---- merging ------------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "dump/print/payload.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 static const struct ptl_field scalars[] = {
 	{.name = "A", .type = PTL_TYPE_U8},

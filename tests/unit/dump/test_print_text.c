@@ -8,7 +8,7 @@
 
 #include "flow/code/disassembly.h"
 #include "dump/print/status.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 /* Compares what is in text, and empties it. */
 static void expect(struct ptl_bytes *text, const char *expected)

@@ -12,7 +12,7 @@
 #include "common/file.h"
 #include "elf/demangle.h"
 #include "flow/symbol/debug_file.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "flow/symbol/source_line.h"
 #include "flow/symbol/symbol.h"
 #include "tests/unit/dump_trace.h"

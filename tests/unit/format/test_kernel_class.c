@@ -2,7 +2,7 @@
 /* Every event of the kernel is of the class and the action that its schema names. */
 #include "tests/unit/format_sample.h"
 
-#include "common/guid.h"
+#include "common/text/guid.h"
 #include "format/event/kernel_class.h"
 
 /* By the names of the schemas, which are ETW's. */

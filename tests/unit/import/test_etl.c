@@ -11,10 +11,10 @@
 
 #include <ptl/error.h>
 
-#include "import/etl/expand.h"
-#include "import/etl/layout.h"
+#include "import/etl/file/expand.h"
+#include "import/etl/file/layout.h"
 #include "import/etl/path.h"
-#include "import/etl/xml.h"
+#include "import/etl/schema/xml.h"
 
 /* Exactly as much memory as there is room, so that a sanitizer sees a byte too many. */
 static int expand(unsigned kind, const void *from, size_t size, size_t room, char **text, size_t *made)

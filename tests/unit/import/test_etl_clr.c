@@ -10,9 +10,9 @@
 
 #include <ptl/error.h>
 
-#include "import/etl/clr_event.h"
-#include "import/etl/clr_table.h"
-#include "import/etl/field_text.h"
+#include "import/etl/schema/clr_event.h"
+#include "import/etl/schema/clr_table.h"
+#include "import/etl/schema/field_text.h"
 
 static struct ptl_descriptor descriptor_of(const struct etl_clr_row *row)
 {

@@ -14,7 +14,7 @@
 
 #include <ptl/error.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "record/launch/command.h"
 
 static char folder[] = "/tmp/ptl-command-XXXXXX";

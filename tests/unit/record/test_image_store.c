@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "common/sha256.h"
-#include "record/capture/image_store.h"
+#include "record/image/image_store.h"
 
 #define SIZE 10000u
 

@@ -15,7 +15,7 @@
 
 #include <ptl/error.h>
 
-#include "common/string_list.h"
+#include "common/text/string_list.h"
 #include "record/intel_pt/config.h"
 #include "record/intel_pt/device.h"
 #include "record/intel_pt/filter.h"

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "record/capture/mapping_log.h"
+#include "record/model/mapping_log.h"
 
 #define PAGES 24
 #define PAGE 0x1000u

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "common/bytes.h"
-#include "record/capture/model.h"
+#include "record/model/model.h"
 
 #define SECOND 1000000000ull
 

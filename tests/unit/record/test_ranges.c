@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "record/capture/ranges.h"
+#include "record/model/ranges.h"
 
 #define SPACE 64
 

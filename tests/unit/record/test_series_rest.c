@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/session_folder.h"
+#include "common/session/session_folder.h"
 #include "record/capture/series_rest.h"
 
 static const struct record_settings settings = {.mode = RECORD_MODE_NEWFILE, .keep = 3};

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "record/capture/clock.h"
+#include "record/clock/clock.h"
 #include "record/capture/machine.h"
-#include "record/capture/wall_step.h"
+#include "record/clock/wall_step.h"
 
 #define MILLISECOND 1000000
 #define SECOND ((int64_t)1000000000)

@@ -2,8 +2,8 @@
 /* Rules applied to events: expressions, changes of headers and payloads, and what cannot be applied. */
 #include "tests/unit/format_sample.h"
 
-#include "common/guid.h"
-#include "common/utf16.h"
+#include "common/text/guid.h"
+#include "common/text/utf16.h"
 #include "relog/rules/parse.h"
 #include "relog/rules/run.h"
 

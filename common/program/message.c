@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages on stderr: one write each, safe for a terminal, and the progress line below them. */
+#include "common/program/message.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/file.h"
+
+#define LINE_SIZE 4096
+#define PROGRESS_NANOSECONDS 100000000
+#define CLEAR_LINE "\r\033[K"
+
+/* stderr is one for the process, and so is what is known about it. */
+static struct {
+	pthread_mutex_t lock;
+	const char *program;
+	bool quiet;
+	bool terminal; /* stderr takes cursor movements */
+	bool colour;
+	bool progress_shown;
+	uint64_t progress_time;
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER, .program = "ptl"};
+
+enum { BOLD_RED, BOLD_YELLOW, BOLD_CYAN, PLAIN };
+
+static const char *const colours[] = {
+	[BOLD_RED] = "\033[1;31m",
+	[BOLD_YELLOW] = "\033[1;33m",
+	[BOLD_CYAN] = "\033[1;36m",
+	[PLAIN] = "",
+};
+
+int common_exit_of(int status)
+{
+	switch (status) {
+	case PTL_NOT_OURS:
+	case PTL_UNSUPPORTED:
+	case PTL_CORRUPT:
+	case PTL_TRUNCATED:
+	case PTL_NOT_FOUND:
+		return COMMON_EXIT_INPUT;
+	case PTL_MISUSE:
+		return COMMON_EXIT_USAGE;
+	default:
+		return status < 0 ? COMMON_EXIT_SYSTEM : COMMON_EXIT_OK;
+	}
+}
+
+void common_message_start(const char *program, bool quiet)
+{
+	const char *term = getenv("TERM");
+	const char *no_colour = getenv("NO_COLOR");
+
+	pthread_mutex_lock(&state.lock);
+	state.program = program;
+	state.quiet = quiet;
+	state.terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+	state.colour = state.terminal && !(no_colour && *no_colour);
+	pthread_mutex_unlock(&state.lock);
+}
+
+/*
+ * Copies text to line, of size bytes, with control characters as \xNN: names in a trace come from
+ * strangers, and must not drive the user's terminal. Returns the length.
+ */
+static size_t make_safe(char *line, size_t size, const char *text)
+{
+	size_t length = 0;
+
+	for (const char *p = text; *p && length + 5 < size; p++) {
+		const unsigned char byte = (unsigned char)*p;
+		const bool c1 = byte >= 0x80 && byte < 0xa0 && p > text && (unsigned char)p[-1] == 0xc2;
+
+		if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f || c1)
+			length += (size_t)snprintf(line + length, size - length, "\\x%02x", byte);
+		else
+			line[length++] = *p;
+	}
+	line[length] = 0;
+	return length;
+}
+
+/* One write, so that messages of several processes do not mix. There is nobody to report a failure to. */
+static void put(const char *line, size_t length)
+{
+	(void)common_write_all(STDERR_FILENO, line, length);
+}
+
+static void clear_progress(void)
+{
+	if (state.progress_shown)
+		put(CLEAR_LINE, strlen(CLEAR_LINE));
+	state.progress_shown = false;
+}
+
+__attribute__((format(printf, 3, 0))) static void say(int colour, const char *kind, const char *format,
+						      va_list arguments)
+{
+	/* The chain of causes that is being reported must outlive the report. */
+	char text[LINE_SIZE], line[LINE_SIZE + 128];
+	size_t length;
+
+	if (vsnprintf(text, sizeof(text), format, arguments) < 0)
+		return;
+	pthread_mutex_lock(&state.lock);
+	clear_progress();
+	if (kind)
+		length = (size_t)snprintf(line, 128, "%.64s: %s%s%s", state.program,
+					  state.colour ? colours[colour] : "", kind,
+					  state.colour && *colours[colour] ? "\033[0m" : "");
+	else
+		length = (size_t)snprintf(line, 128, "  try: ");
+	length += make_safe(line + length, sizeof(line) - length - 1, text);
+	line[length++] = '\n';
+	put(line, length);
+	pthread_mutex_unlock(&state.lock);
+}
+
+void common_message_error(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	say(BOLD_RED, "error: ", format, arguments);
+	va_end(arguments);
+}
+
+void common_message_warning(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	say(BOLD_YELLOW, "warning: ", format, arguments);
+	va_end(arguments);
+}
+
+void common_message_note(const char *format, ...)
+{
+	va_list arguments;
+
+	if (state.quiet)
+		return;
+	va_start(arguments, format);
+	say(PLAIN, "", format, arguments);
+	va_end(arguments);
+}
+
+void common_message_hint(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	say(PLAIN, NULL, format, arguments);
+	va_end(arguments);
+}
+
+int common_message_failure(int status)
+{
+	const char *text = ptl_error_text();
+
+	common_message_error("%s", *text ? text : ptl_status_name(status));
+	return common_exit_of(status);
+}
+
+static uint64_t now_nanoseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void common_progress(const char *format, ...)
+{
+	const uint64_t now = now_nanoseconds();
+	char text[256], line[512];
+	va_list arguments;
+	size_t length;
+
+	if (!state.terminal || state.quiet)
+		return;
+	pthread_mutex_lock(&state.lock);
+	if (!state.progress_time || now - state.progress_time >= PROGRESS_NANOSECONDS) {
+		va_start(arguments, format);
+		vsnprintf(text, sizeof(text), format, arguments);
+		va_end(arguments);
+		length = (size_t)snprintf(line, sizeof(line), "%s", CLEAR_LINE);
+		length += make_safe(line + length, sizeof(line) - length, text);
+		put(line, length);
+		state.progress_shown = true;
+		state.progress_time = now;
+	}
+	pthread_mutex_unlock(&state.lock);
+}
+
+void common_progress_end(void)
+{
+	pthread_mutex_lock(&state.lock);
+	clear_progress();
+	state.progress_time = 0;
+	pthread_mutex_unlock(&state.lock);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Digits of numbers, for those who write many. */
+#ifndef COMMON_TEXT_DIGITS_H
+#define COMMON_TEXT_DIGITS_H
+
+#include <stdint.h>
+
+#define COMMON_DIGITS_MAX 20 /* of a 64-bit number */
+
+/* "000102...99" */
+extern const char common_digit_pairs[200];
+
+/* Digits that end at end; returns where they start. */
+static inline char *common_digits_before(char *end, uint64_t value)
+{
+	for (; value >= 100; value /= 100) {
+		const char *pair = &common_digit_pairs[value % 100 * 2];
+
+		*--end = pair[1];
+		*--end = pair[0];
+	}
+	if (value >= 10) {
+		*--end = common_digit_pairs[value * 2 + 1];
+		*--end = common_digit_pairs[value * 2];
+	} else {
+		*--end = (char)('0' + value);
+	}
+	return end;
+}
+
+/* The same in hexadecimal. */
+static inline char *common_hex_before(char *end, uint64_t value)
+{
+	do
+		*--end = "0123456789abcdef"[value & 15];
+	while (value >>= 4);
+	return end;
+}
+
+/* The last six digits of a value, zeros among them. */
+static inline char *common_six_digits_before(char *end, uint64_t value)
+{
+	for (int i = 0; i < 3; i++, value /= 100) {
+		const char *pair = &common_digit_pairs[value % 100 * 2];
+
+		*--end = pair[1];
+		*--end = pair[0];
+	}
+	return end;
+}
+
+#endif

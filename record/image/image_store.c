@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names mappings, and finds the files behind them. */
+#include "record/image/image_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "record/image/jit_files.h"
+#include "record/image/mapped_file.h"
+
+#define NAME_MAX_LENGTH 4096u
+
+struct record_image_store {
+	struct elf_image_store *files;
+	struct record_jit_files *jit; /* NULL: names are not wanted */
+	enum elf_embed embed;
+	struct elf_image_sink sink;
+	uint64_t unread; /* of stores before this one */
+	char name[NAME_MAX_LENGTH + 1];
+};
+
+int record_image_store_new(enum elf_embed embed, const struct elf_image_sink *sink, struct record_image_store **store)
+{
+	int status;
+
+	*store = calloc(1, sizeof(**store));
+	if (!*store)
+		return common_fail_memory("image store", sizeof(**store));
+	(*store)->embed = embed;
+	(*store)->sink = *sink;
+	status = elf_image_store_new(embed, sink, &(*store)->files);
+	if (!status && embed >= ELF_EMBED_SYMBOLS)
+		status = record_jit_files_new(sink, &(*store)->jit);
+	if (status) {
+		record_image_store_free(*store);
+		*store = NULL;
+	}
+	return status;
+}
+
+void record_image_store_free(struct record_image_store *store)
+{
+	if (!store)
+		return;
+	elf_image_store_free(store->files);
+	record_jit_files_free(store->jit);
+	free(store);
+}
+
+uint64_t record_image_store_unread(const struct record_image_store *store)
+{
+	return store->unread + elf_image_store_unread(store->files);
+}
+
+/*
+ * The name as ptl/kernel.h has it. The kernel shows what has no name any more as "PATH (deleted)",
+ * and memory files as "/memfd:NAME (deleted)".
+ */
+static const char *name_of(struct record_image_store *store, const struct record_mapping *mapping)
+{
+	static const char suffix[] = " (deleted)", memfd[] = "/memfd:";
+	size_t length = mapping->path_length < NAME_MAX_LENGTH ? mapping->path_length : NAME_MAX_LENGTH;
+
+	if (!length)
+		return "//anon";
+	memcpy(store->name, mapping->path, length);
+	store->name[length] = 0;
+	if (mapping->deleted && length >= strlen(suffix) && !strcmp(store->name + length - strlen(suffix), suffix))
+		store->name[length - strlen(suffix)] = 0;
+	return strncmp(store->name, memfd, strlen(memfd)) ? store->name : store->name + 1;
+}
+
+int record_image_store_add(struct record_image_store *store, const struct record_mapping *mapping,
+			   struct ptl_image_event *image)
+{
+	struct stat info;
+	int fd, status = store->jit ? record_jit_files_note(store->jit, mapping) : 0;
+
+	*image = (struct ptl_image_event){
+		.base = mapping->base,
+		.size = mapping->size,
+		.default_base = mapping->base,
+		.file_name = name_of(store, mapping),
+		.file_offset = mapping->file_offset,
+		.protection = mapping->protection,
+		.device_major = major(mapping->device),
+		.device_minor = minor(mapping->device),
+		.inode = mapping->inode,
+	};
+	/*
+	 * What a file without a name holds may change without a trace: its code comes as it is
+	 * executed.
+	 */
+	if (status || mapping->anonymous || mapping->deleted || !mapping->inode)
+		return status;
+	fd = record_open_mapped(mapping, &info);
+	if (fd < 0)
+		return 0;
+	status = elf_image_store_file(store->files, fd, &info, mapping->file_offset, mapping->size, image);
+	close(fd);
+	return status;
+}
+
+int record_image_store_restart(struct record_image_store *store)
+{
+	struct elf_image_store *files;
+	const int status = elf_image_store_new(store->embed, &store->sink, &files);
+
+	if (status < 0)
+		return status;
+	store->unread += elf_image_store_unread(store->files);
+	elf_image_store_free(store->files);
+	store->files = files;
+	return 0;
+}
+
+int record_image_store_finish(struct record_image_store *store)
+{
+	return store->jit ? record_jit_files_put(store->jit) : 0;
+}
+
+int record_image_store_find(struct record_image_store *store)
+{
+	return elf_image_store_find(store->files);
+}
