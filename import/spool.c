@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/sha256.h"
 #include "common/file.h"
-#include "common/thread_pool.h"
-#include "format/metadata/input_hash.h"
 #include "common/program/interrupt.h"
+#include "common/sha256.h"
+#include "common/thread_pool.h"
 #include "common/vector.h"
+#include "format/metadata/input_hash.h"
 
 #define PIECE ((size_t)1 << 20) /* bytes read at once */
 #define LOOK_MS 100             /* between looks at signals */

@@ -9,8 +9,8 @@
 
 #include "common/error.h"
 #include "common/program/message.h"
-#include "common/text/nearest.h"
 #include "common/program/options.h"
+#include "common/text/nearest.h"
 #include "query/evaluate.h"
 
 #define NAME "--where"

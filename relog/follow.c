@@ -16,8 +16,8 @@
 #include <ptl/reader.h>
 
 #include "common/file.h"
-#include "common/program/message.h"
 #include "common/program/interrupt.h"
+#include "common/program/message.h"
 #include "format/container/layout.h"
 
 #define PAUSE_NS 50000000

@@ -11,9 +11,9 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/file.h"
-#include "common/text/guid.h"
-#include "common/program/message.h"
 #include "common/program/interrupt.h"
+#include "common/program/message.h"
+#include "common/text/guid.h"
 
 #define SIZE_FIELD 4u
 #define HEADER_SIZE 8u        /* of an event */

@@ -12,10 +12,10 @@
 
 #include "common/error.h"
 #include "common/program/message.h"
+#include "import/raw/input.h"
 #include "relog/follow.h"
 #include "relog/input_etl.h"
 #include "relog/input_event_header.h"
-#include "import/raw/input.h"
 #include "relog/input_perf.h"
 
 #define START_SIZE 512

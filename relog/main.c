@@ -5,12 +5,12 @@
 #include <ptl/error.h>
 
 #include "common/memory_budget.h"
+#include "common/program/interrupt.h"
 #include "common/program/message.h"
 #include "relog/check.h"
 #include "relog/run.h"
 #include "relog/session.h"
 #include "relog/settings/settings.h"
-#include "common/program/interrupt.h"
 #include "relog/split.h"
 
 int main(int argc, char **argv)

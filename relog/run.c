@@ -10,13 +10,13 @@
 #include <ptl/relogger.h>
 
 #include "common/error.h"
+#include "common/program/interrupt.h"
 #include "common/program/message.h"
-#include "format/reader/damage.h"
 #include "common/thread_pool.h"
 #include "common/version.h"
+#include "format/reader/damage.h"
 #include "relog/follow.h"
 #include "relog/inputs.h"
-#include "common/program/interrupt.h"
 #include "relog/settings/stage.h"
 
 #define REPORTED_MAX 20u /* pieces of damage that are reported one by one */

@@ -17,12 +17,12 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/program/interrupt.h"
 #include "common/program/message.h"
+#include "common/vector.h"
 #include "format/relogger/names.h"
 #include "relog/inputs.h"
 #include "relog/run.h"
-#include "common/program/interrupt.h"
-#include "common/vector.h"
 
 #define TRIES 6 /* for one part */
 #define PARTS_MAX 10000u

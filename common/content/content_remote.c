@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/content/http.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/hash_map.h"
-#include "common/content/http.h"
 
 #define PATH_SIZE 4096
 #define URL_SIZE 2048

@@ -9,9 +9,9 @@
 
 #include "common/error.h"
 #include "common/program/message.h"
-#include "common/text/nearest.h"
 #include "common/program/options_help.h"
 #include "common/program/options_store.h"
+#include "common/text/nearest.h"
 #include "common/version.h"
 
 /* One run of the parser. */

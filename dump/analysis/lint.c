@@ -8,12 +8,12 @@
 
 #include "common/error.h"
 #include "common/text/text.h"
-#include "format/reader/damage.h"
 #include "common/vector.h"
 #include "dump/analysis/missing_image.h"
 #include "dump/print/status.h"
 #include "flow/symbol/symbol.h"
 #include "flow/view/profile.h"
+#include "format/reader/damage.h"
 
 struct measuring {
 	struct dump_session *session;

@@ -5,9 +5,9 @@
 #include "common/error.h"
 #include "common/text/text.h"
 #include "common/vector.h"
+#include "dump/browse/browser.h"
 #include "dump/call/call_latency.h"
 #include "dump/call/call_mark.h"
-#include "dump/browse/browser.h"
 
 #define DURATION_WIDTH 11
 #define LEVELS_MAX 60 /* of deeper ones the number is shown */

@@ -4,8 +4,8 @@
 
 #include "common/error.h"
 #include "common/text/text.h"
-#include "dump/call/call_latency.h"
 #include "dump/browse/browser.h"
+#include "dump/call/call_latency.h"
 
 #define DURATION_WIDTH 11
 #define COUNT_WIDTH 17

@@ -5,8 +5,8 @@
 #include "common/error.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
-#include "dump/difference/diff_counts.h"
 #include "dump/command/diff.h"
+#include "dump/difference/diff_counts.h"
 #include "dump/print/table.h"
 
 struct showing {

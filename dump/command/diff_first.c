@@ -5,8 +5,8 @@
 #include "common/error.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
-#include "dump/difference/diff_first.h"
 #include "dump/command/diff.h"
+#include "dump/difference/diff_first.h"
 #include "dump/print/trace_json.h"
 
 struct showing {

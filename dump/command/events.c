@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text/guid.h"
 #include "common/program/message.h"
+#include "common/text/guid.h"
 #include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/event/activity_tree.h"

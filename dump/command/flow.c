@@ -5,12 +5,12 @@
 
 #include "common/error.h"
 #include "common/program/message.h"
+#include "common/text/text.h"
 #include "common/thread_pool.h"
 #include "dump/command/commands.h"
 #include "dump/command/flow.h"
 #include "dump/print/flow_view.h"
 #include "dump/print/source_note.h"
-#include "common/text/text.h"
 #include "dump/session/session.h"
 
 static const char *const level_names[] = {

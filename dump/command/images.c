@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/text/text.h"
+#include "dump/command/commands.h"
 #include "dump/print/status.h"
 #include "dump/print/table.h"
 #include "dump/print/trace_json.h"
-#include "common/text/text.h"
-#include "dump/command/commands.h"
 #include "dump/session/session.h"
 
 #define BUILD_ID_SHOWN 8 /* bytes in the table; all of them in JSON */

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "common/program/message.h"
+#include "common/text/text.h"
 #include "dump/command/images.h"
 #include "dump/print/table.h"
-#include "common/text/text.h"
 #include "dump/session/session.h"
 #include "flow/view/unmapped.h"
 

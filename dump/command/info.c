@@ -3,11 +3,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/command/info.h"
 #include "dump/print/status.h"
 #include "dump/print/table.h"
-#include "common/text/text.h"
 #include "format/metadata/input_hash.h"
 #include "format/reader/damage.h"
 

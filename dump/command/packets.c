@@ -5,13 +5,13 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/text/digits.h"
 #include "common/error.h"
 #include "common/program/message.h"
+#include "common/text/digits.h"
 #include "dump/command/commands.h"
 #include "dump/print/packet_text.h"
-#include "flow/segment/packet_walk.h"
 #include "dump/session/session.h"
+#include "flow/segment/packet_walk.h"
 
 /* How often dump_output_check is asked. */
 #define CHECK_EVERY 4096

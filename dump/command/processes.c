@@ -5,10 +5,10 @@
 #include <sys/wait.h>
 
 #include "common/error.h"
+#include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/print/status.h"
 #include "dump/print/table.h"
-#include "common/text/text.h"
 #include "dump/session/session.h"
 
 struct processes_options {

@@ -5,15 +5,15 @@
 #include "common/error.h"
 #include "common/program/message.h"
 #include "common/sha256.h"
+#include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/command/stats.h"
 #include "dump/print/table.h"
 #include "dump/print/trace_json.h"
-#include "common/text/text.h"
 #include "dump/session/session.h"
-#include "flow/view/stats.h"
 #include "flow/symbol/symbol.h"
 #include "flow/timeline/query.h"
+#include "flow/view/stats.h"
 #include "flow/view/unmapped.h"
 
 #define GAPS_MAX 1000000

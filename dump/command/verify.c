@@ -4,12 +4,12 @@
 
 #include "common/error.h"
 #include "common/program/message.h"
-#include "dump/command/commands.h"
-#include "flow/code/disassembly.h"
-#include "dump/print/packet_text.h"
-#include "flow/segment/packet_walk.h"
-#include "dump/session/session.h"
 #include "dump/analysis/verify.h"
+#include "dump/command/commands.h"
+#include "dump/print/packet_text.h"
+#include "dump/session/session.h"
+#include "flow/code/disassembly.h"
+#include "flow/segment/packet_walk.h"
 
 /* Packets that are shown before the one at which the flows part. */
 #define PACKETS_SHOWN 8

@@ -9,9 +9,9 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/text/guid.h"
-#include "dump/print/table.h"
 #include "common/text/text.h"
 #include "common/vector.h"
+#include "dump/print/table.h"
 
 #define IDENTITY 20u /* bytes: provider, id, version, opcode */
 

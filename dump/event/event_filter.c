@@ -8,8 +8,8 @@
 #include <strings.h>
 
 #include "common/error.h"
-#include "common/text/guid.h"
 #include "common/program/options.h"
+#include "common/text/guid.h"
 #include "common/text/text.h"
 #include "common/vector.h"
 

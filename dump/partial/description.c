@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "common/error.h"
-#include "common/text/guid.h"
 #include "common/program/options.h"
+#include "common/text/guid.h"
 #include "common/vector.h"
 
 #define TEXT_MAX (64u << 10)

@@ -6,10 +6,10 @@
 
 #include "common/error.h"
 #include "common/hash_map.h"
-#include "dump/print/event_names.h"
-#include "dump/print/event.h"
 #include "common/text/text.h"
 #include "common/vector.h"
+#include "dump/print/event.h"
+#include "dump/print/event_names.h"
 
 struct dump_flow_event_list {
 	struct dump_flow_lines lines;

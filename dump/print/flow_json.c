@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "common/text/json.h"
-#include "flow/code/disassembly.h"
-#include "dump/print/flow.h"
 #include "common/text/text.h"
+#include "dump/print/flow.h"
+#include "flow/code/disassembly.h"
 
 /* Members of an object under way, made in memory. */
 struct members {

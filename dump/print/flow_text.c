@@ -2,9 +2,9 @@
 /* Flow for people: columns of fixed width, so that lines stay aligned without being gathered first. */
 #include <string.h>
 
-#include "flow/code/disassembly.h"
-#include "dump/print/flow.h"
 #include "common/text/text.h"
+#include "dump/print/flow.h"
+#include "flow/code/disassembly.h"
 
 #define ADDRESS_WIDTH 16
 #define BRANCH_WIDTH 13 /* "indirect-jump" */

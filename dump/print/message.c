@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump/print/payload.h"
 #include "common/text/text.h"
+#include "dump/print/payload.h"
 
 #define DIGITS_MAX 64 /* that a place may ask for */
 /*

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/text/utf8.h"
 #include "common/text/text.h"
+#include "common/text/utf8.h"
 #include "common/vector.h"
 
 /* A structure in an array at each of the payload's 8 levels, and an array of values. */

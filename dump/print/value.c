@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "common/text/guid.h"
-#include "common/text/utf8.h"
 #include "common/text/text.h"
 #include "common/text/utf16.h"
+#include "common/text/utf8.h"
 
 /* How a value is shown. */
 enum look {

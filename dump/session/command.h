@@ -10,12 +10,12 @@
 
 #include <ptl/reader.h>
 
-#include "common/text/json.h"
 #include "common/program/options.h"
-#include "flow/engine/engine.h"
+#include "common/text/json.h"
 #include "dump/cluster/slurm.h"
 #include "dump/partial/partial.h"
 #include "dump/session/filter.h"
+#include "flow/engine/engine.h"
 
 enum dump_color { DUMP_COLOR_AUTO, DUMP_COLOR_ALWAYS, DUMP_COLOR_NEVER };
 

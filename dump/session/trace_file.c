@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/error.h"
 #include "common/content/http.h"
+#include "common/error.h"
 #include "common/program/message.h"
 #include "dump/session/command.h"
 #include "dump/session/follow.h"

@@ -4,9 +4,9 @@
 
 #include <Zydis/Zydis.h>
 
+#include "common/text/text.h"
 #include "flow/code/instruction_encoding.h"
 #include "flow/code/instruction_name.h"
-#include "common/text/text.h"
 
 static ZydisMachineMode machine_mode(unsigned mode)
 {

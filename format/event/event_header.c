@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text/guid.h"
 #include "common/hash_map.h"
-#include "format/event/event_header.h"
-#include "format/container/layout.h"
+#include "common/text/guid.h"
 #include "common/vector.h"
+#include "format/container/layout.h"
+#include "format/event/event_header.h"
 
 #define HEADER_SIZE 8
 #define FLAG_LITTLE_ENDIAN 2u

@@ -6,9 +6,9 @@
 
 #include "common/error.h"
 #include "common/text/guid.h"
+#include "common/text/utf16.h"
 #include "format/event/kernel.h"
 #include "format/event/kernel_etw.h"
-#include "common/text/utf16.h"
 
 static int check_class(const struct ptl_event *event, const struct ptl_guid *provider, uint8_t version)
 {

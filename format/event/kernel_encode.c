@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "format/event/kernel.h"
 #include "common/text/utf16.h"
 #include "common/text/utf8.h"
+#include "format/event/kernel.h"
 
 static int finish(struct ptl_bytes *storage, const struct ptl_guid *provider, uint8_t version, uint8_t opcode,
 		  struct ptl_event *event)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "format/metadata/metadata.h"
 #include "common/text/utf8.h"
+#include "format/metadata/metadata.h"
 
 void format_field_bytes(struct ptl_bytes *out, unsigned tag, const void *data, size_t size)
 {

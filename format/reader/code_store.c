@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/content/content_remote.h"
-#include "common/error.h"
 #include "common/content/http.h"
+#include "common/error.h"
 #include "format/reader/reader_internal.h"
 
 int ptl_code_store(struct ptl_trace *trace, const char *folder)

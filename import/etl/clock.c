@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "import/etl/import.h"
 #include "import/etl/file/layout.h"
+#include "import/etl/import.h"
 
 #define SECOND 1000000000u
 #define FILETIME_UNIT 100u                  /* nanoseconds */

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "import/etl/schema/clr_map.h"
-#include "import/etl/import.h"
 #include "import/etl/file/layout.h"
+#include "import/etl/import.h"
+#include "import/etl/schema/clr_map.h"
 
 #define TIMER_UNIT 100u /* nanoseconds in the unit of the timer's resolution */
 #define EXTENDED_MAX (ETL_ITEMS_MAX - 2 - ETL_STACKS_MAX)

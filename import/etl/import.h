@@ -6,13 +6,13 @@
 #include <ptl/writer.h>
 
 #include "common/bytes.h"
+#include "import/etl/file/record.h"
 #include "import/etl/held.h"
 #include "import/etl/image_id.h"
 #include "import/etl/input.h"
+#include "import/etl/path.h"
 #include "import/etl/schema/known.h"
 #include "import/etl/schema/manifest.h"
-#include "import/etl/path.h"
-#include "import/etl/file/record.h"
 #include "import/etl/stack.h"
 #include "import/etl/thread.h"
 

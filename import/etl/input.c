@@ -7,8 +7,8 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "import/etl/import.h"
 #include "import/etl/file/layout.h"
+#include "import/etl/import.h"
 
 #define MANIFEST_LIMIT ((size_t)64 << 20)
 #define LOSSES_MAX 1000u /* buffers with a loss record of their own */

@@ -7,8 +7,8 @@
 
 #include "common/error.h"
 #include "common/text/guid.h"
-#include "import/etl/import.h"
 #include "import/etl/file/layout.h"
+#include "import/etl/import.h"
 #include "import/etl/stack_internal.h"
 
 #define STACKS 131072u        /* that are known at once; a power of two */

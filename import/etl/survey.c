@@ -5,8 +5,8 @@
 #include "common/error.h"
 #include "common/text/guid.h"
 #include "common/text/utf16.h"
-#include "import/etl/import.h"
 #include "import/etl/file/layout.h"
+#include "import/etl/import.h"
 
 static const struct ptl_guid metadata = PTL_GUID(0xbbccf6c1, 0x6cd1, 0x48c4, 0x80ff, 0x839482e37671);
 

@@ -9,9 +9,9 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/program/interrupt.h"
 #include "format/metadata/input_hash.h"
 #include "import/perf/expand.h"
-#include "common/program/interrupt.h"
 
 #define WINDOW ((size_t)1 << 20) /* bytes of the file read at once; more than any record */
 #define RECORD_MAX 65535u

@@ -10,11 +10,11 @@
 #include <ptl/kernel.h>
 
 #include "common/error.h"
-#include "common/text/guid.h"
+#include "common/program/interrupt.h"
 #include "common/program/message.h"
+#include "common/text/guid.h"
 #include "format/metadata/input_hash.h"
 #include "import/perf/import.h"
-#include "common/program/interrupt.h"
 
 #define LOOK_AHEAD 100000u /* records in which the first time is looked for */
 #define CHECK_EVERY 1024u  /* records between looks for signals */

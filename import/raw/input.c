@@ -15,13 +15,13 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/program/interrupt.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
-#include "format/metadata/input_hash.h"
-#include "import/raw/memory_map.h"
-#include "import/psb_scan.h"
-#include "common/program/interrupt.h"
 #include "common/text/text.h"
+#include "format/metadata/input_hash.h"
+#include "import/psb_scan.h"
+#include "import/raw/memory_map.h"
 
 #define MAP_LIMIT (16u << 20)     /* bytes of a memory map's text */
 #define MEMORY_LIMIT (4ull << 30) /* bytes of a memory file */

@@ -16,8 +16,8 @@
 #include "common/thread_pool.h"
 #include "common/vector.h"
 #include "common/version.h"
-#include "record/capture/machine.h"
 #include "record/capture/event_watch.h"
+#include "record/capture/machine.h"
 #include "record/capture/notes.h"
 
 #define WRITE_BUFFER (512u << 10) /* the writer's own size */

@@ -13,9 +13,7 @@
 #include "format/event/events.h"
 #include "record/capture/background.h"
 #include "record/capture/filter.h"
-#include "record/image/image_store.h"
 #include "record/capture/keeper.h"
-#include "record/model/model.h"
 #include "record/capture/next_file.h"
 #include "record/capture/output.h"
 #include "record/capture/schemas.h"
@@ -24,6 +22,8 @@
 #include "record/capture/settings.h"
 #include "record/capture/truth.h"
 #include "record/clock/wall_step.h"
+#include "record/image/image_store.h"
+#include "record/model/model.h"
 
 /* What was lost of one kind. */
 struct record_lost {

@@ -5,8 +5,8 @@
 
 #include <ptl/event.h>
 
-#include "record/model/fact.h"
 #include "record/capture/schemas.h"
+#include "record/model/fact.h"
 
 struct record_event_query;
 

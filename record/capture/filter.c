@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/text/guid.h"
 #include "common/program/message.h"
 #include "common/program/options.h"
+#include "common/text/guid.h"
 #include "common/text/text.h"
 #include "common/vector.h"
 

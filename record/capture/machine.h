@@ -7,8 +7,8 @@
 
 #include <ptl/trace.h>
 
-#include "record/clock/clock.h"
 #include "record/capture/settings.h"
+#include "record/clock/clock.h"
 
 /*
  * Describes this machine: names, CPUs, and the wall clock at start_time, which is now. What a

@@ -12,9 +12,9 @@
 #include "common/hash_map.h"
 #include "common/program/message.h"
 #include "common/text/program_name.h"
-#include "record/model/proc_files.h"
 #include "record/intel_pt/intel_pt_state.h"
 #include "record/kernel/observer.h"
+#include "record/model/proc_files.h"
 #include "record/perf/sideband.h"
 
 #define LOOK_EVERY 100000000u /* nanoseconds, without the kernel's reports */

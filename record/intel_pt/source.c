@@ -16,13 +16,13 @@
 #include "import/perf/schemas.h"
 #include "record/capture/event_watch.h"
 #include "record/capture/machine.h"
-#include "record/model/proc_files.h"
 #include "record/intel_pt/filter.h"
 #include "record/intel_pt/intel_pt_state.h"
 #include "record/intel_pt/options.h"
 #include "record/kernel/kernel_code.h"
 #include "record/kernel/observer.h"
 #include "record/launch/launch.h"
+#include "record/model/proc_files.h"
 #include "record/perf/tsc.h"
 
 #define FIRST_NUMBER 1        /* of processes */

@@ -9,8 +9,8 @@
 
 #include "common/error.h"
 #include "common/vector.h"
-#include "record/model/proc_files.h"
 #include "record/intel_pt/intel_pt_state.h"
+#include "record/model/proc_files.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
 #define CPUS_MAX 65536u

@@ -11,8 +11,8 @@
 #include "common/program/message.h"
 #include "common/text/text.h"
 #include "common/vector.h"
-#include "record/intel_pt/filter.h"
 #include "record/capture/event_watch.h"
+#include "record/intel_pt/filter.h"
 #include "record/intel_pt/intel_pt_state.h"
 #include "record/perf/sideband.h"
 

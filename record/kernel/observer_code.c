@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "record/clock/clock.h"
 #include "record/capture/machine.h"
+#include "record/clock/clock.h"
 #include "record/kernel/observer_state.h"
 
 #define CODE_MAX ((size_t)64 << 20) /* bytes of a mapping */

@@ -4,8 +4,8 @@
 
 #include "common/vector.h"
 #include "record/clock/clock.h"
-#include "record/model/proc_files.h"
 #include "record/kernel/observer_state.h"
+#include "record/model/proc_files.h"
 
 #define MILLISECOND 1000000ull
 /* Mappings are looked at ever more rarely after a program's start. */

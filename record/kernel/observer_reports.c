@@ -10,8 +10,8 @@
 #include "common/error.h"
 #include "common/program/message.h"
 #include "record/capture/machine.h"
-#include "record/model/proc_files.h"
 #include "record/kernel/observer_state.h"
+#include "record/model/proc_files.h"
 
 int record_observer_listen(struct record_observer *observer, const struct record_sideband_targets *targets)
 {

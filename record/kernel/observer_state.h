@@ -4,8 +4,8 @@
 #define RECORD_KERNEL_OBSERVER_STATE_H
 
 #include "common/hash_map.h"
-#include "record/model/proc_files.h"
 #include "record/kernel/observer.h"
+#include "record/model/proc_files.h"
 #include "record/perf/sideband.h"
 #include "record/process/maps.h"
 

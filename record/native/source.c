@@ -8,9 +8,9 @@
 #include "common/error.h"
 #include "common/program/message.h"
 #include "record/capture/machine.h"
-#include "record/model/proc_files.h"
 #include "record/kernel/observer.h"
 #include "record/launch/launch.h"
+#include "record/model/proc_files.h"
 #include "record/perf/tsc.h"
 #include "record/session/session.h"
 

@@ -2,8 +2,8 @@
 /* Which rules of the command line no program had a provider for. */
 #include <stdio.h>
 
-#include "common/text/guid.h"
 #include "common/program/message.h"
+#include "common/text/guid.h"
 #include "record/provider/providers_state.h"
 
 /* Whether our session has, or had, the entry turned on. */

@@ -7,8 +7,8 @@
 #include <xxhash.h>
 
 #include "common/error.h"
-#include "common/text/guid.h"
 #include "common/heap.h"
+#include "common/text/guid.h"
 #include "common/vector.h"
 #include "format/metadata/metadata.h"
 #include "record/capture/machine.h"

@@ -6,8 +6,8 @@
 #include <strings.h>
 
 #include "common/error.h"
-#include "common/text/guid.h"
 #include "common/program/options.h"
+#include "common/text/guid.h"
 
 #define LEVEL_ALL 255
 

@@ -3,8 +3,8 @@
 #include "record/provider/source.h"
 
 #include "common/text/guid.h"
-#include "record/provider/users.h"
 #include "record/provider/rules.h"
+#include "record/provider/users.h"
 #include "record/session/answer.h"
 #include "record/session/session.h"
 

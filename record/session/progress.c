@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/text/count_text.h"
 #include "common/program/message.h"
+#include "common/text/count_text.h"
 
 #define WHAT_TEXT 96
 #define LOST_TEXT 512

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/text/json.h"
 #include "common/program/message.h"
+#include "common/text/json.h"
 #include "common/text/text.h"
 #include "elf/sdt.h"
 #include "record/image/binary.h"

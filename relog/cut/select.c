@@ -9,12 +9,12 @@
 
 #include <ptl/state.h>
 
-#include "common/memory_budget.h"
 #include "common/error.h"
+#include "common/memory_budget.h"
 #include "common/program/message.h"
+#include "common/text/program_name.h"
 #include "common/vector.h"
 #include "format/relogger/ahead.h"
-#include "common/text/program_name.h"
 
 #define LISTED_MAX 16
 #define PID_BYTES 128 /* in both maps */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text/utf8.h"
 #include "common/text/utf16.h"
+#include "common/text/utf8.h"
 #include "relog/redact/parts.h"
 
 #define LITERAL_MIN 4u /* bytes of a text that is looked for among bytes of any kind */

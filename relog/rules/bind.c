@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/text/guid.h"
 #include "common/hash.h"
+#include "common/text/guid.h"
 #include "common/vector.h"
 #include "relog/rules/run_state.h"
 

@@ -6,8 +6,8 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/text/guid.h"
-#include "relog/rules/edit.h"
 #include "query/evaluate_quick.h"
+#include "relog/rules/edit.h"
 
 /* ---- header ------------------------------------------------------------------------------ */
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
 #include "common/content/http.h"
+#include "common/error.h"
 #include "common/program/message.h"
 #include "common/program/options.h"
 #include "common/text/quote.h"

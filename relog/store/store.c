@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "common/content/content_remote.h"
+#include "common/content/http.h"
 #include "common/error.h"
 #include "common/hash_map.h"
-#include "common/content/http.h"
 #include "common/program/message.h"
 #include "common/sha256.h"
 #include "format/metadata/metadata.h"

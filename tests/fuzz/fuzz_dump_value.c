@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "common/bytes.h"
+#include "common/text/text.h"
 #include "dump/event/event_query.h"
 #include "dump/print/payload.h"
-#include "common/text/text.h"
 
 #define FIELDS_MAX 16
 

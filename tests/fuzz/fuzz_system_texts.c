@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #include "common/file.h"
-#include "record/model/proc_files.h"
 #include "record/control/ended.h"
 #include "record/intel_pt/device.h"
+#include "record/model/proc_files.h"
 #include "record/process/maps.h"
 #include "record/process/target.h"
 #include "record/provider/shm_folder.h"

@@ -13,8 +13,8 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/file.h"
-#include "common/text/guid.h"
 #include "common/program/options.h"
+#include "common/text/guid.h"
 #include "common/text/utf16.h"
 
 /*

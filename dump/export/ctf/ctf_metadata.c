@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/text/guid.h"
 #include "common/hash_map.h"
+#include "common/text/guid.h"
 #include "common/text/text.h"
 #include "common/text/utf8.h"
 #include "dump/export/ctf/ctf.h"

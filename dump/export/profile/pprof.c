@@ -12,9 +12,9 @@
 #include "common/text/text.h"
 #include "common/vector.h"
 #include "common/version.h"
-#include "dump/export/profile/line_count.h"
 #include "dump/export/gzip.h"
 #include "dump/export/path_trail.h"
+#include "dump/export/profile/line_count.h"
 #include "dump/export/protobuf.h"
 
 enum profile {

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/text/digits.h"
 #include "common/error.h"
+#include "common/text/digits.h"
 #include "common/text/text.h"
 #include "common/text/utf8.h"
 #include "dump/export/table/row_postgresql.h"

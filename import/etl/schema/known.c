@@ -8,13 +8,13 @@
 #include <ptl/writer.h>
 
 #include "common/error.h"
-#include "common/text/guid.h"
 #include "common/hash.h"
+#include "common/text/guid.h"
 #include "common/vector.h"
 #include "format/container/layout.h"
+#include "import/etl/file/layout.h"
 #include "import/etl/schema/clr_event.h"
 #include "import/etl/schema/kernel_class.h"
-#include "import/etl/file/layout.h"
 #include "import/etl/schema/manifest.h"
 
 #define COUNT_MAX 65536u   /* schemas */

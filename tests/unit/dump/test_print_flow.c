@@ -8,9 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "common/text/text.h"
 #include "dump/print/flow_merge.h"
 #include "dump/print/flow_writer.h"
-#include "common/text/text.h"
 
 /* ---- merging ------------------------------------------------------------------------------------- */
 

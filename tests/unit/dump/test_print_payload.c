@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "dump/print/payload.h"
 #include "common/text/text.h"
+#include "dump/print/payload.h"
 
 static const struct ptl_field scalars[] = {
 	{.name = "A", .type = PTL_TYPE_U8},

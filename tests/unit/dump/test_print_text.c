@@ -6,9 +6,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "flow/code/disassembly.h"
-#include "dump/print/status.h"
 #include "common/text/text.h"
+#include "dump/print/status.h"
+#include "flow/code/disassembly.h"
 
 /* Compares what is in text, and empties it. */
 static void expect(struct ptl_bytes *text, const char *expected)

@@ -14,10 +14,10 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "common/text/text.h"
 #include "flow/code/disassembly.h"
 #include "flow/code/instruction.h"
 #include "flow/code/instruction_encoding.h"
-#include "common/text/text.h"
 
 /* An instruction under way: bytes behind it are noise, which must not matter. */
 struct built {

@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "common/file.h"
+#include "common/text/text.h"
 #include "elf/demangle.h"
 #include "flow/symbol/debug_file.h"
-#include "common/text/text.h"
 #include "flow/symbol/source_line.h"
 #include "flow/symbol/symbol.h"
 #include "tests/unit/dump_trace.h"

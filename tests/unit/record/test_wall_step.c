@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "record/clock/clock.h"
 #include "record/capture/machine.h"
+#include "record/clock/clock.h"
 #include "record/clock/wall_step.h"
 
 #define MILLISECOND 1000000
