@@ -151,6 +151,12 @@ static bool comes_with_tip(uint8_t kind)
 	return kind == PTL_PT_MODE_EXEC || kind == PTL_PT_PIP || kind == PTL_PT_VMCS;
 }
 
+/* A TIP without an address, which no CPU makes. */
+static bool leads_nowhere(const struct ptl_pt_packet *packet)
+{
+	return packet->kind == PTL_PT_TIP && packet->ip.form == PTL_PT_IP_NONE;
+}
+
 void flow_segment_end_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata,
 			   struct flow_segment_end *end)
 {
@@ -169,11 +175,11 @@ void flow_segment_end_read(const uint8_t *bytes, size_t size, const struct flow_
 		int length = flow_errata_read(errata, bytes + at, size - at, &context, &packet);
 		enum meaning now;
 
-		if (length == PTL_TRUNCATED)
+		if (length == PTL_TRUNCATED || (length > 0 && end->enabled && leads_nowhere(&packet)))
 			end->whole = at;
 		else if (length < 0)
 			end->flow = size;
-		if (length < 0)
+		if (length < 0 || end->whole == at)
 			return;
 		at += (size_t)length;
 		now = meaning_of(&packet);

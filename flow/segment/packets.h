@@ -47,7 +47,11 @@ struct flow_segment_end {
 	 * 0: there is none.
 	 */
 	size_t resume, resume_end;
-	size_t whole; /* where whole packets end: below the size if the last is cut off */
+	/*
+	 * Where packets end that are whole: below the size if the last is cut off, or if a TIP within the flow has no address. From
+	 * there on nothing is known; libipt 2.0.5 goes on in the block before, where it knows that block already.
+	 */
+	size_t whole;
 };
 
 void flow_segment_end_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata,

@@ -76,6 +76,9 @@ static void segment_ends(void **state)
 	check_end("\x3d\x01\x00", 3, 3, true, 3);
 	check_end("\x3d\x01\x00\x2d\x02\x00", 6, 6, false, 6);
 	check_end("\x99\x21\x3d\x01\x00", 5, 5, false, 5);
+	/* TIP without an address within the flow; where packets are disabled. */
+	check_end("\x06\x0d\x06\x06", 4, 1, false, 1);
+	check_end("\x06\x01\x0d\x06", 4, 4, false, 4);
 	/* What is no packet is left to who decodes. */
 	check_end("\x06\x02\xff\x06\0\0", 6, 6, false, 6);
 }
