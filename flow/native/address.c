@@ -3,9 +3,9 @@
 #include "flow/native/address.h"
 
 #include "flow/code/instruction.h"
-#include "flow/native/block.h"
-#include "flow/native/pending_event.h"
+#include "flow/native/cache/block.h"
 #include "flow/native/mode_packet.h"
+#include "flow/native/pending_event.h"
 #include "format/pt/last_ip.h"
 
 static void put_branch(struct native_decoder *decoder, uint8_t kind, uint8_t flags, uint64_t from, uint64_t to)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "common/bytes.h"
-#include "flow/native/counter.h"
+#include "flow/native/cache/counter.h"
 #include "flow/native/walk.h"
 #include "format/pt/last_ip.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The packet loop of the native engine: from PSB+ to the next segment, frequent packets inline. */
-#include "flow/native/return_stack.h"
-#include "flow/native/interleaved.h"
+#include "flow/native/cache/packet_word.h"
 #include "flow/native/count_path.h"
-#include "flow/native/pending_event.h"
-#include "flow/native/packet.h"
 #include "flow/native/fast_path.h"
+#include "flow/native/interleaved.h"
 #include "flow/native/mode_packet.h"
-#include "flow/native/packet_word.h"
+#include "flow/native/packet.h"
+#include "flow/native/pending_event.h"
+#include "flow/native/return_stack.h"
 #include "flow/native/step_path.h"
 #include "flow/segment/packets.h"
 

@@ -6,10 +6,10 @@
 #include <ptl/pt.h>
 #include <ptl/trace.h>
 
-#include "flow/segment/errata.h"
-#include "flow/segment/clock.h"
-#include "flow/native/code.h"
+#include "flow/native/cache/code.h"
 #include "flow/native/output.h"
+#include "flow/segment/clock.h"
+#include "flow/segment/errata.h"
 
 /* What is known of the place of flow where there is no region. */
 enum native_place {

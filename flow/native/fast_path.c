@@ -2,8 +2,8 @@
 /* A loop over frequent packets whose state is in registers, and over packet words that are known. */
 #include "flow/native/fast_path.h"
 
+#include "flow/native/cache/packet_word.h"
 #include "flow/native/fast_path_word.h"
-#include "flow/native/packet_word.h"
 
 static inline struct native_fast_path begin(const struct native_decoder *decoder)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "flow/native/packet_word.h"
+#include "flow/native/cache/packet_word.h"
 
 /* The most runs and events of a word whose packets are taken one by one. */
 #define WORD_ROOM NATIVE_PACKET_WORD_SIZE

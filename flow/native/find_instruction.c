@@ -3,7 +3,7 @@
 #include "flow/native/find_instruction.h"
 
 #include "flow/code/instruction.h"
-#include "flow/native/block.h"
+#include "flow/native/cache/block.h"
 
 typedef bool is_function(const struct flow_instruction *instruction, const uint8_t *code);
 

@@ -6,7 +6,7 @@
 #include "flow/native/interleaved_tnt.h"
 
 #include "common/bytes.h"
-#include "flow/native/tnt16.h"
+#include "flow/native/cache/tnt16.h"
 #include "flow/native/walk.h"
 
 /* The most bytes that a slot takes in a turn: an MTC and a TNT-64 packet. */

@@ -7,7 +7,7 @@
 
 #include "flow/engine/engine.h"
 
-#include "flow/native/code.h"
+#include "flow/native/cache/code.h"
 
 #define NATIVE_BATCH_RUNS 2048
 #define NATIVE_BATCH_EVENTS 512

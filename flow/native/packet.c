@@ -3,10 +3,10 @@
 #include "flow/native/packet.h"
 
 #include "flow/native/address.h"
+#include "flow/native/cache/block.h"
 #include "flow/native/find_instruction.h"
-#include "flow/native/block.h"
-#include "flow/native/pending_event.h"
 #include "flow/native/mode_packet.h"
+#include "flow/native/pending_event.h"
 #include "flow/segment/turn.h"
 #include "format/pt/last_ip.h"
 

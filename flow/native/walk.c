@@ -3,7 +3,7 @@
 #include "flow/native/walk.h"
 
 #include "flow/native/address.h"
-#include "flow/native/block.h"
+#include "flow/native/cache/block.h"
 #include "flow/native/return_stack.h"
 
 static void fail_memory(struct native_decoder *decoder)

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "flow/native/arena.h"
+#include "flow/native/cache/arena.h"
 
 #define PIECE ((size_t)64 << 10)
 #define MANY 200 /* pieces: several huge pages */

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <cmocka.h>
 
+#include "flow/native/cache/tnt16.h"
 #include "flow/native/interleaved.h"
-#include "flow/native/tnt16.h"
 #include "flow/segment/packets.h"
 #include "tests/unit/random_flow.h"
 

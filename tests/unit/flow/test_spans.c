@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "flow/native/spans.h"
+#include "flow/native/cache/spans.h"
 #include "tests/unit/pt_random.h"
 
 #define ADDRESSES 200

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "flow/native/cache.h"
-#include "flow/native/code.h"
+#include "flow/native/cache/cache.h"
+#include "flow/native/cache/code.h"
 
 #define EFFECTS 8
 #define DEPTH 63          /* calls of a context */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Blocks: made once for each address, and cut where an event comes within one. */
-#ifndef FLOW_NATIVE_BLOCK_H
-#define FLOW_NATIVE_BLOCK_H
+#ifndef FLOW_NATIVE_CACHE_BLOCK_H
+#define FLOW_NATIVE_CACHE_BLOCK_H
 
-#include "flow/native/code.h"
+#include "flow/native/cache/code.h"
 
 /* Instructions that packets without an address refer to; a block may have some. */
 #define NATIVE_WRITES_CR3 1u

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The TNT16 cache: follows TNT bits once and keeps their sums; contexts, each of which is made once. */
-#include "flow/native/tnt16.h"
+#include "flow/native/cache/tnt16.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/vector.h"
-#include "flow/native/cache.h"
-#include "flow/native/code.h"
+#include "flow/native/cache/cache.h"
+#include "flow/native/cache/code.h"
 
 _Static_assert((NATIVE_CONTEXT_FACTOR * NATIVE_CONTEXT_INVERSE & (NATIVE_CONTEXT_LIMIT - 1)) == 1,
 	       "numbers come back from ids");

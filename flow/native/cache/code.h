@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* All code of one address space in one version, and what has been made of it. */
-#ifndef FLOW_NATIVE_CODE_H
-#define FLOW_NATIVE_CODE_H
+#ifndef FLOW_NATIVE_CACHE_CODE_H
+#define FLOW_NATIVE_CACHE_CODE_H
 
 #include "flow/code/range.h"
-#include "flow/native/arena.h"
-#include "flow/native/counter.h"
-#include "flow/native/invalidation.h"
-#include "flow/native/packet_word.h"
-#include "flow/native/region.h"
-#include "flow/native/step_memory.h"
-#include "flow/native/target_cache.h"
-#include "flow/native/tnt16.h"
-#include "flow/native/tnt_cache.h"
+#include "flow/native/cache/arena.h"
+#include "flow/native/cache/counter.h"
+#include "flow/native/cache/invalidation.h"
+#include "flow/native/cache/packet_word.h"
+#include "flow/native/cache/region.h"
+#include "flow/native/cache/step_memory.h"
+#include "flow/native/cache/target_cache.h"
+#include "flow/native/cache/tnt16.h"
+#include "flow/native/cache/tnt_cache.h"
 
 struct native_source {
 	/* The range that holds ip, or the hole around it. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The cache of packet words: hash tables of states and words. */
-#include "flow/native/packet_word.h"
+#include "flow/native/cache/packet_word.h"
 
 #include <string.h>
 
-#include "flow/native/cache.h"
-#include "flow/native/code.h"
+#include "flow/native/cache/cache.h"
+#include "flow/native/cache/code.h"
 
 #define RUNS_LIMIT (8u << 20)
 #define STATES_SHIFT 14

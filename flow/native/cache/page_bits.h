@@ -3,8 +3,8 @@
  * Which entries of a table depend on which pages of code that may change: 64 bits an entry, one for all pages with the same
  * hash. Nothing is allocated until an entry depends on a page.
  */
-#ifndef FLOW_NATIVE_PAGE_BITS_H
-#define FLOW_NATIVE_PAGE_BITS_H
+#ifndef FLOW_NATIVE_CACHE_PAGE_BITS_H
+#define FLOW_NATIVE_CACHE_PAGE_BITS_H
 
 #include <stdbool.h>
 #include <stddef.h>

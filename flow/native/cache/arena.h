@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Memory that is allocated in small pieces and freed all at once. */
-#ifndef FLOW_NATIVE_ARENA_H
-#define FLOW_NATIVE_ARENA_H
+#ifndef FLOW_NATIVE_CACHE_ARENA_H
+#define FLOW_NATIVE_CACHE_ARENA_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Lists what is made of tracked code by page, and invalidates it where that changes. */
-#include "flow/native/invalidation.h"
+#include "flow/native/cache/invalidation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "common/error.h"
 #include "common/hash.h"
 #include "flow/code/instruction.h"
-#include "flow/native/block.h"
-#include "flow/native/cache.h"
-#include "flow/native/code.h"
+#include "flow/native/cache/block.h"
+#include "flow/native/cache/cache.h"
+#include "flow/native/cache/code.h"
 
 #define PAGES_SHIFT 12 /* log2 of the slots of the table */
 #define PAGES (1u << PAGES_SHIFT)

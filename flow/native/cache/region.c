@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Makes regions of blocks, once for each address, and keeps both in tables by address. */
-#include "flow/native/region.h"
+#include "flow/native/cache/region.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow/native/block.h"
-#include "flow/native/cache.h"
-#include "flow/native/code.h"
+#include "flow/native/cache/block.h"
+#include "flow/native/cache/cache.h"
+#include "flow/native/cache/code.h"
 
 #define REGIONS_AT_ONCE 32
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of steps that are remembered, and the numbers of contexts and states. */
-#include "flow/native/step_memory.h"
+#include "flow/native/cache/step_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/vector.h"
-#include "flow/native/arena.h"
-#include "flow/native/cache.h"
-#include "flow/native/code.h"
+#include "flow/native/cache/arena.h"
+#include "flow/native/cache/cache.h"
+#include "flow/native/cache/code.h"
 
 _Static_assert(sizeof(struct native_step_entry) == 16, "a quarter of a cache line");
 

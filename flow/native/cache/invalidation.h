@@ -10,10 +10,10 @@
  * flow comes to it. So pointers to it stay valid: of other regions, return sites, targets and the decoder. An invalidated
  * block is only not found any more. Other caches keep the pages that each entry depends on: see page_bits.h.
  */
-#ifndef FLOW_NATIVE_INVALIDATION_H
-#define FLOW_NATIVE_INVALIDATION_H
+#ifndef FLOW_NATIVE_CACHE_INVALIDATION_H
+#define FLOW_NATIVE_CACHE_INVALIDATION_H
 
-#include "flow/native/spans.h"
+#include "flow/native/cache/spans.h"
 
 struct native_block;
 struct native_code;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Regions of code: all that is executed from an address to the first place where a packet decides how flow goes on. */
-#ifndef FLOW_NATIVE_REGION_H
-#define FLOW_NATIVE_REGION_H
+#ifndef FLOW_NATIVE_CACHE_REGION_H
+#define FLOW_NATIVE_CACHE_REGION_H
 
 #include <stdbool.h>
 #include <stddef.h>

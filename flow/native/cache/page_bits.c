@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A table of bits by entry, with a summary of each group so that most entries need not be read. */
-#include "flow/native/page_bits.h"
+#include "flow/native/cache/page_bits.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Packet words, eight bytes of packets each: their effect in a state is cached as a whole. */
-#ifndef FLOW_NATIVE_PACKET_WORD_H
-#define FLOW_NATIVE_PACKET_WORD_H
+#ifndef FLOW_NATIVE_CACHE_PACKET_WORD_H
+#define FLOW_NATIVE_CACHE_PACKET_WORD_H
 
 #include "common/hash.h"
-#include "flow/native/arena.h"
-#include "flow/native/page_bits.h"
-#include "flow/native/region.h"
+#include "flow/native/cache/arena.h"
+#include "flow/native/cache/page_bits.h"
+#include "flow/native/cache/region.h"
 
 #define NATIVE_PACKET_WORD_SIZE 8
 #define NATIVE_PACKET_WORD_CARRY 7 /* bytes at most */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opens, clears and closes all caches of a code by one table. */
-#include "flow/native/code.h"
+#include "flow/native/cache/code.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
-#include "flow/native/block.h"
-#include "flow/native/cache.h"
+#include "flow/native/cache/block.h"
+#include "flow/native/cache/cache.h"
 
 #define FIRST_SLOTS (1u << 13)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A sorted array; spans that touch become one. */
-#include "flow/native/spans.h"
+#include "flow/native/cache/spans.h"
 
 #include <stdlib.h>
 #include <string.h>

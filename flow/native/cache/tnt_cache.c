@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The TNT cache: follows several TNT bits once and keeps the run of all blocks. */
-#include "flow/native/tnt_cache.h"
+#include "flow/native/cache/tnt_cache.h"
 
 #include <string.h>
 
-#include "flow/native/cache.h"
-#include "flow/native/code.h"
+#include "flow/native/cache/cache.h"
+#include "flow/native/cache/code.h"
 
 /* Memory for runs; beyond it the cache is cleared. */
 #define RUNS_LIMIT (16u << 20)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where indirect branches lead: regions by the address of a TIP. */
-#ifndef FLOW_NATIVE_TARGET_CACHE_H
-#define FLOW_NATIVE_TARGET_CACHE_H
+#ifndef FLOW_NATIVE_CACHE_TARGET_CACHE_H
+#define FLOW_NATIVE_CACHE_TARGET_CACHE_H
 
 #include "common/hash.h"
-#include "flow/native/tnt_cache.h"
+#include "flow/native/cache/tnt_cache.h"
 
 #define NATIVE_TARGET_SHIFT 12 /* log2 of the entries */
 #define NATIVE_TARGETS (1u << NATIVE_TARGET_SHIFT)

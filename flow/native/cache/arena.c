@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An arena of chunks: a small or lent one at first, then huge pages; a larger piece has a chunk of its own. */
-#include "flow/native/arena.h"
+#include "flow/native/cache/arena.h"
 
 #include <stdbool.h>
 #include <stdint.h>

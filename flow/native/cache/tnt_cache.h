@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What up to seven TNT bits lead to from a region: computed once, then found by one load. */
-#ifndef FLOW_NATIVE_TNT_CACHE_H
-#define FLOW_NATIVE_TNT_CACHE_H
+#ifndef FLOW_NATIVE_CACHE_TNT_CACHE_H
+#define FLOW_NATIVE_CACHE_TNT_CACHE_H
 
 #include "common/hash.h"
-#include "flow/native/arena.h"
-#include "flow/native/page_bits.h"
-#include "flow/native/region.h"
+#include "flow/native/cache/arena.h"
+#include "flow/native/cache/page_bits.h"
+#include "flow/native/cache/region.h"
 
 #define NATIVE_TNT_CACHE_SHIFT 14 /* log2 of the entries */
 #define NATIVE_TNT_CACHE_ENTRIES (1u << NATIVE_TNT_CACHE_SHIFT)

@@ -4,14 +4,14 @@
  * its blocks: half a cache line, so that a TNT bit costs one load. The number of a counter
  * is its offset in the table in bytes: nothing is computed between the load of one and that of the next. 0 is none.
  */
-#ifndef FLOW_NATIVE_COUNTER_H
-#define FLOW_NATIVE_COUNTER_H
+#ifndef FLOW_NATIVE_CACHE_COUNTER_H
+#define FLOW_NATIVE_CACHE_COUNTER_H
 
 #include "common/hash.h"
 #include "common/hash_map.h"
 #include "flow/engine/engine.h"
 #include "flow/engine/step.h"
-#include "flow/native/region.h"
+#include "flow/native/cache/region.h"
 
 struct native_counter {
 	uint32_t next[2]; /* of CONDITIONAL, by TNT bit: the counter that it leads to; 0: not known yet */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of counters, and what becomes of them. */
-#include "flow/native/counter.h"
+#include "flow/native/cache/counter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "common/error.h"
 #include "common/hash.h"
 #include "common/vector.h"
-#include "flow/native/cache.h"
-#include "flow/native/code.h"
+#include "flow/native/cache/cache.h"
+#include "flow/native/cache/code.h"
 
 #define FIRST_COUNTERS (NATIVE_HUGE_PAGE / sizeof(struct native_counter))
 #define TARGETS ((size_t)1 << NATIVE_COUNT_TARGETS_SHIFT)

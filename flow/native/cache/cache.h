@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What all caches of code have in common: how each is closed, cleared, and invalidated where code changes. */
-#ifndef FLOW_NATIVE_CACHE_H
-#define FLOW_NATIVE_CACHE_H
+#ifndef FLOW_NATIVE_CACHE_CACHE_H
+#define FLOW_NATIVE_CACHE_CACHE_H
 
 #include <stdbool.h>
 #include <stdint.h>

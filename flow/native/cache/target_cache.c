@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Entries point to regions alone, which stay in place where code changes: nothing is to be invalidated. */
-#include "flow/native/target_cache.h"
+#include "flow/native/cache/target_cache.h"
 
 #include <string.h>
 
-#include "flow/native/cache.h"
-#include "flow/native/code.h"
+#include "flow/native/cache/cache.h"
+#include "flow/native/cache/code.h"
 
 static void close(struct native_code *code)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Makes blocks: reads code across ranges, decodes each instruction once. */
-#include "flow/native/block.h"
+#include "flow/native/cache/block.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "common/vector.h"
 #include "flow/code/instruction.h"
 #include "flow/code/instruction_scan.h"
-#include "flow/native/cache.h"
+#include "flow/native/cache/cache.h"
 
 static bool find_range(struct native_code *code, uint64_t ip)
 {

@@ -3,8 +3,8 @@
  * Steps that are remembered: where TNT bits, or a TIP, lead from a state of flow and of the consumer of steps, and the effect
  * that this has on the consumer.
  */
-#ifndef FLOW_NATIVE_STEP_MEMORY_H
-#define FLOW_NATIVE_STEP_MEMORY_H
+#ifndef FLOW_NATIVE_CACHE_STEP_MEMORY_H
+#define FLOW_NATIVE_CACHE_STEP_MEMORY_H
 
 #include "common/hash.h"
 #include "common/number_table.h"

@@ -3,11 +3,11 @@
  * The TNT16 cache: what up to 16 TNT bits lead to, return stack included, with their sums or how often they came. It
  * serves views that only count.
  */
-#ifndef FLOW_NATIVE_TNT16_H
-#define FLOW_NATIVE_TNT16_H
+#ifndef FLOW_NATIVE_CACHE_TNT16_H
+#define FLOW_NATIVE_CACHE_TNT16_H
 
 #include "common/hash_map.h"
-#include "flow/native/region.h"
+#include "flow/native/cache/region.h"
 
 /*
  * A context: where flow is, and where each call returns to. A region, and the context after the newest call returns.

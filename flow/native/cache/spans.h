@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A small set of addresses, as spans in order. */
-#ifndef FLOW_NATIVE_SPANS_H
-#define FLOW_NATIVE_SPANS_H
+#ifndef FLOW_NATIVE_CACHE_SPANS_H
+#define FLOW_NATIVE_CACHE_SPANS_H
 
 #include <stdbool.h>
 #include <stddef.h>
