@@ -165,6 +165,8 @@ void dump_summary_before(const struct dump_summary *summary, size_t count, size_
 			found += summary->pieces[--*pieces].transfers;
 		else
 			found++, --*transfers;
+	while (*pieces < summary->piece_count && summary->pieces[*pieces].at <= *transfers)
+		++*pieces;
 }
 
 void dump_summary_drop(struct dump_summary *summary, size_t transfers, size_t pieces)

@@ -132,8 +132,8 @@ int dump_summary_tick_at(struct dump_summary *summary, uint32_t state, uint64_t 
 /* Ends the open piece, behind so many transfers. PTL_NO_MEMORY. */
 int dump_summary_close(struct dump_summary *summary, size_t transfers);
 /*
- * How many transfers of `count`, and pieces of all, come before those that are made of `ahead` transfers, or before all.
- * There is no open piece.
+ * How many transfers of `count`, and pieces of all, come before those that are made of `ahead` transfers, or before all; and pieces
+ * right behind, for which nothing need be ahead. There is no open piece.
  */
 void dump_summary_before(const struct dump_summary *summary, size_t count, size_t ahead, size_t *transfers,
 			 size_t *pieces);

@@ -129,6 +129,13 @@ static void return_part(struct view *view, struct part *part)
 
 /* ---- segments in order --------------------------------------------------------------------------- */
 
+/* All of the part has been taken. */
+static void end_part(struct view *view, struct part *part)
+{
+	dump_calls_pass(&view->thread, part->tracker.instructions, part->tracker.time);
+	return_part(view, part);
+}
+
 /* `next` is what follows; NULL: nothing does. */
 static int take_held(struct view *view, const struct dump_call_part *next)
 {
@@ -143,9 +150,8 @@ static int take_held(struct view *view, const struct dump_call_part *next)
 	taken.summary = &held->summary;
 	taken.piece_count = held->summary.piece_count;
 	status = dump_calls_take(&view->fold, &view->thread, &taken, 0);
-	dump_calls_pass(&view->thread, held->tracker.instructions, held->tracker.time);
 	view->held = NULL;
-	return_part(view, held);
+	end_part(view, held);
 	return status;
 }
 
@@ -436,10 +442,15 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 	int status = take_part(view, segment, part, DUMP_CALLS_AHEAD);
 
 	(void)horizon;
-	if (part->opened) {
+	if (status < 0) {
+		drop(view, part);
+	} else if (part->opened) {
 		view->before = part->tracker;
 		view->last = *segment;
-		view->held = part;
+		if (part->transfers.count)
+			view->held = part;
+		else
+			end_part(view, part);
 	} else {
 		/* Nothing of a kind that tells where flow is: the segment before goes on. */
 		if (view->has_thread && is_next(view, segment))
