@@ -27,13 +27,14 @@ void record_observer_name_strings(struct ptl_bytes *strings, const char *path, c
 static int report(struct record_observer *observer, struct record_observed *process,
 		  const struct record_observer_dead *dead, uint64_t now)
 {
+	const uint64_t start = dead->since < observer->looked ? dead->since : observer->looked;
 	struct ptl_bytes strings = {0};
-	int status = record_observer_send_start(observer, process, NULL, dead->parent, observer->looked);
+	int status = record_observer_send_start(observer, process, NULL, dead->parent, start);
 
 	record_observer_name_strings(&strings, dead->program, dead->program);
 	if (status == 0)
 		status = strings.failed ? common_fail_memory("command line", strings.size)
-					: record_observer_send_program(observer, process, &strings, observer->looked);
+					: record_observer_send_program(observer, process, &strings, start);
 	common_bytes_free(&strings);
 	return status == 0 ? record_observer_end(observer, process, now) : status;
 }

@@ -248,15 +248,20 @@ static bool is_descendant(const struct record_observer *observer, const struct r
 	return false;
 }
 
-int record_observer_writer(struct record_observer *observer, uint32_t pid, uint64_t now)
+int record_observer_writer(struct record_observer *observer, uint32_t pid, uint64_t since, uint64_t now, bool *gone)
 {
+	const uint64_t start = since < observer->looked ? since : observer->looked;
 	struct record_observed *process;
 	struct record_proc_stat stat;
 	int status = record_observer_take_reports(observer, record_now());
 
+	*gone = false;
 	process = record_observer_find(observer, pid);
-	if (status < 0 || !record_proc_stat(pid, &stat))
+	if (status < 0)
 		return status;
+	*gone = !record_proc_stat(pid, &stat);
+	if (*gone)
+		return 0;
 	if (process && process->start_ticks == stat.start_ticks) {
 		record_observer_look_at_maps_soon(process, now);
 		return process->ended ? 0 : record_observer_look_at_maps(observer, process, now);
@@ -274,11 +279,11 @@ int record_observer_writer(struct record_observer *observer, uint32_t pid, uint6
 		return status;
 	process->found = true;
 	process->attached = true;
-	process->looked = process->maps_looked = observer->looked;
+	process->looked = process->maps_looked = start;
 	record_observer_look_at_maps_soon(process, now);
-	status = record_observer_send_start(observer, process, NULL, stat.parent, observer->looked);
+	status = record_observer_send_start(observer, process, NULL, stat.parent, start);
 	if (status == 0)
-		status = record_observer_send_found_program(observer, process, observer->looked);
+		status = record_observer_send_found_program(observer, process, start);
 	if (status == 0)
 		status = record_observer_look_at_maps(observer, process, now);
 	return status;
@@ -287,7 +292,8 @@ int record_observer_writer(struct record_observer *observer, uint32_t pid, uint6
 int record_observer_running(struct record_observer *observer, uint32_t pid, uint64_t now)
 {
 	struct record_observed *process;
-	int status = record_observer_writer(observer, pid, now);
+	bool gone;
+	int status = record_observer_writer(observer, pid, UINT64_MAX, now, &gone);
 
 	process = record_observer_find(observer, pid);
 	if (status < 0 || !process || !observer->sideband || process->reported)

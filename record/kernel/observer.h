@@ -63,18 +63,20 @@ int record_observer_command(struct record_observer *observer, uint32_t pid, uint
 
 /*
  * A process that writes events: if it is not known, it is reported as one that ran before; what it has
- * mapped is looked at now.
+ * mapped is looked at now. It may have written since this time, at which it was there. *gone: it has ended, so that there is
+ * nothing to look at any more; see record_observer_dead.
  */
-int record_observer_writer(struct record_observer *observer, uint32_t pid, uint64_t now);
+int record_observer_writer(struct record_observer *observer, uint32_t pid, uint64_t since, uint64_t now, bool *gone);
 
 /*
  * A process that wrote events and had ended before it was seen: it is reported with what it said of
- * itself. ran_before: it may have begun before the recording.
+ * itself. since: it was there then. ran_before: it may have begun before the recording.
  */
 struct record_observer_dead {
 	uint32_t pid;
 	uint32_t parent; /* 0: unknown */
 	const char *program;
+	uint64_t since;
 	bool ran_before;
 };
 int record_observer_dead(struct record_observer *observer, const struct record_observer_dead *dead, uint64_t now);

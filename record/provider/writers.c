@@ -231,24 +231,34 @@ static int add(struct record_providers *providers, const char *text, struct reco
 	return 0;
 }
 
+/* What the observer does not know of is reported from when it may have written the first event of this recording. */
 static int report_observer(struct record_providers *providers, struct record_writer *writer)
 {
+	const uint64_t began = record_clock_of_monotonic(writer->shm.start),
+		       since = began > providers->start ? began : providers->start;
 	const struct record_observer_dead dead = {
 		.pid = writer->shm.pid,
 		.parent = writer->shm.parent,
 		.program = writer->shm.program,
+		.since = since,
 		.ran_before = providers->everyone,
 	};
 
+	bool gone = writer->dead;
+	int status = 0;
+
 	if (!providers->observer || writer->reported || writer->foreign)
+		return 0;
+	if (!gone)
+		status = record_observer_writer(providers->observer, writer->shm.pid, since, record_now(), &gone);
+	if (status < 0)
+		return status;
+	/* One that ended before it was looked at is reported once it is known that it wrote something. */
+	if (gone && !writer->rings_name[0])
 		return 0;
 	writer->reported = true;
 	/* What another user says about a process that is gone makes none. */
-	if (writer->dead && providers->is_other)
-		return 0;
-	if (writer->dead)
-		return writer->rings_name[0] ? record_observer_dead(providers->observer, &dead, record_now()) : 0;
-	return record_observer_writer(providers->observer, writer->shm.pid, record_now());
+	return gone && !providers->is_other ? record_observer_dead(providers->observer, &dead, record_now()) : 0;
 }
 
 static int see_rings(struct record_providers *providers, const char *text, const struct record_shm_name *name)

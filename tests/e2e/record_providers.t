@@ -217,6 +217,26 @@ def attach():
     expect(any(image["path"] == os.path.realpath(WRITER) for image in lines("images", "a.ptl")))
 
 
+def short_lives():
+    """each program that wrote events is one of the processes, however soon after that it has ended, seen or not"""
+    recorder = start("-o", "a.ptl", "-p", NAME, "--attach-providers")
+    wait_for(folder, "the recorder")
+    ran = set()
+    for _ in range(40):
+        process = writer("count=2")
+        process.communicate()
+        ran.add(process.pid)
+    recorder.send_signal(signal.SIGINT)
+    recorder.communicate(timeout=120)
+    expect_equal(recorder.returncode, 0)
+    wrote = {event["pid"] for event in events("a.ptl")}
+    expect(wrote and wrote <= ran, wrote)
+    expect_equal(wrote - {process["pid"] for process in lines("processes", "a.ptl")}, set())
+    starts = {event["pid"]: event["time"] for event in lines("events", "a.ptl") if event["event"] == "Process/DCStart"}
+    for event in events("a.ptl"):
+        expect(event["process"] == os.path.basename(WRITER) and starts[event["pid"]] <= event["time"], event, starts[event["pid"]])
+
+
 def later_programs():
     """a program that starts while others are attached to is recorded from its first event on"""
     recorder = start("-q", "-o", "a.ptl", NONE, "-p", NAME, "--attach-providers")
@@ -475,7 +495,7 @@ def clean_up():
 
 
 sys.exit(main([unanswered, guid_of_name, every_event, group, levels_and_keywords,
-               same_under_qemu, virtual_clock, two_recorders, attach, later_programs,
+               same_under_qemu, virtual_clock, two_recorders, attach, short_lives, later_programs,
                only_members, dying, killed_recorder, attach_beside_qemu, two_definitions,
                reader_gone, other_user, overflow, burst, stress,
                own_times, wrong_options, foreign_folder, list_nobody], clean_up))
