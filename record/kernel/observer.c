@@ -345,7 +345,10 @@ int record_observer_end(struct record_observer *observer, struct record_observed
 		status = record_model_exit_status(observer->capture->model, process->pid, wait_status);
 	else if (status == 0 && is_zombie(process, &wait_status))
 		status = record_model_exit_status(observer->capture->model, process->pid, wait_status);
-	return status < 0 ? status : record_model_gone(observer->capture->model, process->number, record_now());
+	/* Of one that was never seen, nobody has it. */
+	return status < 0 ? status
+			  : record_model_gone(observer->capture->model, process->number, record_now(),
+					      process->pidfd >= 0 || process->reported);
 }
 
 int record_observer_exited(struct record_observer *observer, uint32_t pid, uint32_t wait_status, uint64_t now)

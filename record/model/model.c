@@ -288,7 +288,7 @@ static int lose_leaving(struct record_model *model, struct record_process *proce
 	return status;
 }
 
-int record_model_gone(struct record_model *model, uint32_t number, uint64_t now)
+int record_model_gone(struct record_model *model, uint32_t number, uint64_t now, bool status_expected)
 {
 	struct record_process *process = record_find_process(model, number);
 	int status;
@@ -298,7 +298,7 @@ int record_model_gone(struct record_model *model, uint32_t number, uint64_t now)
 	process->gone = true;
 	process->gone_at = now;
 	status = lose_leaving(model, process);
-	if (status < 0 || !process->has_exit_status)
+	if (status < 0 || (status_expected && !process->has_exit_status))
 		return status;
 	return end_process(model, process);
 }

@@ -59,8 +59,8 @@ void record_model_free(struct record_model *model);
  */
 int record_model_fact(struct record_model *model, const struct record_fact *fact, uint64_t now);
 
-/* Nothing more will come of this process: it is dead. */
-int record_model_gone(struct record_model *model, uint32_t process, uint64_t now);
+/* Nothing more will come of this process: it is dead. status_expected: somebody may still tell its wait status, for which its end waits. */
+int record_model_gone(struct record_model *model, uint32_t process, uint64_t now, bool status_expected);
 
 /* A process has this wait status; any process may have waited for it. */
 int record_model_exit_status(struct record_model *model, uint32_t pid, uint32_t status);

@@ -145,7 +145,7 @@ static int deliver(struct record_qemu_order *order, const struct waiting *waitin
 		return begin_definitions(order, waiting);
 	case WAITING_GONE:
 		status = record_qemu_facts_end(&order->facts, process, now);
-		return status < 0 ? status : record_model_gone(order->facts.model, process, now);
+		return status < 0 ? status : record_model_gone(order->facts.model, process, now, true);
 	case WAITING_MESSAGE:
 		break;
 	}

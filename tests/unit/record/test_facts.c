@@ -205,7 +205,7 @@ static void knows_why_a_program_is_not_followed(void **state)
 	send(fixture, QEMU_MSG_NOT_FOLLOWED, &known, sizeof(known), "/a\0\0", 4);
 	send(fixture, QEMU_MSG_EXEC_FAILED, &failed, sizeof(failed), NULL, 0);
 	send(fixture, QEMU_MSG_NOT_FOLLOWED, &unknown, sizeof(unknown), "/b\0\0", 4);
-	assert_int_equal(record_model_gone(fixture->facts.model, 1, 0), 0);
+	assert_int_equal(record_model_gone(fixture->facts.model, 1, 0, true), 0);
 	expect(fixture, "process 64 '/b' ''\n/b ran untraced: unknown cause\n");
 }
 

@@ -265,7 +265,7 @@ static void tells_the_first_program(void **state)
 			"start 100/100\n");
 	send_exit(fixture, 1, 50, 3 << 8);
 	expect(fixture, "");
-	assert_int_equal(record_model_gone(fixture->model, 1, 0), 0);
+	assert_int_equal(record_model_gone(fixture->model, 1, 0, true), 0);
 	expect(fixture, "0l 50 thread end 100/100\n"
 			"0l 50 process end 100<7 key 1 '/bin/ls' 'ls -l 'a b'' status 0x300\n");
 }
@@ -325,7 +325,7 @@ static void ends_a_process_when_it_was_last_alive(void **state)
 	starts(fixture);
 	send_thread(fixture, RECORD_FACT_ALIVE, 1, 0, 40);
 	send_exit(fixture, 1, 30, 0);
-	assert_int_equal(record_model_gone(fixture->model, 1, 0), 0);
+	assert_int_equal(record_model_gone(fixture->model, 1, 0, true), 0);
 	expect(fixture, "0l 40 thread end 100/100\n0l 40 process end 100<7 key 1 '/bin/ls' 'ls -l 'a b'' status 0\n");
 }
 
@@ -375,7 +375,7 @@ static void remembers_a_dead_parent_for_a_while(void **state)
 	starts(fixture);
 	send_image(fixture, 1, 11, 2, 0x1000, 0x1000, "a");
 	send_exit(fixture, 1, 12, 0);
-	assert_int_equal(record_model_gone(fixture->model, 1, 5 * SECOND), 0);
+	assert_int_equal(record_model_gone(fixture->model, 1, 5 * SECOND, true), 0);
 	assert_int_equal(record_model_tick(fixture->model, 6 * SECOND), 0);
 	fixture->text.size = 0;
 	send_start(fixture, 2, 1, 12, 2);
@@ -438,7 +438,7 @@ static void uses_stream_pairs_again(void **state)
 	starts(fixture);
 	send_start(fixture, 2, 1, 100, 1);
 	send_exit(fixture, 2, 120, 0);
-	assert_int_equal(record_model_gone(fixture->model, 2, 0), 0);
+	assert_int_equal(record_model_gone(fixture->model, 2, 0, true), 0);
 	fixture->text.size = 0;
 	/* Process 3 began before 2 ended: it cannot have 2's stream_pair, though that is free. */
 	send_start(fixture, 3, 1, 110, 1);
@@ -457,7 +457,7 @@ static void waits_for_an_exit_status(void **state)
 	starts(fixture);
 	send_start(fixture, 2, 1, 30, 1);
 	fixture->text.size = 0;
-	assert_int_equal(record_model_gone(fixture->model, 2, 5 * SECOND), 0);
+	assert_int_equal(record_model_gone(fixture->model, 2, 5 * SECOND, true), 0);
 	/* A turn that began before has the earlier time. */
 	assert_int_equal(record_model_tick(fixture->model, 4 * SECOND), 0);
 	expect(fixture, "");
@@ -469,9 +469,15 @@ static void waits_for_an_exit_status(void **state)
 	/* Nobody reports one: then it ends without. */
 	send_start(fixture, 3, 1, 40, 1);
 	fixture->text.size = 0;
-	assert_int_equal(record_model_gone(fixture->model, 3, 5 * SECOND), 0);
+	assert_int_equal(record_model_gone(fixture->model, 3, 5 * SECOND, true), 0);
 	assert_int_equal(record_model_tick(fixture->model, 6 * SECOND), 0);
 	expect(fixture, "1l 40 thread end 300/300\n1l 40 process end 300<100 key 3 '/bin/ls' 'ls "
+			"-l 'a b''\n");
+	/* Nobody is there who could. */
+	send_start(fixture, 4, 1, 50, 1);
+	fixture->text.size = 0;
+	assert_int_equal(record_model_gone(fixture->model, 4, 6 * SECOND, false), 0);
+	expect(fixture, "1l 50 thread end 400/400\n1l 50 process end 400<100 key 4 '/bin/ls' 'ls "
 			"-l 'a b''\n");
 }
 
@@ -489,7 +495,7 @@ static void tells_who_ran_untraced(void **state)
 	send(fixture, &stay);
 	send(fixture, &leave);
 	expect(fixture, "");
-	assert_int_equal(record_model_gone(fixture->model, 1, 0), 0);
+	assert_int_equal(record_model_gone(fixture->model, 1, 0, true), 0);
 	expect(fixture, "0m 22 process exec 100<7 key 1 '/a.o' 'a 'b c''\n"
 			"loss 5 pid 100: /a.o ran untraced: it is no x86-64 program\n");
 	record_model_counts(fixture->model, &counts);
