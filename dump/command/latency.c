@@ -257,7 +257,7 @@ static void json_parts(struct common_json *json, const struct dump_latency_parts
 
 static void json_function(struct common_json *json, const struct dump_function *function)
 {
-	common_json_string(json, "function", *function->name ? function->name : NULL);
+	common_json_string(json, "function", dump_function_own_name(function));
 	common_json_string(json, "image", *function->path ? function->path : NULL);
 	common_json_hex(json, "address", function->address);
 }

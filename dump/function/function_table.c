@@ -306,12 +306,12 @@ int dump_functions_unknown(struct dump_function_table *table, uint32_t image, ui
 	return number_of(table, &key, image, NULL, 0, DUMP_FUNCTION_NAMELESS | DUMP_FUNCTION_UNKNOWN, function);
 }
 
+static const struct dump_function no_function = {.name = "[unknown]", .path = "", .image = "[no image]"};
+
 const struct dump_function *dump_function(const struct dump_function_table *table, uint32_t function)
 {
-	static const struct dump_function unknown = {.name = "[unknown]", .path = "", .image = "[no image]"};
-
 	if (function == DUMP_NO_FUNCTION)
-		return &unknown;
+		return &no_function;
 	return &table->chunks[function >> CHUNK_BITS][function & (CHUNK_SIZE - 1)];
 }
 
@@ -323,6 +323,11 @@ size_t dump_functions_count(struct dump_function_table *table)
 	count = table->count;
 	pthread_mutex_unlock(&table->lock);
 	return count;
+}
+
+const char *dump_function_own_name(const struct dump_function *function)
+{
+	return *function->name && function != &no_function ? function->name : NULL;
 }
 
 /* ---- for people ---------------------------------------------------------------------------------- */

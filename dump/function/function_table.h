@@ -61,6 +61,8 @@ int dump_functions_nameless(struct dump_function_table *table, uint32_t process,
 int dump_functions_unknown(struct dump_function_table *table, uint32_t image, uint32_t *function);
 /* function is a number from above; DUMP_NO_FUNCTION gives one that is called "[unknown]". */
 const struct dump_function *dump_function(const struct dump_function_table *table, uint32_t function);
+/* For programs that read it: NULL where no symbol names it. */
+const char *dump_function_own_name(const struct dump_function *function);
 size_t dump_functions_count(struct dump_function_table *table);
 
 /* Appends "deflate", "+0x4a10", "0x7f0012345678" or "[no symbol]", safe for a terminal. */

@@ -149,8 +149,8 @@ def reported(key, *arguments):
 
 
 def function_of(row):
-    """Each program has functions of its own."""
-    return (row["function"], os.path.basename(row["image"])) if row["image"] else UNKNOWN
+    """Each program has functions of its own; what is in no file has no name."""
+    return (row["function"], os.path.basename(row["image"])) if row["image"] else UNKNOWN if row["function"] is None else row["function"] + " of no file"
 
 
 def of(taken, event):
