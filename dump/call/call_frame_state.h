@@ -10,12 +10,25 @@ struct dump_fold {
 	const struct dump_call_observer *observer;
 	struct dump_call_thread *thread;
 	const struct dump_transfer *transfer; /* the one at hand */
-	const struct dump_transfer *end;      /* behind those of its part */
+	const struct dump_transfer *end;      /* behind those that are known of its part */
 	/* Pieces behind it that are known, by number of the transfer that they stand before: */
 	const struct dump_piece *piece, *piece_end;
 	const struct dump_transfer *first; /* number 0 */
 	const struct dump_call_part *next; /* that follows; NULL: none is known */
 };
+
+/* Goes to the first transfer of the part, behind which so many are known that are not of it. */
+static inline void dump_fold_enter_part(struct dump_fold *fold, const struct dump_call_part *part, size_t ahead)
+{
+	const struct dump_summary *summary = part->summary;
+	const struct dump_piece *pieces = summary ? summary->pieces : NULL;
+
+	fold->transfer = fold->first = part->transfers;
+	fold->end = part->transfers + part->count + ahead;
+	fold->piece = pieces;
+	fold->piece_end = pieces ? pieces + summary->piece_count : NULL;
+	fold->next = part->next;
+}
 
 /* The innermost frame; NULL where there is none. */
 static inline struct dump_frame *dump_fold_top(const struct dump_call_thread *thread)

@@ -527,20 +527,12 @@ static int take_transfer(const struct dump_fold *fold)
 int dump_calls_take(const struct dump_call_fold *calls, struct dump_call_thread *thread,
 		    const struct dump_call_part *part, size_t ahead)
 {
-	const struct dump_piece *pieces = part->summary ? part->summary->pieces : NULL;
-	const struct dump_piece *const taken = pieces ? pieces + part->piece_count : NULL;
-	struct dump_fold fold = {
-		.fold = calls,
-		.observer = calls->observer,
-		.thread = thread,
-		.end = part->transfers + part->count + ahead,
-		.piece = pieces,
-		.piece_end = pieces ? pieces + part->summary->piece_count : NULL,
-		.first = part->transfers,
-		.next = part->next,
-	};
+	const struct dump_piece *taken;
+	struct dump_fold fold = {.fold = calls, .observer = calls->observer, .thread = thread};
 	int status = 0;
 
+	dump_fold_enter_part(&fold, part, ahead);
+	taken = fold.piece ? fold.piece + part->piece_count : NULL;
 	for (size_t i = 0; status == 0 && i < part->count; i++) {
 		for (; status == 0 && fold.piece < taken && fold.piece->at == i; fold.piece++)
 			status = dump_fold_take_piece(&fold, part->summary, fold.piece);

@@ -129,6 +129,17 @@ static void return_part(struct view *view, struct part *part)
 
 /* ---- segments in order --------------------------------------------------------------------------- */
 
+/* All that the part still has. */
+static struct dump_call_part rest_of(struct part *part)
+{
+	return (struct dump_call_part){
+		.transfers = part->transfers.list,
+		.count = part->transfers.count,
+		.summary = &part->summary,
+		.piece_count = part->summary.piece_count,
+	};
+}
+
 /* All of the part has been taken. */
 static void end_part(struct view *view, struct part *part)
 {
@@ -140,15 +151,13 @@ static void end_part(struct view *view, struct part *part)
 static int take_held(struct view *view, const struct dump_call_part *next)
 {
 	struct part *held = view->held;
-	struct dump_call_part taken = {.next = next};
+	struct dump_call_part taken;
 	int status;
 
 	if (!held)
 		return 0;
-	taken.transfers = held->transfers.list;
-	taken.count = held->transfers.count;
-	taken.summary = &held->summary;
-	taken.piece_count = held->summary.piece_count;
+	taken = rest_of(held);
+	taken.next = next;
 	status = dump_calls_take(&view->fold, &view->thread, &taken, 0);
 	view->held = NULL;
 	end_part(view, held);
@@ -215,8 +224,7 @@ static int turn_to(struct view *view, const struct flow_segment *segment)
 /* Before anything else of the segment is taken: what was held, and the transfers from the segment before to this one. */
 static int open_part(struct view *view, const struct flow_segment *segment, struct part *part)
 {
-	const struct dump_call_part known = {part->transfers.list, part->transfers.count, &part->summary,
-					     part->summary.piece_count, NULL};
+	const struct dump_call_part known = rest_of(part);
 	struct dump_call_part joint = {.next = &known};
 	int status = 0;
 

@@ -95,53 +95,32 @@ struct leaving {
 	bool by_jump; /* by longjmp, and not by a return */
 };
 
-/* What is known behind the transfer at hand. */
-struct ahead {
-	const struct dump_transfer *transfer, *end;
-	const struct dump_piece *piece, *piece_end; /* the first of which may stand before the transfer */
-	const struct dump_transfer *first;
-	const struct dump_call_part *next;
-};
-
-/* false: nothing is known behind this part. */
-static bool go_to_next_part(struct ahead *ahead)
-{
-	const struct dump_call_part *part = ahead->next;
-
-	if (!part)
-		return false;
-	*ahead = (struct ahead){.transfer = part->transfers,
-				.end = part->transfers + part->count,
-				.first = part->transfers,
-				.next = part->next};
-	if (part->summary) {
-		ahead->piece = part->summary->pieces;
-		ahead->piece_end = ahead->piece + part->piece_count;
-	}
-	return true;
-}
-
 /* The next transfer, and how many, and calls that go on, the pieces before it stand for; NULL: none is known. */
-static const struct dump_transfer *next_transfer(struct ahead *ahead, uint64_t *passed, size_t *depth)
+static const struct dump_transfer *next_transfer(struct dump_fold *ahead, uint64_t *passed, size_t *depth)
 {
-	do {
+	for (;;) {
 		for (; ahead->piece < ahead->piece_end && ahead->piece->at <= (size_t)(ahead->transfer - ahead->first);
 		     ahead->piece++) {
 			*passed += ahead->piece->transfers;
 			*depth += ahead->piece->frame_count;
 		}
-	} while (ahead->transfer == ahead->end && go_to_next_part(ahead));
-	return ahead->transfer == ahead->end ? NULL : ahead->transfer++;
+		if (ahead->transfer < ahead->end)
+			return ahead->transfer++;
+		if (!ahead->next)
+			return NULL;
+		dump_fold_enter_part(ahead, ahead->next, 0);
+	}
 }
 
 /* What comes next of these, as far as that is known already. */
 static size_t look_ahead(const struct dump_fold *fold, struct leaving next[AHEAD])
 {
-	struct ahead ahead = {fold->transfer + 1, fold->end, fold->piece, fold->piece_end, fold->first, fold->next};
+	struct dump_fold ahead = *fold;
 	const struct dump_transfer *transfer;
 	size_t count = 0, depth = 0;
 	bool jumps = false;
 
+	ahead.transfer++;
 	for (uint64_t passed = 0;
 	     count < AHEAD && (transfer = next_transfer(&ahead, &passed, &depth)) && passed < DUMP_CALLS_AHEAD;
 	     passed++) {

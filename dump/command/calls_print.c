@@ -207,9 +207,7 @@ static __attribute__((noinline)) bool make_json(const struct dump_function *func
 		return false;
 	common_json_start(&json, file);
 	common_json_object(&json, NULL);
-	common_json_string(&json, "function", dump_function_own_name(function));
-	common_json_string(&json, "image", *function->path ? function->path : NULL);
-	common_json_hex(&json, "address", function->address);
+	dump_function_json(&json, function);
 	common_json_object_end(&json);
 	return fclose(file) == 0;
 }

@@ -157,9 +157,7 @@ static int json_tree(const struct shown *shown, const struct dump_graph_tree *tr
 		common_json_string(json, "type", direction);
 		common_json_u64(json, "depth", node->depth);
 		if (node->depth) {
-			common_json_string(json, "function", dump_function_own_name(function));
-			common_json_string(json, "image", *function->path ? function->path : NULL);
-			common_json_hex(json, "address", function->address);
+			dump_function_json(json, function);
 		} else {
 			name.size = 0;
 			dump_matches_text(&graph->matches, &name);

@@ -255,13 +255,6 @@ static void json_parts(struct common_json *json, const struct dump_latency_parts
 	common_json_object_end(json);
 }
 
-static void json_function(struct common_json *json, const struct dump_function *function)
-{
-	common_json_string(json, "function", dump_function_own_name(function));
-	common_json_string(json, "image", *function->path ? function->path : NULL);
-	common_json_hex(json, "address", function->address);
-}
-
 static void json_histogram(struct common_json *json, const struct dump_spread *spread)
 {
 	common_json_array(json, "histogram");
@@ -313,7 +306,7 @@ static int json_output(const struct latency_run *run)
 	common_json_array(json, "callers");
 	for (size_t i = 0; i < latency->caller_count; i++) {
 		common_json_object(json, NULL);
-		json_function(json, dump_function(run->calls->functions, latency->callers[i].function));
+		dump_function_json(json, dump_function(run->calls->functions, latency->callers[i].function));
 		json_spread(json, &latency->callers[i].spread);
 		common_json_object_end(json);
 	}

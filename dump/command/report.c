@@ -240,9 +240,7 @@ static void json_names(const struct report_run *run, const struct dump_report_ro
 
 	switch (run->options->by) {
 	case DUMP_REPORT_FUNCTION:
-		common_json_string(json, "function", dump_function_own_name(function));
-		common_json_string(json, "image", *function->path ? function->path : NULL);
-		common_json_hex(json, "address", function->address);
+		dump_function_json(json, function);
 		break;
 	case DUMP_REPORT_IMAGE:
 		common_json_string(json, "image", *row->image ? row->image : NULL);

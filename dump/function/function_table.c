@@ -325,11 +325,6 @@ size_t dump_functions_count(struct dump_function_table *table)
 	return count;
 }
 
-const char *dump_function_own_name(const struct dump_function *function)
-{
-	return *function->name && function != &no_function ? function->name : NULL;
-}
-
 /* ---- for people ---------------------------------------------------------------------------------- */
 
 void dump_function_text(const struct dump_function *function, struct ptl_bytes *text)
@@ -344,6 +339,15 @@ void dump_function_text(const struct dump_function *function, struct ptl_bytes *
 	}
 	common_text_add(text, *function->path ? "+0x" : "0x");
 	common_text_hex(text, function->address);
+}
+
+void dump_function_json(struct common_json *json, const struct dump_function *function)
+{
+	const bool named = *function->name && function != &no_function;
+
+	common_json_string(json, "function", named ? function->name : NULL);
+	common_json_string(json, "image", *function->path ? function->path : NULL);
+	common_json_hex(json, "address", function->address);
 }
 
 bool dump_function_matches(const struct dump_function *function, const char *pattern)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/text/json.h"
 #include "flow/symbol/symbol.h"
 #include "flow/timeline/timeline.h"
 
@@ -61,12 +62,12 @@ int dump_functions_nameless(struct dump_function_table *table, uint32_t process,
 int dump_functions_unknown(struct dump_function_table *table, uint32_t image, uint32_t *function);
 /* function is a number from above; DUMP_NO_FUNCTION gives one that is called "[unknown]". */
 const struct dump_function *dump_function(const struct dump_function_table *table, uint32_t function);
-/* For programs that read it: NULL where no symbol names it. */
-const char *dump_function_own_name(const struct dump_function *function);
 size_t dump_functions_count(struct dump_function_table *table);
 
 /* Appends "deflate", "+0x4a10", "0x7f0012345678" or "[no symbol]", safe for a terminal. */
 void dump_function_text(const struct dump_function *function, struct ptl_bytes *text);
+/* Adds "function" (null: no symbol names it), "image" and "address" to the open object. */
+void dump_function_json(struct common_json *json, const struct dump_function *function);
 /* Whether a pattern of --function and the like means it, as query/function_name.h has it. */
 bool dump_function_matches(const struct dump_function *function, const char *pattern);
 

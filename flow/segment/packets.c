@@ -175,12 +175,14 @@ void flow_segment_end_read(const uint8_t *bytes, size_t size, const struct flow_
 		int length = flow_errata_read(errata, bytes + at, size - at, &context, &packet);
 		enum meaning now;
 
-		if (length == PTL_TRUNCATED || (length > 0 && end->enabled && leads_nowhere(&packet)))
+		if (length == PTL_TRUNCATED || (length > 0 && end->enabled && leads_nowhere(&packet))) {
 			end->whole = at;
-		else if (length < 0)
-			end->flow = size;
-		if (length < 0 || end->whole == at)
 			return;
+		}
+		if (length < 0) {
+			end->flow = size;
+			return;
+		}
 		at += (size_t)length;
 		now = meaning_of(&packet);
 		note_enabled(&packet, at, end);

@@ -49,7 +49,7 @@ struct flow_segment_end {
 	size_t resume, resume_end;
 	/*
 	 * Where packets end that are whole: below the size if the last is cut off, or if a TIP within the flow has no address. From
-	 * there on nothing is known; libipt 2.0.5 goes on in the block before, where it knows that block already.
+	 * there on nothing is known; libipt 2.0.5 runs the block before once more, if its cache has that block.
 	 */
 	size_t whole;
 };

@@ -27,7 +27,7 @@ void record_observer_name_strings(struct ptl_bytes *strings, const char *path, c
 static int report(struct record_observer *observer, struct record_observed *process,
 		  const struct record_observer_dead *dead, uint64_t now)
 {
-	const uint64_t start = dead->since < observer->looked ? dead->since : observer->looked;
+	const uint64_t start = record_observer_start_before(observer, dead->since);
 	struct ptl_bytes strings = {0};
 	int status = record_observer_send_start(observer, process, NULL, dead->parent, start);
 

@@ -250,7 +250,7 @@ static bool is_descendant(const struct record_observer *observer, const struct r
 
 int record_observer_writer(struct record_observer *observer, uint32_t pid, uint64_t since, uint64_t now, bool *gone)
 {
-	const uint64_t start = since < observer->looked ? since : observer->looked;
+	const uint64_t start = record_observer_start_before(observer, since);
 	struct record_observed *process;
 	struct record_proc_stat stat;
 	int status = record_observer_take_reports(observer, record_now());

@@ -116,6 +116,12 @@ int record_observer_look(struct record_observer *observer, uint64_t now);
 /* ---- exited_processes.c ------------------------------------------------------------------------- */
 
 /* Whether the process with this pid that started at this time is gone and has been reported. */
+/* When a process began that was there at `since`, and had not been seen by the last look. */
+static inline uint64_t record_observer_start_before(const struct record_observer *observer, uint64_t since)
+{
+	return since < observer->looked ? since : observer->looked;
+}
+
 bool record_observer_was_reported(const struct record_observer *observer, uint32_t pid, uint64_t start);
 /* What is known of a program of which /proc shows nothing any more. */
 void record_observer_name_strings(struct ptl_bytes *strings, const char *path, const char *name);

@@ -234,8 +234,8 @@ static int add(struct record_providers *providers, const char *text, struct reco
 /* What the observer does not know of is reported from when it may have written the first event of this recording. */
 static int report_observer(struct record_providers *providers, struct record_writer *writer)
 {
-	const uint64_t began = record_clock_of_monotonic(writer->shm.start),
-		       since = began > providers->start ? began : providers->start;
+	const uint64_t began = record_clock_of_monotonic(writer->shm.start);
+	const uint64_t since = began > providers->start ? began : providers->start;
 	const struct record_observer_dead dead = {
 		.pid = writer->shm.pid,
 		.parent = writer->shm.parent,
@@ -243,7 +243,6 @@ static int report_observer(struct record_providers *providers, struct record_wri
 		.since = since,
 		.ran_before = providers->everyone,
 	};
-
 	bool gone = writer->dead;
 	int status = 0;
 
