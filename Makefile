@@ -8,8 +8,8 @@
 #   provider/*.c                    lib/libptl-provider.a and .so (with what provider_needs names)
 #   flow/                           lib/libptl-flow.a and lib/libptl-flow.so, which uses libptl.so
 #   elf/ query/ import/             lib/elf.a, lib/query.a, lib/import.a, with their folders
-#   record/ but qemu/plugin/        lib/record.a     record/main.c  bin/ptl-record
-#   record/qemu/{plugin,shared}/, record/process/   lib/ptl/ptl-qemu.so, the plugin that QEMU loads
+#   record/ but software/runtime/   lib/record.a     record/main.c  bin/ptl-record
+#   record/software/runtime/        what runs in traced programs: an image within lib/record.a
 #   relog/                          lib/relog.a      relog/main.c   bin/ptl-relog
 #   dump/                           lib/dump.a       dump/main.c    bin/ptl-dump
 #   tests/unit/PART/test_*.c        tests/unit/PART/, one cmocka program each, linked with PART and what is below it
@@ -57,28 +57,28 @@ endif
 
 BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev nettle-dev libelf-dev libdw-dev \
 	libzydis-dev libipt-dev libiberty-dev libncurses-dev zlib1g-dev liblzma-dev
-RUN_PACKAGES   := qemu-user
 TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash python3-cffi python3-numpy luajit nasm jq \
-	gzip xz-utils zstd procps linux-perf lcov tmux libsqlite3-dev babeltrace2 dwz curl parallel libc6-dbg libdebuginfod1
-CI_PACKAGES    := clang clang-format shellcheck mandoc groff-base zsh
+	gzip xz-utils zstd procps linux-perf|linux-tools-generic lcov tmux libsqlite3-dev babeltrace2 tshark dwz curl parallel libc6-dbg libdebuginfod1
+# No unit test is built without these, nor does any run.
+UNIT_PACKAGES  := libcmocka-dev perl python3
+CI_PACKAGES     = git clang clang-format shellcheck mandoc groff-base zsh locales $(BROWSER_PACKAGES) golang-go python3-jsonschema
 # Large: only for what a page looks like in a browser.
 BROWSER_PACKAGES := chromium fonts-dejavu-core
+# What makes a root of a Debian release.
+RELEASE_PACKAGES := debootstrap
 # Large as well: servers that take the rows of ptl-dump table.
 DATABASE_PACKAGES := postgresql clickhouse-server
 # And a cluster of one machine, for ptl-dump --slurm.
 SLURM_PACKAGES := slurmctld slurmd slurm-client munge
 # And programs that read exports.
 EXPORT_PACKAGES := golang-go valgrind llvm chromium
-PACKAGES       := $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES)
+PACKAGES       := $(BUILD_PACKAGES) $(TEST_PACKAGES)
 
-# Sets the shell variable `missing` to those of the packages $(1) that are not installed.
-find_missing = missing=$$(dpkg-query -W -f '$${db:Status-Status} $${Package}\n' $(1) 2>/dev/null | \
-	awk 'BEGIN { n = split("$(strip $(1))", want, " ") } $$1 == "installed" { have[$$2] = 1 } \
-	END { for (i = 1; i <= n; i++) if (!(want[i] in have)) printf "%s ", want[i] }')
-
-.PHONY: deps ci-deps browser-deps database-deps slurm-deps export-deps
+.PHONY: deps ci-deps release-deps browser-deps database-deps slurm-deps export-deps
 browser-deps: PACKAGES += $(BROWSER_PACKAGES)
 browser-deps: deps
+release-deps: PACKAGES += $(RELEASE_PACKAGES)
+release-deps: deps
 database-deps: PACKAGES += $(DATABASE_PACKAGES)
 database-deps: deps
 slurm-deps: PACKAGES += $(SLURM_PACKAGES)
@@ -88,23 +88,16 @@ export-deps: deps
 ci-deps: PACKAGES += $(CI_PACKAGES)
 ci-deps: deps
 deps:
-	@$(call find_missing,$(PACKAGES)); \
-	if [ -z "$$missing" ]; then exit 0; fi; \
-	root=; if [ "$$(id -u)" != 0 ]; then root=sudo; fi; \
-	if [ -n "$$root" ] && ! command -v sudo >/dev/null; then \
-		echo "make deps: run as root, or install sudo; missing packages: $$missing" >&2; exit 1; fi; \
-	echo "make deps: installing $$missing"; \
-	export DEBIAN_FRONTEND=noninteractive; \
-	install="$$root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
-		-o Dpkg::Use-Pty=0 --no-install-recommends install $$missing"; \
-	$$install >/dev/null 2>&1 </dev/null || \
-	{ $$root apt-get -qq update && $$install >/dev/null </dev/null; }
+	@packaging/deps $(foreach p,$(PACKAGES),'$(p)')
 
 # A plain build installs nothing: it only says what is missing. Elsewhere than on Debian it says nothing.
-.PHONY: packages-present
-packages-present:
-	@command -v dpkg-query >/dev/null || exit 0; $(call find_missing,$(BUILD_PACKAGES)); \
-	if [ -z "$$missing" ] || [ -n "$(NO_PACKAGE_CHECK)" ]; then exit 0; fi; \
+.PHONY: packages-present test-packages-present
+packages-present: needed_packages = $(BUILD_PACKAGES)
+test-packages-present: needed_packages = $(UNIT_PACKAGES)
+packages-present test-packages-present:
+	@if [ -n "$(NO_PACKAGE_CHECK)" ] || ! command -v dpkg-query >/dev/null; then exit 0; fi; \
+	missing=$$(packaging/deps --missing $(needed_packages)); \
+	if [ -z "$$missing" ]; then exit 0; fi; \
 	echo "missing packages: $$missing" >&2; \
 	echo "  try: make deps             (installs them with apt-get)" >&2; \
 	echo "  or:  make NO_PACKAGE_CHECK=1  (the libraries come from elsewhere)" >&2; exit 1
@@ -146,7 +139,6 @@ CURSES      ?= $(if $(wildcard /usr/include/curses.h),1)
 SQLITE      ?= $(if $(STATIC),,$(if $(wildcard /usr/include/sqlite3.h),1))
 dump_libs   := -lipt -lZydis -liberty $(elf_libs) $(if $(CURSES),-lncursesw -ltinfo) $(if $(SQLITE),-lsqlite3) $(format_libs)
 flow_libs   := -lipt -lZydis -lnettle
-plugin_libs := -lZydis $(format_libs)
 
 # ---- sources -----------------------------------------------------------------------------------------
 
@@ -163,8 +155,11 @@ elf_src     := $(call tree,elf)
 query_src   := $(call tree,query)
 flow_src    := $(call tree,flow)
 import_src  := $(call tree,import)
-plugin_src  := $(call tree,record/qemu/plugin) $(call tree,record/qemu/shared) $(call tree,record/process)
-record_src  := $(filter-out $(mains) record/qemu/plugin/%,$(call tree,record))
+# Freestanding, and compiled in its own way; of the other parts it has what needs no libc.
+runtime_src := $(call tree,record/software/runtime) record/software/shared/inject.c record/software/shared/tracee.c record/channel/shared/address_space.c common/vector.c
+record_src  := $(filter-out $(mains) record/software/runtime/%,$(call tree,record))
+# Tests have these, too, compiled as all else.
+record_src  += $(wildcard record/software/runtime/instruction*.c record/software/runtime/translate*.c)
 relog_src   := $(filter-out $(mains),$(call tree,relog))
 dump_src    := $(filter-out $(mains) $(if $(CURSES),,dump/command/browse.c dump/browse/%),$(call tree,dump))
 unit_src    := $(wildcard tests/unit/*/test_*.c)
@@ -189,6 +184,7 @@ unit     := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(unit_src))
 fuzz     := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(fuzz_src))
 helpers  := $(patsubst tests/tools/%.c,$(O)/tests/%,$(tool_src))
 pmu      := $(O)/tests/pmu.so
+failing  := $(O)/tests/failing.so
 examples := $(patsubst testdata/examples/%.c,$(O)/examples/%,$(wildcard testdata/examples/*.c))
 benches  := $(patsubst bench/%.c,$(O)/bench/%,$(bench_src))
 
@@ -209,9 +205,6 @@ support := $(O)/lib/tests.a
 shared  := $(O)/lib/$(soname)
 provider := $(O)/lib/libptl-provider.a
 provider_shared := $(O)/lib/$(provider_soname)
-qemu    := $(O)/lib/qemu.a
-# QEMU is not built with sanitizers, so it could not load a plugin that is.
-plugin  := $(if $(plugin_src),$(if $(SAN),,$(O)/lib/ptl/ptl-qemu.so))
 tools   := $(patsubst %/main.c,$(O)/bin/ptl-%,$(wildcard $(mains)))
 
 -include testdata/programs/flags.mk
@@ -222,10 +215,10 @@ include packaging/packaging.mk
 .PHONY: all lib tools programs helpers tests help
 all: lib tools
 lib: $(format) $(shared) $(provider) $(provider_shared) $(flow) $(flow_shared)
-tools: $(tools) $(plugin)
+tools: $(tools)
 programs: $(programs)
-helpers: $(helpers) $(benches) $(examples) $(pmu)
-tests: all python $(unit) $(helpers) $(programs) $(examples) $(pmu)
+helpers: $(helpers) $(benches) $(examples) $(pmu) $(failing)
+tests: all python $(unit) $(helpers) $(programs) $(examples) $(pmu) $(failing)
 
 help:
 	@echo 'make                the three programs and libptl, in $$(O)/bin and $$(O)/lib'
@@ -234,11 +227,12 @@ help:
 	@echo 'make check          installs what is missing, builds, runs every test'
 	@echo 'make unit           unit tests and fuzz replay only       T=TEXT picks those whose name has it'
 	@echo 'make random         random programs against every engine  RANDOM_SECONDS=N for each test, PTL_RANDOM_FIRST=SEED'
-	@echo 'make attack         damaged and hostile files against ptl-dump and ptl-relog, with sanitizers   SECONDS=$(SECONDS)'
+	@echo 'make attack         damaged and hostile files against ptl-dump and ptl-relog, with sanitizers; failures and limits against ptl-record, two users   SECONDS=$(SECONDS)'
 	@echo 'make e2e            end-to-end tests only                 T=TEXT picks those whose name has it'
 	@echo 'make check-browser  installs Chromium, and tests the pages of ptl-dump html in it'
 	@echo 'make check-slurm      installs Slurm, and tests ptl-dump --slurm with it'
 	@echo 'make check-databases  installs PostgreSQL and ClickHouse, and tests ptl-dump table with them'
+	@echo 'make check-releases  makes roots of Debian releases, builds and tests in each   RELEASES="$(RELEASES)" QUICK=1: no end-to-end tests'
 	@echo 'make check-exports  installs Go, Valgrind, LLVM and Chromium, and has them read what ptl-dump exports of real programs'
 	@echo 'make pictures       makes docs/pictures again, in Chromium, from a program that is recorded'
 	@echo 'make cheap          tests of what depends on files, processes, clocks and locales'
@@ -251,6 +245,7 @@ help:
 	@echo 'make bench          measures speed and size'
 	@echo 'make lint           licence tags, layout and format of the code, scripts, manual pages'
 	@echo 'make install        to $$(DESTDIR)$$(PREFIX), by default $(PREFIX); make uninstall removes it'
+	@echo 'make compile_commands.json, make tags   for editors and language servers (ctags)'
 	@echo 'make dist           the sources as $$(O)/dist/ptl-VERSION.tar.gz, of what is committed'
 	@echo 'make static         a ptl-dump that needs no library, for other distributions, in $$(O)/static/bin'
 	@echo 'make python         import ptl: the Python module, in $$(O)/python'
@@ -273,10 +268,9 @@ help:
 flags := $(O)/.flags
 .PHONY: FORCE
 $(flags): FORCE
-	@mkdir -p $(@D); echo '$(compile) | $(link)' | cmp -s - $@ || echo '$(compile) | $(link)' >$@
-
-# The plugin's own functions stay within it: QEMU exports many of its own.
-$(call objects,$(plugin_src)): private ptl_cflags += -fvisibility=hidden
+	@mkdir -p $(@D) && test -w $(@D) || { echo "nothing can be written into $(O)" >&2; \
+	echo "  try: make O=FOLDER   (builds into another folder, so that the sources may be read-only)" >&2; exit 1; }
+	@echo '$(compile) | $(link) | $(runtime_flags)' | cmp -s - $@ || echo '$(compile) | $(link) | $(runtime_flags)' >$@
 
 # Scripts of pictures are taken in by the assembler, which lists no dependencies.
 $(O)/obj/dump/export/flame/flame_script.o: dump/export/flame/flamegraph.js
@@ -319,7 +313,28 @@ $(eval $(call archive,$(query_src),$(query)))
 $(eval $(call archive,$(flow_src),$(flow)))
 $(eval $(call archive,$(import_src),$(import)))
 $(eval $(call archive,$(record_src),$(record)))
-$(eval $(call archive,$(plugin_src),$(qemu)))
+
+# memset is not to be made of calls of memset. Compilers of Ubuntu define _FORTIFY_SOURCE by themselves, which takes libc.
+runtime_loops := $(shell $(CC) -fno-tree-loop-distribute-patterns -Werror -x c -c /dev/null -o /dev/null 2>/dev/null && \
+	echo -fno-tree-loop-distribute-patterns || echo -fno-builtin)
+runtime_flags := -std=gnu17 -O2 -g -ffreestanding -fPIE -fvisibility=hidden -mgeneral-regs-only -fno-stack-protector \
+	$(runtime_loops) -fcf-protection=none -fno-asynchronous-unwind-tables -ffunction-sections -D_GNU_SOURCE -U_FORTIFY_SOURCE
+$(O)/obj/runtime/%.o: %.c $(flags) | packages-present
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(includes) $(runtime_flags) $(warnings) $(if $(filter 1,$(WERROR)),-Werror) -MMD -MP -c -o $@ $<
+$(O)/obj/runtime/%.o: %.S record/software/runtime/layout.h $(flags)
+	$(say) AS $<
+	@mkdir -p $(@D)
+	$(Q)$(CC) -I. -c -o $@ $<
+runtime_objects := $(patsubst %.c,$(O)/obj/runtime/%.o,$(runtime_src)) $(O)/obj/runtime/record/software/runtime/enter.o
+$(O)/obj/runtime.elf: $(runtime_objects)
+	$(say) LINK $@
+	$(Q)$(CC) -nostdlib -static-pie -Wl,-z,separate-code -Wl,-z,noexecstack -Wl,-z,norelro -Wl,--build-id=none \
+		-Wl,--gc-sections -Wl,--no-undefined -o $@ $^
+$(O)/obj/image_data.o: record/software/image_data.S $(O)/obj/runtime.elf
+	$(Q)$(CC) -DRUNTIME_FILE='"$(O)/obj/runtime.elf"' -c -o $@ $<
+$(record): $(O)/obj/image_data.o
 $(eval $(call archive,$(relog_src),$(relog)))
 $(eval $(call archive,$(dump_src),$(dump)))
 $(eval $(call archive,$(support_src),$(support)))
@@ -367,11 +382,6 @@ $(flow_shared): $(call objects,$(wildcard flow/*.c)) $(flow) $(format) $(shared)
 		-o $@ $(filter %.o,$^) $(flow) $(shared) $(format) $(flow_libs)
 	@ln -sf $(flow_soname) $(O)/lib/libptl-flow.so
 
-$(O)/lib/ptl/ptl-qemu.so: $(call objects,$(plugin_src)) $(format)
-	$(say) LINK $@
-	@mkdir -p $(@D)
-	$(Q)$(link) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(plugin_libs)
-
 # $(1) output, $(2) objects and archives, $(3) libraries
 define program
 $(1): $(2)
@@ -381,11 +391,11 @@ $(1): $(2)
 endef
 $(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(import) $(query) $(elf) $(provider) $(format),$(record_libs)))
 $(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(import) $(flow) $(query) $(elf) $(format),$(relog_libs)))
-$(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(flow) $(query) $(elf) $(format),$(dump_libs)))
+$(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(import) $(flow) $(query) $(elf) $(format),$(dump_libs)))
 
 # A unit test is linked with the part whose folder it is in and the parts below, which keeps dependencies pointing
 # down. A folder of no part gets everything.
-every_lib := $(record) $(qemu) $(relog) $(dump) $(import) $(flow) $(query) $(elf) $(provider) $(format)
+every_lib := $(record) $(relog) $(dump) $(import) $(flow) $(query) $(elf) $(provider) $(format)
 every_ext := $(dump_libs) $(record_libs)
 part_common := $(common)
 part_format := $(format)
@@ -394,13 +404,13 @@ part_provider := $(provider) $(format)
 part_query  := $(query) $(elf) $(provider) $(format)
 part_flow   := $(flow) $(query) $(elf) $(provider) $(format)
 part_import := $(import) $(flow) $(query) $(elf) $(provider) $(format)
-part_record := $(record) $(qemu) $(part_import)
-part_qemu   := $(part_record)
+part_record := $(record) $(part_import)
 part_relog  := $(relog) $(part_import)
 part_dump   := $(dump) $(part_import)
 part_of      = $(or $(part_$(notdir $(patsubst %/,%,$(dir $(1))))),$(every_lib))
 $(foreach t,$(unit),$(eval $(call program,$(t),$(t:$(O)/%=$(O)/obj/%.o) \
 	$(support) $(call part_of,$(t)),$(every_ext) -lcmocka)))
+$(call objects,$(unit_src)): | test-packages-present
 $(foreach t,$(fuzz),$(eval $(call program,$(t),$(O)/obj/tests/fuzz/$(notdir $(t)).o \
 	$(O)/obj/tests/fuzz/replay.o $(support) $(every_lib),$(every_ext))))
 $(foreach t,$(helpers),$(eval $(call program,$(t),$(O)/obj/tests/tools/$(notdir $(t)).o \
@@ -442,6 +452,12 @@ $(pmu): $(call objects,$(wildcard tests/pmu/*.c)) $(format)
 	@mkdir -p $(@D)
 	$(Q)$(link) -shared -Wl,--exclude-libs,ALL -o $@ $^ -ldl $(format_libs)
 
+# Allocations and writes that fail, by turns: tests preload it.
+$(failing): $(call objects,$(wildcard tests/failing/*.c))
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(link) -shared -o $@ $^
+
 # ---- tests -------------------------------------------------------------------------------------------
 
 asan := $(O)/asan
@@ -453,6 +469,8 @@ places    = PTL_BIN='$(abspath $(O)/bin)' PTL_PROGRAMS='$(abspath $(O)/programs)
 run_tests = $(places) PTL_LIB='$(abspath $(O)/lib)' PTL_TEST_TOOLS='$(abspath $(O)/tests)' \
 	PTL_TESTS='$(abspath tests)' PTL_TESTDATA='$(abspath testdata)' PTL_SHARED_TRACES='$(TRACES)' \
 	PTL_SHARED_ETL='$(ETL)' CC='$(CC)' PYTHON=$(PYTHON) tests/run
+# Fails if T= picks none.
+need_tests = $(if $(strip $(1)),:,echo "no test has '$(T)' in its name" >&2; exit 1)
 pick   = $(if $(T),$(foreach t,$(1),$(if $(findstring $(T),$(notdir $(t))),$(t))),$(1))
 
 .PHONY: check demo demo-plugin unit unit-programs random attack e2e cheap soak fuzz fuzz-engines bench lint
@@ -472,6 +490,7 @@ demo-plugin: deps
 
 unit-programs: $(call pick,$(unit) $(fuzz))
 unit: unit-programs
+	@$(call need_tests,$(call pick,$(unit) $(fuzz)))
 	@$(run_tests) $(call pick,$(unit) $(fuzz))
 
 # Other programs each time: the first seed is printed, and that of a program that fails.
@@ -485,7 +504,17 @@ random: $(random_tests)
 # Damaged and hostile files: others each time, as with random programs.
 SECONDS ?= 60
 attack_tools := $(patsubst %,$(asan)/tests/%,make_sample pt_assemble)
-attack:
+.PHONY: attack-recorder
+# Of the programs without sanitizers, which have an allocator of their own.
+attack-recorder: tools $(failing)
+	@$(places) PTL_TEST_TOOLS='$(abspath $(O)/tests)' PTL_TESTS='$(abspath tests)' \
+		PTL_ATTACK_SECONDS=$(SECONDS) $(PYTHON) tests/attack/recorder.py
+
+.PHONY: attack-users
+attack-users: tools
+	@$(places) PTL_ATTACK_SECONDS=$(SECONDS) $(PYTHON) tests/attack/users.py
+
+attack: attack-recorder attack-users
 	+@$(again) $(jobs) O=$(asan) SAN=address,undefined tools $(attack_tools)
 	@PTL_BIN=$(abspath $(asan)/bin) PTL_TEST_TOOLS=$(abspath $(asan)/tests) PTL_TESTS=$(abspath tests) \
 		PTL_ATTACK_SECONDS=$(SECONDS) $(PYTHON) tests/attack/attack.py
@@ -493,13 +522,13 @@ attack:
 # Threads of the recorder and of decoding under ThreadSanitizer: tests that many threads are in. What stands in for Intel PT is not
 # instrumented, so that what it writes counts as the kernel's.
 tsan := $(O)/tsan
-thread_tests := $(wildcard tests/e2e/intel_pt*.t) $(patsubst %,tests/e2e/%.t,kernel_turns parallel_names record_modes)
+thread_tests := $(wildcard tests/e2e/intel_pt*.t) $(patsubst %,tests/e2e/%.t,kernel_turns parallel_names record_modes software_soak)
 thread_units := $(tsan)/tests/unit/flow/test_scope_threads
 .PHONY: check-threads
 check-threads: places = PTL_BIN='$(abspath $(tsan)/bin)' PTL_PROGRAMS='$(abspath $(O)/programs)'
 check-threads: all helpers programs
 	+@$(again) $(jobs) O=$(tsan) SAN=thread tools $(thread_units)
-	@rm -f $(tsan)/report.*; mkdir -p $(tsan)/lib/ptl; ln -sf '$(abspath $(plugin))' $(tsan)/lib/ptl/
+	@rm -f $(tsan)/report.*
 	@TSAN_OPTIONS='ignore_noninstrumented_modules=1 log_path=$(abspath $(tsan)/report)' $(run_tests) $(call pick,$(thread_units) $(thread_tests))
 	@for report in $(tsan)/report.*; do [ ! -e "$$report" ] || { cat "$$report"; exit 1; }; done
 
@@ -511,7 +540,7 @@ memory_tests := $(filter-out $(patsubst %,tests/e2e/%.t,dump_flow record_run rel
 check-memory: places = PTL_BIN='$(abspath $(asan)/bin)' PTL_PROGRAMS='$(abspath $(O)/programs)'
 check-memory: all helpers programs
 	+@$(again) $(jobs) O=$(asan) SAN=address,undefined tools
-	@rm -f $(asan)/report.*; mkdir -p $(asan)/lib/ptl; ln -sf '$(abspath $(plugin))' $(asan)/lib/ptl/
+	@rm -f $(asan)/report.*
 	@ASAN_OPTIONS='verify_asan_link_order=0 log_path=$(abspath $(asan)/report)' \
 		UBSAN_OPTIONS='print_stacktrace=1 log_path=$(abspath $(asan)/report)' $(run_tests) $(call pick,$(memory_tests))
 	@for report in $(asan)/report.*; do [ ! -e "$$report" ] || { cat "$$report"; exit 1; }; done
@@ -521,7 +550,8 @@ check-memory: all helpers programs
 check-hardware: all helpers programs
 	@$(places) PTL_TEST_TOOLS='$(abspath $(O)/tests)' $(PYTHON) tests/hardware/check_hardware.py
 
-e2e: tests
+e2e: all python $(helpers) $(programs) $(examples) $(pmu) $(failing)
+	@$(call need_tests,$(call pick,$(e2e_tests)))
 	@$(run_tests) $(call pick,$(e2e_tests))
 
 # Where there is no browser, no server of a database, or no Slurm, make e2e skips what these test.
@@ -541,6 +571,11 @@ check-exports: export-deps
 check-programs: deps
 	+@$(again) $(jobs) all helpers
 	@PTL_EVERY_PROGRAM=1 PTL_TEST_TIMEOUT=3600 $(run_tests) tests/e2e/relog_programs.t
+# Debian releases that PTL is tested in: the README names them.
+RELEASES ?= bookworm trixie
+.PHONY: check-releases
+check-releases: release-deps
+	@tests/releases/check $(if $(QUICK),--quick) $(RELEASES)
 pictures: browser-deps
 	+@$(again) $(jobs) all
 	@$(run_tests:tests/run=) $(PYTHON) testdata/pictures docs/pictures
@@ -550,13 +585,13 @@ pictures: browser-deps
 costly := relog_cut relog_laws relog_memory relog_parts relog_perf_pt relog_programs relog_rules relog_redact_flow parallel hardware calls_views \
 	calls_truth behaviour flow_library format_readers
 cheap_tests := $(filter-out tests/e2e/truth_%.t $(costly:%=tests/e2e/%.t),$(e2e_tests))
-cheap_unit  := $(foreach d,common elf provider qemu record relog,$(filter $(O)/tests/unit/$(d)/%,$(unit)))
-cheap: all python $(cheap_unit) $(helpers) $(programs) $(examples) $(pmu)
+cheap_unit  := $(foreach d,common elf provider record relog,$(filter $(O)/tests/unit/$(d)/%,$(unit)))
+cheap: all python $(cheap_unit) $(helpers) $(programs) $(examples) $(pmu) $(failing)
 	@$(run_tests) $(cheap_unit) $(cheap_tests)
 
 soak: deps
 	+@$(again) $(jobs) tests
-	@PTL_SOAK=1 PTL_TEST_TIMEOUT=14400 $(run_tests) $(call pick,$(filter tests/e2e/truth_% tests/e2e/relog_memory.t tests/e2e/record_faults.t,$(e2e_tests)))
+	@PTL_SOAK=1 PTL_TEST_TIMEOUT=14400 $(run_tests) $(call pick,$(filter tests/e2e/truth_% tests/e2e/software_% tests/e2e/relog_memory.t tests/e2e/record_faults.t,$(e2e_tests)))
 
 engines := $(patsubst $(O)/tests/fuzz/%,$(O)/engines/%,$(fuzz))
 $(foreach t,$(fuzz),$(eval $(call program,$(O)/engines/$(notdir $(t)),$(O)/obj/tests/fuzz/$(notdir $(t)).o \
@@ -573,14 +608,21 @@ bench: all $(benches) $(programs) $(helpers)
 lint:
 	@tests/lint
 
+# For editors. Compiler commands are those that make would run; nothing is built.
+.PHONY: compile_commands.json tags
+compile_commands.json:
+	$(say) JSON $@
+	+@$(again) --always-make --dry-run NO_PACKAGE_CHECK=1 V=1 tests | $(PYTHON) packaging/compile_commands.py >$@
+tags:
+	$(say) TAGS $@
+	@git ls-files '*.c' '*.h' | ctags -L - -f $@ --c-kinds=+p
+
 # ---- installation ------------------------------------------------------------------------------------
 
 bindir := $(DESTDIR)$(PREFIX)/bin
-# The plugin is beside the programs: ptl-record looks for it in ../lib/ptl.
 LIBDIR ?= $(PREFIX)/lib
 ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 libdir := $(DESTDIR)$(LIBDIR)
-plugindir := $(DESTDIR)$(PREFIX)/lib/ptl
 incdir := $(DESTDIR)$(PREFIX)/include/ptl
 mandir := $(DESTDIR)$(PREFIX)/share/man
 # README.md and docs/ beside each other, as their links have it; manual pages call them what they are called here.
@@ -598,9 +640,8 @@ zsh_completions  := $(wildcard man/completion/_*)
 .PHONY: install uninstall clean
 install: all
 	$(say) INSTALL '$(DESTDIR)$(PREFIX)'
-	$(Q)install -d '$(bindir)' '$(plugindir)' '$(libdir)/pkgconfig' '$(incdir)' '$(docdir)/docs/pictures'
+	$(Q)install -d '$(bindir)' '$(libdir)/pkgconfig' '$(incdir)' '$(docdir)/docs/pictures'
 	$(Q)$(if $(tools),install $(tools) '$(bindir)')
-	$(Q)$(if $(plugin),install -m 644 $(plugin) '$(plugindir)')
 	$(Q)install -m 644 $(format) $(shared) $(provider) $(provider_shared) $(flow) $(flow_shared) '$(libdir)'
 	$(Q)ln -sf $(soname) '$(libdir)/libptl.so'
 	$(Q)ln -sf $(provider_soname) '$(libdir)/libptl-provider.so'
@@ -637,7 +678,6 @@ remove_empty = $(Q)if [ -d '$(1)' ]; then rmdir --ignore-fail-on-non-empty '$(1)
 uninstall:
 	$(say) REMOVE '$(DESTDIR)$(PREFIX)'
 	$(call remove,$(bindir),ptl-record ptl-relog ptl-dump)
-	$(call remove,$(plugindir),ptl-qemu.so)
 	$(call remove,$(libdir),libptl.a libptl.so $(soname) pkgconfig/ptl.pc)
 	$(call remove,$(libdir),libptl-provider.a libptl-provider.so $(provider_soname) pkgconfig/ptl-provider.pc)
 	$(call remove,$(libdir),libptl-flow.a libptl-flow.so $(flow_soname) pkgconfig/ptl-flow.pc)
@@ -646,7 +686,6 @@ uninstall:
 	$(Q)for page in $(pages); do rm -f '$(mandir)'/man$${page##*.}/$${page##*/}.gz; done
 	$(call remove,$(bashdir),$(basename $(notdir $(bash_completions))))
 	$(call remove,$(zshdir),$(notdir $(zsh_completions)))
-	$(call remove_empty,$(plugindir))
 	$(call remove_empty,$(incdir))
 	$(call remove_empty,$(docdir)/docs/pictures)
 	$(call remove_empty,$(docdir)/docs/ci)
@@ -656,6 +695,7 @@ uninstall:
 clean:
 	$(Q)rm -rf $(O)
 
--include $(patsubst %.o,%.d,$(call objects,$(mains) $(python_src) $(support_src) $(common_src) $(format_src) $(provider_src) $(plugin_src) $(record_src) \
-	$(query_src) $(flow_src) $(import_src) $(elf_src) $(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src) $(wildcard tests/pmu/*.c)))
+-include $(patsubst %.o,%.d,$(call objects,$(mains) $(python_src) $(support_src) $(common_src) $(format_src) $(provider_src) $(record_src) \
+	$(query_src) $(flow_src) $(import_src) $(elf_src) $(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src) $(wildcard tests/pmu/*.c tests/failing/*.c)))
+-include $(runtime_objects:%.o=%.d)
 -include $(patsubst %.c,$(O)/obj/single/%.d,$(provider_needs))

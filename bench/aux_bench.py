@@ -2,7 +2,7 @@
 # Measures what it costs to take Intel PT out of the kernel's areas: CPU seconds for each GB, and what is lost at 1 GB/s.
 """aux_bench.py [--json] [--quick]
 
-The library that stands in for the driver (tests/pmu) fills the areas with packets of gzip that ptl-record made in QEMU; its own
+The library that stands in for the driver (tests/pmu) fills the areas with packets of gzip that ptl-record made by software; its own
 CPU time is not counted. Beside it: zstd -1 and cat of the same bytes, which are the least that can be done with them.
 """
 import json

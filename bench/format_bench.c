@@ -216,7 +216,7 @@ static char path[] = "/tmp/ptl-format-bench-XXXXXX";
 
 static struct ptl_writer *open_writer(unsigned threads)
 {
-	const struct ptl_writer_options options = {.level = LEVEL, .threads = threads};
+	const struct ptl_writer_options options = {.size = sizeof(options), .level = LEVEL, .threads = threads};
 	struct ptl_writer *writer;
 	const int fd = open(path, O_RDWR | O_TRUNC | O_CLOEXEC);
 
@@ -274,7 +274,7 @@ static int add_event(void *context, struct ptl_trace *trace, const struct ptl_ev
 
 static double read_events(size_t count, unsigned rounds)
 {
-	const struct ptl_callbacks callbacks = {.event = add_event};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = add_event};
 	double best = 1e9;
 
 	for (unsigned round = 0; round < rounds; round++) {

@@ -31,7 +31,7 @@ static char in_path[64], out_path[64], rules_path[64];
 
 static struct ptl_writer *open_trace(uint32_t kind, struct ptl_stream *streams, unsigned count)
 {
-	const struct ptl_writer_options options = {.threads = 1};
+	const struct ptl_writer_options options = {.size = sizeof(options), .threads = 1};
 	struct ptl_writer *writer;
 	const int fd = open(in_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
@@ -185,7 +185,7 @@ static int rewrite(void *context, struct ptl_relogger *relogger, struct ptl_trac
 /* Rewrites all events, by a callback or by a rule file of this text, and reports the best of the rounds. */
 static void bench_rewriting(const char *name, size_t count, const char *rules, const char *note)
 {
-	const struct ptl_relogger_callbacks callbacks = {.event = rewrite};
+	const struct ptl_relogger_callbacks callbacks = {.size = sizeof(callbacks), .event = rewrite};
 	static struct relog_settings settings;
 	double best = 1e9;
 

@@ -13,11 +13,14 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/file_owner.h"
 
 #define NAME_TRIES 100
+#define READER_WAIT_MS 20 /* between two looks whether a FIFO has a reader */
 #define FIRST_READ 65536
 
 /* ---- reading and writing --------------------------------------------------------------------- */
@@ -191,6 +194,40 @@ static bool create_file(struct common_output_file *output, char *name)
 	return output->fd >= 0;
 }
 
+/* Opens a file without a name in the folder of the path. False: the file system has none, or /proc could not name the file later. */
+static bool create_unnamed(struct common_output_file *output)
+{
+	char *folder = common_file_folder(output->path);
+	char link[32];
+
+	output->fd = folder ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR) : -1;
+	free(folder);
+	if (output->fd < 0)
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", output->fd);
+	output->unnamed = access(link, F_OK) == 0;
+	if (!output->unnamed) {
+		close(output->fd);
+		output->fd = -1;
+	}
+	return output->unnamed;
+}
+
+/* Creates the name for an output that has none yet, or else a file with this name. */
+static bool create_named(struct common_output_file *output, char *name)
+{
+	char link[32];
+
+	if (!output->unnamed)
+		return create_file(output, name);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", output->fd);
+	if (linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) < 0)
+		return false;
+	output->unnamed = false;
+	output->temporary = name;
+	return true;
+}
+
 /* Creates PATH.tmp-XXXXXXXX with the mode that any new file gets. */
 static int create_temporary(struct common_output_file *output)
 {
@@ -203,7 +240,7 @@ static int create_temporary(struct common_output_file *output)
 			errno = 0; /* any number will do */
 		if (asprintf(&name, "%s.tmp-%08x", output->path, number) < 0)
 			return common_fail_memory("a file name", strlen(output->path));
-		if (create_file(output, name))
+		if (create_named(output, name))
 			return 0;
 		error = errno;
 		free(name);
@@ -214,6 +251,66 @@ static int create_temporary(struct common_output_file *output)
 	return common_fail_errno("cannot create %s", output->path);
 }
 
+/* Creates the file for a path at which nothing stands, or a file that is to be replaced. */
+static int create(struct common_output_file *output)
+{
+	return output->wants_no_name && create_unnamed(output) ? 0 : create_temporary(output);
+}
+
+/* Checks what was opened: something else may have been put in its place. */
+static int check_special(const struct common_output_file *output)
+{
+	struct stat info;
+
+	if (fstat(output->fd, &info) < 0)
+		return common_fail_errno("%s", output->path);
+	if (S_ISREG(info.st_mode))
+		return common_fail(PTL_SYSTEM, "%s was replaced while it was opened", output->path);
+	if (S_ISFIFO(info.st_mode) && !output->force && !common_file_is_trusted(info.st_uid) &&
+	    !common_file_is_anonymous(output->fd))
+		return common_file_refuse_foreign(output->path, info.st_uid);
+	return 0;
+}
+
+/*
+ * Opens for writing, and waits for the reader of a FIFO: a FIFO of another user only with force. Looks at the path again and again, as a FIFO that has
+ * been taken away never gets a reader. A signal ends the wait.
+ */
+static int open_when_read(struct common_output_file *output)
+{
+	static const struct timespec pause = {0, READER_WAIT_MS * 1000000};
+	struct stat info;
+
+	for (;;) {
+		output->fd = open(output->path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		if (output->fd >= 0)
+			return 0;
+		if (errno != ENXIO || stat(output->path, &info) < 0 || !S_ISFIFO(info.st_mode))
+			return common_fail_errno("cannot open %s", output->path);
+		if (!output->force && !common_file_is_trusted(info.st_uid))
+			return common_file_refuse_foreign(output->path, info.st_uid);
+		if (nanosleep(&pause, NULL) < 0)
+			return common_fail_errno("cannot open %s", output->path);
+	}
+}
+
+/* Opens a pipe or a device, which has to be the user's own unless the user says --force. */
+static int open_special(struct common_output_file *output)
+{
+	int status = common_file_check_link(output->path);
+
+	if (status == 0)
+		status = open_when_read(output);
+	if (status < 0)
+		return status;
+	status = check_special(output);
+	if (status == 0 && fcntl(output->fd, F_SETFL, fcntl(output->fd, F_GETFL) & ~O_NONBLOCK) < 0)
+		status = common_fail_errno("%s", output->path);
+	if (status < 0)
+		close(output->fd);
+	return status;
+}
+
 /*
  * What stands at path already: a regular file is to be replaced (the one a symbolic link leads to,
  * not the link), while a pipe or a device is written to as it is, without a temporary file.
@@ -221,17 +318,20 @@ static int create_temporary(struct common_output_file *output)
 static int open_present(struct common_output_file *output, const struct stat *info)
 {
 	char *resolved;
+	bool link;
 	int status;
 
 	if (S_ISDIR(info->st_mode))
 		return common_fail(PTL_SYSTEM, "cannot create %s: it is a directory", output->path);
-	if (!S_ISREG(info->st_mode)) {
-		output->fd = open(output->path, O_WRONLY | O_CLOEXEC);
-		return output->fd < 0 ? common_fail_errno("cannot open %s", output->path) : 0;
-	}
+	if (!S_ISREG(info->st_mode))
+		return open_special(output);
 	if (!output->force)
 		return fail_exists(output->path);
-	resolved = realpath(output->path, NULL);
+	status = common_file_check_own_link(output->path, &link);
+	if (status < 0)
+		return status;
+	/* What is no link now is replaced itself, even if a link stands there later. */
+	resolved = link ? realpath(output->path, NULL) : strdup(output->path);
 	if (!resolved)
 		return common_fail_errno("cannot replace %s", output->path);
 	free(output->path);
@@ -240,15 +340,15 @@ static int open_present(struct common_output_file *output, const struct stat *in
 	if (status < 0)
 		return status;
 	output->sync = true; /* what was there would be lost with what is not yet on disk */
-	return create_temporary(output);
+	return create(output);
 }
 
-int common_output_open(struct common_output_file *output, const char *path, bool force)
+static int open_output(struct common_output_file *output, const char *path, bool force, bool unnamed)
 {
 	struct stat info;
 	int status;
 
-	*output = (struct common_output_file){.fd = -1, .path = strdup(path), .force = force};
+	*output = (struct common_output_file){.fd = -1, .path = strdup(path), .wants_no_name = unnamed, .force = force};
 	if (!output->path)
 		return common_fail_memory("a file name", strlen(path));
 	if (!*path)
@@ -260,10 +360,20 @@ int common_output_open(struct common_output_file *output, const char *path, bool
 	else if (lstat(path, &info) == 0)
 		status = common_fail(PTL_SYSTEM, "cannot create %s: it is a symbolic link to nothing", path);
 	else
-		status = create_temporary(output);
+		status = create(output);
 	if (status < 0)
 		release(output);
 	return status;
+}
+
+int common_output_open(struct common_output_file *output, const char *path, bool force)
+{
+	return open_output(output, path, force, false);
+}
+
+int common_output_open_unnamed(struct common_output_file *output, const char *path, bool force)
+{
+	return open_output(output, path, force, true);
 }
 
 /* Renames without replacing, also on file systems that cannot do so in one step. */
@@ -282,8 +392,7 @@ static int rename_new(const char *from, const char *to)
 /* The new name is on the disk only when its folder is. Not every file system can do this. */
 static void sync_folder(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	char *folder = common_file_folder(path);
 	const int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
 	if (fd >= 0) {
@@ -315,8 +424,10 @@ int common_output_commit(struct common_output_file *output)
 
 	if (output->fd < 0)
 		return common_fail(PTL_MISUSE, "the output is not open");
-	if (output->temporary && output->sync && sync_to_disk(output->fd) < 0)
+	if ((output->temporary || output->unnamed) && output->sync && sync_to_disk(output->fd) < 0)
 		status = common_fail_errno("cannot write %s", output->path);
+	if (status == 0 && output->unnamed)
+		status = create_temporary(output);
 	if (close(output->fd) < 0 && errno != EINTR && status == 0)
 		status = common_fail_errno("cannot write %s", output->path);
 	output->fd = -1;

@@ -17,13 +17,17 @@
 struct common_output_file {
 	int fd;          /* -1 while not open: the initial value */
 	char *path;      /* owned */
-	char *temporary; /* owned; NULL for a pipe or a device */
+	char *temporary; /* owned; NULL for a pipe or a device, and for a file that has no name yet */
+	bool unnamed;    /* the file has no name yet: a process that is killed leaves nothing */
+	bool wants_no_name;
 	bool force;
 	bool sync; /* commit waits for the disk; open sets it where a file is replaced, and the caller may */
 };
 
 /* PTL_SYSTEM (with errno's text; "exists" names --force as the remedy), also where the target is being recorded. */
 int common_output_open(struct common_output_file *output, const char *path, bool force);
+/* The same, but the file has no name before commit, if the file system has such files. */
+int common_output_open_unnamed(struct common_output_file *output, const char *path, bool force);
 /*
  * Renames, with sync only when all of it is on disk: who replaces a file has something to lose, while a new one is as
  * safe as what cp leaves. On failure the temporary file is removed. Closes in both cases.

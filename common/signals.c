@@ -37,15 +37,34 @@ void common_signal_restore(int number, const struct sigaction *before)
 	sigaction(number, before, NULL);
 }
 
+void common_signal_default(int number)
+{
+	const struct sigaction standard = {.sa_handler = SIG_DFL};
+
+	sigaction(number, &standard, NULL);
+}
+
+void common_signal_block_all(sigset_t *before)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+void common_signal_unblock(const sigset_t *before)
+{
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 int common_thread_start(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *context),
 			void *context)
 {
-	sigset_t all, before;
+	sigset_t before;
 	int error;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
+	common_signal_block_all(&before);
 	error = pthread_create(thread, attributes, function, context);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	common_signal_unblock(&before);
 	return error;
 }

@@ -20,6 +20,12 @@ void common_signal_ignore(int number, struct sigaction *before);
 /* Puts back what was set before. */
 void common_signal_restore(int number, const struct sigaction *before);
 
+/* Sets the kernel's own action for the signal, in a child process to which the parent's handlers mean nothing. */
+void common_signal_default(int number);
+/* Blocks all signals of the calling thread. *before becomes its mask, for common_signal_unblock. */
+void common_signal_block_all(sigset_t *before);
+void common_signal_unblock(const sigset_t *before);
+
 /* pthread_create of a thread that gets no signals; attributes may be NULL. 0, or an errno. */
 int common_thread_start(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *context),
 			void *context);

@@ -3,6 +3,6 @@
 #ifndef COMMON_VERSION_H
 #define COMMON_VERSION_H
 
-#define COMMON_VERSION "0.1.0"
+#define COMMON_VERSION "0.2.0"
 
 #endif

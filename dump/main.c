@@ -31,6 +31,7 @@ static const struct dump_command *const commands[] = {
 	&dump_command_sqlite,
 	&dump_command_perf,
 	&dump_command_ctf,
+	&dump_command_pcapng,
 	&dump_command_flamegraph,
 	&dump_command_speedscope,
 	&dump_command_timeline,

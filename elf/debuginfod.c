@@ -8,11 +8,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/error.h"
 #include "common/program/interrupt.h"
 #include "common/program/message.h"
+#include "common/signals.h"
 #include "elf/debug_search.h"
 #include "elf/debuginfod.h"
 
@@ -26,8 +28,22 @@ static struct client {
 	bool (*stop)(void);
 	void *client; /* NULL: not enabled */
 	bool held;
-	int failure; /* an errno; 0 */
+	bool abandoned; /* a search goes on whose answer nobody waits for: it has the client */
+	int failure;    /* an errno; 0 */
 } client;
+
+/* A question to the servers. */
+struct search {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool done, abandoned;
+	uint8_t build_id[PTL_BUILD_ID_MAX];
+	size_t size;
+	int result;
+	char *path;
+};
+
+#define LOOK_NS 50000000 /* between two looks whether the user wants to end */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -110,6 +126,89 @@ int elf_debuginfod_enable(void)
 	return 0;
 }
 
+static void free_search(struct search *search)
+{
+	pthread_cond_destroy(&search->changed);
+	pthread_mutex_destroy(&search->lock);
+	free(search->path);
+	free(search);
+}
+
+static void *run_search(void *context)
+{
+	struct search *search = context;
+	char *path = NULL;
+	int result = client.find(client.client, search->build_id, (int)search->size, &path);
+	bool abandoned;
+
+	pthread_mutex_lock(&search->lock);
+	search->result = result;
+	search->path = path;
+	search->done = true;
+	abandoned = search->abandoned;
+	pthread_cond_signal(&search->changed);
+	pthread_mutex_unlock(&search->lock);
+	if (abandoned) {
+		if (result >= 0)
+			close(result);
+		free_search(search);
+	}
+	return NULL;
+}
+
+/* Waits for the end of the search, or until the user wants to end: false. */
+static bool wait_for_search(struct search *search)
+{
+	struct timespec until;
+	bool done;
+
+	pthread_mutex_lock(&search->lock);
+	while (!search->done && !search->abandoned) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += LOOK_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		if (pthread_cond_timedwait(&search->changed, &search->lock, &until) && !search->done)
+			search->abandoned = progress(NULL, 0, 0) != 0;
+	}
+	done = search->done;
+	pthread_mutex_unlock(&search->lock);
+	return done;
+}
+
+/*
+ * Asks the servers in a thread of its own: libdebuginfod of elfutils 0.192 does not call the function for progress while a
+ * server is silent. The result is that of debuginfod_find_debuginfo.
+ */
+static int find(const uint8_t *build_id, size_t size, char **path)
+{
+	struct search *search = calloc(1, sizeof(*search));
+	pthread_t thread;
+	int result = -ENOMEM;
+
+	if (!search)
+		return result;
+	pthread_mutex_init(&search->lock, NULL);
+	pthread_cond_init(&search->changed, NULL);
+	memcpy(search->build_id, build_id, size);
+	search->size = size;
+	if (common_thread_start(&thread, NULL, run_search, search) != 0) {
+		free_search(search);
+		return result;
+	}
+	if (!wait_for_search(search)) {
+		pthread_detach(thread);
+		client.abandoned = true;
+		return -EINTR;
+	}
+	pthread_join(thread, NULL);
+	result = search->result;
+	*path = search->path;
+	search->path = NULL;
+	free_search(search);
+	return result;
+}
+
 int elf_debuginfod_open(const uint8_t *build_id, size_t size)
 {
 	struct elf_file *elf;
@@ -119,8 +218,8 @@ int elf_debuginfod_open(const uint8_t *build_id, size_t size)
 	if (!client.client || client.held || !size || size > PTL_BUILD_ID_MAX)
 		return -1;
 	pthread_mutex_lock(&lock);
-	result = client.find(client.client, build_id, (int)size, &path);
-	if (result < 0 && result != -ENOENT && !client.held && !client.failure)
+	result = client.abandoned ? -EINTR : find(build_id, size, &path);
+	if (result < 0 && result != -ENOENT && !client.held && !client.abandoned && !client.failure)
 		client.failure = -result;
 	pthread_mutex_unlock(&lock);
 	if (result < 0)

@@ -81,6 +81,17 @@ int elf_read(const struct elf_file *elf, uint64_t offset, void *data, size_t siz
 	return 0;
 }
 
+const char *elf_string(const struct elf_file *elf, size_t section, uint64_t offset)
+{
+	Elf_Scn *strings = elf_getscn(elf->elf, section);
+	GElf_Shdr header;
+
+	if (!strings || !gelf_getshdr(strings, &header) || header.sh_size > ELF_STRINGS_MAX ||
+	    (header.sh_flags & SHF_COMPRESSED))
+		return NULL;
+	return elf_strptr(elf->elf, section, offset);
+}
+
 Elf_Scn *elf_section(const struct elf_file *elf, uint32_t type, const char *name, GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;
@@ -92,7 +103,7 @@ Elf_Scn *elf_section(const struct elf_file *elf, uint32_t type, const char *name
 			continue;
 		if (!name)
 			return section;
-		found = elf->names ? elf_strptr(elf->elf, elf->names, header->sh_name) : NULL;
+		found = elf->names ? elf_string(elf, elf->names, header->sh_name) : NULL;
 		if (found && !strcmp(found, name))
 			return section;
 	}

@@ -65,6 +65,8 @@ int elf_read_only(const struct elf_file *elf, struct elf_range **ranges, size_t 
  * Where there is no name at all, out stays empty. PTL_CORRUPT, PTL_NO_MEMORY.
  */
 int elf_symbols(const struct elf_file *elf, const struct elf_file *debug, struct ptl_bytes *out);
+/* The same. *cut: names that were cut, since names of the file overlap more than those of a sound file do. */
+int elf_symbols_counted(const struct elf_file *elf, const struct elf_file *debug, struct ptl_bytes *out, uint64_t *cut);
 
 /* The same, as a list, and only those that the list wants. Memory goes with these, not with the size of the file. */
 int elf_functions(const struct elf_file *elf, const struct elf_file *debug, struct elf_symbol_list *symbols);

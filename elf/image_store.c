@@ -73,6 +73,7 @@ struct elf_image_store {
 	size_t entry_capacity;
 	struct lacking *lacking, **lacking_end;
 	uint64_t unread;
+	uint64_t cut_names;
 };
 
 int elf_image_store_new(enum elf_embed embed, const struct elf_image_sink *sink, struct elf_image_store **store)
@@ -105,6 +106,11 @@ void elf_image_store_free(struct elf_image_store *store)
 uint64_t elf_image_store_unread(const struct elf_image_store *store)
 {
 	return store->unread;
+}
+
+uint64_t elf_image_store_cut_names(const struct elf_image_store *store)
+{
+	return store->cut_names;
 }
 
 /* A zeroed entry that the store frees; NULL without memory. */
@@ -250,12 +256,14 @@ static int put_symbols(struct elf_image_store *store, const struct elf_file *elf
 {
 	struct ptl_bytes symbols = {0};
 	struct elf_file *debug = NULL;
+	uint64_t cut;
 	int debug_fd = -1, status;
 
 	if (!elf_has_symtab(elf))
 		debug = open_debug(elf, entry->build_id, entry->build_id_size, path, false, &debug_fd);
 	entry->lacks_symbols = !debug && !elf_has_symtab(elf);
-	status = elf_symbols(elf, debug, &symbols);
+	status = elf_symbols_counted(elf, debug, &symbols, &cut);
+	store->cut_names += cut;
 	if (status == PTL_CORRUPT) {
 		store->unread++;
 		status = 0;
@@ -329,11 +337,13 @@ static int attach_symbols(struct elf_image_store *store, const struct elf_image_
 {
 	struct ptl_bytes symbols = {0};
 	uint8_t hash[PTL_HASH_SIZE];
+	uint64_t cut;
 	int status;
 
 	if (!debug && (!elf || (lack->has_symbols && !elf_has_symtab(elf))))
 		return 0;
-	status = elf_symbols(elf ? elf : debug, debug, &symbols);
+	status = elf_symbols_counted(elf ? elf : debug, debug, &symbols, &cut);
+	store->cut_names += cut;
 	if (status == 0 && symbols.size) {
 		status = store->sink.blob(store->sink.context, PTL_BLOB_SYMBOLS, symbols.data, symbols.size, hash);
 		if (status == 0)

@@ -61,5 +61,7 @@ int elf_image_store_find(struct elf_image_store *store);
 
 /* Files whose bytes or symbols were wanted but could not be read. */
 uint64_t elf_image_store_unread(const struct elf_image_store *store);
+/* Names of functions that were cut, as elf_symbols_counted says. */
+uint64_t elf_image_store_cut_names(const struct elf_image_store *store);
 
 #endif

@@ -15,6 +15,7 @@
 #include "common/text/text.h"
 #include "common/vector.h"
 #include "elf/debug_search.h"
+#include "elf/dwarf_open.h"
 #include "elf/split_package.h"
 #include "elf/state.h"
 
@@ -62,7 +63,7 @@ bool elf_split_find(Dwarf *dwarf, uint64_t id, Dwarf_Die *die)
 /* Ends elf. libelf unpacks sections in place: bytes in memory that may be packed are not those of the file any more. */
 static bool has_unit(Elf *elf, uint64_t id)
 {
-	Dwarf *dwarf = elf && elf_kind(elf) == ELF_K_ELF ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+	Dwarf *dwarf = elf && elf_kind(elf) == ELF_K_ELF ? elf_dwarf_open(elf) : NULL;
 	Dwarf_Die die;
 	const bool found = dwarf && elf_split_find(dwarf, id, &die);
 
@@ -253,7 +254,7 @@ int elf_split_each(const struct elf_file *elf, const char *file, const char *ima
 	if (!elf_section(elf, SHT_PROGBITS, ".debug_addr", &header))
 		return 0;
 	status = elf_split_search_new(file, image, &search);
-	dwarf = status ? NULL : dwarf_begin_elf(elf->elf, DWARF_C_READ, NULL);
+	dwarf = status ? NULL : elf_dwarf_open(elf->elf);
 	while (dwarf && !status && dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0)
 		status = visit_unit(search, &die, &most, visit, context);
 	dwarf_end(dwarf);

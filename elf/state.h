@@ -20,6 +20,15 @@ struct elf_file {
 	size_t size;
 };
 
+/*
+ * libelf reads a section of strings as a whole, and unpacks the section. A section beyond this bound, which a sparse file can state at no cost,
+ * and a compressed section, which no linker writes, are not read.
+ */
+#define ELF_STRINGS_MAX ((uint64_t)64 << 20)
+
+/* The string at an offset of a section of strings; NULL: it is not there. */
+const char *elf_string(const struct elf_file *elf, size_t section, uint64_t offset);
+
 /* The first section of this type; and by name, any type where type is SHT_NULL. NULL: none. */
 Elf_Scn *elf_section(const struct elf_file *elf, uint32_t type, const char *name, GElf_Shdr *header);
 

@@ -8,6 +8,7 @@
 #include "common/error.h"
 
 #define BLOCK_SIZE 65536u
+#define FIRST_SYMBOLS ((uint64_t)1 << 18) /* that have room for a name, however few strings the file has */
 
 struct elf_symbol_names {
 	struct elf_symbol_names *next;
@@ -81,6 +82,28 @@ const char *elf_symbol_list_name(struct elf_symbol_list *symbols, const char *na
 	memcpy(copy, name, size);
 	memcpy(copy + size, more, rest + 1);
 	return copy;
+}
+
+struct elf_name_room elf_name_room(uint64_t count)
+{
+	const uint64_t first = ELF_NAME_CUT * (count < FIRST_SYMBOLS ? count : FIRST_SYMBOLS);
+
+	return (struct elf_name_room){.whole = first, .cut = first};
+}
+
+size_t elf_symbol_list_fit(struct elf_symbol_list *symbols, size_t size, struct elf_name_room *room)
+{
+	size_t fitting = size < ELF_NAME_CUT ? size : ELF_NAME_CUT;
+
+	if (size <= room->whole) {
+		room->whole -= size;
+		return size;
+	}
+	if (fitting > room->cut)
+		fitting = 0;
+	room->cut -= fitting;
+	symbols->cut += fitting < size;
+	return fitting;
 }
 
 void elf_symbol_list_free(struct elf_symbol_list *symbols)

@@ -13,7 +13,7 @@
 
 #define SYMBOLS_AT_ONCE 16384u
 #define NAMES_AT_ONCE ((size_t)1 << 20)
-#define NAME_MAX_BYTES 65535u /* docs/format.md, section 10; the rest of a longer one is left out */
+#define TABLE_MAX ((uint64_t)2 << 30) /* of symbols in one file: a sparse file can state terabytes */
 
 struct table {
 	const struct elf_file *elf;
@@ -23,10 +23,15 @@ struct table {
 	uint64_t *names;     /* of the gathered symbols: offset of the name << 32 | number of the symbol */
 	size_t name_room;
 	GElf_Shdr strings;
+	struct elf_name_room room;
 	/* The piece of the names that is in memory: */
 	char *window;
 	uint64_t window_start;
 	size_t window_size;
+	/* Offsets [run_start, run_end) of the strings are in the window, and have no zero byte. */
+	uint64_t run_start;
+	uint64_t run_end;
+	uint64_t counted; /* offset up to which bytes of names have added to the room */
 };
 
 /* Notes which sections hold code, so that a label without a type counts only there. */
@@ -133,20 +138,37 @@ static int compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* The name at an offset of the strings, within the window; *size is SIZE_MAX where its end is not there. */
-static const char *in_window(const struct table *table, uint64_t offset, size_t *size)
+/*
+ * Finds where the name at an offset ends, in the window. Names that overlap end together, so that no byte is looked at for each of them. The
+ * room grows by what is found, not by the size of the strings: a sparse file can state any size.
+ */
+static void find_run(struct table *table, uint64_t offset)
 {
-	size_t rest;
+	const size_t at = (size_t)(offset - table->window_start);
 
+	if (offset >= table->run_start && offset < table->run_end)
+		return;
+	table->run_start = offset;
+	table->run_end = offset + strnlen(table->window + at, table->window_size - at);
+	if (table->run_end > table->counted) {
+		const uint64_t from = offset > table->counted ? offset : table->counted;
+
+		table->room.whole += ELF_NAMES_PER_STRINGS * (table->run_end - from);
+		table->counted = table->run_end;
+	}
+}
+
+/* The name at an offset of the strings, within the window; *size is SIZE_MAX where its end is not there. */
+static const char *in_window(struct table *table, uint64_t offset, size_t *size)
+{
 	*size = SIZE_MAX;
 	if (offset < table->window_start || offset - table->window_start >= table->window_size)
 		return NULL;
-	rest = table->window_size - (size_t)(offset - table->window_start);
-	*size = strnlen(table->window + (offset - table->window_start), rest);
-	if (*size == rest && rest < NAME_MAX_BYTES)
-		*size = SIZE_MAX;
-	else if (*size > NAME_MAX_BYTES)
-		*size = NAME_MAX_BYTES;
+	find_run(table, offset);
+	if (table->run_end - offset >= ELF_NAME_MAX)
+		*size = ELF_NAME_MAX;
+	else if (table->run_end < table->window_start + table->window_size)
+		*size = (size_t)(table->run_end - offset);
 	return table->window + (offset - table->window_start);
 }
 
@@ -155,55 +177,94 @@ static int read_window(struct table *table, uint64_t offset)
 	const uint64_t rest = table->strings.sh_size - offset;
 
 	table->window_start = offset;
+	table->run_start = table->run_end = 0;
 	table->window_size = rest < NAMES_AT_ONCE ? (size_t)rest : NAMES_AT_ONCE;
 	return elf_read(table->elf, table->strings.sh_offset + offset, table->window, table->window_size);
 }
 
-/* A symbol whose name is empty, or not wholly there, has none. */
-static int name_symbol(struct table *table, uint64_t offset, struct ptl_symbol *symbol)
+/* The name at an offset of the strings, in the window until the next call. *size: 0 where it is empty, or not wholly there. */
+static int find_name(struct table *table, uint64_t offset, const char **name, size_t *size)
 {
-	const char *name;
-	size_t size;
-	int status;
-
+	*size = 0;
 	if (offset >= table->strings.sh_size)
 		return 0;
-	name = in_window(table, offset, &size);
-	if (size == SIZE_MAX && (!name || table->window_start + table->window_size < table->strings.sh_size)) {
-		status = read_window(table, offset);
+	*name = in_window(table, offset, size);
+	if (*size == SIZE_MAX && (!*name || table->window_start + table->window_size < table->strings.sh_size)) {
+		const int status = read_window(table, offset);
+
 		if (status < 0)
 			return status;
-		name = in_window(table, offset, &size);
+		*name = in_window(table, offset, size);
 	}
-	if (!size || size == SIZE_MAX)
+	if (*size == SIZE_MAX)
+		*size = 0;
+	return 0;
+}
+
+/* A name that is in the list, and where it is in the strings. */
+struct named {
+	const char *name; /* NULL: none so far */
+	uint64_t offset;
+	size_t size;
+};
+
+/*
+ * Names a symbol. A name that begins within the last name is the end of the last name, and shares its memory: so names of one table take no
+ * more than its strings. Names may be cut nevertheless, as each stands in full in a trace. A symbol without room for a name is a function
+ * without a name.
+ */
+static int name_symbol(struct table *table, uint64_t offset, struct ptl_symbol *symbol, struct named *last)
+{
+	const bool within = last->name && offset - last->offset < last->size;
+	const char *name = within ? last->name + (offset - last->offset) : NULL;
+	size_t size = within ? last->size - (size_t)(offset - last->offset) : 0, fitting;
+	int status = within ? 0 : find_name(table, offset, &name, &size);
+
+	if (status < 0 || !size)
+		return status;
+	fitting = elf_symbol_list_fit(table->symbols, size, &table->room);
+	if (!fitting) {
+		symbol->name = "";
+		symbol->type = 'u';
 		return 0;
-	symbol->name = elf_symbol_list_name(table->symbols, name, size, "");
+	}
+	if (within && fitting == size) {
+		symbol->name = name;
+		return 0;
+	}
+	symbol->name = elf_symbol_list_name(table->symbols, name, fitting, "");
+	if (symbol->name && !within && fitting == size)
+		*last = (struct named){symbol->name, offset, size};
 	return symbol->name ? 0 : PTL_NO_MEMORY;
 }
 
-/* Names all that was gathered, and leaves out what has no name. */
-static int name_all(struct table *table)
+/* Leaves out what has no name. */
+static void keep_named(const struct table *table)
 {
 	struct elf_symbol_list *symbols = table->symbols;
-	const size_t count = symbols->count - table->first;
 	size_t named = table->first;
-	int status = 0;
 
-	if (count)
-		qsort(table->names, count, sizeof(*table->names), compare);
-	for (size_t i = 0; !status && i < count; i++) {
-		struct ptl_symbol *symbol = &symbols->list[table->first + (uint32_t)table->names[i]];
-		const uint64_t offset = table->names[i] >> 32;
-
-		if (i && table->names[i - 1] >> 32 == offset)
-			symbol->name = symbols->list[table->first + (uint32_t)table->names[i - 1]].name;
-		else
-			status = name_symbol(table, offset, symbol);
-	}
 	for (size_t i = table->first; i < symbols->count; i++)
 		if (symbols->list[i].name)
 			symbols->list[named++] = symbols->list[i];
 	symbols->count = named;
+}
+
+/* Names all that was gathered. */
+static int name_all(struct table *table)
+{
+	struct elf_symbol_list *symbols = table->symbols;
+	const size_t count = symbols->count - table->first;
+	struct named last = {.name = NULL};
+	int status = 0;
+
+	table->room = elf_name_room(count);
+	if (count)
+		qsort(table->names, count, sizeof(*table->names), compare);
+	for (size_t i = 0; !status && i < count; i++)
+		status = name_symbol(table, table->names[i] >> 32,
+				     &symbols->list[table->first + (uint32_t)table->names[i]], &last);
+	keep_named(table);
 	return status;
 }
 
@@ -216,6 +277,8 @@ int elf_add_table(const struct elf_file *elf, uint32_t type, struct elf_symbol_l
 
 	if (!elf_section(elf, type, NULL, &header))
 		return 0;
+	if (header.sh_size > TABLE_MAX)
+		return common_fail(PTL_CORRUPT, "a symbol table of %llu bytes", (unsigned long long)header.sh_size);
 	strings = elf_getscn(elf->elf, header.sh_link);
 	if (!strings || !gelf_getshdr(strings, &table.strings) || table.strings.sh_type != SHT_STRTAB)
 		return common_fail(PTL_CORRUPT, "symbol table: there is no table of its names");

@@ -15,6 +15,7 @@
 
 #define PLT_ENTRY_MAX 16
 #define PLT_DATA_MAX ((uint64_t)32 << 20) /* of each section that describes the PLT; it has no names beyond */
+#define PLT_NAMES_MAX ((uint64_t)16 << 20)
 
 /* Of a slot: it is filled by the function at the address below this bit, of which a symbol table has the name. */
 #define BY_ADDRESS (UINT64_C(1) << 63)
@@ -78,14 +79,20 @@ static struct names open_names(const struct elf_file *elf, uint32_t type)
 	return (struct names){elf_getdata(section, NULL), header.sh_link};
 }
 
+/* Whether the table has a symbol of index i. */
+static bool symbol_at(const struct names *names, uint64_t i, GElf_Sym *symbol)
+{
+	return names->data && i <= INT32_MAX && gelf_getsym(names->data, (int)i, symbol);
+}
+
 /* The name of the symbol of index i; NULL: there is none. */
 static const char *name_at(const struct elf_file *elf, const struct names *names, uint64_t i, GElf_Sym *symbol)
 {
 	const char *name;
 
-	if (!names->data || i > INT32_MAX || !gelf_getsym(names->data, (int)i, symbol))
+	if (!symbol_at(names, i, symbol))
 		return NULL;
-	name = elf_strptr(elf->elf, names->strings, symbol->st_name);
+	name = elf_string(elf, names->strings, symbol->st_name);
 	return name && *name ? name : NULL;
 }
 
@@ -100,10 +107,14 @@ static int find_choosers(const struct elf_file *elf, const struct names *names, 
 
 	for (uint64_t i = 1; status == 0 && i < count; i++) {
 		GElf_Sym symbol, other;
-		const char *name = name_at(elf, names, i, &symbol), *before;
+		const char *name, *before;
 		const uint64_t *known;
 
-		if (!name || GELF_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC || symbol.st_shndx == SHN_UNDEF)
+		if (!symbol_at(names, i, &symbol) || GELF_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC ||
+		    symbol.st_shndx == SHN_UNDEF)
+			continue;
+		name = name_at(elf, names, i, &symbol);
+		if (!name)
 			continue;
 		known = common_hash_map_get(choosers, symbol.st_value);
 		before = known ? name_at(elf, names, *known, &other) : NULL;
@@ -120,6 +131,7 @@ struct plt {
 	struct names full; /* of the choosers: the dynamic ones where there are no others */
 	struct common_hash_map slots;
 	struct common_hash_map choosers;
+	struct elf_name_room room;
 };
 
 /* What the function is called whose address a slot will hold; NULL: not known. */
@@ -136,13 +148,19 @@ static const char *name_of_slot(const struct plt *plt, uint64_t slot)
 	return chooser ? name_at(plt->elf, &plt->full, *chooser, &symbol) : NULL;
 }
 
-static int add_plt_name(struct elf_symbol_list *symbols, const char *name, uint64_t address, uint64_t size)
+static int add_plt_name(struct plt *plt, const char *name, uint64_t address, uint64_t size)
 {
 	struct ptl_symbol symbol = {.address = address, .size = size, .type = 'P'};
+	struct elf_symbol_list *symbols = plt->symbols;
+	size_t fitting;
 
 	if (!elf_symbol_list_wants(symbols, address))
 		return 0;
-	symbol.name = elf_symbol_list_name(symbols, name, strlen(name), "@plt");
+	fitting = plt->room.cut ? elf_symbol_list_fit(symbols, strnlen(name, ELF_NAME_MAX), &plt->room) : 0;
+	if (!fitting)
+		return 0;
+	/* Each has a copy of its own, for what stands behind it. */
+	symbol.name = elf_symbol_list_name(symbols, name, fitting, "@plt");
 	return symbol.name ? elf_symbol_list_add(symbols, &symbol) : PTL_NO_MEMORY;
 }
 
@@ -165,7 +183,7 @@ static int add_plt_section(struct plt *plt, const char *section_name, size_t ent
 			continue;
 		name = name_of_slot(plt, slot);
 		if (name)
-			status = add_plt_name(plt->symbols, name, address, entry);
+			status = add_plt_name(plt, name, address, entry);
 	}
 	return status;
 }
@@ -187,6 +205,8 @@ static int add_plt(struct elf_symbol_list *symbols, const struct elf_file *elf)
 	plt.full = open_names(elf, SHT_SYMTAB);
 	if (!plt.full.data)
 		plt.full = plt.dynamic;
+	plt.room = elf_name_room(UINT64_MAX);
+	plt.room.whole += PLT_NAMES_MAX;
 	status = find_slots(elf, &plt.slots);
 	if (status == 0)
 		status = find_choosers(elf, &plt.full, &plt.choosers);
@@ -242,6 +262,13 @@ int elf_functions(const struct elf_file *elf, const struct elf_file *debug, stru
 
 int elf_symbols(const struct elf_file *elf, const struct elf_file *debug, struct ptl_bytes *out)
 {
+	uint64_t cut;
+
+	return elf_symbols_counted(elf, debug, out, &cut);
+}
+
+int elf_symbols_counted(const struct elf_file *elf, const struct elf_file *debug, struct ptl_bytes *out, uint64_t *cut)
+{
 	struct elf_symbol_list symbols = {0};
 	const bool stripped = !elf_has_symtab(elf) && !(debug && elf_has_symtab(debug));
 	int status = elf_functions(elf, debug, &symbols);
@@ -250,6 +277,7 @@ int elf_symbols(const struct elf_file *elf, const struct elf_file *debug, struct
 		status = elf_add_unwind_functions(elf, &symbols);
 	if (status == 0 && symbols.count)
 		status = ptl_symbols_encode(symbols.list, symbols.count, out);
+	*cut = symbols.cut;
 	elf_symbol_list_free(&symbols);
 	return status;
 }

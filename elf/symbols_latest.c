@@ -75,6 +75,7 @@ int elf_symbols_latest(struct elf_symbol_list *symbols, size_t first, bool **res
 	for (size_t i = 0; i < count; i++)
 		if (kept[i])
 			symbols->list[stay++] = symbols->list[first + i];
+	symbols->replaced += symbols->count - stay;
 	symbols->count = stay;
 	if (result)
 		*result = kept;

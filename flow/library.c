@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "flow/engine/engine.h"
-
-#define STRUCTURE_MAX 4096u /* more is no size of a structure: it was never set */
+#include "common/structure.h"
+#include "flow/view/engines.h"
 
 /* ---- the handle ---------------------------------------------------------------------------------- */
 
@@ -29,6 +28,8 @@ int flow_library_open(struct ptl_trace *trace, bool owned, struct ptl_flow **flo
 
 int ptl_flow_open(struct ptl_trace *trace, struct ptl_flow **flow)
 {
+	if (flow)
+		*flow = NULL;
 	if (!trace || !flow)
 		return common_fail(PTL_MISUSE, "ptl_flow_open needs a trace and a place for the result");
 	return flow_library_open(trace, false, flow);
@@ -63,27 +64,6 @@ const struct ptl_image_event *ptl_flow_image(const struct ptl_flow *flow, uint32
 
 /* ---- options ------------------------------------------------------------------------------------- */
 
-int flow_library_take(const char *name, const void *given, void *taken, size_t size)
-{
-	const uint8_t *bytes = given;
-	size_t given_size;
-
-	memcpy(&given_size, given, sizeof(given_size));
-	if (given_size < sizeof(given_size) || given_size > STRUCTURE_MAX)
-		return common_fail(PTL_MISUSE, "struct %s: size is %zu; set it to sizeof(struct %s)", name, given_size,
-				   name);
-	for (size_t i = size; i < given_size; i++) {
-		if (bytes[i])
-			return common_fail(PTL_UNSUPPORTED,
-					   "struct %s: the caller uses a member at offset %zu that this libptl-flow "
-					   "does not know; a newer version may",
-					   name, i);
-	}
-	memset(taken, 0, size);
-	memcpy(taken, given, given_size < size ? given_size : size);
-	return 0;
-}
-
 static int check_list(const char *name, const uint32_t *ids, size_t count)
 {
 	return count && !ids ? common_fail(PTL_MISUSE, "struct ptl_flow_options: %s is NULL, but not its count", name)
@@ -106,7 +86,7 @@ static int check_selection(const struct ptl_flow_options *options)
 int flow_library_options(const struct ptl_flow_options *given, struct flow_view_options *options)
 {
 	struct ptl_flow_options taken = {0};
-	int status = given ? flow_library_take("ptl_flow_options", given, &taken, sizeof(taken)) : 0;
+	int status = given ? common_structure_take("ptl_flow_options", given, &taken, sizeof(taken)) : 0;
 
 	if (!status)
 		status = check_selection(&taken);

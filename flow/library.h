@@ -27,11 +27,6 @@ void flow_library_batch(struct ptl_flow_batch *walk, const struct flow_batch *ba
 			const struct ptl_flow_segment *segment, bool counts_only);
 struct ptl_flow_segment flow_library_segment(const struct flow_segment *segment);
 
-/*
- * Copies a caller's structure, which begins with its size, into one of this version; `name` is for messages. PTL_MISUSE,
- * PTL_UNSUPPORTED.
- */
-int flow_library_take(const char *name, const void *given, void *taken, size_t size);
 /* The caller's options, which may be NULL, as the view runner has them. PTL_MISUSE, PTL_UNSUPPORTED. */
 int flow_library_options(const struct ptl_flow_options *given, struct flow_view_options *options);
 

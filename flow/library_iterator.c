@@ -145,6 +145,8 @@ int ptl_flow_iterator_new(struct ptl_flow *flow, const struct ptl_flow_options *
 	struct ptl_flow_iterator *made;
 	int status;
 
+	if (iterator)
+		*iterator = NULL;
 	if (!flow || !iterator)
 		return common_fail(PTL_MISUSE, "ptl_flow_iterator_new needs a flow and a place for the result");
 	made = calloc(1, sizeof(*made));

@@ -12,6 +12,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "common/structure.h"
 
 #define ONLY_ID 1 /* of the process and its thread */
 
@@ -141,7 +142,7 @@ static int write_packets(struct raw *raw)
 /* Writes the trace to fd, which stays open. */
 static int write_trace(const struct ptl_flow_raw *given, int fd)
 {
-	const struct ptl_writer_options options = {.store = true, .name = "raw packets"};
+	const struct ptl_writer_options options = {.size = sizeof(options), .store = true, .name = "raw packets"};
 	struct raw raw = {.given = given};
 	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	int status = own < 0 ? common_fail_errno("cannot write raw packets") : 0;
@@ -182,9 +183,11 @@ int ptl_flow_open_raw(const struct ptl_flow_raw *raw, struct ptl_flow **flow)
 	struct ptl_trace *trace = NULL;
 	int status;
 
+	if (flow)
+		*flow = NULL;
 	if (!raw || !flow)
 		return common_fail(PTL_MISUSE, "ptl_flow_open_raw needs packets and a place for the result");
-	status = flow_library_take("ptl_flow_raw", raw, &given, sizeof(given));
+	status = common_structure_take("ptl_flow_raw", raw, &given, sizeof(given));
 	if (!status)
 		status = check(&given);
 	if (!status)

@@ -3,6 +3,7 @@
 #include "flow/library.h"
 
 #include "common/error.h"
+#include "common/structure.h"
 
 struct caller {
 	struct ptl_flow_view view;
@@ -98,7 +99,7 @@ int ptl_flow_run(struct ptl_flow *flow, const struct ptl_flow_options *options, 
 
 	if (!flow || !view)
 		return common_fail(PTL_MISUSE, "ptl_flow_run needs a flow and a view");
-	status = flow_library_take("ptl_flow_view", view, &caller.view, sizeof(caller.view));
+	status = common_structure_take("ptl_flow_view", view, &caller.view, sizeof(caller.view));
 	if (!status)
 		status = check_view(&caller.view);
 	if (!status)

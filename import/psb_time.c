@@ -5,6 +5,8 @@
 #include <ptl/error.h>
 #include <ptl/pt.h>
 
+#include "format/pt/tsc.h"
+
 enum import_psb_found import_psb_time(const struct ptl_machine *machine, const uint8_t *data, size_t size,
 				      uint64_t *time)
 {
@@ -22,8 +24,7 @@ enum import_psb_found import_psb_time(const struct ptl_machine *machine, const u
 		if (used <= 0 || packet.kind == PTL_PT_PSBEND)
 			break;
 		if (packet.kind == PTL_PT_TSC) {
-			*time = machine->tsc_zero +
-				(uint64_t)((__uint128_t)packet.tsc.tsc * machine->tsc_multiplier >> machine->tsc_shift);
+			*time = format_tsc_time(machine, format_tsc_extend(format_tsc_lowest(machine), packet.tsc.tsc));
 			return IMPORT_PSB_TIMED;
 		}
 		at += (size_t)used;

@@ -79,7 +79,8 @@ int import_spool_pipe(int pipe, bool follow, int *fd)
 
 int import_spool_open(struct import_spool *spool, enum ptl_hash_kind hash_kind)
 {
-	const struct ptl_writer_options options = {.threads = common_cpu_count() - 1, .name = "a temporary file"};
+	const struct ptl_writer_options options = {
+		.size = sizeof(options), .threads = common_cpu_count() - 1, .name = "a temporary file"};
 	int fd = -1;
 	int status;
 
@@ -177,6 +178,18 @@ int import_spool_add(struct import_spool *spool, struct ptl_relogger *relogger, 
 		name_input(spool, input);
 	import_spool_free(spool);
 	return status;
+}
+
+int import_spool_take(struct import_spool *spool, int *fd)
+{
+	const int status = ptl_writer_close(spool->writer);
+
+	spool->writer = NULL;
+	if (status)
+		return status;
+	*fd = spool->fd;
+	spool->fd = -1;
+	return 0;
 }
 
 void import_spool_free(struct import_spool *spool)

@@ -35,6 +35,8 @@ int import_spool_origin(struct import_spool *spool, const struct ptl_provenance_
 int import_spool_origin_file(struct import_spool *spool, const char *path, int fd);
 /* Closes the trace and makes it an input of the relogger, called name in messages. Frees the spool in any case. */
 int import_spool_add(struct import_spool *spool, struct ptl_relogger *relogger, const char *name);
+/* Closes the trace: *fd is its file, which is the caller's. What ptl_writer_close returns. */
+int import_spool_take(struct import_spool *spool, int *fd);
 /* Gives up. Harmless after import_spool_add. */
 void import_spool_free(struct import_spool *spool);
 

@@ -276,5 +276,10 @@ void ptl_emit(const struct ptl_event_definition *event, const struct ptl_piece *
 void ptl_emit_with(const struct ptl_event_definition *event, const struct ptl_emit_options *options,
 		   const struct ptl_piece *pieces, size_t count)
 {
-	emit(event, options, pieces, count);
+	struct ptl_emit_options taken = {0};
+
+	/* Nobody can be told of members that this version does not know, nor of a size that was not set. */
+	if (options)
+		memcpy(&taken, options, options->size < sizeof(taken) ? options->size : sizeof(taken));
+	emit(event, options ? &taken : NULL, pieces, count);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-record: its options. */
+/* ptl-record: parses the command line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,22 +28,22 @@
 #define RING_MIN (64u << 10)
 #define RING_MAX (64u << 20)
 #define THREADS_MAX 65536u
-#define VIRTUAL_CPUS_MAX 64 /* QEMU_CPUS_MAX */
+#define VIRTUAL_CPUS_MAX 64 /* equals CHANNEL_CPUS_MAX */
 #define LEVEL_MAX 19
 #define COMPRESS_THREADS_MAX 256
 #define OPTION_TABLES_MAX 8
 
-static const char *const source_words[] = {"auto", "qemu", "intel_pt", "none", NULL};
+static const char *const source_words[] = {"auto", "software", "intel_pt", "none", NULL};
 #define MAX_SIZE_MIN (64u << 10)
 #define KEEP_MAX 100000u
-#define MEMORY_SIZE (64u << 20) /* of what is kept in memory instead of a file */
+#define MEMORY_SIZE (64u << 20) /* default bytes of the files in memory */
 
 static const char *const mode_words[] = {"sequential", "newfile",  "circular",
-					 "buffering",  "realtime", NULL};      /* as enum record_mode */
-static const char *const timing_words[] = {"none", "tsc", "mtc", "cyc", NULL}; /* as enum ptl_timing */
+					 "buffering",  "realtime", NULL};      /* indexed by enum record_mode */
+static const char *const timing_words[] = {"none", "tsc", "mtc", "cyc", NULL}; /* indexed by enum ptl_timing */
 static const char *const clock_words[] = {"real", "virtual", "tsc", "wall", NULL};
 static const uint32_t clocks[] = {PTL_CLOCK_MONOTONIC, PTL_CLOCK_VIRTUAL, PTL_CLOCK_PERF, PTL_CLOCK_SYSTEM};
-static const char *const embed_words[] = {"none", "code", "symbols", "debug", NULL}; /* as enum elf_embed */
+static const char *const embed_words[] = {"none", "code", "symbols", "debug", NULL}; /* indexed by enum elf_embed */
 
 static int take_output(void *target, const char *argument)
 {
@@ -144,14 +144,15 @@ static const struct common_option options[] = {
 	 COMMON_CONSTANT(struct record_settings, return_compression, false)},
 	{"", 0, NULL, "Recording"},
 	{"source", 0, "SOURCE",
-	 "where packets come from; auto takes the best that works here; none: no packets, COMMAND "
-	 "runs natively",
+	 "where packets come from; auto takes the best that works here: intel_pt, else software; "
+	 "none: no packets, COMMAND runs natively",
 	 COMMON_STRING(struct record_settings, source), .choices = source_words},
 	{"list-sources", 0, NULL, "say which sources work here, and why others do not",
 	 COMMON_FLAG(struct record_settings, list_sources)},
-	{"qemu", 0, "PATH", "the qemu-x86_64 to use (the one in $PATH)", COMMON_STRING(struct record_settings, qemu)},
 	{"wait", 0, NULL, "record until the last descendant of COMMAND has ended",
 	 COMMON_FLAG(struct record_settings, wait_for_all)},
+	{"pid", 0, "PID,...", "record processes that run already, instead of a COMMAND, until --duration or Ctrl-C",
+	 COMMON_IDS(struct record_settings, pt.pids)},
 	{"duration", 0, "TIME", "end the recording after this time; COMMAND goes on",
 	 COMMON_DURATION(struct record_settings, duration, 1)},
 	{"buffer", 0, "BYTES",
@@ -163,8 +164,6 @@ static const struct common_option options[] = {
 	 COMMON_NUMBER(struct record_settings, per_cpu, 1, VIRTUAL_CPUS_MAX)},
 	{"threads", 0, "N", "most threads at one time (1024)",
 	 COMMON_COUNT(struct record_settings, threads_max, 1, THREADS_MAX)},
-	{"truth", 0, "FILE", "also write which blocks were really executed, to test decoders",
-	 COMMON_PATH(struct record_settings, truth)},
 	{"", 0, NULL, "Events of programs"},
 	{"provider", 'p', "NAME|GUID[:LEVEL[:KEYWORDS]]",
 	 "record a provider's events; several times; * is every provider, 'NAME-*' all that match, *NAME the one that "
@@ -222,7 +221,7 @@ static const struct common_option options[] = {
 	{NULL},
 };
 
-/* Its own, and those of the sources. */
+/* Options of ptl-record, and tables of the sources. */
 static const struct common_option *tables[OPTION_TABLES_MAX + 1] = {options};
 
 static const struct common_command_line command_line = {
@@ -235,6 +234,8 @@ static const struct common_command_line command_line = {
 		   ".ptl file. The exit status is that of COMMAND.",
 	.examples = "  ptl-record -o build.ptl -- gcc -O2 -c big.c\n"
 		    "  ptl-record --clock=virtual --embed=debug ./a.out\n"
+		    "  ptl-record -o now.ptl --pid 4711 --duration=5s\n"
+		    "  ptl-record --start-at=handle_request --stop-at=send_answer -- ./server\n"
 		    "  ptl-record --source=none -p 'MyCompany-Server:info' -- ./server\n"
 		    "  ptl-record -o all.ptl -p '*' --attach-providers --duration=10s\n"
 		    "  ptl-record start web -p 'MyCompany-Server'; ptl-record query web; ptl-record stop web\n"
@@ -250,7 +251,7 @@ static int usage(const char *text, const char *hint)
 	return COMMON_EXIT_USAGE;
 }
 
-/* How many files there are, and of which size. */
+/* Checks the options for number and size of files. */
 static int check_mode(struct record_settings *settings)
 {
 	if (settings->append && (settings->mode != RECORD_MODE_SEQUENTIAL || settings->force))
@@ -287,19 +288,19 @@ static bool wants_kernel(const struct record_settings *settings)
 	return settings->tracepoints.count || settings->flags;
 }
 
-/* Processes and threads, wherever they run. */
+/* Checks whether options name processes or threads, on any CPU. */
 static bool names_threads(const struct record_settings *settings)
 {
 	return settings->pt.pids.count || settings->pt.tids.count || settings->pt.processes.count;
 }
 
-/* Whether what runs already is to be recorded. */
+/* Checks whether options ask for running programs. */
 static bool names_running(const struct record_settings *settings)
 {
 	return names_threads(settings) || settings->pt.cpus;
 }
 
-/* What another source would not do; NULL: nothing of that. */
+/* Returns an option that only the CPU's packets support; NULL without such an option. */
 static const char *option_of_cpu(const struct record_pt_settings *pt)
 {
 	return pt->filters.count            ? "--filter"
@@ -310,7 +311,7 @@ static const char *option_of_cpu(const struct record_pt_settings *pt)
 					    : NULL;
 }
 
-/* What the CPU is to trace. Returns an exit status. */
+/* Checks the options for Intel PT. Returns an exit status. */
 static int check_pt(struct record_settings *settings)
 {
 	const struct record_pt_settings *pt = &settings->pt;
@@ -344,34 +345,55 @@ static int check_pt(struct record_settings *settings)
 	return 0;
 }
 
-/* Virtual CPUs are the software source's, and threads are distinguished by time. Returns an exit status. */
+/*
+ * Checks --per-cpu: only the source software has virtual CPUs, and only time distinguishes threads. Returns an exit
+ * status.
+ */
 static int check_virtual_cpus(struct record_settings *settings)
 {
 	if (!settings->per_cpu)
 		return 0;
 	if (!strcmp(settings->source, "auto"))
-		settings->source = "qemu";
-	if (strcmp(settings->source, "qemu") != 0)
-		return usage("--per-cpu is of packets made by software", "--source qemu");
+		settings->source = "software";
+	if (strcmp(settings->source, "software") != 0)
+		return usage("--per-cpu is of packets made by software", "--source software");
 	if (settings->timing == PTL_TIMING_NONE)
 		return usage("--per-cpu needs packets of time, by which threads are distinguished", "--timing tsc");
 	return 0;
 }
 
-/* Looks whether what is asked for makes sense together. Returns an exit status. */
+/* Checks the source for running programs. Returns an exit status. */
+static int check_running(struct record_settings *settings)
+{
+	const bool by_cpu = settings->pt.tids.count || settings->pt.processes.count || settings->pt.cpus;
+
+	if (by_cpu && !strcmp(settings->source, "auto"))
+		settings->source = "intel_pt";
+	if (by_cpu && strcmp(settings->source, "intel_pt") != 0)
+		return usage("--tid, --process and --cpus need packets that the CPU makes", "--source intel_pt");
+	if (settings->pt.pids.count && strcmp(settings->source, "auto") != 0 &&
+	    !record_source_needs_no_command(settings->source)) {
+		common_message_error("source %s cannot record what runs already", settings->source);
+		common_message_hint("--source software, or --source intel_pt");
+		return COMMON_EXIT_USAGE;
+	}
+	return 0;
+}
+
+/* Checks the combination of options. Returns an exit status. */
 static int check_settings(struct record_settings *settings)
 {
 	const bool running = names_running(settings);
 
 	if (!settings->command && !settings->attach && !running && !wants_kernel(settings))
 		return usage("no command to record", "ptl-record --help");
-	if (running && !strcmp(settings->source, "auto"))
-		settings->source = "intel_pt";
-	if (running && !record_source_needs_no_command(settings->source))
-		return usage("--pid, --tid, --process and --cpus need packets that the CPU makes", "--source intel_pt");
+	if ((settings->start_at || settings->stop_at) && !strcmp(settings->source, "auto"))
+		settings->source = "software";
+	if (check_running(settings))
+		return COMMON_EXIT_USAGE;
 	if (check_pt(settings))
 		return COMMON_EXIT_USAGE;
-	if (!settings->command && !strcmp(settings->source, "auto"))
+	if (!settings->command && !running && !strcmp(settings->source, "auto"))
 		settings->source = "none";
 	if (check_virtual_cpus(settings))
 		return COMMON_EXIT_USAGE;
@@ -380,7 +402,9 @@ static int check_settings(struct record_settings *settings)
 	if (!strcmp(settings->source, "none") &&
 	    (settings->timing_given || settings->psb_period_given || !settings->return_compression))
 		return usage("--timing, --psb-period and --no-retcomp are of packets, and --source none makes none",
-			     "leave them out, or --source qemu");
+			     "leave them out, or --source software");
+	if ((settings->start_at || settings->stop_at) && strcmp(settings->source, "software") != 0)
+		return usage("--start-at and --stop-at are of packets made by software", "--source software");
 	if (settings->attach && !settings->rule_count && !settings->session_name)
 		return usage("--attach-providers needs a --provider", "--provider '*'");
 	if (settings->only.count && !settings->rule_count && !wants_kernel(settings) && !settings->session_name)
@@ -391,20 +415,14 @@ static int check_settings(struct record_settings *settings)
 		return usage("providers' events are in real time, which has no place on the "
 			     "virtual clock",
 			     "--clock real, or no --provider");
-	if (settings->truth && settings->output && !strcmp(settings->truth, settings->output)) {
-		common_message_error("--output and --truth name the same file: %s", settings->output);
-		return COMMON_EXIT_USAGE;
-	}
 	if (!strcmp(settings->source, "intel_pt") && settings->clock == PTL_CLOCK_VIRTUAL)
-		return usage("--source intel_pt has no virtual clock", "--source qemu");
+		return usage("--source intel_pt has no virtual clock", "--source software");
 	if (settings->clock == PTL_CLOCK_SYSTEM && strcmp(settings->source, "none") != 0)
 		return usage("packets do not count the time of day", "--source none, or ptl-dump events --absolute");
 	if (settings->clock == PTL_CLOCK_PERF &&
-	    (!strcmp(settings->source, "qemu") || !strcmp(settings->source, "auto")))
-		return usage("QEMU's packets do not count the TSC of this machine",
+	    (!strcmp(settings->source, "software") || !strcmp(settings->source, "auto")))
+		return usage("packets made by software do not count the TSC of this machine",
 			     "--source intel_pt, --source none, or --clock real");
-	if (!strcmp(settings->source, "intel_pt") && settings->truth)
-		return usage("--source intel_pt has no truth", "--source qemu");
 	if (check_mode(settings))
 		return COMMON_EXIT_USAGE;
 	if (settings->session_name && !settings->command && settings->output && !strcmp(settings->output, "-"))
@@ -413,16 +431,14 @@ static int check_settings(struct record_settings *settings)
 	if (strcmp(settings->source, "none") != 0)
 		return 0;
 	if (settings->clock == PTL_CLOCK_VIRTUAL)
-		return usage("--source none has no virtual clock", "--source qemu");
-	if (settings->truth)
-		return usage("--source none has no truth", "--source qemu");
-	/* Nothing is decoded, so nothing is needed for it; stacks of a command have names. */
+		return usage("--source none has no virtual clock", "--source software");
+	/* Without packets, no decoder needs code. Only stacks of a command need names. */
 	if (!settings->embed_given && (!settings->stacks.count || !settings->command))
 		settings->embed = ELF_EMBED_NONE;
 	return 0;
 }
 
-/* What servers have is asked for when the recording has ended. Returns an exit status. */
+/* Prepares the requests to debuginfod servers, which start after the recording. Returns an exit status. */
 static int prepare_debuginfod(const struct record_settings *settings)
 {
 	if (!settings->debuginfod)
@@ -437,7 +453,7 @@ static int prepare_debuginfod(const struct record_settings *settings)
 	return 0;
 }
 
-/* operand: what should not be there, or NULL. */
+/* operand: unexpected operand, or NULL. */
 static int list(const struct record_settings *settings, const char *operand)
 {
 	const char *option = settings->list_sources ? "--list-sources" : "--list-providers";
@@ -457,7 +473,7 @@ static int list(const struct record_settings *settings, const char *operand)
 	return fflush(stdout) ? COMMON_EXIT_SYSTEM : COMMON_EXIT_OK;
 }
 
-/* argv[0] is the program's name, or the session's. */
+/* argv[0]: name of the program or of the session. */
 static int record(struct record_settings *settings, int argc, char **argv)
 {
 	int first, status = common_options_parse(&command_line, settings, argc, argv, &first);
@@ -482,7 +498,7 @@ static int record(struct record_settings *settings, int argc, char **argv)
 	if (settings->json)
 		return usage("--json is for --list-providers", "ptl-dump --json for what is recorded");
 	settings->command = first == argc ? NULL : argv + first;
-	/* A session without a command is of all programs of the user. */
+	/* A session without a command records all programs of the user. */
 	settings->attach |= settings->session_name && !settings->command && !names_running(settings);
 	status = check_settings(settings);
 	if (!status)
@@ -492,7 +508,7 @@ static int record(struct record_settings *settings, int argc, char **argv)
 	return settings->session_name ? record_control_start(settings, record_source_run) : record_source_run(settings);
 }
 
-/* "start NAME ...". */
+/* Runs "start NAME ...". */
 static int start(struct record_settings *settings, int argc, char **argv)
 {
 	if (argc < 2 || argv[1][0] == '-') {
@@ -505,7 +521,7 @@ static int start(struct record_settings *settings, int argc, char **argv)
 	return record(settings, argc - 1, argv + 1);
 }
 
-/* A word that neither ptl-record nor $PATH knows may be a command of ptl-record. */
+/* Suggests a command of ptl-record for a word that is no program in $PATH. */
 static void hint_command(const char *word)
 {
 	struct common_nearest nearest = {.word = word};
@@ -519,7 +535,7 @@ static void hint_command(const char *word)
 		common_message_hint("ptl-record --help");
 }
 
-/* What this machine has, and nobody uses any more. */
+/* Checks the sources, and removes unused probes. */
 static void check_sources(struct check_list *list)
 {
 	tracepoint_uprobe_event_clean();
@@ -546,7 +562,7 @@ int main(int argc, char **argv)
 
 	common_message_start("ptl-record", false);
 	record_source_options(tables + 1, OPTION_TABLES_MAX);
-	/* As a command to record each of them needs "--" before it. */
+	/* A recorded command with such a name needs "--" before the name. */
 	if (argc > 1 && !strcmp(argv[1], "check"))
 		return record_check(argc - 1, argv + 1, check_sources);
 	if (argc > 1 && !strcmp(argv[1], "list"))

@@ -11,14 +11,14 @@
 #include "record/kernel/source.h"
 #include "record/native/source.h"
 #include "record/provider/source.h"
-#include "record/qemu/session.h"
 #include "record/session/session.h"
+#include "record/software/session.h"
 #include "record/tracepoint/source.h"
 
-/* Best first. */
+/* best first */
 static const struct record_source *const sources[] = {
 	&record_intel_pt_source,
-	&record_qemu_source,
+	&software_source,
 	&record_native_source,
 	NULL,
 };
@@ -42,7 +42,10 @@ static const struct record_source *choose_best(const struct record_settings *set
 	return NULL;
 }
 
-/* Packets are asked for by naming who runs already, whose events need none. */
+/*
+ * Checks for options that name running programs, which requests packets, together with events. --only names programs
+ * without a request for packets.
+ */
 static bool asks_for_events(const struct record_settings *settings)
 {
 	return (settings->pt.pids.count || settings->pt.tids.count || settings->pt.processes.count) &&
@@ -100,7 +103,7 @@ int record_source_run(const struct record_settings *settings)
 		chosen[count++] = &record_kernel_source;
 	if (settings->rule_count || (settings->session_name && settings->attach))
 		chosen[count++] = &record_provider_source;
-	/* In a session of all programs they may be turned on later. */
+	/* A session of all programs may turn kernel events on later. */
 	if (settings->tracepoints.count || settings->flags || (settings->session_name && settings->attach))
 		chosen[count++] = &record_tracepoint_source;
 	if (settings->session_name)

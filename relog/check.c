@@ -22,7 +22,7 @@
 
 static int open_trace(const struct relog_settings *settings, const char *file, struct ptl_trace **trace)
 {
-	const struct ptl_open_options options = {.max_expansion = settings->max_expansion};
+	const struct ptl_open_options options = {.size = sizeof(options), .max_expansion = settings->max_expansion};
 
 	return ptl_open(file, &options, trace);
 }

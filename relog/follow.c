@@ -109,6 +109,7 @@ static bool find_source(int fd, const char *name, bool *pt)
 	const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	struct ptl_trace *trace;
 	const char *source;
+	bool found;
 
 	*pt = true;
 	if (copy < 0)
@@ -118,9 +119,10 @@ static bool find_source(int fd, const char *name, bool *pt)
 		return false;
 	}
 	source = ptl_trace_machine(trace)->source;
+	found = *source;
 	*pt = ptl_machine_count(trace) > 1 || strcmp(source, "none") != 0;
 	ptl_close(trace);
-	return *source;
+	return found;
 }
 
 bool relog_follow_may_have_pt(int fd, const char *name)

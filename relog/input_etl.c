@@ -23,6 +23,16 @@ static void report(const char *name, const struct etl_outcome *outcome)
 	if (outcome->unexplained)
 		common_message_note("%s: nothing explains %llu event%s, kept as bytes; --manifest FILE can", name,
 				    (unsigned long long)outcome->unexplained, plural(outcome->unexplained));
+	if (outcome->incomplete_manifests)
+		common_message_warning(
+			"%s: %llu manifest%s in the file lack%s pieces and explain%s nothing", name,
+			(unsigned long long)outcome->incomplete_manifests, plural(outcome->incomplete_manifests),
+			outcome->incomplete_manifests == 1 ? "s" : "", outcome->incomplete_manifests == 1 ? "s" : "");
+	if (outcome->cut)
+		common_message_note(
+			"%s: the description of %llu event%s has a field of unknown size; the payload is kept "
+			"as bytes from there on",
+			name, (unsigned long long)outcome->cut, plural(outcome->cut));
 }
 
 static int convert(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start, size_t size,

@@ -18,10 +18,24 @@ static void report(const char *name, const struct perf_outcome *outcome)
 	if (outcome->unknown_records)
 		common_message_warning("%s: %llu records of an unknown kind are not in the trace", name,
 				       (unsigned long long)outcome->unknown_records);
+	if (outcome->left_features)
+		common_message_warning("%s: %llu features of the header are damaged or too large: names of events, "
+				       "build ids or formats of tracepoints may be missing",
+				       name, (unsigned long long)outcome->left_features);
+	if (outcome->lone_stacks)
+		common_message_warning(
+			"%s: %llu samples have a copy of the stack and no registers: their calls are not "
+			"in the trace",
+			name, (unsigned long long)outcome->lone_stacks);
 	if (outcome->other_files)
 		common_message_warning("%s: %llu mappings are of files that this machine has in another version: "
 				       "their code is not in the trace",
 				       name, (unsigned long long)outcome->other_files);
+	if (outcome->cut_stacks)
+		common_message_note(
+			"%s: the stacks of %llu samples end with address 0, since nothing says who called: the "
+			"program's files are not on this machine, have no .eh_frame, or perf copied too little",
+			name, (unsigned long long)outcome->cut_stacks);
 	if (outcome->absent_files)
 		common_message_note("%s: %llu mappings are of files that are not on this machine: their code is not "
 				    "in the trace",

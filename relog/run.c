@@ -17,7 +17,7 @@
 #include "format/reader/damage.h"
 #include "relog/follow.h"
 #include "relog/inputs.h"
-#include "relog/settings/stage.h"
+#include "relog/stages.h"
 
 #define REPORTED_MAX 20u /* pieces of damage that are reported one by one */
 
@@ -161,7 +161,7 @@ static int write_missed(void *context, struct ptl_relogger *relogger)
 
 static int add_missed(struct run *run)
 {
-	static const struct ptl_relogger_callbacks callbacks = {.begin = write_missed};
+	static const struct ptl_relogger_callbacks callbacks = {.size = sizeof(callbacks), .begin = write_missed};
 
 	return run->settings->missed ? ptl_relogger_callbacks(run->relogger, &callbacks, run) : 0;
 }
@@ -221,6 +221,7 @@ int relog_run(const struct relog_settings *settings, bool *damaged)
 {
 	struct run run = {.settings = settings};
 	const struct ptl_relogger_options options = {
+		.size = sizeof(options),
 		.threads = count_threads(settings),
 		.hash = settings->hash,
 		.max_expansion = settings->max_expansion,

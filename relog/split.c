@@ -125,9 +125,9 @@ static int look(void *context, struct ptl_relogger *relogger)
 
 static int look_at_inputs(struct split *split)
 {
-	const struct ptl_relogger_callbacks callbacks = {.begin = look};
-	const struct ptl_relogger_options options = {.hash = PTL_HASH_NONE,
-						     .max_expansion = split->settings->max_expansion};
+	const struct ptl_relogger_callbacks callbacks = {.size = sizeof(callbacks), .begin = look};
+	const struct ptl_relogger_options options = {
+		.size = sizeof(options), .hash = PTL_HASH_NONE, .max_expansion = split->settings->max_expansion};
 	struct ptl_relogger *relogger;
 	bool damaged = false; /* each part reports it */
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The chain of stages. */
-#include "relog/settings/stage.h"
+#include "relog/stages.h"
 
+#include "relog/cut/announce.h"
 #include "relog/cut/cut.h"
 #include "relog/embed/embed.h"
 #include "relog/redact/redact.h"
@@ -9,8 +10,13 @@
 #include "relog/store/store.h"
 
 /* In the order in which events pass them; NULL ends it. */
-static const struct relog_stage *const table[RELOG_STAGES_MAX + 1] = {
-	&relog_stage_rules, &relog_stage_cut, &relog_stage_embed, &relog_stage_redact, &relog_stage_store, NULL};
+static const struct relog_stage *const table[RELOG_STAGES_MAX + 1] = {&relog_stage_rules,
+								      &relog_stage_announce,
+								      &relog_stage_cut,
+								      &relog_stage_embed,
+								      &relog_stage_redact,
+								      &relog_stage_store,
+								      NULL};
 
 int relog_stages_add(struct relog_stages *stages, const struct relog_settings *settings, struct ptl_relogger *relogger)
 {

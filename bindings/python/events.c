@@ -77,7 +77,7 @@ static void fill_row(struct python_event_row *row, const struct ptl_trace *trace
 	*row = (struct python_event_row){
 		.time = event->time,
 		.keyword = event->descriptor.keyword,
-		.schema = (uintptr_t)ptl_schema_find(trace, &event->descriptor),
+		.schema = (uintptr_t)ptl_schema_of(trace, event),
 		.payload_size = (uint32_t)event->payload_size,
 		.cpu = event->cpu,
 		.pid = event->pid,
@@ -123,7 +123,7 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 
 static void *work(void *context)
 {
-	const struct ptl_callbacks callbacks = {.event = take_event};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take_event};
 	struct python_events *events = context;
 	int status = ptl_process(events->trace, &events->filter, &callbacks, events);
 
@@ -161,7 +161,8 @@ int python_events_open(struct ptl_trace *trace, uint64_t first_time, uint64_t la
 	if (!new)
 		return PTL_NO_MEMORY;
 	new->trace = trace;
-	new->filter = (struct ptl_event_filter){.first_time = first_time, .last_time = last_time};
+	new->filter = (struct ptl_event_filter){
+		.size = sizeof(struct ptl_event_filter), .first_time = first_time, .last_time = last_time};
 	new->one_provider = provider != NULL;
 	if (provider)
 		memcpy(new->provider, provider, sizeof(new->provider));

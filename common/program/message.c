@@ -12,6 +12,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/text/utf8.h"
 
 #define LINE_SIZE 4096
 #define PROGRESS_NANOSECONDS 100000000
@@ -67,21 +68,29 @@ void common_message_start(const char *program, bool quiet)
 }
 
 /*
- * Copies text to line, of size bytes, with control characters as \xNN: names in a trace come from
- * strangers, and must not drive the user's terminal. Returns the length.
+ * Copies text to line, of size bytes, with control characters, and bytes that are no UTF-8, as \xNN: names in a trace or of a file come
+ * from strangers, and must not drive the user's terminal, nor look like a line of their own. lines: the program wrote the line ends.
+ * Returns the length.
  */
-static size_t make_safe(char *line, size_t size, const char *text)
+static size_t make_safe(char *line, size_t size, const char *text, bool lines)
 {
+	const size_t end = strlen(text);
 	size_t length = 0;
 
-	for (const char *p = text; *p && length + 5 < size; p++) {
-		const unsigned char byte = (unsigned char)*p;
-		const bool c1 = byte >= 0x80 && byte < 0xa0 && p > text && (unsigned char)p[-1] == 0xc2;
+	for (size_t at = 0; at < end && length + 5 < size;) {
+		uint32_t character;
+		const size_t bytes = common_utf8_read((const uint8_t *)text + at, end - at, &character);
+		const bool control = character < 0x20 || (character >= 0x7f && character < 0xa0);
 
-		if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f || c1)
-			length += (size_t)snprintf(line + length, size - length, "\\x%02x", byte);
-		else
-			line[length++] = *p;
+		if (!bytes || (control && character != '\t' && !(lines && character == '\n'))) {
+			/* One byte: of a character that is shown so, each. */
+			length += (size_t)snprintf(line + length, size - length, "\\x%02x", (unsigned char)text[at]);
+			at++;
+		} else {
+			memcpy(line + length, text + at, bytes);
+			length += bytes;
+			at += bytes;
+		}
 	}
 	line[length] = 0;
 	return length;
@@ -117,7 +126,7 @@ __attribute__((format(printf, 3, 0))) static void say(int colour, const char *ki
 					  state.colour && *colours[colour] ? "\033[0m" : "");
 	else
 		length = (size_t)snprintf(line, 128, "  try: ");
-	length += make_safe(line + length, sizeof(line) - length - 1, text);
+	length += make_safe(line + length, sizeof(line) - length - 1, text, strchr(format, '\n'));
 	line[length++] = '\n';
 	put(line, length);
 	pthread_mutex_unlock(&state.lock);
@@ -192,7 +201,7 @@ void common_progress(const char *format, ...)
 		vsnprintf(text, sizeof(text), format, arguments);
 		va_end(arguments);
 		length = (size_t)snprintf(line, sizeof(line), "%s", CLEAR_LINE);
-		length += make_safe(line + length, sizeof(line) - length, text);
+		length += make_safe(line + length, sizeof(line) - length, text, false);
 		put(line, length);
 		state.progress_shown = true;
 		state.progress_time = now;

@@ -23,7 +23,8 @@ void common_message_start(const char *program, bool quiet);
 
 /*
  * "ptl-dump: error: ..." in one write, in colour on a terminal. Each ends with a newline of its
- * own. Control characters are shown as \xNN, since names out of a trace are not to be trusted.
+ * own. Control characters and bytes that are no UTF-8 are shown as \xNN, since names out of a trace are not to be trusted; line ends
+ * are kept if the format has some.
  */
 void common_message_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void common_message_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));

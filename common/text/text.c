@@ -306,6 +306,9 @@ const char *common_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
+	/* A name in brackets is no path: "[kworker/0:1]". */
+	if (*path == '[')
+		return path;
 	if (!slash)
 		slash = strrchr(path, '\\');
 	return slash && slash[1] ? slash + 1 : path;

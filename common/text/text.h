@@ -65,7 +65,10 @@ const char *common_text_string(struct ptl_bytes *text);
 /* Writes all of it. Failures are the stream's to remember. */
 void common_text_write(const struct ptl_bytes *text, FILE *out);
 
-/* The last component of a path, which may be one of Windows; the whole where there is no slash or nothing behind it. */
+/*
+ * The last component of a path, which may be one of Windows; the whole where there is no slash or nothing behind it, and of a name in
+ * brackets, which is no path ("[kworker/0:1]").
+ */
 const char *common_base_name(const char *path);
 
 #endif

@@ -10,6 +10,7 @@
 #include "common/vector.h"
 #include "flow/engine/segment_flow.h"
 #include "flow/code/instruction_encoding.h"
+#include "flow/view/engines.h"
 
 /* All that an engine said of a segment: what is bound to addresses in order, and the rest in order. */
 struct record {
@@ -133,6 +134,9 @@ static int add_event(struct record *record, const struct flow_event *event)
 	/* libipt passes over what it cannot place. */
 	if (event->flags & FLOW_EVENT_UNPLACED)
 		return 0;
+	/* libipt 2.1 loses the data of event trace, and a mode with which packets stop (flow/libipt/newer.c). */
+	if (event->kind == FLOW_EVENT_DATA || (event->kind == FLOW_EXEC_MODE && !(event->flags & FLOW_EVENT_HAS_TO)))
+		return 0;
 	status = add(record, flow_event_splits(event->kind) ? 0 : 1, &item);
 
 	if (status || event->kind != FLOW_GAP || event->cause == FLOW_GAP_OVERFLOW)
@@ -244,7 +248,8 @@ static int decode(struct run *run, struct worker *worker, const struct flow_segm
 		worker->records[i].unknown = SIZE_MAX;
 		worker->records[i].missing_gaps = worker->records[i].missing_bytes = 0;
 		if (!source->engine)
-			status = flow_source_open(source, run->trace, run->code, run->engines[i]);
+			status = flow_source_open(source, run->trace, run->code, run->engines[i],
+						  flow_engine_default());
 		if (!status)
 			status = flow_produce(source, segment, &sink);
 		if (status < 0)

@@ -313,6 +313,37 @@ size_t dump_fold_find_function(struct dump_call_thread *thread, uint32_t functio
 	return not_found(thread, limit);
 }
 
+static bool is_nameless(const struct dump_fold *fold, const struct dump_frame *frame)
+{
+	return frame->function == DUMP_NO_FUNCTION ||
+	       dump_function(fold->fold->functions, frame->function)->flags & DUMP_FUNCTION_NAMELESS;
+}
+
+/* No symbol says where a function ends, so it reaches up to the entry of the next frame's function. */
+size_t dump_fold_find_nameless(const struct dump_fold *fold, uint64_t address)
+{
+	const struct dump_stack *stack = fold->thread->stack;
+	const size_t limit = search_limit(fold->thread);
+	size_t found = DUMP_FOLD_NOT_FOUND;
+
+	for (size_t i = 0; i < limit; i++) {
+		const size_t at = stack->count - 1 - i;
+		const struct dump_frame *frame = &stack->frames[at];
+
+		if (!is_nameless(fold, frame))
+			continue;
+		/* The frame's callee was to return here. */
+		if (i && stack->frames[at + 1].return_address == address)
+			return at;
+		if (frame->entry <= address &&
+		    (found == DUMP_FOLD_NOT_FOUND || frame->entry > stack->frames[found].entry))
+			found = at;
+	}
+	/* The frames that were looked at may all stay. */
+	not_found(fold->thread, limit);
+	return found;
+}
+
 size_t dump_fold_find_again(const struct dump_stack *stack, size_t left, uint64_t address)
 {
 	for (size_t i = stack->again_count; i-- > 0;) {

@@ -72,6 +72,8 @@ int dump_fold_take_piece(const struct dump_fold *fold, struct dump_summary *summ
 size_t dump_fold_find_return(struct dump_call_thread *thread, uint64_t address);
 /* The innermost frame of a function; the top one does not count. */
 size_t dump_fold_find_function(struct dump_call_thread *thread, uint32_t function);
+/* The frame of a function without a name that an address, which no symbol covers, is most likely in; the top one counts. */
+size_t dump_fold_find_nameless(const struct dump_fold *fold, uint64_t address);
 /* Of so many frames of the stack, at most all, the innermost in which setjmp returned to the address. */
 size_t dump_fold_find_again(const struct dump_stack *stack, size_t left, uint64_t address);
 /* The frame that an exception has come to, which is of this function, where the unwinder was counted. */

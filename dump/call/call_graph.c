@@ -82,6 +82,89 @@ static void add(struct dump_graph_node *node, const struct taken *taken, bool ou
 	node->total_instructions += taken->instructions;
 }
 
+/* ---- what outermost calls took, by stack ---------------------------------------------------------- */
+
+#define OF_CALLEES 0x80000000u /* in the number of a node: it is of the callees' tree */
+#define NO_SPAN UINT32_MAX
+
+static void forget_spans(struct dump_graph *graph)
+{
+	common_hash_map_free(&graph->span_of);
+	common_hash_map_free(&graph->of_stack);
+	graph->span_count = 0;
+	graph->program++;
+}
+
+static struct dump_graph_node *node_of(const struct dump_graph *graph, uint32_t number)
+{
+	return number & OF_CALLEES ? &graph->callees.nodes[number & ~OF_CALLEES] : &graph->callers.nodes[number];
+}
+
+static int add_span(struct dump_graph *graph, uint64_t key, uint32_t *index)
+{
+	const uint32_t stack = (uint32_t)(key >> 32);
+	const uint64_t *last = common_hash_map_get(&graph->of_stack, stack);
+	const uint32_t next = last ? (uint32_t)*last : NO_SPAN;
+	int status = COMMON_VECTOR_RESERVE(graph->spans, graph->span_capacity, graph->span_count + 1, "paths of calls");
+
+	if (status < 0 || graph->span_count >= NO_SPAN)
+		return common_fail_memory("paths of calls", graph->span_count);
+	*index = (uint32_t)graph->span_count;
+	graph->spans[graph->span_count++] = (struct dump_graph_span){.key = key, .next = next};
+	status = common_hash_map_put(&graph->span_of, key, *index);
+	return status == 0 ? common_hash_map_put(&graph->of_stack, stack, *index) : status;
+}
+
+/* An outermost call of the function has taken this. */
+static int note_outermost(struct dump_graph *graph, const struct dump_call_thread *thread, uint32_t number,
+			  uint64_t time, uint64_t instructions)
+{
+	const uint32_t stack = thread->stack->number;
+	const uint64_t key = (uint64_t)stack << 32 | number;
+	struct dump_graph_node *node = node_of(graph, number);
+	int status = 0;
+
+	if (node->span_program != graph->program || node->span_stack != stack) {
+		const uint64_t *known = common_hash_map_get(&graph->span_of, key);
+
+		if (known)
+			node->span = (uint32_t)*known;
+		else
+			status = add_span(graph, key, &node->span);
+		node->span_stack = stack;
+		node->span_program = graph->program;
+	}
+	if (status < 0)
+		return status;
+	graph->spans[node->span].time += time;
+	graph->spans[node->span].instructions += instructions;
+	return 0;
+}
+
+/* A call has come below all of the stack: what were outermost calls there lie within it. */
+static void take_back(struct dump_graph *graph, uint32_t stack)
+{
+	const uint64_t *last = common_hash_map_get(&graph->of_stack, stack);
+
+	for (uint32_t i = last ? (uint32_t)*last : NO_SPAN; i != NO_SPAN; i = graph->spans[i].next) {
+		const struct dump_graph_span *span = &graph->spans[i];
+		struct dump_graph_node *node = node_of(graph, (uint32_t)span->key);
+
+		node->total_time -= span->time;
+		node->total_instructions -= span->instructions;
+		node->span_program = 0;
+		common_hash_map_remove(&graph->span_of, span->key);
+	}
+	common_hash_map_remove(&graph->of_stack, stack);
+}
+
+static int begin(void *context, struct dump_call_thread *thread)
+{
+	(void)thread;
+	forget_spans(context);
+	return 0;
+}
+
 /* ---- calls --------------------------------------------------------------------------------------- */
 
 /*
@@ -121,15 +204,25 @@ static int enter(void *context, struct dump_call_thread *thread, struct dump_fra
 	return place(context, dump_frame_depth(thread, frame) ? frame[-1].user : 0, frame->function, &frame->user);
 }
 
+static int below(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+{
+	const int status = enter(context, thread, frame);
+
+	if (status == 0 && frame->user & TARGET)
+		take_back(context, thread->stack->number);
+	return status;
+}
+
 /* What calls took by the path that ends in the function. */
-static int add_caller(struct dump_graph *graph, uint32_t function, const struct taken *taken, bool outermost,
-		      uint32_t *node)
+static int add_caller(struct dump_graph *graph, const struct dump_call_thread *thread, uint32_t function,
+		      const struct taken *taken, bool outermost, uint32_t *node)
 {
 	const int status = find_node(&graph->callers, *node, function, node);
 
-	if (status == 0)
-		add(&graph->callers.nodes[*node], taken, outermost);
-	return status;
+	if (status < 0)
+		return status;
+	add(&graph->callers.nodes[*node], taken, outermost);
+	return outermost ? note_outermost(graph, thread, *node, taken->time, taken->instructions) : 0;
 }
 
 /* The same for all callers that are frames: this one, and those that called it. */
@@ -140,17 +233,26 @@ static int add_frames(struct dump_graph *graph, const struct dump_call_thread *t
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < depth && !is_deepest(graph, node); i++)
-		status = add_caller(graph, frame[-(ptrdiff_t)i].function, taken, outermost, &node);
+		status = add_caller(graph, thread, frame[-(ptrdiff_t)i].function, taken, outermost, &node);
 	return status;
 }
 
 /* A call of the function itself. */
-static void add_target(struct dump_graph *graph, uint64_t own, const struct taken *taken, bool outermost)
+static int add_target(struct dump_graph *graph, const struct dump_call_thread *thread, uint64_t own,
+		      const struct taken *taken, bool outermost)
 {
+	int status = 0;
+
 	/* One that it has made itself is one of its calls, too. */
 	if ((uint32_t)own != 1)
 		graph->callees.nodes[0].calls += taken->calls;
 	add(&graph->callers.nodes[0], taken, outermost);
+	if (outermost)
+		status = note_outermost(graph, thread, 0, taken->time, taken->instructions);
+	/* The first node of the callees' tree has the same total, which the caller has added. */
+	if (status == 0 && outermost && (uint32_t)own == 1)
+		status = note_outermost(graph, thread, OF_CALLEES, taken->time, taken->instructions);
+	return status;
 }
 
 static int leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
@@ -159,6 +261,7 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 	const struct dump_frame *caller = dump_frame_depth(thread, frame) ? frame - 1 : NULL;
 	const bool outermost = !caller || !(caller->user & INSIDE);
 	struct taken taken;
+	int status;
 
 	if (!frame->user)
 		return 0;
@@ -168,8 +271,8 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 	if (!(frame->user & TARGET))
 		return 0;
 	graph->timed |= frame->start != 0;
-	add_target(graph, frame->user, &taken, outermost);
-	return add_frames(graph, thread, caller, &taken, outermost, 0);
+	status = add_target(graph, thread, frame->user, &taken, outermost);
+	return status == 0 ? add_frames(graph, thread, caller, &taken, outermost, 0) : status;
 }
 
 /* ---- pieces -------------------------------------------------------------------------------------- */
@@ -194,9 +297,9 @@ static int add_path(struct dump_graph *graph, const struct dump_call_thread *thr
 	if (!(path->own & TARGET) || !(path->taken.calls | path->taken.instructions | path->taken.time))
 		return 0;
 	graph->timed |= thread->time != 0;
-	add_target(graph, path->own, &path->taken, outermost);
+	status = add_target(graph, thread, path->own, &path->taken, outermost);
 	for (at = nodes[at].parent; status == 0 && at && !is_deepest(graph, node); at = nodes[at].parent)
-		status = add_caller(graph, nodes[at].function, &path->taken, outermost, &node);
+		status = add_caller(graph, thread, nodes[at].function, &path->taken, outermost, &node);
 	return status == 0 ? add_frames(graph, thread, top, &path->taken, outermost, node) : status;
 }
 
@@ -228,11 +331,13 @@ static int take_piece(void *context, struct dump_call_thread *thread, struct dum
 }
 
 const struct dump_call_observer dump_graph_observer = {
+	.begin = begin,
+	.exec = begin,
 	.enter = enter,
 	.piece = take_piece,
 	.rename = enter,
 	.leave = leave,
-	.below = enter,
+	.below = below,
 };
 
 void dump_graph_free(struct dump_graph *graph)
@@ -241,6 +346,9 @@ void dump_graph_free(struct dump_graph *graph)
 	free(graph->callees.nodes);
 	common_hash_map_free(&graph->callers.by_path);
 	common_hash_map_free(&graph->callees.by_path);
+	free(graph->spans);
+	common_hash_map_free(&graph->span_of);
+	common_hash_map_free(&graph->of_stack);
 	dump_matches_free(&graph->matches);
 }
 

@@ -15,6 +15,15 @@ struct dump_graph_node {
 	uint32_t function;
 	uint32_t parent;
 	uint32_t depth;
+	/* Where the walk last added to its span: index, of which stack and program. */
+	uint32_t span, span_stack, span_program;
+};
+
+/* What a node has of outermost calls on one stack of the thread at hand. */
+struct dump_graph_span {
+	uint64_t time, instructions;
+	uint64_t key;  /* the stack in the high half, the node in the low half */
+	uint32_t next; /* of the same stack */
 };
 
 /* Nodes in the order in which they were met; the first is the function itself. */
@@ -29,6 +38,11 @@ struct dump_graph {
 	uint64_t max_depth;          /* set by the caller; 0: all */
 	struct dump_graph_tree callers;
 	struct dump_graph_tree callees;
+	struct dump_graph_span *spans; /* owned */
+	size_t span_count, span_capacity;
+	struct common_hash_map span_of;  /* index by key */
+	struct common_hash_map of_stack; /* the last span of a stack */
+	uint32_t program;                /* counts programs of all threads: each begins with new stacks */
 	bool timed;
 };
 

@@ -21,13 +21,16 @@ static uint64_t pass_times(struct dump_call_thread *thread, struct dump_summary_
 	return all;
 }
 
-/* The top frame has called. */
-static void pass_calls(struct dump_frame *top, const struct dump_piece *piece, const struct dump_summary_node *root,
-		       uint64_t time)
+/* Calls of the top frame, or without one calls that were the outermost, have taken this. */
+static void pass_calls(struct dump_stack *stack, struct dump_frame *top, uint64_t time, uint64_t instructions)
 {
-	top->child_time += time - root->time;
-	top->child_instructions += piece->instructions - root->instructions;
-	top->children += piece->node_count > 1;
+	if (top) {
+		top->child_time += time;
+		top->child_instructions += instructions;
+	} else {
+		stack->idle_time -= time;
+		stack->idle_instructions -= instructions;
+	}
 }
 
 /* Calls that go on have begun now, as far as they are counted from here on. */
@@ -62,11 +65,10 @@ static int take_by_function(const struct dump_fold *fold, const struct dump_summ
 
 	dump_calls_pass(thread, 0, elapsed->first);
 	dump_calls_pass(thread, piece->instructions, elapsed->last);
-	if (top) {
-		top->child_time += elapsed->passed - elapsed->own + (elapsed->is_first_own ? 0 : first);
-		top->child_instructions += piece->instructions - piece->own_instructions;
+	pass_calls(thread->stack, top, elapsed->passed - elapsed->own + (elapsed->is_first_own ? 0 : first),
+		   piece->instructions - piece->own_instructions);
+	if (top)
 		top->children += piece->sum_count > 0;
-	}
 	dump_fold_count_calls(thread, piece->calls);
 	return piece->sum_count
 		       ? observer->sums(observer->context, thread, summary->sums + piece->sum, piece->sum_count, first)
@@ -91,8 +93,9 @@ int dump_fold_take_piece(const struct dump_fold *fold, struct dump_summary *summ
 	nodes = summary->nodes + piece->node;
 	time = pass_times(thread, nodes, summary, piece);
 	dump_calls_pass(thread, piece->instructions, 0);
+	pass_calls(thread->stack, top, time - nodes->time, piece->instructions - nodes->instructions);
 	if (top)
-		pass_calls(top, piece, nodes, time);
+		top->children += piece->node_count > 1;
 	dump_fold_count_calls(thread, piece->calls);
 	if (piece->node_count > 1)
 		status = observer->piece(observer->context, thread, top, nodes, piece->node_count);

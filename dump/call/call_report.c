@@ -84,13 +84,21 @@ static bool is_thread(const struct dump_report *report, const struct dump_report
 	       (report->by == DUMP_REPORT_PROCESS || (row->tid == thread->tid && row->cpu == thread->cpu));
 }
 
+/* The thread's stacks are new. */
+static void forget_stacks(struct dump_report *report)
+{
+	common_hash_map_free(&report->by_stack);
+	report->span_count = 0;
+	report->program++;
+}
+
 static int begin(void *context, struct dump_call_thread *thread)
 {
 	struct dump_report *report = context;
 	struct dump_report_row *row;
 	int status;
 
-	common_hash_map_free(&report->active);
+	forget_stacks(report);
 	if (is_by_code(report))
 		return 0;
 	/* Threads come process by process. */
@@ -110,23 +118,56 @@ static int begin(void *context, struct dump_call_thread *thread)
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
-/* How many calls of the row go on on another stack than the first: each has its own clocks. NULL without memory. */
-static __attribute__((noinline)) uint64_t *active_of_stack(struct dump_report *report, uint32_t stack, uint32_t row)
+/* What the row has on another stack than the first: each has its own clocks. NULL without memory. */
+static __attribute__((noinline)) struct dump_report_span *span_of_stack(struct dump_report *report, uint32_t stack,
+									uint32_t row)
 {
 	const uint64_t key = (uint64_t)stack << 32 | row;
-	uint64_t *known = common_hash_map_get(&report->active, key);
+	const uint64_t *known = common_hash_map_get(&report->by_stack, key);
 
 	if (known)
-		return known;
-	return common_hash_map_put(&report->active, key, 0) < 0 ? NULL : common_hash_map_get(&report->active, key);
+		return &report->spans[*known];
+	if (COMMON_VECTOR_RESERVE(report->spans, report->span_capacity, report->span_count + 1, "stacks of calls") ||
+	    common_hash_map_put(&report->by_stack, key, report->span_count))
+		return NULL;
+	report->spans[report->span_count] = (struct dump_report_span){.program = report->program};
+	return &report->spans[report->span_count++];
 }
 
-/* The same on the thread's stack. */
-static inline uint64_t *active_of(struct dump_report *report, const struct dump_call_thread *thread, uint32_t row)
+/* The same on any stack. */
+static inline struct dump_report_span *span_of(struct dump_report *report, const struct dump_call_thread *thread,
+					       uint32_t row)
 {
 	const uint32_t stack = thread->stack->number;
 
-	return __builtin_expect(!stack, 1) ? &report->rows[row].active : active_of_stack(report, stack, row);
+	return __builtin_expect(!stack, 1) ? &report->rows[row].span : span_of_stack(report, stack, row);
+}
+
+/* An outermost call has taken this. Threads and processes have as much as their calls have by themselves. */
+static inline void add_total(const struct dump_report *report, struct dump_report_row *row,
+			     struct dump_report_span *span, uint64_t time, uint64_t instructions)
+{
+	if (!is_by_code(report))
+		return;
+	if (span->program != report->program)
+		*span = (struct dump_report_span){.active = span->active, .program = report->program};
+	span->time += time;
+	span->instructions += instructions;
+	row->total_time += time;
+	row->total_instructions += instructions;
+}
+
+static inline void add_self(struct dump_report *report, struct dump_report_row *row, uint64_t time,
+			    uint64_t instructions)
+{
+	row->self_time += time;
+	row->self_instructions += instructions;
+	report->sum.self_time += time;
+	report->sum.self_instructions += instructions;
+	if (is_by_code(report))
+		return;
+	row->total_time += time;
+	row->total_instructions += instructions;
 }
 
 static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
@@ -134,25 +175,50 @@ static int enter(void *context, struct dump_call_thread *thread, struct dump_fra
 	struct dump_report *report = context;
 	uint32_t row = report->row;
 	const int status = is_by_code(report) ? find_row(report, frame->function, &row) : 0;
-	uint64_t *active = status == 0 ? active_of(report, thread, row) : NULL;
+	struct dump_report_span *span = status == 0 ? span_of(report, thread, row) : NULL;
 
-	if (!active)
+	if (!span)
 		return status < 0 ? status : PTL_NO_MEMORY;
 	frame->user = row;
 	report->rows[row].calls += !(frame->flags & DUMP_CALL_INFERRED);
-	++*active;
+	span->active++;
+	return 0;
+}
+
+/* What the row's calls on this stack have taken so far is a part of what the frame takes. */
+static int below(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+{
+	struct dump_report *report = context;
+	const int status = enter(context, thread, frame);
+	struct dump_report_row *row = &report->rows[frame->user];
+	struct dump_report_span *span = status == 0 ? span_of(report, thread, (uint32_t)frame->user) : NULL;
+
+	if (!span)
+		return status < 0 ? status : PTL_NO_MEMORY;
+	if (!is_by_code(report) || span->program != report->program)
+		return 0;
+	row->total_time -= span->time;
+	row->total_instructions -= span->instructions;
+	span->time = span->instructions = 0;
+	return 0;
+}
+
+static int begin_program(void *context, struct dump_call_thread *thread)
+{
+	(void)thread;
+	forget_stacks(context);
 	return 0;
 }
 
 static int rename_call(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_report *report = context;
-	uint64_t *active = active_of(report, thread, (uint32_t)frame->user);
+	struct dump_report_span *span = span_of(report, thread, (uint32_t)frame->user);
 
-	if (!active)
+	if (!span)
 		return PTL_NO_MEMORY;
 	report->rows[frame->user].calls -= !(frame->flags & DUMP_CALL_INFERRED);
-	--*active;
+	span->active--;
 	return enter(context, thread, frame);
 }
 
@@ -162,19 +228,14 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 	struct dump_report_row *row = &report->rows[frame->user];
 	const uint64_t self_time = frame->time > frame->child_time ? frame->time - frame->child_time : 0;
 	const uint64_t self_instructions = frame->instructions - frame->child_instructions;
-	uint64_t *active = active_of(report, thread, (uint32_t)frame->user);
+	struct dump_report_span *span = span_of(report, thread, (uint32_t)frame->user);
 
-	if (!active)
+	if (!span)
 		return PTL_NO_MEMORY;
-	row->self_time += self_time;
-	row->self_instructions += self_instructions;
-	report->sum.self_time += self_time;
-	report->sum.self_instructions += self_instructions;
+	add_self(report, row, self_time, self_instructions);
 	report->timed |= frame->start != 0;
-	if (--*active)
-		return 0;
-	row->total_time += frame->time;
-	row->total_instructions += frame->instructions;
+	if (!--span->active)
+		add_total(report, row, span, frame->time, frame->instructions);
 	return 0;
 }
 
@@ -185,16 +246,16 @@ static int take_leaf(void *context, struct dump_call_thread *thread, struct dump
 	struct dump_report_row *row;
 	uint32_t number = report->row;
 	const int status = is_by_code(report) ? find_row(report, leaf->function, &number) : 0;
-	const uint64_t *active = status == 0 ? active_of(report, thread, number) : NULL;
+	struct dump_report_span *span = status == 0 ? span_of(report, thread, number) : NULL;
 
 	(void)caller;
-	if (!active)
+	if (!span)
 		return status < 0 ? status : PTL_NO_MEMORY;
 	row = &report->rows[number];
 	row->calls++;
-	row->self_instructions += leaf->inside;
-	row->total_instructions += *active ? 0 : leaf->inside;
-	report->sum.self_instructions += leaf->inside;
+	add_self(report, row, 0, leaf->inside);
+	if (!span->active)
+		add_total(report, row, span, 0, leaf->inside);
 	report->timed |= thread->time != 0;
 	return 1;
 }
@@ -209,22 +270,20 @@ static int add_totals(struct dump_report *report, const struct dump_call_thread 
 
 	while (at) {
 		struct dump_report_row *row = &report->rows[own[at].row];
-		uint64_t *active = active_of(report, thread, own[at].row);
+		struct dump_report_span *span = span_of(report, thread, own[at].row);
 
-		if (!active)
+		if (!span)
 			return PTL_NO_MEMORY;
-		if (!(*active)++) {
-			row->total_time += own[at].time;
-			row->total_instructions += own[at].instructions;
-		}
+		if (!span->active++)
+			add_total(report, row, span, own[at].time, own[at].instructions);
 		if (own[at].child) {
 			at = own[at].child;
 			continue;
 		}
 		for (; at && !own[at].sibling; at = nodes[at].parent)
-			--*active_of(report, thread, own[at].row);
+			span_of(report, thread, own[at].row)->active--;
 		if (at)
-			--*active_of(report, thread, own[at].row);
+			span_of(report, thread, own[at].row)->active--;
 		at = own[at].sibling;
 	}
 	return 0;
@@ -240,10 +299,7 @@ static int add_node(struct dump_report *report, const struct dump_summary_node *
 		return status;
 	row = &report->rows[number];
 	row->calls += node->calls;
-	row->self_time += node->time;
-	row->self_instructions += node->instructions;
-	report->sum.self_time += node->time;
-	report->sum.self_instructions += node->instructions;
+	add_self(report, row, node->time, node->instructions);
 	*own = (struct dump_report_node){.time = node->time, .instructions = node->instructions, .row = number};
 	return 0;
 }
@@ -282,27 +338,21 @@ static int take_sums(void *context, struct dump_call_thread *thread, const struc
 	struct dump_report *report = context;
 
 	for (size_t i = 0; i < count; i++) {
-		const bool own = !is_by_code(report);
 		const uint64_t self_time = sums[i].time +
 					   ((sums[i].first & DUMP_FIRST_OWN) == DUMP_FIRST_OWN ? first : 0);
 		const uint64_t all_time = sums[i].all_time + (sums[i].first ? first : 0);
 		struct dump_report_row *row;
 		uint32_t number = report->row;
-		const int status = own ? 0 : find_row(report, sums[i].function, &number);
-		const uint64_t *active = status == 0 ? active_of(report, thread, number) : NULL;
+		const int status = is_by_code(report) ? find_row(report, sums[i].function, &number) : 0;
+		struct dump_report_span *span = status == 0 ? span_of(report, thread, number) : NULL;
 
-		if (!active)
+		if (!span)
 			return status < 0 ? status : PTL_NO_MEMORY;
 		row = &report->rows[number];
 		row->calls += sums[i].calls;
-		row->self_time += self_time;
-		row->self_instructions += sums[i].instructions;
-		report->sum.self_time += self_time;
-		report->sum.self_instructions += sums[i].instructions;
-		if (*active)
-			continue;
-		row->total_time += own ? self_time : all_time;
-		row->total_instructions += own ? sums[i].instructions : sums[i].all_instructions;
+		add_self(report, row, self_time, sums[i].instructions);
+		if (!span->active)
+			add_total(report, row, span, all_time, sums[i].all_instructions);
 	}
 	report->timed |= thread->time != 0;
 	return 0;
@@ -326,7 +376,8 @@ const struct dump_call_observer dump_report_observer = {
 	.piece = take_piece,
 	.rename = rename_call,
 	.leave = leave,
-	.below = enter,
+	.below = below,
+	.exec = begin_program,
 };
 
 void dump_report_free(struct dump_report *report)
@@ -337,7 +388,8 @@ void dump_report_free(struct dump_report *report)
 	free(report->by_function);
 	free(report->nodes);
 	common_byte_map_free(&report->by_name);
-	common_hash_map_free(&report->active);
+	common_hash_map_free(&report->by_stack);
+	free(report->spans);
 	flow_sources_close(report->sources);
 }
 

@@ -15,6 +15,13 @@ enum dump_report_by {
 	DUMP_REPORT_THREAD,
 };
 
+/* What a row has on one stack of the thread at hand, while the flow is walked. */
+struct dump_report_span {
+	uint64_t active;             /* calls that go on */
+	uint64_t time, instructions; /* of the row's total: from this stack */
+	uint64_t program;            /* number of the program that these are of */
+};
+
 /* Totals count a call within a call of the same row, on the same stack, once. */
 struct dump_report_row {
 	uint64_t calls; /* that were seen */
@@ -22,7 +29,7 @@ struct dump_report_row {
 	uint64_t self_time;
 	uint64_t total_instructions;
 	uint64_t self_instructions;
-	uint64_t active;               /* calls that go on on the first stack of the thread, while the flow is walked */
+	struct dump_report_span span;  /* on the first stack of the thread */
 	uint64_t inlined_instructions; /* of the total, in copies that were inlined into others */
 	/* What it is of, as `by` says. */
 	uint32_t function;
@@ -47,8 +54,11 @@ struct dump_report {
 	size_t count, capacity;
 	uint32_t *by_function; /* row of each function, counted from 1; owned */
 	size_t function_capacity;
-	struct common_byte_map by_name; /* images */
-	struct common_hash_map active;  /* the same for other stacks, by stack and row */
+	struct common_byte_map by_name;  /* images */
+	struct common_hash_map by_stack; /* index in spans, by stack and row, for stacks but the first */
+	struct dump_report_span *spans;  /* owned */
+	size_t span_count, span_capacity;
+	uint64_t program;               /* counts programs of all threads: each begins with new stacks */
 	uint32_t row;                   /* of the thread or process at hand */
 	struct dump_report_row sum;     /* of all that ran: its total is its self */
 	bool timed;                     /* some of it has times */

@@ -133,8 +133,10 @@ static int open_below(const struct dump_fold *fold)
 	*frame = (struct dump_frame){
 		.start = stack->start,
 		.serial = ++thread->serial,
-		.child_time = stack->time,
-		.child_instructions = stack->instructions,
+		.time = stack->idle_time,
+		.instructions = stack->idle_instructions,
+		.child_time = stack->time - stack->idle_time,
+		.child_instructions = stack->instructions - stack->idle_instructions,
 		.children = 1,
 		.function = function,
 		.entry = fold->transfer->to,
@@ -173,8 +175,10 @@ static int return_elsewhere(const struct dump_fold *fold)
 	int status = 0;
 
 	/* A signal's handler returns to code that asks the kernel to go back. */
-	if (top->flags & DUMP_CALL_SIGNAL)
+	if (top->flags & DUMP_CALL_SIGNAL) {
+		top->flags |= DUMP_CALL_RETURNED;
 		return 0;
+	}
 	if (top->flags & DUMP_CALL_SWITCH)
 		status = dump_fold_resume_stack(fold, &resumed);
 	if (status < 0 || resumed)
@@ -282,6 +286,7 @@ static int begin_program(const struct dump_fold *fold, const struct flow_program
 	fold->thread->program = program;
 	if (fold->thread->stack) {
 		fold->thread->stack->time = fold->thread->stack->instructions = 0;
+		fold->thread->stack->idle_time = fold->thread->stack->idle_instructions = 0;
 		fold->thread->stack->start = fold->thread->time;
 	}
 	if (status == 0 && observer->exec)
@@ -292,6 +297,31 @@ static int begin_program(const struct dump_fold *fold, const struct flow_program
 		       ? dump_fold_push(fold, function, 0,
 					fold->transfer->flags & DUMP_TRANSFER_START ? 0 : (unsigned)DUMP_CALL_INFERRED)
 		       : status;
+}
+
+/*
+ * A signal's handler has returned, and has made the kernel go back elsewhere than to what the signal interrupted: within that
+ * function, in a function that has called, or in a function that returns to what was interrupted.
+ */
+static int resume_elsewhere(const struct dump_fold *fold)
+{
+	struct dump_call_thread *thread = fold->thread;
+	const uint64_t interrupted = dump_fold_top(thread)->return_address;
+	const uint32_t covers = fold->transfer->function;
+	const struct dump_frame *top;
+	uint32_t function;
+	size_t found;
+	int status = dump_fold_pop(fold, 0);
+
+	top = dump_fold_top(thread);
+	if (status < 0 || (top && covers != DUMP_NO_FUNCTION && top->function == covers))
+		return status;
+	found = top && !(fold->transfer->flags & DUMP_TRANSFER_START) ? dump_fold_find_function(thread, covers)
+								      : DUMP_FOLD_NOT_FOUND;
+	if (found != DUMP_FOLD_NOT_FOUND)
+		return dump_fold_pop_to(fold, found + 1, DUMP_CALL_UNWOUND);
+	status = dump_fold_function(fold, &function);
+	return status == 0 ? dump_fold_push(fold, function, interrupted, dump_fold_call_flags(fold)) : status;
 }
 
 static int resume_from_kernel(const struct dump_fold *fold)
@@ -308,6 +338,8 @@ static int resume_from_kernel(const struct dump_fold *fold)
 	found = find_interrupted(thread, to, DUMP_CALL_SIGNAL);
 	if (found != DUMP_FOLD_NOT_FOUND)
 		return dump_fold_pop_to(fold, found, 0);
+	if (dump_fold_top(thread)->flags & DUMP_CALL_RETURNED)
+		return resume_elsewhere(fold);
 	program = thread->process == FLOW_NONE
 			  ? NULL
 			  : flow_timeline_program_at(fold->fold->timeline, thread->process, thread->time);
@@ -362,9 +394,12 @@ static int go_on(const struct dump_fold *fold)
 	size_t found;
 	int status;
 
-	if (covers == DUMP_NO_FUNCTION || dump_fold_top(thread)->function == covers)
+	if (covers != DUMP_NO_FUNCTION && dump_fold_top(thread)->function == covers)
 		return 0;
-	found = dump_fold_find_function(thread, covers);
+	found = covers == DUMP_NO_FUNCTION ? dump_fold_find_nameless(fold, fold->transfer->to)
+					   : dump_fold_find_function(thread, covers);
+	if (found == DUMP_FOLD_NOT_FOUND && covers == DUMP_NO_FUNCTION)
+		return 0;
 	if (found != DUMP_FOLD_NOT_FOUND)
 		return dump_fold_pop_to(fold, found + 1, DUMP_CALL_LOST);
 	status = dump_fold_function(fold, &function);
@@ -410,17 +445,29 @@ static void add_absence(struct dump_call_thread *thread, uint64_t nanoseconds)
 		thread->absence.gap += nanoseconds;
 }
 
+/* Time goes by on the stack, if there is one, whether it has frames or not. */
+static void pass_time(struct dump_stack *stack, uint64_t nanoseconds)
+{
+	if (!stack)
+		return;
+	stack->time += nanoseconds;
+	if (!stack->count)
+		stack->idle_time += nanoseconds;
+}
+
 void dump_calls_pass(struct dump_call_thread *thread, uint64_t instructions, uint64_t time)
 {
-	if (thread->stack)
+	if (thread->stack) {
 		thread->stack->instructions += instructions;
+		if (!thread->stack->count)
+			thread->stack->idle_instructions += instructions;
+	}
 	if (time <= thread->time)
 		return;
 	if (thread->time) {
 		const uint64_t passed = time - thread->time;
 
-		if (thread->stack)
-			thread->stack->time += passed;
+		pass_time(thread->stack, passed);
 		if (thread->state != RUNNING)
 			add_absence(thread, passed);
 	}
@@ -433,8 +480,7 @@ void dump_calls_off(struct dump_call_thread *thread, uint64_t time)
 		return;
 	if (thread->time) {
 		thread->absence.off += time - thread->time;
-		if (thread->stack)
-			thread->stack->time += time - thread->time;
+		pass_time(thread->stack, time - thread->time);
 	}
 	thread->time = time;
 }

@@ -27,6 +27,7 @@
 #define DUMP_CALL_MIDWAY 0x10000u /* where it was called no symbol begins */
 #define DUMP_CALL_PARKS 0x20000u
 #define DUMP_CALL_JUMPS 0x40000u
+#define DUMP_CALL_RETURNED 0x80000u /* a signal's handler that has returned to code that asks the kernel to go back */
 /* What is reported about a call; the rest is for those who follow the flow. */
 #define DUMP_CALL_SHOWN 0x3ffu
 
@@ -61,6 +62,8 @@ struct dump_stack {
 	size_t count, capacity;
 	uint64_t time; /* clocks that go on while the thread is on this stack */
 	uint64_t instructions;
+	uint64_t idle_time; /* of these clocks: while there was no frame */
+	uint64_t idle_instructions;
 	uint64_t start; /* trace clock */
 	uint32_t number;
 	struct dump_return_again *again; /* owned: places that setjmp and the like returned to */

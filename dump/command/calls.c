@@ -55,7 +55,42 @@ static const struct common_option own_options[] = {
 struct calls_run {
 	struct dump_calls_print print;
 	struct dump_flow_events *events;
+	/* --until: the output waits in a temporary file until the function ran, since a name that did not run is an error. */
+	struct dump_session *session;
+	FILE *held; /* session->out meanwhile; NULL: nothing waits */
+	FILE *out;  /* the command's output */
 };
+
+static int hold_output(struct calls_run *run)
+{
+	run->held = tmpfile();
+	if (!run->held)
+		return common_fail_errno("--until: no temporary file");
+	run->out = run->session->out;
+	run->session->out = run->held;
+	return 0;
+}
+
+/* Writes what was held, if `keep` is set, and lets the rest go to the output at once. */
+static int release_output(struct calls_run *run, bool keep)
+{
+	char bytes[1 << 14];
+	size_t size;
+	int status = 0;
+
+	if (!run->held)
+		return 0;
+	run->session->out = run->out;
+	if (keep && (fflush(run->held) || fseeko(run->held, 0, SEEK_SET)))
+		status = common_fail_errno("--until: the temporary file");
+	while (keep && !status && (size = fread(bytes, 1, sizeof(bytes), run->held)) > 0)
+		fwrite(bytes, 1, size, run->out);
+	if (keep && !status && ferror(run->held))
+		status = common_fail(PTL_SYSTEM, "--until: the temporary file cannot be written or read");
+	fclose(run->held);
+	run->held = NULL;
+	return status;
+}
 
 static const uint8_t *take_lines(void *context, const struct dump_call_thread *thread, uint64_t time, size_t *size)
 {
@@ -69,8 +104,9 @@ static const uint8_t *take_lines(void *context, const struct dump_call_thread *t
 static int show(void *context, const struct dump_call_tree *tree, const struct dump_call_thread *thread)
 {
 	struct calls_run *run = context;
+	const int status = dump_calls_print(&run->print, tree, thread);
 
-	return dump_calls_print(&run->print, tree, thread);
+	return status || !run->print.until_ran ? status : release_output(run, true);
 }
 
 /* The column before lines of events. */
@@ -118,6 +154,7 @@ static int show_calls(struct dump_call_session *calls, const struct calls_option
 				.max_depth = options->depth,
 				.where = query->expr ? &where : NULL,
 			},
+		.session = calls->session,
 	};
 	/* Where single functions are looked for, they may lie deeper than what is shown of them. */
 	struct dump_call_tree tree = {
@@ -136,10 +173,15 @@ static int show_calls(struct dump_call_session *calls, const struct calls_option
 	observer.context = &tree;
 	if (options->events)
 		status = dump_flow_events_open(calls->session, &event_print, &event_format, &run.events);
+	if (status == 0 && options->until)
+		status = hold_output(&run);
 	if (status == 0)
 		status = dump_call_session_run(calls, &observer);
 	if (status == 0 && dump_functions_count(calls->functions))
 		status = check_names(calls, options);
+	if (status == 0)
+		status = release_output(&run, true);
+	release_output(&run, false);
 	if (status == 0 && dump_functions_count(calls->functions) && !run.print.shown)
 		common_message_note("no call is what was asked for");
 	dump_call_tree_free(&tree);

@@ -355,6 +355,7 @@ static int take_call(struct pass *pass, const struct dump_call_record *record, b
 	above = level ? print->levels[level - 1].shown : 0;
 	if (print->from && name->from)
 		pass->started = true;
+	print->until_ran |= name->until;
 	if (print->until && name->until && pass->started)
 		pass->ended = true;
 	place->image = name->image;

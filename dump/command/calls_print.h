@@ -27,6 +27,7 @@ struct dump_calls_print {
 	struct ptl_bytes text;
 	bool any;   /* a heading was written */
 	bool shown; /* a call was */
+	bool until_ran;
 };
 
 /* What --where may ask of a call. */

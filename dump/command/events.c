@@ -267,7 +267,7 @@ static int take(void *context, struct ptl_trace *trace, const struct ptl_event *
 {
 	struct events *events = context;
 	const struct dump_filter *shared = &events->options->shared.filter;
-	const struct ptl_schema *schema = ptl_schema_find(trace, &event->descriptor);
+	const struct ptl_schema *schema = ptl_schema_of(trace, event);
 	int status = events->followed ? keep_up(events, event) : 0;
 
 	if (status < 0)
@@ -374,10 +374,12 @@ static int show(struct events *events)
 	struct ptl_trace *trace = events->session->trace;
 	const struct dump_filter *filter = &events->options->shared.filter;
 	const struct ptl_event_filter times = {
+		.size = sizeof(times),
 		.first_time = filter->first_time,
 		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
 	};
-	const struct ptl_callbacks callbacks = {.event = take}, joining = {.event = join};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take},
+				   joining = {.size = sizeof(joining), .event = join};
 	int status = 0;
 
 	/* What joins activities may lie anywhere in the trace. */

@@ -214,12 +214,17 @@ static int run(struct dump_session *session)
 		.table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])},
 	};
 	struct flow_timeline *timeline;
+	bool *wanted = NULL;
 	int status = dump_session_timeline(session, &timeline);
 
 	if (status < 0)
 		return status;
 	images.timeline = timeline;
-	status = options->unmapped ? dump_images_unmapped(session, timeline) : show_images(&images);
+	if (!options->unmapped)
+		status = dump_session_images(session, timeline, &wanted);
+	free(wanted);
+	if (!status)
+		status = options->unmapped ? dump_images_unmapped(session, timeline) : show_images(&images);
 	flow_timeline_free(timeline);
 	return status;
 }

@@ -93,6 +93,25 @@ static void put_words(struct page *page, const char *label, const char *words)
 	put(page, label);
 }
 
+static bool has_loss(const struct ptl_trace *trace, uint32_t kind)
+{
+	for (size_t i = 0; i < ptl_loss_count(trace); i++)
+		if (ptl_loss_at(trace, i)->kind == kind)
+			return true;
+	return false;
+}
+
+static const char *completeness(const struct ptl_trace *trace)
+{
+	if (!ptl_trace_complete(trace))
+		return "NO: it has no index; its writer was stopped, or is still at work";
+	if (has_loss(trace, PTL_LOSS_BUFFERS))
+		return "NO: buffers are missing; LOST below tells which, and why";
+	if (has_loss(trace, PTL_LOSS_END))
+		return "yes, up to the end of the recording, which was before the end of what was recorded";
+	return "yes";
+}
+
 static void put_file(struct page *page)
 {
 	const struct dump_trace_sizes sizes = dump_trace_sizes(page->trace);
@@ -102,10 +121,7 @@ static void put_file(struct page *page)
 	put_words(page, "file", page->session->path);
 	common_text_format(&page->text, "PTL %u.%u", major, minor);
 	put(page, "format");
-	put_words(page, "complete",
-		  ptl_trace_complete(page->trace) ? "yes"
-						  : "NO: it has no index; its writer was stopped, or is "
-						    "still at work");
+	put_words(page, "complete", completeness(page->trace));
 	common_text_size(&page->text, sizes.file);
 	common_text_add(&page->text, ", of ");
 	common_text_size(&page->text, sizes.raw);
@@ -323,6 +339,7 @@ static int put_attachments(struct page *page)
 		[PTL_ATTACHMENT_SPLIT] = "split DWARF",
 		[PTL_ATTACHMENT_SYMBOLS] = "symbols, by build id",
 		[PTL_ATTACHMENT_DEBUG] = "debug information, by build id",
+		[PTL_ATTACHMENT_PT_FILTER] = "address filter of Intel PT",
 	};
 	struct dump_table table = {.columns = columns, .column_count = 4};
 	const size_t count = ptl_attachment_count(page->trace);

@@ -12,6 +12,7 @@
 #include "dump/print/packet_text.h"
 #include "dump/session/session.h"
 #include "flow/segment/packet_walk.h"
+#include "format/pt/tsc.h"
 
 /* How often dump_output_check is asked. */
 #define CHECK_EVERY 4096
@@ -115,13 +116,16 @@ static void heading(struct packets *packets)
  */
 static bool packet_time(const struct packets *packets, const struct ptl_pt_packet *packet, int64_t *time)
 {
-	const struct ptl_machine *machine = ptl_trace_machine(packets->session->trace);
-	unsigned __int128 product;
+	const struct ptl_stream *stream = packets->stream;
+	const struct ptl_trace *trace = packets->session->trace;
+	const struct ptl_machine *machine = ptl_machine_of(trace,
+							   stream->cpu != PTL_NO_CPU ? stream->cpu : stream->pid);
+	uint64_t tsc;
 
-	if (packet->kind != PTL_PT_TSC || !machine->tsc_multiplier || machine->tsc_shift > 63)
+	if (packet->kind != PTL_PT_TSC || !machine->tsc_multiplier)
 		return false;
-	product = (unsigned __int128)packet->tsc.tsc * machine->tsc_multiplier;
-	*time = (int64_t)(machine->tsc_zero + (uint64_t)(product >> machine->tsc_shift) - machine->start_time);
+	tsc = format_tsc_extend(format_tsc_lowest(machine), packet->tsc.tsc);
+	*time = (int64_t)(format_tsc_time(machine, tsc) - ptl_trace_machine(trace)->start_time);
 	return true;
 }
 

@@ -58,6 +58,23 @@ static const char *process_name(const struct report_run *run, const struct dump_
 	return row->process == FLOW_NONE ? "" : flow_timeline_process(run->calls->timeline, row->process)->name;
 }
 
+/* The last name of the row's thread; "": none, or that of its program. */
+static const char *thread_name(const struct report_run *run, const struct dump_report_row *row)
+{
+	const struct flow_timeline *timeline = run->calls->timeline;
+	const struct flow_timeline_thread *thread;
+	uint32_t index;
+
+	if (row->process == FLOW_NONE || row->tid == PTL_NO_ID)
+		return "";
+	index = flow_timeline_thread_at(timeline, row->pid, row->tid,
+					flow_timeline_process(timeline, row->process)->end);
+	if (index == FLOW_NONE)
+		return "";
+	thread = flow_timeline_thread(timeline, index);
+	return thread->process == row->process && strcmp(thread->name, process_name(run, row)) != 0 ? thread->name : "";
+}
+
 static bool is_wanted(const struct report_run *run, const struct dump_report_row *row)
 {
 	return !row->image || dump_filter_wants_image(&run->session->options->filter, row->image);
@@ -182,7 +199,12 @@ static void name_cells(struct dump_table *table, const struct report_run *run, c
 		break;
 	case DUMP_REPORT_THREAD:
 		id_cell(table, row->tid, row->cpu);
-		dump_cell(table, DUMP_STYLE_PLAIN, process_name(run, row));
+		common_text_safe(&table->text, process_name(run, row));
+		if (*thread_name(run, row)) {
+			common_text_add(&table->text, ", ");
+			common_text_safe(&table->text, thread_name(run, row));
+		}
+		dump_cell_text(table, DUMP_STYLE_PLAIN);
 		break;
 	case DUMP_REPORT_INLINE:
 		common_text_safe(&table->text, *row->name ? row->name : "[no symbol]");
@@ -254,6 +276,8 @@ static void json_names(const struct report_run *run, const struct dump_report_ro
 		if (row->tid == PTL_NO_ID && row->cpu != PTL_NO_CPU)
 			common_json_u64(json, "cpu", row->cpu);
 		common_json_string(json, "name", process_name(run, row));
+		if (run->options->by == DUMP_REPORT_THREAD && *thread_name(run, row))
+			common_json_string(json, "thread_name", thread_name(run, row));
 		break;
 	case DUMP_REPORT_INLINE:
 		common_json_string(json, "function", *row->name ? row->name : NULL);

@@ -113,6 +113,22 @@ static int give_keys(struct dump_diff *diff, struct dump_diff_run *run, const st
 	return status;
 }
 
+/* A name that no image of any trace has is an error: "no difference" would be wrong. */
+static int check_image_names(const struct dump_diff *diff)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < diff->count; i++) {
+		bool *wanted;
+
+		status = dump_session_images(&diff->runs[i].session, diff->runs[i].timeline, &wanted);
+		free(wanted);
+		if (status != PTL_MISUSE)
+			break;
+	}
+	return status;
+}
+
 static int match_images(struct dump_diff *diff)
 {
 	struct census census = {0};
@@ -163,6 +179,8 @@ int dump_diff_open(struct dump_diff *diff, struct dump_session *session, char *c
 		status = open_run(diff, session, first[i], false);
 	for (size_t i = 0; !status && i < second_count; i++)
 		status = open_run(diff, session, second[i], true);
+	if (!status)
+		status = check_image_names(diff);
 	return status ? status : match_images(diff);
 }
 

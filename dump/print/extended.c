@@ -18,7 +18,9 @@
 #define CONTAINER_TEXT 36u /* characters of a GUID */
 
 enum kind {
-	NUMBER32 = 1,
+	NUMBER8 = 1,
+	NUMBER16,
+	NUMBER32,
 	NUMBER64,
 	HEX32,
 	HEX64,
@@ -62,6 +64,8 @@ static const struct item {
 	{18, "stack_key", {{"match", HEX64}, {"key", HEX64}}},
 	{PTL_EXTENDED_THREAD_TIMES, "thread_times", {{"kernel", NUMBER64}, {"user", NUMBER64}}},
 	{PTL_EXTENDED_ETW_PAYLOAD, "etw_payload", {{"", BYTES}}},
+	{PTL_EXTENDED_RAW, "raw", {{"", BYTES}}},
+	{PTL_EXTENDED_ETW_ID, "etw_id", {{"id", NUMBER16}, {"version", NUMBER8}}},
 	{PTL_EXTENDED_EVENT_HEADER, "event_header", {{"", BYTES}}},
 };
 
@@ -149,12 +153,16 @@ static void take_list(struct common_cursor *in, size_t size, struct value *value
 /* Fails in the cursor. */
 static void take_value(struct common_cursor *in, enum kind kind, struct value *value)
 {
-	value->form = kind == NUMBER32 || kind == NUMBER64 ? VALUE_NUMBER
-		      : kind == HEX32 || kind == HEX64     ? VALUE_HEX
-							   : VALUE_TEXT;
+	value->form = kind <= NUMBER64 ? VALUE_NUMBER : kind == HEX32 || kind == HEX64 ? VALUE_HEX : VALUE_TEXT;
 	value->addresses = kind == ADDRESSES32 || kind == ADDRESSES64;
 	value->text->size = 0;
 	switch (kind) {
+	case NUMBER8:
+		value->number = common_read8(in);
+		break;
+	case NUMBER16:
+		value->number = common_read16(in);
+		break;
 	case NUMBER32:
 	case HEX32:
 		value->number = common_read32(in);

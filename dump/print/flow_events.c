@@ -98,7 +98,7 @@ static int take(void *context, struct ptl_trace *trace, const struct ptl_event *
 {
 	struct dump_flow_events *events = context;
 	const struct dump_filter *filter = &events->session.options->filter;
-	const struct ptl_schema *schema = ptl_schema_find(trace, &event->descriptor);
+	const struct ptl_schema *schema = ptl_schema_of(trace, event);
 	struct dump_flow_event_list *list;
 	int status;
 
@@ -117,10 +117,11 @@ static int read_events(struct dump_flow_events *events)
 {
 	const struct dump_filter *filter = &events->session.options->filter;
 	const struct ptl_event_filter times = {
+		.size = sizeof(times),
 		.first_time = filter->first_time,
 		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
 	};
-	const struct ptl_callbacks callbacks = {.event = take};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take};
 
 	events->json = open_memstream(&events->json_text, &events->json_size);
 	if (!events->json)

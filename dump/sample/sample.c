@@ -133,7 +133,7 @@ static int take(void *context, struct ptl_trace *trace, const struct ptl_event *
 {
 	struct walk *walk = context;
 	const struct dump_filter *filter = &walk->calls->session->options->filter;
-	const struct ptl_schema *schema = ptl_schema_find(trace, &event->descriptor);
+	const struct ptl_schema *schema = ptl_schema_of(trace, event);
 	struct dump_sample sample;
 	int status;
 
@@ -191,6 +191,7 @@ static struct ptl_event_filter times_of(const struct spans *spans, size_t number
 
 	/* What lies before the start, or behind the end, is of the first one, and of the last. */
 	return (struct ptl_event_filter){
+		.size = sizeof(struct ptl_event_filter),
 		.first_time = number ? start : filter->first_time,
 		.last_time = !last                             ? start + spans->length - 1
 			     : filter->last_time == UINT64_MAX ? 0
@@ -201,7 +202,7 @@ static struct ptl_event_filter times_of(const struct spans *spans, size_t number
 /* Patterns are held against UTF-8, whatever the user's language is. */
 static int process_in_utf8(struct walk *walk, const struct ptl_event_filter *times)
 {
-	const struct ptl_callbacks callbacks = {.event = take};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take};
 	const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 	const locale_t before = locale ? uselocale(locale) : (locale_t)0;
 	const int status = ptl_process(walk->calls->session->trace, times, &callbacks, walk);
@@ -526,7 +527,7 @@ static int find_stack(void *context, struct ptl_trace *trace, const struct ptl_e
 void dump_samples_hint(const struct dump_call_session *calls)
 {
 	const struct dump_session *session = calls->session;
-	const struct ptl_callbacks callbacks = {.event = find_stack};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = find_stack};
 	const size_t count = ptl_stream_count(session->trace);
 
 	for (size_t i = 0; i < count; i++)

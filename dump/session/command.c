@@ -93,8 +93,8 @@ static int conclude(const struct dump_command *command, struct dump_session *ses
 		return exit_status;
 	if (output_status < 0 && status >= 0)
 		exit_status = common_message_failure(output_status);
-	if (session->trace && dump_session_report(session, command->lists_damage) && !command->judges_damage &&
-	    (exit_status == COMMON_EXIT_OK || exit_status == COMMON_EXIT_FINDING))
+	if (session->trace && (dump_session_report(session, command->lists_damage) || session->damaged) &&
+	    !command->judges_damage && (exit_status == COMMON_EXIT_OK || exit_status == COMMON_EXIT_FINDING))
 		exit_status = COMMON_EXIT_INPUT;
 	return exit_status;
 }
@@ -168,6 +168,7 @@ static int run(const struct dump_command *command, struct dump_options *options,
 		.more = has_trace ? operands + first + 1 : NULL,
 		.more_count = has_trace ? count - first - 1 : 0,
 		.operand = command->operand && count ? operands[0] : NULL,
+		.takes_etl = command->takes & DUMP_TAKES_ETL,
 		.color = wants_color(options),
 		.failed = true,
 		.merged = merged,

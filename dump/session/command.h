@@ -15,7 +15,7 @@
 #include "dump/cluster/slurm.h"
 #include "dump/partial/partial.h"
 #include "dump/session/filter.h"
-#include "flow/engine/engine.h"
+#include "flow/view/engines.h"
 
 enum dump_color { DUMP_COLOR_AUTO, DUMP_COLOR_ALWAYS, DUMP_COLOR_NEVER };
 
@@ -70,6 +70,7 @@ enum dump_takes {
 	DUMP_TAKES_OUTPUT = 64,  /* -o --force: of exports, whose format is another program's */
 	DUMP_TAKES_FOLLOW = 128, /* --follow */
 	DUMP_TAKES_SHARD = 256,  /* --shard --partial */
+	DUMP_TAKES_ETL = 512,    /* no options: FILE may be an .etl file of Windows, too */
 };
 
 /*
@@ -88,6 +89,8 @@ struct dump_session {
 	FILE *out;                   /* with a large buffer; one thread at a time writes to it */
 	bool failed;                 /* the command did not do its work: its output is not kept */
 	struct common_json json_out; /* started on out; common_json_line after each record of a list */
+	bool takes_etl;              /* FILE may be an .etl file */
+	bool damaged;                /* a part of the .etl file could not be read */
 	bool color;                  /* out takes escape sequences; never true together with json */
 	/* With --follow: called again and again, may use the trace, and returns as run does. NULL: nothing to do. */
 	int (*idle)(struct dump_session *session);

@@ -69,7 +69,8 @@ static int open_trace(struct dump_session *session, const struct ptl_realtime_op
 int dump_follow_open(struct dump_session *session, const struct ptl_open_options *options)
 {
 	static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-	const struct ptl_realtime_options realtime = {.open = *options, .idle = idle, .context = session};
+	const struct ptl_realtime_options realtime = {
+		.size = sizeof(realtime), .open = options, .idle = idle, .context = session};
 
 	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
 		common_signal_catch_unignored(ending[i], note, 0, NULL);

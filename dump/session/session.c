@@ -11,6 +11,7 @@
 #include "common/text/nearest.h"
 #include "common/text/program_name.h"
 #include "common/text/text.h"
+#include "dump/session/event_owner.h"
 
 #define LISTED_MAX 16
 
@@ -114,18 +115,39 @@ static int find_programs(const struct dump_session *session, const struct flow_t
 	return 0;
 }
 
+/* A process, or a thread of the wanted processes, that context switches may tell of. */
+struct switched {
+	const struct common_id_set *pids; /* wanted; NULL: tells no thread */
+	uint32_t id;
+};
+
+static bool is_switched(void *context, uint32_t pid, uint32_t tid)
+{
+	const struct switched *wanted = context;
+
+	return wanted->pids ? tid == wanted->id && common_id_set_has(wanted->pids, pid) : pid == wanted->id;
+}
+
 static int check_pids(const struct dump_session *session, const struct flow_timeline *timeline)
 {
 	const struct common_id_set *pids = &session->options->filter.pids;
 	const size_t count = flow_timeline_process_count(timeline);
 
 	for (size_t i = 0; i < pids->count; i++) {
+		bool found = false;
 		size_t k = 0;
+		int status = 0;
 
 		while (k < count && flow_timeline_process(timeline, k)->pid != pids->ids[i])
 			k++;
 		if (k == count)
-			return fail_absent(session, timeline, "process", pids->ids[i], count, describe_process);
+			status = dump_event_owner_find_process(session->trace, pids->ids[i], &found);
+		found |= k == count &&
+			 flow_timeline_any_switch(timeline, is_switched, &(struct switched){.id = pids->ids[i]});
+		if (status == 0 && k == count && !found)
+			status = fail_absent(session, timeline, "process", pids->ids[i], count, describe_process);
+		if (status < 0)
+			return status;
 	}
 	return 0;
 }
@@ -136,14 +158,24 @@ static int check_tids(const struct dump_session *session, const struct flow_time
 	const size_t count = flow_timeline_thread_count(timeline);
 
 	for (size_t i = 0; i < tids->count; i++) {
+		bool found = false;
 		size_t k = 0;
+		int status = 0;
 
 		while (k < count &&
 		       !(flow_timeline_thread(timeline, k)->tid == tids->ids[i] &&
 			 common_id_set_has(&session->options->filter.pids, flow_timeline_thread(timeline, k)->pid)))
 			k++;
 		if (k == count)
-			return fail_absent(session, timeline, "thread", tids->ids[i], count, describe_thread);
+			status = dump_event_owner_find_thread(session->trace, tids->ids[i],
+							      &session->options->filter.pids, &found);
+		found |= k == count &&
+			 flow_timeline_any_switch(timeline, is_switched,
+						  &(struct switched){&session->options->filter.pids, tids->ids[i]});
+		if (status == 0 && k == count && !found)
+			status = fail_absent(session, timeline, "thread", tids->ids[i], count, describe_thread);
+		if (status < 0)
+			return status;
 	}
 	return 0;
 }
@@ -321,7 +353,13 @@ void dump_session_hint_code(const struct dump_session *session)
 void dump_session_warn_symbols(const struct dump_session *session, const struct flow_symbols *symbols)
 {
 	const size_t count = symbols ? flow_symbols_unreadable(symbols) : 0;
+	const size_t replaced = symbols ? flow_symbols_replaced(symbols) : 0;
 
+	if (replaced)
+		common_message_note(
+			"%zu functions that programs made lay where other ones did later: code there has the "
+			"name of the last one, whenever it ran",
+			replaced);
 	if (!count)
 		return;
 	common_message_warning("%zu symbol tables could not be read: names are missing", count);

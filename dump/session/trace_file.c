@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/program/message.h"
 #include "dump/session/command.h"
+#include "dump/session/etl_input.h"
 #include "dump/session/follow.h"
 #include "format/reader/code_store.h"
 #include "format/reader/damage.h"
@@ -84,7 +85,8 @@ static int use_code_store(const struct dump_session *session)
 
 int dump_session_open(struct dump_session *session)
 {
-	const struct ptl_open_options options = {.ignore_index = session->options->ignore_index,
+	const struct ptl_open_options options = {.size = sizeof(options),
+						 .ignore_index = session->options->ignore_index,
 						 .huge_pages = true,
 						 .max_expansion = session->options->max_expansion};
 	const bool is_stdin = strcmp(session->path, "-") == 0;
@@ -96,6 +98,8 @@ int dump_session_open(struct dump_session *session)
 	}
 	status = session->options->follow ? dump_follow_open(session, &options)
 					  : ptl_open(session->path, &options, &session->trace);
+	if (status == PTL_NOT_OURS && session->takes_etl && !is_stdin)
+		status = dump_etl_open(session, &options);
 	if (!status)
 		status = use_code_store(session);
 	if (!status && session->saver)

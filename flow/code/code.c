@@ -14,6 +14,7 @@
 #include "common/thread_pool.h"
 #include "common/vector.h"
 #include "flow/code/code_file.h"
+#include "flow/code/filter.h"
 
 /* libipt maps files with offsets below 2 GiB only. */
 #define FILE_LIMIT ((uint64_t)1 << 30)
@@ -42,6 +43,7 @@ struct flow_code {
 	size_t blob_count;
 	struct code_file *files;
 	size_t file_count;
+	struct flow_filter *filter;
 };
 
 static uint64_t aligned(uint64_t size)
@@ -202,6 +204,8 @@ int flow_code_open(struct ptl_trace *trace, const struct flow_timeline *timeline
 		opened->blobs[i].wanted = opened->blobs[i].size && flow_timeline_uses_blob(timeline, (uint32_t)i);
 	}
 	if (!status)
+		status = flow_filter_open(trace, timeline, &opened->filter);
+	if (!status)
 		status = place_blobs(opened);
 	if (!status)
 		status = make_files(opened);
@@ -225,6 +229,7 @@ void flow_code_close(struct flow_code *code)
 		if (code->files[i].fd >= 0)
 			close(code->files[i].fd);
 	}
+	flow_filter_close(code->filter);
 	free(code->files);
 	free(code->blobs);
 	free(code);
@@ -233,6 +238,11 @@ void flow_code_close(struct flow_code *code)
 const struct flow_timeline *flow_code_timeline(const struct flow_code *code)
 {
 	return code->timeline;
+}
+
+const struct flow_filter *flow_code_filter(const struct flow_code *code)
+{
+	return code->filter;
 }
 
 const uint8_t *flow_code_blob(const struct flow_code *code, uint32_t blob, uint64_t *size)

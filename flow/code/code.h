@@ -33,6 +33,10 @@ void flow_code_close(struct flow_code *code);
 
 const struct flow_timeline *flow_code_timeline(const struct flow_code *code);
 
+/* Address filters of Intel PT; NULL: there are none. */
+struct flow_filter;
+const struct flow_filter *flow_code_filter(const struct flow_code *code);
+
 /* A blob's bytes, which live as long as code; NULL: not there. blob may be FLOW_NONE. */
 const uint8_t *flow_code_blob(const struct flow_code *code, uint32_t blob, uint64_t *size);
 

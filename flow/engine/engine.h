@@ -119,21 +119,10 @@ struct flow_engine_class {
 	int (*flush)(struct flow_engine *engine);
 	/*
 	 * Takes the parts of a segment before the one that is asked for, too: `bytes` are as they are in the stream, and
-	 * calls_before means nothing. Else they have been made decodable from the part on: see segment_replay.h.
+	 * calls_before means nothing. Else they have been made decodable from the part on: see flow/segment/replay.h.
 	 */
 	bool takes_parts;
 	void (*close)(struct flow_engine *engine);
 };
-
-extern const struct flow_engine_class flow_engine_native;
-extern const struct flow_engine_class flow_engine_libipt;
-extern const struct flow_engine_class flow_engine_libipt_insn;
-
-/* All engines. NULL-ended. */
-extern const struct flow_engine_class *const flow_engines[];
-/* By name; NULL: there is none of that name. */
-const struct flow_engine_class *flow_engine_find(const char *name);
-/* The engine where none is asked for. */
-const struct flow_engine_class *flow_engine_default(void);
 
 #endif

@@ -52,7 +52,7 @@ static int find_source(struct flow_cpu_return_stacks *calls, const struct flow_s
 		}
 	}
 	if (!found->source.engine)
-		status = flow_source_open(&found->source, like->trace, like->code, like->class);
+		status = flow_source_open(&found->source, like->trace, like->code, like->class, like->finder);
 	found->process = process;
 	found->used = ++calls->now;
 	*source = &found->source;

@@ -16,11 +16,12 @@
 #define SEGMENT_LIMIT ((size_t)256 << 20)
 
 int flow_source_open(struct flow_source *source, struct ptl_trace *trace, struct flow_code *code,
-		     const struct flow_engine_class *class)
+		     const struct flow_engine_class *class, const struct flow_engine_class *finder)
 {
 	*source = (struct flow_source){
 		.trace = trace,
 		.class = class,
+		.finder = finder,
 		.code = code,
 		.errata = flow_errata_of(ptl_trace_machine(trace)),
 	};
@@ -131,13 +132,43 @@ static int read_whole(struct flow_source *source, struct flow_segment_bytes *pla
 	return 0;
 }
 
+/*
+ * Moves *offset behind the zeros at the beginning of a segment without a PSB: the part of a ring that was never written is
+ * padding. Fewer zeros may be the rest of a packet, and stay.
+ */
+static int skip_unwritten(struct flow_source *source, struct flow_segment_bytes *place,
+			  const struct flow_segment *segment, uint64_t *offset)
+{
+	const uint64_t end = segment->offset + segment->size;
+	uint64_t at = *offset, hole;
+	size_t zeros = FIRST_READ, got = FIRST_READ;
+	int status = 0;
+
+	while (!status && got && zeros == got && at < end) {
+		const size_t part = end - at < FIRST_READ ? (size_t)(end - at) : FIRST_READ;
+
+		status = ptl_stream_read(source->trace, segment->stream, at, place->bytes, part, &got, &hole);
+		if (status < 0)
+			return status;
+		for (zeros = 0; zeros < got && !place->bytes[zeros]; zeros++)
+			;
+		at += zeros;
+	}
+	if (at - *offset > PTL_PT_PACKET_MAX)
+		*offset = at;
+	return status;
+}
+
 /* Bytes and holes from offset to the segment's end, in which no decoding can start. */
 static int skip_rest(struct flow_source *source, struct flow_segment_bytes *place, const struct flow_segment *segment,
 		     uint64_t offset, const struct flow_sink *sink)
 {
-	uint64_t end = segment->offset + segment->size, start = offset;
+	uint64_t end = segment->offset + segment->size, start;
 	int status = make_room(place, FIRST_READ);
 
+	if (!status && !segment->has_psb)
+		status = skip_unwritten(source, place, segment, &offset);
+	start = offset;
 	while (!status && offset < end) {
 		size_t part = end - offset < FIRST_READ ? (size_t)(end - offset) : FIRST_READ, got;
 		uint64_t hole;

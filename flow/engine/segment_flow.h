@@ -17,18 +17,19 @@ struct flow_segment_bytes {
 struct flow_source {
 	struct ptl_trace *trace;
 	const struct flow_engine_class *class;
+	const struct flow_engine_class *finder; /* of the engine that finds out where threads take turns */
 	struct flow_engine *engine;
 	struct flow_code *code;
 	struct flow_engine **others; /* of a merged trace: by machine, from 1 on, made when they are needed */
 	struct flow_errata errata;   /* of the trace's CPU */
 	struct flow_segment_bytes places[FLOW_ENGINE_PLACES]; /* the first one, where segments come one by one */
 	struct flow_cpu_return_stacks
-		*calls;               /* of CPUs before parts of segments: flow_calls.h; NULL: nobody has asked */
+		*calls;               /* of CPUs before parts of segments: return_stack.h; NULL: nobody has asked */
 	struct flow_turn_flow *turns; /* turn_flow.h; NULL: there were none so far */
 };
 
 int flow_source_open(struct flow_source *source, struct ptl_trace *trace, struct flow_code *code,
-		     const struct flow_engine_class *class);
+		     const struct flow_engine_class *class, const struct flow_engine_class *finder);
 void flow_source_close(struct flow_source *source);
 
 /*

@@ -329,9 +329,9 @@ static int open_sources(struct flow_turn_flow *flow, struct flow_source *source)
 	int status = 0;
 
 	if (!flow->source.engine)
-		status = flow_source_open(&flow->source, source->trace, source->code, source->class);
+		status = flow_source_open(&flow->source, source->trace, source->code, source->class, source->finder);
 	if (!status && !flow->finder.engine)
-		status = flow_source_open(&flow->finder, source->trace, source->code, flow_engine_default());
+		status = flow_source_open(&flow->finder, source->trace, source->code, source->finder, source->finder);
 	return status;
 }
 

@@ -3,13 +3,19 @@
 #include "common/error.h"
 #include "flow/code/code.h"
 #include "flow/libipt/decoder.h"
+#include "flow/libipt/libipt.h"
+#include "flow/libipt/newer.h"
 #include "flow/code/instruction.h"
 
-/* Blocks without jumps and calls within lie at consecutive addresses, as ours do. */
+/*
+ * Blocks without jumps and calls within lie at consecutive addresses, as ours do. SKL014: libipt takes the end of a block at a
+ * jump for the place where packets were disabled, so that blocks have to go on there.
+ */
 static void configure(struct pt_config *config)
 {
-	config->flags.variant.block.end_on_call = 1;
-	config->flags.variant.block.end_on_jump = 1;
+	config->flags.variant.block.end_on_call = !config->errata.skl014;
+	config->flags.variant.block.end_on_jump = !config->errata.skl014;
+	LIBIPT_NEWER_CONFIGURE(config->flags.variant.block);
 }
 
 static unsigned mode_of(const struct pt_block *block)
@@ -17,22 +23,30 @@ static unsigned mode_of(const struct pt_block *block)
 	return block->mode == ptem_64bit ? 64 : block->mode == ptem_32bit ? 32 : 16;
 }
 
-/* The block's last instruction but one, if it is a direct jump or call to the last one; false: it is not. */
-static bool find_branch_before_end(struct libipt_engine *engine, const struct pt_block *block, uint64_t *branch)
+/* Gives the run of a block in pieces, each of which ends at a direct jump or call, or with the block. As libipt_run. */
+static int run_pieces(struct libipt_engine *engine, const struct pt_block *block)
 {
-	struct flow_instruction instruction = {0};
-	uint64_t at = block->ip;
+	uint64_t first = block->ip, at = block->ip;
+	uint32_t count = 0;
+	int status = 0;
 
-	for (unsigned i = 1; i < block->ninsn; i++) {
+	for (unsigned i = 1; !status && i < block->ninsn; i++) {
+		struct flow_instruction instruction = {0};
 		uint8_t bytes[FLOW_INSTRUCTION_MAX];
-		size_t size = flow_code_read(engine->code, engine->version.root, at, bytes, sizeof(bytes));
+		const size_t size = flow_code_read(engine->code, engine->version.root, at, bytes, sizeof(bytes));
 
 		if (flow_instruction_decode(bytes, size, mode_of(block), at, &instruction) < 0)
-			return false;
-		*branch = at;
-		at += instruction.length;
+			return PTL_CORRUPT;
+		count++;
+		if (!instruction.direct) {
+			at += instruction.length;
+			continue;
+		}
+		status = libipt_run(engine, first, at, count, block->mode, block->speculative);
+		first = at = instruction.target;
+		count = 0;
 	}
-	return instruction.direct && instruction.target == block->end_ip;
+	return status ? status : libipt_run(engine, first, block->end_ip, count + 1, block->mode, block->speculative);
 }
 
 /*
@@ -41,15 +55,12 @@ static bool find_branch_before_end(struct libipt_engine *engine, const struct pt
  */
 static int run_block(struct libipt_engine *engine, const struct pt_block *block)
 {
-	uint64_t branch;
-	int status = libipt_run(engine, block->ip, block->end_ip, block->ninsn, block->mode, block->speculative);
+	int status;
 
-	if (status != PTL_CORRUPT || block->ninsn < 2 || !find_branch_before_end(engine, block, &branch))
-		return status;
-	status = libipt_run(engine, block->ip, branch, block->ninsn - 1u, block->mode, block->speculative);
-	if (!status)
-		status = libipt_run(engine, block->end_ip, block->end_ip, 1, block->mode, block->speculative);
-	return status;
+	if (engine->errata.skl014)
+		return run_pieces(engine, block);
+	status = libipt_run(engine, block->ip, block->end_ip, block->ninsn, block->mode, block->speculative);
+	return status == PTL_CORRUPT && block->ninsn > 1 ? run_pieces(engine, block) : status;
 }
 
 static int step(struct libipt_engine *engine, uint64_t *address, int *failure)

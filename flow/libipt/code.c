@@ -134,6 +134,21 @@ static int make_image(struct libipt_engine *engine, flow_root files)
 	return 0;
 }
 
+/* The filters' ranges are where their files are mapped. */
+static void select_filters(struct libipt_engine *engine)
+{
+	struct flow_filter_range filters[FLOW_FILTER_RANGES] = {0};
+	const size_t found = flow_filter_ranges(flow_code_filter(engine->code), engine->machine->index,
+						engine->version.root, filters);
+	const unsigned count = found < FLOW_FILTER_RANGES ? (unsigned)found : FLOW_FILTER_RANGES;
+
+	if (count == engine->filter_count && !memcmp(filters, engine->filters, count * sizeof(filters[0])))
+		return;
+	memcpy(engine->filters, filters, sizeof(filters));
+	engine->filter_count = count;
+	engine->filters_changed = true;
+}
+
 int libipt_code_select(struct libipt_engine *engine, uint64_t time)
 {
 	struct flow_version *version = &engine->version;
@@ -141,6 +156,8 @@ int libipt_code_select(struct libipt_engine *engine, uint64_t time)
 
 	engine->piece_bytes = NULL;
 	flow_timeline_version(flow_code_timeline(engine->code), engine->process, time, version);
+	if (engine->filtered)
+		select_filters(engine);
 	status = flow_builder_version(&engine->builder, version->root);
 	if (status < 0 || (engine->has_image && engine->files == version->files))
 		return status;

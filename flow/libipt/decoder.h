@@ -32,7 +32,8 @@
 	}                                                                                                              \
 	static int current_time(void *decoder, uint64_t *tsc)                                                          \
 	{                                                                                                              \
-		return pt_##prefix##_time(decoder, tsc, NULL, NULL);                                                   \
+		uint32_t lost_mtc, lost_cyc; /* libipt 2.1 refuses NULL */                                             \
+		return pt_##prefix##_time(decoder, tsc, &lost_mtc, &lost_cyc);                                         \
 	}                                                                                                              \
 	static int current_offset(void *decoder, uint64_t *offset)                                                     \
 	{                                                                                                              \

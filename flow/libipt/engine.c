@@ -17,6 +17,7 @@
 #include "common/error.h"
 #include "common/vector.h"
 #include "flow/code/code_change.h"
+#include "flow/libipt/newer.h"
 #include "flow/segment/packets.h"
 #include "flow/segment/turn.h"
 #include "format/pt/packet.h"
@@ -45,6 +46,21 @@ static void set_errata(const struct flow_errata *errata, struct pt_config *confi
 	};
 }
 
+/* libipt's numbers of actions: 1 filters, 2 stops. */
+static void set_filters(const struct libipt_engine *engine, struct pt_config *config)
+{
+	uint64_t *const first = &config->addr_filter.addr0_a; /* a, b, a, b, ... */
+
+	_Static_assert(offsetof(struct pt_conf_addr_filter, addr3_b) ==
+			       offsetof(struct pt_conf_addr_filter, addr0_a) + 7 * sizeof(uint64_t),
+		       "eight bounds in a row");
+	for (unsigned i = 0; i < engine->filter_count; i++) {
+		config->addr_filter.config.addr_cfg |= (engine->filters[i].stop ? 2ull : 1ull) << 4 * i;
+		first[2 * i] = engine->filters[i].first;
+		first[2 * i + 1] = engine->filters[i].last;
+	}
+}
+
 static int make_decoder(struct libipt_engine *engine, size_t size)
 {
 	const struct ptl_machine *machine = engine->machine;
@@ -61,6 +77,8 @@ static int make_decoder(struct libipt_engine *engine, size_t size)
 	config.begin = engine->buffer;
 	config.end = engine->buffer + engine->capacity;
 	set_errata(&engine->errata, &config);
+	set_filters(engine, &config);
+	engine->filters_changed = false;
 	config.cpuid_0x15_eax = machine->ctc_denominator;
 	config.cpuid_0x15_ebx = machine->ctc_numerator;
 	config.mtc_freq = machine->mtc_frequency;
@@ -134,7 +152,7 @@ static int place_segment(struct libipt_engine *engine)
 	if (size >= PTL_PT_PSB_SIZE && (psb_plus.complete || psb_plus.overflow) && !psb_plus.has_mode)
 		front_size = write_mode(front, engine->machine->mode);
 	total = size + front_size + tail_size;
-	if (!engine->decoder || total > engine->capacity) {
+	if (!engine->decoder || engine->filters_changed || total > engine->capacity) {
 		int status = make_decoder(engine, total);
 
 		if (status < 0)
@@ -154,6 +172,7 @@ static int place_segment(struct libipt_engine *engine)
 	if (ignores_resume)
 		memset(at + front_size + end.resume, FORMAT_PT_MATCH_PAD, end.resume_end - end.resume);
 	memcpy(engine->buffer + engine->capacity - tail_size, tail, tail_size);
+	libipt_newer_mark(&engine->errata, at, total);
 	return 0;
 }
 
@@ -214,12 +233,13 @@ static uint64_t current_time(struct libipt_engine *engine)
 {
 	uint64_t tsc, time = 0;
 
-	if (engine->class->time(engine->decoder, &tsc) >= 0)
+	/* libipt 2.1 gives 0 as long as no packet has told the time. */
+	if (engine->class->time(engine->decoder, &tsc) >= 0 && tsc)
 		time = libipt_time(engine->machine, tsc);
 	return time ? time : engine->input->segment->time;
 }
 
-/* Where the packets are not made to follow the code's changes, the code follows the packets' time: see engine_native.c. */
+/* Where the packets are not made to follow the code's changes, the code follows the packets' time: see flow/native/engine.c. */
 static int follow_time(struct libipt_engine *engine)
 {
 	const bool software = engine->machine->software;
@@ -229,7 +249,7 @@ static int follow_time(struct libipt_engine *engine)
 
 	if (until == FLOW_TIME_END)
 		return 0;
-	time = current_time(engine);
+	time = libipt_code_time(engine, segment_offset(engine));
 	if (time < until)
 		return 0;
 	flow_timeline_version(flow_code_timeline(engine->code), engine->process, time, &version);
@@ -288,7 +308,9 @@ int libipt_run(struct libipt_engine *engine, uint64_t ip, uint64_t last_ip, uint
 
 	flow_state(&engine->builder, current_time(engine), speculative);
 	status = flow_builder_run(&engine->builder, ip, last_ip, count, bits);
+	libipt_code_time_branch(engine, engine->builder.last_branch);
 	engine->stepped = true;
+	engine->mode_told = false;
 	engine->leaves_kernel = engine->builder.last_branch == FLOW_BRANCH_FAR_RETURN && flow_turn_is_kernel(ip);
 	if (!status)
 		note_step(engine, ip);
@@ -315,12 +337,32 @@ static void note_event(struct libipt_engine *engine, const struct flow_event *ev
 		engine->enabled = event->flags & FLOW_EVENT_HAS_TO;
 }
 
+/* Takes one event of PTL's, which `from` at an offset of the segment gave. Returns 0 or a failure. */
+static int take_event(struct libipt_engine *engine, uint64_t offset, const struct pt_event *from,
+		      struct flow_event *event)
+{
+	int failure;
+
+	event->offset = engine->input->segment->offset + segment_offset(engine);
+	event->time = engine->input->segment->time;
+	if (from->has_tsc && libipt_time(engine->machine, from->tsc))
+		event->time = libipt_time(engine->machine, from->tsc);
+	note_event(engine, event);
+	libipt_code_time_event(engine, event->kind);
+	engine->steps = 0;
+	if (event->flags & FLOW_EVENT_HAS_TO)
+		engine->leaves_kernel = !flow_turn_is_kernel(event->to);
+	failure = libipt_part_event(engine, offset, event);
+	return failure ? failure : flow_event(&engine->builder, event);
+}
+
 /* Takes all events that are due. Returns libipt's status. */
 static int take_events(struct libipt_engine *engine, int status, int *failure)
 {
 	while (status >= 0 && (status & pts_event_pending)) {
-		struct flow_event event;
+		struct flow_event events[LIBIPT_EVENTS_MAX];
 		struct pt_event from;
+		size_t count;
 		/* Of the event; the call reads on up to the next one. */
 		const uint64_t offset = segment_offset(engine);
 
@@ -331,19 +373,13 @@ static int take_events(struct libipt_engine *engine, int status, int *failure)
 			engine->reached = true;
 			return pts_eos;
 		}
-		if (!libipt_event_translate(&from, &event))
+		if (!libipt_newer_event(engine, &from))
 			continue;
-		event.offset = engine->input->segment->offset + segment_offset(engine);
-		event.time = engine->input->segment->time;
-		if (from.has_tsc && libipt_time(engine->machine, from.tsc))
-			event.time = libipt_time(engine->machine, from.tsc);
-		note_event(engine, &event);
-		engine->steps = 0;
-		if (event.flags & FLOW_EVENT_HAS_TO)
-			engine->leaves_kernel = !flow_turn_is_kernel(event.to);
-		*failure = libipt_part_event(engine, offset, &event);
-		if (!*failure)
-			*failure = flow_event(&engine->builder, &event);
+		count = libipt_newer_translate(&from, events);
+		if (!count)
+			count = libipt_event_translate(&from, events);
+		for (size_t i = 0; i < count && !*failure; i++)
+			*failure = take_event(engine, offset, &from, &events[i]);
 		if (*failure)
 			return status;
 	}
@@ -373,17 +409,37 @@ static int take_rest(struct libipt_engine *engine)
 	return status;
 }
 
+/*
+ * Whether the packets end before the TIP of the last branch. libipt 2.1 calls that a mismatch if TNT bits, or events, wait for the same
+ * TIP; libipt 2.0 calls it the end.
+ */
+static bool ends_before_tip(struct libipt_engine *engine, int status)
+{
+	switch (engine->builder.last_branch) {
+	case FLOW_BRANCH_NONE:
+	case FLOW_BRANCH_CONDITIONAL:
+	case FLOW_BRANCH_JUMP:
+	case FLOW_BRANCH_CALL:
+		return false;
+	default:
+		return libipt_newer() && !engine->closed && status == -pte_bad_query && libipt_newer_is_at_end(engine);
+	}
+}
+
 /* The walk is over, for libipt's reason `status`: reports what is missing. */
 static int finish_walk(struct libipt_engine *engine, int status, uint64_t address)
 {
 	const struct flow_engine_input *input = engine->input;
 	int failure;
 
-	if (status < 0 && status != -pte_eos)
+	if (status < 0 && status != -pte_eos && !ends_before_tip(engine, status))
 		return add_gap(engine, gap_cause(status), address);
 	/* The end of the packets is the end of the flow, unless the next segment says otherwise. */
 	if (engine->has_next && !engine->overflowed && (engine->closed ? !engine->reached : engine->enabled))
 		return add_gap(engine, FLOW_GAP_MISMATCH, address);
+	/* Packets are disabled here, and enabled at the next PSB, but the TIP.PGE between is missing. */
+	if (engine->has_next && !engine->overflowed && !engine->closed && input->next_ip_known)
+		return add_gap(engine, FLOW_GAP_MISMATCH, 0);
 	failure = take_rest(engine);
 	/* A FUP whose TIP is missing ends what is known, though the next segment begins where it may. */
 	if (!failure && engine->torn)
@@ -436,8 +492,11 @@ int libipt_decode_bytes(struct libipt_engine *engine, const struct flow_engine_i
 	int status;
 
 	engine->input = input;
+	libipt_code_time_start(engine);
+	engine->enables = 0;
+	engine->enables_context = (struct ptl_pt_context){0};
 	engine->steps = 0;
-	engine->endless = engine->reached = engine->leaves_kernel = false;
+	engine->endless = engine->reached = engine->leaves_kernel = engine->mode_told = false;
 	flow_state(&engine->builder, input->segment->time, false);
 	status = place_segment(engine);
 	if (!status)
@@ -472,6 +531,12 @@ int libipt_open(const struct libipt_decoder *class, struct flow_code *code, cons
 	opened->code = code;
 	opened->machine = machine;
 	opened->errata = flow_errata_of(machine);
+	opened->filtered = flow_filter_is_there(flow_code_filter(code), machine->index);
+	/*
+	 * CPUs without the erratum give the address, so that libipt looks for nothing. Without ranges, libipt must not look: where a
+	 * block is to end at jumps, its block decoder takes the first one for the place.
+	 */
+	opened->errata.skl014 = opened->filtered;
 	flow_builder_start(&opened->builder, code);
 	status = libipt_code_open(opened);
 	if (status < 0) {

@@ -2,6 +2,8 @@
 /* libipt's events and time in PTL's words. */
 #include "flow/libipt/engine.h"
 
+#include "format/pt/tsc.h"
+
 static uint64_t mode_bits(enum pt_exec_mode mode)
 {
 	return mode == ptem_64bit ? 64 : mode == ptem_32bit ? 32 : mode == ptem_16bit ? 16 : 0;
@@ -183,10 +185,5 @@ bool libipt_packet_translate(const struct ptl_pt_packet *from, struct flow_event
 
 uint64_t libipt_time(const struct ptl_machine *machine, uint64_t tsc)
 {
-	unsigned __int128 product;
-
-	if (!machine->tsc_multiplier || machine->tsc_shift > 63)
-		return 0;
-	product = (unsigned __int128)tsc * machine->tsc_multiplier;
-	return machine->tsc_zero + (uint64_t)(product >> machine->tsc_shift);
+	return format_tsc_time(machine, format_tsc_extend(format_tsc_lowest(machine), tsc));
 }

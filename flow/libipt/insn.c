@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* libipt's instruction decoder as an engine: slower, and a cross check of the other. */
 #include "flow/libipt/decoder.h"
+#include "flow/libipt/libipt.h"
+#include "flow/libipt/newer.h"
+
+static void configure(struct pt_config *config)
+{
+	LIBIPT_NEWER_CONFIGURE(config->flags.variant.insn);
+}
 
 static int step(struct libipt_engine *engine, uint64_t *address, int *failure)
 {
@@ -17,7 +24,7 @@ static int step(struct libipt_engine *engine, uint64_t *address, int *failure)
 	return status;
 }
 
-LIBIPT_DECODER(insn, .step = step)
+LIBIPT_DECODER(insn, .configure = configure, .step = step)
 
 const struct flow_engine_class flow_engine_libipt_insn = {
 	.name = "libipt-insn",

@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "common/vector.h"
+#include "flow/libipt/newer.h"
 #include "flow/segment/replay.h"
 
 static int take_nothing(void *context, const struct flow_batch *batch)
@@ -39,6 +40,38 @@ static uint64_t begin_of(const struct flow_segment *segment, size_t part)
 	return part < segment->before_count ? segment->before[part].skip : segment->skip;
 }
 
+/* Whether the event is of the CPU, and came before the part began: libipt's offset may be behind packets that follow the event. */
+static bool precedes(const struct flow_event *event, const struct flow_segment *segment, size_t part)
+{
+	switch (event->kind) {
+	case FLOW_CBR:
+	case FLOW_POWER_ENTRY:
+	case FLOW_POWER_EXIT:
+	case FLOW_STOPPED:
+		return event->time <
+		       (part < segment->before_count ? segment->before[part].code_time : segment->code_time);
+	default:
+		return false;
+	}
+}
+
+/* The offset behind the TIP.PGE of the next FLOW_ENABLED, which libipt 2.1 does not tell: its decoders read ahead. */
+static uint64_t next_enable(struct libipt_engine *engine)
+{
+	const struct flow_engine_input *input = engine->input;
+	struct ptl_pt_packet packet;
+	int length;
+
+	do {
+		length = flow_errata_read(&engine->errata, input->bytes + engine->enables,
+					  input->size - engine->enables, &engine->enables_context, &packet);
+		if (length <= 0)
+			return input->size;
+		engine->enables += (size_t)length;
+	} while (packet.kind != PTL_PT_TIP_PGE);
+	return engine->enables;
+}
+
 int libipt_part_event(struct libipt_engine *engine, uint64_t offset, struct flow_event *event)
 {
 	const struct flow_segment *segment = engine->input->segment;
@@ -47,7 +80,10 @@ int libipt_part_event(struct libipt_engine *engine, uint64_t offset, struct flow
 
 	if (!segment->before_count || event->kind == FLOW_DISABLED || event->kind == FLOW_ASYNC_DISABLED)
 		return 0;
-	while (engine->part < segment->before_count && offset > begin_of(segment, engine->part + 1))
+	if (libipt_newer())
+		offset = event->kind == FLOW_ENABLED ? next_enable(engine) : engine->enables;
+	while (engine->part < segment->before_count && offset > begin_of(segment, engine->part + 1) &&
+	       !precedes(event, segment, engine->part + 1))
 		engine->part++;
 	if (engine->part != part)
 		status = enter(engine, segment);

@@ -348,6 +348,17 @@ static void resume_at_fup(struct native_decoder *decoder, bool owned, uint64_t i
 	native_resume(decoder, ip);
 }
 
+/* The address of an indirect branch, if the FUP has the one behind it. */
+static uint64_t mend_next_ip(struct native_decoder *decoder, uint64_t ip)
+{
+	uint64_t branch;
+
+	if (!decoder->region || decoder->has_from || native_reaches(decoder, ip))
+		return ip;
+	branch = native_branch_before(decoder, ip);
+	return branch ? branch : ip;
+}
+
 void native_on_fup(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
 	bool owned = decoder->pending.fup_owned ||
@@ -355,6 +366,8 @@ void native_on_fup(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 
 	bool lost = decoder->place == NATIVE_PLACE_LOST;
 
+	if (has_ip && decoder->errata.nlip)
+		ip = mend_next_ip(decoder, ip);
 	if (!has_ip) {
 		native_bad_packet(decoder);
 	} else if (!decoder->region && decoder->pending.fup_owned && !(lost && decoder->gap.within)) {

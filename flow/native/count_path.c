@@ -159,9 +159,13 @@ static inline unsigned take_known(struct path *path, uint64_t bits, unsigned cou
 static __attribute__((noinline)) uint32_t find_target(struct path *path, uint64_t ip)
 {
 	struct native_decoder *decoder = path->walk.decoder;
-	const uint32_t to = native_counter_walk_number(&path->walk,
-						       native_target_get(decoder->code, ip, decoder->mode));
+	struct native_region *region = native_target_get(decoder->code, ip, decoder->mode);
+	uint32_t to;
 
+	/* A stub has no blocks, to which an edge could lead. */
+	if (region && region->stub)
+		region = native_region_follow(decoder->code, region, 0);
+	to = native_counter_walk_number(&path->walk, region);
 	if (to)
 		*native_counters_target(&decoder->code->counters,
 					ip) = (struct native_count_target){native_target_tag(ip, decoder->mode), to};
@@ -175,7 +179,7 @@ static __attribute__((noinline)) struct native_count_edge *find_edge(struct path
 	struct native_count_edge *edge = native_counters_edge_place(counters, path->walk.here, ip);
 
 	if (!edge ||
-	    ((edge->ip != ip || edge->from != path->walk.here) &&
+	    ((edge->ip != ip || edge->from != path->walk.here || edge->to != to) &&
 	     !native_counters_edge_put(counters, edge,
 				       &(struct native_count_edge){.ip = ip, .from = path->walk.here, .to = to})))
 		return NULL;

@@ -219,6 +219,10 @@ static void finish(struct native_decoder *decoder, const struct flow_engine_inpu
 		native_drop_held(decoder, input->has_next);
 	if (decoder->region)
 		end_flow(decoder, input);
+	/* Packets are disabled here, and enabled at the next PSB, but the TIP.PGE between is missing; a gap says so already. */
+	else if (decoder->place == NATIVE_PLACE_KNOWN && decoder->gap.cause == FLOW_GAP_NONE && input->has_next &&
+		 input->next_ip_known)
+		native_gap(decoder, FLOW_GAP_MISMATCH, 0);
 	native_drop_address_space(decoder);
 	native_drop_mode(decoder);
 }
@@ -244,6 +248,7 @@ static void start(struct native_decoder *decoder, const struct flow_engine_input
 	decoder->pending.behind = decoder->pending.placed = false;
 	decoder->pending.fup_owned = decoder->announced.paging_due = decoder->announced.vmcs_due = false;
 	decoder->announced.mode_at = NULL;
+	decoder->since_anchor.end = NULL;
 	decoder->announced.cr3_end = NULL;
 	decoder->announced.paging_first = decoder->gap.within = false;
 	decoder->failed = decoder->no_memory = false;

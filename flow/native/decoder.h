@@ -99,6 +99,12 @@ struct native_pending_events {
 	struct native_pending_event events[NATIVE_PENDING_EVENTS];
 };
 
+/* Instructions that flow has passed since the last packet with a branch or an address; see native_count_to. */
+struct native_since_anchor {
+	const uint8_t *end; /* of the packet that they were counted for; NULL: of none */
+	uint64_t instructions;
+};
+
 /* The last gap since the last PSB or OVF. */
 struct native_last_gap {
 	uint64_t from;
@@ -139,6 +145,7 @@ struct native_decoder {
 	struct native_held_tnt held;
 	struct native_announced announced;
 	struct native_pending_events pending;
+	struct native_since_anchor since_anchor;
 
 	struct native_return_stack calls;
 	struct native_last_gap gap;

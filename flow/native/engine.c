@@ -4,9 +4,10 @@
 
 #include "common/error.h"
 #include "flow/code/code_change.h"
-#include "flow/engine/engine.h"
+#include "flow/code/filter.h"
 #include "flow/native/decoder.h"
 #include "flow/native/interleaved.h"
+#include "flow/native/native.h"
 
 /*
  * Programs that run again and again, as those that a compiler consists of, have the same code at the same addresses: what was
@@ -47,6 +48,24 @@ static void find(void *context, uint64_t ip, struct flow_code_range *range)
 		range->image = flow_timeline_alike(flow_code_timeline(engine->code), range->image);
 }
 
+/* Whether packets come from ip, by the machine's filters. */
+static bool passes(void *context, uint64_t ip)
+{
+	const struct native_engine *engine = context;
+	struct flow_code_range range;
+
+	flow_code_range(engine->code, engine->version.root, ip, &range);
+	return flow_filter_passes(flow_code_filter(engine->code), engine->decoder.machine.index, range.image, ip);
+}
+
+/* Returns where the engine's code comes from. */
+static struct native_source source_of(struct native_engine *engine, const struct ptl_machine *machine)
+{
+	const bool filtered = flow_filter_is_there(flow_code_filter(engine->code), machine->index);
+
+	return (struct native_source){.find = find, .context = engine, .passes = filtered ? passes : NULL};
+}
+
 /* What of the code differs from the version selected before. */
 struct changes {
 	struct flow_code_span spans[FLOW_CODE_CHANGES];
@@ -83,7 +102,7 @@ static void select_version(struct native_engine *engine, uint32_t process, uint6
 
 static int open_kept(struct native_engine *engine, struct kept *kept)
 {
-	const int status = native_code_open(kept->code, (struct native_source){find, engine});
+	const int status = native_code_open(kept->code, source_of(engine, &engine->decoder.machine));
 
 	if (status < 0)
 		return status;
@@ -254,7 +273,7 @@ static int open_engine(struct flow_code *code, const struct ptl_machine *machine
 	opened->at->open = true;
 	for (unsigned i = 1; i < KEPT; i++)
 		opened->kept[i].code = &opened->more[i - 1];
-	status = native_decoder_open(&opened->decoder, (struct native_source){find, opened}, machine);
+	status = native_decoder_open(&opened->decoder, source_of(opened, machine), machine);
 	if (status < 0) {
 		free(opened);
 		return status;

@@ -75,7 +75,7 @@ bool native_find_instruction(const struct native_decoder *decoder, unsigned nota
 }
 
 /* In the region; false: *count is what is left behind it. */
-static bool find_counted(const struct native_region *region, uint32_t *count, uint64_t *ip)
+static bool find_counted(const struct native_region *region, uint64_t *count, uint64_t *ip)
 {
 	for (uint32_t k = 0; k < region->run.run.count; k++) {
 		const struct flow_block *block = region->run.run.blocks[k];
@@ -92,10 +92,48 @@ static bool find_counted(const struct native_region *region, uint32_t *count, ui
 	return !*count && region->decision > NATIVE_CONTINUE;
 }
 
-bool native_find_counted(const struct native_decoder *decoder, uint32_t count, uint64_t *ip)
+/* A packet from which instructions are counted anew. */
+static bool is_anchor(uint8_t kind)
+{
+	switch (kind) {
+	case PTL_PT_TNT_8:
+	case PTL_PT_TNT_64:
+	case PTL_PT_TIP:
+	case PTL_PT_TIP_PGE:
+	case PTL_PT_TIP_PGD:
+	case PTL_PT_FUP:
+	case PTL_PT_OVF:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Instructions since the last anchor that flow has passed for the sake of packets behind the anchor. */
+static uint64_t counted(const struct native_decoder *decoder)
+{
+	struct ptl_pt_context context = {0};
+	const uint8_t *at = decoder->since_anchor.end;
+
+	while (at && at < decoder->packets.at) {
+		struct ptl_pt_packet packet;
+		const int size = native_read(decoder, at, &context, &packet);
+
+		if (size <= 0 || is_anchor(packet.kind))
+			return 0;
+		at += size;
+	}
+	return at ? decoder->since_anchor.instructions : 0;
+}
+
+bool native_find_counted(const struct native_decoder *decoder, uint64_t count, uint64_t *ip)
 {
 	struct native_region *region = decoder->region;
+	const uint64_t passed = counted(decoder);
 
+	if (count < passed)
+		return false;
+	count -= passed;
 	for (unsigned i = 0; region && i < NATIVE_LOOP_REGIONS; i++) {
 		if (find_counted(region, &count, ip))
 			return true;
@@ -104,4 +142,38 @@ bool native_find_counted(const struct native_decoder *decoder, uint32_t count, u
 		region = native_region_follow(decoder->code, region, 0);
 	}
 	return false;
+}
+
+/* Adds the region's instructions before ip to *count; false: ip is not in the region. */
+static bool count_before(const struct native_region *region, uint64_t ip, uint64_t *count)
+{
+	for (uint32_t k = 0; k < region->run.run.count; k++) {
+		const struct flow_block *block = region->run.run.blocks[k];
+		uint64_t at = block->ip;
+
+		for (uint32_t i = 0; i < block->instructions && at != ip; i++, ++*count)
+			at += block->lengths[i];
+		/* The end of a block is the beginning of the next, unless a branch led elsewhere. */
+		if (at == ip && (!block->branch || ip != block->ip + block->size))
+			return true;
+	}
+	return false;
+}
+
+void native_count_to(struct native_decoder *decoder, unsigned size, uint64_t ip)
+{
+	struct native_region *region = decoder->region;
+	uint64_t count = counted(decoder);
+
+	decoder->since_anchor.end = NULL;
+	for (unsigned i = 0; region && i < NATIVE_LOOP_REGIONS; i++) {
+		if (count_before(region, ip, &count)) {
+			decoder->since_anchor.instructions = count;
+			decoder->since_anchor.end = decoder->packets.at + size;
+			return;
+		}
+		if (region->decision != NATIVE_CONTINUE)
+			return;
+		region = native_region_follow(decoder->code, region, 0);
+	}
 }

@@ -102,9 +102,10 @@ static void on_ptwrite(struct native_decoder *decoder, const struct ptl_pt_packe
 			     (struct native_pending_event){.kind = FLOW_PTWRITE, .value = packet->ptwrite.payload});
 	if (packet->ptwrite.ip)
 		decoder->pending.fup_owned = true;
-	else if (native_find_instruction(decoder, NATIVE_PTWRITE, &ip, &next))
+	else if (native_find_instruction(decoder, NATIVE_PTWRITE, &ip, &next)) {
+		native_count_to(decoder, packet->size, next);
 		native_after_ptwrite(decoder, ip);
-	else
+	} else
 		native_pending_events_flush(decoder);
 }
 
@@ -118,7 +119,12 @@ static void on_trigger(struct native_decoder *decoder, const struct ptl_pt_packe
 	struct flow_event *event;
 	uint64_t ip;
 
-	if (!counts || !native_find_counted(decoder, packet->trig.count, &ip) || !native_walk_to(decoder, ip)) {
+	if (!counts || !native_find_counted(decoder, packet->trig.count, &ip)) {
+		native_pending_event_packet(decoder, packet);
+		return;
+	}
+	native_count_to(decoder, packet->size, ip);
+	if (!native_walk_to(decoder, ip)) {
 		native_pending_event_packet(decoder, packet);
 		return;
 	}
@@ -142,6 +148,7 @@ static void on_paging(struct native_decoder *decoder, const struct ptl_pt_packet
 	if (!decoder->region) {
 		native_change_address_space(decoder, false, 0);
 	} else if (!decoder->has_from && native_find_instruction(decoder, NATIVE_WRITES_CR3, &ip, &next)) {
+		native_count_to(decoder, packet->size, next);
 		if (!native_walk_to(decoder, next))
 			return;
 		native_change_address_space(decoder, false, 0);
@@ -164,6 +171,7 @@ static void on_vmcs(struct native_decoder *decoder, const struct ptl_pt_packet *
 		native_change_address_space(decoder, false, 0);
 	} else if (!decoder->has_from && !decoder->announced.paging_due &&
 		   native_find_instruction(decoder, NATIVE_SETS_VMCS, &ip, &next) && native_reaches(decoder, next)) {
+		native_count_to(decoder, packet->size, next);
 		if (!native_walk_to(decoder, next))
 			return;
 		native_change_address_space(decoder, false, 0);

@@ -309,8 +309,7 @@ static bool leave_block(struct native_decoder *decoder, const struct flow_block 
 	return run;
 }
 
-/* Adds the region's blocks below `count` to the batch, and of the next one the part before ip. */
-static bool leave_part(struct native_decoder *decoder, const struct native_region *region, uint32_t count, uint64_t ip)
+bool native_leave_part(struct native_decoder *decoder, const struct native_region *region, uint32_t count, uint64_t ip)
 {
 	const struct flow_block *part;
 
@@ -345,18 +344,14 @@ static int walk_in(struct native_decoder *decoder, const struct native_region *r
 {
 	for (uint32_t i = 0; i < region->run.run.count; i++)
 		if (starts_instruction(region->run.run.blocks[i], ip))
-			return leave_part(decoder, region, i, ip) ? 1 : -1;
+			return native_leave_part(decoder, region, i, ip) ? 1 : -1;
 	/* Code that is missing does not matter if nothing of it was executed. */
 	if (region->decision > NATIVE_CONTINUE && region->stop_ip == ip)
-		return leave_part(decoder, region, region->run.run.count, ip) ? 1 : -1;
+		return native_leave_part(decoder, region, region->run.run.count, ip) ? 1 : -1;
 	return 0;
 }
 
-/*
- * After a region was searched: found > 0 is there and left, 0 not there, < 0 no memory. Goes on to the next region
- * where no packet decides. 1: found; 0: search the decoder's region; -1: not found, and there is a gap.
- */
-static int pass_region(struct native_decoder *decoder, struct native_region *region, int found, uint64_t ip)
+int native_pass_region(struct native_decoder *decoder, struct native_region *region, int found, uint64_t ip)
 {
 	if (found > 0)
 		return 1;
@@ -379,7 +374,7 @@ bool native_walk_to(struct native_decoder *decoder, uint64_t ip)
 	for (unsigned i = 0; i < NATIVE_LOOP_REGIONS && decoder->region; i++) {
 		struct native_region *region = decoder->region;
 		const bool stub = region->stub;
-		int passed = pass_region(decoder, region, walk_in(decoder, region, ip), ip);
+		int passed = native_pass_region(decoder, region, walk_in(decoder, region, ip), ip);
 
 		if (passed)
 			return passed > 0;
@@ -406,7 +401,7 @@ bool native_walk_through(struct native_decoder *decoder, uint64_t ip)
 	for (unsigned i = 0; i < NATIVE_LOOP_REGIONS && decoder->region; i++) {
 		struct native_region *region = decoder->region;
 		const bool stub = region->stub;
-		int passed = pass_region(decoder, region, walk_through_in(decoder, region, ip), ip);
+		int passed = native_pass_region(decoder, region, walk_through_in(decoder, region, ip), ip);
 
 		if (passed)
 			return passed > 0;
@@ -439,74 +434,16 @@ bool native_reaches(struct native_decoder *decoder, uint64_t ip)
 	return false;
 }
 
-/* Whether the branch at the end of block, if there is one, may have left what is traced. */
-static bool leads_out(const struct flow_block *block, bool has_ip, uint64_t ip)
+uint64_t native_branch_before(struct native_decoder *decoder, uint64_t end)
 {
-	switch (block->branch) {
-	case FLOW_BRANCH_NONE:
-		return false;
-	case FLOW_BRANCH_FAR_CALL:
-	case FLOW_BRANCH_FAR_RETURN:
-	case FLOW_BRANCH_FAR_JUMP:
-		return true;
-	case FLOW_BRANCH_JUMP:
-	case FLOW_BRANCH_CALL:
-		return has_ip && block->target == ip;
-	case FLOW_BRANCH_CONDITIONAL:
-		return has_ip && (block->target == ip || block->ip + block->size == ip);
-	default:
-		/* A return or an indirect branch: without a TIP, flow cannot go on. */
-		return true;
-	}
-}
+	struct native_region *region = decoder->region;
+	const struct flow_block *last;
 
-/* 1: the region was left where packets stopped; 0: that is not in the region; -1 no memory. */
-static int walk_out_in(struct native_decoder *decoder, struct native_region *region, bool has_ip, uint64_t ip)
-{
-	for (uint32_t i = 0; i < region->run.run.count; i++) {
-		const struct flow_block *block = region->run.run.blocks[i];
-		uint32_t paging = has_ip ? 0 : native_block_of(block)->paging;
-
-		if (paging && paging != block->size)
-			return leave_part(decoder, region, i, block->ip + paging) ? 1 : -1;
-		if (!paging && !leads_out(block, has_ip, ip))
-			continue;
-		if (i + 1 == region->run.run.count) {
-			region->out_known = has_ip;
-			region->out_ip = ip;
-			region->out_resume = native_resume_ip(block, has_ip, ip);
-		} else if (block->branch && region->run.run.blocks[i + 1]) {
-			return leave_part(decoder, region, i + 1, region->run.run.blocks[i + 1]->ip) ? 1 : -1;
-		}
-		native_leave(decoder, region);
-		return 1;
-	}
-	/* Packets were disabled right before code that is missing: nothing of that was executed. */
-	if (has_ip && region->run.run.count && region->decision > NATIVE_CONTINUE && region->stop_ip == ip) {
-		native_leave(decoder, region);
-		return 1;
-	}
-	return 0;
-}
-
-bool native_walk_out(struct native_decoder *decoder, bool has_ip, uint64_t ip)
-{
-	for (unsigned i = 0; i < NATIVE_LOOP_REGIONS && decoder->region; i++) {
-		struct native_region *region = decoder->region;
-		const bool stub = region->stub;
-		int passed;
-
-		if (has_ip ? region->out_known && region->out_ip == ip
-			   : region->decision == NATIVE_FAR && !(region->notable & NATIVE_WRITES_CR3)) {
-			native_leave(decoder, region);
-			return true;
-		}
-		passed = pass_region(decoder, region, walk_out_in(decoder, region, has_ip, ip), ip);
-		if (passed)
-			return passed > 0;
-		i -= stub;
-	}
-	if (decoder->region)
-		native_gap(decoder, FLOW_GAP_MISMATCH, ip);
-	return false;
+	for (unsigned i = 0; region && i < NATIVE_LOOP_REGIONS && region->decision == NATIVE_CONTINUE; i++)
+		region = native_region_follow(decoder->code, region, 0);
+	if (!region || region->decision == NATIVE_CONDITIONAL || region->decision >= NATIVE_CONTINUE ||
+	    !region->run.run.count)
+		return 0;
+	last = region->run.run.blocks[region->run.run.count - 1];
+	return last->ip + last->size == end ? last->last_ip : 0;
 }

@@ -49,10 +49,22 @@ bool native_walk_to(struct native_decoder *decoder, uint64_t ip);
 /* The same up to and with the far transfer at ip, which native_reaches. */
 bool native_walk_through(struct native_decoder *decoder, uint64_t ip);
 
+/*
+ * After a region was searched: found > 0 is there and left, 0 not there, < 0 no memory. Goes on to the next region
+ * where no packet decides. 1: found; 0: search the decoder's region; -1: not found, and there is a gap.
+ */
+int native_pass_region(struct native_decoder *decoder, struct native_region *region, int found, uint64_t ip);
+
+/* Adds the region's blocks below `count` to the batch, and of the next one the part before ip. False without memory. */
+bool native_leave_part(struct native_decoder *decoder, const struct native_region *region, uint32_t count, uint64_t ip);
+
 /* Whether the instruction at ip is reached without a packet. Adds nothing. */
 bool native_reaches(struct native_decoder *decoder, uint64_t ip);
 
-/* A TIP.PGD without FUP, with the address where the flow went if has_ip; false: a gap. */
+/* The branch to which flow comes next, if it needs a TIP and ends before `end`; 0: there is none. Adds nothing. */
+uint64_t native_branch_before(struct native_decoder *decoder, uint64_t end);
+
+/* walk_out.c. A TIP.PGD without FUP, with the address where the flow went if has_ip; false: a gap. */
 bool native_walk_out(struct native_decoder *decoder, bool has_ip, uint64_t ip);
 
 /* Adds all code up to a far transfer, if one is reached without a packet; false: it is not. */

@@ -2,14 +2,16 @@
 /* Trace time from timing packets. */
 #include "flow/segment/clock.h"
 
+#include "format/pt/tsc.h"
+
 void flow_clock_start(struct flow_clock *clock, const struct ptl_machine *machine)
 {
-	*clock = (struct flow_clock){.machine = machine};
+	*clock = (struct flow_clock){.machine = machine, .lowest = format_tsc_lowest(machine)};
 }
 
 static void take_tsc(struct flow_clock *clock, uint64_t tsc)
 {
-	clock->tsc = tsc;
+	clock->tsc = format_tsc_extend(clock->lowest, tsc);
 	clock->cycles = 0;
 	clock->has_tsc = true;
 	clock->has_ctc = false;
@@ -82,7 +84,7 @@ uint64_t flow_clock_time(const struct flow_clock *clock)
 		return 0;
 	if (clock->cycles && clock->ratio && machine->nominal_ratio)
 		tsc += (uint64_t)((__uint128_t)clock->cycles * machine->nominal_ratio / clock->ratio);
-	return machine->tsc_zero + (uint64_t)((__uint128_t)tsc * machine->tsc_multiplier >> (machine->tsc_shift & 63));
+	return format_tsc_time(machine, tsc);
 }
 
 uint32_t flow_clock_period(const struct ptl_machine *machine)

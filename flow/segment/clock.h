@@ -16,6 +16,7 @@
  */
 struct flow_clock {
 	const struct ptl_machine *machine;
+	uint64_t lowest;   /* TSC that a TSC packet may mean */
 	uint64_t tsc;      /* at the last packet that tells it, estimates by MTC included */
 	uint64_t base;     /* TSC when the crystal clock was `ctc` */
 	uint64_t crystals; /* crystal clocks since base */

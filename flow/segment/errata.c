@@ -27,12 +27,15 @@ static const struct {
 	/* Cannon Lake, Ice Lake, Tiger Lake, Rocket Lake */
 	{{.skd022 = true, .skl014 = true},
 	 {CPU(6, 0x66), CPU(6, 0x7d), CPU(6, 0x7e), CPU(6, 0x8c), CPU(6, 0x8d), CPU(6, 0xa7), CPU(6, 0xa8)}},
-	/* Lakefield, Alder Lake, Raptor Lake, Bartlett Lake, Meteor Lake, Arrow Lake, Lunar Lake, Panther Lake */
+	/* Lakefield, Alder Lake, Raptor Lake, Bartlett Lake, Meteor Lake, Arrow Lake, Lunar Lake, Panther Lake,
+	   Wildcat Lake, Nova Lake */
 	{{.skd022 = true, .skl014 = true, .apl11 = true},
 	 {CPU(6, 0x8a), CPU(6, 0x97), CPU(6, 0x9a), CPU(6, 0xb7), CPU(6, 0xba), CPU(6, 0xbf), CPU(6, 0xd7),
-	  CPU(6, 0xaa), CPU(6, 0xac), CPU(6, 0xb5), CPU(6, 0xc5), CPU(6, 0xc6), CPU(6, 0xbd), CPU(6, 0xcc)}},
-	/* Goldmont */
-	{{.apl11 = true, .apl12 = true}, {CPU(6, 0x5c), CPU(6, 0x5f)}},
+	  CPU(6, 0xaa), CPU(6, 0xac), CPU(6, 0xb5), CPU(6, 0xc5), CPU(6, 0xc6), CPU(6, 0xbd), CPU(6, 0xcc),
+	  CPU(6, 0xd5), CPU(0x12, 0x01), CPU(0x12, 0x03)}},
+	/* Goldmont; of servers */
+	{{.apl11 = true, .apl12 = true, .nlip = true}, {CPU(6, 0x5c)}},
+	{{.apl11 = true, .apl12 = true}, {CPU(6, 0x5f)}},
 	/* Goldmont Plus, Tremont, Gracemont, Grand Ridge, Sierra Forest, Clearwater Forest */
 	{{.apl11 = true},
 	 {CPU(6, 0x7a), CPU(6, 0x86), CPU(6, 0x96), CPU(6, 0x9c), CPU(6, 0xbe), CPU(6, 0xb6), CPU(6, 0xaf),

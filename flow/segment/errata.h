@@ -22,6 +22,7 @@ struct flow_errata {
 	bool skl168; /* a CYC before PSB is missing */
 	bool apl11;  /* OVF is followed by TIP.PGD */
 	bool apl12;  /* OVF with a FUP, though packets are disabled */
+	bool nlip;   /* FUP at an indirect branch has the address behind it; Linux: INTEL_PT_FUP_WITH_NLIP */
 	bool skz84;  /* TMA is damaged, and has a byte too many */
 };
 

@@ -21,7 +21,9 @@ struct pause {
 	size_t cut; /* offset at which what follows begins: behind TIP.PGD, at OVF */
 	uint64_t from;
 	uint64_t until;
-	uint64_t time; /* at the cut */
+	uint64_t time;     /* at the cut */
+	size_t events_end; /* behind the last event within the pause, such as CBR; 0: there is none */
+	uint64_t events_time;
 	bool disabled; /* not an overflow, nor an end of the segment */
 };
 
@@ -72,6 +74,17 @@ static void take_time(struct walk *walk)
 	end_pauses(walk, time);
 }
 
+/* The packet is an event of the CPU, or of the thread that it ran before. */
+static void note_event(struct walk *walk, size_t end)
+{
+	struct pause *pause = walk->paused ? &walk->pauses[walk->count - 1] : NULL;
+
+	if (!pause || !pause->disabled)
+		return;
+	pause->events_end = end;
+	pause->events_time = walk->time;
+}
+
 static int take_packet(struct walk *walk, const struct ptl_pt_packet *packet, size_t begin)
 {
 	int status = 0;
@@ -84,8 +97,16 @@ static int take_packet(struct walk *walk, const struct ptl_pt_packet *packet, si
 		take_time(walk);
 		break;
 	case PTL_PT_TMA:
+		flow_clock_packet(&walk->clock, packet);
+		break;
 	case PTL_PT_CBR:
 		flow_clock_packet(&walk->clock, packet);
+		note_event(walk, begin + packet->size);
+		break;
+	case PTL_PT_PWRE:
+	case PTL_PT_PWRX:
+	case PTL_PT_TRACESTOP:
+		note_event(walk, begin + packet->size);
 		break;
 	case PTL_PT_OVF:
 		walk->overflow = true;
@@ -201,6 +222,12 @@ static int add_piece(struct flow_segment_pieces *list, size_t *capacity, const s
 	return 0;
 }
 
+/* Where what follows the switch begins: events before its time are of the thread before. */
+static size_t cut_of(const struct pause *pause, const struct flow_switch *to)
+{
+	return pause->events_end && to->time > pause->events_time ? pause->events_end : pause->cut;
+}
+
 static int make_pieces(const struct walk *walk, const struct flow_segment *segment, const struct flow_switch *switches,
 		       size_t count, struct flow_segment_pieces *list)
 {
@@ -238,6 +265,8 @@ static int make_pieces(const struct walk *walk, const struct flow_segment *segme
 		}
 		if (before)
 			list->pieces[list->count - 1].ends_disabled = pause->disabled;
+		if (before && !piece.unknown && !before->unknown && pause->disabled)
+			piece.begin = cut_of(pause, &switches[owner]);
 		replayed += piece.unknown ? 0 : pause->cut;
 		status = add_piece(list, &capacity, &piece);
 	}

@@ -11,6 +11,7 @@
 #include "common/bytes.h"
 #include "common/hash_map.h"
 #include "elf/debug_search.h"
+#include "elf/dwarf_open.h"
 #include "elf/split_search.h"
 #include "flow/symbol/dwarf_section.h"
 
@@ -50,7 +51,7 @@ static struct shared open_shared(int fd)
 	struct shared shared = {.fd = fd};
 
 	shared.elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
-	shared.dwarf = shared.elf ? dwarf_begin_elf(shared.elf, DWARF_C_READ, NULL) : NULL;
+	shared.dwarf = shared.elf ? elf_dwarf_open(shared.elf) : NULL;
 	return shared;
 }
 
@@ -72,7 +73,7 @@ static struct shared open_attached(struct ptl_trace *trace, const void *id, size
 		shared.elf = elf_memory((char *)shared.data, size);
 		if (shared.elf && dwelf_elf_gnu_build_id(shared.elf, &own) == (ssize_t)id_size &&
 		    memcmp(own, id, id_size) == 0)
-			shared.dwarf = dwarf_begin_elf(shared.elf, DWARF_C_READ, NULL);
+			shared.dwarf = elf_dwarf_open(shared.elf);
 		/* One is enough: a trace may say the same of any number of files. */
 		break;
 	}
@@ -94,7 +95,7 @@ static void link_shared(struct ptl_trace *trace, Dwarf *dwarf, const char *path,
 	if (size <= 0 || !name)
 		return;
 	nothing->elf = elf_memory((char *)&empty_file, sizeof(empty_file));
-	nothing->dwarf = nothing->elf ? dwarf_begin_elf(nothing->elf, DWARF_C_READ, NULL) : NULL;
+	nothing->dwarf = nothing->elf ? elf_dwarf_open(nothing->elf) : NULL;
 	*shared = open_attached(trace, id, (size_t)size);
 	if (!shared->dwarf) {
 		close_shared(shared);
@@ -239,11 +240,11 @@ static void read_debug(struct flow_debug *debug, struct ptl_trace *trace, const 
 
 	/* Old names of sections are libdw's to unpack. */
 	if (flow_dwarf_has_section(open->elf, "zdebug_line"))
-		open->dwarf = dwarf_begin_elf(open->elf, DWARF_C_READ, NULL);
+		open->dwarf = elf_dwarf_open(open->elf);
 	debug->lines = flow_lines_make(open->elf);
 	if (debug->lines && !open->dwarf &&
 	    (scopes || flow_lines_need_folders(debug->lines) || flow_dwarf_has_section(open->elf, "gnu_debugaltlink")))
-		open->dwarf = dwarf_begin_elf(open->elf, DWARF_C_READ, NULL);
+		open->dwarf = elf_dwarf_open(open->elf);
 	if (debug->lines && open->dwarf)
 		read_entries(debug, trace, place, scopes);
 }

@@ -28,6 +28,7 @@ static void add_file(struct flow_jit_files *files, const struct ptl_attachment *
 const struct elf_jit_names *flow_jit_files_of(struct flow_jit_files *files, uint32_t pid)
 {
 	const size_t count = ptl_attachment_count(files->trace);
+	const struct elf_jit_names *found;
 
 	if (!count || common_hash_map_get(&files->asked, pid))
 		return elf_jit_set_find(&files->names, pid);
@@ -39,7 +40,9 @@ const struct elf_jit_names *flow_jit_files_of(struct flow_jit_files *files, uint
 		if (attachment->kind == PTL_ATTACHMENT_JIT && attachment->pid == pid)
 			add_file(files, attachment);
 	}
-	return elf_jit_set_find(&files->names, pid);
+	found = elf_jit_set_find(&files->names, pid);
+	files->replaced += found ? found->symbols.replaced : 0;
+	return found;
 }
 
 void flow_jit_files_free(struct flow_jit_files *files)

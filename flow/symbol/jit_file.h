@@ -16,7 +16,9 @@ struct flow_jit_files {
 	struct ptl_trace *trace;
 	struct common_hash_map asked; /* processes */
 	struct elf_jit_set names;
-	uint64_t bytes;           /* of the files that were read */
+	uint64_t bytes; /* of the files that were read */
+	atomic_size_t
+		replaced; /* functions whose memory had other ones later: these give the name, for all of the trace */
 	atomic_size_t unreadable; /* files that are damaged: what comes before the place counts */
 };
 

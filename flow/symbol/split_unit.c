@@ -6,6 +6,7 @@
 #include <gelf.h>
 #include <string.h>
 
+#include "elf/dwarf_open.h"
 #include "elf/split_search.h"
 #include "flow/symbol/dwarf_section.h"
 
@@ -55,7 +56,7 @@ bool flow_split_open(Dwarf_Die *skeleton, uint64_t id, uint8_t *data, size_t siz
 
 	*split = (struct flow_split_unit){.elf = elf_memory((char *)data, size)};
 	if (split->elf && elf_kind(split->elf) == ELF_K_ELF)
-		split->dwarf = dwarf_begin_elf(split->elf, DWARF_C_READ, NULL);
+		split->dwarf = elf_dwarf_open(split->elf);
 	if (!split->dwarf || !elf_split_find(split->dwarf, id, &split->die) ||
 	    dwarf_cu_info(split->die.cu, &version, NULL, NULL, NULL, NULL, &address_size, NULL) != 0 ||
 	    address_size != ADDRESS)

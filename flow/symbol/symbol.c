@@ -203,6 +203,11 @@ size_t flow_symbols_unreadable(const struct flow_symbols *symbols)
 	return symbols->unreadable + symbols->tables.failed + symbols->tables.jit.unreadable;
 }
 
+size_t flow_symbols_replaced(const struct flow_symbols *symbols)
+{
+	return symbols->tables.jit.replaced;
+}
+
 const struct ptl_symbol_table *flow_symbols_table(struct flow_symbols *symbols, const struct ptl_image_event *image)
 {
 	return flow_image_tables_of(&symbols->tables, image);

@@ -31,6 +31,12 @@ void flow_symbols_close(struct flow_symbols *symbols);
 /* Tables that could not be read, so that names are missing. */
 size_t flow_symbols_unreadable(const struct flow_symbols *symbols);
 
+/*
+ * Functions that programs made at run time, and whose memory had other functions later. Names of what ran there are those of the
+ * last ones, for all of the trace.
+ */
+size_t flow_symbols_replaced(const struct flow_symbols *symbols);
+
 /* image is an index in the timeline or FLOW_NONE; false where no symbol with a name covers address. */
 bool flow_symbols_find(struct flow_symbols *symbols, uint32_t image, uint64_t address, struct flow_symbol *symbol);
 

@@ -207,7 +207,7 @@ static int loads(void *context, struct format_fold_process *process, const struc
 		return status;
 	timeline->has_unnamed_code |= !strcmp(data->file_name, "//anon");
 	timeline->images[piece->image].mapped = data->size;
-	return 0;
+	return flow_before_loaded(timeline, image.process, data->base);
 }
 
 static void protects(void *context, uint32_t image, uint32_t protection)
@@ -316,6 +316,7 @@ const struct format_fold_spaces flow_timeline_spaces = {
 	.change_begins = change_begins,
 	.change_ends = change_ends,
 	.image = image_data,
+	.unannounced = flow_before_unannounced,
 	.loads = loads,
 	.writes = writes,
 	.maps = maps,

@@ -74,6 +74,39 @@ void flow_timeline_settle_kernels(struct flow_timeline *timeline)
 	}
 }
 
+#define ANCESTORS_MAX 256u
+
+/* Whether `ancestor` is the process itself or above it; true also if that takes too long to find out. */
+static bool is_above(const struct flow_timeline *timeline, uint32_t ancestor, uint32_t process)
+{
+	for (unsigned i = 0; process != FLOW_NONE && process != ancestor; i++) {
+		if (i == ANCESTORS_MAX)
+			return true;
+		process = timeline->processes[process].data.parent;
+	}
+	return process == ancestor;
+}
+
+void flow_timeline_settle_parents(struct flow_timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->process_count; i++) {
+		struct flow_timeline_process *process = &timeline->processes[i].data;
+		const struct flow_timeline_process *found;
+		uint32_t parent;
+
+		/* A parent of 0 is unknown. */
+		if (process->parent != FLOW_NONE || process->parent_pid == PTL_NO_ID ||
+		    process->parent_pid % PTL_MACHINE_IDS == 0)
+			continue;
+		parent = flow_timeline_process_at(timeline, process->parent_pid, process->start);
+		found = parent == FLOW_NONE ? NULL : &timeline->processes[parent].data;
+		/* The pid may have come to another process meanwhile, even to a descendant. */
+		if (found && !found->implied && found->start <= process->start && found->end >= process->start &&
+		    !is_above(timeline, (uint32_t)i, parent))
+			process->parent = parent;
+	}
+}
+
 /* Whose program could not be read is known by the first word of its command. NULL without memory. */
 static const char *name_of(struct flow_timeline *timeline, const struct flow_program *program)
 {
@@ -161,6 +194,11 @@ static int begins(void *context, struct format_fold_process *process, const stru
 	state->data.parent = parent ? flow_timeline_number(timeline, parent) : FLOW_NONE;
 	state->data.started = process->started;
 	state->data.start = process->start;
+	state->begins_empty = data->begins_empty;
+	/* Who is first reported when it is there began behind the last process that had its pid. */
+	if (!process->started && state->previous != FLOW_NONE &&
+	    timeline->processes[state->previous].data.end != FLOW_TIME_END)
+		state->data.start = process->start = timeline->processes[state->previous].data.end;
 	return add_program(timeline, state, process->start, data->image_file_name, data->command_line);
 }
 

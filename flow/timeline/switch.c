@@ -106,6 +106,20 @@ void flow_timeline_settle_switches(struct flow_timeline *timeline)
 	common_hash_map_free(&pids);
 }
 
+bool flow_timeline_any_switch(const struct flow_timeline *timeline,
+			      bool (*each)(void *context, uint32_t pid, uint32_t tid), void *context)
+{
+	for (size_t i = 0; i < timeline->cpu_count; i++) {
+		const struct flow_cpu_switches *cpu = &timeline->cpus[i];
+
+		for (size_t k = 0; k < cpu->count; k++)
+			if (cpu->switches[k].pid != PTL_NO_ID &&
+			    each(context, cpu->switches[k].pid, cpu->switches[k].tid))
+				return true;
+	}
+	return false;
+}
+
 const struct flow_switch *flow_timeline_switches(const struct flow_timeline *timeline, uint32_t cpu, size_t *count)
 {
 	const uint64_t *known = common_hash_map_get(&timeline->cpu_numbers, cpu);

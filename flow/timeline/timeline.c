@@ -61,6 +61,7 @@ void flow_timeline_free(struct flow_timeline *timeline)
 	free(timeline->blob_sizes);
 	free(timeline->blobs_used);
 	free(timeline->outside);
+	flow_before_free(&timeline->before);
 	flow_timeline_free_switches(timeline);
 	format_fold_free(&timeline->fold);
 	common_hash_map_free(&timeline->last_process);
@@ -84,6 +85,20 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 
 	(void)trace;
 	return format_fold_event(&timeline->fold, event);
+}
+
+/* The same, with images that were there before: those of a process stand behind the event that begins the process. */
+static int take_event_again(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+{
+	struct flow_timeline *timeline = context;
+	const enum format_class class = format_class_of(&event->descriptor);
+	struct format_kernel_event decoded;
+	int status = take_event(context, trace, event);
+
+	if (status || class != FORMAT_CLASS_PROCESS || event->descriptor.opcode != PTL_OPCODE_START ||
+	    format_kernel_decode(event, &timeline->fold.storage, &decoded))
+		return status;
+	return flow_before_load(timeline, decoded.pid, event->time);
 }
 
 /* ---- before and after the events --------------------------------------------------------- */
@@ -201,7 +216,11 @@ static struct flow_timeline *new_timeline(void)
 int flow_timeline_begin(struct flow_timeline **timeline)
 {
 	*timeline = new_timeline();
-	return *timeline ? 0 : PTL_NO_MEMORY;
+	if (!*timeline)
+		return PTL_NO_MEMORY;
+	/* Events come once: what they report late stays late. */
+	(*timeline)->before.is_known = true;
+	return 0;
 }
 
 int flow_timeline_event(struct flow_timeline *timeline, const struct ptl_event *event)
@@ -209,18 +228,42 @@ int flow_timeline_event(struct flow_timeline *timeline, const struct ptl_event *
 	return format_fold_event(&timeline->fold, event);
 }
 
+static int fold_events(struct flow_timeline *built, struct ptl_trace *trace)
+{
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks),
+						.event = built->before.is_known ? take_event_again : take_event};
+	int status = index_blobs(built, trace);
+
+	built->trace = trace;
+	if (!status && built->before.is_known)
+		status = flow_before_load_all(built);
+	return status ? status : ptl_process(trace, NULL, &callbacks, built);
+}
+
+/* Builds it again with the images that were there before an event reported them. */
+static int fold_again(struct flow_timeline **timeline, struct ptl_trace *trace)
+{
+	struct flow_timeline *again = new_timeline();
+
+	if (!again)
+		return PTL_NO_MEMORY;
+	flow_before_move(*timeline, again);
+	flow_timeline_free(*timeline);
+	*timeline = again;
+	return fold_events(again, trace);
+}
+
 int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline)
 {
-	static const struct ptl_callbacks callbacks = {.event = take_event};
 	struct flow_timeline *built = new_timeline();
 	int status;
 
 	if (!built)
 		return PTL_NO_MEMORY;
-	built->trace = trace;
-	status = index_blobs(built, trace);
-	if (!status)
-		status = ptl_process(trace, NULL, &callbacks, built);
+	status = fold_events(built, trace);
+	if (!status && flow_before_settle(built))
+		status = fold_again(&built, trace);
+	flow_before_free(&built->before);
 	/* All, since a pid that was forked and used again within one moment finds the later process alone. */
 	for (size_t i = 0; !status && i < built->process_count; i++)
 		status = format_fold_decide(&built->fold, &built->processes[i].fold);
@@ -237,6 +280,7 @@ int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline
 	}
 	end_with_process(built);
 	flow_timeline_settle_switches(built);
+	flow_timeline_settle_parents(built);
 	flow_timeline_settle_kernels(built);
 	flow_timeline_settle_versions(built);
 	built->trace = NULL;

@@ -140,6 +140,10 @@ size_t flow_switch_at(const struct flow_switch *switches, size_t count, uint64_t
 bool flow_timeline_runs_elsewhere(const struct flow_timeline *timeline, uint32_t cpu, uint32_t tid, uint64_t from,
 				  uint64_t until);
 
+/* Calls each(context, pid, tid) for each switch to a known thread, until one returns true; whether one did. */
+bool flow_timeline_any_switch(const struct flow_timeline *timeline,
+			      bool (*each)(void *context, uint32_t pid, uint32_t tid), void *context);
+
 /* What lies at an address of a process at a time. */
 struct flow_place {
 	uint64_t first;       /* the range of addresses for which this answer holds, */

@@ -25,6 +25,7 @@ struct flow_process_state {
 	uint32_t kernel; /* process 0 of its machine, whose images it sees, too; FLOW_NONE; once all events have come */
 	uint32_t files;  /* root as it is now: see flow_space_version */
 	uint32_t previous; /* the process that had this pid before, FLOW_NONE */
+	bool begins_empty; /* it has nothing of its parent's */
 	/* Of the parent's space at the fork, while undecided whether it is inherited; else 0. */
 	uint32_t inherited_root;
 	struct flow_space_version *versions; /* in order of time; the first may begin late */
@@ -50,7 +51,18 @@ struct flow_cpu_switches {
 	size_t count, capacity;
 };
 
+/* Images that were there before an event reported them: before.c. */
+struct flow_before {
+	struct flow_before_image *list;
+	size_t count, capacity;
+	struct common_hash_map places;     /* process and base: an image has been there */
+	struct common_hash_map by_process; /* pid and start: index of the last image in the list */
+	struct common_arena arena;
+	bool is_known; /* the list is complete: the timeline is built again */
+};
+
 struct flow_timeline {
+	struct flow_before before;
 	struct flow_process_state *processes;
 	size_t process_count, process_capacity;
 	struct flow_thread_state *threads;
@@ -105,6 +117,26 @@ int flow_timeline_switched(void *context, const struct ptl_event *event, const s
 /* All events have come: finds the process of the thread that each CPU ran first, by its tid. */
 void flow_timeline_settle_switches(struct flow_timeline *timeline);
 void flow_timeline_free_switches(struct flow_timeline *timeline);
+
+/* process.c. All events have come: finds parents that were reported behind their children. */
+void flow_timeline_settle_parents(struct flow_timeline *timeline);
+
+/* before.c */
+
+void flow_before_free(struct flow_before *before);
+/* Notes that an image was loaded. PTL_NO_MEMORY. */
+int flow_before_loaded(struct flow_timeline *timeline, uint32_t process, uint64_t base);
+/* The listener's: keeps an image that nothing loaded, if the image can have been there at the start. PTL_NO_MEMORY. */
+int flow_before_unannounced(void *context, struct format_fold_process *process, const struct ptl_event *event,
+			    const struct ptl_image_event *data);
+/* Loads the images of a process that has just begun. As format_fold_event. */
+int flow_before_load(struct flow_timeline *timeline, uint32_t pid, uint64_t start);
+/* Loads the images that were there when the trace began. As format_fold_event. */
+int flow_before_load_all(struct flow_timeline *timeline);
+/* All events have come: finds which of the images were there. Returns whether any was. */
+bool flow_before_settle(struct flow_timeline *timeline);
+/* Gives the images to a timeline that is to be built again. */
+void flow_before_move(struct flow_timeline *from, struct flow_timeline *to);
 
 /* process.c. All events have come: finds whose images each process sees beside its own. */
 void flow_timeline_settle_kernels(struct flow_timeline *timeline);

@@ -88,7 +88,8 @@ static int open_source(struct run *run, struct flow_source *source)
 	if (source->engine)
 		return 0;
 	return flow_source_open(source, run->trace, run->code,
-				run->options->engine ? run->options->engine : flow_engine_default());
+				run->options->engine ? run->options->engine : flow_engine_default(),
+				flow_engine_default());
 }
 
 static int fail_segment(int status, const struct flow_segment *segment)

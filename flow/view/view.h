@@ -3,10 +3,10 @@
 #ifndef FLOW_VIEW_VIEW_H
 #define FLOW_VIEW_VIEW_H
 
-#include "flow/engine/engine.h"
 #include "flow/engine/flow.h"
 #include "flow/segment/segment.h"
 #include "flow/timeline/timeline.h"
+#include "flow/view/engines.h"
 
 struct flow_code;       /* flow/code/code.h */
 struct flow_shard;      /* flow/view/shard.h */

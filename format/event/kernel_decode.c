@@ -20,11 +20,11 @@ static int check_class(const struct ptl_event *event, const struct ptl_guid *pro
 	return 0;
 }
 
-/* Whether it is of the class, and as Windows has it. */
+/* Whether the event is of the class, and as the importer writes Windows' events. The layout of a raw event is unknown. */
 static bool is_etw(const struct ptl_event *event, const struct ptl_guid *provider)
 {
 	return event->descriptor.version < FORMAT_KERNEL_OWN &&
-	       common_guid_equal(&event->descriptor.provider, provider);
+	       common_guid_equal(&event->descriptor.provider, provider) && !ptl_event_is_raw(event);
 }
 
 /* Newer minor versions may add fields behind the known ones, so bytes that are left are no failure. */

@@ -119,12 +119,13 @@ int format_etw_thread_decode(const struct ptl_event *event, struct ptl_bytes *st
 		data->start_address = common_read64(&cursor);
 	}
 	storage->size = 0;
-	if (version >= 4) {
+	if (version >= 3)
 		skip(&cursor, 16); /* TebBase to ThreadFlags */
+	/* Windows 11 writes names in version 3, too. */
+	if (version >= 4 || (version == 3 && common_cursor_left(&cursor)))
 		common_read_utf16(&cursor, storage);
-	} else {
+	else
 		common_write_le(storage, 0, 1);
-	}
 	status = finish(&cursor, storage);
 	if (status)
 		return status;

@@ -244,6 +244,14 @@ static int pass_value(void *context, enum ptl_step step, const struct ptl_value 
 	return step == PTL_STEP_VALUE || step == PTL_STEP_STRUCT ? only->visit(only->context, value) : 0;
 }
 
+bool ptl_event_is_raw(const struct ptl_event *event)
+{
+	for (size_t i = 0; i < event->extended_count; i++)
+		if (event->extended[i].type == PTL_EXTENDED_RAW)
+			return true;
+	return false;
+}
+
 int ptl_payload_decode(const struct ptl_schema *schema, const uint8_t *payload, size_t size,
 		       int (*visit)(void *context, const struct ptl_value *value), void *context, size_t *rest)
 {

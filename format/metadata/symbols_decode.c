@@ -90,6 +90,7 @@ int ptl_symbols_decode(const uint8_t *data, size_t size, struct ptl_symbol_table
 	uint64_t count;
 	int status = 0;
 
+	*table = NULL;
 	if (!magic || memcmp(magic, FORMAT_SYMBOLS_MAGIC, FORMAT_SYMBOLS_MAGIC_SIZE) != 0)
 		return common_fail(PTL_NOT_OURS, "symbol table: the magic is not there");
 	count = common_read_varint(&cursor);

@@ -240,6 +240,28 @@ static int read_blob(struct ptl_trace *trace, const struct format_blob *blob, ui
 
 /* ---- whole ---------------------------------------------------------------------------------------------- */
 
+/* Blobs up to this size may lie in any file: pages of zeros take next to nothing there. */
+#define BLOB_ANYWHERE (UINT64_C(64) << 20)
+
+/* Checks that memory for a whole blob is in proportion to the file, unless the trace is to be trusted. */
+static int check_size(struct ptl_trace *trace, struct format_blob *blob)
+{
+	const uint64_t size = blob->info.size;
+	bool known;
+
+	if (size <= BLOB_ANYWHERE || trace->max_expansion == UINT32_MAX || size / trace->max_expansion <= trace->size)
+		return 0;
+	known = __atomic_exchange_n(&blob->refused, true, __ATOMIC_RELAXED);
+	common_fail(PTL_CORRUPT,
+		    "a blob has %llu bytes, more than %u times the file; --max-expansion allows more, if the trace is "
+		    "to be "
+		    "trusted",
+		    (unsigned long long)size, (unsigned)trace->max_expansion);
+	if (!known)
+		format_damage_add(trace, trace->size, 0, PTL_CORRUPT, PTL_NO_ID, "%s", ptl_error_text());
+	return PTL_CORRUPT;
+}
+
 /* The blob, if it has at most limit bytes. */
 static int find_blob(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], size_t limit,
 		     const struct format_blob **blob)
@@ -249,7 +271,7 @@ static int find_blob(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE],
 
 	if (number != PTL_NO_ID && trace->blobs[number].info.size <= limit) {
 		*blob = &trace->blobs[number];
-		return 0;
+		return check_size(trace, &trace->blobs[number]);
 	}
 	common_sha256_format(hash, text);
 	if (number == PTL_NO_ID)
@@ -279,6 +301,8 @@ int ptl_blob_read(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], si
 	int status = format_code_store_serves(trace, hash) ? format_code_store_read(trace, hash, limit, data, size)
 							   : PTL_NOT_FOUND;
 
+	if (status)
+		*data = NULL;
 	if (status != PTL_NOT_FOUND)
 		return status;
 	status = find_blob(trace, hash, limit, &blob);

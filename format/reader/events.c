@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "common/heap.h"
+#include "common/structure.h"
 #include "format/event/events.h"
 #include "format/reader/merge.h"
 #include "format/reader/reader_internal.h"
@@ -446,18 +447,24 @@ static int give_event(void *context, const struct format_merge_place *place, con
 int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter, const struct ptl_callbacks *callbacks,
 		void *context)
 {
-	struct process process = {trace, callbacks, context};
+	struct ptl_event_filter times;
+	struct ptl_callbacks called;
+	struct process process = {trace, &called, context};
 	const struct format_merge_input input = {.trace = trace};
-	int status = 0;
+	int status = common_structure_take_optional("ptl_event_filter", filter, &times, sizeof(times));
 
+	if (!status)
+		status = common_structure_take("ptl_callbacks", callbacks, &called, sizeof(called));
+	if (status)
+		return status;
 	/* A callback that calls this sees what is there by then. */
 	if (trace->growth && !trace->growth->processing)
-		return format_realtime_process(trace, filter, callbacks, context);
-	if (callbacks->begin)
-		status = callbacks->begin(context, trace);
+		return format_realtime_process(trace, &times, &called, context);
+	if (called.begin)
+		status = called.begin(context, trace);
 	if (!status)
-		status = format_merge_events(&input, 1, filter, callbacks->event ? give_event : NULL, &process);
-	if (!status && callbacks->end)
-		status = callbacks->end(context, trace);
+		status = format_merge_events(&input, 1, &times, called.event ? give_event : NULL, &process);
+	if (!status && called.end)
+		status = called.end(context, trace);
 	return status;
 }

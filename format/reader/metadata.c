@@ -414,6 +414,11 @@ const struct ptl_schema *ptl_schema_at(const struct ptl_trace *trace, size_t i)
 	return i < trace->schema_count ? trace->schemas[i] : NULL;
 }
 
+const struct ptl_schema *ptl_schema_of(const struct ptl_trace *trace, const struct ptl_event *event)
+{
+	return ptl_event_is_raw(event) ? NULL : ptl_schema_find(trace, &event->descriptor);
+}
+
 const struct ptl_schema *ptl_schema_find(const struct ptl_trace *trace, const struct ptl_descriptor *descriptor)
 {
 	uint8_t key[SCHEMA_KEY_SIZE];

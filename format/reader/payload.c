@@ -449,6 +449,7 @@ int ptl_buffer_read(struct ptl_trace *trace, size_t i, uint8_t **data, size_t *s
 	uint8_t *bytes;
 	int status;
 
+	*data = NULL;
 	if (i >= trace->entry_count)
 		return common_fail(PTL_MISUSE, "there is no buffer %zu", i);
 	*size = trace->entries[i].buffer.raw_size;

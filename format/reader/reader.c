@@ -8,6 +8,7 @@
 #include "common/content/content_remote.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/structure.h"
 #include "format/reader/reader_internal.h"
 
 #define DEFAULT_MEMORY (64u << 20)
@@ -109,7 +110,7 @@ static int open_parts(struct ptl_trace *trace, const struct ptl_open_options *op
 	int status = format_header_read(trace);
 
 	if (!status)
-		status = find_buffers(trace, options && options->ignore_index);
+		status = find_buffers(trace, options->ignore_index);
 	if (!status)
 		status = format_metadata_load(trace, 0, &metadata);
 	return status ? status : format_streams_sort(trace);
@@ -123,10 +124,10 @@ struct ptl_trace *format_trace_new(int fd, const char *name, const struct ptl_op
 		return NULL;
 	trace->fd = fd;
 	trace->name = strdup(name);
-	trace->memory_limit = options && options->memory_limit ? options->memory_limit : DEFAULT_MEMORY;
+	trace->memory_limit = options->memory_limit ? options->memory_limit : DEFAULT_MEMORY;
 	trace->cache.limit = trace->memory_limit;
-	trace->max_expansion = options && options->max_expansion ? options->max_expansion : FORMAT_EXPANSION_MAX;
-	trace->cache.pool.wanted = options && options->huge_pages;
+	trace->max_expansion = options->max_expansion ? options->max_expansion : FORMAT_EXPANSION_MAX;
+	trace->cache.pool.wanted = options->huge_pages;
 	pthread_mutex_init(&trace->damage_lock, NULL);
 	pthread_mutex_init(&trace->psb_lock, NULL);
 	pthread_mutex_init(&trace->loader_lock, NULL);
@@ -165,7 +166,7 @@ void format_trace_free(struct ptl_trace *trace)
 	free(trace);
 }
 
-int ptl_open_fd(int fd, const char *name, const struct ptl_open_options *options, struct ptl_trace **trace)
+static int open_source(int fd, const char *name, const struct ptl_open_options *options, struct ptl_trace **trace)
 {
 	struct ptl_trace *result = format_trace_new(fd, name, options);
 	int status;
@@ -187,12 +188,22 @@ int ptl_open_fd(int fd, const char *name, const struct ptl_open_options *options
 	return common_fail_in(status, "%s", name);
 }
 
+int ptl_open_fd(int fd, const char *name, const struct ptl_open_options *options, struct ptl_trace **trace)
+{
+	struct ptl_open_options taken;
+	const int status = common_structure_take_optional("ptl_open_options", options, &taken, sizeof(taken));
+
+	*trace = NULL;
+	return status ? status : open_source(fd, name, &taken, trace);
+}
+
 int ptl_open(const char *path, const struct ptl_open_options *options, struct ptl_trace **trace)
 {
 	const char *name;
 	const int fd = format_source_open(path, &name);
 	int status;
 
+	*trace = NULL;
 	if (fd < 0)
 		return fd;
 	status = ptl_open_fd(fd, name, options, trace);

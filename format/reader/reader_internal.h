@@ -47,6 +47,7 @@ struct format_blob {
 	struct ptl_blob_info info; /* begins with the hash, which is the key */
 	uint32_t entry; /* all of it is there, from `from` on; else the number of its last part plus one, or 0 */
 	uint32_t from;  /* FORMAT_BLOB_PARTS: it has parts */
+	bool refused;   /* its size is on the list of damage */
 };
 
 /* Decompressed buffers that are in use or may be wanted again. */

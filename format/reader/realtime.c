@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/structure.h"
 #include "format/reader/live.h"
 #include "format/reader/merge.h"
 #include "format/reader/reader_internal.h"
@@ -338,20 +339,28 @@ static int begin(struct ptl_trace *trace, const struct ptl_realtime_options *opt
 	if (!trace->growth)
 		return common_fail_memory("a trace", sizeof(*trace->growth));
 	trace->growth->pipe = -1;
-	if (options)
-		trace->growth->options = *options;
+	trace->growth->options = *options;
 	status = prepare_source(trace);
 	return status ? status : wait_for_beginning(trace);
 }
 
 int ptl_open_realtime_fd(int fd, const char *name, const struct ptl_realtime_options *options, struct ptl_trace **trace)
 {
-	struct ptl_trace *result = format_trace_new(fd, name, options ? &options->open : NULL);
-	int status;
+	struct ptl_realtime_options taken;
+	struct ptl_open_options open;
+	struct ptl_trace *result;
+	int status = common_structure_take_optional("ptl_realtime_options", options, &taken, sizeof(taken));
 
+	*trace = NULL;
+	if (!status)
+		status = common_structure_take_optional("ptl_open_options", taken.open, &open, sizeof(open));
+	if (status)
+		return status;
+	taken.open = NULL; /* need not live longer than this call */
+	result = format_trace_new(fd, name, &open);
 	if (!result)
 		return common_fail_memory("a trace", sizeof(*result));
-	status = begin(result, options);
+	status = begin(result, &taken);
 	if (!status) {
 		*trace = result;
 		return 0;
@@ -371,6 +380,7 @@ int ptl_open_realtime(const char *path, const struct ptl_realtime_options *optio
 	const int fd = format_source_open(path, &name);
 	int status;
 
+	*trace = NULL;
 	if (fd < 0)
 		return fd;
 	status = ptl_open_realtime_fd(fd, name, options, trace);

@@ -6,6 +6,7 @@
 #include <ptl/reader.h>
 
 #include "common/error.h"
+#include "common/structure.h"
 #include "format/reader/session_files.h"
 
 struct session {
@@ -53,7 +54,8 @@ static int wait_for_session(void *context, const char *name, uint64_t waited)
 /* Takes over the descriptor. */
 static int process_file(struct session *session, int fd, const char *path)
 {
-	static const struct ptl_callbacks callbacks = {.begin = begin, .event = event, .end = end};
+	static const struct ptl_callbacks callbacks = {
+		.size = sizeof(callbacks), .begin = begin, .event = event, .end = end};
 	struct ptl_trace *trace;
 	int status = ptl_open_realtime_fd(fd, path, session->options, &trace);
 
@@ -70,10 +72,18 @@ int ptl_process_session(const char *name, const struct ptl_realtime_options *opt
 			const struct ptl_event_filter *filter, const struct ptl_callbacks *callbacks, void *context,
 			uint64_t *missed)
 {
-	struct session session = {{.session = name}, options, filter, callbacks, context};
+	struct ptl_realtime_options taken;
+	struct ptl_callbacks called;
+	struct session session = {{.session = name}, options ? &taken : NULL, filter, &called, context};
 	char *path;
-	int fd, status;
+	int fd, status = common_structure_take_optional("ptl_realtime_options", options, &taken, sizeof(taken));
 
+	if (!status)
+		status = common_structure_take("ptl_callbacks", callbacks, &called, sizeof(called));
+	if (status)
+		return status;
+	taken.size = sizeof(taken);
+	called.size = sizeof(called);
 	session.files.wait = (struct common_session_wait){wait_for_session, &session};
 	for (;;) {
 		status = format_session_files_next(&session.files, &fd, &path);

@@ -29,7 +29,7 @@ static int take_first(void *context, struct ptl_trace *trace, const struct ptl_e
 /* Nanoseconds since the recording began; false: the file has no event of its own so far. */
 static bool find_time(int fd, const char *path, uint64_t *since)
 {
-	static const struct ptl_callbacks callbacks = {.event = take_first};
+	static const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take_first};
 	const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	struct ptl_trace *trace;
 	uint64_t time = 0;

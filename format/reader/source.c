@@ -14,9 +14,22 @@
 
 #define COPY_SIZE (256u << 10)
 
+/* Of what is no trace by its first bytes, so much is looked at for a buffer of one whose header is damaged. */
+#define SEARCHED (16u << 20)
+
+/* Whether this looks like a trace so far; at: where the bytes are in the input. An endless input of something else is not copied. */
+static bool may_be_trace(const uint8_t *data, size_t size, uint64_t at, bool *found)
+{
+	static const char buffer[] = "PTLB";
+
+	*found = *found || (!at && format_file_header_begins(data, size)) || memmem(data, size, buffer, 4);
+	return *found || at + size < SEARCHED;
+}
+
 static int copy_all(int from, int to, const atomic_bool *cancelled, uint64_t *size)
 {
 	uint8_t *data = malloc(COPY_SIZE);
+	bool found = false;
 	int status = 0;
 
 	if (!data)
@@ -32,7 +45,12 @@ static int copy_all(int from, int to, const atomic_bool *cancelled, uint64_t *si
 			break;
 		if (n < 0 && errno == EINTR)
 			continue;
-		status = n < 0 ? common_fail_errno("cannot read the input") : common_write_all(to, data, (size_t)n);
+		if (n < 0)
+			status = common_fail_errno("cannot read the input");
+		else if (!may_be_trace(data, (size_t)n, *size, &found))
+			status = common_fail(PTL_NOT_OURS, "not a trace file");
+		else
+			status = common_write_all(to, data, (size_t)n);
 		if (!status)
 			*size += (uint64_t)n;
 	}

@@ -42,6 +42,7 @@ int ptl_event_new(struct ptl_relogger *relogger, struct ptl_relogger_input *inpu
 {
 	struct ptl_trace_event *result = calloc(1, sizeof(*result));
 
+	*event = NULL;
 	if (!result)
 		return common_fail_memory("an event", sizeof(*result));
 	result->relogger = relogger;
@@ -62,6 +63,7 @@ int ptl_event_clone(const struct ptl_trace_event *event, struct ptl_trace_event 
 	struct ptl_trace_event *result = calloc(1, sizeof(*result));
 	int status;
 
+	*copy = NULL;
 	if (!result)
 		return common_fail_memory("an event", sizeof(*result));
 	result->relogger = event->relogger;

@@ -131,7 +131,7 @@ static int change_payload(const struct ptl_relogger_input *input, const struct p
 
 int ptl_relogger_map_event(struct ptl_relogger_input *input, struct ptl_event *event)
 {
-	const struct ptl_schema *schema = find_schema(input, &event->descriptor);
+	const struct ptl_schema *schema = ptl_event_is_raw(event) ? NULL : find_schema(input, &event->descriptor);
 	struct ptl_bytes *payload = &input->payload;
 	int status = ptl_relogger_map_id(input, &event->pid);
 

@@ -43,6 +43,7 @@ static int new_input(struct ptl_relogger *relogger, const char *name, void *cont
 static int open_trace(struct ptl_relogger_input *input, int fd)
 {
 	const struct ptl_open_options options = {
+		.size = sizeof(options),
 		.memory_limit = input->relogger->options.memory_limit / FORMAT_INPUT_SHARE,
 		.max_expansion = input->relogger->options.max_expansion,
 	};
@@ -140,9 +141,14 @@ static int idle(void *context, struct ptl_trace *trace)
 static int open_live(struct ptl_relogger_input *input, int fd)
 {
 	const struct ptl_relogger_options *options = &input->relogger->options;
+	const struct ptl_open_options open = {
+		.size = sizeof(open),
+		.memory_limit = options->memory_limit / FORMAT_INPUT_SHARE,
+		.max_expansion = options->max_expansion,
+	};
 	const struct ptl_realtime_options realtime = {
-		.open = {.memory_limit = options->memory_limit / FORMAT_INPUT_SHARE,
-			 .max_expansion = options->max_expansion},
+		.size = sizeof(realtime),
+		.open = &open,
 		.idle = idle,
 		.context = input,
 	};

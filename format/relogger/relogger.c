@@ -10,10 +10,14 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/structure.h"
 #include "common/text/text.h"
 #include "common/vector.h"
 #include "format/reader/parts.h"
 #include "format/relogger/relogger_internal.h"
+#include "format/writer/blob_file.h"
+#include "format/relogger/unfinished.h"
+#include "format/writer/closing.h"
 
 #define DEFAULT_MEMORY ((size_t)160 << 20)
 #define DEFAULT_WINDOW_EVENTS 65536
@@ -25,12 +29,17 @@
 
 int ptl_relogger_new(const struct ptl_relogger_options *options, struct ptl_relogger **relogger)
 {
-	struct ptl_relogger *result = calloc(1, sizeof(*result));
+	struct ptl_relogger_options taken;
+	struct ptl_relogger *result;
+	const int status = common_structure_take_optional("ptl_relogger_options", options, &taken, sizeof(taken));
 
+	*relogger = NULL;
+	if (status)
+		return status;
+	result = calloc(1, sizeof(*result));
 	if (!result)
 		return common_fail_memory("a relogger", sizeof(*result));
-	if (options)
-		result->options = *options;
+	result->options = taken;
 	if (!result->options.memory_limit)
 		result->options.memory_limit = DEFAULT_MEMORY;
 	if (!result->options.window_events)
@@ -158,7 +167,7 @@ int ptl_relogger_output(struct ptl_relogger *relogger, const char *path, bool fo
 	/* It is opened when the inputs are known: none of them may be it. */
 	if (status)
 		return status;
-	status = common_output_open(&relogger->file, path, force);
+	status = common_output_open_unnamed(&relogger->file, path, force);
 	relogger->file.sync |= !status && relogger->options.sync;
 	relogger->has_output = !status;
 	return status;
@@ -224,9 +233,12 @@ int ptl_relogger_unmatched(struct ptl_relogger *relogger, const char *rule)
 
 int ptl_relogger_callbacks(struct ptl_relogger *relogger, const struct ptl_relogger_callbacks *callbacks, void *context)
 {
+	struct ptl_relogger_callbacks taken;
 	struct format_relogger_stage *stage;
 	int status = check_new(relogger);
 
+	if (!status)
+		status = common_structure_take("ptl_relogger_callbacks", callbacks, &taken, sizeof(taken));
 	if (status)
 		return status;
 	stage = calloc(1, sizeof(*stage));
@@ -234,7 +246,7 @@ int ptl_relogger_callbacks(struct ptl_relogger *relogger, const struct ptl_relog
 		free(stage);
 		return common_fail_memory("callbacks", sizeof(*stage));
 	}
-	stage->callbacks = *callbacks;
+	stage->callbacks = taken;
 	stage->context = context;
 	stage->event.relogger = relogger;
 	relogger->stages[relogger->stage_count++] = stage;
@@ -296,13 +308,20 @@ int ptl_relogger_blob_file(struct ptl_relogger *relogger, uint32_t type, int fd,
 {
 	const int status = check_writer(relogger);
 
-	return status ? status : ptl_writer_blob_file(relogger->writer, type, fd, offset, size, hash);
+	return status ? status
+		      : format_writer_blob_file(relogger->writer, type, fd, offset, size, &relogger->cancelled, hash);
 }
 
-void ptl_relogger_cut(struct ptl_relogger *relogger, const struct ptl_cut *cut)
+int ptl_relogger_cut(struct ptl_relogger *relogger, const struct ptl_cut *cut)
 {
-	relogger->cut = *cut;
-	relogger->has_cut = cut->events || cut->bytes; /* else the output is what the inputs were */
+	struct ptl_cut taken;
+	const int status = common_structure_take("ptl_cut", cut, &taken, sizeof(taken));
+
+	if (status)
+		return status;
+	relogger->cut = taken;
+	relogger->has_cut = taken.events || taken.bytes; /* else the output is what the inputs were */
+	return 0;
 }
 
 void ptl_relogger_counts(const struct ptl_relogger *relogger, struct ptl_relogger_counts *counts)
@@ -344,6 +363,7 @@ static int check_inputs(const struct ptl_relogger *relogger, const char *path)
 static int open_writer(struct ptl_relogger *relogger)
 {
 	struct ptl_writer_options options = {
+		.size = sizeof(options),
 		.level = relogger->recompress ? relogger->level : relogger->options.level,
 		.store = relogger->recompress && !relogger->level,
 		.threads = relogger->options.threads,
@@ -372,7 +392,7 @@ static int open_writer(struct ptl_relogger *relogger)
 		close(fd);
 	/* What grows is read under its name, and nobody replaces it meanwhile. */
 	if (!status && relogger->inputs[0]->live && relogger->file.path) {
-		if (relogger->file.temporary)
+		if (relogger->file.temporary || relogger->file.unnamed)
 			common_file_lock_recorded(relogger->file.fd);
 		status = common_output_commit(&relogger->file);
 	}
@@ -439,9 +459,18 @@ static int run(struct ptl_relogger *relogger)
 	return status ? status : format_relogger_check(relogger);
 }
 
+void format_relogger_leave_unfinished(struct ptl_relogger *relogger)
+{
+	relogger->unfinished = true;
+}
+
 static int commit(struct ptl_relogger *relogger)
 {
-	int status = ptl_writer_close(relogger->writer);
+	int status;
+
+	if (relogger->unfinished)
+		format_writer_leave_unfinished(relogger->writer);
+	status = ptl_writer_close(relogger->writer);
 
 	relogger->writer = NULL;
 	if (!status)

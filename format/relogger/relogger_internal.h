@@ -182,6 +182,7 @@ struct ptl_relogger {
 	int fd; /* an output that was given as one; -1 */
 	bool has_output;
 	bool recompress;
+	bool unfinished; /* the output gets no trailer */
 	int level;
 	struct ptl_writer *writer;
 	/* Provenance: texts are owned. */

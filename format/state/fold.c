@@ -98,6 +98,7 @@ static int start_process(struct format_fold *fold, const struct ptl_event *event
 	process->started = started;
 	process->unique_key = data.unique_key;
 	process->start = started ? event->time : 0;
+	process->rundown |= decoded->action == FORMAT_ACTION_START_RUNDOWN;
 	/* A forked process runs its parent's program until it executes another. */
 	if (forked && !*data.image_file_name &&
 	    fold->listener->processes->program(fold->context, parent, &path, &command_line)) {
@@ -145,8 +146,13 @@ static int process_ends(struct format_fold *fold, const struct ptl_event *event,
 			const struct format_kernel_event *decoded)
 {
 	struct format_fold_process *process = fold->listener->processes->find(fold->context, decoded->pid);
-	int status = process ? 0 : add_process(fold, event, decoded, &process);
+	const bool tells = *decoded->process.image_file_name || *decoded->process.command_line;
+	int status = 0;
 
+	if (!process)
+		status = add_process(fold, event, decoded, &process);
+	else if (process->implied && !process->ended && tells)
+		status = start_process(fold, event, decoded, process);
 	if (status || process->ended)
 		return status;
 	process->ended = true;
@@ -165,6 +171,8 @@ static int process_executes(struct format_fold *fold, const struct ptl_event *ev
 	if (status)
 		return status;
 	process->implied = false;
+	/* Whatever it has from now on is loaded. */
+	process->rundown = true;
 	return fold->listener->processes->executes(fold->context, process, event->time, &decoded->process);
 }
 

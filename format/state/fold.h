@@ -25,6 +25,7 @@ struct format_fold_process {
 	bool implied;   /* no process event reports it */
 	bool started;   /* its start is in the trace, not only its rundown */
 	bool ended;
+	bool rundown;   /* what it had when the trace began was reported, or is gone by exec */
 	bool touched;   /* something was reported of its address space, or of its parent's when it was forked */
 	bool undecided; /* it was forked: whether it inherits depends on what else is reported at that time */
 };
@@ -82,6 +83,9 @@ struct format_fold_spaces {
 	int (*change_ends)(void *context, struct format_fold_process *process);
 	/* What was reported of an image, and how many bytes of it show. */
 	int (*image)(void *context, uint32_t image, const struct ptl_image_event **data, uint64_t *mapped);
+	/* An image is reported at the end of the trace, or is unloaded, and nothing was mapped there. May be NULL. */
+	int (*unannounced)(void *context, struct format_fold_process *process, const struct ptl_event *event,
+			   const struct ptl_image_event *data);
 	/* An image is loaded: its number, and that of its bytes, go into the piece. */
 	int (*loads)(void *context, struct format_fold_process *process, const struct ptl_image_event *data,
 		     enum format_action action, struct format_piece *piece);

@@ -123,8 +123,47 @@ static int is_there(struct format_fold *fold, const struct format_fold_process *
 	return 0;
 }
 
+/* The next stretch from `at` on that is either of one piece, or of none: its piece, with neither image nor blob of none. */
+static struct format_piece stretch_at(struct format_fold *fold, const struct format_fold_process *process, uint64_t at,
+				      uint64_t last)
+{
+	struct format_piece found;
+	struct format_piece stretch = {.first = at, .last = last, .image = FORMAT_FOLD_NONE, .blob = FORMAT_FOLD_NONE};
+
+	if (!format_pieces_at_or_after(&fold->pieces, process->root, at, &found) || found.first > last)
+		return stretch;
+	if (found.first > at) {
+		stretch.last = found.first - 1;
+		return stretch;
+	}
+	found.offset += at - found.first;
+	found.first = at;
+	if (found.last > last)
+		found.last = last;
+	return found;
+}
+
+/* Names memory: an image without bytes of its own, which a program has added, keeps the code that is there. */
+static void name_memory(struct format_fold *fold, struct format_fold_process *process, const struct format_piece *image)
+{
+	const struct format_fold_spaces *spaces = fold->listener->spaces;
+	uint64_t at = image->first;
+
+	while (!fold->pieces.failed) {
+		struct format_piece piece = stretch_at(fold, process, at, image->last), hidden = piece;
+
+		hidden.blob = FORMAT_FOLD_NONE;
+		spaces->hides(fold->context, &hidden, piece.last - piece.first + 1);
+		piece.image = image->image;
+		spaces->maps(fold->context, process, &piece, piece.first - piece.offset);
+		if (piece.last == image->last)
+			return;
+		at = piece.last + 1;
+	}
+}
+
 static int load(struct format_fold *fold, struct format_fold_process *process, const struct ptl_image_event *data,
-		enum format_action action)
+		enum format_action action, bool injected)
 {
 	struct format_piece piece = {
 		.first = data->base,
@@ -139,24 +178,29 @@ static int load(struct format_fold *fold, struct format_fold_process *process, c
 		status = fold->listener->spaces->loads(fold->context, process, data, action, &piece);
 	if (status || there)
 		return status;
+	if (injected && action == FORMAT_ACTION_BEGIN && !data->has_code) {
+		name_memory(fold, process, &piece);
+		return 0;
+	}
 	format_fold_unmap(fold, process, piece.first, piece.last);
 	fold->listener->spaces->maps(fold->context, process, &piece, data->base);
 	return 0;
 }
 
-/* Still executable: remembered. No longer: it is code no more. Newly so: an image of what was not known. */
+/*
+ * A change of protection is none of the mapping. Code that is not executable now may be so again, as in compilers that write code
+ * without the right to execute the code: its image stays. Where nothing was known, executable memory is an image.
+ */
 static int protect(struct format_fold *fold, struct format_fold_process *process, const struct ptl_image_event *data)
 {
 	const uint64_t last = data->base + (data->size - 1);
 	struct format_piece piece;
 	uint64_t at = data->base;
 
-	if (!(data->protection & PROT_EXEC)) {
-		format_fold_unmap(fold, process, data->base, last);
+	if (!(data->protection & PROT_EXEC))
 		return 0;
-	}
 	if (!format_pieces_any(&fold->pieces, process->root, data->base, last))
-		return load(fold, process, data, FORMAT_ACTION_BEGIN);
+		return load(fold, process, data, FORMAT_ACTION_BEGIN, false);
 	while (format_pieces_at_or_after(&fold->pieces, process->root, at, &piece) && piece.first <= last) {
 		if (piece.image != FORMAT_FOLD_NONE)
 			fold->listener->spaces->protects(fold->context, piece.image, data->protection);
@@ -195,7 +239,7 @@ static int check_range(uint64_t base, uint64_t size)
 }
 
 static int change_image(struct format_fold *fold, struct format_fold_process *process,
-			const struct format_kernel_event *decoded)
+			const struct format_kernel_event *decoded, bool injected)
 {
 	switch (decoded->action) {
 	case FORMAT_ACTION_END:
@@ -203,8 +247,19 @@ static int change_image(struct format_fold *fold, struct format_fold_process *pr
 	case FORMAT_ACTION_PROTECT:
 		return protect(fold, process, &decoded->image);
 	default:
-		return load(fold, process, &decoded->image, decoded->action);
+		return load(fold, process, &decoded->image, decoded->action, injected);
 	}
+}
+
+/* Whether the image was there already, though no event has reported that. */
+static bool is_unannounced(struct format_fold *fold, const struct format_fold_process *process,
+			   const struct format_kernel_event *decoded)
+{
+	const struct ptl_image_event *data = &decoded->image;
+
+	return (decoded->action == FORMAT_ACTION_END_RUNDOWN || decoded->action == FORMAT_ACTION_END) && data->size &&
+	       *data->file_name &&
+	       !format_pieces_any(&fold->pieces, process->root, data->base, data->base + (data->size - 1));
 }
 
 int format_fold_image(struct format_fold *fold, const struct ptl_event *event,
@@ -225,9 +280,12 @@ int format_fold_image(struct format_fold *fold, const struct ptl_event *event,
 		return status;
 	/* What was there when the capture began was there a moment earlier, too. */
 	before = decoded->action == FORMAT_ACTION_START_RUNDOWN && !process->started;
+	process->rundown |= before;
 	status = begin_change(fold, process, before ? 0 : event->time, event->flags & PTL_EVENT_INJECTED);
+	if (!status && fold->listener->spaces->unannounced && is_unannounced(fold, process, decoded))
+		status = fold->listener->spaces->unannounced(fold->context, process, event, data);
 	if (!status)
-		status = change_image(fold, process, decoded);
+		status = change_image(fold, process, decoded, event->flags & PTL_EVENT_INJECTED);
 	return status ? status : end_change(fold, process);
 }
 

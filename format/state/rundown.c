@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/structure.h"
 #include "format/state/state_internal.h"
 #include "common/vector.h"
 
@@ -316,15 +317,18 @@ static int tell(struct ptl_state *state, const struct ptl_rundown *rundown, cons
 
 int ptl_state_rundown(struct ptl_state *state, const struct ptl_rundown *rundown)
 {
-	int status = format_fold_settle(&state->fold, UINT64_MAX);
+	struct ptl_rundown taken;
+	int status = common_structure_take("ptl_rundown", rundown, &taken, sizeof(taken));
 
-	if (!status && rundown->pid != PTL_NO_ID) {
-		const struct format_state_member *member = format_state_member(state, rundown->pid);
+	if (!status)
+		status = format_fold_settle(&state->fold, UINT64_MAX);
+	if (!status && taken.pid != PTL_NO_ID) {
+		const struct format_state_member *member = format_state_member(state, taken.pid);
 
-		return member ? tell(state, rundown, member) : 0;
+		return member ? tell(state, &taken, member) : 0;
 	}
 	for (size_t i = 0; i < state->count && !status; i++)
 		if (!state->members[i].fold.ended)
-			status = tell(state, rundown, &state->members[i]);
+			status = tell(state, &taken, &state->members[i]);
 	return status;
 }

@@ -10,6 +10,7 @@
 #include "common/file.h"
 #include "common/sha256.h"
 #include "common/vector.h"
+#include "format/writer/blob_file.h"
 #include "format/writer/repeat.h"
 #include "format/writer/writer_internal.h"
 
@@ -53,18 +54,28 @@ bool format_writer_has_blob(const struct ptl_writer *writer, const uint8_t hash[
 	return known != COMMON_NO_ROW && writer->blobs[known].there;
 }
 
-/* Looks at the bytes, and writes them where a chunk is given. */
-static int read_through(struct ptl_writer *writer, int fd, uint64_t offset, uint64_t size, struct format_chunk *chunk,
+/* A part of a file. */
+struct part {
+	int fd;
+	uint64_t offset, size;
+	const atomic_bool *cancelled; /* NULL: nobody cancels */
+};
+
+/* Reads the bytes of a part, and writes them if a chunk is given. */
+static int read_through(struct ptl_writer *writer, const struct part *part, struct format_chunk *chunk,
 			uint8_t hash[PTL_HASH_SIZE])
 {
 	struct common_sha256 *sum = common_sha256_new();
 	uint8_t *data = malloc(PIECE_SIZE);
 	int status = sum && data ? 0 : common_fail_memory("a piece of a file", PIECE_SIZE);
 
-	for (uint64_t at = 0; !status && at < size; at += PIECE_SIZE) {
-		const size_t n = size - at < PIECE_SIZE ? (size_t)(size - at) : PIECE_SIZE;
+	for (uint64_t at = 0; !status && at < part->size; at += PIECE_SIZE) {
+		const size_t n = part->size - at < PIECE_SIZE ? (size_t)(part->size - at) : PIECE_SIZE;
 
-		status = common_read_at(fd, data, n, offset + at);
+		if (part->cancelled && atomic_load_explicit(part->cancelled, memory_order_relaxed))
+			status = common_fail(PTL_CANCELLED, "cancelled");
+		else
+			status = common_read_at(part->fd, data, n, part->offset + at);
 		if (status)
 			break;
 		common_sha256_add(sum, data, n);
@@ -84,6 +95,13 @@ static int read_through(struct ptl_writer *writer, int fd, uint64_t offset, uint
 int ptl_writer_blob_file(struct ptl_writer *writer, uint32_t type, int fd, uint64_t offset, uint64_t size,
 			 uint8_t hash[PTL_HASH_SIZE])
 {
+	return format_writer_blob_file(writer, type, fd, offset, size, NULL, hash);
+}
+
+int format_writer_blob_file(struct ptl_writer *writer, uint32_t type, int fd, uint64_t offset, uint64_t size,
+			    const atomic_bool *cancelled, uint8_t hash[PTL_HASH_SIZE])
+{
+	const struct part part = {fd, offset, size, cancelled};
 	struct format_chunk chunk = {.type = type, .blob_size = size};
 	uint8_t again[PTL_HASH_SIZE];
 	int status;
@@ -92,11 +110,11 @@ int ptl_writer_blob_file(struct ptl_writer *writer, uint32_t type, int fd, uint6
 		return ptl_writer_blob(writer, type, "", 0, hash);
 	if (offset > UINT64_MAX - size)
 		return common_fail(PTL_TRUNCATED, "the file has no bytes at offset %llu", (unsigned long long)offset);
-	status = read_through(writer, fd, offset, size, NULL, hash);
+	status = read_through(writer, &part, NULL, hash);
 	if (status || format_writer_has_blob(writer, hash))
 		return status;
 	memcpy(chunk.hash, hash, PTL_HASH_SIZE);
-	status = read_through(writer, fd, offset, size, &chunk, again);
+	status = read_through(writer, &part, &chunk, again);
 	if (!status && memcmp(hash, again, PTL_HASH_SIZE) != 0)
 		status = common_fail(PTL_CORRUPT, "the file was changed while it was read");
 	return status;

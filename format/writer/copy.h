@@ -11,6 +11,7 @@
 #include <ptl/writer.h>
 
 #include "format/container/side.h"
+#include "format/writer/room.h"
 
 /* What format_writer_copy_changed does to a buffer on its way. */
 struct format_copy_change {
@@ -35,8 +36,6 @@ int format_writer_chunk(struct ptl_writer *writer, const struct format_chunk *ch
 /* As ptl_writer_copy_to. */
 int format_writer_copy_changed(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,
 			       const struct format_copy_change *change);
-/* As ptl_writer_stream, without a stream record: its buffers, or a record of the caller's, declare it. */
-int format_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *stream);
 
 /* A high id that no stream has. */
 uint32_t format_writer_spare_id(const struct ptl_writer *writer);

@@ -5,8 +5,15 @@
 
 #include "common/error.h"
 #include "format/metadata/metadata.h"
+#include "format/writer/room.h"
 #include "format/writer/stream.h"
 #include "format/writer/writer_internal.h"
+
+bool format_writer_has_room(const struct ptl_writer *writer, unsigned percent)
+{
+	return FORMAT_METADATA_MAX - writer->metadata_bytes >= FORMAT_METADATA_MAX / 100 * percent &&
+	       FORMAT_METADATA_ITEMS_MAX - writer->metadata_items >= FORMAT_METADATA_ITEMS_MAX / 100 * percent;
+}
 
 int format_writer_put_record(struct ptl_writer *writer, uint64_t type, const struct ptl_bytes *body)
 {
@@ -133,6 +140,11 @@ int format_writer_report_losses(struct ptl_writer *writer, bool finally)
 	pthread_mutex_unlock(&queue->lock);
 	for (size_t i = 0; i < count && !status; i++)
 		status = write_lost(writer, &lost[i], cause);
+	/* A file without room for its losses must not end as a complete one. */
+	if (status == PTL_MISUSE) {
+		queue->output.unfinished = true;
+		status = 0;
+	}
 	free(lost);
 	return status;
 }

@@ -133,6 +133,7 @@ static void note_lost(struct format_queue *queue, const struct format_buffer_hea
 
 	__atomic_fetch_add(&queue->counts.lost_buffers, 1,
 			   __ATOMIC_RELAXED); /* format_writer_settle() looks without the lock */
+	queue->lost_events += header->kind == PTL_KIND_EVENTS ? header->records : 0;
 	for (size_t i = 0; i < queue->lost_count; i++)
 		if (queue->lost[i].stream == header->stream)
 			lost = &queue->lost[i];

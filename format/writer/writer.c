@@ -7,10 +7,12 @@
 
 #include "common/error.h"
 #include "common/sha256.h"
+#include "common/structure.h"
 #include "format/metadata/metadata.h"
 #include "common/vector.h"
 #include "format/writer/records.h"
 #include "format/writer/repeat.h"
+#include "format/writer/closing.h"
 #include "format/writer/writer_internal.h"
 #include "format/writer/stream.h"
 
@@ -62,21 +64,23 @@ static bool make_own_streams(struct ptl_writer *writer)
 
 int ptl_writer_open(int fd, const struct ptl_writer_options *options, struct ptl_writer **writer)
 {
-	static const struct ptl_writer_options defaults;
+	struct ptl_writer_options taken;
 	struct ptl_writer *result;
 	size_t size;
 	int status = check_output(fd);
 
+	*writer = NULL;
+	if (!status)
+		status = common_structure_take_optional("ptl_writer_options", options, &taken, sizeof(taken));
 	if (status)
 		return status;
-	options = options ? options : &defaults;
 	result = calloc(1, sizeof(*result));
 	if (!result)
 		return common_fail_memory("a writer", sizeof(*result));
-	size = options->buffer_size ? options->buffer_size : DEFAULT_BUFFER;
+	size = taken.buffer_size ? taken.buffer_size : DEFAULT_BUFFER;
 	result->buffer_size = size < BUFFER_MIN ? BUFFER_MIN : size > BUFFER_MAX ? BUFFER_MAX : size;
-	result->flush_interval = options->flush_interval;
-	status = make_own_streams(result) ? format_queue_start(&result->queue, fd, options)
+	result->flush_interval = taken.flush_interval;
+	status = make_own_streams(result) ? format_queue_start(&result->queue, fd, &taken)
 					  : common_fail_memory("a writer", sizeof(*result));
 	if (status)
 		free_writer(result);
@@ -143,6 +147,22 @@ uint32_t format_writer_spare_id(const struct ptl_writer *writer)
 	return id;
 }
 
+void format_writer_leave_unfinished(struct ptl_writer *writer)
+{
+	writer->queue.output.unfinished = true;
+}
+
+/*
+ * Whether records of losses, or what explains events, could not be written either. A file that claims to be complete would hide
+ * these losses.
+ */
+static int check_told(struct format_queue *queue)
+{
+	const bool told = !queue->lost_count && !queue->returned;
+
+	return told ? 0 : common_fail(queue->first_status, "%s", queue->first_text);
+}
+
 /* Everything that can still go wrong does so here, before the first failure is looked at. */
 static int finish(struct ptl_writer *writer)
 {
@@ -156,6 +176,8 @@ static int finish(struct ptl_writer *writer)
 		if (!status)
 			status = format_streams_submit(writer, UINT64_MAX);
 		format_queue_drain(queue);
+		if (!status)
+			status = check_told(queue);
 	}
 	format_queue_stop(queue, false);
 	for (size_t i = 0; i < writer->stream_count; i++)
@@ -167,14 +189,15 @@ static int finish(struct ptl_writer *writer)
 					 writer->copied[i]->position);
 	if (common_hash_map_get(&writer->copied_map, FORMAT_INDEX_STREAM))
 		queue->output.index_stream = format_writer_spare_id(writer);
-	return status ? status : format_output_finish(&queue->output, queue->compressor);
+	return status || queue->output.unfinished ? status : format_output_finish(&queue->output, queue->compressor);
 }
 
-int ptl_writer_close(struct ptl_writer *writer)
+int format_writer_close(struct ptl_writer *writer, struct format_writer_end *end)
 {
 	struct format_queue *queue = &writer->queue;
 	int status = finish(writer);
 
+	*end = (struct format_writer_end){queue->output.offset, queue->counts.lost_buffers, queue->lost_events};
 	if (queue->first_status)
 		status = common_fail(queue->first_status, "%s", queue->first_text);
 	if (close(queue->output.fd) < 0 && !status)
@@ -182,6 +205,13 @@ int ptl_writer_close(struct ptl_writer *writer)
 	format_queue_free(queue);
 	free_writer(writer);
 	return status;
+}
+
+int ptl_writer_close(struct ptl_writer *writer)
+{
+	struct format_writer_end end;
+
+	return format_writer_close(writer, &end);
 }
 
 void ptl_writer_abandon(struct ptl_writer *writer)

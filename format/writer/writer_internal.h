@@ -49,6 +49,7 @@ struct format_output {
 	bool write_back;
 	uint64_t written_back; /* up to here the system was asked to write to disk */
 	bool index_failed;     /* no memory for it: the file is closed without one */
+	bool unfinished;       /* the caller did not record to the end: the file gets no index and no trailer */
 };
 
 /* Of the options, name and minor: the minor version to state, if it is newer than ours. */
@@ -123,6 +124,7 @@ struct format_queue {
 	bool unreported; /* a failure that no call has returned yet */
 	struct format_lost *lost;
 	size_t lost_count;
+	uint64_t lost_events;
 	struct ptl_bytes spare[FORMAT_SPARE_MAX]; /* memory of jobs that are done, for those that follow */
 	size_t spare_count;
 	struct format_job *returned; /* METADATA and BLOB buffers that were lost: their content goes again */

@@ -8,7 +8,8 @@
 #include "import/etl/schema/clr_map.h"
 
 #define TIMER_UNIT 100u /* nanoseconds in the unit of the timer's resolution */
-#define EXTENDED_MAX (ETL_ITEMS_MAX - 2 - ETL_STACKS_MAX)
+#define EXTENDED_MAX (ETL_ITEMS_MAX - 3 - ETL_STACKS_MAX)
+#define IDENTITY_SIZE 3u /* bytes of PTL_EXTENDED_ETW_ID */
 
 /* The stream that ends last before time; where there are enough of them, times may go back in one. */
 static int find_lane(struct etl_import *import, uint64_t time)
@@ -69,47 +70,67 @@ static void put_cpu_times(struct etl_import *import, const struct etl_record *re
 	*item = (struct ptl_extended){PTL_EXTENDED_THREAD_TIMES, 16, bytes};
 }
 
-/* What the payload is in the trace. What does not fit its schema is kept as it was, too. */
-static int explain(struct etl_import *import, struct etl_record *record, struct ptl_event *event,
-		   struct ptl_extended *original)
+/* The id and version that the event was recorded with, if explain() gave the event new ones. Returns how many items. */
+static size_t put_identity(const struct ptl_descriptor *recorded, const struct ptl_descriptor *now,
+			   uint8_t bytes[IDENTITY_SIZE], struct ptl_extended *item)
 {
+	if ((!recorded->id && !recorded->version) || (recorded->id == now->id && recorded->version == now->version))
+		return 0;
+	common_store16(bytes, recorded->id);
+	bytes[2] = recorded->version;
+	*item = (struct ptl_extended){PTL_EXTENDED_ETW_ID, IDENTITY_SIZE, bytes};
+	return 1;
+}
+
+/* The payload stays as ETW wrote it, and says so: another input may have a schema for an equal descriptor. */
+static int leave_raw(struct etl_import *import, struct ptl_extended *item)
+{
+	import->outcome.unexplained++;
+	*item = (struct ptl_extended){.type = PTL_EXTENDED_RAW};
+	return 0;
+}
+
+/*
+ * Makes the payload that the trace has. *item is an extended item that the event gets, if its type is not 0: a payload that does not
+ * fit its schema is kept as it was, too.
+ */
+static int explain(struct etl_import *import, struct etl_record *record, struct ptl_event *event,
+		   struct ptl_extended *item)
+{
+	const uint8_t opcode = record->descriptor.opcode;
 	struct etl_schema *schema;
 	bool lost;
 	int status = etl_known_find(&import->known, record, &schema);
 
 	event->descriptor = record->descriptor;
-	if (status || !schema) {
-		import->outcome.unexplained += !schema;
-		return status;
-	}
-	if (schema->any_opcode && !schema->written)
-		schema->ptl.opcode = record->descriptor.opcode;
-	if (!schema->written || schema->ptl.opcode != record->descriptor.opcode) {
+	if (status || !schema)
+		return status ? status : leave_raw(import, item);
+	if (!(schema->written[opcode / 8] & 1u << opcode % 8)) {
 		struct ptl_schema another = schema->ptl;
 
-		another.opcode = record->descriptor.opcode;
-		if (!etl_budget_spend(&import->known.budget, 1 + schema->field_count, etl_schema_bytes(schema))) {
-			import->outcome.unexplained++;
-			return 0;
-		}
+		another.opcode = opcode;
+		if (!etl_budget_spend(&import->known.budget, 1 + schema->field_count, etl_schema_bytes(schema)))
+			return leave_raw(import, item);
 		status = etl_clr_maps_write(&import->known, import->writer, schema);
 		if (!status)
 			status = ptl_writer_schema(import->writer, &another);
-		schema->written = true;
+		schema->written[opcode / 8] |= (uint8_t)(1u << opcode % 8);
 	}
+	import->outcome.cut += schema->is_cut;
 	if (!status)
 		status = etl_payload(import, schema, record, &import->storage, &event->payload, &event->payload_size,
 				     &lost);
 	if (!status && lost && record->payload_size <= UINT16_MAX)
-		*original = (struct ptl_extended){PTL_EXTENDED_ETW_PAYLOAD, (uint16_t)record->payload_size,
-						  record->payload};
+		*item = (struct ptl_extended){PTL_EXTENDED_ETW_PAYLOAD, (uint16_t)record->payload_size,
+					      record->payload};
 	return status;
 }
 
 int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, struct etl_record *record)
 {
 	struct ptl_extended items[ETL_ITEMS_MAX];
-	uint8_t times[16];
+	uint8_t times[16], identity[IDENTITY_SIZE];
+	const struct ptl_descriptor recorded = record->descriptor;
 	int status = etl_threads_follow(&import->threads, buffer, record);
 	size_t at = 0, stacks = 0;
 	struct ptl_event event;
@@ -142,7 +163,8 @@ int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, s
 	status = explain(import, record, &event, &items[event.extended_count]);
 	if (status)
 		return status;
-	event.extended_count += items[event.extended_count].type == PTL_EXTENDED_ETW_PAYLOAD;
+	event.extended_count += items[event.extended_count].type != 0;
+	event.extended_count += put_identity(&recorded, &record->descriptor, identity, &items[event.extended_count]);
 	while (event.extended_count < EXTENDED_MAX && etl_record_extended(record, &at, &items[event.extended_count]))
 		event.extended_count += items[event.extended_count].type != ETL_EXTENDED_RELATED;
 	if (event.time > import->now)

@@ -7,9 +7,11 @@
 
 #include "common/bytes.h"
 #include "import/etl/file/record.h"
+#include "import/etl/file_name.h"
 #include "import/etl/held.h"
 #include "import/etl/image_id.h"
 #include "import/etl/input.h"
+#include "import/etl/method.h"
 #include "import/etl/path.h"
 #include "import/etl/schema/known.h"
 #include "import/etl/schema/manifest.h"
@@ -18,7 +20,7 @@
 
 /* Event streams; each holds times that do not go back. */
 #define ETL_LANES_MAX 256u
-#define ETL_ITEMS_MAX 69u /* extended items of an event */
+#define ETL_ITEMS_MAX 70u /* extended items of an event */
 
 struct etl_lane {
 	uint32_t stream;
@@ -38,6 +40,8 @@ struct etl_import {
 	struct etl_held held;
 	struct etl_threads threads;
 	struct etl_image_ids image_ids;
+	struct etl_file_names file_names;
+	struct etl_methods methods;
 
 	struct etl_lane lanes[ETL_LANES_MAX];
 	size_t lane_count;
@@ -72,5 +76,12 @@ int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, s
  * Damage is said when events are read. PTL_NO_MEMORY, PTL_SYSTEM.
  */
 int etl_survey(struct etl_import *import);
+
+/*
+ * Makes the payload that the trace's schema explains, in storage where it is not the record's own. *lost: what did not
+ * fit is left out. PTL_NO_MEMORY.
+ */
+int etl_payload(const struct etl_import *import, const struct etl_schema *schema, const struct etl_record *record,
+		struct ptl_bytes *storage, const uint8_t **payload, size_t *size, bool *lost);
 
 #endif

@@ -173,6 +173,9 @@ static int import_file(struct etl_import *import)
 		status = read_manifest(import, import->options->manifests[i]);
 	if (!status)
 		status = etl_survey(import);
+	import->outcome.incomplete_manifests = etl_pieces_incomplete(&import->pieces);
+	if (!status)
+		status = etl_methods_write(import);
 	if (!status)
 		status = read_buffers(import);
 	if (!status)
@@ -204,6 +207,8 @@ int etl_import(int fd, const struct etl_options *options, struct ptl_writer *wri
 	etl_stack_keys_free(&import->stack_keys);
 	etl_paths_free(&import->paths);
 	etl_image_ids_free(&import->image_ids);
+	etl_file_names_free(&import->file_names);
+	etl_methods_free(&import->methods);
 	common_bytes_free(&import->storage);
 	free(import);
 	return status;

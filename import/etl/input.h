@@ -16,6 +16,8 @@ struct etl_outcome {
 	uint64_t damaged_buffers;           /* that could not be read, or not to their end */
 	uint64_t lost_events, lost_buffers; /* that Windows could not write */
 	uint64_t unexplained;               /* events that no schema explains */
+	uint64_t incomplete_manifests;      /* manifests in the file that lack pieces */
+	uint64_t cut;                       /* events with a field of unknown size, from which on they are bytes */
 };
 
 struct etl_options {

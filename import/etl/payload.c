@@ -109,6 +109,23 @@ static void take_image_id(struct rewriting *work)
 	etl_image_id_write(ids, id, work->out);
 }
 
+/* The file of the FileKey that stands before, else that of the FileObject. */
+static void take_file_name(struct rewriting *work)
+{
+	static const char *const keys[] = {"FileKey", "FileObject"};
+	const uint8_t *name = NULL;
+	size_t units = 0;
+
+	for (size_t key = 0; key < 2 && !units; key++)
+		for (size_t i = 0; i < work->schema->field_count && !units; i++)
+			if (strcmp(work->schema->fields[i].name, keys[key]) == 0)
+				units = etl_file_names_find(&work->import->file_names, work->values[i], work->time,
+							    &name);
+	if (units)
+		etl_paths_write(&work->import->paths, name, units, work->out);
+	common_write_le(work->out, 0, 2);
+}
+
 static void take_reversed(struct rewriting *work, size_t unit)
 {
 	const uint16_t size = common_read16(&work->in);
@@ -226,6 +243,12 @@ static void take_other(struct rewriting *work, const struct etl_field *field)
 	case ETL_IN_UTF16:
 		take_string(work, 2);
 		break;
+	case ETL_IN_OPTIONAL_UTF16:
+		if (common_cursor_left(&work->in))
+			take_string(work, 2);
+		else
+			common_write_le(work->out, 0, 2);
+		break;
 	case ETL_IN_ANSI:
 		take_string(work, 1);
 		break;
@@ -278,6 +301,9 @@ static void take_other(struct rewriting *work, const struct etl_field *field)
 		take_image_id(work);
 		break;
 	case ETL_IN_PDB:
+		break;
+	case ETL_IN_FILE_NAME:
+		take_file_name(work);
 		break;
 	case ETL_IN_TICKS:
 		take_ticks(work);

@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "common/text/guid.h"
 #include "common/text/utf16.h"
+#include "format/event/kernel.h"
 #include "import/etl/file/layout.h"
 #include "import/etl/import.h"
 
@@ -12,6 +13,8 @@ static const struct ptl_guid metadata = PTL_GUID(0xbbccf6c1, 0x6cd1, 0x48c4, 0x8
 
 static const struct ptl_guid system_config = PTL_GUID(0x9b79ee91, 0xb5fd, 0x41c0, 0xa243, 0x4248e266e9d0);
 static const struct ptl_guid image_id = PTL_GUID(0xb3e675d7, 0x2554, 0x4f18, 0x830b, 0x2762732560de);
+static const struct ptl_guid process = FORMAT_PROCESS_GUID;
+static const struct ptl_guid file_io = PTL_GUID(0x90cbdc39, 0x4a3e, 0x11d1, 0x84f4, 0x0000f80464e3);
 static const struct ptl_guid hardware = PTL_GUID(0x01853a65, 0x418f, 0x4f36, 0xaefc, 0xdc0f1d2fd235);
 
 #define COMPUTER_NAME_AT 20u
@@ -35,6 +38,16 @@ static int take_volume(struct etl_import *import, const struct etl_record *recor
 static int take_image_id(struct etl_import *import, const struct etl_record *record)
 {
 	return etl_image_ids_add(&import->image_ids, record);
+}
+
+static int take_process(struct etl_import *import, const struct etl_record *record)
+{
+	return etl_methods_process(&import->methods, record);
+}
+
+static int take_file_name(struct etl_import *import, const struct etl_record *record)
+{
+	return etl_file_names_add(&import->file_names, record);
 }
 
 /* What Windows calls the machine. */
@@ -62,6 +75,9 @@ static const struct {
 } wanted[] = {
 	{&metadata, 32, take_event_info}, {&metadata, 33, take_map_info}, {&system_config, 35, take_volume},
 	{&image_id, 36, take_image_id},   {&image_id, 37, take_image_id}, {&hardware, 10, take_cpu},
+	{&process, 1, take_process},      {&file_io, 0, take_file_name},  {&file_io, 32, take_file_name},
+	{&file_io, 35, take_file_name},   {&file_io, 36, take_file_name}, {&file_io, 64, take_file_name},
+	{&file_io, 66, take_file_name},
 };
 
 static int look_at(struct etl_import *import, const struct etl_record *record)
@@ -74,6 +90,8 @@ static int look_at(struct etl_import *import, const struct etl_record *record)
 	}
 	if (record->kind == ETL_KIND_EVENT && record->descriptor.id == ETL_MANIFEST_EVENT)
 		return etl_pieces_take(&import->pieces, &import->known, import->writer, record);
+	if (record->kind == ETL_KIND_EVENT)
+		return etl_methods_add(&import->methods, record);
 	if (record->kind != ETL_KIND_CLASSIC && record->kind != ETL_KIND_SYSTEM)
 		return 0;
 	status = etl_threads_survey(&import->threads, record);
@@ -96,7 +114,8 @@ static bool is_wanted(const struct etl_raw *raw)
 		return false;
 	case ETL_EVENT32:
 	case ETL_EVENT64:
-		return etl_raw_is_stack(raw) || common_load16(raw->event + ETL_EVENT_ID_AT) == ETL_MANIFEST_EVENT;
+		return etl_raw_is_stack(raw) || common_load16(raw->event + ETL_EVENT_ID_AT) == ETL_MANIFEST_EVENT ||
+		       etl_is_method(common_load16(raw->event + ETL_EVENT_ID_AT));
 	default:
 		return hook >> 8 != ETL_GROUP_PERFINFO && (hook >> 8 != ETL_GROUP_THREAD || (hook & 0xff) < 5);
 	}
@@ -133,6 +152,7 @@ int etl_survey(struct etl_import *import)
 		if (status)
 			return status;
 	}
+	etl_file_names_sort(&import->file_names);
 	etl_file_rewind(import->file);
 	return 0;
 }

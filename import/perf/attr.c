@@ -40,6 +40,14 @@ static int add(struct perf_attrs *attrs, const uint8_t *data, size_t size)
 	};
 	if (!(attr->flags & PERF_ATTR_FLAG_FREQ))
 		attr->sample_period = common_load64(data + PERF_ATTR_SAMPLE_PERIOD);
+	if (size >= PERF_ATTR_REGS_USER + 8) {
+		attr->branches = common_load64(data + PERF_ATTR_BRANCHES);
+		attr->registers = common_load64(data + PERF_ATTR_REGS_USER);
+	}
+	if (size >= PERF_ATTR_REGS_INTR + 8)
+		attr->interrupt_registers = common_load64(data + PERF_ATTR_REGS_INTR);
+	attrs->have_stacks |= (attr->sample_type & PERF_SAMPLE_STACK_USER) != 0;
+	perf_attr_name(attr);
 	if (attr->flags & PERF_ATTR_FLAG_USE_CLOCKID && size >= PERF_ATTR_CLOCKID + 4)
 		attr->clockid = (int32_t)common_load32(data + PERF_ATTR_CLOCKID);
 	return 0;
@@ -77,6 +85,31 @@ static int read_ids(struct perf_attrs *attrs, const struct perf_file *file, cons
 	return status;
 }
 
+void perf_attrs_event_type(struct perf_attrs *attrs, const uint8_t *data, size_t size)
+{
+	const uint64_t number = size > 8 ? common_load64(data) : 0;
+
+	for (size_t i = 0; size > 8 && data[8] && i < attrs->count; i++)
+		if (attrs->list[i].type == PERF_TYPE_TRACEPOINT && attrs->list[i].config == number)
+			perf_attrs_name(attrs, i, (const char *)data + 8, strnlen((const char *)data + 8, size - 8));
+}
+
+/* What is cut off ends the table: it has only names. */
+static int read_event_types(struct perf_attrs *attrs, const struct perf_file *file)
+{
+	const struct perf_section table = perf_file_event_types(file);
+	uint8_t data[PERF_EVENT_TYPE_SIZE];
+	int status = 0;
+
+	for (uint64_t at = 0; !status && at < table.size && table.size - at >= sizeof(data); at += sizeof(data)) {
+		status = table.offset > UINT64_MAX - at ? PTL_TRUNCATED
+							: perf_file_read(file, table.offset + at, data, sizeof(data));
+		if (!status)
+			perf_attrs_event_type(attrs, data, sizeof(data));
+	}
+	return status == PTL_SYSTEM ? status : 0;
+}
+
 int perf_attrs_read(struct perf_attrs *attrs, const struct perf_file *file)
 {
 	size_t entry;
@@ -93,7 +126,7 @@ int perf_attrs_read(struct perf_attrs *attrs, const struct perf_file *file)
 		if (!status)
 			status = read_ids(attrs, file, data + entry - PERF_SECTION_SIZE);
 	}
-	return status;
+	return status ? status : read_event_types(attrs, file);
 }
 
 int perf_attrs_record(struct perf_attrs *attrs, const struct perf_record *record)

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Intel PT in perf.data: one stream for each CPU or thread. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/error.h"
+#include "common/program/message.h"
+#include "format/pt/tsc.h"
+#include "format/writer/pt_filter.h"
 #include "import/perf/import.h"
 #include "import/psb_scan.h"
 #include "import/psb_time.h"
@@ -43,6 +47,27 @@ static uint64_t config_of(const struct perf_import *import, uint64_t pmu)
 	return 0;
 }
 
+/* Keeps the filters that stand behind the numbers. What cannot be read, or is no range, is left out: its place is unknown. */
+static int take_filters(struct perf_import *import, struct common_cursor *cursor, uint64_t size)
+{
+	char *text;
+	int status;
+
+	if (!size || size > common_cursor_left(cursor))
+		return 0;
+	text = strndup((const char *)common_read_bytes(cursor, (size_t)size), (size_t)size);
+	if (!text)
+		return common_fail_memory("address filters", (size_t)size);
+	status = format_writer_pt_filters(import->writer, text);
+	if (status == PTL_CORRUPT) {
+		common_message_warning("%s: packets where flow leaves a filter's range may be understood wrongly",
+				       ptl_error_text());
+		status = 0;
+	}
+	free(text);
+	return status;
+}
+
 int perf_aux_info(struct perf_import *import, const struct perf_record *record)
 {
 	struct ptl_machine *machine = &import->machine;
@@ -76,7 +101,7 @@ int perf_aux_info(struct perf_import *import, const struct perf_record *record)
 	machine->ctc_numerator = (uint32_t)words[PERF_PT_TSC_CTC_N];
 	machine->ctc_denominator = (uint32_t)words[PERF_PT_TSC_CTC_D];
 	machine->nominal_ratio = (uint8_t)words[PERF_PT_MAX_NONTURBO_RATIO];
-	return 0;
+	return take_filters(import, &cursor, words[PERF_PT_FILTER_SIZE]);
 }
 
 /*
@@ -118,12 +143,22 @@ static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, s
 	return 0;
 }
 
-/* The time of a PSB+ whose bytes are these; the latest time known where it has none. */
-static uint64_t psb_time(const struct perf_import *import, const uint8_t *data, size_t size)
+/*
+ * Returns the time of a PSB+ whose bytes are these; the latest time known where it has none. If no record has a time, the first
+ * PSB+ is the start of the trace, and the TSC that perf read beside the packets says what TSC packets mean.
+ */
+static uint64_t psb_time(struct perf_import *import, const uint8_t *data, size_t size)
 {
+	struct ptl_machine machine = import->machine;
 	uint64_t time;
 
-	return import_psb_time(&import->machine, data, size, &time) == IMPORT_PSB_TIMED ? time : import->now;
+	if (!machine.start_time)
+		machine.start_time = format_tsc_time(&machine, import->aux_reference);
+	if (import_psb_time(&machine, data, size, &time) != IMPORT_PSB_TIMED)
+		return import->now;
+	if (!import->aux_start || time < import->aux_start)
+		import->aux_start = time;
+	return time;
 }
 
 static int write_psb(void *context, uint64_t offset)
@@ -248,6 +283,7 @@ int perf_aux_data(struct perf_import *import, const struct perf_record *record)
 				   (unsigned long long)record->offset);
 	this.size = common_load64(record->body);
 	offset = common_load64(record->body + 8);
+	import->aux_reference = common_load64(record->body + 16);
 	status = open_stream(import, common_load32(record->body + 32), common_load32(record->body + 28), &aux);
 	if (!status)
 		status = import->aux_snapshots ? reconcile_snapshot(aux, &this, &skip) : reconcile(aux, offset, &skip);

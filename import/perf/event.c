@@ -71,24 +71,50 @@ int perf_event_write(struct perf_import *import, struct ptl_event *event)
 	return ptl_writer_event(import->writer, lane->stream, event);
 }
 
-static struct ptl_event event_of(const struct perf_import *import, uint16_t id, const struct perf_sample *sample)
+/* User code of process 0 is that of a process outside of the recorder's pid namespace. */
+static void set_thread(const struct perf_sample *sample, struct ptl_event *event)
 {
-	return (struct ptl_event){
+	const bool outside = sample->user && sample->pid == 0;
+
+	event->pid = outside ? PTL_NO_ID : sample->pid;
+	event->tid = outside ? PTL_NO_ID : sample->tid;
+}
+
+struct ptl_event perf_event_of(const struct perf_import *import, uint16_t id, const struct perf_sample *sample)
+{
+	struct ptl_event event = {
 		.descriptor = {.provider = perf_provider, .id = id, .level = 4},
 		.time = perf_time(import, sample),
 		.cpu = sample->cpu,
-		.pid = sample->pid,
-		.tid = sample->tid,
 	};
+
+	set_thread(sample, &event);
+	return event;
+}
+
+/* The size of a record's body without the zeros that make its last field, a string, a multiple of 8 bytes. */
+static size_t without_padding(const struct perf_record *record, size_t body)
+{
+	static const uint8_t fixed[PERF_RECORD_KERNEL_END] = {
+		[PERF_RECORD_MMAP] = 32,    [PERF_RECORD_COMM] = 8,   [PERF_RECORD_MMAP2] = 64,
+		[PERF_RECORD_KSYMBOL] = 16, [PERF_RECORD_CGROUP] = 8,
+	};
+	const size_t start = record->type < PERF_RECORD_KERNEL_END ? fixed[record->type] : 0;
+	size_t length;
+
+	if (!start || body <= start)
+		return body;
+	length = strnlen((const char *)record->body + start, body - start);
+	return start + length + (length < body - start);
 }
 
 int perf_event_keep(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		    size_t body)
 {
-	struct ptl_event event = event_of(import, (uint16_t)record->type, sample);
+	struct ptl_event event = perf_event_of(import, (uint16_t)record->type, sample);
 
 	event.payload = record->body;
-	event.payload_size = body;
+	event.payload_size = without_padding(record, body);
 	return perf_event_write(import, &event);
 }
 
@@ -102,8 +128,7 @@ static int write_sample(struct perf_import *import, const struct perf_sample *sa
 
 	event->time = perf_time(import, sample);
 	event->cpu = sample->cpu;
-	event->pid = sample->pid;
-	event->tid = sample->tid;
+	set_thread(sample, event);
 	if (!in_storage)
 		storage->size = 0;
 	if (sample->callchain_count && count < EXTENDED_MAX) {
@@ -169,14 +194,13 @@ static int write_typed(struct perf_import *import, const struct perf_sample *sam
 	return status ? status : 1;
 }
 
-int perf_event_sample(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample)
+static int write_any(struct perf_import *import, const struct perf_sample *sample)
 {
 	const bool tracepoint = sample->attr && sample->attr->type == PERF_TYPE_TRACEPOINT;
 	const char *name = sample->attr ? sample->attr->name : "";
-	struct ptl_event event = event_of(import, tracepoint ? PERF_EVENT_TRACEPOINT : PERF_RECORD_SAMPLE, sample);
+	struct ptl_event event = perf_event_of(import, tracepoint ? PERF_EVENT_TRACEPOINT : PERF_RECORD_SAMPLE, sample);
 	struct ptl_bytes *storage = &import->storage;
 
-	(void)record;
 	if (tracepoint && sample->raw) {
 		int status = write_described(import, sample);
 
@@ -190,9 +214,52 @@ int perf_event_sample(struct perf_import *import, const struct perf_record *reco
 	common_write_le(storage, sample->ip, 8);
 	common_write_le(storage, sample->period, 8);
 	common_write_le(storage, sample->address, 8);
-	common_write_bytes(storage, sample->raw ? sample->raw : sample->rest,
-			   sample->raw ? sample->raw_size : sample->rest_size);
+	common_write_bytes(storage, sample->raw, sample->raw_size);
 	event.payload = storage->data;
 	event.payload_size = storage->size;
 	return write_sample(import, sample, &event);
+}
+
+/*
+ * Writes the sample for an event that was read with it, as perf does: its period is what the event has counted since the last
+ * sample, and an event that has counted nothing has no sample.
+ */
+static int write_counted(struct perf_import *import, const struct perf_sample *sample,
+			 const struct perf_counter *counter)
+{
+	const uint64_t id = counter->id ? counter->id : sample->id;
+	const struct perf_attr *attr = perf_attrs_find(&import->attrs, id);
+	const uint64_t *before = common_hash_map_get(&import->counters, id);
+	struct perf_sample own = *sample;
+	int status;
+
+	if (!attr)
+		return 0;
+	own.attr = attr;
+	own.id = id;
+	own.period = counter->value - (before ? *before : 0);
+	status = common_hash_map_put(&import->counters, id, counter->value);
+	if (status || !own.period)
+		return status;
+	/* The raw bytes are of the event that was sampled. */
+	if (attr != sample->attr)
+		own.raw = NULL, own.raw_size = 0;
+	return write_any(import, &own);
+}
+
+int perf_event_sample(struct perf_import *import, struct perf_sample *sample)
+{
+	const bool counted = sample->counters.count > 0;
+	const bool unwinds = perf_unwind_wants(sample);
+	int status = unwinds ? perf_unwind_sample(import, sample) : 0;
+
+	import->outcome.lone_stacks += !unwinds && sample->stack_size;
+	if (!status && !counted)
+		status = write_any(import, sample);
+	for (size_t i = 0; !status && i < sample->counters.count; i++) {
+		const struct perf_counter counter = perf_counter_at(&sample->counters, i);
+
+		status = write_counted(import, sample, &counter);
+	}
+	return status ? status : perf_detail_write(import, sample);
 }

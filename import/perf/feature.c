@@ -48,6 +48,7 @@ static void take_cpu(struct common_cursor cursor, struct ptl_machine *machine)
 static void take_event_names(struct perf_import *import, struct common_cursor cursor)
 {
 	const uint32_t count = common_read32(&cursor), size = common_read32(&cursor);
+	uint32_t named = 0;
 
 	for (uint32_t i = 0; i < count && !cursor.failed; i++) {
 		const char *name;
@@ -58,11 +59,13 @@ static void take_event_names(struct perf_import *import, struct common_cursor cu
 		ids = common_read32(&cursor);
 		length = read_string(&cursor, &name);
 		if (ids > common_cursor_left(&cursor) / 8)
-			return;
+			break;
 		common_read_bytes(&cursor, (size_t)ids * 8);
 		if (name)
 			perf_attrs_name(&import->attrs, i, name, length);
+		named += !cursor.failed;
 	}
+	import->outcome.left_features += named < count;
 }
 
 /* u32 version, u32 clock id, u64 wall time, u64 the clock's time at that moment. */
@@ -86,16 +89,17 @@ static int take_build_ids(struct perf_import *import, struct common_cursor curso
 
 	while (!status && common_cursor_left(&cursor) > PERF_RECORD_HEADER_SIZE) {
 		uint16_t misc, size;
-		const uint8_t *data;
+		const uint8_t *data = NULL;
 
 		common_read32(&cursor);
 		misc = common_read16(&cursor);
 		size = common_read16(&cursor);
-		if (size < PERF_RECORD_HEADER_SIZE)
+		if (size >= PERF_RECORD_HEADER_SIZE)
+			data = common_read_bytes(&cursor, size - PERF_RECORD_HEADER_SIZE);
+		if (!data) {
+			import->outcome.left_features++;
 			break;
-		data = common_read_bytes(&cursor, size - PERF_RECORD_HEADER_SIZE);
-		if (!data)
-			break;
+		}
 		status = perf_build_id(import, misc, data, size - PERF_RECORD_HEADER_SIZE);
 	}
 	return status;
@@ -150,6 +154,7 @@ int perf_features_read(struct perf_import *import)
 		const struct perf_section section = perf_file_feature(import->file, i);
 		uint8_t *data;
 
+		import->outcome.left_features += section.size > FEATURE_MAX;
 		if (!section.size || section.size > FEATURE_MAX)
 			continue;
 		data = malloc(section.size);
@@ -165,8 +170,10 @@ int perf_features_read(struct perf_import *import)
 
 int perf_feature_record(struct perf_import *import, const struct perf_record *record)
 {
-	if (record->size < 8)
+	if (record->size < 8) {
+		import->outcome.left_features++;
 		return 0;
+	}
 	return take(import, common_load64(record->body), record->body + 8, record->size - 8);
 }
 
@@ -177,8 +184,10 @@ int perf_tracing_record(struct perf_import *import, const struct perf_record *re
 	size_t used = 0;
 	int got = 1, status = 0;
 
-	if (!size || size > FEATURE_MAX || size > perf_file_size(import->file))
+	if (!size || size > FEATURE_MAX || size > perf_file_size(import->file)) {
+		import->outcome.left_features += size != 0;
 		return 0;
+	}
 	data = malloc(size);
 	if (!data)
 		return common_fail_memory("formats of tracepoints", size);

@@ -25,6 +25,7 @@ struct perf_file {
 	uint64_t end; /* of the records */
 	size_t attr_size;
 	struct perf_section attrs;
+	struct perf_section event_types;
 	struct perf_section features[PERF_FEATURES];
 
 	uint8_t *window;
@@ -36,12 +37,14 @@ struct perf_file {
 	struct perf_expand expand;
 };
 
-static const char magic[] = "PERFILE2", swapped[] = "2ELIFREP";
+/* The last one is of perf up to Linux 3.4: it is the same for all byte orders. */
+static const char magic[] = "PERFILE2", swapped[] = "2ELIFREP", old_magic[] = "PERFFILE";
 
 bool perf_file_is(const uint8_t *data, size_t size)
 {
 	return size >= PERF_MAGIC_SIZE &&
-	       (!memcmp(data, magic, PERF_MAGIC_SIZE) || !memcmp(data, swapped, PERF_MAGIC_SIZE));
+	       (!memcmp(data, magic, PERF_MAGIC_SIZE) || !memcmp(data, swapped, PERF_MAGIC_SIZE) ||
+		!memcmp(data, old_magic, PERF_MAGIC_SIZE));
 }
 
 int perf_file_read(const struct perf_file *file, uint64_t offset, void *data, size_t size)
@@ -89,6 +92,7 @@ static int read_file_header(struct perf_file *file)
 		return status;
 	file->attr_size = (size_t)common_load64(data + 16);
 	file->attrs = section_of(data + 24);
+	file->event_types = section_of(data + 56);
 	records = section_of(data + 40);
 	if (file->attr_size < PERF_ATTR_SIZE_MIN + PERF_SECTION_SIZE || file->attr_size > 4096)
 		return common_fail(PTL_CORRUPT, "offset 16: attributes of %zu bytes", file->attr_size);
@@ -124,7 +128,8 @@ static int read_header(struct perf_file *file)
 		return status;
 	if (!perf_file_is(data, sizeof(data)))
 		return common_fail(PTL_NOT_OURS, "not a perf.data file");
-	if (!memcmp(data, swapped, PERF_MAGIC_SIZE))
+	if (!memcmp(data, swapped, PERF_MAGIC_SIZE) ||
+	    (!memcmp(data, old_magic, PERF_MAGIC_SIZE) && common_load64(data + 8) >> 32))
 		return common_fail(PTL_UNSUPPORTED, "recorded on a big-endian machine");
 	size = common_load64(data + 8);
 	if (size == PERF_PIPE_HEADER_SIZE) {
@@ -211,6 +216,11 @@ struct perf_section perf_file_attrs(const struct perf_file *file, size_t *entry_
 {
 	*entry_size = file->attr_size;
 	return file->attrs;
+}
+
+struct perf_section perf_file_event_types(const struct perf_file *file)
+{
+	return file->event_types;
 }
 
 struct perf_section perf_file_feature(const struct perf_file *file, unsigned feature)

@@ -49,6 +49,8 @@ int64_t perf_file_written(const struct perf_file *file);
 
 /* The attribute table of a file that is no pipe. */
 struct perf_section perf_file_attrs(const struct perf_file *file, size_t *entry_size);
+/* Names of tracepoints by number, in files of perf up to Linux 3.10: each a HEADER_EVENT_TYPE record's body. */
+struct perf_section perf_file_event_types(const struct perf_file *file);
 struct perf_section perf_file_feature(const struct perf_file *file, unsigned feature);
 
 /* Reads size bytes at offset; PTL_TRUNCATED, PTL_SYSTEM. */

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <ptl/kernel.h>
@@ -21,56 +21,6 @@
 #include "import/perf/import.h"
 
 #define KERNEL_PID 0u /* perf has the kernel's code in process -1 */
-
-/* A MMAP or MMAP2 record. */
-struct mapping {
-	uint32_t pid, tid;
-	uint64_t base, size, offset;
-	uint32_t device_major, device_minor;
-	uint64_t inode;
-	struct perf_build_id id;
-	uint32_t protection;
-	char path[4096];
-};
-
-static bool parse(const struct perf_record *record, size_t body, struct mapping *mapping)
-{
-	struct common_cursor cursor = common_cursor(record->body, body);
-	const char *path;
-	size_t left;
-
-	*mapping = (struct mapping){.pid = common_read32(&cursor), .tid = common_read32(&cursor)};
-	mapping->base = common_read64(&cursor);
-	mapping->size = common_read64(&cursor);
-	mapping->offset = common_read64(&cursor);
-	if (record->type == PERF_RECORD_MMAP) {
-		mapping->protection = record->misc & PERF_MISC_MMAP_DATA ? PROT_READ : PROT_READ | PROT_EXEC;
-	} else if (record->misc & PERF_MISC_MMAP_BUILD_ID) {
-		const uint8_t *id;
-
-		mapping->id.size = common_read8(&cursor);
-		common_read_bytes(&cursor, 3);
-		id = common_read_bytes(&cursor, PERF_BUILD_ID_MAX);
-		if (!id || mapping->id.size > PERF_BUILD_ID_MAX)
-			return false;
-		memcpy(mapping->id.bytes, id, mapping->id.size);
-	} else {
-		mapping->device_major = common_read32(&cursor);
-		mapping->device_minor = common_read32(&cursor);
-		mapping->inode = common_read64(&cursor);
-		common_read64(&cursor); /* generation */
-	}
-	if (record->type == PERF_RECORD_MMAP2) {
-		mapping->protection = common_read32(&cursor);
-		common_read32(&cursor); /* flags */
-	}
-	left = common_cursor_left(&cursor);
-	path = (const char *)common_read_bytes(&cursor, left);
-	if (cursor.failed || !mapping->size || mapping->base + (mapping->size - 1) < mapping->base)
-		return false;
-	snprintf(mapping->path, sizeof(mapping->path), "%.*s", (int)strnlen(path, left), path);
-	return true;
-}
 
 /* The path of an entry: build ids stand in the file's table for those who know no better. */
 int perf_build_id(struct perf_import *import, uint16_t misc, const uint8_t *data, size_t size)
@@ -96,7 +46,7 @@ int perf_build_id(struct perf_import *import, uint16_t misc, const uint8_t *data
 	return common_byte_map_put(&import->build_ids, path, strnlen(path, left), import->id_count++);
 }
 
-static void find_build_id(const struct perf_import *import, struct mapping *mapping)
+static void find_build_id(const struct perf_import *import, struct perf_mapping *mapping)
 {
 	const uint64_t *index = common_byte_map_get(&import->build_ids, mapping->path, strlen(mapping->path));
 
@@ -121,7 +71,8 @@ static bool is_older(const struct perf_import *import, int fd, const struct stat
 }
 
 /* Whether the open file is the one that was mapped: by its build id; else by device and inode, if it is older. */
-static bool is_the_one(const struct perf_import *import, const struct mapping *mapping, int fd, const struct stat *info)
+static bool is_the_one(const struct perf_import *import, const struct perf_mapping *mapping, int fd,
+		       const struct stat *info)
 {
 	uint8_t id[PTL_BUILD_ID_MAX];
 	struct elf_file *elf;
@@ -139,8 +90,8 @@ static bool is_the_one(const struct perf_import *import, const struct mapping *m
 	return size && size >= mapping->id.size && !memcmp(id, mapping->id.bytes, mapping->id.size);
 }
 
-/* perf's own cache of files by build id has what was replaced since. */
-static int open_cached(const struct mapping *mapping, struct stat *info)
+/* perf's own cache of files by build id has what was replaced since, and each vdso. */
+static int open_cached(const struct perf_mapping *mapping, const char *name, struct stat *info)
 {
 	const char *home = getenv("HOME");
 	char path[4200];
@@ -151,28 +102,62 @@ static int open_cached(const struct mapping *mapping, struct stat *info)
 	used = snprintf(path, sizeof(path), "%.4000s/.debug/.build-id/%02x/", home, mapping->id.bytes[0]);
 	for (size_t i = 1; i < mapping->id.size; i++)
 		used += snprintf(path + used, sizeof(path) - (size_t)used, "%02x", mapping->id.bytes[i]);
-	snprintf(path + used, sizeof(path) - (size_t)used, "/elf");
+	snprintf(path + used, sizeof(path) - (size_t)used, "/%s", name);
 	return common_open_regular(path, info);
 }
 
-static int add_file(struct perf_import *import, const struct mapping *mapping, struct ptl_image_event *image)
+/* Whether perf.data was written on this machine, with the kernel that runs now. */
+static bool is_this_kernel(const struct ptl_machine *machine)
+{
+	struct utsname now;
+
+	return uname(&now) == 0 && !strcmp(machine->hostname, now.nodename) && !strcmp(machine->kernel, now.release);
+}
+
+/* Opens the mapped vdso: this machine's vdso if the build ids are equal, or, without build ids, if host and kernel are. */
+static int open_vdso(struct perf_import *import, const struct perf_mapping *mapping, struct stat *info)
+{
+	const int fd = perf_vdso_open(&import->vdso);
+
+	if (fd >= 0 && fstat(fd, info) == 0 &&
+	    (mapping->id.size ? is_the_one(import, mapping, fd, info) : is_this_kernel(&import->machine)))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int perf_image_open(struct perf_import *import, const struct perf_mapping *mapping, struct stat *info, bool *other)
+{
+	const bool vdso = perf_is_vdso(mapping->path);
+	int fd = vdso ? open_vdso(import, mapping, info) : common_open_regular(mapping->path, info);
+
+	*other = false;
+	if (fd >= 0 && (vdso || is_the_one(import, mapping, fd, info)))
+		return fd;
+	*other = fd >= 0;
+	if (fd >= 0)
+		close(fd);
+	fd = open_cached(mapping, vdso ? "vdso" : "elf", info);
+	if (fd >= 0 && is_the_one(import, mapping, fd, info))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static int add_file(struct perf_import *import, const struct perf_mapping *mapping, struct ptl_image_event *image)
 {
 	struct stat info;
-	int fd = common_open_regular(mapping->path, &info), status = 0;
-	bool found = fd >= 0 && is_the_one(import, mapping, fd, &info);
-	const bool other = fd >= 0 && !found;
+	bool other;
+	const int fd = perf_image_open(import, mapping, &info, &other);
+	int status = 0;
 
-	if (!found) {
-		if (fd >= 0)
-			close(fd);
-		fd = open_cached(mapping, &info);
-		found = fd >= 0 && is_the_one(import, mapping, fd, &info);
-	}
-	if (found)
+	if (fd >= 0)
 		status = elf_image_store_file(import->images, fd, &info, mapping->offset, mapping->size, image);
 	else if (other)
 		import->outcome.other_files++;
-	else
+	else if (!perf_is_vdso(mapping->path))
 		import->outcome.absent_files++;
 	if (fd >= 0)
 		close(fd);
@@ -180,7 +165,7 @@ static int add_file(struct perf_import *import, const struct mapping *mapping, s
 }
 
 /* The jitdump that a compiler mapped, so that it is known; only the very same file has the names. */
-static int add_jitdump(struct perf_import *import, const struct mapping *mapping)
+static int add_jitdump(struct perf_import *import, const struct perf_mapping *mapping)
 {
 	const struct elf_image_sink sink = perf_image_sink(import);
 	struct stat info;
@@ -197,7 +182,7 @@ static int add_jitdump(struct perf_import *import, const struct mapping *mapping
 	return status;
 }
 
-static int write_image(struct perf_import *import, const struct mapping *mapping, const struct perf_sample *sample)
+static int write_image(struct perf_import *import, const struct perf_mapping *mapping, const struct perf_sample *sample)
 {
 	const bool rundown = perf_is_rundown(import, sample);
 	struct ptl_image_event image = {
@@ -217,7 +202,8 @@ static int write_image(struct perf_import *import, const struct mapping *mapping
 	int status = 0;
 
 	memcpy(image.build_id, mapping->id.bytes, mapping->id.size);
-	if (import->embed != ELF_EMBED_NONE && mapping->path[0] == '/' && mapping->path[1] != '/')
+	if (import->embed != ELF_EMBED_NONE &&
+	    ((mapping->path[0] == '/' && mapping->path[1] != '/') || perf_is_vdso(mapping->path)))
 		status = add_file(import, mapping, &image);
 	if (!status && import->embed >= ELF_EMBED_SYMBOLS)
 		status = mapping->pid == KERNEL_PID ? perf_kernel_names(import, &image) : add_jitdump(import, mapping);
@@ -235,36 +221,27 @@ static int write_image(struct perf_import *import, const struct mapping *mapping
 	return perf_event_write(import, &event);
 }
 
-/* "/memfd:NAME (deleted)" and "PATH (deleted)": names as ptl/kernel.h has them. */
-static void clean_path(struct mapping *mapping)
-{
-	static const char suffix[] = " (deleted)", memfd[] = "/memfd:";
-	const size_t length = strlen(mapping->path);
-
-	if (length >= strlen(suffix) && !strcmp(mapping->path + length - strlen(suffix), suffix))
-		mapping->path[length - strlen(suffix)] = 0;
-	if (!strncmp(mapping->path, memfd, strlen(memfd)))
-		memmove(mapping->path, mapping->path + 1, strlen(mapping->path));
-}
-
 int perf_mmap(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 	      size_t body)
 {
-	struct mapping mapping;
+	struct perf_mapping mapping;
+	struct perf_mapped mapped;
 	int status;
 
-	if (!parse(record, body, &mapping))
+	if (!perf_mapping_parse(record, body, &mapping))
 		return common_fail(PTL_CORRUPT, "offset %llu: a mapping that cannot be",
 				   (unsigned long long)record->offset);
 	/* What a virtual machine mapped is in its own address spaces. */
-	if (!(mapping.protection & PROT_EXEC) || (record->misc & PERF_MISC_CPUMODE_MASK) >= PERF_MISC_GUEST_KERNEL)
+	if ((record->misc & PERF_MISC_CPUMODE_MASK) >= PERF_MISC_GUEST_KERNEL || !perf_mapping_is_code(&mapping))
 		return perf_event_keep(import, record, sample, body);
-	if (mapping.pid == UINT32_MAX)
+	if (mapping.kernel)
 		mapping.pid = mapping.tid = KERNEL_PID;
 	find_build_id(import, &mapping);
-	clean_path(&mapping);
-	status = perf_process_maps(import, mapping.pid, mapping.path);
+	mapped = (struct perf_mapped){mapping.pid, mapping.tid, perf_time(import, sample), mapping.path};
+	status = perf_process_maps(import, &mapped);
 	if (!status)
-		status = perf_process_need(import, mapping.pid, perf_time(import, sample));
+		status = perf_process_need(import, mapping.pid, mapped.time);
+	if (!status && import->attrs.have_stacks && !mapping.kernel)
+		status = perf_unwind_map(&import->unwinder, &mapping);
 	return status ? status : write_image(import, &mapping, sample);
 }

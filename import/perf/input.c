@@ -53,8 +53,11 @@ static int take_lost(struct perf_import *import, const struct perf_record *recor
 static int take_sample(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		       size_t body)
 {
+	struct perf_sample copy = *sample;
+
+	(void)record;
 	(void)body;
-	return perf_event_sample(import, record, sample);
+	return perf_event_sample(import, &copy);
 }
 
 static const struct take_record kernel_records[PERF_RECORD_KERNEL_END] = {
@@ -87,7 +90,8 @@ static int take_kernel_record(struct perf_import *import, const struct perf_reco
 	if (sample.has_time && sample.time > import->now)
 		import->now = sample.time;
 	import->running |= record->type == PERF_RECORD_SAMPLE;
-	if (how->in_order && sample.has_time && sample.time)
+	/* A stack can be unwound when it is known what was mapped by then. */
+	if ((how->in_order || perf_unwind_wants(&sample)) && sample.has_time && sample.time)
 		return perf_order_push(&import->order, record, &sample, body);
 	return how->take ? how->take(import, record, &sample, body) : perf_event_keep(import, record, &sample, body);
 }
@@ -99,8 +103,12 @@ static int take_waiting(struct perf_import *import)
 	int status = 0;
 
 	while (!status && (waiting = perf_order_pop(&import->order))) {
-		status = kernel_records[waiting->record.type].take(import, &waiting->record, &waiting->sample,
-								   waiting->body);
+		/* What the copy of a sample points at is gone. */
+		if (waiting->record.type == PERF_RECORD_SAMPLE)
+			status = perf_sample_parse(&import->attrs, &waiting->record, &waiting->sample, &waiting->body);
+		if (!status)
+			status = kernel_records[waiting->record.type].take(import, &waiting->record, &waiting->sample,
+									   waiting->body);
 		free(waiting);
 	}
 	return status;
@@ -131,6 +139,12 @@ static int take_build_id(struct perf_import *import, const struct perf_record *r
 static int take_attr(struct perf_import *import, const struct perf_record *record)
 {
 	return perf_attrs_record(&import->attrs, record);
+}
+
+static int take_event_type(struct perf_import *import, const struct perf_record *record)
+{
+	perf_attrs_event_type(&import->attrs, record->body, record->size);
+	return 0;
 }
 
 /* What has no counterpart, and says something all the same; or what a newer perf writes. */
@@ -167,7 +181,7 @@ static const struct {
 	{PERF_RECORD_AUXTRACE_INFO, perf_aux_info},
 	{PERF_RECORD_AUXTRACE, perf_aux_data},
 	{PERF_RECORD_AUXTRACE_ERROR, keep_own},
-	{PERF_RECORD_EVENT_TYPE, leave_out},
+	{PERF_RECORD_EVENT_TYPE, take_event_type},
 	{PERF_RECORD_ID_INDEX, leave_out},
 	{PERF_RECORD_THREAD_MAP, leave_out},
 	{PERF_RECORD_CPU_MAP, leave_out},
@@ -188,12 +202,14 @@ static int take(struct perf_import *import, const struct perf_record *record)
 /* ---- before and after ------------------------------------------------------------------------ */
 
 /*
+ * Looks at the first records: for the programs of processes that were there before, and for the trace's start.
  * The trace starts at the earliest time of the first records that have one: rundown, which has none, is as of then.
  * Each ring's first records stand near the start.
  */
 static int find_start_of(struct perf_import *import, struct perf_attrs *attrs, struct perf_file *file)
 {
 	struct perf_record record;
+	bool running = false;
 	unsigned seen = 0;
 	int status = 0;
 
@@ -204,8 +220,12 @@ static int find_start_of(struct perf_import *import, struct perf_attrs *attrs, s
 		status = 0;
 		if (record.type == PERF_RECORD_HEADER_ATTR)
 			status = perf_attrs_record(attrs, &record);
-		if (record.type >= PERF_RECORD_KERNEL_END || perf_sample_parse(attrs, &record, &sample, &body) ||
-		    !sample.has_time || !sample.time)
+		if (record.type >= PERF_RECORD_KERNEL_END || perf_sample_parse(attrs, &record, &sample, &body))
+			continue;
+		running |= record.type == PERF_RECORD_SAMPLE;
+		if (sample.has_time ? !sample.time : !running)
+			status = perf_programs_look(&import->programs, &record, body);
+		if (!sample.has_time || !sample.time)
 			continue;
 		seen++;
 		if (!import->machine.start_time || sample.time < import->machine.start_time)
@@ -320,6 +340,38 @@ static int read_records(struct perf_import *import)
 	return status;
 }
 
+/* What of the file is not in the trace, by kind, for who looks at the trace later. */
+static int write_losses(struct perf_import *import)
+{
+	const struct perf_outcome *outcome = &import->outcome;
+	const struct {
+		uint32_t kind;
+		uint64_t count;
+		const char *cause;
+	} losses[] = {
+		{PTL_LOSS_EVENTS, outcome->unknown_records, "records of kinds that are not known"},
+		{PTL_LOSS_EVENTS, outcome->left_features, "features of the header are damaged or too large"},
+		{PTL_LOSS_EVENTS, outcome->lone_stacks, "copies of stacks have no registers with which to unwind them"},
+		{PTL_LOSS_CODE, outcome->other_files, "files of mappings are there in another version"},
+		{PTL_LOSS_CODE, outcome->absent_files, "files of mappings were not on the machine of the import"},
+	};
+	int status = 0;
+
+	for (size_t i = 0; !status && i < sizeof(losses) / sizeof(losses[0]); i++) {
+		const struct ptl_loss loss = {
+			.kind = losses[i].kind,
+			.stream = PTL_NO_ID,
+			.pid = PTL_NO_ID,
+			.tid = PTL_NO_ID,
+			.count = losses[i].count,
+			.cause = losses[i].cause,
+		};
+
+		status = loss.count ? ptl_writer_loss(import->writer, &loss) : 0;
+	}
+	return status;
+}
+
 static int end(struct perf_import *import)
 {
 	int status;
@@ -330,6 +382,10 @@ static int end(struct perf_import *import)
 		status = perf_process_finish(import);
 	if (!status)
 		status = perf_aux_finish(import);
+	if (!status)
+		status = write_losses(import);
+	if (!import->machine.start_time)
+		import->machine.start_time = import->aux_start;
 	import->machine.end_time = import->now;
 	set_clock(import);
 	return status ? status : ptl_writer_machine(import->writer, &import->machine);
@@ -418,6 +474,10 @@ int perf_import(const char *name, int fd, enum elf_embed embed, struct import_sp
 	ptl_event_headers_free(import->headers);
 	perf_order_free(&import->order);
 	perf_process_free(import);
+	perf_programs_free(&import->programs);
+	perf_unwind_free(&import->unwinder);
+	perf_vdso_close(&import->vdso);
+	common_hash_map_free(&import->counters);
 	perf_aux_free(import);
 	perf_tracing_free(&import->tracing);
 	perf_attrs_free(&import->attrs);

@@ -14,6 +14,9 @@ struct perf_outcome {
 	uint64_t unknown_records; /* of types that no perf has yet */
 	uint64_t other_files;     /* mappings whose file on this machine is another one */
 	uint64_t absent_files;    /* or is not there */
+	uint64_t cut_stacks;      /* samples of which the outermost calls are not known */
+	uint64_t left_features;   /* tables of the header, or entries of them, that are damaged or too large */
+	uint64_t lone_stacks;     /* samples with a copy of the stack, and without registers */
 	char damage[512];         /* why the rest could not be read; "": it could */
 };
 

@@ -13,6 +13,7 @@
 #define PERF_SECTION_SIZE 16      /* u64 offset, u64 size */
 #define PERF_ATTR_SIZE_MIN 64     /* PERF_ATTR_SIZE_VER0 */
 #define PERF_BUILD_ID_MAX 20
+#define PERF_EVENT_TYPE_SIZE 72 /* u64 number, name */
 #define PERF_FEATURES 256
 
 /* Records of the kernel. */
@@ -65,6 +66,7 @@ enum perf_record_type {
 /* misc of a record's header. */
 #define PERF_MISC_CPUMODE_MASK 7u
 #define PERF_MISC_KERNEL 1u
+#define PERF_MISC_USER 2u
 #define PERF_MISC_GUEST_KERNEL 4u
 #define PERF_MISC_MMAP_DATA 0x2000u     /* MMAP: not executable */
 #define PERF_MISC_COMM_EXEC 0x2000u     /* COMM */
@@ -84,7 +86,27 @@ enum perf_record_type {
 #define PERF_SAMPLE_PERIOD 0x100u
 #define PERF_SAMPLE_STREAM_ID 0x200u
 #define PERF_SAMPLE_RAW 0x400u
+#define PERF_SAMPLE_BRANCH_STACK 0x800u
+#define PERF_SAMPLE_REGS_USER 0x1000u
+#define PERF_SAMPLE_STACK_USER 0x2000u
+#define PERF_SAMPLE_WEIGHT 0x4000u
+#define PERF_SAMPLE_DATA_SRC 0x8000u
 #define PERF_SAMPLE_IDENTIFIER 0x10000u
+#define PERF_SAMPLE_TRANSACTION 0x20000u
+#define PERF_SAMPLE_REGS_INTR 0x40000u
+#define PERF_SAMPLE_PHYS_ADDR 0x80000u
+#define PERF_SAMPLE_AUX 0x100000u
+#define PERF_SAMPLE_CGROUP 0x200000u
+#define PERF_SAMPLE_DATA_PAGE_SIZE 0x400000u
+#define PERF_SAMPLE_CODE_PAGE_SIZE 0x800000u
+#define PERF_SAMPLE_WEIGHT_STRUCT 0x1000000u
+
+/* perf_event_attr.branch_sample_type */
+#define PERF_BRANCH_HW_INDEX 0x20000u
+#define PERF_BRANCH_COUNTERS 0x80000u
+
+/* Words of a sample that say of which kind the registers behind are. */
+#define PERF_REGS_ABI_64 2u
 
 /* perf_event_attr.read_format */
 #define PERF_FORMAT_TOTAL_TIME_ENABLED 0x1u
@@ -101,9 +123,13 @@ enum perf_record_type {
 #define PERF_ATTR_SAMPLE_TYPE 24
 #define PERF_ATTR_READ_FORMAT 32
 #define PERF_ATTR_FLAGS 40
+#define PERF_ATTR_BRANCHES 72
+#define PERF_ATTR_REGS_USER 80
 #define PERF_ATTR_CLOCKID 92
+#define PERF_ATTR_REGS_INTR 96
 #define PERF_ATTR_FLAG_FREQ (1ull << 10)
 #define PERF_ATTR_FLAG_SAMPLE_ID_ALL (1ull << 18)
+#define PERF_ATTR_FLAG_COMM_EXEC (1ull << 24)
 #define PERF_ATTR_FLAG_USE_CLOCKID (1ull << 25)
 #define PERF_TYPE_TRACEPOINT 2
 
@@ -142,6 +168,7 @@ enum perf_intel_pt_word {
 	PERF_PT_TSC_CTC_D,
 	PERF_PT_CYC_BIT,
 	PERF_PT_MAX_NONTURBO_RATIO,
+	PERF_PT_FILTER_SIZE, /* of the text of address filters that follows */
 	PERF_PT_WORDS,
 };
 

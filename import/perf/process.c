@@ -11,20 +11,34 @@
 
 #define NAME_SIZE 64
 #define PROCESSES_MAX (1u << 22)
+#define THREADS_MAX (1u << 22)
+#define KTHREADD 2u               /* pid of the parent of all kernel threads but itself */
+#define EXEC_MAPS_WITHIN 1000000u /* nanoseconds from a COMM record to the program's mapping */
 
 /*
- * What is known of a process. Its start, or the program that it now executes, may wait for the record that says
- * its name, or what the program's file is.
+ * A process. Its start, or the program that it now executes, may wait for the record that says its name, or
+ * for the mapping of the program's file.
  */
 struct perf_process {
 	uint64_t key;
 	uint32_t pid;
 	uint32_t parent;
-	uint32_t threads; /* alive */
-	enum { NOTHING_WAITS, RUNDOWN_WAITS, EXEC_WAITS } waits;
+	uint32_t threads;  /* known ones that are alive */
+	uint32_t programs; /* number of execs so far: threads of the program before are gone */
+	/* NAME_WAITS: a COMM record of a kernel that does not say whether it is an exec */
+	enum { NOTHING_WAITS, RUNDOWN_WAITS, EXEC_WAITS, NAME_WAITS } waits;
 	struct ptl_event pending; /* its time, CPU, and thread */
 	char name[NAME_SIZE];
+	char new_name[NAME_SIZE]; /* NAME_WAITS */
 	bool ended;
+};
+
+/* A thread; of several that had its number, the last one. */
+struct perf_task {
+	uint64_t key;      /* of its process */
+	uint32_t programs; /* of its process, when the thread was seen first */
+	bool alive;
+	char name[NAME_SIZE];
 };
 
 /* A number in a table of pointers. */
@@ -33,6 +47,12 @@ static struct perf_process *find(const struct perf_import *import, uint32_t pid)
 	const uint64_t *value = common_hash_map_get(&import->processes, pid);
 
 	return value ? (struct perf_process *)(uintptr_t)*value : NULL;
+}
+
+/* Whether the kernel had no number for the process: a process outside of the recorder's pid namespace, or a dead one. */
+static bool is_outside(uint32_t pid)
+{
+	return pid == 0 || pid == PTL_NO_ID;
 }
 
 static int write_process(struct perf_import *import, const struct perf_process *process, uint8_t opcode,
@@ -77,22 +97,113 @@ static int write_thread(struct perf_import *import, uint32_t pid, uint32_t tid, 
 	return perf_event_write(import, &event);
 }
 
-/* What waited can be said now. */
-static int release(struct perf_import *import, struct perf_process *process, const char *path)
-{
-	const uint8_t opcode = process->waits == EXEC_WAITS ? PTL_OPCODE_EXEC : PTL_OPCODE_START_RUNDOWN;
+/* ---- threads --------------------------------------------------------------------------------- */
 
-	if (process->waits == NOTHING_WAITS)
-		return 0;
-	process->waits = NOTHING_WAITS;
-	return write_process(import, process, opcode, path, &process->pending);
+static struct perf_task *find_task(const struct perf_import *import, uint32_t tid)
+{
+	const uint64_t *value = common_hash_map_get(&import->tasks, tid);
+
+	return value ? (struct perf_task *)(uintptr_t)*value : NULL;
 }
+
+static bool is_alive(const struct perf_task *task, const struct perf_process *process)
+{
+	return task && task->alive && task->key == process->key && task->programs == process->programs;
+}
+
+/* Counts a thread as alive. *started: it was not before. PTL_NO_MEMORY. */
+static int start_task(struct perf_import *import, struct perf_process *process, uint32_t tid, const char *name,
+		      bool *started)
+{
+	struct perf_task *task = find_task(import, tid);
+
+	*started = !is_alive(task, process);
+	if (!task) {
+		if (import->tasks.used >= THREADS_MAX)
+			return common_fail(PTL_NO_MEMORY, "more than %u threads", THREADS_MAX);
+		task = calloc(1, sizeof(*task));
+		if (!task || common_hash_map_put(&import->tasks, tid, (uint64_t)(uintptr_t)task)) {
+			free(task);
+			return common_fail_memory("a thread", sizeof(*task));
+		}
+	}
+	process->threads += *started;
+	task->key = process->key;
+	task->programs = process->programs;
+	task->alive = true;
+	snprintf(task->name, sizeof(task->name), "%s", name);
+	return 0;
+}
+
+/*
+ * Writes the new name of a thread: rundown that reports a known thread again. A thread that was not known has been
+ * there from the start. PTL_NO_MEMORY, PTL_SYSTEM.
+ */
+static int rename_task(struct perf_import *import, struct perf_process *process, uint32_t tid, const char *name,
+		       const struct ptl_event *from)
+{
+	bool started;
+	int status = start_task(import, process, tid, name, &started);
+
+	return status ? status : write_thread(import, process->pid, tid, name, PTL_OPCODE_START_RUNDOWN, from);
+}
+
+/* ---- what waits ------------------------------------------------------------------------------ */
 
 static void wait_with(struct perf_process *process, int what, const struct ptl_event *from)
 {
 	process->waits = what;
 	process->pending = *from;
 }
+
+/*
+ * The program of a process that is known by its name alone. A name with a slash is put into brackets, as ps(1)
+ * shows kernel threads: it is no path.
+ */
+static const char *program_of(const struct perf_process *process, char room[NAME_SIZE + 2])
+{
+	if (!strchr(process->name, '/'))
+		return process->name;
+	snprintf(room, NAME_SIZE + 2, "[%s]", process->name);
+	return room;
+}
+
+/* The process has begun to execute a program: it has one thread, the first. */
+static int begin_program(struct perf_import *import, struct perf_process *process, const char *name,
+			 const struct ptl_event *at)
+{
+	const bool led = is_alive(find_task(import, process->pid), process);
+	bool started;
+	int status;
+
+	process->programs++;
+	process->threads = 0;
+	snprintf(process->name, sizeof(process->name), "%s", name);
+	wait_with(process, EXEC_WAITS, at);
+	perf_unwind_forget(&import->unwinder, process->pid);
+	status = start_task(import, process, process->pid, name, &started);
+	/* A thread that executes a program takes the number of the first one. */
+	return status ? status
+		      : write_thread(import, process->pid, process->pid, name,
+				     led ? PTL_OPCODE_START_RUNDOWN : PTL_OPCODE_START, at);
+}
+
+/* Writes what waits. path: the program's file; NULL: not known. */
+static int release(struct perf_import *import, struct perf_process *process, const char *path)
+{
+	const uint8_t opcode = process->waits == EXEC_WAITS ? PTL_OPCODE_EXEC : PTL_OPCODE_START_RUNDOWN;
+	const bool renamed = process->waits == NAME_WAITS;
+	char room[NAME_SIZE + 2];
+
+	if (process->waits == NOTHING_WAITS)
+		return 0;
+	process->waits = NOTHING_WAITS;
+	if (renamed)
+		return rename_task(import, process, process->pid, process->new_name, &process->pending);
+	return write_process(import, process, opcode, path ? path : program_of(process, room), &process->pending);
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static int add(struct perf_import *import, uint32_t pid, uint32_t parent, struct perf_process **added)
 {
@@ -125,6 +236,7 @@ int perf_process_need(struct perf_import *import, uint32_t pid, uint64_t time)
 {
 	const struct ptl_event at = {.time = time, .cpu = PTL_NO_CPU, .tid = pid};
 	struct perf_process *process = find(import, pid);
+	const bool again = process != NULL;
 	int status;
 
 	if (process && !process->ended)
@@ -132,15 +244,33 @@ int perf_process_need(struct perf_import *import, uint32_t pid, uint64_t time)
 	status = add(import, pid, 0, &process);
 	if (!status && pid == 0)
 		snprintf(process->name, sizeof(process->name), "[kernel]");
-	return status ? status : write_process(import, process, PTL_OPCODE_START_RUNDOWN, process->name, &at);
+	/* The number is used again, and its FORK record was lost: what came before is not of this process. */
+	return status ? status
+		      : write_process(import, process, again ? PTL_OPCODE_START : PTL_OPCODE_START_RUNDOWN,
+				      process->name, &at);
 }
 
-int perf_process_maps(struct perf_import *import, uint32_t pid, const char *path)
+/* Whether a mapping that follows a COMM record says that it was an exec: exec maps the program at once. */
+static bool is_exec(const struct perf_process *process, const struct perf_mapped *mapped)
 {
-	struct perf_process *process = find(import, pid);
+	return mapped->tid == process->pid && mapped->time >= process->pending.time &&
+	       (mapped->time - process->pending.time <= EXEC_MAPS_WITHIN ||
+		perf_program_rank(process->new_name, mapped->path) >= PERF_PROGRAM_NAMED);
+}
 
+int perf_process_maps(struct perf_import *import, const struct perf_mapped *mapped)
+{
+	struct perf_process *process = find(import, mapped->pid);
+	int status = 0;
+
+	if (!process || process->waits == NOTHING_WAITS)
+		return 0;
+	if (process->waits == NAME_WAITS && !is_exec(process, mapped))
+		return release(import, process, NULL);
+	if (process->waits == NAME_WAITS)
+		status = begin_program(import, process, process->new_name, &process->pending);
 	/* The first file is the program: the kernel maps it before the dynamic linker. */
-	return process && path[0] == '/' ? release(import, process, path) : 0;
+	return status || !perf_program_rank("", mapped->path) ? status : release(import, process, mapped->path);
 }
 
 uint32_t perf_thread_process(const struct perf_import *import, uint32_t tid)
@@ -165,19 +295,53 @@ static int comm_rundown(struct perf_import *import, const struct perf_sample *sa
 {
 	const struct ptl_event at = moment(import, sample, tid);
 	struct perf_process *process = find(import, pid);
+	char kernel_thread[NAME_SIZE + 2];
+	const char *program;
 	int status = 0;
 
 	if (!process || process->ended)
 		status = add(import, pid, process ? process->parent : 0, &process);
 	else if (process->waits == NOTHING_WAITS && pid == tid)
 		return 0; /* reported twice */
-	if (!status && pid == tid) {
+	if (status)
+		return status;
+	if (pid == tid) {
 		snprintf(process->name, sizeof(process->name), "%s", name);
 		wait_with(process, RUNDOWN_WAITS, &at);
+		program = perf_programs_find(&import->programs, pid);
+		if (program && !*program && (pid == KTHREADD || process->parent == KTHREADD)) {
+			snprintf(kernel_thread, sizeof(kernel_thread), "[%s]", name);
+			program = kernel_thread;
+		}
+		status = program ? release(import, process, *program ? program : NULL) : 0;
 	}
-	if (!status)
-		process->threads++;
-	return status ? status : write_thread(import, pid, tid, name, PTL_OPCODE_START_RUNDOWN, &at);
+	return status ? status : rename_task(import, process, tid, name, &at);
+}
+
+/* Whether COMM records of this file say if they are of an exec: since Linux 3.16. */
+static bool says_exec(const struct perf_import *import)
+{
+	for (size_t i = 0; i < import->attrs.count; i++)
+		if (import->attrs.list[i].flags & PERF_ATTR_FLAG_COMM_EXEC)
+			return true;
+	return false;
+}
+
+/* A thread has another name, or its process executes a program. */
+static int comm_changed(struct perf_import *import, const struct perf_record *record, const struct ptl_event *at,
+			struct perf_process *process, const char *name)
+{
+	int status = release(import, process, NULL);
+
+	if (status)
+		return status;
+	if (record->misc & PERF_MISC_COMM_EXEC)
+		return begin_program(import, process, name, at);
+	if (at->tid != process->pid || says_exec(import))
+		return rename_task(import, process, at->tid, name, at);
+	snprintf(process->new_name, sizeof(process->new_name), "%s", name);
+	wait_with(process, NAME_WAITS, at);
+	return 0;
 }
 
 int perf_comm(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
@@ -188,7 +352,6 @@ int perf_comm(struct perf_import *import, const struct perf_record *record, cons
 	const size_t left = common_cursor_left(&cursor);
 	const char *text = (const char *)common_read_bytes(&cursor, left);
 	const struct ptl_event at = moment(import, sample, tid);
-	struct perf_process *process;
 	char name[NAME_SIZE];
 	int status;
 
@@ -196,19 +359,13 @@ int perf_comm(struct perf_import *import, const struct perf_record *record, cons
 		return common_fail(PTL_CORRUPT, "offset %llu: a name without a process",
 				   (unsigned long long)record->offset);
 	snprintf(name, sizeof(name), "%.*s", (int)(left < NAME_SIZE ? left : NAME_SIZE - 1), text);
+	/* Process 0 of all CPUs is the kernel's idle process, by that name; by another, a process outside. */
+	if (is_outside(pid) && (pid || strncmp(name, "swapper", strlen("swapper")) != 0))
+		return perf_event_keep(import, record, sample, body);
 	if (perf_is_rundown(import, sample))
 		return comm_rundown(import, sample, pid, tid, name);
-	if (!(record->misc & PERF_MISC_COMM_EXEC))
-		return perf_event_keep(import, record, sample, body);
 	status = perf_process_need(import, pid, at.time);
-	process = find(import, pid);
-	if (!status)
-		status = release(import, process, process->name);
-	if (status)
-		return status;
-	snprintf(process->name, sizeof(process->name), "%s", name);
-	wait_with(process, EXEC_WAITS, &at);
-	return 0;
+	return status ? status : comm_changed(import, record, &at, find(import, pid), name);
 }
 
 /* pid, parent's pid, tid, parent's tid, time: FORK and EXIT. */
@@ -232,11 +389,13 @@ static int parse_task(const struct perf_record *record, size_t body, struct task
 static int fork_process(struct perf_import *import, const struct task *task, const struct perf_sample *sample)
 {
 	const struct ptl_event at = moment(import, sample, task->tid);
-	struct perf_process *process, *parent = find(import, task->parent);
-	int status = parent ? release(import, parent, parent->name) : 0;
+	struct perf_process *process, *parent = is_outside(task->parent) ? NULL : find(import, task->parent);
+	int status = parent ? release(import, parent, NULL) : 0;
 
 	if (!status)
 		status = add(import, task->pid, task->parent, &process);
+	if (!status)
+		status = perf_unwind_fork(&import->unwinder, task->parent, task->pid);
 	if (status)
 		return status;
 	/* A process of before says its name next. */
@@ -253,11 +412,16 @@ int perf_fork(struct perf_import *import, const struct perf_record *record, cons
 	      size_t body)
 {
 	const bool rundown = perf_is_rundown(import, sample);
+	const struct perf_task *parent;
 	struct perf_process *process;
 	struct ptl_event at;
 	struct task task;
+	bool started;
+	const char *name;
 	int status = parse_task(record, body, &task);
 
+	if (!status && is_outside(task.pid))
+		return perf_event_keep(import, record, sample, body);
 	if (!status && task.pid == task.tid && task.pid != task.parent)
 		status = fork_process(import, &task, sample);
 	else if (!status)
@@ -266,35 +430,62 @@ int perf_fork(struct perf_import *import, const struct perf_record *record, cons
 	if (status || rundown)
 		return status;
 	process = find(import, task.pid);
-	process->threads++;
+	parent = is_outside(task.parent_tid) ? NULL : find_task(import, task.parent_tid);
+	name = parent ? parent->name : process->name;
 	at = moment(import, sample, task.tid);
-	return write_thread(import, task.pid, task.tid, process->name, PTL_OPCODE_START, &at);
+	status = start_task(import, process, task.tid, name, &started);
+	return status ? status : write_thread(import, task.pid, task.tid, name, PTL_OPCODE_START, &at);
+}
+
+/* The thread is alive, as far as is known; its process may end with it. */
+static int end_task(struct perf_import *import, struct perf_process *process, uint32_t tid, const struct ptl_event *at)
+{
+	struct perf_task *task = find_task(import, tid);
+	const bool known = is_alive(task, process);
+	int status = release(import, process, NULL);
+
+	if (!status)
+		status = write_thread(import, process->pid, tid, known ? task->name : process->name, PTL_OPCODE_END,
+				      at);
+	if (known) {
+		task->alive = false;
+		process->threads--;
+	}
+	/* Of threads from before, only the first one may have been reported. */
+	if (status || process->threads || (!known && tid != process->pid))
+		return status;
+	process->ended = true;
+	perf_unwind_forget(&import->unwinder, process->pid);
+	return write_process(import, process, PTL_OPCODE_END, process->name, at);
+}
+
+/*
+ * Whether the thread has ended before: some kernels report the end of a thread twice, and a process cannot end after its
+ * end.
+ */
+static bool has_ended(const struct perf_import *import, const struct perf_process *process, uint32_t tid)
+{
+	const struct perf_task *task = find_task(import, tid);
+
+	return process->ended || (task && task->key == process->key && !task->alive);
 }
 
 int perf_exit(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 	      size_t body)
 {
-	struct perf_process *process;
+	const struct perf_process *process;
 	struct ptl_event at;
 	struct task task;
 	int status = parse_task(record, body, &task);
 
-	if (!status)
-		status = perf_process_need(import, task.pid, perf_time(import, sample));
 	if (status)
 		return status;
-	at = moment(import, sample, task.tid);
 	process = find(import, task.pid);
-	status = release(import, process, process->name);
-	if (!status)
-		status = write_thread(import, task.pid, task.tid, process->name, PTL_OPCODE_END, &at);
-	if (process->threads)
-		process->threads--;
-	/* Threads from before may not have been reported: the first one's end counts then. */
-	if (status || process->threads)
-		return status;
-	process->ended = true;
-	return write_process(import, process, PTL_OPCODE_END, process->name, &at);
+	if (is_outside(task.pid) || (process && has_ended(import, process, task.tid)))
+		return perf_event_keep(import, record, sample, body);
+	status = perf_process_need(import, task.pid, perf_time(import, sample));
+	at = moment(import, sample, task.tid);
+	return status ? status : end_task(import, find(import, task.pid), task.tid, &at);
 }
 
 /* What runs on a CPU is told from what was switched out of it by this bit. */
@@ -365,19 +556,25 @@ int perf_process_finish(struct perf_import *import)
 	while (!status && common_hash_map_next(&import->processes, &at, &pid, &value)) {
 		struct perf_process *process = (struct perf_process *)(uintptr_t)value;
 
-		status = release(import, process, process->name);
+		status = release(import, process, NULL);
 	}
 	return status;
 }
 
-void perf_process_free(struct perf_import *import)
+static void free_values(struct common_hash_map *map)
 {
-	uint64_t pid, value;
+	uint64_t key, value;
 	size_t at = 0;
 
-	while (common_hash_map_next(&import->processes, &at, &pid, &value))
+	while (common_hash_map_next(map, &at, &key, &value))
 		free((void *)(uintptr_t)value);
-	common_hash_map_free(&import->processes);
+	common_hash_map_free(map);
+}
+
+void perf_process_free(struct perf_import *import)
+{
+	free_values(&import->processes);
+	free_values(&import->tasks);
 	common_hash_map_free(&import->threads);
 	common_hash_map_free(&import->on_cpu);
 }

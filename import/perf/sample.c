@@ -84,29 +84,146 @@ static const struct perf_attr *find_attr(const struct perf_attrs *attrs, const s
 	return index ? &attrs->list[*index] : first;
 }
 
+const struct perf_attr *perf_attrs_find(const struct perf_attrs *attrs, uint64_t id)
+{
+	const uint64_t *index = common_hash_map_get(&attrs->ids, id);
+
+	return index ? &attrs->list[*index] : NULL;
+}
+
 /* Without IDENTIFIER, samples of several events are distinguished by ID. */
 static void find_by_id(const struct perf_attrs *attrs, struct perf_sample *sample)
 {
-	const uint64_t *index = sample->id ? common_hash_map_get(&attrs->ids, sample->id) : NULL;
+	const struct perf_attr *attr = sample->id ? perf_attrs_find(attrs, sample->id) : NULL;
 
-	if (index)
-		sample->attr = &attrs->list[*index];
+	if (attr)
+		sample->attr = attr;
 }
 
-/* Counters that came with the sample: skipped, as they have no counterpart. */
-static void skip_counters(struct common_cursor *cursor, uint64_t format)
+/* ---- parts behind the words ------------------------------------------------------------------ */
+
+static struct perf_words read_words(struct common_cursor *cursor, uint64_t count, size_t each)
+{
+	struct perf_words words = {0};
+
+	if (count > common_cursor_left(cursor) / 8 / each) {
+		common_read_bytes(cursor, common_cursor_left(cursor) + 1); /* fails the cursor */
+		return words;
+	}
+	words.data = common_read_bytes(cursor, (size_t)count * each * 8);
+	words.count = (size_t)count;
+	return words;
+}
+
+static size_t counter_words(uint64_t format)
+{
+	return 1 + (format & PERF_FORMAT_ID ? 1 : 0) + (format & PERF_FORMAT_LOST ? 1 : 0);
+}
+
+/* Of a group, the number of counters comes first and the times before the counters; else the times behind the only value. */
+static void read_counters(struct common_cursor *cursor, uint64_t format, struct perf_counters *counters)
 {
 	const bool group = format & PERF_FORMAT_GROUP;
 	const uint64_t count = group ? common_read64(cursor) : 1;
-	const size_t times = (format & PERF_FORMAT_TOTAL_TIME_ENABLED ? 8 : 0) +
-			     (format & PERF_FORMAT_TOTAL_TIME_RUNNING ? 8 : 0);
-	const size_t each = 8 + (format & PERF_FORMAT_ID ? 8 : 0) + (format & PERF_FORMAT_LOST ? 8 : 0);
 
-	if (count > common_cursor_left(cursor) / each) {
-		common_read_bytes(cursor, common_cursor_left(cursor) + 1); /* fails the cursor */
+	*counters = (struct perf_counters){.format = format};
+	if (!group)
+		counters->data = common_read_bytes(cursor, 8);
+	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+		counters->time_enabled = common_read64(cursor);
+	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+		counters->time_running = common_read64(cursor);
+	if (group) {
+		const struct perf_words words = read_words(cursor, count, counter_words(format));
+
+		counters->data = words.data;
+		counters->count = words.count;
 		return;
 	}
-	common_read_bytes(cursor, times + (size_t)count * each);
+	common_read_bytes(cursor, 8 * (counter_words(format) - 1));
+	counters->count = 1;
+}
+
+struct perf_counter perf_counter_at(const struct perf_counters *counters, size_t i)
+{
+	const uint64_t format = counters->format;
+	const uint8_t *at = counters->data + i * 8 * counter_words(format);
+	struct perf_counter counter = {.value = common_load64(at)};
+
+	if (!(format & PERF_FORMAT_GROUP))
+		at += (format & PERF_FORMAT_TOTAL_TIME_ENABLED ? 8 : 0) +
+		      (format & PERF_FORMAT_TOTAL_TIME_RUNNING ? 8 : 0);
+	if (format & PERF_FORMAT_ID) {
+		at += 8;
+		counter.id = common_load64(at);
+	}
+	if (format & PERF_FORMAT_LOST)
+		counter.lost = common_load64(at + 8);
+	return counter;
+}
+
+static void read_branches(struct common_cursor *cursor, uint64_t which, struct perf_sample *sample)
+{
+	const uint64_t count = common_read64(cursor);
+
+	if (which & PERF_BRANCH_HW_INDEX)
+		sample->branch_index = common_read64(cursor);
+	sample->branches = read_words(cursor, count, 3);
+	if (which & PERF_BRANCH_COUNTERS)
+		sample->branch_counters = read_words(cursor, count, 1);
+}
+
+static void read_registers(struct common_cursor *cursor, uint64_t mask, struct perf_registers *registers)
+{
+	registers->abi = common_read64(cursor);
+	if (registers->abi)
+		registers->words = read_words(cursor, (uint64_t)__builtin_popcountll(mask), 1);
+}
+
+/* The kernel says how much of the room it has filled, if there is room. */
+static void read_stack(struct common_cursor *cursor, struct perf_sample *sample)
+{
+	const uint64_t room = common_read64(cursor);
+	uint64_t filled;
+
+	sample->has_stack = true;
+	if (!room)
+		return;
+	if (room > common_cursor_left(cursor)) {
+		common_read_bytes(cursor, common_cursor_left(cursor) + 1);
+		return;
+	}
+	sample->stack = common_read_bytes(cursor, (size_t)room);
+	filled = common_read64(cursor);
+	sample->stack_size = (size_t)(filled < room ? filled : room);
+}
+
+static uint64_t read_if(struct common_cursor *cursor, uint64_t type, uint64_t bits)
+{
+	return type & bits ? common_read64(cursor) : 0;
+}
+
+/* Parts behind the raw data, in the order in which samples have them. */
+static void parse_behind(struct common_cursor *cursor, struct perf_sample *sample)
+{
+	const struct perf_attr *attr = sample->attr;
+	const uint64_t type = attr->sample_type;
+
+	if (type & PERF_SAMPLE_BRANCH_STACK)
+		read_branches(cursor, attr->branches, sample);
+	if (type & PERF_SAMPLE_REGS_USER)
+		read_registers(cursor, attr->registers, &sample->registers);
+	if (type & PERF_SAMPLE_STACK_USER)
+		read_stack(cursor, sample);
+	sample->weight = read_if(cursor, type, PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT);
+	sample->data_source = read_if(cursor, type, PERF_SAMPLE_DATA_SRC);
+	sample->transaction = read_if(cursor, type, PERF_SAMPLE_TRANSACTION);
+	if (type & PERF_SAMPLE_REGS_INTR)
+		read_registers(cursor, attr->interrupt_registers, &sample->interrupt_registers);
+	sample->physical_address = read_if(cursor, type, PERF_SAMPLE_PHYS_ADDR);
+	sample->cgroup = read_if(cursor, type, PERF_SAMPLE_CGROUP);
+	sample->data_page_size = read_if(cursor, type, PERF_SAMPLE_DATA_PAGE_SIZE);
+	sample->code_page_size = read_if(cursor, type, PERF_SAMPLE_CODE_PAGE_SIZE);
 }
 
 static int parse_sample(const struct perf_attrs *attrs, const struct perf_record *record, struct perf_sample *sample)
@@ -114,6 +231,7 @@ static int parse_sample(const struct perf_attrs *attrs, const struct perf_record
 	struct common_cursor cursor = common_cursor(record->body, record->size);
 	const uint64_t type = sample->attr->sample_type;
 
+	sample->user = (record->misc & PERF_MISC_CPUMODE_MASK) == PERF_MISC_USER;
 	for (size_t i = 0; i < COUNT(sample_words); i++)
 		if (type & sample_words[i])
 			take_word(sample, sample_words[i], common_read64(&cursor));
@@ -121,17 +239,18 @@ static int parse_sample(const struct perf_attrs *attrs, const struct perf_record
 	if (!(type & PERF_SAMPLE_PERIOD))
 		sample->period = sample->attr->sample_period;
 	if (type & PERF_SAMPLE_READ)
-		skip_counters(&cursor, sample->attr->read_format);
+		read_counters(&cursor, sample->attr->read_format, &sample->counters);
 	if (type & PERF_SAMPLE_CALLCHAIN) {
-		const uint64_t count = common_read64(&cursor);
+		const struct perf_words chain = read_words(&cursor, common_read64(&cursor), 1);
 
-		sample->callchain_count = count > common_cursor_left(&cursor) / 8 ? SIZE_MAX / 8 : (size_t)count;
-		sample->callchain = common_read_bytes(&cursor, sample->callchain_count * 8);
+		sample->callchain = chain.data;
+		sample->callchain_count = chain.count;
 	}
 	if (type & PERF_SAMPLE_RAW) {
 		sample->raw_size = common_read32(&cursor);
 		sample->raw = common_read_bytes(&cursor, sample->raw_size);
 	}
+	parse_behind(&cursor, sample);
 	if (cursor.failed)
 		return short_record(record);
 	sample->rest_size = common_cursor_left(&cursor);

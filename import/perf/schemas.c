@@ -30,6 +30,9 @@ static const struct ptl_field lost[] = {FIELD("Id", PTL_TYPE_U64), FIELD("Lost",
 static const struct ptl_field lost_samples[] = {FIELD("Lost", PTL_TYPE_U64)};
 static const struct ptl_field comm[] = {FIELD("ProcessId", PTL_TYPE_U32), FIELD("ThreadId", PTL_TYPE_U32),
 					FIELD("Name", PTL_TYPE_UTF8)};
+static const struct ptl_field task[] = {FIELD("ProcessId", PTL_TYPE_U32), FIELD("ParentId", PTL_TYPE_U32),
+					FIELD("ThreadId", PTL_TYPE_U32), FIELD("ParentThreadId", PTL_TYPE_U32),
+					FIELD("Time", PTL_TYPE_TIME)};
 static const struct ptl_field throttle[] = {FIELD("Time", PTL_TYPE_TIME), FIELD("Id", PTL_TYPE_U64),
 					    FIELD("StreamId", PTL_TYPE_U64)};
 static const struct ptl_field map2[] = {
@@ -65,6 +68,35 @@ static const struct ptl_field sample_fields[] = {
 	FIELD("Event", PTL_TYPE_UTF8), FIELD("InstructionPointer", PTL_TYPE_POINTER), FIELD("Period", PTL_TYPE_U64),
 	FIELD("Address", PTL_TYPE_POINTER), FIELD("Data", PTL_TYPE_BYTES)};
 
+static const struct ptl_field detail[] = {
+	FIELD("Event", PTL_TYPE_UTF8),
+	FIELD("TimeEnabled", PTL_TYPE_U64),
+	FIELD("TimeRunning", PTL_TYPE_U64),
+	{.name = "Counters", .type = PTL_TYPE_STRUCT, .array = PTL_ARRAY_COUNTED, .length = 3},
+	FIELD("Counter", PTL_TYPE_UTF8),
+	FIELD("Value", PTL_TYPE_U64),
+	FIELD("Lost", PTL_TYPE_U64),
+	{.name = "Branches", .type = PTL_TYPE_STRUCT, .array = PTL_ARRAY_COUNTED, .length = 3},
+	FIELD("From", PTL_TYPE_POINTER),
+	FIELD("To", PTL_TYPE_POINTER),
+	HEX("Flags", PTL_TYPE_U64),
+	FIELD("BranchIndex", PTL_TYPE_U64),
+	{.name = "BranchCounters", .type = PTL_TYPE_U64, .format = PTL_FORMAT_HEX, .array = PTL_ARRAY_COUNTED},
+	FIELD("UserAbi", PTL_TYPE_U64),
+	HEX("UserRegisterMask", PTL_TYPE_U64),
+	{.name = "UserRegisters", .type = PTL_TYPE_U64, .format = PTL_FORMAT_HEX, .array = PTL_ARRAY_COUNTED},
+	FIELD("InterruptAbi", PTL_TYPE_U64),
+	HEX("InterruptRegisterMask", PTL_TYPE_U64),
+	{.name = "InterruptRegisters", .type = PTL_TYPE_U64, .format = PTL_FORMAT_HEX, .array = PTL_ARRAY_COUNTED},
+	HEX("Weight", PTL_TYPE_U64),
+	HEX("DataSource", PTL_TYPE_U64),
+	HEX("Transaction", PTL_TYPE_U64),
+	FIELD("PhysicalAddress", PTL_TYPE_POINTER),
+	FIELD("Cgroup", PTL_TYPE_U64),
+	FIELD("DataPageSize", PTL_TYPE_U64),
+	FIELD("CodePageSize", PTL_TYPE_U64),
+	FIELD("Rest", PTL_TYPE_BYTES)};
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define EVENT(number, event, list)                                                                                     \
 	{                                                                                                              \
@@ -76,8 +108,10 @@ const struct ptl_schema perf_schemas[] = {
 	EVENT(PERF_RECORD_MMAP, "Mmap", map),
 	EVENT(PERF_RECORD_LOST, "Lost", lost),
 	EVENT(PERF_RECORD_COMM, "Comm", comm),
+	EVENT(PERF_RECORD_EXIT, "Exit", task),
 	EVENT(PERF_RECORD_THROTTLE, "Throttle", throttle),
 	EVENT(PERF_RECORD_UNTHROTTLE, "Unthrottle", throttle),
+	EVENT(PERF_RECORD_FORK, "Fork", task),
 	EVENT(PERF_RECORD_READ, "Read", bytes),
 	EVENT(PERF_RECORD_SAMPLE, "Sample", sample_fields),
 	EVENT(PERF_RECORD_MMAP2, "Mmap2", map2),
@@ -97,6 +131,7 @@ const struct ptl_schema perf_schemas[] = {
 	EVENT(PERF_RECORD_STAT, "Stat", stat_fields),
 	EVENT(PERF_RECORD_STAT_ROUND, "StatRound", bytes),
 	EVENT(PERF_EVENT_TRACEPOINT, "Tracepoint", sample_fields),
+	EVENT(PERF_EVENT_SAMPLE_DETAIL, "SampleDetail", detail),
 };
 
 const size_t perf_schema_count = COUNT(perf_schemas);

@@ -5,7 +5,8 @@
 
 #include <ptl/event.h>
 
-#define PERF_EVENT_TRACEPOINT 256 /* a sample of a tracepoint: its bytes */
+#define PERF_EVENT_TRACEPOINT 256    /* a sample of a tracepoint: its bytes */
+#define PERF_EVENT_SAMPLE_DETAIL 257 /* what a sample has beside that */
 
 extern const struct ptl_guid perf_provider;
 extern const struct ptl_schema perf_schemas[];

@@ -20,7 +20,10 @@
 #include "common/text/text.h"
 #include "common/text/text.h"
 #include "format/metadata/input_hash.h"
+#include "format/pt/tsc.h"
+#include "format/writer/pt_filter.h"
 #include "import/psb_scan.h"
+#include "import/psb_time.h"
 #include "import/raw/memory_map.h"
 
 #define MAP_LIMIT (16u << 20)     /* bytes of a memory map's text */
@@ -28,6 +31,7 @@
 #define PIECE (1u << 20)          /* bytes of PT read at once */
 #define FIRST_KEY 1               /* unique key of the only process */
 #define DEFAULT_PID 1
+#define NANOSECONDS 1000000000u /* in a second */
 
 /* The inputs as they are read. */
 struct raw {
@@ -37,6 +41,9 @@ struct raw {
 	uint64_t memory_size;
 	struct import_memory_map map;
 	uint32_t pid;
+	struct ptl_machine machine;
+	uint64_t first_time;      /* earliest of a PSB; 0: none */
+	bool has_tsc;             /* there are TSC packets */
 	uint32_t events;          /* stream */
 	struct ptl_bytes storage; /* of the event being written */
 };
@@ -125,10 +132,34 @@ static int read_memory(struct raw *raw)
 	return status;
 }
 
-static int write_machine(const struct raw *raw)
+/* As many bits of the multiplier as there is room for. */
+static void set_clock(const struct import_raw_clock *clock, struct ptl_machine *machine)
+{
+	__uint128_t multiplier;
+
+	if (!clock->tsc_frequency)
+		return;
+	machine->tsc_shift = 32;
+	do
+		multiplier = ((__uint128_t)NANOSECONDS << --machine->tsc_shift) / clock->tsc_frequency;
+	while (multiplier > UINT32_MAX);
+	machine->clock = PTL_CLOCK_PERF;
+	machine->tsc_multiplier = (uint32_t)multiplier;
+	machine->tsc_frequency = clock->tsc_frequency;
+	machine->timing = clock->ctc_denominator ? PTL_TIMING_MTC : PTL_TIMING_TSC;
+	machine->mtc_frequency = clock->mtc_frequency;
+	machine->ctc_numerator = clock->ctc_numerator;
+	machine->ctc_denominator = clock->ctc_denominator;
+	machine->nominal_ratio = clock->nominal_ratio;
+	if (clock->tsc_start)
+		machine->start_time = format_tsc_time(machine, clock->tsc_start);
+}
+
+static int write_machine(struct raw *raw)
 {
 	const struct import_raw *settings = raw->settings;
-	struct ptl_machine machine = {
+
+	raw->machine = (struct ptl_machine){
 		.source = "raw",
 		.architecture = "x86_64",
 		.clock = PTL_CLOCK_NONE,
@@ -140,8 +171,19 @@ static int write_machine(const struct raw *raw)
 		/* Whether returns are compressed is not known; a decoder must be ready for it. */
 		.return_compression = true,
 	};
+	set_clock(&settings->clock, &raw->machine);
+	return ptl_writer_machine(raw->spool->writer, &raw->machine);
+}
 
-	return ptl_writer_machine(raw->spool->writer, &machine);
+/* Without a start that was given, times are shown from the first PSB on. */
+static int finish_machine(struct raw *raw)
+{
+	if (raw->has_tsc && !raw->machine.tsc_multiplier)
+		common_message_note("there are TSC packets: --tsc-frequency gives them times");
+	if (!raw->machine.tsc_multiplier || raw->machine.start_time || !raw->first_time)
+		return 0;
+	raw->machine.start_time = raw->first_time;
+	return ptl_writer_machine(raw->spool->writer, &raw->machine);
 }
 
 static int write_schemas(const struct raw *raw)
@@ -240,17 +282,46 @@ static int write_rundown(struct raw *raw)
 
 /* One PT input under way. */
 struct pt_input {
+	struct raw *raw;
 	struct ptl_writer *writer;
 	uint32_t stream;
 	struct import_psb_scan scan;
 	struct format_input_hash *hash;
+	const uint8_t *piece; /* being scanned, */
+	size_t piece_size;
+	uint64_t piece_start; /* in the stream */
+	uint64_t time;        /* of the last PSB that has one; 0: none */
 };
+
+/* Notes the time of the PSB+ at data, if it has a TSC. */
+static void take_psb_time(struct pt_input *pt, const uint8_t *data, size_t size)
+{
+	struct raw *raw = pt->raw;
+	struct ptl_machine machine = raw->machine;
+	uint64_t time;
+
+	/* Any conversion tells whether there is a TSC packet. */
+	if (!machine.tsc_multiplier)
+		machine.tsc_multiplier = 1;
+	if (import_psb_time(&machine, data, size, &time) != IMPORT_PSB_TIMED)
+		return;
+	raw->has_tsc = true;
+	if (!raw->machine.tsc_multiplier)
+		return;
+	pt->time = time;
+	if (!raw->first_time || time < raw->first_time)
+		raw->first_time = time;
+}
 
 static int write_psb(void *context, uint64_t offset)
 {
 	struct pt_input *pt = context;
 
-	return ptl_writer_psb(pt->writer, pt->stream, offset, 0);
+	/* A PSB that began in the piece before has the time of the one before, nearly. */
+	if (offset >= pt->piece_start && offset - pt->piece_start < pt->piece_size)
+		take_psb_time(pt, pt->piece + (offset - pt->piece_start),
+			      pt->piece_size - (size_t)(offset - pt->piece_start));
+	return ptl_writer_psb(pt->writer, pt->stream, offset, pt->time);
 }
 
 static int copy_pt(struct pt_input *pt, int fd, uint8_t *piece)
@@ -268,7 +339,10 @@ static int copy_pt(struct pt_input *pt, int fd, uint8_t *piece)
 		if (got == 0)
 			return import_psb_scan_end(&pt->scan, write_psb, pt);
 		format_input_hash_add(pt->hash, piece, (size_t)got);
-		status = ptl_writer_bytes(pt->writer, pt->stream, piece, (size_t)got, 0);
+		pt->piece = piece;
+		pt->piece_start = pt->scan.offset;
+		pt->piece_size = (size_t)got;
+		status = ptl_writer_bytes(pt->writer, pt->stream, piece, (size_t)got, pt->time);
 		if (!status)
 			status = import_psb_scan(&pt->scan, piece, (size_t)got, write_psb, pt);
 		if (status)
@@ -300,7 +374,7 @@ static int write_pt(struct raw *raw, size_t i)
 		.pid = raw->pid,
 		.tid = raw->pid + (uint32_t)i,
 	};
-	struct pt_input pt = {.writer = raw->spool->writer};
+	struct pt_input pt = {.raw = raw, .writer = raw->spool->writer};
 	uint8_t *piece = malloc(PIECE);
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
 	int status = fd < 0 ? common_fail_errno("cannot open") : 0;
@@ -334,12 +408,16 @@ int import_input_raw(const struct import_raw *settings, struct import_spool *spo
 
 	if (!status)
 		status = write_machine(&raw);
+	if (!status && settings->filters)
+		status = format_writer_pt_filters(spool->writer, settings->filters);
 	if (!status)
 		status = write_schemas(&raw);
 	if (!status)
 		status = write_rundown(&raw);
 	for (size_t i = 0; !status && i < settings->pt.count; i++)
 		status = write_pt(&raw, i);
+	if (!status)
+		status = finish_machine(&raw);
 	import_memory_map_free(&raw.map);
 	if (raw.memory >= 0)
 		close(raw.memory);

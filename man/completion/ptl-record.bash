@@ -38,8 +38,8 @@ _ptl_record()
 			return
 			;;
 		-o | --output | --embed | --debug-path | --list-probes | --compress | --compress-threads | --flush-interval | --flags | -e | --event | --stack | --event-buffer | --mode | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --timing | --clock | --psb-period | --per-cpu | --source | \
-			--qemu | --buffer | --threads | --truth | -p | --provider | --provider-buffer | --duration | --pid | --tid | --process | --max-cpus | \
-			--cpus | --code | --pt | --filter | --aux-buffer | --aux-queue | --drain-threads | --snapshot-at | --snapshot-when | --over | --snapshot-depth | --snapshots)
+			--buffer | --threads | -p | --provider | --provider-buffer | --duration | --pid | --tid | --process | --max-cpus | \
+			--cpus | --code | --pt | --filter | --aux-buffer | --aux-queue | --drain-threads | --snapshot-at | --snapshot-when | --over | --snapshot-depth | --snapshots | --start-at | --stop-at)
 			[[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
 			((i++))
 			;;
@@ -65,7 +65,7 @@ _ptl_record()
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-record --completion-words="${option#--}")" -- "$current")
 		return
 		;;
-	-o | --output | --qemu | --truth | --debug-path | --list-probes)
+	-o | --output | --debug-path | --list-probes)
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		compopt -o filenames
 		return
@@ -80,7 +80,7 @@ _ptl_record()
 		return
 		;;
 	--compress | --compress-threads | --flush-interval | -e | --event | --stack | --event-buffer | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --psb-period | --per-cpu | --buffer | --threads | --provider-buffer | --duration | --pid | --tid | --process | --max-cpus | \
-		--cpus | --pt | --filter | --aux-buffer | --aux-queue | --drain-threads | --snapshot-at | --snapshot-when | --over | --snapshot-depth | --snapshots)
+		--cpus | --pt | --filter | --aux-buffer | --aux-queue | --drain-threads | --snapshot-at | --snapshot-when | --over | --snapshot-depth | --snapshots | --start-at | --stop-at)
 		return
 		;;
 	esac

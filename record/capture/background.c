@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Brings what a thread has come to back to the one that started it. */
+/* Runs a function on a thread, and brings its status and error text back to the starting thread. */
 #include "record/capture/background.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Work that would delay the recording, on a thread of its own. */
+/* Runs work that would delay the recording on a separate thread. */
 #ifndef RECORD_CAPTURE_BACKGROUND_H
 #define RECORD_CAPTURE_BACKGROUND_H
 
@@ -8,23 +8,26 @@
 
 #define RECORD_BACKGROUND_TEXT_MAX 512
 
-/* Zero-initialised: nothing is under way. */
+/* Zero-initialised: idle. */
 struct record_background {
 	int (*run)(void *context);
 	void *context;
 	pthread_t thread;
-	bool works;    /* until its end was seen by record_background_done */
-	bool threaded; /* it has a thread to be joined */
+	bool works;    /* until record_background_done has returned true */
+	bool threaded; /* a thread has to be joined */
 	bool ended;    /* set by the thread */
 	int status;
-	char text[RECORD_BACKGROUND_TEXT_MAX]; /* why it failed */
+	char text[RECORD_BACKGROUND_TEXT_MAX]; /* error text of a failure */
 };
 
-/* Begins to run, while nothing else is under way; where there can be no more threads, it has run when this returns. */
+/*
+ * Starts `run` on a thread. The caller starts no second job meanwhile. Without a further thread, runs `run` before
+ * returning.
+ */
 void record_background_start(struct record_background *work, int (*run)(void *context), void *context);
-/* Until it has ended, or for so long. */
+/* Waits until the job has ended, at most `milliseconds`. */
 void record_background_await(const struct record_background *work, unsigned milliseconds);
-/* Whether it has ended since this was last asked; *status is what it has come to, with its error chain. wait: until it has. */
+/* Returns true once after the job has ended, with the job's status and error chain. wait: waits for the end. */
 bool record_background_done(struct record_background *work, bool wait, int *status);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens and closes the trace of a capture, and brings what sources deliver into it. */
+/* Opens the trace of a capture, and writes data from the sources into the trace. */
 #include "record/capture/capture_state.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +17,16 @@
 #include "common/thread_pool.h"
 #include "common/vector.h"
 #include "common/version.h"
+#include "format/writer/pt_filter.h"
 #include "record/capture/event_watch.h"
 #include "record/capture/machine.h"
 #include "record/capture/notes.h"
 
-#define WRITE_BUFFER (512u << 10) /* the writer's own size */
-#define CPUS_PER_THREAD 4         /* whose packets one thread compresses */
-#define TICK 100000000u           /* nanoseconds between looks at what has become old */
+#define WRITE_BUFFER (512u << 10) /* default of the writer */
+#define CPUS_PER_THREAD 4         /* CPUs per compressing thread */
+#define TICK 100000000u           /* nanoseconds between two checks of old buffers */
 
-/* ---- what the model gives -------------------------------------------------------------------- */
+/* ---- data from the model --------------------------------------------------------------------- */
 
 static int add_stream_pair(struct record_capture *capture)
 {
@@ -34,9 +36,10 @@ static int add_stream_pair(struct record_capture *capture)
 	if (COMMON_VECTOR_RESERVE(capture->stream_pairs, capture->stream_pair_capacity, capture->stream_pair_count + 1,
 				  "event streams"))
 		return PTL_NO_MEMORY;
-	stream_pair = capture->stream_pairs[capture->stream_pair_count++];
+	stream_pair = capture->stream_pairs[capture->stream_pair_count];
 	for (int part = 0; status == 0 && part < RECORD_PARTS; part++)
 		status = record_capture_event_stream(capture, &stream_pair[part]);
+	capture->stream_pair_count += status == 0;
 	return status;
 }
 
@@ -61,7 +64,7 @@ int record_capture_blob(struct record_capture *capture, uint32_t type, const voi
 {
 	int status = 0;
 
-	/* Packets that need it may still go there. */
+	/* Packets that still go to the previous file may need the blob there. */
 	if (capture->before.writer)
 		status = record_output_check(&capture->before,
 					     ptl_writer_blob(capture->before.writer, type, data, size, hash));
@@ -77,13 +80,6 @@ static int put_blob(void *context, uint32_t type, const void *data, size_t size,
 	return record_capture_blob(context, type, data, size, hash);
 }
 
-static int put_attachment(void *context, const struct ptl_attachment *attachment)
-{
-	struct record_capture *capture = context;
-
-	return record_output_check(&capture->output, ptl_writer_attachment(capture->output.writer, attachment));
-}
-
 static int take_code(void *context, const uint8_t *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
 {
 	return put_blob(context, PTL_BLOB_CODE, data, size, hash);
@@ -94,33 +90,12 @@ static int take_loss(void *context, const struct ptl_loss *loss)
 	return record_capture_loss(context, loss);
 }
 
-int record_capture_loss(struct record_capture *capture, const struct ptl_loss *loss)
+int record_capture_pt_filters(struct record_capture *capture, const char *filters)
 {
-	if (loss->kind <= PTL_LOSS_END) {
-		capture->lost[loss->kind].places++;
-		capture->lost[loss->kind].count += loss->count;
-	}
-	if (!capture->loss_records++)
-		snprintf(capture->first_loss, sizeof(capture->first_loss), "%s", loss->cause ? loss->cause : "");
-	return record_streams_loss(capture, loss);
-}
-
-int record_capture_schema(struct record_capture *capture, const struct ptl_schema *schema)
-{
-	const int status = record_schemas_add(&capture->schemas, schema);
-
-	if (status < 0)
-		return status;
-	return record_output_check(&capture->output, ptl_writer_schema(capture->output.writer, schema));
-}
-
-int record_capture_map(struct record_capture *capture, const struct ptl_map *map)
-{
-	const int status = record_schemas_add_map(&capture->schemas, map);
-
-	if (status < 0)
-		return status;
-	return record_output_check(&capture->output, ptl_writer_map(capture->output.writer, map));
+	capture->pt_filters = strdup(filters);
+	if (!capture->pt_filters)
+		return common_fail_memory("address filters", strlen(filters));
+	return record_output_check(&capture->output, format_writer_pt_filters(capture->output.writer, filters));
 }
 
 /* ---- start and end --------------------------------------------------------------------------- */
@@ -158,10 +133,15 @@ int record_capture_write_provenance(const struct record_capture *capture, struct
 						       .rules = "",
 					       });
 	common_bytes_free(&command);
+	if (status == 0 && capture->pt_filters)
+		status = format_writer_pt_filters(writer, capture->pt_filters);
 	return status;
 }
 
-/* Readers show times of day by this reading of both clocks: the wall clock is watched from there on. */
+/*
+ * Starts to watch the wall clock from the reading in the machine record: readers compute times of day from the same
+ * reading.
+ */
 static void begin_to_watch_wall(struct record_capture *capture)
 {
 	const struct ptl_machine *machine = &capture->machine;
@@ -184,7 +164,7 @@ static int write_beginning(struct record_capture *capture)
 		status = record_capture_write_provenance(capture, capture->output.writer);
 	if (status == 0)
 		status = write_schemas(capture);
-	/* So that the file is a trace from now on, whatever happens. */
+	/* Makes the file a readable trace from now on, even if the recorder is killed. */
 	return status == 0 ? ptl_writer_flush(capture->output.writer) : status;
 }
 
@@ -196,26 +176,24 @@ static int make_parts(struct record_capture *capture)
 		.code = capture->settings->embed == ELF_EMBED_NONE ? NULL : take_code,
 		.loss = take_loss,
 	};
-	const struct elf_image_sink files = {capture, put_blob, put_attachment};
+	const struct elf_image_sink files = {capture, put_blob, record_capture_attachment};
 	int status = record_model_new(&sink, &capture->model);
 
 	if (status == 0)
 		status = record_capture_only(capture, &capture->settings->only);
-	/* Of what was there before, as well. */
+	/* The first filter also applies to earlier events. */
 	capture->filter_since = 0;
 	if (status == 0)
 		status = record_image_store_new(capture->settings->embed, &files, &capture->images);
-	if (status == 0 && capture->settings->truth)
-		status = record_truth_open(capture->settings->truth, capture->settings->force, &capture->machine,
-					   &capture->truth);
 	return status;
 }
 
-static void free_parts(struct record_capture *capture)
+void record_capture_free_parts(struct record_capture *capture)
 {
 	record_model_free(capture->model);
 	record_image_store_free(capture->images);
 	free(capture->stream_pairs);
+	free(capture->pt_filters);
 	record_streams_free(capture);
 	record_rotation_free(capture);
 	record_keeper_free(capture->keeper);
@@ -231,7 +209,10 @@ static void free_parts(struct record_capture *capture)
 	capture->stream_pairs = NULL;
 }
 
-/* On one CPU a worker would only be in the way; several CPUs make more packets than one compresses. */
+/*
+ * Returns the number of compressing threads. A single CPU gets none: a worker would only compete. Several CPUs make
+ * more packets than one thread compresses.
+ */
 static unsigned compress_threads(const struct record_settings *settings)
 {
 	const unsigned cpus = common_cpu_count();
@@ -246,6 +227,7 @@ static unsigned compress_threads(const struct record_settings *settings)
 struct ptl_writer_options record_writer_options(const struct record_settings *settings, const char *path)
 {
 	return (struct ptl_writer_options){
+		.size = sizeof(struct ptl_writer_options),
 		.level = settings->level,
 		.store = !settings->level,
 		.flush_interval = settings->flush_interval,
@@ -257,19 +239,36 @@ struct ptl_writer_options record_writer_options(const struct record_settings *se
 	};
 }
 
-/* Only a trace can go on. */
+unsigned record_output_wish(const struct record_settings *settings)
+{
+	return (settings->output ? RECORD_OUTPUT_NAMED : 0) | (settings->force ? RECORD_OUTPUT_REPLACE : 0);
+}
+
+/* Checks that the file to append to is a trace. */
 static int check_trace(const char *path)
 {
+	/* O_NONBLOCK: another user may have replaced the file by a FIFO, and an open would wait for a writer. */
+	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct ptl_trace *trace;
-	const int status = ptl_open(path, NULL, &trace);
+	struct stat info;
+	int status = 0;
 
-	if (status < 0)
+	if (fd < 0)
+		status = common_fail_errno("%s", path);
+	else if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
+		status = common_fail(PTL_SYSTEM, "%s is no regular file", path);
+	if (status == 0)
+		status = ptl_open_fd(fd, path, NULL, &trace);
+	if (status < 0) {
+		if (fd >= 0)
+			close(fd);
 		return common_fail_in(PTL_SYSTEM, "nothing can be appended");
+	}
 	ptl_close(trace);
 	return 0;
 }
 
-/* What is recorded goes to a file of its own, and becomes part of the one that is there when it is complete. */
+/* Records into a separate file. At the end, the keeper merges the complete file into the existing trace. */
 static int open_appended(struct record_capture *capture, const char *path)
 {
 	const struct record_settings *settings = capture->settings;
@@ -285,7 +284,7 @@ static int open_appended(struct record_capture *capture, const char *path)
 	through = record_series_name(path, ".appended");
 	if (part && through && record_keeper_through(capture->appends, through) == 0) {
 		options = record_writer_options(settings, part);
-		status = record_output_open(&capture->output, part, false, &options);
+		status = record_output_open(&capture->output, part, 0, &options);
 	} else {
 		status = common_fail_memory("file name", strlen(path));
 	}
@@ -332,7 +331,7 @@ static int open_first(struct record_capture *capture, const char *path, const st
 		return open_series(capture, path);
 	if (settings->append && access(path, F_OK) == 0)
 		return open_appended(capture, path);
-	return record_output_open(&capture->output, path, settings->force, options);
+	return record_output_open(&capture->output, path, record_output_wish(settings), options);
 }
 
 int record_capture_open(struct record_capture *capture, const struct record_settings *settings, const char *path,
@@ -357,34 +356,13 @@ int record_capture_open(struct record_capture *capture, const struct record_sett
 
 void record_capture_discard(struct record_capture *capture)
 {
-	struct stat info;
-
-	(void)record_truth_close(capture->truth);
-	if (capture->truth && lstat(capture->settings->truth, &info) == 0 && S_ISREG(info.st_mode))
-		(void)unlink(capture->settings->truth);
-	capture->truth = NULL;
-	free_parts(capture);
+	record_capture_free_parts(capture);
 	record_output_discard(&capture->output);
 }
 
-/* Images whose file could not be read, though it should have been. */
-static int lose_unread(struct record_capture *capture)
-{
-	const struct ptl_loss loss = {
-		.kind = PTL_LOSS_CODE,
-		.stream = PTL_NO_ID,
-		.pid = PTL_NO_ID,
-		.tid = PTL_NO_ID,
-		.count = record_image_store_unread(capture->images),
-		.cause = "mapped files, or their symbols, could not be read",
-	};
+/* ---- files in memory ------------------------------------------------------------------------- */
 
-	return loss.count ? record_capture_loss(capture, &loss) : 0;
-}
-
-/* ---- what is in memory ----------------------------------------------------------------------- */
-
-static int begin_to_keep(struct record_capture *capture)
+int record_capture_begin_to_keep(struct record_capture *capture)
 {
 	int status = record_series_files(capture->series, record_keeper_add, capture->keeper);
 
@@ -397,7 +375,7 @@ int record_capture_keep(struct record_capture *capture)
 {
 	int status = record_capture_flush(capture);
 
-	return status < 0 ? status : begin_to_keep(capture);
+	return status < 0 ? status : record_capture_begin_to_keep(capture);
 }
 
 static void look_at_keeper(struct record_capture *capture)
@@ -411,85 +389,6 @@ static void look_at_keeper(struct record_capture *capture)
 		common_message_error("%s", ptl_error_text());
 	else if (!capture->settings->quiet)
 		common_message_note("%s: written with what is in memory", record_keeper_path(capture->keeper));
-}
-
-static void take_size(struct record_capture *capture, const struct record_keeper *keeper)
-{
-	struct stat info;
-
-	if (stat(record_keeper_path(keeper), &info) == 0)
-		capture->output.stored = (uint64_t)info.st_size;
-}
-
-/* The end: nothing is recorded meanwhile. */
-static int keep_all(struct record_capture *capture)
-{
-	int status;
-
-	if (record_keeper_works(capture->keeper))
-		(void)record_keeper_done(capture->keeper, true, &status);
-	status = begin_to_keep(capture);
-	if (status == 0)
-		(void)record_keeper_done(capture->keeper, true, &status);
-	if (status == 0)
-		take_size(capture, capture->keeper);
-	return status;
-}
-
-/* Until the file that was there is replaced by one that has both, both are there. */
-static int append_part(struct record_capture *capture, const char *part)
-{
-	int status = record_keeper_add(capture->appends, record_keeper_path(capture->appends));
-
-	if (status == 0)
-		status = record_keeper_add(capture->appends, part);
-	if (status == 0) {
-		record_keeper_start(capture->appends);
-		(void)record_keeper_done(capture->appends, true, &status);
-	}
-	if (status < 0)
-		return common_fail_in(status, "%s has what was recorded", part);
-	(void)unlink(part);
-	take_size(capture, capture->appends);
-	return 0;
-}
-
-/* ---- the end --------------------------------------------------------------------------------- */
-
-int record_capture_close(struct record_capture *capture, uint64_t end_time)
-{
-	int status = record_model_finish(capture->model), closed;
-	char *part;
-
-	record_filter_warn(&capture->filter, &capture->schemas);
-	if (status == 0)
-		status = record_image_store_finish(capture->images);
-	if (status == 0)
-		status = lose_unread(capture);
-	if (capture->settings->clock == PTL_CLOCK_VIRTUAL)
-		end_time = record_model_last_time(capture->model);
-	if (status == 0)
-		status = record_rotation_finish(capture, end_time);
-	capture->machine.end_time = end_time;
-	if (status == 0)
-		status = record_output_check(&capture->output,
-					     ptl_writer_machine(capture->output.writer, &capture->machine));
-	closed = record_truth_close(capture->truth);
-	if (closed < 0)
-		common_fail_in(closed, "%s", capture->settings->truth);
-	if (status == 0)
-		status = closed;
-	part = capture->appends ? strdup(capture->output.path) : NULL;
-	closed = record_output_close(&capture->output);
-	if (capture->keeper && status == 0)
-		status = keep_all(capture);
-	if (part && status == 0 && closed == 0)
-		status = append_part(capture, part);
-	free(part);
-	if (capture->series && capture->rest_wanted)
-		capture->rest = record_series_rest(capture->series, capture->events);
-	free_parts(capture);
-	return status < 0 ? status : closed;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -516,7 +415,7 @@ struct file_visit {
 	void *context;
 };
 
-/* A reader of this name has another working directory. */
+/* Visits the absolute path: a reader of the path has another working directory. */
 static int visit_absolute(void *context, const char *path)
 {
 	const struct file_visit *visit = context;
@@ -544,9 +443,9 @@ int record_capture_files(const struct record_capture *capture, int (*visit)(void
 			       : visit_absolute(&absolute, capture->output.path);
 }
 
-/* ---- time ------------------------------------------------------------------------------------------------------------ */
+/* ---- time ------------------------------------------------------------------------------------ */
 
-/* Times of day that readers show are by the clock of the start. */
+/* Notes a step of the wall clock. Readers compute times of day from the clock's state at the start. */
 static int look_at_wall(struct record_capture *capture)
 {
 	const struct record_wall_reading reading = record_wall_read();

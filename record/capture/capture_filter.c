@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Holds events against what is wanted now, and against what was wanted when they happened. */
+/* Compares events with the current filter, and older events with the filter at the events' time. */
 #include "record/capture/capture_state.h"
 #include "record/capture/machine.h"
 
@@ -19,7 +19,7 @@ struct record_asked_event record_capture_asked(struct record_capture *capture, c
 	};
 }
 
-/* A program with providers knows the word that it was started by. */
+/* A program with providers reports the word that started the program. */
 static bool known_program(void *program, uint32_t pid, struct record_program_name *name)
 {
 	(void)pid;
@@ -27,7 +27,7 @@ static bool known_program(void *program, uint32_t pid, struct record_program_nam
 	return true;
 }
 
-/* Of what happened before, some may not have been taken yet. */
+/* Keeps the old filter too: events from before the change may still arrive. */
 int record_capture_only(struct record_capture *capture, const struct common_string_list *terms)
 {
 	struct record_filter changed = {0};

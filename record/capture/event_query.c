@@ -12,19 +12,19 @@
 #include "query/event_fields.h"
 
 struct record_event_query {
-	struct query_event_fields at; /* first: the context of its functions */
+	struct query_event_fields at; /* first member: context of the expression's functions */
 	struct common_arena arena;
 	const char *name, *text;
 	struct query_expr *expr;
 	struct query_fields fields;
 	const struct record_asked_event *asked;
-	bool held;   /* for an event */
-	bool failed; /* it could not be computed, which has been said */
+	bool held;   /* was true for at least one event */
+	bool failed; /* an evaluation failed, and a message said so */
 };
 
-/* ---- what is asked --------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
-/* A recorder does not wait for files that events name. */
+/* Refuses functions that read files. Events name the files, and slow files would delay the recording. */
 static int refuse_files(const char *name, const struct query_expr *expr)
 {
 	int status = 0;

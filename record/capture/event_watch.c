@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Holds each event against all expressions. */
+/* Evaluates all expressions on each event. */
 #include "record/capture/event_watch.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "common/error.h"
 
 struct record_event_watch {
-	struct record_event_query **list; /* any of these */
+	struct record_event_query **list; /* an event matches if any expression is true */
 	size_t count;
 	bool matched;
 	char match[400];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Holds events against the terms of --only. */
+/* Compares events with the terms of --only. */
 #include "record/capture/filter.h"
 
 #include <fnmatch.h>
@@ -75,8 +75,8 @@ static int set_keywords(struct record_terms *terms, const char *value)
 }
 
 /*
- * A process runs the file that a link leads to: "cc" is x86_64-linux-gnu-gcc-12, which may be started by that name, too. A name is
- * looked up as a shell does, in the first folder of PATH that has it.
+ * Adds the name of the file that a link leads to. A process shows that name: "cc" runs x86_64-linux-gnu-gcc-12, which
+ * also works as a command. Searches PATH for the name as a shell does.
  */
 static void add_linked(struct ptl_bytes *linked, const char *name, size_t size)
 {
@@ -141,7 +141,7 @@ static int set_where(struct record_terms *terms, const char *value)
 	return 0;
 }
 
-/* ---- as they are shown ----------------------------------------------------------------------- */
+/* ---- text of the terms ----------------------------------------------------------------------- */
 
 static void write_numbers(struct ptl_bytes *text, const struct common_id_set *set)
 {
@@ -183,12 +183,12 @@ static bool write_where(const struct record_terms *terms, struct ptl_bytes *text
 	return terms->where;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- table of the terms ---------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;
 	int (*set)(struct record_terms *terms, const char *value);
-	/* Writes the value; false: none is given. */
+	/* Writes the value. Returns false without a value. */
 	bool (*write)(const struct record_terms *terms, struct ptl_bytes *text);
 } terms_table[] = {
 	{"pid=", set_pids, write_pids},     {"program=", set_programs, write_programs},
@@ -198,7 +198,7 @@ static const struct {
 
 #define TERMS (sizeof(terms_table) / sizeof(terms_table[0]))
 
-/* Number of the term that the text is one of; TERMS: none. */
+/* Returns the index of the term that the text begins with; TERMS if unknown. */
 static size_t find_term(const char *text)
 {
 	size_t i = 0;
@@ -250,7 +250,7 @@ static int find_provider(struct record_filter *filter, const char *name, size_t 
 	return add_provider(filter, name, size, result);
 }
 
-/* Those of which nothing is asked any more. */
+/* Removes a provider without terms. */
 static void forget_provider(struct record_filter *filter, struct record_provider_terms *provider)
 {
 	if (!is_empty(&provider->terms))
@@ -295,7 +295,7 @@ int record_filter_set(struct record_filter *filter, const char *text)
 	return status;
 }
 
-/* The next term of these, when *i are to be skipped. */
+/* Writes the term number *i, and returns true. Reduces *i by the number of terms otherwise. */
 static bool write_term(const struct record_terms *terms, const char *provider, unsigned *i, struct ptl_bytes *text)
 {
 	for (size_t n = 0; n < TERMS; n++) {
@@ -342,7 +342,7 @@ static bool is_program(const struct record_terms *terms, const struct record_pro
 	for (size_t at = 0; at < terms->programs.size; at += strlen(all + at) + 1)
 		if (fnmatch(all + at, file, 0) == 0 || (*name->word && fnmatch(all + at, name->word, 0) == 0))
 			return true;
-	/* By another word, a program of many names does something else: busybox. */
+	/* A program with many names, such as busybox, acts differently under another word. */
 	if (*name->word && strcmp(name->word, file) != 0)
 		return false;
 	for (size_t at = 0; at < terms->linked.size; at += strlen(linked + at) + 1)

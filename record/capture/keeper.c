@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Gives copies of descriptors to a relogger. */
+/* Merges files by a relogger. */
 #include "record/capture/keeper.h"
 
 #include <fcntl.h>
@@ -11,14 +11,17 @@
 #include <ptl/relogger.h>
 
 #include "common/error.h"
+#include "format/relogger/unfinished.h"
 #include "record/capture/background.h"
 
 #define FILES_MAX 16
 
 struct record_keeper {
 	char *path;
-	char *through; /* what the file is called while it is written; NULL: as it is called */
-	bool force;    /* also once there is one of ours */
+	char *through; /* temporary path of the file while the relogger writes; NULL: writes to `path` directly */
+	bool force;    /* may replace an existing file; set after the first own file */
+	bool unfinished;
+	bool whole; /* no recorder writes to the files any more */
 	int files[FILES_MAX];
 	size_t count;
 	struct record_background work;
@@ -67,6 +70,16 @@ int record_keeper_through(struct record_keeper *keeper, const char *path)
 	return keeper->through ? 0 : common_fail_memory("file name", strlen(path));
 }
 
+void record_keeper_leave_unfinished(struct record_keeper *keeper)
+{
+	keeper->unfinished = true;
+}
+
+void record_keeper_expect_whole(struct record_keeper *keeper)
+{
+	keeper->whole = true;
+}
+
 const char *record_keeper_path(const struct record_keeper *keeper)
 {
 	return keeper->path;
@@ -79,11 +92,30 @@ int record_keeper_add(void *context, const char *path)
 
 	if (keeper->work.works)
 		return common_fail(PTL_MISUSE, "%s is being written; ask again", keeper->path);
-	fd = keeper->count == FILES_MAX ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	fd = keeper->count == FILES_MAX ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return common_fail_errno("%s", path);
 	keeper->files[keeper->count++] = fd;
 	return 0;
+}
+
+/*
+ * Fails if the relogger lost data of an input. This recorder wrote the inputs itself, so lost data means a failure of
+ * this process.
+ */
+static int check_inputs(const struct record_keeper *keeper, const struct ptl_relogger *relogger)
+{
+	struct ptl_relogger_input_info info;
+	size_t losses = 0;
+
+	/* The first input of --append is an older file, which may have any damage. */
+	for (size_t i = keeper->through ? 1 : 0; i < ptl_relogger_input_count(relogger); i++) {
+		ptl_relogger_input_info(ptl_relogger_input_at(relogger, i), &info);
+		losses += info.losses;
+	}
+	return losses ? common_fail(PTL_SYSTEM, "%s lacks what could not be read back in %zu places", keeper->path,
+				    losses)
+		      : 0;
 }
 
 static int write_file(void *context)
@@ -94,14 +126,18 @@ static int write_file(void *context)
 
 	for (size_t i = 0; status == 0 && i < keeper->count; i++) {
 		status = ptl_relogger_add_fd(relogger, keeper->files[i], "memory", false, NULL, NULL);
-		/* It is the relogger's. */
+		/* The relogger owns the descriptor. */
 		if (status == 0)
 			keeper->files[i] = -1;
 	}
 	if (status == 0)
 		status = ptl_relogger_output(relogger, keeper->through ? keeper->through : keeper->path, keeper->force);
+	if (status == 0 && keeper->unfinished)
+		format_relogger_leave_unfinished(relogger);
 	if (status == 0)
 		status = ptl_relogger_process(relogger);
+	if (status == 0 && keeper->whole)
+		status = check_inputs(keeper, relogger);
 	ptl_relogger_free(relogger);
 	if (status == 0 && keeper->through && rename(keeper->through, keeper->path) < 0)
 		status = common_fail_errno("cannot replace %s", keeper->path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes one file of those that are in memory (--mode buffering), in a thread of its own: recording goes on. */
+/* Merges the files in memory (--mode buffering) into one file on a separate thread, while the recording goes on. */
 #ifndef RECORD_CAPTURE_KEEPER_H
 #define RECORD_CAPTURE_KEEPER_H
 
@@ -7,20 +7,30 @@
 
 struct record_keeper;
 
-/* Of a file of this name, which is not to exist unless it may be replaced. PTL_SYSTEM, PTL_NO_MEMORY. */
+/* path: output file, which must not exist unless `force` is set. Fails with PTL_SYSTEM or PTL_NO_MEMORY. */
 int record_keeper_new(const char *path, bool force, struct record_keeper **keeper);
-/* Waits for what is under way. */
+/* Waits for a running merge. */
 void record_keeper_free(struct record_keeper *keeper);
-/* The file is part of itself: it is written under this name, and then gets its own. PTL_NO_MEMORY. */
+/*
+ * Writes the merged file as `path` first, and renames the file at the end: the output file is itself an input. Fails
+ * with PTL_NO_MEMORY.
+ */
 int record_keeper_through(struct record_keeper *keeper, const char *path);
+/* Marks the next merged file as incomplete for readers, because the recording failed. */
+void record_keeper_leave_unfinished(struct record_keeper *keeper);
+/* Declares that all added files are closed. Unreadable data in an input is then a failure. */
+void record_keeper_expect_whole(struct record_keeper *keeper);
 const char *record_keeper_path(const struct record_keeper *keeper);
 
-/* A file to be part of the next one; it is opened at once. Its type is that of record_series_files's visit. PTL_SYSTEM, PTL_NO_MEMORY. */
+/*
+ * Opens and adds an input of the next merge. The type is that of record_series_files's visit. Fails with PTL_SYSTEM or
+ * PTL_NO_MEMORY.
+ */
 int record_keeper_add(void *keeper, const char *path);
-/* Begins to write what was added. */
+/* Starts merging the added files. */
 void record_keeper_start(struct record_keeper *keeper);
 bool record_keeper_works(const struct record_keeper *keeper);
-/* Whether it has ended since this was last asked; *status is what it has come to, with its error chain. wait: until it has. */
+/* Returns true once after the merge has ended, with its status and error chain. wait: waits for the end. */
 bool record_keeper_done(struct record_keeper *keeper, bool wait, int *status);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the machine's names and clocks. */
+/* Reads the names and clocks of the machine. */
 #include "record/capture/machine.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #define CLOCK_READINGS 16
 
-/* The brand string of the first CPU. */
+/* Reads the brand string of the first CPU. */
 static void read_cpu_name(char *name, size_t size)
 {
 	static const char key[] = "model name";
@@ -30,7 +30,7 @@ static void read_cpu_name(char *name, size_t size)
 		fclose(file);
 }
 
-/* Reads the two clocks as close to each other as can be. */
+/* Reads the trace clock and the wall clock with the smallest delay between them. */
 static void relate_clocks(struct ptl_machine *machine)
 {
 	machine->wall_uncertainty = UINT64_MAX;
@@ -65,7 +65,7 @@ void record_machine_use_wall(struct ptl_machine *machine)
 	relate_clocks(machine);
 }
 
-/* What tells this machine since its start from all others. */
+/* Reads the id of the current boot, which is unique among machines and boots. */
 static void read_boot_id(char *id, size_t size)
 {
 	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a decoder has to know of this machine and its clocks. */
+/* Facts about machine and clocks for decoders. */
 #ifndef RECORD_CAPTURE_MACHINE_H
 #define RECORD_CAPTURE_MACHINE_H
 
@@ -11,12 +11,12 @@
 #include "record/clock/clock.h"
 
 /*
- * Describes this machine: names, CPUs, and the wall clock at start_time, which is now. What a
- * source decides (its name, the CPU that makes the packets, clock rates) is left for it to fill in.
+ * Describes the machine: names, CPUs, and the wall clock at start_time, which is now. The source later fills in its own
+ * facts: name, CPU of the packets, clock rates.
  */
 void record_machine_describe(const struct record_settings *settings, struct ptl_machine *machine);
 
-/* The trace has another clock from now on, as record/clock/clock.h has them, and starts now. */
+/* Changes the clock of the trace (record/clock/clock.h), and restarts the trace's time now. */
 void record_machine_use_tsc(struct ptl_machine *machine, const struct record_tsc *tsc);
 void record_machine_use_wall(struct ptl_machine *machine);
 

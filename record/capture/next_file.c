@@ -13,7 +13,7 @@
 #include "record/capture/background.h"
 #include "record/capture/capture_state.h"
 
-/* Bytes of code that is stored while a file is prepared. */
+/* Maximum bytes of new code kept in memory during the preparation. */
 #define KEPT_MAX ((size_t)64 << 20)
 
 struct kept_blob {
@@ -24,22 +24,22 @@ struct kept_blob {
 };
 
 struct record_next_file {
-	const struct record_capture *capture; /* of it, the thread uses what does not change */
+	const struct record_capture *capture; /* the thread reads only constant members */
 	struct record_series *series;
 	struct ptl_machine machine;
-	/* The file at hand: */
+	/* Of the current file: */
 	struct ptl_writer *writer;
-	uint64_t position; /* up to which the thread waits for it */
-	int fd;            /* -1: it cannot be read */
+	uint64_t position; /* the thread waits until the file is written up to this position */
+	int fd;            /* -1 if unreadable */
 	char *name;
 	uint8_t (*hashes)[PTL_HASH_SIZE];
 	size_t count;
-	/* Of the thread, until it has ended: */
+	/* Owned by the thread until the end of the thread: */
 	struct record_background work;
 	struct record_series_file file;
 	struct record_output output;
 	struct ptl_trace *code;
-	/* Stored meanwhile: */
+	/* Code stored during the preparation: */
 	struct kept_blob *first, **last;
 	size_t kept;
 	bool overflowed;
@@ -47,7 +47,10 @@ struct record_next_file {
 
 /* ---- on the thread --------------------------------------------------------------------------- */
 
-/* Without it, code that is there already is missing in the next file: which is a gap there, as it is where code cannot be read. */
+/*
+ * Opens the current file to copy its code. Without the code, decoders of the next file report gaps, as for unreadable
+ * code.
+ */
 static void open_code(struct record_next_file *next)
 {
 	if (next->fd < 0)
@@ -86,7 +89,7 @@ static int prepare(void *context)
 	return status < 0 ? status : record_output_check(&next->output, ptl_writer_flush(next->output.writer));
 }
 
-/* ---- on the recorder's ----------------------------------------------------------------------- */
+/* ---- on the recorder's thread ---------------------------------------------------------------- */
 
 static int open_source(struct record_next_file *next, struct record_output *source)
 {
@@ -97,7 +100,7 @@ static int open_source(struct record_next_file *next, struct record_output *sour
 	if (!next->name)
 		return common_fail_memory("file name", strlen(source->path));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", source->fd);
-	next->fd = source->fd < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	next->fd = source->fd < 0 ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	return record_output_check(source, format_writer_submit(source->writer, &next->position));
 }
 

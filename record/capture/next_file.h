@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The next file of a series while it is prepared: the code of those who live goes there from the file at hand, on a thread of its own,
- * so that the recording is not delayed however much that is.
+ * Prepares the next file of a series on a separate thread: copies the code of living processes from the current file.
+ * Much code therefore does not delay the recording.
  */
 #ifndef RECORD_CAPTURE_NEXT_FILE_H
 #define RECORD_CAPTURE_NEXT_FILE_H
@@ -20,24 +20,25 @@ struct record_capture;
 struct record_next_file;
 
 /*
- * Begins to prepare the next file of the capture's series, with this machine record and with what the file at hand has of these blobs,
- * whose list it takes over. PTL_NO_MEMORY.
+ * Starts preparing the next file of the capture's series: writes the machine record, and copies the blobs with these
+ * hashes from the current file. Takes over `hashes`. Fails with PTL_NO_MEMORY.
  */
 int record_next_file_new(struct record_capture *capture, uint8_t (*hashes)[PTL_HASH_SIZE], size_t count);
-/* What is stored meanwhile, and is to be there, too. PTL_NO_MEMORY. */
+/* Adds a blob that arrives during the preparation. Fails with PTL_NO_MEMORY. */
 int record_next_file_blob(struct record_next_file *next, uint32_t type, const void *data, size_t size);
-/* What was stored meanwhile took too much memory to be kept. */
+/* Checks whether the blobs that arrived during the preparation took too much memory, and were dropped. */
 bool record_next_file_overflowed(const struct record_next_file *next);
-/* Until it is ready, or for so long. */
+/* Waits until the file is ready, at most `milliseconds`. */
 void record_next_file_await(const struct record_next_file *next, unsigned milliseconds);
-/* Whether it is ready since this was last asked, or could not be opened, which is *status. wait: until then. */
+/* Returns true once after the preparation, with its result in *status. wait: waits for the end. */
 bool record_next_file_done(struct record_next_file *next, bool wait, int *status);
 /*
- * It is ready: gives it to the series, and its output; *code is the file at hand, as far as it had been written when this began, for
- * its code; NULL: it cannot be read. What was stored since is in the next file.
+ * Makes the ready file a part of the series, and writes the added blobs to the file.
+ * output: set to the output of the file.
+ * code: set to a trace of the current file, up to the start of the preparation, to read code from; NULL if unreadable.
  */
 int record_next_file_take(struct record_next_file *next, struct record_output *output, struct ptl_trace **code);
-/* Waits; a file that was not taken is removed. */
+/* Waits for the preparation. Removes a file that record_next_file_take did not take. */
 void record_next_file_free(struct record_next_file *next);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Notes of the source become events of a provider of the recorder's own. */
+/* Writes notes of a source as events of the recorder's provider PTL-Record. */
 #include "record/capture/notes.h"
 
 #include <string.h>

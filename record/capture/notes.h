@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the source has to say of a process, in the trace: events of the provider PTL-Record. */
+/* Notes of a source about a process, written to the trace as events of the provider PTL-Record. */
 #ifndef RECORD_CAPTURE_NOTES_H
 #define RECORD_CAPTURE_NOTES_H
 
@@ -12,7 +12,7 @@ struct record_note {
 	const char *text;
 };
 
-/* Writes the note as an event. PTL_NO_MEMORY. */
+/* Writes the note as an event. Fails with PTL_NO_MEMORY. */
 int record_note(struct record_capture *capture, const struct record_note *note);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From file to file of a series: when, what the next one begins with, and when the one before is complete. */
+/*
+ * Switches between files of a series: decides when to switch, writes the initial records of the next file, and
+ * completes the previous file.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,18 +12,20 @@
 #include <ptl/reader.h>
 
 #include "common/error.h"
+#include "common/program/message.h"
 #include "common/vector.h"
 #include "format/event/kernel_class.h"
 #include "format/writer/repeat.h"
+#include "format/writer/closing.h"
 #include "record/capture/capture_state.h"
 #include "record/capture/machine.h"
 
 #define SECOND 1000000000u
-/* Packets may go to the file before for so long. A thread that sleeps has none, and begins with a PSB. */
+/* Maximum time for packets to the previous file. A thread that sleeps longer has no packets, and begins with a PSB. */
 #define WAIT_TIME SECOND
-/* Milliseconds that each of two files is waited for at a time. A ring of 4 MiB has room for 30 of a million events a second. */
+/* Milliseconds to wait for each of two files at a time. A ring of 4 MiB holds 30 ms of a million events a second. */
 #define OVERDUE_WAIT 10
-/* Code of the file before may be wanted by events that come so late. */
+/* How long late events may refer to code in the previous file. */
 #define CODE_TIME (2ull * SECOND)
 
 /* ---- counts ---------------------------------------------------------------------------------- */
@@ -48,7 +53,7 @@ void record_capture_counts(const struct record_capture *capture, struct ptl_writ
 	add_counts(counts, &before);
 }
 
-/* ---- the file before ------------------------------------------------------------------------- */
+/* ---- the previous file ----------------------------------------------------------------------- */
 
 static void forget_code(struct record_capture *capture)
 {
@@ -56,7 +61,7 @@ static void forget_code(struct record_capture *capture)
 	capture->code_before = NULL;
 }
 
-/* What was stored while the file was prepared is too much for its memory: it is read from the file before. */
+/* Reads code from the previous file, because the kept blobs exceeded their memory. */
 static void open_code_again(struct record_capture *capture)
 {
 	char path[64];
@@ -66,12 +71,15 @@ static void open_code_again(struct record_capture *capture)
 	if (capture->before.fd < 0 || ptl_writer_flush(capture->before.writer) < 0)
 		return;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", capture->before.fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0 && ptl_open_fd(fd, capture->before.path, NULL, &capture->code_before) < 0)
 		close(fd);
 }
 
-/* The blobs that an event refers to; how many. The event's payload is in storage. */
+/*
+ * Writes the hashes of the blobs that an event refers to, and returns their number. storage: buffer of the event's
+ * payload.
+ */
 static size_t hashes_of(const struct ptl_event *event, struct ptl_bytes *storage, uint8_t hashes[3][PTL_HASH_SIZE])
 {
 	struct format_kernel_event decoded;
@@ -110,13 +118,13 @@ int record_rotation_code(struct record_capture *capture, const struct ptl_event 
 	return status;
 }
 
-/* The virtual clock does not go on by itself. */
+/* Returns the time of the trace. The virtual clock advances only by events. */
 static uint64_t trace_time(const struct record_capture *capture, uint64_t now)
 {
 	return capture->settings->clock == PTL_CLOCK_VIRTUAL ? record_model_last_time(capture->model) : now;
 }
 
-/* On a thread of its own: the disk may take its time. */
+/* Completes a file on a background thread, because the disk may be slow. */
 static int complete_file(void *context)
 {
 	struct record_capture *capture = context;
@@ -134,7 +142,9 @@ static void look_at_closing(struct record_capture *capture, bool wait)
 	if (!record_background_done(&capture->closing.work, wait, &status))
 		return;
 	add_counts(&capture->past, &capture->closing.completed);
-	capture->series_failed |= capture->closing.output.failed;
+	if (status < 0)
+		common_message_error("%s", ptl_error_text());
+	capture->series_failed |= status < 0 || capture->closing.output.failed;
 }
 
 void record_rotation_await(struct record_capture *capture)
@@ -142,7 +152,7 @@ void record_rotation_await(struct record_capture *capture)
 	look_at_closing(capture, true);
 }
 
-/* Nothing more goes to the file before. */
+/* Ends writing to the previous file. */
 static int end_before(struct record_capture *capture, uint64_t now, bool last)
 {
 	struct record_output *output = &capture->before;
@@ -152,9 +162,11 @@ static int end_before(struct record_capture *capture, uint64_t now, bool last)
 		return 0;
 	status = record_streams_leave_before(capture, last);
 	capture->machine.end_time = trace_time(capture, now);
-	/* A failure to write is said, and is counted. */
+	/* record_output_check reports and counts a failed write. */
 	(void)record_output_check(output, ptl_writer_machine(output->writer, &capture->machine));
 	capture->machine.end_time = 0;
+	if (capture->unfinished)
+		format_writer_leave_unfinished(output->writer);
 	ptl_writer_counts(output->writer, &capture->closing.counts);
 	capture->closing.output = *output;
 	*output = (struct record_output){.fd = -1};
@@ -179,7 +191,7 @@ struct wanted_code {
 	size_t count, capacity;
 };
 
-/* An event of the rundown, which each file but the first begins with. */
+/* Adds the code of a rundown event; each file but the first begins with rundown events. */
 static int want_code(void *context, const struct ptl_event *event)
 {
 	struct wanted_code *wanted = context;
@@ -195,7 +207,7 @@ static int want_code(void *context, const struct ptl_event *event)
 	return 0;
 }
 
-/* The code of those who live is most of what a file begins with. */
+/* Starts preparing the next file with the code of living processes, which is most of the initial data. */
 static int prepare_next(struct record_capture *capture, uint64_t now)
 {
 	struct wanted_code wanted = {0};
@@ -210,7 +222,7 @@ static int prepare_next(struct record_capture *capture, uint64_t now)
 	return status;
 }
 
-/* An event of the rundown, which each file but the first begins with. */
+/* Writes a rundown event to the current file; each file but the first begins with rundown events. */
 static int take_rundown(void *context, const struct ptl_event *event)
 {
 	struct record_capture *capture = context;
@@ -219,7 +231,7 @@ static int take_rundown(void *context, const struct ptl_event *event)
 	return status < 0 ? status : record_capture_put(capture, capture->stream_pairs[0][0], event);
 }
 
-/* What came before goes on in this file: its schemas, its streams, and who lives. */
+/* Continues the recording in the current file: repeats schemas, declares streams, and writes the living processes. */
 static int carry_over(struct record_capture *capture, uint64_t now)
 {
 	struct ptl_writer *writer = capture->output.writer;
@@ -241,7 +253,7 @@ static int carry_over(struct record_capture *capture, uint64_t now)
 	return status;
 }
 
-/* The next file is there before the one before it is closed. */
+/* Switches to the next file. The next file exists before the previous file is closed. */
 static int go_on_in_next(struct record_capture *capture, uint64_t now)
 {
 	struct record_next_file *next = capture->next;
@@ -260,7 +272,7 @@ static int go_on_in_next(struct record_capture *capture, uint64_t now)
 	return status < 0 ? status : record_image_store_restart(capture->images);
 }
 
-/* Begins to write to the next file, if it is there by now. wait: when it is there. */
+/* Switches to the next file if the preparation has ended. wait: waits for the end of the preparation. */
 static int look_at_next(struct record_capture *capture, uint64_t now, bool wait)
 {
 	int status;
@@ -279,8 +291,8 @@ static int look_at_next(struct record_capture *capture, uint64_t now, bool wait)
 }
 
 /*
- * One that is being prepared is not wanted; but where the file at hand takes nothing, and an older one was removed to make room, it is what
- * is left of the recording.
+ * Drops a file in preparation, except if the current file takes no data: the series may have removed an older file for
+ * the new one, so the new one has to hold the rest.
  */
 int record_rotation_finish(struct record_capture *capture, uint64_t now)
 {
@@ -311,8 +323,8 @@ static void look_at_beginning(struct record_capture *capture)
 }
 
 /*
- * The files are to keep their bound: they are waited for, rather than the file at hand being added to. But what comes meanwhile is
- * taken before the rings that it comes by are full, and makes that file a little larger.
+ * Waits for the files instead of exceeding the size limit. Each wait is short: the rings must not overflow meanwhile,
+ * so the current file may become slightly larger.
  */
 static void await_files(const struct record_capture *capture)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps copies of schemas, by way of the encoding that files have. */
+/* Keeps copies of schemas. A copy is made by encoding and decoding. */
 #include "record/capture/schemas.h"
 
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #define MAPS_MAX 4096u
 #define MAP_NAME_MAX 256u
 
-/* Without padding. */
+/* without padding */
 struct key {
 	struct ptl_guid provider;
 	uint16_t id;
@@ -48,7 +48,7 @@ struct map_key {
 	char name[MAP_NAME_MAX];
 };
 
-/* Its size; 0: the name is too long to be known. */
+/* Returns the size of the key; 0 if the name is empty or too long. */
 static size_t make_key(struct map_key *key, const struct ptl_guid *provider, const char *name)
 {
 	const size_t size = strlen(name);
@@ -99,7 +99,7 @@ int record_schemas_add_map(struct record_schemas *schemas, const struct ptl_map 
 		status = common_byte_map_put(&schemas->maps, &key, size, (uint64_t)(uintptr_t)copy);
 	if (status < 0)
 		format_map_free(copy);
-	/* As with schemas. */
+	/* A map that does not decode is ignored, as with schemas. */
 	return status == PTL_CORRUPT ? 0 : status;
 }
 
@@ -133,6 +133,6 @@ int record_schemas_add(struct record_schemas *schemas, const struct ptl_schema *
 		status = common_byte_map_put(&schemas->map, &key, sizeof(key), (uint64_t)(uintptr_t)copy);
 	if (status < 0)
 		format_schema_free(copy);
-	/* What does not come out as it went in explains nothing. */
+	/* A schema that does not decode is ignored. */
 	return status == PTL_CORRUPT ? 0 : status;
 }

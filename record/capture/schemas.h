@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The schemas of a capture, so that its events can be asked for their fields. */
+/* The schemas of a capture, for reading fields of events. */
 #ifndef RECORD_CAPTURE_SCHEMAS_H
 #define RECORD_CAPTURE_SCHEMAS_H
 
@@ -7,24 +7,24 @@
 
 #include "common/hash_map.h"
 
-/* Zero-initialised has none. */
+/* Zero-initialised: empty. */
 struct record_schemas {
-	struct common_byte_map map;  /* by what an event is found by: struct ptl_schema * */
-	struct common_byte_map maps; /* of values of fields, by provider and name: struct ptl_map * */
+	struct common_byte_map map;  /* struct ptl_schema * by struct key */
+	struct common_byte_map maps; /* maps of field values: struct ptl_map * by provider and name */
 };
 
 void record_schemas_free(struct record_schemas *schemas);
-/* Keeps a copy, unless there is one for the same events: as for readers, the first counts. PTL_NO_MEMORY. */
+/* Adds a copy of the schema. Keeps an earlier schema of the same events, as readers do. Fails with PTL_NO_MEMORY. */
 int record_schemas_add(struct record_schemas *schemas, const struct ptl_schema *schema);
-/* The same for a map of values of fields; others are left out. PTL_NO_MEMORY. */
+/* Adds a copy of a map of field values. Ignores other maps. Fails with PTL_NO_MEMORY. */
 int record_schemas_add_map(struct record_schemas *schemas, const struct ptl_map *map);
-/* The names of values, by what a field says of its map; NULL: there are none. */
+/* Returns the map that a field names; NULL if unknown. */
 const struct ptl_map *record_schemas_map(const struct record_schemas *schemas, const struct ptl_guid *provider,
 					 const char *name);
-/* NULL: nothing explains these events. What is found stays where it is. */
+/* Returns NULL if no schema describes the events. A returned schema stays valid. */
 const struct ptl_schema *record_schemas_find(const struct record_schemas *schemas,
 					     const struct ptl_descriptor *descriptor);
-/* Walks all in no order: start with *at = 0; NULL at the end. */
+/* Returns the next schema in any order; NULL at the end. The caller starts with *at = 0. */
 const struct ptl_schema *record_schemas_next(const struct record_schemas *schemas, size_t *at);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names the files of a series, knows when the next one is due, and who lives then. */
+/*
+ * Names the files of a series, decides when the next file is due, and knows which processes live at a file's beginning.
+ */
 #include "record/capture/series.h"
 
 #include <fcntl.h>
@@ -19,19 +21,22 @@
 
 #define CIRCULAR_PARTS 8
 #define MARKS 4096
-/* Descriptors of files in memory: a number is used again late, so that a reader that still has it does not open another file. */
+/*
+ * Range of descriptors for files in memory. A number is reused late, so a slow reader of an old path does not open
+ * another file.
+ */
 #define MEMORY_FIRST 200
 #define MEMORY_COUNT 800
 #define SECOND 1000000000u
-/* The next file is tried no more often than this after a failure. */
+/* Minimum time after a failure before the next attempt to open a file. */
 #define RETRY_TIME SECOND
 /*
- * What programs write is put into the file a little after it happened, when they may have ended: a file begins with who lived so
- * long before, and has again what happened to processes since.
+ * Events of programs arrive slightly late, when their process may have ended. A file therefore begins with the
+ * processes that lived this long before, and repeats later kernel events.
  */
 #define OVERLAP (2ull * SECOND)
 
-/* A copy of an event that is not folded yet. */
+/* A copy of an event that `state` does not include yet. */
 struct pending {
 	struct pending *next;
 	struct ptl_event event;
@@ -40,25 +45,25 @@ struct pending {
 
 struct record_series {
 	const struct record_settings *settings;
-	char *stem;         /* the path without its suffix */
-	const char *suffix; /* ".ptl", or what else the path ends with */
-	char *path;         /* of the file at hand */
-	uint64_t number;    /* of it, from 1 on */
+	char *stem;         /* path without the suffix */
+	const char *suffix; /* ".ptl", or the suffix of the given path */
+	char *path;         /* path of the current file */
+	uint64_t number;    /* number of the current file, from 1 on */
 	uint64_t max_size;
-	uint64_t keep;    /* 0: all */
-	uint64_t removed; /* up to this number files are gone */
+	uint64_t keep;    /* 0: keeps all files */
+	uint64_t removed; /* number of the last removed file */
 	uint64_t opened, tried;
-	bool refused;   /* the last one that was tried */
-	uint64_t begun; /* bytes that the file at hand begins with; UINT64_MAX: not all of them are written */
+	bool refused;   /* the last attempt to open a file failed */
+	uint64_t begun; /* size of the current file's initial data; UINT64_MAX until written */
 	bool in_memory;
-	int memory[CIRCULAR_PARTS];       /* by number */
-	struct record_series_mark *marks; /* MARKS, by number */
+	int memory[CIRCULAR_PARTS];       /* descriptors by number % CIRCULAR_PARTS */
+	struct record_series_mark *marks; /* ring of MARKS entries by number */
 	bool said;
-	struct ptl_state *state; /* as it was OVERLAP ago */
+	struct ptl_state *state; /* state as of OVERLAP ago */
 	struct pending *first, **last;
 };
 
-/* Where the suffix of the last component begins; the end, if it has none. */
+/* Returns the size of the path without the suffix of its last component. */
 static size_t stem_size(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
@@ -125,13 +130,13 @@ const char *record_series_path(const struct record_series *series)
 	return series->path;
 }
 
-/* Fresh memory; NULL without. */
+/* Returns the path in fresh memory; NULL without memory. */
 static char *path_of(const struct record_series *series, uint64_t number)
 {
 	return common_series_path(series->stem, number, series->suffix);
 }
 
-/* Of the files up to this number, as many are left as there are to be. */
+/* Removes the oldest files up to `last` until only `keep` files are left. */
 static void remove_oldest(struct record_series *series, uint64_t last)
 {
 	while (series->keep && series->removed + series->keep < last) {
@@ -148,7 +153,11 @@ static void remove_oldest(struct record_series *series, uint64_t last)
 	}
 }
 
-/* *fd is for who reads it; the path is good for writing, too, which then counts as being written. Fresh memory, NULL on failure. */
+/*
+ * Makes a file in memory.
+ * fd: descriptor for readers.
+ * path: in fresh memory, NULL on failure. A writer that opens the path marks the file as being written.
+ */
 static int make_memory(uint64_t number, int *fd, char **path)
 {
 	const int memory = memfd_create("ptl-record", MFD_CLOEXEC);
@@ -186,7 +195,7 @@ static int open_named(const struct record_series *series, struct record_series_f
 	if (!file->path)
 		return common_fail_memory("file name", 0);
 	options = record_writer_options(series->settings, file->path);
-	return record_output_open(output, file->path, series->settings->force, &options);
+	return record_output_open(output, file->path, record_output_wish(series->settings), &options);
 }
 
 void record_series_prepare(struct record_series *series, bool make_room)
@@ -273,7 +282,7 @@ bool record_series_in_memory(const struct record_series *series)
 	return series->in_memory;
 }
 
-/* What is not known any more counts from the first that is. */
+/* Returns the mark of a file. The oldest known mark stands for older files. */
 static const struct record_series_mark *mark_of(const struct record_series *series, uint64_t number)
 {
 	if (number + MARKS <= series->number)
@@ -347,7 +356,7 @@ bool record_series_is_due(struct record_series *series, const struct ptl_writer_
 		return true;
 	if (series->settings->part_time && now - series->opened >= series->settings->part_time)
 		return true;
-	/* Where the code alone is larger than a file is to be, there is something beside it all the same. */
+	/* A file whose initial code alone exceeds max_size still gets max_size / 4 of other data. */
 	return series->max_size && series->begun != UINT64_MAX && counts->stored_bytes >= series->max_size &&
 	       counts->stored_bytes - series->begun >= series->max_size / 4;
 }
@@ -358,7 +367,7 @@ bool record_series_is_overdue(const struct record_series *series, const struct p
 	       counts->stored_bytes >= 2 * series->max_size && counts->stored_bytes - series->begun >= series->max_size;
 }
 
-/* ---- who lives ------------------------------------------------------------------------------- */
+/* ---- living processes ------------------------------------------------------------------------ */
 
 static int add_pending(struct record_series *series, const struct ptl_event *event)
 {
@@ -378,7 +387,7 @@ static int add_pending(struct record_series *series, const struct ptl_event *eve
 	return 0;
 }
 
-/* Folds what is so old that nothing from before it comes any more. */
+/* Updates the state by all events before `until`; no older event arrives afterwards. */
 static int settle(struct record_series *series, uint64_t until)
 {
 	int status = 0;
@@ -406,6 +415,7 @@ int record_series_rundown(struct record_series *series, uint64_t now, uint64_t *
 			  int (*take)(void *context, const struct ptl_event *event), void *context)
 {
 	const struct ptl_rundown rundown = {
+		.size = sizeof(rundown),
 		.pid = PTL_NO_ID,
 		.time = now > OVERLAP ? now - OVERLAP : 0,
 		.opcode = PTL_OPCODE_START_RUNDOWN,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files one after the other, each of which can be read alone. */
+/* A series of files, each of which is readable alone. */
 #ifndef RECORD_CAPTURE_SERIES_H
 #define RECORD_CAPTURE_SERIES_H
 
@@ -15,72 +15,90 @@
 
 struct record_series;
 
-/* The path with this in front of its suffix: "a.ptl" and ".b" give "a.b.ptl". Fresh memory; NULL without. */
+/*
+ * Returns the path with `infix` before its suffix: "a.ptl" and ".b" give "a.b.ptl". The memory is fresh; NULL without
+ * memory.
+ */
 char *record_series_name(const char *path, const char *infix);
 
-/* Of files that are called after this path: "a.ptl" gives "a.000001.ptl" and so on. PTL_NO_MEMORY. */
+/* path: pattern of the names: "a.ptl" gives "a.000001.ptl" and so on. Fails with PTL_NO_MEMORY. */
 int record_series_new(const struct record_settings *settings, const char *path, struct record_series **series);
 void record_series_free(struct record_series *series);
 
-/* A file that is not part of the series yet. */
+/* A file before record_series_take has made the file a part of the series. */
 struct record_series_file {
 	char *path;
-	int memory; /* what it is in, for who reads it; -1: it has a name */
+	int memory; /* descriptor of a file in memory, for readers; -1 for a named file */
 };
 
-/* The next file is about to be opened. make_room: the oldest one is removed first, if there are to be no more. */
+/* Prepares opening the next file. make_room: removes the oldest file first, if the number of files is limited. */
 void record_series_prepare(struct record_series *series, bool make_room);
-/* Opens it, on any thread, while nothing but record_series_files and what looks is called. As record_output_open. */
+/* Opens the next file. May run on any thread, while other threads only read the series. Fails as record_output_open. */
 int record_series_open_next(const struct record_series *series, struct record_series_file *file,
 			    struct record_output *output);
-/* It is the file at hand now, and the oldest one is removed, if there are to be no more. */
+/* Makes the opened file the current file, and removes the oldest file if the number of files is limited. */
 void record_series_take(struct record_series *series, struct record_series_file *file);
-/* The next file could not be opened, which is said once: the one at hand goes on. */
+/* Notes that the next file could not be opened, and warns once. The current file goes on. */
 void record_series_refused(struct record_series *series);
-/* It is not wanted after all: its output is discarded. */
+/* Discards an opened file and its output. */
 void record_series_leave(struct record_series_file *file, struct record_output *output);
-/* Of the file at hand, until the next one is opened. */
+/* Returns the path of the current file, valid until the next file is opened. */
 const char *record_series_path(const struct record_series *series);
-/* Calls visit with each file that is kept, the oldest first, until it returns a value other than 0, which is returned. */
+/* Calls visit with each kept file, oldest first. Stops at the first result other than 0, and returns the result. */
 int record_series_files(const struct record_series *series, int (*visit)(void *context, const char *path),
 			void *context);
-/* What was recorded before a file began. */
+/* Amount recorded before a file began. */
 struct record_series_mark {
-	uint64_t events;  /* of programs and the kernel */
-	uint64_t buffers; /* that were written */
+	uint64_t events;  /* events of programs and of the kernel */
+	uint64_t buffers; /* buffers written */
 };
-/* What was recorded before the file at hand, which was just taken. */
+/* Sets the mark of the current file, right after record_series_take. */
 void record_series_mark(struct record_series *series, const struct record_series_mark *mark);
-/* All is written that the file at hand begins with, which takes so many bytes. Until then it is not full. */
+/* Notes the size of the current file's initial data. Before this call, the file is never full. */
 void record_series_begun(struct record_series *series, uint64_t bytes);
 /*
- * The first file that is kept behind the one of this number, UINT64_MAX: the file at hand: its number, and its path in fresh
- * memory. *missed: what files in between had, that are gone. PTL_NOT_FOUND: there is none yet; PTL_NO_MEMORY.
+ * Finds the first kept file after number `after`; UINT64_MAX finds the current file.
+ * number, path: number and path of the file; the path is in fresh memory.
+ * missed: amount in removed files between.
+ * Fails with PTL_NOT_FOUND if no such file exists yet, or PTL_NO_MEMORY.
  */
 int record_series_next(const struct record_series *series, uint64_t after, uint64_t *number, char **path,
 		       struct record_series_mark *missed);
-/* Numbers: of the files that are kept, and the first one of which it is known what was recorded before. */
+/* Numbers of the kept files, and of the first file with a known mark. */
 struct record_series_range {
 	uint64_t first, last, first_marked;
 };
 struct record_series_range record_series_range(const struct record_series *series);
-/* Events that were recorded before the file of this number; before the first one of which that is known, if it is older. */
+/* Returns the number of events recorded before the file. The first known mark stands for older files. */
 uint64_t record_series_events_before(const struct record_series *series, uint64_t number);
-/* Of a file that is kept, in fresh memory; NULL without. That of one that has a name is its stem, a dot, six digits or more, and its suffix. */
+/*
+ * Returns the path of a kept file in fresh memory; NULL without memory. The path of a named file consists of the stem,
+ * a dot, at least six digits, and the suffix.
+ */
 char *record_series_kept_path(const struct record_series *series, uint64_t number);
 const char *record_series_stem(const struct record_series *series);
 const char *record_series_suffix(const struct record_series *series);
-/* Whether the files are in memory. */
+/* Checks whether the files are in memory. */
 bool record_series_in_memory(const struct record_series *series);
-/* Whether the file at hand is full, has had its time, or cannot be written while there is one that can be removed. */
+/*
+ * Checks whether the current file is full or has had its time. A failed write also makes the next file due, if an older
+ * file can be removed.
+ */
 bool record_series_is_due(struct record_series *series, const struct ptl_writer_counts *counts, bool failed,
 			  uint64_t now);
-/* Whether the next one cannot wait: all files together are to have a bound, which the file at hand is about to pass. */
+/*
+ * Checks whether the switch to the next file is urgent: the files together have a size limit, and the current file is
+ * about to exceed its share.
+ */
 bool record_series_is_overdue(const struct record_series *series, const struct ptl_writer_counts *counts);
 
-/* An event of the kernel's classes was written. PTL_NO_MEMORY, PTL_SYSTEM. */
+/* Notes a written kernel event. Fails with PTL_NO_MEMORY or PTL_SYSTEM. */
 int record_series_event(struct record_series *series, const struct ptl_event *event);
-/* Gives the events that say who lives, for the beginning of a file; *start: their time. What take returns, PTL_NO_MEMORY. */
+/*
+ * Passes events that describe the living processes to `take`, for the beginning of a file.
+ * start: set to the events' time.
+ * Returns the first failure of `take`, or PTL_NO_MEMORY.
+ */
 int record_series_rundown(struct record_series *series, uint64_t now, uint64_t *start,
 			  int (*take)(void *context, const struct ptl_event *event), void *context);
 

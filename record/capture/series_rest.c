@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Says which files are left of a series, and how many events were recorded before each. */
+/* Lists the remaining files of a series, and the number of events recorded before each file. */
 #include "record/capture/series_rest.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@ static void add_field(struct ptl_bytes *text, const char *field)
 	common_write_bytes(text, field, strlen(field) + 1);
 }
 
-/* Who reads has another working directory. */
+/* Makes the folder absolute: a reader has another working directory. */
 void record_series_stem_absolute(const struct record_series *series, struct ptl_bytes *text)
 {
 	const char *stem = record_series_stem(series), *slash = strrchr(stem, '/');
@@ -40,14 +40,14 @@ static void add_stem(struct ptl_bytes *text, const struct record_series *series)
 	add_field(text, ".");
 }
 
-/* From the last file on: those that came first are the ones that are gone first. */
+/* Opens the newest file first, because the series removes the oldest file first. */
 static void open_memory(struct record_series_rest *rest, const struct record_series *series, uint64_t first,
 			uint64_t last)
 {
 	for (uint64_t number = last; number >= first && rest->descriptor_count < COMMON_SESSION_DESCRIPTORS_MAX;
 	     number--) {
 		char *path = record_series_kept_path(series, number);
-		const int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+		const int fd = path ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
 
 		free(path);
 		if (fd < 0)

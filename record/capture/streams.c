@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Streams that go on from file to file: packets are divided where a PSB begins. */
+/* Continues streams from file to file. Packets are divided at the beginning of a PSB. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +7,7 @@
 #include "common/vector.h"
 #include "format/pt/psb_plus.h"
 #include "format/writer/records.h"
+#include "format/writer/room.h"
 #include "import/psb_time.h"
 #include "record/capture/capture_state.h"
 #include "record/capture/event_watch.h"
@@ -18,24 +19,38 @@ static const uint8_t psb[PSB_SIZE] = {0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
+/*
+ * Declares a stream quietly if little room for metadata is left: each thread has a stream, and very many streams must
+ * leave room for other metadata.
+ */
+static int declare_in(struct record_output *output, struct ptl_stream *stream)
+{
+	return record_output_check(output, format_writer_has_room(output->writer, RECORD_ROOM_STREAMS)
+						   ? ptl_writer_stream(output->writer, stream)
+						   : format_writer_stream_quietly(output->writer, stream));
+}
+
 static int declare(struct record_capture *capture, struct record_stream *stream)
 {
-	return record_output_check(&capture->output, ptl_writer_stream(capture->output.writer, &stream->declared));
+	return declare_in(&capture->output, &stream->declared);
 }
 
 int record_capture_stream(struct record_capture *capture, const struct ptl_stream *wanted, uint32_t *id)
 {
 	struct record_stream *stream;
+	int status;
 
 	if (COMMON_VECTOR_RESERVE(capture->streams, capture->stream_capacity, capture->stream_count + 1, "streams"))
 		return PTL_NO_MEMORY;
 	*id = (uint32_t)capture->stream_count;
-	stream = &capture->streams[capture->stream_count++];
+	stream = &capture->streams[capture->stream_count];
 	*stream = (struct record_stream){.declared = *wanted, .before = PTL_NO_ID, .switches_in = PTL_NO_ID};
-	return declare(capture, stream);
+	status = declare(capture, stream);
+	capture->stream_count += status == 0;
+	return status;
 }
 
-/* A process that begins while packets still go to the file before may have some there. */
+/* Declares the stream in the previous file too: packets of a new process may still go there. */
 int record_capture_event_stream(struct record_capture *capture, uint32_t *id)
 {
 	const struct ptl_stream stream = {
@@ -45,7 +60,7 @@ int record_capture_event_stream(struct record_capture *capture, uint32_t *id)
 
 	if (status < 0 || !capture->before.writer)
 		return status;
-	status = record_output_check(&capture->before, ptl_writer_stream(capture->before.writer, &in_before));
+	status = declare_in(&capture->before, &in_before);
 	capture->streams[*id].before = in_before.id;
 	return status;
 }
@@ -71,7 +86,7 @@ void record_streams_free(struct record_capture *capture)
 
 /* ---- context switches ------------------------------------------------------------------------ */
 
-/* What packets need that still go to the file before is there, too. */
+/* Writes an event that packets in the previous file need to the previous file. */
 static int put_in_before(struct record_capture *capture, uint32_t id, const struct ptl_event *event)
 {
 	const struct record_stream *stream = &capture->streams[id];
@@ -113,7 +128,7 @@ static int keep_switch(struct record_capture *capture, uint32_t id, bool waits, 
 	return status;
 }
 
-/* The file before has packets up to this time: switches that are later would say something of the last ones. */
+/* Writes switches up to `until` to the previous file. Later switches would wrongly apply to the last packets there. */
 static int put_switches_before(struct record_capture *capture, const struct record_stream *packets, uint64_t until)
 {
 	const struct record_stream *stream;
@@ -145,14 +160,14 @@ static int put_psb_before(struct record_capture *capture, const struct record_st
 								    offset - stream->base_before, time));
 }
 
-/* Nothing of the stream is missing in the file before. */
+/* Notes that the stream's part in the previous file is complete. */
 static void stop_waiting(struct record_capture *capture, struct record_stream *stream)
 {
 	capture->waiting -= stream->waits || stream->unstated;
 	stream->waits = stream->unstated = false;
 }
 
-/* The PSB that ends the part in the file before is there, though nobody has stated it. */
+/* Writes the PSB that ends the part in the previous file, if the source has not stated the PSB. */
 static int put_unstated(struct record_capture *capture, const struct record_stream *stream)
 {
 	return stream->unstated ? put_psb_before(capture, stream, stream->base, stream->base_time) : 0;
@@ -170,7 +185,7 @@ static int put_psb(struct record_capture *capture, struct record_stream *stream,
 								    offset - stream->base, time));
 }
 
-/* Those that were stated so far and lie before this position: it is known by now in which file. */
+/* Writes the stated PSBs before position `end`, whose file is known by now. */
 static int put_psbs(struct record_capture *capture, struct record_stream *stream, uint64_t end)
 {
 	size_t left = 0;
@@ -199,7 +214,7 @@ static int put_now(struct record_capture *capture, struct record_stream *stream,
 	return status < 0 ? status : put_psbs(capture, stream, UINT64_MAX);
 }
 
-/* What is in front of the PSB. */
+/* Writes bytes before the PSB to the previous file. */
 static int put_before(struct record_capture *capture, struct record_stream *stream, const uint8_t *data, size_t size,
 		      uint64_t time)
 {
@@ -211,7 +226,10 @@ static int put_before(struct record_capture *capture, struct record_stream *stre
 				   ptl_writer_bytes(capture->before.writer, stream->before, data, size, time));
 }
 
-/* Where a PSB begins; `size`: there is none. The pattern may stand right before it: no packet but the PSB begins with it. */
+/*
+ * Returns the offset of the first PSB; `size` without a PSB. Skips a pattern right before the PSB: only a PSB begins
+ * with the pattern.
+ */
 static size_t find_psb(const uint8_t *data, size_t size)
 {
 	const uint8_t *found = size < PSB_SIZE ? NULL : memmem(data, size, psb, PSB_SIZE);
@@ -241,8 +259,8 @@ static int lose_skipped(struct record_capture *capture, struct record_stream *st
 }
 
 /*
- * The stream's part in the file at hand begins at this position, with these bytes. A PSB+ with a FUP ends the part in the file before,
- * too: only that says how far was gone there.
+ * Begins the stream's part in the current file at `position`, with the held bytes. A PSB+ with a FUP also ends the part
+ * in the previous file: the FUP tells how far the code ran there.
  */
 static int divide(struct record_capture *capture, struct record_stream *stream, uint64_t position,
 		  const struct format_pt_psb_plus *psb_plus, uint64_t time)
@@ -272,7 +290,7 @@ static int divide(struct record_capture *capture, struct record_stream *stream, 
 	return status;
 }
 
-/* With what was held before. */
+/* Continues a waiting stream with the held and the new bytes. */
 static int put_waiting(struct record_capture *capture, struct record_stream *stream, const void *data, size_t size,
 		       uint64_t time)
 {
@@ -288,7 +306,7 @@ static int put_waiting(struct record_capture *capture, struct record_stream *str
 	at = find_psb(stream->held.data, stream->held.size);
 	found = at < stream->held.size &&
 		format_pt_psb_plus_read(stream->held.data + at, stream->held.size - at, &psb_plus);
-	/* It may not be there to its end, or not to that of its PSB+. */
+	/* The PSB, or the rest of the PSB+, may be missing so far. */
 	rest = stream->held.size - at;
 	if (!rest)
 		rest = at < PSB_SIZE ? at : PSB_SIZE - 1;
@@ -313,7 +331,7 @@ int record_capture_pt(struct record_capture *capture, uint32_t id, const void *d
 	return put_now(capture, stream, data, size, time);
 }
 
-/* That no PSB comes of what is held is clear: all that was taken is in the file before. */
+/* Writes the held bytes to the previous file, because no PSB follows in them. */
 static int put_held(struct record_capture *capture, struct record_stream *stream)
 {
 	int status = put_before(capture, stream, stream->held.data, stream->held.size, stream->last_time);
@@ -349,7 +367,7 @@ int record_capture_psb(struct record_capture *capture, uint32_t id, uint64_t off
 
 	if (!stream->waits && !stream->skips && stream->declared.id != PTL_NO_ID)
 		return put_psb(capture, stream, offset, time);
-	/* It may be stated before its bytes come. */
+	/* A source may state a PSB before the PSB's bytes arrive. */
 	if (COMMON_VECTOR_RESERVE(stream->psbs, stream->psb_capacity, stream->psb_count + 1, "PSBs"))
 		return PTL_NO_MEMORY;
 	stream->psbs[stream->psb_count++] = (struct ptl_psb){offset, time};
@@ -361,7 +379,7 @@ int record_capture_end_stream(struct record_capture *capture, uint32_t id)
 	struct record_stream *stream;
 	int status;
 
-	/* A thread that could not be begun has none. */
+	/* A thread whose start failed has no stream. */
 	if (id >= capture->stream_count)
 		return 0;
 	stream = &capture->streams[id];
@@ -387,7 +405,7 @@ int record_streams_event(struct record_capture *capture, uint32_t id, const stru
 	struct ptl_event later = *event;
 	int status = put_in_before(capture, id, event);
 
-	/* Code that is reported late was there before: in this file, behind what says so. */
+	/* A late report of older code gets a time behind the beginning of this file. */
 	if (later.time <= capture->file_start && capture->file_start)
 		later.time = capture->file_start + 1;
 	return status < 0 ? status : record_capture_put(capture, id, &later);
@@ -432,7 +450,7 @@ int record_capture_records(struct record_capture *capture, uint32_t stream, cons
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
-/* Goes where what is lost would be. */
+/* Writes the loss to the file that would have the lost data. */
 int record_streams_loss(struct record_capture *capture, const struct ptl_loss *loss)
 {
 	struct ptl_loss mapped = *loss;
@@ -449,7 +467,7 @@ int record_streams_loss(struct record_capture *capture, const struct ptl_loss *l
 
 /* ---- from file to file ----------------------------------------------------------------------- */
 
-/* Nothing of a stream without packets in the file before is left for it. */
+/* Continues a stream of packets after a switch. A stream without packets in the previous file does not wait. */
 static void begin_waiting(struct record_capture *capture, struct record_stream *stream)
 {
 	stream->before = stream->declared.id;

@@ -77,7 +77,7 @@ int record_check(int argc, char **argv, void (*add_sources)(struct check_list *l
 		list.root = settings.root;
 	check_processor(&list);
 	check_permissions(&list);
-	/* Whether a source works is known of this machine alone. */
+	/* Only this machine can tell whether a source works. */
 	if (!settings.root)
 		add_sources(&list);
 	status = print(&list, settings.json);

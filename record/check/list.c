@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads what the system writes about itself, none of which is believed, and prints what was made of it. */
+/* Reads untrusted system files, and prints the results. */
 #include "record/check/list.h"
 
 #include <ctype.h>
@@ -17,7 +17,7 @@
 #define NAME_WIDTH 22
 #define STATE_WIDTH 8
 
-/* By enum check_state. */
+/* indexed by enum check_state */
 static const char *const states[] = {"no", "partly", "yes", "unknown"};
 
 static void free_item(struct check_item *item)
@@ -137,7 +137,7 @@ void check_list_print_json(const struct check_list *list, FILE *file)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Another machine's files may be anything: a pipe must not keep us waiting. */
+/* Opens regular files only: the folder of another machine may hold a pipe, which would block. */
 static int open_file(const struct check_list *list, const char *path)
 {
 	char name[PATH_MAX];

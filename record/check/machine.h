@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What this machine, and its kernel for this user, can record. */
+/* Adds items about the machine, and about permissions of the user. */
 #ifndef RECORD_CHECK_MACHINE_H
 #define RECORD_CHECK_MACHINE_H
 
 #include "record/check/list.h"
 
-/* The processor, and its Intel PT as the kernel shows it. */
+/* Adds items about the processor, and about Intel PT as shown by the kernel. */
 void check_processor(struct check_list *list);
-/* What the kernel permits this user. */
+/* Adds items about the kernel's permissions for the user. */
 void check_permissions(struct check_list *list);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the kernel permits the user who asks: settings, capabilities, limits. */
+/* Checks the kernel's permissions for the user: settings, capabilities, limits. */
 #include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -9,25 +9,27 @@
 #include "record/check/machine.h"
 
 #define PARANOID "/proc/sys/kernel/perf_event_paranoid"
+#define PTRACE_SCOPE "/proc/sys/kernel/yama/ptrace_scope"
 #define STATUS_MAX 8192
 #define KB 1024ull
-#define BUFFER_WANTED (4096 * KB) /* of packets, for each processor */
+#define BUFFER_WANTED (4096 * KB) /* of packets, per processor */
 
 /* Numbers of linux/capability.h; older headers lack some. */
-enum { IPC_LOCK = 14, SYS_ADMIN = 21, PERFMON = 38 };
+enum { IPC_LOCK = 14, SYS_PTRACE = 19, SYS_ADMIN = 21, PERFMON = 38 };
 
 static const char group[] = "Permissions";
 
-/* What is known of the user, and of what is set. */
+/* Rights of the user, and the relevant setting. */
 struct rights {
 	bool has_capabilities; /* /proc/self/status was readable */
-	bool perfmon;          /* CAP_PERFMON, or CAP_SYS_ADMIN, which is more */
+	bool perfmon;          /* CAP_PERFMON, or CAP_SYS_ADMIN, which includes CAP_PERFMON */
 	bool ipc_lock;         /* CAP_IPC_LOCK */
+	bool ptrace;           /* CAP_SYS_PTRACE */
 	bool has_paranoid;
 	long long paranoid;
 };
 
-/* What follows a key at the beginning of a line; NULL: there is no such line. */
+/* Returns the text behind a key at the beginning of a line; NULL without such a line. */
 static const char *find_line(const char *text, const char *key)
 {
 	const size_t length = strlen(key);
@@ -55,6 +57,7 @@ static void read_rights(const struct check_list *list, struct rights *rights)
 		rights->has_capabilities = true;
 		rights->perfmon = (set >> PERFMON & 1) || (set >> SYS_ADMIN & 1);
 		rights->ipc_lock = set >> IPC_LOCK & 1;
+		rights->ptrace = set >> SYS_PTRACE & 1;
 	}
 	rights->has_paranoid = check_read_number(list, PARANOID, 10, &rights->paranoid);
 }
@@ -71,7 +74,7 @@ static void check_capabilities(struct check_list *list, const struct rights *rig
 	check_list_add(list, &item);
 }
 
-/* What perf_event_paranoid permits from which value on, to users without CAP_PERFMON. */
+/* Highest values of perf_event_paranoid that give permissions to users without CAP_PERFMON. */
 static const struct {
 	const char *name;
 	long long most;
@@ -100,13 +103,34 @@ static void check_level(struct check_list *list, const struct rights *rights, si
 	check_list_add(list, &item);
 }
 
-/* "none [integrity] confidentiality": the one in brackets holds. */
+/* Checks --pid of the software source. Without Yama, users may trace their own processes. */
+static void check_attaching(struct check_list *list, const struct rights *rights)
+{
+	struct check_item item = {.group = group, .name = "attaching (--pid)", .state = CHECK_YES};
+	char value[64];
+	long long scope = 0;
+
+	if (check_read_number(list, PTRACE_SCOPE, 10, &scope) && scope > 0) {
+		snprintf(value, sizeof(value), "yama/ptrace_scope is %lld", scope);
+		item.value = value;
+		item.state = rights->ptrace && scope < 3 ? CHECK_YES : scope == 1 ? CHECK_PARTLY : CHECK_NO;
+	}
+	if (item.state != CHECK_YES) {
+		item.why = scope == 1 ? "a user may trace processes that ptl-record has started, and no others"
+				      : "users may not trace processes";
+		item.remedy = scope == 3 ? "boot without kernel.yama.ptrace_scope=3"
+					 : "sudo sysctl kernel.yama.ptrace_scope=0, or run as root";
+	}
+	check_list_add(list, &item);
+}
+
+/* Reads "none [integrity] confidentiality", with the current lockdown in brackets. */
 static void check_lockdown(struct check_list *list)
 {
 	struct check_item item = {.group = group, .name = "no lockdown", .state = CHECK_YES};
 	char text[128];
 
-	/* Without securityfs, or in a kernel without it, there is none. */
+	/* Without securityfs or lockdown support, there is no lockdown. */
 	if (!check_read(list, "/sys/kernel/security/lockdown", text, sizeof(text)) || strstr(text, "[none]"))
 		item.value = NULL;
 	else
@@ -119,7 +143,7 @@ static void check_lockdown(struct check_list *list)
 	check_list_add(list, &item);
 }
 
-/* The soft limit of locked memory in bytes; ULLONG_MAX: none. */
+/* Reads the soft limit of locked memory in bytes; ULLONG_MAX: unlimited. */
 static bool read_memlock(const struct check_list *list, unsigned long long *limit)
 {
 	char text[STATUS_MAX], *end;
@@ -133,7 +157,7 @@ static bool read_memlock(const struct check_list *list, unsigned long long *limi
 	return *limit == ULLONG_MAX || end != value;
 }
 
-/* "0-3,8": how many processors that are. */
+/* Returns the number of processors in "0-3,8". */
 static unsigned count_processors(const char *text)
 {
 	unsigned count = 0;
@@ -153,7 +177,10 @@ static unsigned count_processors(const char *text)
 	return *text ? 0 : count;
 }
 
-/* What perf_event_open(2) lets a user lock, for each processor in bytes; ULLONG_MAX: no limit. false: not known. */
+/*
+ * Computes how many bytes a user may lock per processor by perf_event_open(2); ULLONG_MAX: unlimited. Returns false if
+ * unknown.
+ */
 static bool read_buffer_limit(const struct check_list *list, const struct rights *rights, unsigned long long *each)
 {
 	unsigned long long limit;
@@ -198,7 +225,7 @@ static void check_memory(struct check_list *list, const struct rights *rights)
 	common_bytes_free(&text);
 }
 
-/* Whether a line of /proc/kallsyms has an address: to whom they are not shown, all are 0. */
+/* Checks whether a line of /proc/kallsyms has an address. Users without permission see only zeros. */
 static bool has_address(const char *text)
 {
 	while (*text) {
@@ -210,7 +237,7 @@ static bool has_address(const char *text)
 	return false;
 }
 
-/* kallsyms_show_value of the kernel. */
+/* As kallsyms_show_value of the kernel. */
 static const char *symbols_remedy(const struct check_list *list)
 {
 	long long restricted;
@@ -238,7 +265,7 @@ static void check_symbols(struct check_list *list)
 	check_list_add(list, &item);
 }
 
-/* The code of the kernel and its modules, as it is. */
+/* Checks access to the actual code of the kernel and its modules. */
 static void check_core(struct check_list *list)
 {
 	struct check_item item = {.group = group, .name = "kernel memory", .state = CHECK_YES};
@@ -286,6 +313,7 @@ void check_permissions(struct check_list *list)
 	check_capabilities(list, &rights);
 	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
 		check_level(list, &rights, i);
+	check_attaching(list, &rights);
 	check_lockdown(list);
 	check_memory(list, &rights);
 	check_symbols(list);

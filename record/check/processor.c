@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The processor and its Intel PT: /proc/cpuinfo, and the capabilities that the driver shows in sysfs. */
+/* Checks the processor and its Intel PT by /proc/cpuinfo and the driver's capabilities in sysfs. */
 #include <string.h>
 
 #include "common/text/text.h"
@@ -13,12 +13,12 @@ static const char pt_group[] = "Intel PT";
 
 /* ---- the processor --------------------------------------------------------------------------- */
 
-/* Copies the value of a key of the first processor: "key\t: value". false: there is none. */
+/* Copies the value of a key of the first processor: "key\t: value". Returns false without such a key. */
 static bool find_value(const char *cpuinfo, const char *key, char *value, size_t size)
 {
 	const size_t length = strlen(key);
 
-	/* An empty line ends the processor. */
+	/* An empty line ends the first processor. */
 	while (*cpuinfo && *cpuinfo != '\n') {
 		const char *end = strchrnul(cpuinfo, '\n'), *colon = memchr(cpuinfo, ':', (size_t)(end - cpuinfo));
 
@@ -72,7 +72,7 @@ static void check_model(struct check_list *list, const struct processor *process
 		item.why = "/proc/cpuinfo names no processor";
 	} else if (strcmp(processor->vendor, "GenuineIntel") != 0) {
 		item.why = "it is not Intel's, and has no Intel PT";
-		item.remedy = "--source qemu, which makes the packets by software";
+		item.remedy = "--source software, which makes the packets without it";
 	} else {
 		item.state = CHECK_YES;
 	}
@@ -98,7 +98,7 @@ static void check_bare(struct check_list *list, const struct processor *processo
 
 /* ---- Intel PT -------------------------------------------------------------------------------- */
 
-/* Whether the kernel has the device; says what is missing. */
+/* Checks whether the kernel has the device. Adds the cause and a remedy otherwise. */
 static bool check_device(struct check_list *list, const struct processor *processor)
 {
 	struct check_item item = {.group = pt_group, .name = "device", .value = DEVICE};
@@ -113,13 +113,13 @@ static bool check_device(struct check_list *list, const struct processor *proces
 	} else {
 		item.why = "the processor, or what virtualises it, does not offer it";
 		item.remedy = "an Intel processor of the fifth generation (Broadwell) or later, outside of a virtual "
-			      "machine; or --source qemu";
+			      "machine; or --source software";
 	}
 	check_list_add(list, &item);
 	return item.state == CHECK_YES;
 }
 
-/* A capability that is there or not; with `values`, a file whose bits say which values it takes. */
+/* A capability, present or missing. values: a file with a bit for each permitted value. */
 static const struct {
 	const char *name;
 	const char *file;
@@ -137,7 +137,7 @@ static const struct {
 	{"large buffers", "topa_multiple_entries", NULL, "buffers are one piece of memory, which may be hard to get"},
 };
 
-/* "0 3 6 9": the bits that are set. */
+/* Adds the numbers of set bits, as "0 3 6 9". */
 static void add_bits(struct ptl_bytes *text, unsigned long long bits)
 {
 	for (unsigned bit = 0; bit < 64; bit++)
@@ -162,7 +162,7 @@ static void check_capability(struct check_list *list, size_t i)
 
 	snprintf(path, sizeof(path), DEVICE "/caps/%s", capabilities[i].file);
 	if (!check_read_number(list, path, 16, &value)) {
-		/* The kernel shows all that it knows of. */
+		/* The kernel shows all capabilities that the kernel knows. */
 		item.state = check_exists(list, path) ? CHECK_UNKNOWN : CHECK_NO;
 		item.why = item.state == CHECK_NO ? capabilities[i].missing : "what the kernel shows is no number";
 	} else if (!value) {

@@ -6,8 +6,9 @@
 #include <time.h>
 #include <x86intrin.h>
 
-static struct record_tsc used; /* multiplier 0: none */
-static uint64_t wall;          /* that CLOCK_MONOTONIC is behind the trace's clock; 0: it is the clock itself */
+static struct record_tsc used; /* multiplier 0: unused */
+/* nanoseconds that CLOCK_MONOTONIC is behind the trace's clock; 0: the trace uses CLOCK_MONOTONIC */
+static uint64_t wall;
 
 static uint64_t read_clock(clockid_t clock)
 {
@@ -55,13 +56,13 @@ int64_t record_wall_now(void)
 	return (int64_t)read_clock(CLOCK_REALTIME);
 }
 
-/* The two clocks run at nearly the same rate: what they are apart now, they were a moment ago. */
+/* Assumes the current difference of the clocks for a recent time: both clocks run at nearly the same rate. */
 uint64_t record_clock_of_monotonic(uint64_t time)
 {
 	return used.multiplier ? time + (record_now() - read_clock(CLOCK_MONOTONIC)) : time + wall;
 }
 
-/* Where the file is not there, neither are such namespaces. */
+/* A kernel without the file has no time namespaces. */
 int64_t record_clock_offset(void)
 {
 	FILE *file = used.multiplier ? NULL : fopen("/proc/self/timens_offsets", "re");

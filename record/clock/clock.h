@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The clock of the trace, which the recorder reads as well as who reports to it. */
+/* The clock of the trace, for the recorder and for reporting processes. */
 #ifndef RECORD_CLOCK_CLOCK_H
 #define RECORD_CLOCK_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The trace's time now, in nanoseconds: CLOCK_MONOTONIC, unless another clock was chosen. */
+/* Returns the trace's time now, in nanoseconds: CLOCK_MONOTONIC, unless another clock was chosen. */
 uint64_t record_now(void);
 
-/* Nanoseconds from one time to a later one; 0 if it is no later: a turn of a loop has the time of its beginning, and events have their own. */
+/*
+ * Returns the nanoseconds from one time to a later time; 0 if `now` is not later. A loop uses the time of its
+ * beginning, while events have later times.
+ */
 static inline uint64_t record_elapsed(uint64_t since, uint64_t now)
 {
 	return now > since ? now - since : 0;
 }
-/* The wall clock since 1970, in nanoseconds. */
+/* Returns the wall clock, in nanoseconds since 1970. */
 int64_t record_wall_now(void);
 
-/* time = zero + (tsc * multiplier >> shift): what perf_event_mmap_page says where it has cap_user_time_zero. */
+/* time = zero + (tsc * multiplier >> shift): conversion as in perf_event_mmap_page with cap_user_time_zero. */
 struct record_tsc {
 	uint64_t zero;
 	uint32_t multiplier;
@@ -27,21 +30,21 @@ struct record_tsc {
 uint64_t record_tsc_time(const struct record_tsc *tsc, uint64_t count);
 
 /*
- * From now on the trace has PTL_CLOCK_PERF: packets that count the TSC, the kernel's records and the recorder itself
- * then have the very same time. Called before there are other threads, as the functions below.
+ * Changes the trace's clock to PTL_CLOCK_PERF: packets with TSC, kernel records and the recorder then use identical
+ * times. Called before other threads exist, as the functions below.
  */
 void record_clock_use_tsc(const struct record_tsc *tsc);
 bool record_clock_is_tsc(void);
-/* From now on the trace has PTL_CLOCK_SYSTEM: the wall clock as of now, which then goes on as CLOCK_MONOTONIC does. */
+/* Changes the trace's clock to PTL_CLOCK_SYSTEM: the current wall clock, advanced by CLOCK_MONOTONIC. */
 void record_clock_use_wall(void);
 void record_clock_use_monotonic(void);
 
-/* A CLOCK_MONOTONIC that somebody else has read, as time of the trace. */
+/* Converts a CLOCK_MONOTONIC that another process read to the trace's time. */
 uint64_t record_clock_of_monotonic(uint64_t time);
 
 /*
- * What the trace's clock is ahead of the kernel's records, in nanoseconds: these have the host's time for all readers, and in a
- * time namespace CLOCK_MONOTONIC is another.
+ * Returns the nanoseconds by which the trace's clock is ahead of kernel records. Kernel records have the host's time
+ * for all readers; a time namespace changes CLOCK_MONOTONIC.
  */
 int64_t record_clock_offset(void);
 

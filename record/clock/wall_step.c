@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Holds two clocks against each other. */
+/* Compares two clocks. */
 #include "record/clock/wall_step.h"
 
 #include <stdio.h>
 
 #include "record/clock/clock.h"
 
-#define READING_MAX 1000000u /* nanoseconds that a reading may take */
-#define STEP_MIN 10000000    /* less is not worth a word */
-#define STEERED_SHARE 1000   /* NTP makes a clock go wrong by half of this part of the time, at most */
+#define READING_MAX 1000000u /* maximum nanoseconds of a reading */
+#define STEP_MIN 10000000    /* nanoseconds; smaller steps are ignored */
+#define STEERED_SHARE 1000   /* NTP changes the rate of a clock by at most half of this share */
 #define SECOND 1000000000.0
 
 struct record_wall_reading record_wall_read(void)

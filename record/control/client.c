@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The commands that ask a session. */
+/* The commands that send requests to a session. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +28,9 @@
 struct settings {
 	bool json;
 	bool force;
-	const char *file; /* behind the NAME; NULL: none */
+	const char *file; /* FILE operand behind the NAME; NULL without */
 	struct common_string_list on, off;
-	struct common_string_list events_on, events_off; /* of the kernel */
+	struct common_string_list events_on, events_off; /* kernel events */
 	struct common_string_list flags_on, flags_off;
 	struct common_string_list stacks_on, stacks_off;
 	struct common_string_list only;
@@ -43,11 +43,11 @@ struct command {
 	const char *examples;
 	const struct common_option *options;
 	int (*run)(const struct settings *settings, int folder, const char *name);
-	bool all;  /* of no session in particular */
-	bool file; /* takes a FILE behind the NAME */
+	bool all;  /* concerns all sessions, without a NAME */
+	bool file; /* accepts a FILE behind the NAME */
 };
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static int wait_for_session(void *context, const char *name, uint64_t waited)
 {
@@ -58,7 +58,7 @@ static int wait_for_session(void *context, const char *name, uint64_t waited)
 
 static const struct common_session_wait patient = {.wait = wait_for_session};
 
-/* Others are listed all the same. */
+/* Gives up on a silent session, so that the list goes on with other sessions. */
 static int give_up(void *context, const char *name, uint64_t waited)
 {
 	bool *silent = context;
@@ -67,7 +67,7 @@ static int give_up(void *context, const char *name, uint64_t waited)
 	return *silent ? common_fail(PTL_SYSTEM, "session %s does not answer", name) : 0;
 }
 
-/* A request, to which arguments may be added. */
+/* Starts a request. The caller may append arguments. */
 static struct ptl_bytes new_request(const char *word)
 {
 	struct ptl_bytes request = {0};
@@ -76,7 +76,7 @@ static struct ptl_bytes new_request(const char *word)
 	return request;
 }
 
-/* Asks, and shows the answer on this stream. */
+/* Sends the request, and writes the answer to `file`. */
 static int ask_and_show(int folder, const char *name, struct ptl_bytes *request, FILE *file)
 {
 	const char *text;
@@ -93,7 +93,7 @@ static int ask_and_show(int folder, const char *name, struct ptl_bytes *request,
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* Of a session that is not there. */
+/* Reads the record of an ended session. *killed: set if the session did not end regularly. */
 static bool read_ended(int folder, const char *name, struct record_ended *ended, char memory[RECORD_ENDED_MAX],
 		       bool *killed)
 {
@@ -105,7 +105,7 @@ static bool read_ended(int folder, const char *name, struct record_ended *ended,
 	return true;
 }
 
-/* One that is over is not there; it is said when it ended, why, and where its files are. PTL_NOT_FOUND. */
+/* Fails with PTL_NOT_FOUND and a text that tells when and why the session ended, and the paths of its files. */
 static int fail_ended(const char *name, const struct record_ended *ended)
 {
 	struct ptl_bytes when = {0}, files = {0};
@@ -178,7 +178,7 @@ static int list_session(void *context, const char *name)
 	status = common_session_ask(listing->folder, name, &wait, &request, &memory, &text, &size);
 	if (silent)
 		list_silent(listing, name);
-	/* It may have ended meanwhile. */
+	/* The session may have ended meanwhile. */
 	if (status < 0)
 		return status == PTL_NO_MEMORY ? status : 0;
 	show_head(listing);
@@ -244,7 +244,7 @@ static int list_ended(void *context, const char *name)
 	struct record_ended ended;
 	bool killed;
 
-	/* It goes on, or may have begun again, or been asked for, meanwhile. */
+	/* The session may run, may have restarted, or another command may have read the record. */
 	if (common_session_is_there(listing->folder, name) ||
 	    !read_ended(listing->folder, name, &ended, memory, &killed))
 		return 0;
@@ -308,7 +308,7 @@ static int run_update(const struct settings *settings, int folder, const char *n
 	add_rules(&request, &settings->on, RECORD_CONTROL_ON, RECORD_CONTROL_PROVIDER);
 	add_rules(&request, &settings->events_off, RECORD_CONTROL_OFF, RECORD_CONTROL_EVENT);
 	add_rules(&request, &settings->events_on, RECORD_CONTROL_ON, RECORD_CONTROL_EVENT);
-	/* What another flag asks for does not stop in between. */
+	/* Turns flags on before flags off: an event of both stays on without a break. */
 	add_rules(&request, &settings->flags_on, RECORD_CONTROL_ON, RECORD_CONTROL_FLAGS);
 	add_rules(&request, &settings->flags_off, RECORD_CONTROL_OFF, RECORD_CONTROL_FLAGS);
 	add_rules(&request, &settings->stacks_off, RECORD_CONTROL_OFF, RECORD_CONTROL_STACK);
@@ -325,7 +325,7 @@ static int run_flush(const struct settings *settings, int folder, const char *na
 	return ask_and_show(folder, name, &request, stderr);
 }
 
-/* Puts the files together as one complete trace. Those that the session has removed meanwhile were its oldest. */
+/* Merges the files into one complete trace. Skips removed files, which were the session's oldest. */
 static int write_copy(const struct settings *settings, const char *paths, size_t size)
 {
 	struct ptl_relogger *relogger;
@@ -382,10 +382,10 @@ static int run_stop(const struct settings *settings, int folder, const char *nam
 	status = ask_and_show(folder, name, &request, stderr);
 	if (status != PTL_NOT_FOUND || !read_ended(folder, name, &ended, memory, &killed))
 		return status;
-	/* The messages that the recorder had for the user when the session ended, which nobody has seen. */
+	/* Messages of the recorder at the end of the session, which no user has seen yet. */
 	fail_ended(name, &ended);
 	record_ended_forget(folder, name);
-	/* What it was to complete is not. */
+	/* A killed session did not complete its files. */
 	if (killed)
 		return PTL_SYSTEM;
 	common_message_note("%s", ptl_error_text());
@@ -400,7 +400,7 @@ static const struct common_option json_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-/* Wrong ones are refused before anything is asked. */
+/* Refuses wrong flags before any request. */
 static int take_flags(void *list, const char *argument)
 {
 	uint32_t flags = 0;

@@ -6,16 +6,16 @@
 #include "common/text/nearest.h"
 #include "record/capture/settings.h"
 
-/* Whether ptl-record has a command of this name that asks a session: list, query, update, flush, snapshot, stop. */
+/* Checks whether `word` is a command for sessions: list, query, update, flush, snapshot, stop. */
 bool record_control_is_command(const char *word);
-/* Which of them may be meant by a word that is none. */
+/* Adds the commands to the candidates for a mistyped word. */
 void record_control_near(struct common_nearest *nearest);
-/* Runs it; argv[0] is its name. Returns ptl-record's exit status. */
+/* Runs the command argv[0]. Returns the exit status of ptl-record. */
 int record_control_command(int argc, char **argv);
 
 /*
- * Starts a session in the background, of settings->session_name: run is called there. Returns when it records, or has failed,
- * with ptl-record's exit status.
+ * Starts the session settings->session_name in the background, where `run` is called. Returns the exit status of
+ * ptl-record, after the session records or has failed.
  */
 int record_control_start(struct record_settings *settings, int (*run)(const struct record_settings *settings));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Texts and numbers, each with a zero behind it. */
+/* Files of zero-terminated texts and numbers about ended sessions. */
 #include "record/control/ended.h"
 
 #include <dirent.h>
@@ -17,20 +17,20 @@
 #include "common/session/session_folder.h"
 #include "common/text/text.h"
 
-/* No name of a session begins with a point. */
+/* Session names never begin with a point. */
 #define PREFIX "."
 #define SUFFIX ".ended"
 #define UNFINISHED ".unfinished"
 #define SECOND 1000000000
 #define FILE_NAME_SIZE (COMMON_SESSION_NAME_MAX + sizeof(PREFIX SUFFIX UNFINISHED))
 
-/* Of sessions that go on, and as many that are over. */
+/* Maximum number of running sessions, and of ended sessions. */
 #define NAMES_MAX (2 * COMMON_SESSIONS_MAX)
 
 struct names {
 	char list[NAMES_MAX][COMMON_SESSION_NAME_MAX + 1];
 	size_t count;
-	size_t over; /* those without a socket */
+	size_t over; /* number of sessions without a socket */
 	char oldest[COMMON_SESSION_NAME_MAX + 1];
 	struct timespec oldest_time;
 };
@@ -136,7 +136,7 @@ void record_ended_write(int folder, const char *name, const struct record_ended 
 		(void)unlinkat(folder, unfinished, 0);
 }
 
-/* The text at *at, which is moved behind it; NULL: it has no end. */
+/* Returns the text at *at, and moves *at behind the text. Returns NULL without a final zero. */
 static const char *take_text(char **at, const char *end)
 {
 	char *text = *at, *zero = memchr(text, 0, (size_t)(end - text));
@@ -147,7 +147,7 @@ static const char *take_text(char **at, const char *end)
 	return text;
 }
 
-/* What only a newer recorder writes; others had no files to be found. */
+/* Reads members that older recorders did not write. Leaves the members empty otherwise. */
 static void take_series(char *at, const char *end, struct record_ended *ended)
 {
 	const char *begun = take_text(&at, end);
@@ -186,7 +186,7 @@ int record_ended_read(int folder, const char *name, struct record_ended *ended, 
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* When it was written last, in nanoseconds since 1970; 0: it is not there. */
+/* Returns the file's modification time, in nanoseconds since 1970; 0 without the file. */
 static int64_t time_of(const char *path)
 {
 	struct stat info;

@@ -47,19 +47,22 @@ static void answer_counts(struct record_answer *answer, const struct record_sess
 	record_answer_number(answer, "Processes", "processes", RECORD_ANSWER_COUNT, processes.processes);
 }
 
-/* Who asks may have another working directory. In fresh memory; NULL: there is none. */
+/*
+ * Returns the absolute path in fresh memory, because the client may have another working directory. NULL without a
+ * file.
+ */
 static char *find_file(const struct record_capture *capture)
 {
 	const struct record_output *output = &capture->output;
 	const char *path = capture->keeper ? record_keeper_path(capture->keeper) : output->path;
 	char *absolute, folder[PATH_MAX];
 
-	/* In real time there is none. */
+	/* A real-time session has no file. */
 	if (output->in_memory && !capture->keeper)
 		return NULL;
 	absolute = output->fd >= 0 ? realpath(path, NULL) : NULL;
 
-	/* That of what is in memory is not there yet. */
+	/* A buffering session has not created its file yet. */
 	if (!absolute && capture->keeper && path[0] != '/' && getcwd(folder, sizeof(folder)) &&
 	    asprintf(&absolute, "%s/%s", folder, path) < 0)
 		absolute = NULL;
@@ -74,7 +77,7 @@ static void answer_file(struct record_answer *answer, const struct record_captur
 	free(file);
 }
 
-/* What is not limited is 0 in JSON. */
+/* JSON shows 0 for "no limit". */
 static void answer_limit(struct record_answer *answer, const char *label, const char *key, enum record_answer_unit unit,
 			 uint64_t limit)
 {
@@ -114,7 +117,7 @@ static void answer_filter(struct record_answer *answer, const struct record_capt
 static int query(struct request *request)
 {
 	static const char *const modes[] = {"sequential", "newfile", "circular", "buffering",
-					    "realtime"}; /* as enum record_mode */
+					    "realtime"}; /* indexed by enum record_mode */
 	const struct record_session *session = request->session;
 	const struct record_settings *settings = session->settings;
 	struct record_answer answer = {.file = request->answer,
@@ -165,7 +168,7 @@ static int list(struct request *request)
 
 typedef int (*turn_function)(void *state, const char *rule, bool on, FILE *notes);
 
-/* NULL: the source has nothing of this kind. */
+/* Returns the source's function for a kind of rule; NULL if the source has none. */
 static turn_function turn_of(const struct record_source *source, char kind)
 {
 	switch (kind) {
@@ -182,7 +185,7 @@ static turn_function turn_of(const struct record_source *source, char kind)
 	}
 }
 
-/* The argument is as record/control/request.h has it. */
+/* argument: as described in record/control/request.h. */
 static int turn_one(struct request *request, const char *argument)
 {
 	struct record_session *session = request->session;
@@ -235,7 +238,7 @@ static int answer_path(void *context, const char *path)
 	return 0;
 }
 
-/* The files that hold what is recorded so far, each with a zero behind it. */
+/* Answers with the paths of the files recorded so far, each zero-terminated. */
 static int files(struct request *request)
 {
 	struct record_capture *capture = &request->session->capture;
@@ -274,8 +277,8 @@ static int only_file(struct request *request)
 }
 
 /*
- * For who reads in real time: the file behind the one of the number that is given, or without one the file at hand; its number,
- * the events that were missed in between, and its path. Nothing, where there is none so far.
+ * Answers a real-time reader with the file after the given number, or with the current file: number, count of missed
+ * events, path. The answer is empty if no such file exists yet.
  */
 static int next_file(struct request *request)
 {
@@ -306,7 +309,7 @@ static int snapshot(struct request *request)
 	bool taken = false;
 	int status = 0;
 
-	/* What goes to another file than its own is put together by who asks. */
+	/* A request with a FILE operand leaves the merge to the client. */
 	if (session->capture.keeper && !request->count)
 		return keep(request);
 	for (size_t i = 0; status == 0 && i < session->running_count; i++) {

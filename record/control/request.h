@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is asked of a session, and answered: one message each. A request is a word and arguments, each with a zero behind it; an
- * answer begins with '+' or, where it is why the request failed, '-'.
+ * Requests to a session and answers, one message each. A request is a word and arguments, each zero-terminated. An
+ * answer begins with '+'; a failure begins with '-' and the cause.
  *
- * The answer to "rest" comes when the session ends, for who reads its files while it goes on. Of a session that has several, it has, each
- * with a zero behind it: "FIRST LAST", numbers of the files that are left; what is in front of the number in their names, and what is
- * behind it; and how many events were recorded up to the end, before the last file, before the one in front of it, and so on,
- * as far as that is known. A number has six digits, or more. Files in memory have no names: their descriptors come with the
- * message, that of the last file first.
+ * The answer to "rest" comes at the end of the session, for a reader that follows the session's files. The answer of a
+ * series consists of zero-terminated parts: "FIRST LAST", the numbers of the remaining files; the text before the
+ * number in file names; the text behind the number; and numbers of recorded events: up to the end, before the last
+ * file, before the previous file, and so on, as far as known. File names have numbers of at least six digits. Files in
+ * memory have no names: the message carries their descriptors, last file first.
  */
 #ifndef RECORD_CONTROL_REQUEST_H
 #define RECORD_CONTROL_REQUEST_H
@@ -17,10 +17,10 @@
 
 #include "record/session/session.h"
 
-/* Argument of "snapshot": it is no failure that there is nothing to keep. */
+/* Argument of "snapshot": an empty snapshot is no failure. */
 #define RECORD_CONTROL_ANY "any"
 
-/* Arguments of "update" begin with whether to turn on or off, and what; the rule follows. */
+/* Arguments of "update" begin with two characters, on or off and the kind; the rule follows. */
 #define RECORD_CONTROL_ON '+'
 #define RECORD_CONTROL_OFF '-'
 #define RECORD_CONTROL_PROVIDER 'p'
@@ -31,12 +31,12 @@
 
 enum record_control_when {
 	RECORD_CONTROL_NOW,
-	RECORD_CONTROL_AT_END, /* of the session */
-	RECORD_CONTROL_KEPT,   /* when the file of what is in memory is written */
-	RECORD_CONTROL_REST,   /* at the end: the files that are left */
+	RECORD_CONTROL_AT_END, /* at the end of the session */
+	RECORD_CONTROL_KEPT,   /* after the file of the data in memory is written */
+	RECORD_CONTROL_REST,   /* at the end: the remaining files */
 };
 
-/* Does what a request asks for, and writes the answer's text; *when the answer is due. */
+/* Handles a request, and writes the answer's text. *when: set to the time of the answer. */
 int record_control_request(struct record_session *session, const char *request, size_t size, FILE *answer,
 			   enum record_control_when *when);
 

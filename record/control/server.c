@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes connections of a session's socket, and answers them while the recording goes on. */
+/* Accepts connections to a session's socket, and answers requests while the recording goes on. */
 #include "record/control/server.h"
 
 #include <errno.h>
@@ -23,10 +23,10 @@
 #define CONNECTIONS_MAX 16
 #define MILLISECOND 1000000u
 #define LOOK_TIME (5 * MILLISECOND)
-/* A connection that asks nothing is closed. */
+/* Maximum time until the request of a connection. */
 #define REQUEST_TIME (2000ull * MILLISECOND)
 #define MESSAGES_MAX 4096
-/* Readers may be many, and must not keep others from ending the session. */
+/* Maximum number of real-time readers. Further waiters have room of their own, so that readers cannot block a stop. */
 #define READERS_MAX 64
 #define WAITERS_MAX (READERS_MAX + 2 * CONNECTIONS_MAX)
 
@@ -35,7 +35,7 @@ struct connection {
 	uint64_t since;
 };
 
-/* One whose answer comes later. */
+/* A connection that waits for its answer. */
 struct waiter {
 	int fd;
 	enum record_control_when when;
@@ -43,13 +43,13 @@ struct waiter {
 
 struct control {
 	struct record_session *session;
-	struct connection connections[CONNECTIONS_MAX]; /* that have not asked yet */
+	struct connection connections[CONNECTIONS_MAX]; /* connections without a request so far */
 	size_t count;
 	struct waiter waiters[WAITERS_MAX];
 	size_t waiter_count;
 	bool ready;
-	int64_t begun; /* nanoseconds since 1970, by the clock of files */
-	int messages;  /* where our messages go once the session runs; -1: where they went before */
+	int64_t begun; /* nanoseconds since 1970, by the clock of file times */
+	int messages;  /* file for messages of the running session; -1: messages still go to the terminal */
 	char *request;
 };
 
@@ -66,7 +66,7 @@ static int64_t wall_time(void)
 	return time_by(CLOCK_REALTIME);
 }
 
-/* What a file that is written now has: the kernel takes the time of the last tick. */
+/* Returns the modification time of a file written now: the kernel uses the time of the last tick. */
 static int64_t time_of_files(void)
 {
 	return time_by(CLOCK_REALTIME_COARSE);
@@ -94,15 +94,16 @@ static int open_source(struct record_session *session, void **state)
 	return 0;
 }
 
-/* ---- the terminal is left -------------------------------------------------------------------- */
+/* ---- leaving the terminal -------------------------------------------------------------------- */
 
-/* Where the recording goes, as who started it is told: "session NAME records ...". */
+/* Tells the starting command the destination of the recording, for "session NAME records ...". */
 static void say_ready(const struct record_session *session)
 {
 	static const char *const where[] = {"to %s", "to %s and the files that follow",
 					    "to %s and the files that follow, of which the last eight are kept",
 					    "in memory, of which %s is made at its end or when it is asked for",
-					    "in memory, for those who read it with --live"}; /* as enum record_mode */
+					    /* indexed by enum record_mode */
+					    "in memory, for those who read it with --live"};
 	const struct record_series *series = session->settings->mode == RECORD_MODE_BUFFERING ? NULL
 											      : session->capture.series;
 	struct ptl_bytes text = {0};
@@ -113,13 +114,13 @@ static void say_ready(const struct record_session *session)
 		common_text_safe(&text, series ? record_series_path(series) : session->path);
 		common_text_add(&text, path + 2);
 	}
-	/* Any byte says that it records. */
+	/* Any byte tells that the session records. */
 	(void)!write(session->settings->control.ready, text.failed ? "" : (const char *)text.data,
 		     text.failed ? 1 : text.size);
 	common_bytes_free(&text);
 }
 
-/* For who asks when it is gone. why: as in struct record_ended. */
+/* Writes the record of the session for later queries. why: as in struct record_ended. */
 static void leave_word(const struct control *control, const char *why, const char *messages)
 {
 	const struct record_session *session = control->session;
@@ -144,11 +145,11 @@ static void leave_word(const struct control *control, const char *why, const cha
 	free(absolute);
 }
 
-/* Who started the session may go; what there is to say from now on is said to who stops it. */
+/* Releases the starting command. Later messages go to the command that stops the session. */
 static void leave_terminal(struct control *control)
 {
 	control->ready = true;
-	/* Should it be killed, this is what is known of it; and no more of the one before it. */
+	/* Writes the record that describes this session if it is killed. Replaces the record of its predecessor. */
 	leave_word(control, "", "");
 	if (control->session->settings->control.ready < 0)
 		return;
@@ -195,7 +196,7 @@ static void answer(int fd, int status, const char *text, size_t size)
 		send_answer(fd, PTL_SYSTEM, too_long, strlen(too_long));
 }
 
-/* ---- who waits ------------------------------------------------------------------------------- */
+/* ---- waiting connections --------------------------------------------------------------------- */
 
 static void leave_waiter(struct control *control, size_t index)
 {
@@ -203,7 +204,7 @@ static void leave_waiter(struct control *control, size_t index)
 	control->waiters[index] = control->waiters[--control->waiter_count];
 }
 
-/* Those that are gone: a session may go on for days. */
+/* Drops closed connections, because a session may run for days. */
 static void leave_gone(struct control *control)
 {
 	for (size_t i = control->waiter_count; i-- > 0;) {
@@ -250,7 +251,7 @@ static void answer_waiters(struct control *control, enum record_control_when whe
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* A client that waits for the end keeps the connection. */
+/* Handles a request. The connection of a client that waits for an answer stays open. */
 static void handle(struct control *control, int fd, size_t size)
 {
 	char *text = NULL;
@@ -279,7 +280,7 @@ static void handle(struct control *control, int fd, size_t size)
 		add_waiter(control, fd, when);
 }
 
-/* Whether the connection is done with. */
+/* Reads a request. Returns true if the connection needs no further look. */
 static bool look(struct control *control, const struct connection *connection, uint64_t now)
 {
 	const ssize_t size = recv(connection->fd, control->request, COMMON_SESSION_MESSAGE_MAX, MSG_DONTWAIT);
@@ -333,7 +334,7 @@ static int finish(void *state, bool alone)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* What was said since the terminal was left, with a zero behind it. */
+/* Reads the messages since the terminal was left, zero-terminated. */
 static size_t read_messages(const struct control *control, char text[MESSAGES_MAX + 1])
 {
 	const ssize_t size = control->messages < 0 ? 0 : pread(control->messages, text, MESSAGES_MAX, 0);
@@ -350,7 +351,10 @@ static void answer_stoppers(struct control *control)
 	answer_waiters(control, RECORD_CONTROL_AT_END, 0, text);
 }
 
-/* A file in memory is gone with us, unless its descriptor is sent. Without them, the text says what is missed. */
+/*
+ * Sends the rest of the series with descriptors: a file in memory vanishes with this process. Without descriptors, the
+ * text still tells the missed events.
+ */
 static bool send_rest(int fd, const struct record_series_rest *rest, size_t descriptor_count)
 {
 	union {
@@ -418,13 +422,13 @@ static void leave_last_word(const struct control *control)
 		leave_word(control, why_ended(control->session), messages);
 }
 
-/* The file is complete by now. */
+/* Runs after the file is complete. */
 static void close_source(void *state)
 {
 	struct control *control = state;
 	const struct record_settings *settings = control->session->settings;
 
-	/* Before the name is free again: who reads must not go on with another session. */
+	/* Answers readers before the name is free: a reader must not go on with another session. */
 	answer_readers(control);
 	record_series_rest_free(&control->session->capture.rest);
 	if (control->ready)

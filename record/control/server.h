@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The side of a named session that answers: a source beside the others, which records nothing. */
+/* The server of a named session: an additional source, which records nothing. */
 #ifndef RECORD_CONTROL_SERVER_H
 #define RECORD_CONTROL_SERVER_H
 

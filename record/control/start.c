@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-record start: a recorder that outlives its terminal. */
+/* ptl-record start: runs a recorder that outlives its terminal. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 #include "record/control/control.h"
 #include "record/control/ended.h"
 
-#define WHERE_MAX 4096 /* bytes that a pipe takes at once */
+#define WHERE_MAX 4096 /* bytes that a pipe takes in one write */
 
-/* The recorder: a session of the system's own, so that no terminal's end reaches it. */
+/* Runs the recorder in its own process session, so that no hang-up of the terminal reaches the recorder. */
 static int record(struct record_settings *settings, int (*run)(const struct record_settings *settings))
 {
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -31,14 +31,14 @@ static int record(struct record_settings *settings, int (*run)(const struct reco
 	return run(settings);
 }
 
-/* All programs of the user, of which nothing was asked for. */
+/* Checks whether a session of all programs of the user has no provider or event turned on. */
 static bool records_nothing(const struct record_settings *settings)
 {
 	return settings->attach && !settings->command && !settings->rule_count && !settings->tracepoints.count &&
 	       !settings->flags;
 }
 
-/* Waits until the recorder says that it records; a recorder that ends before has said why. */
+/* Waits until the recorder reports a running session. A recorder that fails before has printed the cause. */
 static int wait_until_ready(const struct record_settings *settings, pid_t child, int ready)
 {
 	char where[WHERE_MAX + 1];
@@ -77,7 +77,7 @@ static int start(struct record_settings *settings, int (*run)(const struct recor
 		_exit(record(settings, run));
 	}
 	close(ends[1]);
-	/* Only the recorder has it: where it is closed, the session is over. */
+	/* Only the recorder keeps the listener: its close ends the session. */
 	close(settings->control.listener);
 	settings->control.listener = -1;
 	status = child < 0 ? common_message_failure(common_fail_errno("cannot start a session"))
@@ -86,7 +86,7 @@ static int start(struct record_settings *settings, int (*run)(const struct recor
 	return status;
 }
 
-/* The one before it, of which nothing else is known any more once this one has begun. */
+/* Reports a killed predecessor, whose record the new session is about to replace. */
 static void say_killed(const struct record_settings *settings)
 {
 	struct ptl_bytes files = {0};
@@ -112,7 +112,7 @@ int record_control_start(struct record_settings *settings, int (*run)(const stru
 		return common_message_failure(status);
 	say_killed(settings);
 	status = start(settings, run);
-	/* Where recording failed before it began, the socket is still there. */
+	/* A failed start leaves the socket behind. */
 	if (status != COMMON_EXIT_OK)
 		common_session_end(settings->control.folder, settings->session_name, settings->control.listener);
 	return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks functions up among the symbols of a file. */
+/* Finds functions in a file's symbols. */
 #include "record/image/binary.h"
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ int record_binary_open(const char *path, struct record_binary *binary)
 	return common_fail_in(status, "%s", path);
 }
 
-/* Up to the next symbol where the file does not say. */
+/* Returns the symbol's size; without a size, the distance to the next symbol. */
 static uint64_t size_of(const struct elf_symbol_list *symbols, const struct ptl_symbol *symbol)
 {
 	uint64_t end = UINT64_MAX;
@@ -58,14 +58,14 @@ static uint64_t size_of(const struct elf_symbol_list *symbols, const struct ptl_
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Functions that a name means: as many as messages show, and how many there are. */
+/* Functions that match a name: a few for messages, and their count. */
 struct found {
 	const struct ptl_symbol *list[SHOWN_MAX];
 	size_t count;
-	bool are_clones; /* parts of functions, which the name means only where there is no whole one */
+	bool are_clones; /* parts of functions, which match only if no whole function matches */
 };
 
-/* Several names of one place are one function. */
+/* Adds a function. Several names of one address are one function. */
 static void add_found(struct found *found, const struct ptl_symbol *symbol, bool is_clone)
 {
 	if (found->count && is_clone && !found->are_clones)
@@ -81,7 +81,7 @@ static void add_found(struct found *found, const struct ptl_symbol *symbol, bool
 	found->count++;
 }
 
-/* As the linker calls it. */
+/* Finds functions by the linker's name. */
 static void find_linked(const struct elf_symbol_list *symbols, const char *name, struct found *found)
 {
 	for (size_t i = 0; i < symbols->count; i++)
@@ -89,7 +89,7 @@ static void find_linked(const struct elf_symbol_list *symbols, const char *name,
 			add_found(found, &symbols->list[i], false);
 }
 
-/* As the source calls it. */
+/* Finds functions by the source's name. */
 static void find_called(const struct elf_symbol_list *symbols, const char *name, struct found *found)
 {
 	struct ptl_bytes plain = {0};

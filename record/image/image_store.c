@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names mappings, and finds the files behind them. */
+/* Names mappings, and finds their files. */
 #include "record/image/image_store.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -13,13 +15,16 @@
 #include "record/image/mapped_file.h"
 
 #define NAME_MAX_LENGTH 4096u
+#define VDSO "[vdso]"
+#define VDSO_MAX 65536u
+#define VDSO_PAGE 4096u
 
 struct record_image_store {
 	struct elf_image_store *files;
-	struct record_jit_files *jit; /* NULL: names are not wanted */
+	struct record_jit_files *jit; /* NULL if names are unwanted */
 	enum elf_embed embed;
 	struct elf_image_sink sink;
-	uint64_t unread; /* of stores before this one */
+	uint64_t unread, cut_names; /* counts of earlier stores */
 	char name[NAME_MAX_LENGTH + 1];
 };
 
@@ -53,12 +58,18 @@ void record_image_store_free(struct record_image_store *store)
 
 uint64_t record_image_store_unread(const struct record_image_store *store)
 {
-	return store->unread + elf_image_store_unread(store->files);
+	return store->unread + elf_image_store_unread(store->files) +
+	       (store->jit ? record_jit_files_unread(store->jit) : 0);
+}
+
+uint64_t record_image_store_cut_names(const struct record_image_store *store)
+{
+	return store->cut_names + elf_image_store_cut_names(store->files);
 }
 
 /*
- * The name as ptl/kernel.h has it. The kernel shows what has no name any more as "PATH (deleted)",
- * and memory files as "/memfd:NAME (deleted)".
+ * Returns the mapping's name as defined in ptl/kernel.h. The kernel shows files without a name as "PATH (deleted)", and
+ * memory files as "/memfd:NAME (deleted)".
  */
 static const char *name_of(struct record_image_store *store, const struct record_mapping *mapping)
 {
@@ -66,12 +77,31 @@ static const char *name_of(struct record_image_store *store, const struct record
 	size_t length = mapping->path_length < NAME_MAX_LENGTH ? mapping->path_length : NAME_MAX_LENGTH;
 
 	if (!length)
-		return "//anon";
+		return !mapping->of_kernel ? "//anon" : mapping->base >> 63 ? "[vsyscall]" : VDSO;
 	memcpy(store->name, mapping->path, length);
 	store->name[length] = 0;
 	if (mapping->deleted && length >= strlen(suffix) && !strcmp(store->name + length - strlen(suffix), suffix))
 		store->name[length - strlen(suffix)] = 0;
 	return strncmp(store->name, memfd, strlen(memfd)) ? store->name : store->name + 1;
+}
+
+/* Checks whether a mapping has the size of the recorder's own vdso, which ends with section headers. */
+static bool is_own_size(const Elf64_Ehdr *own, uint64_t size)
+{
+	const uint64_t end = own->e_shoff + (uint64_t)own->e_shnum * own->e_shentsize;
+
+	return !memcmp(own->e_ident, ELFMAG, SELFMAG) && size <= VDSO_MAX &&
+	       (end + VDSO_PAGE - 1) / VDSO_PAGE * VDSO_PAGE == size;
+}
+
+const uint8_t *record_vdso_code(const struct ptl_image_event *image)
+{
+	const uint8_t *own = (const uint8_t *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+
+	if (strcmp(image->file_name, VDSO) || !own || image->base <= UINT32_MAX ||
+	    !is_own_size((const Elf64_Ehdr *)own, image->size))
+		return NULL;
+	return own;
 }
 
 int record_image_store_add(struct record_image_store *store, const struct record_mapping *mapping,
@@ -91,10 +121,10 @@ int record_image_store_add(struct record_image_store *store, const struct record
 		.device_minor = minor(mapping->device),
 		.inode = mapping->inode,
 	};
-	/*
-	 * What a file without a name holds may change without a trace: its code comes as it is
-	 * executed.
-	 */
+	/* The vdso has another address in each process. Addresses within the image begin at 0, as in the ELF header. */
+	if (!strcmp(image->file_name, VDSO))
+		image->default_base = 0;
+	/* A file without a name may change unnoticed: its code is recorded at execution. */
 	if (status || mapping->anonymous || mapping->deleted || !mapping->inode)
 		return status;
 	fd = record_open_mapped(mapping, &info);
@@ -113,6 +143,7 @@ int record_image_store_restart(struct record_image_store *store)
 	if (status < 0)
 		return status;
 	store->unread += elf_image_store_unread(store->files);
+	store->cut_names += elf_image_store_cut_names(store->files);
 	elf_image_store_free(store->files);
 	store->files = files;
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What programs map, as images of the trace. */
+/* Turns mappings of programs into images of the trace. */
 #ifndef RECORD_IMAGE_IMAGE_STORE_H
 #define RECORD_IMAGE_IMAGE_STORE_H
 
@@ -16,9 +16,9 @@ struct record_image_store;
 int record_image_store_new(enum elf_embed embed, const struct elf_image_sink *sink, struct record_image_store **store);
 void record_image_store_free(struct record_image_store *store);
 
-/* A mapping as the program's side describes it; nothing in it is believed. */
+/* A mapping, as reported by the program. No member is trusted. */
 struct record_mapping {
-	uint32_t pid; /* who mapped it and waits, so that its /proc entries can be looked at */
+	uint32_t pid; /* process with the mapping, which waits, so that /proc is readable */
 	uint64_t base;
 	uint64_t size;
 	uint64_t file_offset;
@@ -26,33 +26,45 @@ struct record_mapping {
 	uint64_t inode;
 	uint32_t protection;
 	bool anonymous;
-	bool deleted; /* its file has no name any more */
+	bool of_kernel; /* the vdso or the vsyscall page */
+	bool deleted;   /* the file has no name any more */
 	const char *path;
-	size_t path_length; /* no zero behind it */
+	size_t path_length; /* without a final zero */
 };
 
 /*
- * Fills *image, whose file_name is in the store's memory until the next call. If the file can be
- * opened and is the one that was mapped, its bytes are put into the trace (unless they are there),
- * and has_code, has_symbols, has_debug, build_id and default_base say what is known. What cannot be
- * had is simply not there: only PTL_NO_MEMORY and the failure of the sink are failures.
+ * Fills *image; its file_name is valid until the next call. Opens the mapped file if possible, and stores its bytes in
+ * the trace once. has_code, has_symbols, has_debug, build_id and default_base tell the results. Unreadable files are no
+ * failure.
+ * Fails with PTL_NO_MEMORY, or as the sink.
  */
 int record_image_store_add(struct record_image_store *store, const struct record_mapping *mapping,
 			   struct ptl_image_event *image);
 
-/* What was put so far is in a file that is complete: it is put again where it is mapped. PTL_NO_MEMORY. */
+/*
+ * Returns image->size bytes of code if *image is the vdso of a 64-bit process, else NULL. All 64-bit processes share
+ * one vdso, and no file has its code: the recorder's own vdso also serves for ended processes.
+ */
+const uint8_t *record_vdso_code(const struct ptl_image_event *image);
+
+/*
+ * Starts a new file: stores mapped images again, because earlier images went to a completed file. Fails with
+ * PTL_NO_MEMORY.
+ */
 int record_image_store_restart(struct record_image_store *store);
 
 /*
- * To be called when a file of the trace ends: puts the names of code that was made at run time into the trace, with
- * ELF_EMBED_SYMBOLS and more (record/image/jit_files.h). PTL_NO_MEMORY, and the failure of the sink.
+ * Ends a file of the trace: writes names of code made at run time (record/image/jit_files.h), with ELF_EMBED_SYMBOLS
+ * and higher. Fails with PTL_NO_MEMORY, or as the sink.
  */
 int record_image_store_finish(struct record_image_store *store);
 
-/* At the end, when nobody waits any more: elf_image_store_find. */
+/* Runs elf_image_store_find at the end of the recording, when no program waits. */
 int record_image_store_find(struct record_image_store *store);
 
-/* Files whose bytes or symbols were wanted but could not be read. */
+/* Returns the number of files with unreadable bytes or symbols. */
 uint64_t record_image_store_unread(const struct record_image_store *store);
+/* Returns the number of cut function names. Names are cut if a file's names overlap too much to fit together. */
+uint64_t record_image_store_cut_names(const struct record_image_store *store);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Remembers which processes make code, and reads the files of their compilers at the end. */
+/* Remembers processes that make code. Reads the files of JIT compilers at the end. */
 #include "record/image/jit_files.h"
 
 #include <fcntl.h>
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -16,18 +17,19 @@
 #include "record/image/mapped_file.h"
 #include "record/model/proc_files.h"
 
-#define FOLDER "/tmp"       /* where perf looks for maps, in the mount namespace of the process */
-#define FILES_MAX 4096u     /* processes and jitdumps: more are not remembered */
-#define OPEN_MAX_COUNT 256u /* descriptors that are kept for them */
+#define FOLDER "/tmp"       /* perf's folder for maps, in the mount namespace of the process */
+#define FILES_MAX 4096u     /* maximum number of processes and jitdumps */
+#define OPEN_MAX_COUNT 256u /* maximum number of open descriptors */
 
 /* A process that makes code, or a jitdump. */
 struct noted {
 	uint32_t pid;
-	uint32_t own_pid; /* as the process knows itself */
+	uint32_t own_pid; /* pid in the process's own namespace */
 	uint32_t user;
-	int fd; /* the jitdump; or the folder with the perf map, AT_FDCWD: this program's own one */
+	int fd; /* the jitdump, or the folder of the perf map; AT_FDCWD: the recorder's own folder */
 	bool jitdump;
-	char name[64]; /* of the jitdump */
+	bool gone;     /* the process had ended before the recorder opened its folder, so the folder may be another */
+	char name[64]; /* name of the jitdump */
 };
 
 struct record_jit_files {
@@ -35,6 +37,8 @@ struct record_jit_files {
 	struct noted *list;
 	size_t count, capacity;
 	size_t open;
+	struct timespec started;
+	uint64_t unread;
 };
 
 int record_jit_files_new(const struct elf_image_sink *sink, struct record_jit_files **files)
@@ -43,6 +47,7 @@ int record_jit_files_new(const struct elf_image_sink *sink, struct record_jit_fi
 	if (!*files)
 		return common_fail_memory("files of compilers", sizeof(**files));
 	(*files)->sink = *sink;
+	clock_gettime(CLOCK_REALTIME_COARSE, &(*files)->started);
 	return 0;
 }
 
@@ -59,7 +64,10 @@ void record_jit_files_free(struct record_jit_files *files)
 
 /* ---- while programs run -------------------------------------------------------------------------- */
 
-/* The folder of the process; AT_FDCWD where it is this program's own, too. False: it cannot be opened. */
+/*
+ * Opens the folder of the process. *fd: AT_FDCWD if the recorder has the same folder. Returns false if the folder
+ * cannot be opened.
+ */
 static bool open_folder(const struct record_jit_files *files, uint32_t pid, int *fd)
 {
 	struct stat own, other;
@@ -99,9 +107,18 @@ static int note_process(struct record_jit_files *files, uint32_t pid)
 	for (size_t i = 0; i < files->count; i++)
 		if (files->list[i].pid == pid && !files->list[i].jitdump)
 			return 0;
-	if (!record_proc_identity(pid, &noted.own_pid, &noted.user) || !open_folder(files, pid, &noted.fd))
-		return 0;
-	return add(files, &noted);
+	if (!record_proc_identity(pid, &noted.own_pid, &noted.user)) {
+		/* The process has been waited for. */
+		noted.own_pid = pid;
+		noted.user = geteuid();
+		noted.gone = true;
+	} else if (!open_folder(files, pid, &noted.fd)) {
+		noted.fd = AT_FDCWD;
+		noted.gone = true;
+	}
+	/* The folder of another namespace is unavailable now. */
+	files->unread += noted.gone && noted.own_pid != pid;
+	return noted.gone && noted.own_pid != pid ? 0 : add(files, &noted);
 }
 
 static int note_jitdump(struct record_jit_files *files, const struct record_mapping *mapping)
@@ -129,7 +146,7 @@ static int note_jitdump(struct record_jit_files *files, const struct record_mapp
 
 int record_jit_files_note(struct record_jit_files *files, const struct record_mapping *mapping)
 {
-	/* The kernel's own code, as "[vdso]", has a name and no file. */
+	/* Kernel code such as "[vdso]" has a name without a file. */
 	const bool of_kernel = mapping->path_length > 1 && mapping->path[0] == '[' && mapping->path[1] == 'v';
 
 	if (files->count == FILES_MAX || of_kernel)
@@ -148,6 +165,28 @@ static int put_jitdump(const struct record_jit_files *files, const struct noted 
 	return elf_is_jitdump(&source) ? elf_jit_attach(&files->sink, noted->fd, noted->pid, noted->name) : 0;
 }
 
+/*
+ * Checks whether to read a perf map. The map of a process that ended before its first report counts only if written
+ * during the recording: an older map belongs to another process.
+ */
+static bool is_to_be_read(const struct record_jit_files *files, const struct noted *noted)
+{
+	char path[64];
+	struct stat info;
+
+	if (!noted->gone)
+		return true;
+	snprintf(path, sizeof(path), FOLDER "/perf-%u.map", noted->own_pid);
+	return lstat(path, &info) == 0 &&
+	       (info.st_mtim.tv_sec > files->started.tv_sec ||
+		(info.st_mtim.tv_sec == files->started.tv_sec && info.st_mtim.tv_nsec >= files->started.tv_nsec));
+}
+
+uint64_t record_jit_files_unread(const struct record_jit_files *files)
+{
+	return files->unread;
+}
+
 int record_jit_files_put(struct record_jit_files *files)
 {
 	int status = 0;
@@ -155,9 +194,10 @@ int record_jit_files_put(struct record_jit_files *files)
 	for (size_t i = 0; !status && i < files->count; i++) {
 		const struct noted *noted = &files->list[i];
 
-		status = noted->jitdump
-				 ? put_jitdump(files, noted)
-				 : elf_jit_attach_map(&files->sink, noted->fd, noted->own_pid, noted->user, noted->pid);
+		if (noted->jitdump)
+			status = put_jitdump(files, noted);
+		else if (is_to_be_read(files, noted))
+			status = elf_jit_attach_map(&files->sink, noted->fd, noted->own_pid, noted->user, noted->pid);
 	}
 	return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files with the names of code that programs make while they run: perf maps and jitdump. */
+/* Files with names of code made at run time: perf maps and jitdump. */
 #ifndef RECORD_IMAGE_JIT_FILES_H
 #define RECORD_IMAGE_JIT_FILES_H
 
@@ -12,15 +12,23 @@ int record_jit_files_new(const struct elf_image_sink *sink, struct record_jit_fi
 void record_jit_files_free(struct record_jit_files *files);
 
 /*
- * Of executable memory without a file remembers whose it is, so that its perf map can be found after the process has ended; of a
- * jitdump, which its compiler maps for this purpose, keeps the file open. Nothing is read yet. PTL_NO_MEMORY.
+ * Notes a mapping, without reading files yet. Executable memory without a file: remembers the process, to find its perf
+ * map after the process's end. A jitdump, which compilers map for this purpose: keeps the file open.
+ * Fails with PTL_NO_MEMORY.
  */
 int record_jit_files_note(struct record_jit_files *files, const struct record_mapping *mapping);
 
 /*
- * Puts what the compilers have written into the trace, to be called at the end. A perf map counts if it is a regular file of the
- * user whose process it is: anybody may write to /tmp. Only PTL_NO_MEMORY and the failure of the sink are failures.
+ * Writes the compilers' names to the trace, at the end. A perf map must be a regular file of the process's user,
+ * because all users may write to /tmp.
+ * Fails with PTL_NO_MEMORY, or as the sink.
  */
 int record_jit_files_put(struct record_jit_files *files);
+
+/*
+ * Returns the number of processes whose map was unavailable, because the processes had ended in a namespace of their
+ * own.
+ */
+uint64_t record_jit_files_unread(const struct record_jit_files *files);
 
 #endif

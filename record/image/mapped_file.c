@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the file behind a mapping, and refuses any other. */
+/* Opens the file of a mapping, and refuses other files. */
 #include "record/image/mapped_file.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #define NAME_SIZE 8192
 
-/* Opens name if it is the regular file that the mapping states. */
+/* Opens name if the name is the mapping's regular file. */
 static int try(const char *name, const struct record_mapping *mapping, struct stat *info)
 {
 	const int fd = common_open_regular(name, info);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Terms of the configuration: their names are perf's, their places in the word those that sysfs gives. */
+/* Terms of the configuration. perf defines the names; sysfs tells the position of each term in `config`. */
 #include "record/intel_pt/config.h"
 
 #include <stdio.h>
@@ -9,11 +9,11 @@
 #include "common/program/options.h"
 #include "common/text/text.h"
 
-#define PSB_SHIFT 11 /* psb_period=n: a PSB each 2^(n + 11) bytes, nearly */
+#define PSB_SHIFT 11 /* psb_period=n: a PSB about every 2^(n + 11) bytes */
 #define NONE INTEL_PT_CAPS
-#define MTC_PERIOD 3 /* as perf has it */
+#define MTC_PERIOD 3 /* default of perf */
 
-/* Which capability a term needs, and which says what values it takes. */
+/* Capabilities of each term: required capability, and capability with the permitted values. */
 static const struct {
 	enum intel_pt_capability needs, values;
 } rules[INTEL_PT_TERMS] = {
@@ -33,25 +33,25 @@ static const struct {
 	[INTEL_PT_NOTNT] = {INTEL_PT_CAP_TNT_DISABLE, NONE},
 };
 
-/* ---- what the CPU can do --------------------------------------------------------------------- */
+/* ---- capabilities ---------------------------------------------------------------------------- */
 
 static bool has_term(const struct intel_pt_device *device, enum intel_pt_term term)
 {
 	return device->fields[term] && (rules[term].needs == NONE || device->caps[rules[term].needs]);
 }
 
-/* The values that the term takes, as bits; all that fit into its field where nothing says more. */
+/* Returns the permitted values of the term as bits; without a capability, all values that fit into the field. */
 static uint64_t values_of(const struct intel_pt_device *device, enum intel_pt_term term)
 {
 	const uint64_t field = device->fields[term];
 	const uint64_t most = field ? field / (field & -field) : 0;
 	const uint64_t fit = most >= 63 ? UINT64_MAX : (2ull << most) - 1;
 
-	/* 0 is what the CPU does unless it is asked. */
+	/* The CPU accepts the default 0 always. */
 	return rules[term].values == NONE ? fit : fit & (device->caps[rules[term].values] | 1);
 }
 
-/* "0, 3, 6". */
+/* Appends values such as "0, 3, 6". */
 static void add_values(struct ptl_bytes *text, uint64_t values)
 {
 	const char *between = "";
@@ -94,7 +94,7 @@ static int refuse_term(const struct intel_pt_device *device, enum intel_pt_term 
 static int set(const struct intel_pt_device *device, struct intel_pt_config *config, enum intel_pt_term term,
 	       uint64_t value)
 {
-	/* Branches cannot be left out either where the driver does not know the term. */
+	/* Branches cannot be left out if the driver lacks the term. */
 	if ((value || term == INTEL_PT_BRANCH) && !has_term(device, term))
 		return refuse_term(device, term);
 	if (value > 63 || !(values_of(device, term) >> value & 1)) {
@@ -105,7 +105,7 @@ static int set(const struct intel_pt_device *device, struct intel_pt_config *con
 	return 0;
 }
 
-/* The value itself, or the nearest lower one that the CPU takes. */
+/* Returns the value, or the nearest lower permitted value. */
 static uint64_t nearest(const struct intel_pt_device *device, enum intel_pt_term term, uint64_t value)
 {
 	const uint64_t values = values_of(device, term);
@@ -115,7 +115,7 @@ static uint64_t nearest(const struct intel_pt_device *device, enum intel_pt_term
 	return value;
 }
 
-/* ---- what is asked for ----------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static uint64_t psb_value(uint64_t bytes)
 {
@@ -133,7 +133,7 @@ static int set_timing(const struct intel_pt_device *device, const struct record_
 	const bool wants_mtc = settings->timing == PTL_TIMING_MTC || wants_cyc;
 	int status = set(device, config, INTEL_PT_TSC, settings->timing != PTL_TIMING_NONE);
 
-	/* Without MTC, time is as fine as the PSBs are dense. */
+	/* Without MTC, only PSBs tell the time. */
 	if (status == 0 && wants_mtc && (has_term(device, INTEL_PT_MTC) || settings->timing_given))
 		status = set(device, config, INTEL_PT_MTC, 1);
 	if (status == 0 && wants_cyc)
@@ -148,7 +148,7 @@ static int set_options(const struct intel_pt_device *device, const struct record
 {
 	int status;
 
-	/* Where the driver knows of "pt", branches have to be asked for. */
+	/* If the driver knows "pt", branches need the bit "branch". */
 	config->values[INTEL_PT_PT] = config->values[INTEL_PT_BRANCH] = has_term(device, INTEL_PT_PT) &&
 									has_term(device, INTEL_PT_BRANCH);
 	status = set(device, config, INTEL_PT_NORETCOMP, !settings->return_compression);
@@ -173,7 +173,7 @@ static int unknown_term(const char *name, size_t length)
 	return status;
 }
 
-/* "cyc", "branch=0". */
+/* Parses a term such as "cyc" or "branch=0". */
 static int take_term(const struct intel_pt_device *device, const char *text, size_t size,
 		     struct intel_pt_config *config)
 {
@@ -211,14 +211,14 @@ static int take_terms(const struct intel_pt_device *device, const char *terms, s
 	return status;
 }
 
-/* Terms that make sense with others only. */
+/* Checks terms that depend on other terms. */
 static int check_together(const struct intel_pt_device *device, struct intel_pt_config *config)
 {
 	const uint64_t *values = config->values;
 
 	if (values[INTEL_PT_FUP_ON_PTW] && !values[INTEL_PT_PTW])
 		return common_fail(PTL_MISUSE, "fup_on_ptw is of PTWRITE packets: it needs ptw");
-	/* Else the driver takes BRANCH as it likes. */
+	/* Without pt, the driver ignores BRANCH. */
 	if (has_term(device, INTEL_PT_PT) && !values[INTEL_PT_PT])
 		return common_fail(PTL_MISUSE, "without pt, branch means nothing; branches are left out with branch=0");
 	if (!values[INTEL_PT_MTC] && values[INTEL_PT_MTC_PERIOD] && config->given >> INTEL_PT_MTC_PERIOD & 1)

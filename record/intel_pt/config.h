@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is asked for as perf_event_attr.config, each term only where this CPU can do it. */
+/* Turns settings into perf_event_attr.config, with only the terms that this CPU supports. */
 #ifndef RECORD_INTEL_PT_CONFIG_H
 #define RECORD_INTEL_PT_CONFIG_H
 
@@ -12,18 +12,18 @@
 
 struct intel_pt_config {
 	uint64_t values[INTEL_PT_TERMS];
-	uint32_t given; /* bits of terms that were asked for by name */
+	uint32_t given; /* bits of terms given by name */
 	uint64_t word;  /* perf_event_attr.config */
 };
 
 /*
- * Options that were not given settle for what the CPU has; those that were, and terms, are refused otherwise.
- * PTL_MISUSE: not a term; PTL_UNSUPPORTED, with what the CPU can do.
+ * Default settings adapt to the CPU. Given options and terms are refused if unsupported.
+ * Fails with PTL_MISUSE for an unknown term; with PTL_UNSUPPORTED and a text of the CPU's abilities.
  */
 int intel_pt_configure(const struct intel_pt_device *device, const struct record_settings *settings,
 		       struct intel_pt_config *config);
 
-/* What the machine record says of packets. */
+/* Fills in the machine record's facts about packets. */
 void intel_pt_describe(const struct intel_pt_device *device, const struct intel_pt_config *config,
 		       struct ptl_machine *machine);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the small files of sysfs. They are text from outside: what is not as expected counts as not there. */
+/* Reads small files of sysfs. The texts are untrusted: invalid texts count as missing. */
 #include "record/intel_pt/device.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ const char *intel_pt_term_name(enum intel_pt_term term)
 	return terms[term];
 }
 
-/* The file's text without the newline; false: it is not there, or not short. */
+/* Reads the file's text without the newline. Returns false if the file is missing or long. */
 static bool read_text(const char *folder, const char *name, char text[TEXT_MAX])
 {
 	char path[512];
@@ -70,7 +70,7 @@ static bool read_text(const char *folder, const char *name, char text[TEXT_MAX])
 	return true;
 }
 
-/* Digits alone, no sign. */
+/* Parses digits without a sign. */
 static bool read_number(const char *folder, const char *name, int base, uint64_t most, uint64_t *value)
 {
 	char text[TEXT_MAX], *end;
@@ -82,7 +82,7 @@ static bool read_number(const char *folder, const char *name, int base, uint64_t
 	return !*end && !errno && *value <= most;
 }
 
-/* "config:9", "config:14-17": the bits as a mask. */
+/* Parses "config:9" or "config:14-17" into a mask. */
 static uint64_t read_field(const char *folder, enum intel_pt_term term)
 {
 	char name[64], text[TEXT_MAX], more;
@@ -102,7 +102,7 @@ static uint64_t read_field(const char *folder, enum intel_pt_term term)
 	return (last - first == 63 ? UINT64_MAX : (1ull << (last - first + 1)) - 1) << first;
 }
 
-/* "2:1": TSC ticks to ticks of the crystal clock. */
+/* Parses "2:1", TSC ticks to ticks of the crystal clock. */
 static void read_ratio(const char *folder, struct intel_pt_device *device)
 {
 	char text[TEXT_MAX], more;

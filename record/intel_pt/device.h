@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Intel PT as the kernel's driver shows it in sysfs: what this CPU can do, and where its settings are in `config`. */
+/* Intel PT as the kernel's driver describes the CPU in sysfs: capabilities, and positions of terms in `config`. */
 #ifndef RECORD_INTEL_PT_DEVICE_H
 #define RECORD_INTEL_PT_DEVICE_H
 
@@ -9,7 +9,7 @@
 
 #define INTEL_PT_DEVICE "/sys/bus/event_source/devices/intel_pt"
 
-/* Files in caps/, in hexadecimal. What is not there is 0. */
+/* Files in caps/, hexadecimal. A missing file counts as 0. */
 enum intel_pt_capability {
 	INTEL_PT_CAP_PSB_CYC,
 	INTEL_PT_CAP_PSB_PERIODS,      /* bit n: psb_period=n */
@@ -24,7 +24,7 @@ enum intel_pt_capability {
 	INTEL_PT_CAPS,
 };
 
-/* Files in format/: "config:14-17". The order is that of the terms in record/intel_pt/config.c. */
+/* Files in format/, such as "config:14-17". The order is as in record/intel_pt/config.c. */
 enum intel_pt_term {
 	INTEL_PT_PT,
 	INTEL_PT_BRANCH,
@@ -47,16 +47,18 @@ struct intel_pt_device {
 	uint32_t type; /* perf_event_attr.type */
 	uint32_t filters_max;
 	uint64_t caps[INTEL_PT_CAPS];
-	uint64_t fields[INTEL_PT_TERMS]; /* bits of the term in config, in one piece; 0: the driver does not know it */
+	uint64_t fields[INTEL_PT_TERMS]; /* contiguous bits of the term in config; 0: unknown to the driver */
 	uint8_t nominal_ratio;           /* 0: unknown */
 	uint32_t ctc_numerator;          /* TSC ticks per ... */
 	uint32_t ctc_denominator;        /* ... ticks of the crystal clock; 0: unknown */
 };
 
-/* The term's name, as in format/ and in perf. */
+/* Returns the name of a term, as in format/ and in perf. */
 const char *intel_pt_term_name(enum intel_pt_term term);
 
-/* PTL_SYSTEM: there is no such device, or it cannot be read; PTL_CORRUPT: what the kernel shows makes no sense. */
+/*
+ * Fails with PTL_SYSTEM if the device is missing or unreadable, or with PTL_CORRUPT if the kernel's texts are invalid.
+ */
 int intel_pt_device_read(const char *folder, struct intel_pt_device *device);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes packets out of the AUX area in step with the records that say what they are. The kernel writes a record of a
- * stretch before it moves aux_head past it, so that what lies before an aux_head that was read first is in records, or
- * its record was lost.
+ * Drains packets of the AUX area together with the records that describe the packets. The kernel writes the record of a
+ * stretch before moving aux_head past the stretch. Bytes before an earlier reading of aux_head therefore have a record,
+ * or the record was lost.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "common/program/message.h"
 #include "record/intel_pt/intel_pt_state.h"
 
-#define ROUNDS_MAX 4 /* of looks at one buffer */
+#define ROUNDS_MAX 4 /* looks at a buffer per drain */
 
-/* Flags that mean that packets are missing behind a stretch. */
+/* Flags of missing packets behind a stretch, with causes. */
 static const struct {
 	uint64_t flag;
 	const char *cause;
@@ -33,13 +33,13 @@ const char *intel_pt_buffer_name(const struct intel_pt_buffer *buffer, char name
 	return name;
 }
 
-/* Up to where the AUX area has been read: before that, the kernel may write. */
+/* Returns the position up to which the AUX area has been read. The kernel may write before this position. */
 static uint64_t read_until(const struct intel_pt_buffer *buffer)
 {
 	return buffer->taken + buffer->queue.size;
 }
 
-/* All up to this position of the AUX area, of which there is no more than the queue and the area hold. */
+/* Drains everything up to this position of the AUX area. The amount is at most the content of queue and area. */
 static int take_until(struct intel_pt_buffer *buffer, uint64_t position)
 {
 	int status = 0;
@@ -88,7 +88,7 @@ static bool read_aux(const struct perf_event_header *record, struct aux *aux)
 	return true;
 }
 
-/* Whether the record is of bytes that aux_head has not reached: the kernel is about to move it there. */
+/* Checks whether a record describes bytes beyond aux_head, which the kernel is about to advance. */
 static bool is_ahead(const struct intel_pt_buffer *buffer, const struct aux *aux, uint64_t aux_head)
 {
 	return !buffer->ring.overwrites && aux->size <= buffer->ring.aux_size && aux->offset + aux->size > aux_head &&
@@ -99,7 +99,10 @@ static int take_aux(struct intel_pt_buffer *buffer, const struct aux *aux, uint6
 {
 	int status = 0;
 
-	/* Positions in a snapshot's area say nothing of what is missing. What comes twice was taken without its record. */
+	/*
+	 * Positions in a snapshot's area do not tell about missing packets. A stretch in the past was drained without
+	 * its record before.
+	 */
 	if (!buffer->ring.overwrites && aux->offset <= aux_head && aux->size <= aux_head - aux->offset)
 		status = take_until(buffer, aux->offset + aux->size);
 	if (status == 0)
@@ -108,7 +111,7 @@ static int take_aux(struct intel_pt_buffer *buffer, const struct aux *aux, uint6
 	return status;
 }
 
-/* The kernel said that it had written more than there is room for: nothing of it can be believed. */
+/* Skips an impossible amount: aux_head moved farther than the area has room. */
 static int skip_to(struct intel_pt_buffer *buffer, uint64_t head)
 {
 	int status = take_until(buffer, read_until(buffer));
@@ -134,7 +137,7 @@ static int take_record(struct intel_pt_buffer *buffer, const struct perf_event_h
 	return status < 0 ? status : intel_pt_record(buffer, record);
 }
 
-/* aux_head: may become a later one. */
+/* Handles the records. *aux_head: may be updated to a later value. */
 static int take_records(const struct intel_pt *pt, struct intel_pt_buffer *buffer, uint64_t *aux_head, bool *work)
 {
 	const uint64_t head = record_data_ring_head(&buffer->ring.data);
@@ -172,10 +175,10 @@ static int drain(const struct intel_pt *pt, struct intel_pt_buffer *buffer, bool
 	if (status < 0 || buffer->ring.overwrites)
 		return status;
 	*work |= buffer->taken != aux_head;
-	/* What lies beyond the last record is of one that was lost; or of one that has not its turn yet, as is_ahead says. */
+	/* Bytes beyond the last record belong to a lost record, or to a record that is_ahead has postponed. */
 	status = take_until(buffer, aux_head);
 	intel_pt_ring_aux_taken(&buffer->ring, read_until(buffer));
-	/* Where it found no room, the kernel has stopped the event. */
+	/* The kernel has stopped the event for lack of room: restarts the event. */
 	if (buffer->stopped && pt->enabled)
 		intel_pt_buffer_control(buffer, PERF_EVENT_IOC_ENABLE);
 	buffer->stopped = false;
@@ -186,7 +189,7 @@ int intel_pt_drain(const struct intel_pt *pt, struct intel_pt_buffer *buffer, bo
 {
 	int status = 0;
 
-	/* Others have their turn, too. */
+	/* Limits the rounds, to let other buffers take turns. */
 	for (unsigned i = 0; status == 0 && i < ROUNDS_MAX; i++) {
 		__atomic_store_n(&buffer->missed, false, __ATOMIC_SEQ_CST);
 		pthread_mutex_lock(&buffer->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A table of threads, each with an epoll and its buffers. */
+/* A table of threads, each with an epoll descriptor and buffers. */
 #include "record/intel_pt/drainers.h"
 
 #include <errno.h>
@@ -16,15 +16,15 @@
 #include "record/intel_pt/intel_pt_state.h"
 
 #define EVENTS 16
-#define LATE_SHARE 2 /* of an area: when so much is full, the recorder has not come */
-#define FULL_SHARE 8 /* of an area: when no more is free, the event may have stopped */
+#define LATE_SHARE 2 /* 1 / share of an area in use: the recorder is late */
+#define FULL_SHARE 8 /* 1 / share of an area free: the event may have stopped */
 
 struct drainer {
 	struct intel_pt_drainers *all;
 	pthread_t thread;
 	bool started;
 	int epoll;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	struct intel_pt_buffer **buffers;
 	size_t count, capacity;
 };
@@ -32,16 +32,16 @@ struct drainer {
 struct intel_pt_drainers {
 	const struct intel_pt *pt;
 	struct intel_pt_pool *pool;
-	int wake;   /* an eventfd of the recorder */
-	int ending; /* an eventfd of all threads */
+	int wake;   /* eventfd of the recorder */
+	int ending; /* eventfd of all threads */
 	bool ends;
 	unsigned count;
 	struct drainer list[];
 };
 
-/* ---- what they do ---------------------------------------------------------------------------- */
+/* ---- work of a thread ------------------------------------------------------------------------ */
 
-/* Copies what is in the area up to there, as far as there is memory for it. */
+/* Copies the area's bytes from `at` to `head`, as far as the pool has memory. */
 static void copy(struct intel_pt_pool *pool, struct intel_pt_buffer *buffer, uint64_t at, uint64_t head)
 {
 	size_t size, copied;
@@ -57,8 +57,9 @@ static void copy(struct intel_pt_pool *pool, struct intel_pt_buffer *buffer, uin
 }
 
 /*
- * The buffer's lock is held. An event that found no room has stopped; one that goes on does not mind being started. As it may be
- * about to stop while room is made, it is started when it next wakes us, too, which it does when it stops.
+ * Makes room in the area, with the buffer's lock held. Restarts the event if the area was full: an event without room
+ * stops, and a restart does not disturb a running event. An event might stop while room is made; the wake-up of the
+ * stop then leads to another restart (was_full).
  */
 static void relieve(const struct intel_pt_drainers *all, struct intel_pt_buffer *buffer)
 {
@@ -66,7 +67,7 @@ static void relieve(const struct intel_pt_drainers *all, struct intel_pt_buffer 
 	const uint64_t at = buffer->taken + buffer->queue.size, there = head - at;
 	const bool was_full = buffer->full;
 
-	/* What makes no sense is the recorder's to report. */
+	/* The recorder reports impossible positions. */
 	if (there > area)
 		return;
 	buffer->full = there > area - area / FULL_SHARE;
@@ -82,7 +83,7 @@ static void relieve_all(struct drainer *drainer)
 	for (size_t i = 0; i < drainer->count; i++) {
 		struct intel_pt_buffer *buffer = drainer->buffers[i];
 
-		/* Who has the lock looks again when it gives it back. */
+		/* The lock's owner sees `missed` after unlocking, and looks again. */
 		__atomic_store_n(&buffer->missed, true, __ATOMIC_SEQ_CST);
 		if (pthread_mutex_trylock(&buffer->lock))
 			continue;
@@ -102,14 +103,14 @@ static void *stand_by(void *context)
 	while (!__atomic_load_n(&drainer->all->ends, __ATOMIC_ACQUIRE)) {
 		if (epoll_wait(drainer->epoll, events, EVENTS, -1) <= 0)
 			continue;
-		/* The counter is far from its end: this cannot fail. */
+		/* The write cannot fail: the counter is far below the limit of an eventfd. */
 		(void)!write(drainer->all->wake, &one, sizeof(one));
 		relieve_all(drainer);
 	}
 	return NULL;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- start and end --------------------------------------------------------------------------- */
 
 static int watch(const struct drainer *drainer, int fd)
 {
@@ -197,7 +198,7 @@ int intel_pt_drainers_add(struct intel_pt_drainers *drainers, struct intel_pt_bu
 	struct drainer *drainer = &drainers->list[0];
 	int status;
 
-	/* The recorder alone changes counts. */
+	/* Only the recorder changes the counts, so no lock is needed. */
 	for (unsigned i = 1; i < drainers->count; i++)
 		if (drainers->list[i].count < drainer->count)
 			drainer = &drainers->list[i];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opens perf events. Each CPU, or each thread where that is asked for, has one pair of rings, whatever is recorded there:
- * the first event of Intel PT is mapped, and all others write into its rings. Beside each stands an event that only reports context switches, which goes on while
- * Intel PT is stopped.
+ * Opens perf events. Each CPU, or with --per-thread each thread, has one pair of rings: the first Intel PT event is
+ * mapped, and all other events write into its rings. Beside each Intel PT event, an event for context switches goes on
+ * while Intel PT is stopped.
  */
 #include <errno.h>
 #include <poll.h>
@@ -16,15 +16,17 @@
 #include "common/program/message.h"
 #include "common/vector.h"
 #include "record/intel_pt/intel_pt_state.h"
+#include "record/model/proc_files.h"
 #include "record/perf/event.h"
 #include "record/session/progress.h"
 
 #define SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 #define AUX_DEFAULT ((size_t)4 << 20)
 #define AUX_LEAST ((size_t)128 << 10)
-#define WATERMARK_SHARE 4 /* the kernel wakes when this part of a ring is full */
+#define WATERMARK_SHARE 4 /* the kernel wakes after 1 / share of a ring */
 #define BUFFERS_PER_THREAD 8
-#define QUEUE_DEFAULT ((uint64_t)64 << 20) /* bytes for each buffer, of the machine's memory at most this part */
+/* bytes per buffer, up to 1 / QUEUE_SHARE of the machine's memory in total */
+#define QUEUE_DEFAULT ((uint64_t)64 << 20)
 #define QUEUE_SHARE 8
 
 /* ---- attributes ------------------------------------------------------------------------------ */
@@ -38,7 +40,10 @@ static struct perf_event_attr common_attr(const struct intel_pt *pt, bool on_exe
 		.sample_type = SAMPLE_TYPE,
 		.sample_id_all = 1,
 		.disabled = 1,
-		/* What a thread starts is recorded, too; a CPU's event has no thread, and that of a thread alone cannot. */
+		/*
+		 * Child threads inherit the event. The event of a CPU has no thread, and events of --per-thread cannot
+		 * be inherited.
+		 */
 		.inherit = pt->targets[0] != -1 && !pt->per_thread,
 		.enable_on_exec = on_exec,
 		.exclude_user = code == RECORD_PT_KERNEL,
@@ -70,14 +75,14 @@ static struct perf_event_attr sideband_attr(const struct intel_pt *pt, bool on_e
 	attr.context_switch = 1;
 	attr.exclude_user = 0;
 	attr.exclude_kernel = !kernel;
-	/* In which container a process is. */
+	/* Containers of processes. */
 	attr.namespaces = attr.cgroup = 1;
-	/* What changes the kernel's code. */
+	/* Changes of the kernel's code. */
 	attr.ksymbol = attr.bpf_event = attr.text_poke = kernel;
 	return attr;
 }
 
-/* ---- why not --------------------------------------------------------------------------------- */
+/* ---- error messages -------------------------------------------------------------------------- */
 
 static const struct {
 	int error;
@@ -114,7 +119,7 @@ static int explain(const char *what, pid_t pid, uint32_t cpu)
 
 /* ---- rings ----------------------------------------------------------------------------------- */
 
-/* Memory that users may lock is limited: what that is, and what to do. */
+/* Explains the limit of locked memory, with advice. */
 static int explain_memory(const struct intel_pt *pt, size_t aux_size)
 {
 	const int error = errno;
@@ -131,7 +136,7 @@ static int explain_memory(const struct intel_pt *pt, size_t aux_size)
 	return PTL_SYSTEM;
 }
 
-/* A target has ended; so much memory is not permitted, but less may be. */
+/* GONE: the target has ended. MEMORY: the kernel refuses the size, but may permit a smaller size. */
 enum { GONE = 1, MEMORY };
 
 static int map_ring(struct intel_pt *pt, struct intel_pt_buffer *buffer, int fd)
@@ -148,7 +153,7 @@ static int map_ring(struct intel_pt *pt, struct intel_pt_buffer *buffer, int fd)
 
 /* ---- one buffer ------------------------------------------------------------------------------ */
 
-/* Older kernels do not know all records: those that tell more than who runs are left out then. */
+/* Opens the event for context switches. Falls back to context switches alone on kernels that lack newer records. */
 static int open_sideband(const struct intel_pt *pt, pid_t pid, uint32_t cpu, bool on_exec)
 {
 	struct perf_event_attr attr = sideband_attr(pt, on_exec);
@@ -162,7 +167,7 @@ static int open_sideband(const struct intel_pt *pt, pid_t pid, uint32_t cpu, boo
 	return fd;
 }
 
-/* Closes what is not in the buffer yet, and passes the status on. */
+/* Closes the descriptors of an event outside of the buffer. Returns the status. */
 static int give_up(const struct intel_pt_event *event, int status)
 {
 	if (event->sideband >= 0)
@@ -172,7 +177,7 @@ static int give_up(const struct intel_pt_event *event, int status)
 	return status;
 }
 
-/* The first event's rings are mapped, and the others write into them. */
+/* Maps the rings of the buffer's first event, or redirects a further event into the rings. */
 static int join_ring(struct intel_pt *pt, struct intel_pt_buffer *buffer, const struct intel_pt_event *event)
 {
 	int status = 0;
@@ -198,7 +203,7 @@ static int add_event(struct intel_pt *pt, struct intel_pt_buffer *buffer, const 
 	return status;
 }
 
-/* The pair of events of one target. GONE: it has ended; MEMORY. */
+/* Opens the pair of events of one target. Returns GONE or MEMORY, or fails. */
 static int open_target(struct intel_pt *pt, struct intel_pt_buffer *buffer, pid_t pid, bool on_exec)
 {
 	struct perf_event_attr attr = pt_attr(pt, on_exec);
@@ -226,7 +231,7 @@ static int open_stream(struct intel_pt *pt, struct intel_pt_buffer *buffer)
 
 	if (buffer->cpu == PTL_NO_CPU) {
 		tid = (uint32_t)buffer->list[0].thread;
-		pid = intel_pt_targets_process_of(buffer->list[0].thread);
+		pid = record_proc_of_thread((uint32_t)buffer->list[0].thread);
 	}
 	status = intel_pt_stream_open(&buffer->stream, capture, buffer->cpu, pid, tid);
 	if (status == 0)
@@ -234,7 +239,10 @@ static int open_stream(struct intel_pt *pt, struct intel_pt_buffer *buffer)
 	buffer->opened = status == 0;
 	if (status < 0)
 		return status;
-	/* One epoll alone: the kernel forgets that there is something to read when it has said so to one. */
+	/*
+	 * A single epoll instance watches the descriptor: the kernel forgets a wake-up after telling the first
+	 * instance.
+	 */
 	return pt->drainers ? intel_pt_drainers_add(pt->drainers, buffer, buffer->list[0].fd)
 			    : record_wait_descriptor(&pt->session->wait, buffer->list[0].fd);
 }
@@ -299,7 +307,7 @@ static struct intel_pt_buffer *new_buffer(struct intel_pt *pt, uint32_t cpu)
 	return buffer;
 }
 
-/* The events of targets of [first, end) on a CPU, or of a thread wherever it runs; MEMORY. */
+/* Opens the events of targets [first, end) on a CPU, or of a thread on any CPU. Returns MEMORY, or fails. */
 static int open_buffer(struct intel_pt *pt, uint32_t cpu, size_t first, size_t end, bool on_exec)
 {
 	struct intel_pt_buffer *found = find_buffer(pt, cpu), *buffer = found ? found : new_buffer(pt, cpu);
@@ -319,7 +327,7 @@ static int open_buffer(struct intel_pt *pt, uint32_t cpu, size_t first, size_t e
 
 void intel_pt_buffer_control(const struct intel_pt_buffer *buffer, unsigned long request)
 {
-	/* A thread that has ended has nothing to be stopped or started; what only holds the rings stays off. */
+	/* An ended thread needs no control. An event without a thread only holds the rings, and stays off. */
 	for (size_t i = 0; i < buffer->count; i++)
 		if (buffer->list[i].thread)
 			(void)ioctl(buffer->list[i].fd, request, 0);
@@ -348,7 +356,7 @@ static size_t aux_size_of(const struct record_settings *settings)
 	return settings->pt.aux_size ? (size_t)settings->pt.aux_size : AUX_DEFAULT;
 }
 
-/* The events of targets from `first` on. */
+/* Opens the events of targets from `first` on. */
 static int open_buffers(struct intel_pt *pt, size_t first, bool on_exec)
 {
 	int status = 0;
@@ -360,7 +368,7 @@ static int open_buffers(struct intel_pt *pt, size_t first, bool on_exec)
 	return status;
 }
 
-/* One thread for so many buffers at first, and so much memory for each; others that come share both. */
+/* Starts a thread per BUFFERS_PER_THREAD initial buffers, with queue memory per buffer. Later buffers share both. */
 static int start_drainers(struct intel_pt *pt)
 {
 	const struct record_pt_settings *settings = &pt->session->settings->pt;
@@ -395,7 +403,7 @@ int intel_pt_events_open(struct intel_pt *pt, bool on_exec)
 
 	pt->data_size = (size_t)settings->ring_size;
 	pt->aux_size = aux_size_of(settings);
-	/* Unless a size was asked for, what is permitted is enough; but it has to do for all CPUs. */
+	/* Without --aux-buffer: halves the AUX area until the areas of all CPUs can be locked. */
 	while ((status = open_buffers(pt, 0, on_exec)) == MEMORY) {
 		intel_pt_events_close(pt);
 		pt->aux_size /= 2;
@@ -407,7 +415,7 @@ int intel_pt_events_open(struct intel_pt *pt, bool on_exec)
 	return status == 0 ? open_streams(pt) : status;
 }
 
-/* No more memory is permitted for the rings of threads: these are not recorded. */
+/* Reports that the rings of new threads exceed the permitted memory. */
 static int lose_threads(struct intel_pt *pt)
 {
 	const struct ptl_loss loss = {
@@ -441,7 +449,7 @@ static bool has_ended(const struct intel_pt_event *event)
 {
 	struct pollfd ready = {.fd = event->fd};
 
-	/* It hangs up when all that inherited it have ended, too. */
+	/* The event hangs up after all inheriting threads have ended. */
 	return event->thread > 0 && poll(&ready, 1, 0) > 0 && ready.revents & POLLHUP;
 }
 
@@ -455,7 +463,7 @@ static void drop_target(struct intel_pt *pt, pid_t thread)
 	pt->target_count = left;
 }
 
-/* All but the first, which holds the rings. */
+/* Drops the events of ended threads, except for the first event, which holds the rings. */
 static void drop_events(struct intel_pt *pt, struct intel_pt_buffer *buffer)
 {
 	size_t left = 1;
@@ -496,7 +504,7 @@ int intel_pt_events_drop_ended(struct intel_pt *pt)
 
 	for (size_t i = pt->count; status == 0 && i-- > 0;) {
 		drop_events(pt, pt->buffers[i]);
-		/* A snapshot is kept at the end. */
+		/* With --snapshot, the buffer stays for the final snapshot. */
 		if (pt->per_thread && !pt->snapshot && has_ended(&pt->buffers[i]->list[0]))
 			status = drop_buffer(pt, i);
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads filters as users write them, "filter main @ ./prog", and writes them as the kernel reads them,
- * "filter 0x1139/0x20@/home/me/prog": an offset in the file, a size, and the file.
+ * Parses address filters of users, "filter main @ ./prog", and writes filters for the kernel, "filter
+ * 0x1139/0x20@/home/me/prog": an offset in the file, a size, and the file.
  *
- * The driver takes ranges only: "filter" records what is in one, "stop" (TraceStop) ends recording in one. It has no
- * "start", though the kernel's syntax does.
+ * The driver accepts ranges only: "filter" records a range, and "stop" (TraceStop) ends recording in a range. The
+ * driver lacks "start" of the kernel's syntax.
  */
 #include "record/intel_pt/filter.h"
 
@@ -24,14 +24,14 @@
 struct filter {
 	char action[8];
 	char first[WORD_MAX];  /* a function, an offset in the file, or "*" */
-	char second[WORD_MAX]; /* the last function, or a size; empty: none */
+	char second[WORD_MAX]; /* last function or size; empty without */
 	char path[WORD_MAX];
 	uint64_t offset, size;
 };
 
-/* ---- words ----------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
-/* The text without blanks around it. false: it is too long. */
+/* Copies the text without surrounding blanks. Returns false if the text is too long. */
 static bool copy(char *word, size_t room, const char *text, size_t size)
 {
 	while (size && strchr(" \t", *text)) {
@@ -52,7 +52,7 @@ static bool split(const char *text, struct filter *filter)
 	const size_t action = strcspn(text, " \t");
 	const char *rest = text + action, *at = strchr(rest, '@'), *slash;
 
-	/* Symbols have versions behind an @: the last one that stands alone begins the file. */
+	/* Symbols may contain an @ before a version: the last separate @ begins the file. */
 	for (const char *next = at; next; next = strchr(next + 1, '@'))
 		if (next > rest && strchr(" \t", next[-1]))
 			at = next;
@@ -79,7 +79,7 @@ static int parse(const char *text, struct filter *filter)
 	return 0;
 }
 
-/* ---- places in the file --------------------------------------------------------------------- */
+/* ---- offsets in the file -------------------------------------------------------------------- */
 
 static int resolve_first(const struct record_binary *binary, struct filter *filter, uint64_t *end)
 {
@@ -118,7 +118,7 @@ static int resolve(const struct record_binary *binary, struct filter *filter)
 
 /* ---- the kernel's text ----------------------------------------------------------------------- */
 
-/* The file, in fresh memory, and what of it. */
+/* Finds the file's absolute path, in fresh memory, and the range in the file. */
 static int find(struct filter *filter, char **path)
 {
 	struct record_binary binary;
@@ -147,7 +147,7 @@ static int add(const char *text, struct ptl_bytes *filters)
 
 	if (status == 0)
 		status = find(&filter, &path);
-	/* These part filters. */
+	/* Blanks and commas separate filters. */
 	if (status == 0 && strpbrk(path, " ,\n"))
 		status = common_fail(PTL_UNSUPPORTED, "the kernel takes no path with blanks or commas here: %s", path);
 	if (status == 0)
@@ -171,7 +171,7 @@ int intel_pt_function_find(const char *text, char **path, uint64_t *offset)
 	common_bytes_free(&words);
 	if (status < 0 || filter.second[0] || !strcmp(filter.first, "*"))
 		return status == PTL_NO_MEMORY ? status : common_fail(PTL_MISUSE, "expected \"FUNCTION @ FILE\"");
-	/* An offset alone is a range of no size. */
+	/* A single offset parses as a range of size 1. */
 	if (common_parse_u64(filter.first, &number) == 0)
 		snprintf(filter.second, sizeof(filter.second), "1");
 	status = find(&filter, path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Address filters: which code is recorded at all. */
+/* Address filters: select the recorded code. */
 #ifndef RECORD_INTEL_PT_FILTER_H
 #define RECORD_INTEL_PT_FILTER_H
 
@@ -7,16 +7,17 @@
 #include "record/intel_pt/device.h"
 
 /*
- * Makes of settings->filters what PERF_EVENT_IOC_SET_FILTER takes, with symbols resolved to offsets in their files;
- * *filter is fresh memory, or NULL where none was asked for. PTL_MISUSE: not a filter; PTL_UNSUPPORTED: more than this CPU
- * has; PTL_SYSTEM, PTL_NOT_FOUND: the file, or the symbol, is not there.
+ * Makes the text for PERF_EVENT_IOC_SET_FILTER of settings->filters, with symbols resolved to offsets. *filter: fresh
+ * memory, or NULL without filters.
+ * Fails with PTL_MISUSE for an invalid filter; PTL_UNSUPPORTED for more filters than the CPU has; PTL_SYSTEM or
+ * PTL_NOT_FOUND for a missing file or symbol.
  */
 int intel_pt_filter_make(const struct intel_pt_device *device, const struct record_pt_settings *settings,
 			 char **filter);
 
 /*
- * Of "FUNCTION @ FILE", or "OFFSET @ FILE": the file, in fresh memory, and the offset of the function in it. As
- * intel_pt_filter_make fails.
+ * Finds the file, in fresh memory, and the function's offset of "FUNCTION @ FILE" or "OFFSET @ FILE". Fails as
+ * intel_pt_filter_make.
  */
 int intel_pt_function_find(const char *text, char **path, uint64_t *offset);
 

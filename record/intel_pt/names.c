@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Processes by name. The kernel reports each program that any process executes, where that is permitted; else looks at
- * /proc find those that live long enough.
+ * Finds processes by name. If permitted, the kernel reports each executed program; otherwise looks at /proc find
+ * processes that live long enough.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,16 +17,16 @@
 #include "record/model/proc_files.h"
 #include "record/perf/sideband.h"
 
-#define LOOK_EVERY 100000000u /* nanoseconds, without the kernel's reports */
+#define LOOK_EVERY 100000000u /* nanoseconds, without reports of the kernel */
 #define DROP_EVERY 100000000u
 
 struct intel_pt_names {
 	const struct common_string_list *patterns;
-	struct record_sideband *programs; /* what is executed; NULL: the kernel does not report it */
-	struct common_hash_map seen;      /* pid: the program that it ran at the last look */
+	struct record_sideband *programs; /* reports of executed programs; NULL without permission */
+	struct common_hash_map seen;      /* program at the last look, by pid */
 	uint64_t looked, dropped;
-	uint64_t began; /* 0: in the first look */
-	uint64_t found; /* processes */
+	uint64_t began; /* start of the recording; 0 during the first look */
+	uint64_t found; /* number of processes found */
 };
 
 static int add_descriptor(void *context, int fd)
@@ -65,9 +65,9 @@ void intel_pt_names_close(struct intel_pt_names *names)
 	free(names);
 }
 
-/* ---- what a process is called ---------------------------------------------------------------- */
+/* ---- names of a process ---------------------------------------------------------------------- */
 
-/* What its first thread is called: of a script, the script's name. */
+/* Reads the name of the first thread. A script's process has the script's name. */
 static void read_name(uint32_t pid, char *name, size_t size)
 {
 	char path[64];
@@ -97,9 +97,9 @@ static bool is_meant(const struct intel_pt_names *names, uint32_t pid)
 	return false;
 }
 
-/* ---- one that was found ---------------------------------------------------------------------- */
+/* ---- matching processes ---------------------------------------------------------------------- */
 
-/* What it executed before it was found is missing, if it began while recording went on. */
+/* Reports the missing execution of a process between its start and its discovery. */
 static int lose_beginning(struct intel_pt *pt, uint32_t pid, uint64_t since)
 {
 	const struct ptl_loss loss = {
@@ -116,17 +116,17 @@ static int lose_beginning(struct intel_pt *pt, uint32_t pid, uint64_t since)
 	return since ? record_capture_loss(&pt->session->capture, &loss) : 0;
 }
 
-/* since: when it executed the program; 0: before the recording began. */
+/* Adds a process. since: time of its execve; 0: before the recording. */
 static int add_process(struct intel_pt *pt, uint32_t pid, uint64_t since)
 {
 	const size_t first = pt->target_count;
 	int status;
 
-	/* The kernel has its events inherited from one that is recorded. */
+	/* A recorded parent passes its events on to the process. */
 	if (pid == (uint32_t)getpid() || intel_pt_targets_has(pt, (pid_t)pid) || record_observer_has(pt->observer, pid))
 		return 0;
 	status = intel_pt_targets_add_process(pt, pid);
-	/* It has ended. */
+	/* The process has ended. */
 	if (status == PTL_SYSTEM)
 		return 0;
 	if (status == 0)
@@ -152,7 +152,7 @@ static int take_programs(struct intel_pt *pt)
 	int status = record_sideband_collect(names->programs);
 
 	while (status == 0 && (record = record_sideband_next(names->programs, UINT64_MAX))) {
-		/* What was lost is found by a look. */
+		/* Repeats the look at /proc after lost reports. */
 		if (record->kind == RECORD_SIDEBAND_LOST)
 			names->looked = 0;
 		else if (record->kind == RECORD_SIDEBAND_EXEC && is_meant(names, record->pid))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The source's options. */
+/* The options of the source. */
 #include "record/intel_pt/options.h"
 
 #include "record/capture/settings.h"
@@ -14,15 +14,13 @@
 #define QUEUE_MAX (UINT64_MAX >> 16)
 #define DRAIN_THREADS_MAX 1024
 
-static const char *const code_words[] = {"user", "kernel", "all", NULL}; /* as enum record_pt_code */
+static const char *const code_words[] = {"user", "kernel", "all", NULL}; /* indexed by enum record_pt_code */
 
 const struct common_option intel_pt_options[] = {
 	{"", 0, NULL, "Intel PT of the CPU (--source intel_pt)"},
-	{"pid", 0, "PID,...", "record processes that run already, instead of a COMMAND",
-	 COMMON_IDS(struct record_settings, pt.pids)},
-	{"tid", 0, "TID,...", "the same for single threads", COMMON_IDS(struct record_settings, pt.tids)},
+	{"tid", 0, "TID,...", "as --pid, for single threads", COMMON_IDS(struct record_settings, pt.tids)},
 	{"process", 0, "NAME",
-	 "the same for every process of this name, \"web*\", that runs or begins later, and what it starts, until the "
+	 "as --pid, for every process of this name, \"web*\", that runs or begins later, and what it starts, until the "
 	 "recording ends; several times. With a slash it is held against the path of the program",
 	 COMMON_STRINGS(struct record_settings, pt.processes, PROCESSES_MAX)},
 	{"cpus", 0, "LIST", "record whatever runs on these CPUs, \"0,2-3\", or on all: all",

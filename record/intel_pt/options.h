@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the command line can say to the source. */
+/* Options of the source on the command line. */
 #ifndef RECORD_INTEL_PT_OPTIONS_H
 #define RECORD_INTEL_PT_OPTIONS_H
 

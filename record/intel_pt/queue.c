@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lists of pieces; free ones are taken from the list's front, so that the ones used last, which caches have, come first. */
+/* Queues of pieces. The free list is a stack: recently used pieces, which are in caches, are reused first. */
 #include "record/intel_pt/queue.h"
 
 #include <pthread.h>
@@ -9,12 +9,12 @@
 
 #include "common/error.h"
 
-#define KEPT 16 /* pieces whose memory is not given back to the system */
+#define KEPT 16 /* number of pieces whose memory is kept */
 
 struct intel_pt_piece {
 	struct intel_pt_piece *next;
 	uint8_t *bytes;
-	size_t begin, end; /* what waits in it */
+	size_t begin, end; /* range of waiting bytes */
 };
 
 struct intel_pt_pool {
@@ -22,8 +22,8 @@ struct intel_pt_pool {
 	uint8_t *memory;
 	struct intel_pt_piece *pieces, *free;
 	size_t count;
-	size_t used;    /* pieces that are in queues */
-	size_t touched; /* pieces from the first one on that have been used since memory was given back */
+	size_t used;    /* number of pieces in queues */
+	size_t touched; /* number of pieces, from the first, used since memory was last returned */
 };
 
 int intel_pt_pool_new(size_t size, struct intel_pt_pool **pool)
@@ -47,7 +47,7 @@ int intel_pt_pool_new(size_t size, struct intel_pt_pool **pool)
 		return common_fail_errno("memory for packets that wait");
 	}
 	made->count = count;
-	/* Where there are none, pages of the usual size do. */
+	/* Ordinary pages serve if no huge pages are available. */
 	if (count)
 		(void)madvise(made->memory, count * INTEL_PT_PIECE, MADV_HUGEPAGE);
 	pthread_mutex_init(&made->lock, NULL);
@@ -87,7 +87,7 @@ static struct intel_pt_piece *take_piece(struct intel_pt_pool *pool)
 	return piece;
 }
 
-/* After a burst, the system has back what it took. */
+/* Returns the memory of a burst to the system. */
 static void shrink(struct intel_pt_pool *pool)
 {
 	(void)madvise(pool->memory + KEPT * INTEL_PT_PIECE, (pool->touched - KEPT) * INTEL_PT_PIECE, MADV_DONTNEED);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel's records beside the packets: who runs on the CPU, and what was lost. */
+/* Handles kernel records beside the packets: context switches, and losses. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ bool intel_pt_record_ids(const struct perf_event_header *record, struct intel_pt
 	return true;
 }
 
-/* What is between header and trailer; its size. */
+/* Returns the size of the data between header and trailer. */
 static size_t body_of(const struct perf_event_header *record, const uint8_t **body)
 {
 	*body = (const uint8_t *)(record + 1);
@@ -40,7 +40,7 @@ static uint64_t word_at(const uint8_t *body, size_t size, size_t at)
 	return at + 8 <= size ? common_load64(body + at) : 0;
 }
 
-/* ---- who runs -------------------------------------------------------------------------------- */
+/* ---- context switches ------------------------------------------------------------------------ */
 
 static void place(struct ptl_event *event, const struct intel_pt_ids *ids)
 {
@@ -55,7 +55,10 @@ static uint32_t thread_of(uint32_t tid)
 	return tid == PTL_NO_ID ? 0 : tid;
 }
 
-/* From now on this thread runs on the CPU; 0: none that is recorded, or the idle one, whose ids these are; PTL_NO_ID: unknown. */
+/*
+ * Notes the running thread of the CPU. tid: 0 for no recorded thread, or for the idle thread with these ids; PTL_NO_ID
+ * if unknown.
+ */
 static int set_running(struct intel_pt_buffer *buffer, const struct intel_pt_ids *ids, uint32_t tid)
 {
 	const struct ptl_switch_event data = {.new_thread = thread_of(tid), .old_thread = thread_of(buffer->running)};
@@ -63,7 +66,7 @@ static int set_running(struct intel_pt_buffer *buffer, const struct intel_pt_ids
 	struct ptl_event event = {0};
 	int status;
 
-	/* A thread's own buffer has no other. */
+	/* The buffer of a thread sees no other thread. */
 	if (buffer->cpu == PTL_NO_CPU || tid == buffer->running)
 		return 0;
 	status = ptl_switch_encode(&data, &storage, &event);
@@ -77,8 +80,8 @@ static int set_running(struct intel_pt_buffer *buffer, const struct intel_pt_ids
 }
 
 /*
- * Where the CPU's events are of all threads, the one that stops says who is next, before the kernel goes over to it. Else
- * only who is recorded is reported on.
+ * Handles a switch. On a buffer for everything on a CPU, the record of the leaving thread names the next thread, before
+ * the kernel's switch code. Other buffers report recorded threads only.
  */
 static int take_switch(struct intel_pt_buffer *buffer, const struct perf_event_header *record,
 		       const struct intel_pt_ids *ids)
@@ -96,7 +99,7 @@ static int take_switch(struct intel_pt_buffer *buffer, const struct perf_event_h
 	return set_running(buffer, &next, next.tid);
 }
 
-/* The event has been started while this thread ran: nothing says so else of the first one. */
+/* Notes the running thread at the start of the event. No switch reports the first thread. */
 static int take_start(struct intel_pt_buffer *buffer, const struct perf_event_header *record,
 		      const struct intel_pt_ids *ids)
 {
@@ -107,7 +110,7 @@ static int take_start(struct intel_pt_buffer *buffer, const struct perf_event_he
 	return set_running(buffer, ids, common_load32(body + 4));
 }
 
-/* ---- what is lost ---------------------------------------------------------------------------- */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 static int lose_records(struct intel_pt_buffer *buffer, uint64_t count, const char *what)
 {
@@ -119,8 +122,8 @@ static int lose_records(struct intel_pt_buffer *buffer, uint64_t count, const ch
 }
 
 /*
- * Switches may be among what was lost. From the last one that is known until the next one, the packets are of no
- * thread, rather than of a wrong one.
+ * Lost records may include switches. Packets from the last known switch to the next belong to no thread, rather than to
+ * a wrong thread.
  */
 int intel_pt_records_lost(struct intel_pt_buffer *buffer, uint64_t open)
 {
@@ -170,7 +173,7 @@ static int take_throttle(struct intel_pt_buffer *buffer, const struct perf_event
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* Kept as it is, as an event of Linux-Perf whose id is the record's type. */
+/* Stores the record unchanged, as an event of Linux-Perf with the record's type as id. */
 static int keep(struct intel_pt_buffer *buffer, const struct perf_event_header *record, const struct intel_pt_ids *ids)
 {
 	struct ptl_event event = {.descriptor = {.provider = perf_provider, .id = (uint16_t)record->type, .level = 4}};

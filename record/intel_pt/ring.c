@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the packets that the kernel writes, as perf_event_open(2) orders the accesses. */
+/* Reads packets of the kernel, with accesses ordered as perf_event_open(2) demands. */
 #include "record/intel_pt/ring.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "common/error.h"
 
-/* An area that is mapped for reading alone is written over and over. */
+/* The kernel overwrites an area that is mapped read-only. */
 static int map_aux(struct intel_pt_ring *ring, int fd)
 {
 	const int protection = ring->overwrites ? PROT_READ : PROT_READ | PROT_WRITE;
@@ -41,7 +41,7 @@ int intel_pt_ring_map(struct intel_pt_ring *ring, int fd, size_t data_size, size
 
 void intel_pt_ring_unmap(struct intel_pt_ring *ring)
 {
-	/* The kernel gives the AUX area up when it is unmapped first. */
+	/* The kernel releases the AUX area only if the area is unmapped first. */
 	if (ring->aux)
 		munmap(ring->aux, ring->aux_size);
 	record_data_ring_unmap(&ring->data);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Snapshots of areas that the CPU writes over and over. The kernel says where in the area the CPU will go on; whether it
- * has gone round since the last look, only the bytes tell: those between there and where it was last time are still the
- * same if it has not.
+ * Snapshots of areas that the CPU overwrites. The kernel tells the CPU's next position in the area, but not whether the
+ * CPU has lapped the last snapshot. Without a lap, the bytes from the next position to the last position are unchanged.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,15 +13,15 @@
 #include "record/capture/notes.h"
 #include "record/intel_pt/intel_pt_state.h"
 
-#define SURE 4096u /* bytes that are the same by chance: not so many */
+#define SURE 4096u /* more equal bytes than chance explains */
 
-/* The first time: the area was zero. */
+/* Checks for zeros: before the first lap, the rest of the area is zero. */
 static bool is_zero(const uint8_t *bytes, size_t size)
 {
 	return !size || (!bytes[0] && !memcmp(bytes, bytes + 1, size - 1));
 }
 
-/* Bytes from `from` on, round the end of the area; all equal to those of before? */
+/* Checks whether bytes from `from` on, wrapping at the end of the area, equal the last snapshot. */
 static bool is_same(const struct intel_pt_buffer *buffer, size_t from, size_t size)
 {
 	const size_t room = buffer->ring.aux_size - from;
@@ -32,12 +31,12 @@ static bool is_same(const struct intel_pt_buffer *buffer, size_t from, size_t si
 	       !memcmp(buffer->ring.aux, buffer->before, size - first);
 }
 
-/* The last PSB that is old enough, in what is taken. */
+/* Search for the last PSB that is old enough. */
 struct depth {
 	const struct intel_pt_buffer *buffer;
-	uint64_t from;   /* position of what is looked at first */
-	uint64_t before; /* a time */
-	uint64_t found;  /* bytes behind from; 0: none */
+	uint64_t from;   /* position of the first byte */
+	uint64_t before; /* time that the PSB must not exceed */
+	uint64_t found;  /* bytes behind `from`; 0 if not found */
 };
 
 static int look_at_psb(void *context, uint64_t offset)
@@ -58,7 +57,7 @@ static int look_at_psb(void *context, uint64_t offset)
 	return 0;
 }
 
-/* Bytes at the beginning that are older than is to be kept. */
+/* Returns the number of initial bytes that are too old to keep. */
 static uint64_t find_depth(const struct intel_pt_buffer *buffer, uint64_t from, uint64_t size)
 {
 	struct depth depth = {.buffer = buffer, .from = from, .before = buffer->stream.time - buffer->depth};
@@ -95,7 +94,7 @@ static int take(struct intel_pt_buffer *buffer, uint64_t from, uint64_t size)
 	return status;
 }
 
-/* All of the area, whose oldest byte is where the CPU will go on. */
+/* Takes the whole area. The oldest byte is at the CPU's next position. */
 static int take_first(struct intel_pt_buffer *buffer, size_t head, const char *cause)
 {
 	const size_t size = buffer->ring.aux_size;
@@ -118,7 +117,7 @@ static int take_next(struct intel_pt_buffer *buffer, size_t head, const char *ca
 		status = intel_pt_stream_interrupt(&buffer->stream, 0, cause);
 		return status < 0 ? status : take(buffer, head, size);
 	}
-	/* So few are no proof: the new ones follow each other in any case. */
+	/* Few equal bytes prove nothing. The new bytes are contiguous in any case. */
 	if (old < SURE && fresh)
 		status = intel_pt_stream_interrupt(&buffer->stream, 0, cause);
 	return status < 0 ? status : take(buffer, before, fresh);
@@ -142,7 +141,7 @@ static int keep_buffer(struct intel_pt_buffer *buffer)
 	return status;
 }
 
-/* Why and when, in the trace, too. */
+/* Reports cause and time to the user and in the trace. */
 static int say(struct intel_pt *pt, const char *cause)
 {
 	char text[600];
@@ -160,7 +159,7 @@ int intel_pt_snapshot(struct intel_pt *pt, const char *cause)
 
 	for (size_t i = 0; i < pt->count; i++)
 		intel_pt_buffer_control(pt->buffers[i], PERF_EVENT_IOC_DISABLE);
-	/* What the kernel says of the last packets comes with the stop. */
+	/* The kernel writes the last records at the stop. */
 	for (size_t i = 0; status == 0 && i < pt->count; i++) {
 		bool work;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The source: what the CPU traces of a command and its descendants, of threads, or of CPUs. */
+/* The source intel_pt: records Intel PT of a command and its descendants, of threads, or of CPUs. */
 #include "record/intel_pt/source.h"
 
 #include <cpuid.h>
@@ -28,7 +28,7 @@
 #define FIRST_NUMBER 1        /* of processes */
 #define LOOK_EVERY 100000000u /* nanoseconds */
 #define LOOK_FOR_THREADS_EVERY 10000000u
-#define ROUNDS_MAX 64 /* at the end: drains until nothing more comes */
+#define ROUNDS_MAX 64 /* final drains until no data is left */
 
 static int check(const struct record_settings *settings, char *hint, size_t hint_size)
 {
@@ -50,7 +50,7 @@ static int check(const struct record_settings *settings, char *hint, size_t hint
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 
-/* Of the CPU that runs this: for its errata. */
+/* Describes the current CPU, because of CPU errata. */
 static void describe_processor(struct ptl_machine *machine)
 {
 	unsigned a, b, c, d, family, model;
@@ -81,7 +81,7 @@ static void describe(const struct record_settings *settings, struct ptl_machine 
 	struct intel_pt_config config;
 	struct record_tsc tsc;
 
-	/* Checked before. */
+	/* `check` has tested both before. */
 	if (intel_pt_device_read(INTEL_PT_DEVICE, &device) < 0 || intel_pt_configure(&device, settings, &config) < 0)
 		return;
 	intel_pt_describe(&device, &config, machine);
@@ -111,7 +111,7 @@ static int add_descriptor(void *context, int fd)
 	return record_wait_descriptor(context, fd);
 }
 
-/* Processes and what they map: by the kernel's reports, or by looks at /proc. targets: NULL for a command. */
+/* Observes processes and mappings by kernel reports, or by looks at /proc. targets: NULL for a command. */
 static int listen(struct intel_pt *pt, const struct record_sideband_targets *targets)
 {
 	int status = record_observer_listen(pt->observer, targets);
@@ -126,7 +126,7 @@ static int listen(struct intel_pt *pt, const struct record_sideband_targets *tar
 	return 0;
 }
 
-/* Every process's, or none's. */
+/* Adds the first target: -1 for a whole CPU, 0 without a thread. */
 static int add_first(struct intel_pt *pt, pid_t target)
 {
 	pt->targets = malloc(sizeof(*pt->targets));
@@ -144,7 +144,7 @@ static int see_process(void *context, uint32_t pid)
 	return record_observer_running(pt->observer, pid, record_now());
 }
 
-/* Processes that run already, and whose threads are recorded. */
+/* Reports running processes whose threads are recorded. */
 static int see_processes(struct intel_pt *pt)
 {
 	int status = 0;
@@ -153,17 +153,17 @@ static int see_processes(struct intel_pt *pt)
 		return record_proc_processes(see_process, pt);
 	for (size_t i = 0; status == 0 && i < pt->target_count; i++)
 		if (pt->targets[i])
-			status = see_process(pt, intel_pt_targets_process_of(pt->targets[i]));
+			status = see_process(pt, record_proc_of_thread((uint32_t)pt->targets[i]));
 	return status;
 }
 
-/* Threads of drainers.h look at it. */
+/* atomic, because threads of drainers.h read the member */
 static void set_enabled(struct intel_pt *pt, bool enabled)
 {
 	__atomic_store_n(&pt->enabled, enabled, __ATOMIC_RELEASE);
 }
 
-/* What runs already; a command's events are opened when it is there. */
+/* Opens events of running threads. Events of a command are opened after its start. */
 static int open_running(struct intel_pt *pt)
 {
 	int status = intel_pt_triggers_open(pt);
@@ -179,7 +179,7 @@ static int open_running(struct intel_pt *pt)
 	return status;
 }
 
-/* Those of --pid and --tid, beside those that are looked for by name. */
+/* Adds the threads of --pid and --tid to targets by name. */
 static int add_listed(struct intel_pt *pt)
 {
 	const size_t first = pt->target_count;
@@ -194,7 +194,7 @@ static int add_listed(struct intel_pt *pt)
 	return status == 0 ? see_processes(pt) : status;
 }
 
-/* By names: they come while recording goes on, and the rings are there before. */
+/* Records processes by name. The rings exist before the first process is found. */
 static int open_named(struct intel_pt *pt)
 {
 	const struct record_sideband_targets none = {.count = 0};
@@ -211,7 +211,7 @@ static int open_named(struct intel_pt *pt)
 	return status == 0 ? intel_pt_names_step(pt, record_now()) : status;
 }
 
-/* Processes are reported before Intel PT begins. */
+/* Starts reports of processes before Intel PT starts. */
 static int open_targets(struct intel_pt *pt)
 {
 	const struct record_settings *settings = pt->session->settings;
@@ -248,6 +248,8 @@ static int prepare(struct intel_pt *pt)
 		status = intel_pt_configure(&pt->device, settings, &pt->config);
 	if (status == 0)
 		status = intel_pt_filter_make(&pt->device, &settings->pt, &pt->filter);
+	if (status == 0 && pt->filter)
+		status = record_capture_pt_filters(&pt->session->capture, pt->filter);
 	if (status == 0)
 		status = intel_pt_triggers_find(pt);
 	if (status == 0)
@@ -300,13 +302,13 @@ static int open_source(struct record_session *session, void **state)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* The child waits until its events are there; they begin when it becomes the command. */
+/* Opens the events while the child waits. The events start at the child's execve. */
 static int attach(void *context, pid_t pid)
 {
 	struct intel_pt *pt = context;
 	int status;
 
-	/* Whatever runs on some CPUs is recorded. */
+	/* Everything on some CPUs is recorded already. */
 	if (pt->count)
 		return 0;
 	status = add_first(pt, pid);
@@ -347,7 +349,7 @@ static int lose_beginning(struct intel_pt *pt, pid_t thread)
 	const struct ptl_loss loss = {
 		.kind = PTL_LOSS_BYTES,
 		.stream = PTL_NO_ID,
-		.pid = intel_pt_targets_process_of(thread),
+		.pid = record_proc_of_thread((uint32_t)thread),
 		.tid = (uint32_t)thread,
 		.count = 1,
 		.first_time = record_now(),
@@ -358,7 +360,7 @@ static int lose_beginning(struct intel_pt *pt, pid_t thread)
 	return record_capture_loss(&pt->session->capture, &loss);
 }
 
-/* A thread that another one starts does not inherit events of a thread alone: it is found by a look. */
+/* Finds threads by a look at /proc: a new thread does not inherit an event of --per-thread. */
 static int look_for_threads(struct intel_pt *pt, uint64_t now)
 {
 	int status = pt->names ? 0 : intel_pt_events_drop_ended(pt);
@@ -389,7 +391,7 @@ static int drain(void *state, uint64_t now, bool *work)
 		status = intel_pt_triggers_step(pt);
 	if (status == 0 && pt->per_thread && now - pt->looked_for_threads >= LOOK_FOR_THREADS_EVERY)
 		status = look_for_threads(pt, now);
-	/* Threads that were to be recorded have ended. */
+	/* All threads to record have ended. */
 	if (!pt->session->has_command && !pt->names && now - pt->looked >= LOOK_EVERY) {
 		pt->looked = now;
 		pt->session->leave |= !intel_pt_targets_live(pt);

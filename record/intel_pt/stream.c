@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes packets, and finds their PSBs, whose times may come in a later piece. */
+/* Writes packets and finds PSBs. The time of a PSB may arrive in a later piece. */
 #include "record/intel_pt/stream.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ static int write_psb(struct intel_pt_stream *stream, uint64_t time)
 	return record_capture_psb(stream->capture, stream->id, stream->psb.offset, time);
 }
 
-/* Looks at what is behind the PSB, as far as that is there. */
+/* Reads the time behind the PSB, if enough bytes have arrived. */
 static int try_psb(struct intel_pt_stream *stream, bool last)
 {
 	uint64_t time = stream->time;
@@ -35,7 +35,7 @@ static int try_psb(struct intel_pt_stream *stream, bool last)
 	return write_psb(stream, found == IMPORT_PSB_TIMED ? time : stream->time);
 }
 
-/* Adds to the PSB's bytes those of the piece that follow them. */
+/* Appends the piece's bytes that follow the PSB. */
 static void add_to_psb(struct intel_pt_stream *stream)
 {
 	const uint64_t next = stream->psb.offset + IMPORT_PSB_SIZE + stream->psb.size;
@@ -108,7 +108,7 @@ int intel_pt_stream_lose(struct intel_pt_stream *stream, uint32_t kind, uint64_t
 
 int intel_pt_stream_interrupt(struct intel_pt_stream *stream, uint64_t bytes, const char *cause)
 {
-	const uint64_t hole = bytes ? bytes : 1; /* so that nobody takes both sides together */
+	const uint64_t hole = bytes ? bytes : 1; /* a hole, so that no reader joins both sides */
 	int status = intel_pt_stream_finish(stream);
 
 	if (status == 0)

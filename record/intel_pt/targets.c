@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which CPUs, and which threads, are recorded. */
+/* Selects the recorded CPUs and threads. */
 #include <dirent.h>
 #include <errno.h>
 #include <sched.h>
@@ -15,11 +15,11 @@
 #define ONLINE "/sys/devices/system/cpu/online"
 #define CPUS_MAX 65536u
 #define THREADS_MAX 65536u
-#define ROUNDS_MAX 64 /* looks at threads that start others */
+#define ROUNDS_MAX 64 /* looks for threads of threads */
 
 /* ---- CPUs ------------------------------------------------------------------------------------ */
 
-/* A set of those that were added. */
+/* Set of the added CPUs. */
 struct cpu_set {
 	uint8_t bits[CPUS_MAX / 8];
 };
@@ -37,7 +37,7 @@ static int add_cpu(struct intel_pt *pt, struct cpu_set *added, uint32_t cpu)
 	return 0;
 }
 
-/* "0", "2-5"; moves text behind it. */
+/* Parses "0" or "2-5", and moves *text behind the range. */
 static bool read_range(const char **text, unsigned long *first, unsigned long *last)
 {
 	char *end;
@@ -85,13 +85,13 @@ static int add_online(struct intel_pt *pt)
 	return read ? add_cpus(pt, online) : common_fail(PTL_SYSTEM, "%s says nothing", ONLINE);
 }
 
-/* Where a command may run. false: that cannot be said, and anywhere will do. */
+/* Reads the CPUs that the process may use. Returns false if unknown; then every CPU counts. */
 static bool read_affinity(pid_t pid, cpu_set_t *set)
 {
 	return sched_getaffinity(pid, CPU_ALLOC_SIZE(CPUS_MAX), set) == 0;
 }
 
-/* The first ones, of those on which the command may run. */
+/* Keeps the first CPUs on which the command may run. */
 static int keep_cpus(struct intel_pt *pt, uint32_t most, bool for_command)
 {
 	const size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
@@ -175,7 +175,7 @@ static int look_at_threads(struct intel_pt *pt, uint32_t pid, bool *is_new)
 	return status;
 }
 
-/* Until there are no new ones: those that start later inherit the events of those that start them. */
+/* Repeats until no new thread appears: later threads inherit the events of their parents. */
 int intel_pt_targets_add_process(struct intel_pt *pt, uint32_t pid)
 {
 	bool is_new = true;
@@ -222,7 +222,7 @@ int intel_pt_targets_look(struct intel_pt *pt)
 		status = look_at_threads(pt, pid, &is_new);
 		if (status == 0)
 			pt->pids.ids[left++] = pid;
-		/* It has ended. */
+		/* The process has ended. */
 		if (status == PTL_SYSTEM)
 			status = 0;
 	}
@@ -239,20 +239,4 @@ bool intel_pt_targets_live(const struct intel_pt *pt)
 		if (pt->targets[i] <= 0 || (record_proc_stat((uint32_t)pt->targets[i], &stat) && stat.state != 'Z'))
 			return true;
 	return false;
-}
-
-uint32_t intel_pt_targets_process_of(pid_t thread)
-{
-	char path[64], line[256];
-	unsigned pid = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", thread);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Tgid: %u", &pid) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return pid;
 }

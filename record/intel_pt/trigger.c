@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Snapshots when a function is reached, or when it has returned too late: the kernel's uprobes report that, each with
- * rings of its own.
- */
+/* Snapshots at a function's entry, or at a late return. Uprobes of the kernel report both, each with its own rings. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,16 +13,16 @@
 #include "record/intel_pt/intel_pt_state.h"
 #include "record/perf/sideband.h"
 
-#define CALLS_MAX 65536u /* under way; what never returns is forgotten, oldest first */
+#define CALLS_MAX 65536u /* calls in progress; the oldest call without a return is dropped */
 
 struct trigger {
-	const char *text; /* as the user gave it */
+	const char *text; /* as given by the user */
 	char *path;
 	uint64_t offset;
-	struct record_sideband *entry, *exit; /* exit: only where the time of calls is asked for */
+	struct record_sideband *entry, *exit; /* exit: NULL without --over */
 };
 
-/* A call under way. */
+/* A call in progress. */
 struct call {
 	const struct trigger *trigger;
 	uint32_t tid;
@@ -37,7 +34,7 @@ struct intel_pt_triggers {
 	size_t count;
 	struct call *calls;
 	size_t call_count, call_capacity;
-	uint64_t lost; /* reports */
+	uint64_t lost; /* lost reports */
 	uint64_t snapshots;
 };
 
@@ -74,7 +71,7 @@ static int open_trigger(struct intel_pt *pt, struct trigger *trigger)
 	return status;
 }
 
-/* All events that go into the trace are looked at. */
+/* Watches all events that go into the trace. */
 static int watch_events(struct intel_pt *pt)
 {
 	const struct common_string_list *texts = &pt->session->settings->pt.whens;
@@ -159,7 +156,7 @@ static int begin_call(struct intel_pt_triggers *triggers, const struct trigger *
 	return 0;
 }
 
-/* How long the thread's last call took; 0: that is not known. */
+/* Returns the duration of the thread's last call; 0 if unknown. */
 static uint64_t end_call(struct intel_pt_triggers *triggers, const struct trigger *trigger,
 			 const struct record_sideband_record *record)
 {
@@ -209,7 +206,7 @@ static int returned(struct intel_pt *pt, const struct trigger *trigger, const st
 	return keep(pt, cause);
 }
 
-/* What was entered before it returned was in a ring before: entries are collected last. */
+/* Collects entries last: each entry reached its ring before the return of the call. */
 static int collect(struct trigger *trigger)
 {
 	int status = trigger->exit ? record_sideband_collect(trigger->exit) : 0;
@@ -217,7 +214,7 @@ static int collect(struct trigger *trigger)
 	return status < 0 ? status : record_sideband_collect(trigger->entry);
 }
 
-/* Calls in order of time, of entries and returns together. */
+/* Handles entries and returns merged by time. */
 static int take_calls(struct intel_pt *pt, const struct trigger *trigger)
 {
 	int status = 0;
@@ -266,7 +263,7 @@ bool intel_pt_triggers_done(const struct intel_pt *pt)
 	return most && pt->triggered == most;
 }
 
-/* Calls that were lost last. */
+/* Handles the last lost reports. */
 static int take_losses(struct intel_pt *pt)
 {
 	int status = 0;

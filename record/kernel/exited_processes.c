@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reports processes that had ended before they were seen, by what they said of themselves. */
+/* Reports processes that ended before the first look, with facts from the processes' events. */
 #include <string.h>
 
 #include "common/error.h"
 #include "record/capture/machine.h"
 #include "record/kernel/observer_state.h"
 
-/* For so long after its end a process is taken for the one that was reported. */
+/* Nanoseconds after the end during which a process counts as already reported. */
 #define REMEMBERED 10000000000u
 
 bool record_observer_was_reported(const struct record_observer *observer, uint32_t pid, uint64_t start)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes facts about process 0 of what the kernel shows and reports of its code. */
+/* Turns the kernel's code, as shown and reported by the kernel, into facts about process 0. */
 #include "record/kernel/kernel_code.h"
 
 #include <errno.h>
@@ -20,23 +20,23 @@
 #include "record/kernel/observer_state.h"
 #include "record/perf/sideband.h"
 
-#define NUMBER (UINT32_MAX - 1)        /* of process 0: the observer counts from 1 */
-#define IMAGE_MAX ((size_t)256 << 20)  /* bytes; the largest kernels have some 30 MiB */
-#define USUAL_TEXT 0xffffffff81000000u /* CONFIG_PHYSICAL_START of x86-64, unless a vmlinux says otherwise */
-#define ALIGNMENT 0x200000u            /* by which address randomisation moves the kernel */
+#define NUMBER (UINT32_MAX - 1)        /* process number of process 0; the observer counts from 1 */
+#define IMAGE_MAX ((size_t)256 << 20)  /* bytes; the largest kernels have about 30 MiB */
+#define USUAL_TEXT 0xffffffff81000000u /* CONFIG_PHYSICAL_START of x86-64, the default without a vmlinux */
+#define ALIGNMENT 0x200000u            /* granularity of the kernel's address randomisation */
 
 struct record_kernel_code {
 	struct record_capture *capture;
 	const char *root;
 	enum record_kernel_wish wish;
-	struct record_kernel_file *core, *vmlinux; /* NULL: not to be had */
-	uint64_t bias;                    /* of the kernel's own code against vmlinux, or against where it usually is */
-	struct record_sideband *sideband; /* NULL: the kernel does not report changes to us */
+	struct record_kernel_file *core, *vmlinux; /* NULL if unavailable */
+	uint64_t bias;                             /* distance of the kernel's code from vmlinux, or from USUAL_TEXT */
+	struct record_sideband *sideband;          /* reports of changes; NULL without permission */
 	uint64_t since, epoch;
-	struct record_background reading; /* what is there, where that delays others */
+	struct record_background reading; /* reads existing code on a thread, if reading would delay others */
 	struct record_kernel_images images;
 	uint64_t unread;        /* images without bytes */
-	char unread_names[200]; /* the first of them: "[ext4], [xfs]" */
+	char unread_names[200]; /* names of the first unread images: "[ext4], [xfs]" */
 };
 
 /* ---- facts ----------------------------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static int lose(struct record_kernel_code *code, uint64_t count, uint64_t time, 
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
-/* The bytes of a range, as far as they are to be had in a row. */
+/* Reads the contiguous readable bytes at `base`. */
 static size_t read_bytes(const struct record_kernel_code *code, uint64_t base, bool own, uint8_t *bytes, size_t size)
 {
 	size_t got = code->core ? record_kernel_file_read(code->core, base, bytes, size) : 0;
@@ -126,7 +126,7 @@ static bool wants_symbols(const struct record_kernel_code *code)
 	return code->wish == RECORD_KERNEL_NAMES || code->capture->settings->embed >= ELF_EMBED_SYMBOLS;
 }
 
-/* By the image's own addresses: it is moved by its bias. */
+/* Encodes symbols at addresses of the image's file, which lie `bias` below. */
 static int encode_symbols(const struct ptl_symbol *symbols, size_t count, uint64_t bias, struct ptl_bytes *encoded)
 {
 	struct ptl_symbol *own = reallocarray(NULL, count + 1, sizeof(*own));
@@ -148,7 +148,9 @@ static uint64_t bias_of(const struct record_kernel_code *code, const char *modul
 	return module && !*module ? code->bias : 0;
 }
 
-/* module: NULL: it was made at run time; "": the kernel's own code. symbols: encoded, unless none are wanted. */
+/*
+ * Sends an image. module: NULL for code made at run time; "" for the kernel itself. symbols: encoded, unless unwanted.
+ */
 static int send_image(struct record_kernel_code *code, struct ptl_image_event *image, const char *module,
 		      const struct ptl_bytes *symbols, uint64_t time, bool rundown)
 {
@@ -169,7 +171,7 @@ static int send_image(struct record_kernel_code *code, struct ptl_image_event *i
 	return status < 0 ? status : send(code, RECORD_FACT_IMAGE_MAP, &fact, time);
 }
 
-/* NULL: it was made at run time. */
+/* Returns the image's module; NULL for code made at run time. */
 static const char *module_of(const struct record_kernel_image *image)
 {
 	return image->made ? NULL : image->name;
@@ -191,9 +193,9 @@ static int send_images(struct record_kernel_code *code)
 	return status;
 }
 
-/* ---- all that is there ----------------------------------------------------------------------- */
+/* ---- existing code --------------------------------------------------------------------------- */
 
-/* By what the kernel's code was moved, so that its symbols agree with those of its file. */
+/* Computes the distance of the kernel's code from its file, so that symbols match the file. */
 static void find_bias(struct record_kernel_code *code)
 {
 	const uint64_t text = code->images.text & -(uint64_t)4096;
@@ -207,7 +209,7 @@ static void find_bias(struct record_kernel_code *code)
 		code->bias = text - USUAL_TEXT;
 }
 
-/* What to do so that it can be read. */
+/* Returns advice for access to `core`. */
 static const char *advice_of(const char *core)
 {
 	if (access(core, F_OK) < 0)
@@ -215,7 +217,7 @@ static const char *advice_of(const char *core)
 	return "root may read it outside of containers, unless the kernel is locked down: ptl-record check";
 }
 
-/* Where bytes come from; else why there are none. */
+/* Opens the source of the code's bytes. Reports a loss with the cause otherwise. */
 static int open_files(struct record_kernel_code *code, uint64_t time)
 {
 	char path[RECORD_KERNEL_PATH], why[400], cause[RECORD_KERNEL_PATH + 1000];
@@ -238,8 +240,8 @@ static int open_files(struct record_kernel_code *code, uint64_t time)
 }
 
 /*
- * A module's file is no way out: what is loaded of it has other returns, calls of tracers, alternatives for this CPU and static
- * branches, which the packets are of.
+ * Reports images without bytes. A module's file cannot replace loaded code: the kernel patches returns, tracer calls,
+ * CPU alternatives and static branches, and the packets follow the patched code.
  */
 static int lose_unread(struct record_kernel_code *code)
 {
@@ -254,7 +256,7 @@ static int lose_unread(struct record_kernel_code *code)
 	return lose(code, code->unread, code->since, cause);
 }
 
-/* All that takes long of what is there: of names alone it is done on a thread. */
+/* Does the slow part of reading existing code. Runs on a thread if only names are wanted. */
 static int read_images(void *context)
 {
 	struct record_kernel_code *code = context;
@@ -275,7 +277,7 @@ static int read_images(void *context)
 	return status;
 }
 
-/* status: what reading them has come to. */
+/* Sends the images. status: result of read_images. */
 static int take_images(struct record_kernel_code *code, int status)
 {
 	char cause[400];
@@ -375,7 +377,7 @@ int record_kernel_code_step(struct record_kernel_code *code, uint64_t until)
 		status = record_sideband_collect_losses(code->sideband);
 	if (status == 0)
 		status = record_sideband_collect(code->sideband);
-	/* What changes comes behind what was there. */
+	/* Changes follow the existing code. */
 	while (status == 0 && !code->reading.works && (record = record_sideband_next(code->sideband, until)))
 		status = take(code, record);
 	return status;
@@ -405,7 +407,7 @@ int record_kernel_code_open(struct record_capture *capture, const char *root, en
 	status = listen(opened, wait);
 	if (status == 0)
 		status = send_process(opened, opened->since);
-	/* With --embed none nothing is to be read. */
+	/* --embed none needs no bytes. */
 	if (status == 0 && wish == RECORD_KERNEL_CODE && capture->settings->embed != ELF_EMBED_NONE)
 		status = open_files(opened, opened->since);
 	if (status == 0 && wish == RECORD_KERNEL_NAMES)

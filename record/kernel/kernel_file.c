@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the program headers, and what they point at. */
+/* Reads program headers and segments. */
 #include "record/kernel/kernel_file.h"
 
 #include <elf.h>
@@ -12,12 +12,12 @@
 #include "common/error.h"
 #include "common/file.h"
 
-#define SEGMENTS_MAX 4096 /* kcore has some ten */
+#define SEGMENTS_MAX 4096 /* kcore has about ten */
 #define UPPER_HALF (1ull << 63)
 
 struct record_kernel_file {
 	int fd;
-	Elf64_Phdr *segments; /* those that are loaded */
+	Elf64_Phdr *segments; /* loaded segments */
 	size_t count;
 };
 
@@ -28,7 +28,7 @@ static bool is_ours(const Elf64_Ehdr *header)
 	       (header->e_type == ET_CORE || header->e_type == ET_EXEC || header->e_type == ET_DYN);
 }
 
-/* Nothing may go round the end of the addresses, or of the file. */
+/* Checks that the segment wraps neither addresses nor file offsets. */
 static bool is_loaded(const Elf64_Phdr *segment)
 {
 	return segment->p_type == PT_LOAD && segment->p_filesz &&
@@ -106,7 +106,7 @@ bool record_kernel_file_text(const struct record_kernel_file *file, uint64_t *ad
 	return found;
 }
 
-/* What of the range lies in one segment: how many bytes were read. */
+/* Reads the part of the range in a single segment. Returns the number of bytes. */
 static size_t read_piece(const struct record_kernel_file *file, uint64_t address, uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < file->count; i++) {

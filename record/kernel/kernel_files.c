@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks for the kernel's file by its build id. */
+/* Finds the kernel's file by its build id. */
 #include "record/kernel/kernel_files.h"
 
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static bool has_id(const char *path, const uint8_t *id, size_t id_size)
 	return same;
 }
 
-/* The name under which a file of this build id is kept: "ab/cdef...". */
+/* Writes the file name for a build id: "ab/cdef...". */
 static void name_by_id(const uint8_t *id, size_t id_size, char name[2 * PTL_BUILD_ID_MAX + 2])
 {
 	size_t used = (size_t)snprintf(name, 4, "%02x/", id[0]);
@@ -62,7 +62,7 @@ static void name_by_id(const uint8_t *id, size_t id_size, char name[2 * PTL_BUIL
 int record_kernel_find_file(const char *root, const uint8_t *id, size_t id_size, struct record_kernel_file **file,
 			    char path[RECORD_KERNEL_PATH])
 {
-	/* Around the kernel's release, but for the last one. */
+	/* Text before and behind the kernel's release; the last place uses the build id. */
 	static const struct {
 		const char *before, *behind;
 	} places[] = {

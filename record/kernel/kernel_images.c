@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes symbols of one module that follow each other as one image. */
+/* Groups consecutive symbols of a module into an image. */
 #include "record/kernel/kernel_images.h"
 
 #include <stdlib.h>
@@ -11,17 +11,17 @@
 
 #define PAGE 4096u
 #define UPPER_HALF (1ull << 63)
-#define NAMES_MAX ((size_t)512 << 20) /* bytes; a large kernel's take 10 MiB */
-#define GAP_MAX (16u << 20)           /* between symbols of one image */
-#define LAST_MAX (64u << 10)          /* bytes of an image's last function, whose end nobody says */
+#define NAMES_MAX ((size_t)512 << 20) /* bytes; a large kernel uses 10 MiB */
+#define GAP_MAX (16u << 20)           /* bytes between symbols of one image */
+#define LAST_MAX (64u << 10)          /* maximum bytes of an image's last function, which has no known end */
 
-/* Modules' names that are none: each of their symbols is code that was made at run time. */
+/* Checks for pseudo modules, whose symbols are code made at run time. */
 static bool is_made(const char *module)
 {
 	return !strcmp(module, "bpf") || !strncmp(module, "__builtin__", 11);
 }
 
-/* Names of borders are no functions. */
+/* Checks for border symbols, which are no functions, and notes the borders. */
 static bool is_border(struct record_kernel_images *images, const struct elf_kallsym *symbol)
 {
 	if (*symbol->module)
@@ -44,12 +44,12 @@ static int take_symbol(void *context, const struct elf_kallsym *symbol)
 	struct ptl_symbol copy = {.address = symbol->address, .type = (uint8_t)symbol->type};
 	const char *module;
 
-	/* Nothing is in the last page: what comes behind an image has an address. */
+	/* The last page stays empty, so that the end of an image has an address. */
 	if (is_border(images, symbol) || symbol->address < UPPER_HALF || symbol->address > UINT64_MAX - PAGE ||
 	    !elf_kallsym_is_code(symbol))
 		return 0;
 	copy.name = elf_symbol_list_name(&images->symbols, symbol->name, strlen(symbol->name), "");
-	/* Symbols of a module stand together. */
+	/* Symbols of a module are consecutive. */
 	module = count && !strcmp(images->modules[count - 1], symbol->module)
 			 ? images->modules[count - 1]
 			 : elf_symbol_list_name(&images->symbols, symbol->module, strlen(symbol->module), "");
@@ -65,7 +65,7 @@ static int take_symbol(void *context, const struct elf_kallsym *symbol)
 struct entry {
 	struct ptl_symbol symbol;
 	const char *module;
-	size_t number; /* in the file */
+	size_t number; /* position in the file */
 };
 
 static int compare(const void *a, const void *b)
@@ -77,7 +77,7 @@ static int compare(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Behind the kernel's own code come its data, and functions that ran once, whose memory was given away. */
+/* Checks for symbols behind the kernel's code: data, and init functions whose memory was freed. */
 static bool is_left_out(const struct record_kernel_images *images, const struct entry *entry)
 {
 	const uint64_t address = entry->symbol.address;
@@ -86,7 +86,7 @@ static bool is_left_out(const struct record_kernel_images *images, const struct 
 	       (address < images->text || address >= images->text_end);
 }
 
-/* By addresses, without those that are left out. */
+/* Sorts symbols by address, without the symbols that is_left_out selects. */
 static int sort(struct record_kernel_images *images)
 {
 	const size_t count = images->symbols.count;
@@ -142,7 +142,7 @@ static uint64_t last_symbol(const struct record_kernel_images *images, size_t n)
 	return images->symbols.list[images->list[n].first + images->list[n].count - 1].address;
 }
 
-/* The first address behind the image, of which the end of the last function is not known. */
+/* Returns the end of an image, with an estimate for the last function. */
 static uint64_t end_of(const struct record_kernel_images *images, size_t n)
 {
 	const uint64_t last = last_symbol(images, n);
@@ -168,7 +168,7 @@ static int group(struct record_kernel_images *images)
 		else
 			status = add_image(images, i);
 	}
-	/* Modules do not share pages, but what was made at run time may begin in the middle of one. */
+	/* Modules never share a page, but code made at run time may begin in the middle of a page. */
 	for (size_t n = 1; n < images->count; n++)
 		if (images->list[n].base <= last_symbol(images, n - 1))
 			images->list[n].base = last_symbol(images, n - 1) + 1;

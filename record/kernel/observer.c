@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Follows a tree of processes by looking. */
+/* Follows a tree of processes by looks at /proc. */
 #include "record/kernel/observer.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,14 +19,15 @@
 #include "record/model/proc_files.h"
 
 #define MILLISECOND 1000000ull
-/* From one look to the next: no shorter, and so long that looking takes at most a fiftieth of it. */
+/* Interval of looks: at least this long, and so long that looks use at most a fiftieth of the time. */
 #define INTERVAL_MIN (2 * MILLISECOND)
 #define INTERVAL_SHARE 50
-/* The same, where the kernel reports all but what is unmapped. */
+/* Interval if the kernel reports everything but unmapping. */
 #define INTERVAL_REPORTED (20 * MILLISECOND)
-/* When mappings are looked at first, after a program's start. */
+/* Delay of the first look at mappings after the start of a program. */
 #define MAPS_FIRST (4 * MILLISECOND)
 #define ANCESTORS_MAX 256
+#define NAME_SIZE 64 /* bytes for a name of kernel threads */
 
 int record_observer_new(struct record_capture *capture, uint32_t first_number, struct record_observer **observer)
 {
@@ -84,7 +86,7 @@ void record_observer_free(struct record_observer *observer)
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-/* Of its first thread, if it is of a thread. */
+/* Returns a fact about the process, or about its first thread. */
 struct record_fact record_observer_fact(const struct record_observed *process, enum record_fact_kind kind,
 					uint64_t time)
 {
@@ -115,7 +117,7 @@ int record_observer_send_start(struct record_observer *observer, const struct re
 	return record_observer_send(observer, &fact);
 }
 
-/* The program that the process runs, by these strings. */
+/* Reports the program of a process, described by these strings. */
 int record_observer_send_program(struct record_observer *observer, struct record_observed *process,
 				 const struct ptl_bytes *strings, uint64_t time)
 {
@@ -126,13 +128,36 @@ int record_observer_send_program(struct record_observer *observer, struct record
 	return record_observer_send(observer, &fact);
 }
 
-/* The same, from what /proc shows. */
+/* Checks for an argument behind path, script and working directory. */
+static bool has_arguments(const struct ptl_bytes *strings)
+{
+	size_t at = 0;
+
+	for (unsigned i = 0; i < 3 && at < strings->size; i++)
+		at += strnlen((const char *)strings->data + at, strings->size - at) + 1;
+	return at < strings->size;
+}
+
+/* Names a kernel thread, which has neither program nor arguments, in brackets as ps(1) does. */
+static void name_kernel_thread(uint32_t pid, struct ptl_bytes *strings)
+{
+	char name[NAME_SIZE], brackets[NAME_SIZE + 2];
+
+	if (!record_proc_name(pid, name, sizeof(name)))
+		return;
+	snprintf(brackets, sizeof(brackets), "[%s]", name);
+	strings->size = 0;
+	record_observer_name_strings(strings, brackets, "");
+}
+
+/* Reports the program of a process as shown by /proc. */
 int record_observer_send_found_program(struct record_observer *observer, struct record_observed *process, uint64_t time)
 {
 	struct ptl_bytes strings = {0};
 	int status;
 
-	record_proc_strings(process->pid, &strings);
+	if (!record_proc_strings(process->pid, &strings) && !has_arguments(&strings))
+		name_kernel_thread(process->pid, &strings);
 	status = strings.failed ? common_fail_memory("command line", strings.size)
 				: record_observer_send_program(observer, process, &strings, time);
 	common_bytes_free(&strings);
@@ -181,7 +206,7 @@ int record_observer_command(struct record_observer *observer, uint32_t pid, uint
 	char folder[4096];
 	int status;
 
-	/* A child of ours is there, if only as a zombie, until it is waited for. */
+	/* A child of the recorder exists, at least as a zombie, until the recorder waits for the child. */
 	(void)record_proc_stat(pid, &stat);
 	observer->follows = true;
 	status = record_observer_add(observer, pid, &stat, &process);
@@ -205,7 +230,7 @@ int record_observer_command(struct record_observer *observer, uint32_t pid, uint
 	return status;
 }
 
-/* The child of a process that is followed, or of one that has ended before it was seen. */
+/* Adds the child of a followed process, or of a process that ended unseen. */
 int record_observer_add_child(struct record_observer *observer, uint32_t pid, const struct record_proc_stat *stat)
 {
 	struct record_observed *parent = record_observer_find(observer, stat->parent), *process;
@@ -222,7 +247,7 @@ int record_observer_add_child(struct record_observer *observer, uint32_t pid, co
 	status = record_observer_add(observer, pid, stat, &process);
 	if (status < 0)
 		return status;
-	/* Seen before it executes anything else, it has what its parent has. */
+	/* A child before its execve runs the parent's program. */
 	same_program = parent && stat->program && stat->program == parent->program;
 	process->looked = process->maps_looked = time;
 	record_observer_look_at_maps_soon(process, time);
@@ -232,7 +257,7 @@ int record_observer_add_child(struct record_observer *observer, uint32_t pid, co
 	return status == 0 ? record_observer_send_found_program(observer, process, time) : status;
 }
 
-/* Whether our own process, or one that is followed, is among its ancestors. */
+/* Checks whether the recorder, or a followed process, is an ancestor. */
 static bool is_descendant(const struct record_observer *observer, const struct record_proc_stat *child)
 {
 	struct record_proc_stat stat = *child;
@@ -266,7 +291,7 @@ int record_observer_writer(struct record_observer *observer, uint32_t pid, uint6
 		record_observer_look_at_maps_soon(process, now);
 		return process->ended ? 0 : record_observer_look_at_maps(observer, process, now);
 	}
-	/* The capture's other source may have reported it. */
+	/* Another source of the capture may have reported the process. */
 	if (process || record_model_has(observer->capture->model, pid))
 		return 0;
 	if (is_descendant(observer, &stat)) {
@@ -298,7 +323,7 @@ int record_observer_running(struct record_observer *observer, uint32_t pid, uint
 	process = record_observer_find(observer, pid);
 	if (status < 0 || !process || !observer->sideband || process->reported)
 		return status;
-	/* Its threads are found by one close look; from then on the kernel reports what it does. */
+	/* One close look finds the threads. Afterwards the kernel reports the process. */
 	process->reported = true;
 	process->has_code = true;
 	observer->looks_closely = true;
@@ -314,7 +339,7 @@ bool record_observer_is_dead(const struct record_observed *process)
 	return process->pidfd >= 0 && poll(&ready, 1, 0) > 0 && ready.revents & POLLIN;
 }
 
-/* Its parent has not taken its exit status yet. */
+/* Checks for a zombie, whose exit status is still available. */
 static bool is_zombie(const struct record_observed *process, uint32_t *wait_status)
 {
 	struct record_proc_stat stat;
@@ -339,13 +364,13 @@ int record_observer_end(struct record_observer *observer, struct record_observed
 	if (status < 0)
 		return status;
 	process->ended = true;
-	/* So that it ends now. */
+	/* Raises the last time of the process to the time of death. */
 	status = record_observer_send(observer, &last);
 	if (status == 0 && (process->pidfd >= 0 && record_proc_exit_status(process->pidfd, &wait_status)))
 		status = record_model_exit_status(observer->capture->model, process->pid, wait_status);
 	else if (status == 0 && is_zombie(process, &wait_status))
 		status = record_model_exit_status(observer->capture->model, process->pid, wait_status);
-	/* Of one that was never seen, nobody has it. */
+	/* No exit status is available for a process without a pidfd and without reports. */
 	return status < 0 ? status
 			  : record_model_gone(observer->capture->model, process->number, record_now(),
 					      process->pidfd >= 0 || process->reported);
@@ -356,7 +381,7 @@ int record_observer_exited(struct record_observer *observer, uint32_t pid, uint3
 	struct record_observed *process;
 	int status = record_model_exit_status(observer->capture->model, pid, wait_status);
 
-	/* Before anything of it is over: the kernel may know more of it, or of its children. */
+	/* Handles pending reports first: the kernel may have reported more of the process or its children. */
 	if (status == 0)
 		status = record_observer_take_reports(observer, record_now());
 	process = record_observer_find(observer, pid);
@@ -376,7 +401,7 @@ int record_observer_forget(struct record_observer *observer, struct record_obser
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* What looking costs, however busy the machine is. */
+/* Returns the CPU time of looks, which is independent of the machine's load. */
 static uint64_t cpu_time(void)
 {
 	struct timespec time;
@@ -385,7 +410,7 @@ static uint64_t cpu_time(void)
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* Whether looks are all there is of some process. */
+/* Checks whether a process is known only through looks. */
 static bool has_unreported(const struct record_observer *observer)
 {
 	uint64_t pid, value;
@@ -408,7 +433,7 @@ int record_observer_step(struct record_observer *observer, uint64_t now)
 	if (status < 0 || now < observer->due)
 		return status;
 	before = cpu_time();
-	/* So that nothing is new to the look that has been reported. */
+	/* Handles reports first, so that the look finds only unreported changes. */
 	status = record_observer_take_reports(observer, record_now());
 	if (status == 0)
 		status = record_observer_look(observer, now);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reports processes that run natively, without privileges: /proc is looked at again and again, and
- * what has changed goes to the capture's model as facts.
+ * Reports native processes, without privileges: repeated looks at /proc find changes, which go to the capture's model
+ * as facts.
  *
- * Where it is permitted, the kernel's own events report the command and its descendants, with the exact
- * times; looks are then only there for what those leave out: memory that is unmapped. Without them, a process
- * or thread that lives for less time than from one look to the next may not be seen, and times are
- * those of looks: a start or a load has the time of the last look at which it was not there, an end
- * that of the first at which it was not there any more. Every event of a process is therefore between
- * its start and its end.
+ * If permitted, kernel events report the command and its descendants with exact times. Looks then find only unmapped
+ * memory, which the kernel does not report. Without kernel events, a process or thread that lives between two looks may
+ * stay unseen, and times are times of looks: a start or a load has the time of the last look without it, an end has the
+ * time of the first look without it. Every event of a process therefore lies between its start and its end.
  */
 #ifndef RECORD_KERNEL_OBSERVER_H
 #define RECORD_KERNEL_OBSERVER_H
@@ -24,57 +22,66 @@
 struct record_observer;
 
 /*
- * capture must live as long. first_number: of the first process, so that the capture's other source
- * and this one do not use the same numbers. PTL_NO_MEMORY. All functions below that return an int
- * return 0 or PTL_NO_MEMORY.
+ * capture: outlives the observer. first_number: number of the first process, so that sources of a capture use distinct
+ * numbers.
+ * Fails with PTL_NO_MEMORY. Functions below of type int return 0 or PTL_NO_MEMORY.
  */
 int record_observer_new(struct record_capture *capture, uint32_t first_number, struct record_observer **observer);
 void record_observer_free(struct record_observer *observer);
 
 /*
- * Has the kernel report what this process starts next, so that no descendant is missed however short
- * it lives: called before the command is started. targets (NULL: none) are reported instead, from now on; then who runs
- * already is to be named with record_observer_running. PTL_SYSTEM where that is not permitted, with the
- * cause; looks at /proc are all there is then.
+ * Makes the kernel report descendants of this process; called before the command starts, so that no short-lived
+ * descendant is missed.
+ * targets: reported instead, from now on; the caller then names running processes by record_observer_running. NULL
+ * without.
+ * Fails with PTL_SYSTEM and the cause if not permitted; the observer then relies on looks at /proc.
  */
 int record_observer_listen(struct record_observer *observer, const struct record_sideband_targets *targets);
-/* After record_observer_listen without any target: these threads, too, and what they start. PTL_SYSTEM, PTL_NO_MEMORY. */
+/*
+ * Adds threads and their future children to the reports, after record_observer_listen with an empty list of targets.
+ * Fails with PTL_SYSTEM or PTL_NO_MEMORY.
+ */
 int record_observer_listen_to(struct record_observer *observer, const pid_t *threads, size_t count);
-/* Whether the kernel reports what the process does now. */
+/* Checks whether the kernel reports the process. */
 bool record_observer_has(struct record_observer *observer, uint32_t pid);
-/* A process that ran before is one that is to be reported. */
+/* Reports a process that ran before the recording. */
 int record_observer_running(struct record_observer *observer, uint32_t pid, uint64_t now);
 /*
- * All processes of the machine are reported: those that run already at once, and from now on what the kernel reports of any. Where it
- * does not permit that, a note says so, and only those that run now are known. Nothing is done where there are reports already.
- * PTL_SYSTEM, PTL_NO_MEMORY.
+ * Reports all processes of the machine: running processes now, and later processes by kernel reports. Without
+ * permission, a note says so, and only running processes are reported. Does nothing if reports were started before.
+ * Fails with PTL_SYSTEM or PTL_NO_MEMORY.
  */
 int record_observer_everyone(struct record_observer *observer, struct record_wait *wait);
-/* Calls add with each descriptor that becomes readable when the kernel has reported something; until it fails. */
+/* Calls `add` with each descriptor that becomes readable for new kernel reports, until `add` fails. */
 int record_observer_descriptors(const struct record_observer *observer, int (*add)(void *context, int fd),
 				void *context);
 
-/* Code that no file has (of anonymous memory, of memory files, of files that were deleted) is read from the processes' memory. */
+/*
+ * Makes the observer read code without a file (anonymous memory, memory files, deleted files) from the memory of
+ * processes.
+ */
 void record_observer_take_code(struct record_observer *observer);
 
-/* The command was started as our child at this time. */
+/* Adds the command, started at `time` as a child of the recorder. */
 int record_observer_command(struct record_observer *observer, uint32_t pid, uint64_t time,
 			    const struct record_command *command);
 
 /*
- * A process that writes events: if it is not known, it is reported as one that ran before; what it has
- * mapped is looked at now. It may have written since this time, at which it was there. *gone: it has ended, so that there is
- * nothing to look at any more; see record_observer_dead.
+ * Notes a process that writes events. Reports an unknown process as running before the recording, and looks at its
+ * mappings now.
+ * since: the process lived at this time, and may have written events since.
+ * gone: set if the process has ended and cannot be looked at; see record_observer_dead.
  */
 int record_observer_writer(struct record_observer *observer, uint32_t pid, uint64_t since, uint64_t now, bool *gone);
 
 /*
- * A process that wrote events and had ended before it was seen: it is reported with what it said of
- * itself. since: it was there then. ran_before: it may have begun before the recording.
+ * A process that wrote events and ended unseen; reported with the facts from its own events.
+ * since: the process lived at this time.
+ * ran_before: the process may have started before the recording.
  */
 struct record_observer_dead {
 	uint32_t pid;
-	uint32_t parent; /* 0: unknown */
+	uint32_t parent; /* 0 if unknown */
 	const char *program;
 	uint64_t since;
 	bool ran_before;
@@ -82,20 +89,20 @@ struct record_observer_dead {
 int record_observer_dead(struct record_observer *observer, const struct record_observer_dead *dead, uint64_t now);
 
 /*
- * Whether the process is the command or a descendant of it, by all that the kernel has reported up to now; it may have ended a moment
- * ago.
+ * Checks whether the process is the command or a descendant, using all kernel reports so far. The process may have just
+ * ended.
  */
 int record_observer_follows(struct record_observer *observer, uint32_t pid, bool *follows);
 
-/* Takes what the kernel has reported, and looks at all processes if that is due. */
+/* Handles kernel reports, and looks at all processes if due. */
 int record_observer_step(struct record_observer *observer, uint64_t now);
-/* When it will be due. */
+/* Returns the time of the next step. */
 uint64_t record_observer_due(const struct record_observer *observer);
 
-/* A child of ours was waited for. */
+/* Notes that the recorder waited for a child. */
 int record_observer_exited(struct record_observer *observer, uint32_t pid, uint32_t wait_status, uint64_t now);
 
-/* A last look at everything. */
+/* Takes a last look at all processes. */
 int record_observer_finish(struct record_observer *observer, uint64_t now);
 
 #endif

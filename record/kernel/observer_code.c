@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Code that no file has: read from the memory of the process when it is mapped, and again at each look, as it may have been written over. */
+/*
+ * Code without a file: read from the memory of a process when mapped, and again at each look, because the process may
+ * change the code.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -13,7 +17,7 @@
 #define CODE_MAX ((size_t)64 << 20) /* bytes of a mapping */
 #define CODE_PAGE 4096u
 
-/* What is there from base on, as far as the process lives and has it. */
+/* Reads from `base` on, as far as the process lives and has the memory. Returns the number of bytes. */
 static size_t read_memory(uint32_t pid, uint64_t base, uint8_t *bytes, size_t size)
 {
 	size_t done = 0;
@@ -32,7 +36,7 @@ static size_t read_memory(uint32_t pid, uint64_t base, uint8_t *bytes, size_t si
 	return done;
 }
 
-/* Notes what a page holds; true if that is new. */
+/* Stores a hash of a page. *is_new: set if the page has changed. */
 static int note_page(struct record_observed *process, uint64_t address, const uint8_t *bytes, size_t size, bool *is_new)
 {
 	const uint64_t hash = common_hash_bytes(bytes, size);
@@ -67,18 +71,21 @@ static bool is_wanted(const struct record_observer *observer, const struct recor
 int record_observer_read_code(struct record_observer *observer, struct record_observed *process,
 			      const struct record_observed_map *map, bool deleted, struct ptl_image_event *image)
 {
+	const uint8_t *vdso = observer->reads_code ? record_vdso_code(image) : NULL;
 	const size_t size = size_of(map);
 	bool is_new;
 	uint8_t *bytes;
 	int status = 0;
 	size_t got;
 
-	if (!is_wanted(observer, map, deleted) || image->has_code)
+	if (!vdso && (!is_wanted(observer, map, deleted) || image->has_code))
 		return 0;
 	bytes = malloc(size);
 	if (!bytes)
 		return common_fail_memory("code", size);
-	got = read_memory(process->pid, map->base, bytes, size);
+	if (vdso)
+		memcpy(bytes, vdso, size);
+	got = vdso ? size : read_memory(process->pid, map->base, bytes, size);
 	if (got)
 		status = record_capture_blob(observer->capture, PTL_BLOB_CODE, bytes, got, image->code);
 	image->has_code = got != 0;
@@ -105,7 +112,7 @@ int record_observer_read_again(struct record_observer *observer, struct record_o
 	if (!bytes)
 		return common_fail_memory("code", size);
 	got = read_memory(process->pid, map->base, bytes, size);
-	/* Pages that have changed and follow each other are one change. */
+	/* Consecutive changed pages are one change. */
 	for (size_t at = 0; status == 0 && at < got; at += CODE_PAGE) {
 		const size_t part = got - at < CODE_PAGE ? got - at : CODE_PAGE;
 		bool is_new;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks at what /proc shows of the processes that are followed. */
+/* Looks at followed processes in /proc. */
 #include <unistd.h>
 
 #include "common/vector.h"
@@ -8,9 +8,9 @@
 #include "record/model/proc_files.h"
 
 #define MILLISECOND 1000000ull
-/* Mappings are looked at ever more rarely after a program's start. */
+/* Longest delay between looks at mappings; the delay grows after the start of a program. */
 #define MAPS_LAST (1000 * MILLISECOND)
-/* How long the kernel may take to report an end that a look has found. */
+/* How long the kernel's report of an end may lag behind a look. */
 #define END_PATIENCE (50 * MILLISECOND)
 
 struct thread_look {
@@ -47,7 +47,7 @@ static int see_thread(void *context, uint32_t tid)
 	return record_proc_children(process->pid, tid, see_child, look);
 }
 
-/* Threads that were not seen this time have ended. */
+/* Ends a thread that the current look did not find. */
 static int end_threads(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
 	uint64_t tid, seen;
@@ -62,7 +62,7 @@ static int end_threads(struct record_observer *observer, struct record_observed 
 		ending.tid = (uint32_t)tid;
 		status = record_observer_send(observer, &ending);
 		common_hash_map_remove(&process->threads, tid);
-		/* Removal may move others: the rest is ended at the next look. */
+		/* A removal may move other entries: later looks end further threads. */
 		break;
 	}
 	return status;
@@ -83,7 +83,10 @@ static int look_at_program(struct record_observer *observer, struct record_obser
 	return record_observer_send_found_program(observer, process, process->looked);
 }
 
-/* A look finds it dead: the kernel reports when it died, and what it did at last, or has not. */
+/*
+ * Handles a process that a look found dead. Waits shortly for the kernel's report with the exact time and the last
+ * actions.
+ */
 static int found_dead(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
 	if (!process->dead_since)
@@ -93,7 +96,7 @@ static int found_dead(struct record_observer *observer, struct record_observed *
 	return record_observer_end(observer, process, now);
 }
 
-/* Programs and threads, which the kernel has not reported. */
+/* Looks for programs and threads that the kernel did not report. */
 static int look_within(struct record_observer *observer, struct record_observed *process,
 		       const struct record_proc_stat *stat, uint64_t now)
 {
@@ -106,7 +109,7 @@ static int look_within(struct record_observer *observer, struct record_observed 
 	return status == 0 ? end_threads(observer, process, now) : status;
 }
 
-/* Reports of the process were lost. A program that it executes by one that waits is not found by a look before. */
+/* Looks at a process after lost reports. A pending report of an execve comes first. */
 static int look_closely(struct record_observer *observer, struct record_observed *process,
 			const struct record_proc_stat *stat, uint64_t now)
 {
@@ -117,7 +120,7 @@ static int look_closely(struct record_observer *observer, struct record_observed
 	return status < 0 || program ? status : look_within(observer, process, stat, now);
 }
 
-/* Looks at one process; an entry of a dead one is removed when its pid is free again. */
+/* Looks at a process. The entry of a dead process is removed when its pid is free again. */
 static int look_at(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
 	struct record_proc_stat stat;
@@ -126,7 +129,7 @@ static int look_at(struct record_observer *observer, struct record_observed *pro
 
 	if (exists && !process->ended && stat.state == 'Z' && record_observer_is_dead(process))
 		status = record_model_exit_status(observer->capture->model, process->pid, stat.exit_status);
-	/* One of ours is waited for by ourselves: its end comes with its exit status. */
+	/* The recorder waits for its own child: the child's end comes with the exit status. */
 	if (status == 0 && !process->ours && (!exists || record_observer_is_dead(process)))
 		status = found_dead(observer, process, now);
 	if (status < 0 || process->ended || process->dead_since || !exists)
@@ -145,7 +148,7 @@ static int look_at(struct record_observer *observer, struct record_observed *pro
 	return status;
 }
 
-/* All pids known now, so that looking at them may add more. */
+/* Lists all pids in advance, because looks may add processes. */
 static int list_pids(struct record_observer *observer, size_t *count)
 {
 	uint64_t pid, value;
@@ -159,7 +162,7 @@ static int list_pids(struct record_observer *observer, size_t *count)
 	return 0;
 }
 
-/* The kernel may yet report it. */
+/* Forgets an ended process whose pid is free, because no kernel report can follow. */
 static int forget_if_gone(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
 	struct record_proc_stat stat;
@@ -169,7 +172,7 @@ static int forget_if_gone(struct record_observer *observer, struct record_observ
 	return record_observer_forget(observer, process, now);
 }
 
-/* Children that lost their parent are ours now. */
+/* Sees children of the recorder, including orphans. */
 static int see_own_thread(void *context, uint32_t tid)
 {
 	return record_proc_children((uint32_t)getpid(), tid, see_child, context);

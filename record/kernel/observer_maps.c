@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What code a process has mapped, by comparing one look at it with the next. */
+/* Finds changes of executable mappings between two looks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "record/kernel/observer_state.h"
 #include "record/process/maps.h"
 
-#define MAPS_MAX 65536        /* executable mappings of a process that are reported */
-#define LINES_MAX (64u << 20) /* bytes of text about a process's mappings */
+#define MAPS_MAX 65536        /* maximum number of executable mappings of a process */
+#define LINES_MAX (64u << 20) /* maximum bytes of a process's maps */
 
 static bool is_same(const struct record_observed_map *a, const struct record_observed_map *b)
 {
@@ -21,7 +21,7 @@ static bool is_same(const struct record_observed_map *a, const struct record_obs
 	       a->inode == b->inode && a->protection == b->protection;
 }
 
-/* maps are in order of their bases, as the kernel shows them. */
+/* Returns the mapping at or behind `base`; maps are sorted by base. */
 static const struct record_observed_map *find_at(const struct record_observed_map *maps, size_t count, uint64_t base)
 {
 	const size_t low = COMMON_PARTITION(count, at, maps[at].base + maps[at].size <= base);
@@ -29,7 +29,7 @@ static const struct record_observed_map *find_at(const struct record_observed_ma
 	return low < count ? &maps[low] : NULL;
 }
 
-/* Whether something of maps lies in the range. */
+/* Checks whether a mapping overlaps the range. */
 static bool overlaps(const struct record_observed_map *maps, size_t count, const struct record_observed_map *range)
 {
 	const struct record_observed_map *found = find_at(maps, count, range->base);
@@ -95,7 +95,7 @@ int record_observer_note_map(struct record_observed *process, const struct recor
 		return 0;
 	while (end < process->map_count && process->maps[end].base < map->base + map->size)
 		end++;
-	/* Its place is made by one that is added at the end, and moved there. */
+	/* Grows the array at the end, and moves the new entry to its place. */
 	status = append(&process->maps, &process->map_count, &process->map_capacity, map);
 	if (status < 0)
 		return status;
@@ -121,13 +121,13 @@ struct look {
 	struct record_observer *observer;
 	struct record_observed *process;
 	uint64_t now;
-	bool known_only; /* what is new is left to reports */
+	bool known_only; /* leaves new mappings to kernel reports */
 	struct record_observed_map *maps;
 	size_t count, capacity;
-	size_t known; /* mappings of code that there are */
+	size_t known; /* number of executable mappings in the lines */
 };
 
-/* Kernel addresses (vsyscall) are nobody's. */
+/* Checks for executable user memory. The vsyscall page belongs to the kernel. */
 static bool is_code(const struct record_map_entry *entry)
 {
 	return entry->executable && entry->end > entry->base && !(entry->base >> 63);
@@ -159,16 +159,16 @@ static int take(struct look *look, struct record_map_entry *entry)
 		return status;
 	snprintf(root, sizeof(root), "/proc/%u/root", look->process->pid);
 	record_maps_check(root, entry);
-	/* The look for what is new compares what the kernel shows, the trace has what stat shows. */
+	/* Looks compare the device number of /proc; the trace stores the device number of stat. */
 	return record_observer_send_load(look->observer, look->process,
 					 &(struct record_observed_map){map.base, map.size, map.file_offset,
 								       entry->device, map.inode, map.protection},
 					 entry);
 }
 
-/* What /proc shows of a process's mappings at one time: lines, each with a zero behind it. */
+/* The mappings of a process at one time: zero-terminated lines of /proc. */
 struct lines {
-	char *text; /* owned; NULL: there is no such process */
+	char *text; /* owned; NULL if the process does not exist */
 	size_t size;
 };
 
@@ -181,7 +181,7 @@ static struct lines read_lines(uint32_t pid)
 	snprintf(name, sizeof(name), "/proc/%u/maps", pid);
 	if (common_read_file(name, LINES_MAX, &text, &lines.size) < 0)
 		return (struct lines){0};
-	/* One that ends shows nothing. */
+	/* An ending process has no lines. */
 	if (!lines.size) {
 		free(text);
 		return (struct lines){0};
@@ -193,7 +193,7 @@ static struct lines read_lines(uint32_t pid)
 	return lines;
 }
 
-/* Calls visit with each mapping of code, until it returns other than 0. */
+/* Calls visit with each mapping of code, until visit returns a value other than 0. */
 static int each_code(const struct lines *lines, struct look *look,
 		     int (*visit)(struct look *look, struct record_map_entry *entry))
 {
@@ -210,7 +210,7 @@ static int each_code(const struct lines *lines, struct look *look,
 	return status;
 }
 
-/* 1: it is not known. */
+/* Counts a mapping. Returns 1 for an unknown mapping. */
 static int count_known(struct look *look, struct record_map_entry *entry)
 {
 	const struct record_observed_map map = map_of(entry);
@@ -220,8 +220,9 @@ static int count_known(struct look *look, struct record_map_entry *entry)
 }
 
 /*
- * A look is later than the reports that were taken so far. What is new may be a program's that the process does not execute yet by
- * them, or it was not there when the process had a child, which would inherit it. So the look waits for them.
+ * Decides whether the look may report new mappings. The look may be ahead of pending reports: a new mapping may belong
+ * to a program whose execve is pending, or may be later than a fork whose child would wrongly inherit the mapping. The
+ * look then waits for the reports.
  */
 static int may_report(struct look *look, const struct lines *lines, bool *ahead)
 {
@@ -235,13 +236,13 @@ static int may_report(struct look *look, const struct lines *lines, bool *ahead)
 	return record_observer_awaits(look->observer, look->process->pid, ahead, &look->known_only);
 }
 
-/* What is gone, and what the process has now. */
+/* Reports removed mappings, and stores the current mappings. */
 static int take_place(struct look *look)
 {
 	struct record_observed *process = look->process;
 	int status = 0;
 
-	/* What another mapping lies over was replaced by it. */
+	/* An overlapping new mapping has replaced an old mapping: no unload is reported. */
 	for (size_t i = 0; status == 0 && i < process->map_count; i++)
 		if (!overlaps(look->maps, look->count, &process->maps[i]))
 			status = send_unload(look->observer, process, &process->maps[i], look->now);
@@ -262,7 +263,7 @@ int record_observer_look_at_maps(struct record_observer *observer, struct record
 	bool ahead = false;
 	int status;
 
-	/* What the program maps is about to be reported, and names it. */
+	/* The kernel is about to report the program's mappings, which name the program. */
 	if (process->executed.pending)
 		return 0;
 	lines = read_lines(process->pid);
@@ -271,7 +272,7 @@ int record_observer_look_at_maps(struct record_observer *observer, struct record
 		status = each_code(&lines, &look, take);
 	if (status == 0 && (ahead || look.known_only))
 		record_observer_look_at_maps_soon(process, now);
-	/* A process that is just ending shows nothing: that is no unloading. */
+	/* An ending process shows no mappings, which is no unload. */
 	else if (status == 0 && look.count)
 		status = take_place(&look);
 	free(look.maps);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Turns what the kernel reports of the command and its descendants into facts. */
+/* Turns kernel reports about the command and its descendants into facts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ int record_observer_everyone(struct record_observer *observer, struct record_wai
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
-/* Whether a report waits that the process executes a program later than at this time. */
+/* Checks whether a pending report tells of an execve after `time`. */
 static bool executes_after(struct record_observer *observer, uint32_t pid, uint64_t time)
 {
 	const struct record_sideband_record *record;
@@ -97,8 +97,8 @@ int record_observer_awaits(struct record_observer *observer, uint32_t pid, bool 
 }
 
 /*
- * What /proc shows of a program that began at this time. The process may be gone, it may execute another one meanwhile, or
- * not have its arguments yet: then strings are empty.
+ * Reads the strings of a program started at `time` from /proc. Leaves the strings empty if the process is gone, has
+ * executed another program, or has no arguments yet.
  */
 static int read_strings(struct record_observer *observer, uint32_t pid, uint64_t time, struct ptl_bytes *strings)
 {
@@ -120,13 +120,13 @@ static int note_program(struct record_observer *observer, const struct record_si
 	struct ptl_bytes strings = {0};
 	int status = record->note.size ? 0 : read_strings(observer, record->pid, record->time, &strings);
 
-	/* Collecting may have moved it. */
+	/* Collecting reports may have moved the record. */
 	if (strings.size)
 		record_sideband_waiting(observer->sideband, at)->note = strings;
 	return status;
 }
 
-/* A process that is gone keeps its exit status for holders of a pidfd. */
+/* Opens a pidfd: the kernel keeps the exit status of an ended process for owners of a pidfd. */
 static int note_process(struct record_observer *observer, const struct record_sideband_record *record)
 {
 	int fd;
@@ -137,7 +137,7 @@ static int note_process(struct record_observer *observer, const struct record_si
 	return fd < 0 ? 0 : common_hash_map_put(&observer->pidfds, record->pid, (uint64_t)fd);
 }
 
-/* What may be gone by the time at which the reports of it have their turn. */
+/* Saves facts that may be gone when their reports are handled. */
 static int note_all(struct record_observer *observer)
 {
 	struct record_sideband_record *record;
@@ -161,7 +161,7 @@ int record_observer_pidfd(struct record_observer *observer, uint32_t pid)
 	return fd;
 }
 
-/* Path, nothing, no folder, and the name as the only argument: all that is known. */
+/* Sends the known facts of a program: the path, no script, no folder, and the name as the only argument. */
 static int send_name(struct record_observer *observer, struct record_observed *process, const char *path,
 		     const char *name, uint64_t time)
 {
@@ -187,8 +187,8 @@ static int send_thread_name(struct record_observer *observer, struct record_obse
 }
 
 /*
- * Sends the program that a report said is executed, now that something else is reported of the process. map: that, if it
- * is a mapping: the file that is mapped first for a program is its own.
+ * Sends the program of the last reported execve when the next report of the process arrives. map: that report, if about
+ * a mapping: the first mapped file is the program's own file.
  */
 static int complete_with(struct record_observer *observer, struct record_observed *process,
 			 const struct record_sideband_record *map)
@@ -207,7 +207,7 @@ static int complete_with(struct record_observer *observer, struct record_observe
 		status = send_name(observer, process, map && map->inode ? map->name : executed->name, executed->name,
 				   executed->time);
 	common_bytes_free(&executed->strings);
-	/* Its only thread has not the name any more that it, or another, was given before. */
+	/* exec resets the thread's name: reports the new name. */
 	if (status == 0 && process->named)
 		status = send_thread_name(observer, process, process->pid, executed->name, executed->time);
 	process->named = false;
@@ -230,7 +230,7 @@ static int start_process(struct record_observer *observer, const struct record_s
 
 	if (parent && parent->ended)
 		parent = NULL;
-	/* It may be gone. */
+	/* The process may be gone. */
 	(void)record_proc_stat(record->pid, &stat);
 	status = record_observer_add(observer, record->pid, &stat, result);
 	if (status < 0)
@@ -244,7 +244,7 @@ static int start_process(struct record_observer *observer, const struct record_s
 	return parent ? record_observer_inherit(*result, parent) : send_name(observer, *result, "", "", record->time);
 }
 
-/* The one that a report is about, unless it is not known: its start was lost, or it is not of the command. */
+/* Returns the process of a report; NULL if unknown, because its start was lost or it is no descendant. */
 static struct record_observed *reported(const struct record_observer *observer, uint32_t pid)
 {
 	struct record_observed *process = record_observer_find(observer, pid);
@@ -270,12 +270,12 @@ static int take_fork(struct record_observer *observer, const struct record_sideb
 
 	if (record->parent_pid == record->pid)
 		return process && !process->ended ? take_thread(observer, process, record) : 0;
-	/* A look was faster. */
+	/* A look has added the process before the report. */
 	if (process && !process->ended && !process->reported && !process->attached) {
 		process->reported = true;
 		return 0;
 	}
-	/* The pid is used again. */
+	/* The pid was reused. */
 	if (process)
 		status = record_observer_forget(observer, process, record->time);
 	return status < 0 ? status : start_process(observer, record, &process);
@@ -289,7 +289,7 @@ static int take_exec(struct record_observer *observer, const struct record_sideb
 	struct record_executed *executed;
 	int status = 0;
 
-	/* Its start was lost. */
+	/* The report of the start was lost. */
 	if (!process || process->ended) {
 		if (process)
 			status = record_observer_forget(observer, process, record->time);
@@ -298,7 +298,7 @@ static int take_exec(struct record_observer *observer, const struct record_sideb
 		if (status < 0)
 			return status;
 	}
-	/* The command's first program is known from the command line. */
+	/* The command line tells the command's first program. */
 	if (process->ours && !process->began) {
 		process->began = true;
 		return 0;
@@ -319,7 +319,7 @@ static int take_exec(struct record_observer *observer, const struct record_sideb
 	return status < 0 ? status : common_hash_map_put(&process->threads, record->pid, record->time);
 }
 
-/* Says whether the file is still there, as seen by the process; by us, once that is gone. */
+/* Checks whether the file still exists, as seen by the process; as seen by the recorder if the process is gone. */
 static void check_file(const struct record_observed *process, struct record_map_entry *entry)
 {
 	char root[64];
@@ -337,7 +337,7 @@ static int take_map(struct record_observer *observer, struct record_observed *pr
 		.file_offset = record->file_offset,
 		.device = record->device,
 		.inode = record->inode,
-		/* As looks have it. */
+		/* the same bits as a look sets */
 		.protection = PROT_READ | PROT_EXEC | (record->protection & PROT_WRITE),
 	};
 	struct record_map_entry entry = {.device = record->device, .inode = record->inode};
@@ -347,7 +347,7 @@ static int take_map(struct record_observer *observer, struct record_observed *pr
 	if (!record->size || !record_maps_name(&entry, record->name, strlen(record->name)))
 		return 0;
 	status = record_observer_note_map(process, &map);
-	/* A look was faster, or it may be executed again, and has been written over. */
+	/* A look has seen the mapping before, or the memory becomes executable again with other content. */
 	if (status <= 0)
 		return status < 0 ? status
 				  : record_observer_read_again(observer, process, &map, entry.deleted, record->time);
@@ -363,8 +363,8 @@ static bool is_over(const struct record_observed *process, const struct record_p
 }
 
 /*
- * The kernel ends its reports of a process also when that executes a program with other rights than ours, before it maps
- * anything: then looks go on with it.
+ * Continues with looks after the kernel's reports ended. The kernel also ends reports at an execve with other rights,
+ * before any mapping.
  */
 static int go_on_looking(struct record_observer *observer, struct record_observed *process,
 			 const struct record_proc_stat *stat)
@@ -372,7 +372,7 @@ static int go_on_looking(struct record_observer *observer, struct record_observe
 	process->reported = false;
 	process->start_ticks = stat->start_ticks;
 	process->program = stat->program;
-	/* When it ended is not known but for that. */
+	/* The end of the reports is the only known time of the end. */
 	return is_over(process, stat) ? record_observer_end(observer, process, record_now()) : 0;
 }
 
@@ -386,7 +386,7 @@ static int take_last_exit(struct record_observer *observer, struct record_observ
 	if (!process->has_code)
 		return go_on_looking(observer, process, &stat);
 	process->dead_since = record->time;
-	/* Else a look will find it dead, and how it ended. */
+	/* Otherwise a look will find the dead process and its exit status. */
 	return is_over(process, &stat) ? record_observer_end(observer, process, record->time) : 0;
 }
 
@@ -423,7 +423,7 @@ static int take(struct record_observer *observer, const struct record_sideband_r
 	default:
 		break;
 	}
-	/* A child begins with what its parent has by then. */
+	/* A child inherits the state of its parent at this time: completes the parent's program first. */
 	process = reported(observer, record->kind == RECORD_SIDEBAND_FORK ? record->parent_pid : record->pid);
 	status = process ? complete_with(observer, process, record->kind == RECORD_SIDEBAND_MAP ? record : NULL) : 0;
 	if (status < 0)

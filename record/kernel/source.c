@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes that are not the main source's. */
+/* The source of processes outside of the main source. */
 #include "record/kernel/source.h"
 
 #include "record/capture/machine.h"
 #include "record/kernel/observer.h"
 #include "record/session/session.h"
 
-#define FIRST_NUMBER 0x40000000u /* of processes, beyond those of the main source */
+#define FIRST_NUMBER 0x40000000u /* process number above the main source's numbers */
 
 static int open_source(struct record_session *session, void **state)
 {

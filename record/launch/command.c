@@ -34,7 +34,7 @@ static int no_memory(void)
 	return COMMON_EXIT_SYSTEM;
 }
 
-/* 0 where a regular file may be executed by this user; else the errno that execve would give. */
+/* Returns 0 if this user may execute the regular file; else the errno of execve. */
 static int check_file(const char *path)
 {
 	struct stat info;
@@ -52,7 +52,7 @@ static int failure(const char *name, int error)
 {
 	const bool missing = error == ENOENT || error == ENOTDIR;
 
-	/* The working directory is no part of $PATH, which is easily forgotten. */
+	/* The working directory is not in $PATH, a frequent oversight. */
 	if (missing && !strchr(name, '/') && check_file(name) == 0) {
 		common_fail(PTL_NOT_FOUND, "%s: command not found (did you mean './%s'?)", name, name);
 	} else if (missing && !strchr(name, '/')) {
@@ -64,7 +64,7 @@ static int failure(const char *name, int error)
 	return missing ? RECORD_EXIT_NOT_FOUND : RECORD_EXIT_NOT_EXECUTABLE;
 }
 
-/* Searches $PATH; gives fresh memory, or NULL with *error set. */
+/* Searches $PATH. Returns fresh memory, or NULL with *error set. */
 static char *search(const char *name, int *error)
 {
 	const char *path = getenv("PATH");
@@ -81,14 +81,14 @@ static char *search(const char *name, int *error)
 			*error = ENOMEM;
 			return NULL;
 		}
-		/* An empty part means the working directory. */
+		/* An empty part of $PATH means the working directory. */
 		memcpy(candidate, at, length);
 		strcpy(candidate + length, length ? "/" : "./");
 		strcat(candidate, name);
 		found = check_file(candidate);
 		if (!found)
 			return candidate;
-		/* A folder that may not be looked into is not the place, as shells see it. */
+		/* Like shells, ignores folders without search permission. */
 		if (found == EACCES && access(candidate, F_OK) == 0)
 			*error = EACCES;
 		free(candidate);
@@ -114,7 +114,7 @@ static int locate(const char *name, char **path)
 	return error == ENOMEM ? no_memory() : failure(name, error);
 }
 
-/* Neither ELF nor #!, and without the zeros that no text has. */
+/* Checks for a text: neither ELF nor #!, and without zeros. */
 static bool is_plain_text(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -150,14 +150,11 @@ static int use_shell(struct record_command *command)
 	return command->path ? 0 : no_memory();
 }
 
-/* Why QEMU cannot run what execve might. */
+/* Explains why a program cannot be recorded, though execve might run the program. */
 static int not_followed(const char *path, int cause)
 {
 	if (cause == RECORD_TARGET_UNREADABLE)
-		common_fail(PTL_SYSTEM,
-			    "cannot record %s: it may be executed but not read, and QEMU has to read "
-			    "it",
-			    path);
+		common_fail(PTL_SYSTEM, "cannot record %s: it may be executed but not read", path);
 	else
 		common_fail(PTL_UNSUPPORTED, "cannot record %s: it is no x86-64 program", path);
 	return RECORD_EXIT_NOT_EXECUTABLE;
@@ -168,7 +165,7 @@ static void add_word(struct record_command *command, const char *word)
 	common_write_bytes(&command->words, word, strlen(word) + 1);
 }
 
-/* Says what runs: path, with the script's prefix in place of the first argument. */
+/* Sets program and words. path: the program. prefix: words of a script's first line, which replace argv[0]. */
 static int name_program(struct record_command *command, const char *path, char *const *prefix)
 {
 	command->program = realpath(path, NULL);
@@ -181,7 +178,7 @@ static int name_program(struct record_command *command, const char *path, char *
 	return command->program && !command->words.failed ? 0 : no_memory();
 }
 
-/* Checks the file, its #! lines and its ELF interpreter. native: the kernel runs it, not QEMU. */
+/* Checks the file, the #! lines and the ELF interpreter. native: accepts any program. */
 static int check_target(struct record_command *command, bool native)
 {
 	struct record_target target;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command to record: where it is, and whether it can be run here. */
+/* The command to record: its location, and whether this machine can run the command. */
 #ifndef RECORD_LAUNCH_COMMAND_H
 #define RECORD_LAUNCH_COMMAND_H
 
@@ -7,27 +7,27 @@
 
 #include "common/bytes.h"
 
-/* Exit statuses as shells give them. */
+/* Exit statuses of shells. */
 #define RECORD_EXIT_NOT_EXECUTABLE 126
 #define RECORD_EXIT_NOT_FOUND 127
 
 struct record_command {
 	char *path;   /* owned; for execve */
-	char *script; /* owned; the text that the shell at path is to run, as in argv; NULL: none */
-	char **argv;  /* owned list of strings that are not; ends with NULL */
+	char *script; /* owned; text for the shell at path, as in argv; NULL without */
+	char **argv;  /* owned list of borrowed strings; ends with NULL */
 	/*
-	 * What runs then: the program, with symbolic links resolved, or that of the script's first line;
-	 * and the arguments that it has, with a zero behind each.
+	 * The program that runs: the command without symbolic links, or the program of the script's first line. words:
+	 * zero-terminated arguments.
 	 */
 	char *program;
 	struct ptl_bytes words;
 };
 
 /*
- * Looks argv[0] up, in $PATH where it has no slash, and checks that execve would run it and, unless
- * `native`, that QEMU can. A text that is neither ELF nor has #! is given to /bin/sh, as execvp does. argv's strings
- * must outlive the result. Returns 0, or the exit status that says what is wrong, RECORD_EXIT_* or
- * COMMON_EXIT_SYSTEM, with the reason as an error chain.
+ * Searches argv[0], in $PATH if without a slash, and checks that execve would run the program. native: accepts any
+ * program; otherwise only x86-64 programs. Like execvp, runs a text that is neither ELF nor begins with #! by /bin/sh.
+ * argv: its strings outlive the result.
+ * Returns 0, or an exit status with the cause as error chain: RECORD_EXIT_* or COMMON_EXIT_SYSTEM.
  */
 int record_command_find(char *const *argv, bool native, struct record_command *command);
 void record_command_free(struct record_command *command);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Starts a program, and says why it could not be. */
+/* Starts a program, and reports a failed start. */
 #include "record/launch/launch.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "record/launch/command.h"
 #include "record/launch/signals.h"
 
-/* A byte says that the program may begin; without one the parent has given up, or is gone. */
+/* Waits for the parent's byte. Returns false if the parent has given up, or is gone. */
 static bool may_begin(int go)
 {
 	char byte;
@@ -24,7 +24,7 @@ static bool may_begin(int go)
 	return n == 1;
 }
 
-/* In the child: becomes the program, or reports to the parent why not. */
+/* Runs in the child: executes the program, or reports the error to the parent. */
 static void become(const struct record_launch *launch, int report, const int go[2])
 {
 	int error;
@@ -36,14 +36,17 @@ static void become(const struct record_launch *launch, int report, const int go[
 	setrlimit(RLIMIT_NOFILE, launch->files);
 	if (launch->fixed_addresses)
 		personality(ADDR_NO_RANDOMIZE);
-	execve(launch->path, launch->argv, launch->envp);
-	error = errno;
+	error = launch->prepare ? launch->prepare(launch->context) : 0;
+	if (!error) {
+		execve(launch->path, launch->argv, launch->envp);
+		error = errno;
+	}
 	while (write(report, &error, sizeof(error)) < 0 && errno == EINTR)
 		;
 	_exit(RECORD_EXIT_NOT_FOUND);
 }
 
-/* Lets the child begin once it is attached to; else it ends, and is waited for. */
+/* Attaches to the child, and lets the child begin. After a failure, the child ends and is waited for. */
 static int release(const struct record_launch *launch, pid_t pid, int go)
 {
 	int status = launch->attach ? launch->attach(launch->context, pid) : 0;
@@ -57,7 +60,7 @@ static int release(const struct record_launch *launch, pid_t pid, int go)
 	return status;
 }
 
-/* The pipe closes when the program is there; else the error comes through it. */
+/* Waits for execve: the pipe closes if execve succeeds, and delivers the errno otherwise. */
 static int wait_for_program(const struct record_launch *launch, int report)
 {
 	int error = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The step from the recorder into the program that it starts. */
+/* Starts a program as a child of the recorder. */
 #ifndef RECORD_LAUNCH_LAUNCH_H
 #define RECORD_LAUNCH_LAUNCH_H
 
@@ -7,24 +7,29 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-/* What execve is called with. */
+/* Arguments of execve, and options. */
 struct record_launch {
 	const char *path;
 	char *const *argv;
 	char *const *envp;
-	bool fixed_addresses;       /* no address space randomisation */
-	const struct rlimit *files; /* the limit of descriptors that the program shall have */
+	bool fixed_addresses;       /* disables address space randomisation */
+	const struct rlimit *files; /* limit of descriptors for the program */
 	/*
-	 * *Called while the child exists and has not become the program yet: to attach to it. What it returns, if not 0,
-	 * ends the child and is returned.
+	 * Optional. Called between fork and execve, to attach to the child. A result other than 0 ends the child, and
+	 * is returned.
 	 */
 	int (*attach)(void *context, pid_t pid);
+	/*
+	 * Optional. Called in the child directly before execve. Returns 0, or an errno that is reported as an error of
+	 * execve.
+	 */
+	int (*prepare)(void *context);
 	void *context;
 };
 
 /*
- * Starts it as a child with our standard streams, process group, and the signals as they were
- * before record_signals_start. Returns when the program is there. PTL_SYSTEM: could not be started.
+ * Starts the program as a child with the recorder's standard streams, process group, and the signal handling from
+ * before record_signals_start. Returns after execve. Fails with PTL_SYSTEM.
  */
 int record_launch(const struct record_launch *launch, pid_t *pid);
 

@@ -13,17 +13,19 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR2, SIGCHLD};
-/* What a write that fails raises, besides failing. */
+static const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
+/* Signals of failed writes. The write itself also fails with an error. */
 static const int ignored[] = {SIGPIPE, SIGXFSZ};
 
-/* A handler has nothing but static memory to reach. */
+/* static, because signal handlers have no context */
 static struct {
 	uint32_t *doorbell;
-	int wake; /* 1 + a descriptor to write to; 0: none */
+	int wake; /* 1 + descriptor to write to; 0 without */
 	unsigned interrupts;
 	unsigned snapshots;
+	unsigned unused;
 	int terminate;
+	bool asked;
 	struct sigaction before[COUNT(caught)];
 	struct sigaction ignored_before[COUNT(ignored)];
 	bool started;
@@ -40,9 +42,13 @@ static void on_signal(int number)
 		__atomic_add_fetch(&state.interrupts, 1, __ATOMIC_RELAXED);
 	else if (number == SIGUSR2)
 		__atomic_add_fetch(&state.snapshots, 1, __ATOMIC_RELAXED);
+	else if (number == SIGUSR1)
+		__atomic_add_fetch(&state.unused, 1, __ATOMIC_RELAXED);
 	else if (number != SIGCHLD)
 		__atomic_store_n(&state.terminate, number, __ATOMIC_RELAXED);
-	/* A counter that is full wakes as well. */
+	if (number != SIGUSR2 && number != SIGCHLD)
+		__atomic_store_n(&state.asked, true, __ATOMIC_RELAXED);
+	/* A full counter wakes as well. */
 	if (wake >= 0)
 		(void)!write(wake, &one, sizeof(one));
 	if (doorbell) {
@@ -56,6 +62,7 @@ void record_signals_start(void)
 {
 	const int flags = SA_RESTART | SA_NOCLDSTOP;
 
+	state.asked = false;
 	for (size_t i = 0; i < COUNT(caught); i++) {
 		if (caught[i] == SIGCHLD)
 			common_signal_catch(caught[i], on_signal, flags, &state.before[i]);
@@ -84,11 +91,17 @@ void record_signals_wake(uint32_t *doorbell, int fd)
 	__atomic_store_n(&state.wake, fd + 1, __ATOMIC_RELAXED);
 }
 
+bool record_signals_asked(void)
+{
+	return __atomic_load_n(&state.asked, __ATOMIC_RELAXED);
+}
+
 struct record_signals record_signals_take(void)
 {
 	return (struct record_signals){
 		.interrupts = __atomic_exchange_n(&state.interrupts, 0, __ATOMIC_RELAXED),
 		.snapshots = __atomic_exchange_n(&state.snapshots, 0, __ATOMIC_RELAXED),
+		.unused = __atomic_exchange_n(&state.unused, 0, __ATOMIC_RELAXED),
 		.terminate = __atomic_exchange_n(&state.terminate, 0, __ATOMIC_RELAXED),
 	};
 }

@@ -1,35 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The one place where signals arrive while a command is recorded. */
+/* Handles the recorder's signals during a recording. */
 #ifndef RECORD_LAUNCH_SIGNALS_H
 #define RECORD_LAUNCH_SIGNALS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What has arrived since the last look. */
+/* Signals since the last look. */
 struct record_signals {
-	/* how often the user pressed Ctrl-C or Ctrl-\, which the command gets as well */
+	/* count of Ctrl-C or Ctrl-\; the terminal sends both to the command, too */
 	unsigned interrupts;
 	unsigned snapshots; /* SIGUSR2 */
-	int terminate;      /* SIGTERM or SIGHUP that somebody sent to the recorder; 0: none */
+	unsigned unused;    /* SIGUSR1 */
+	int terminate;      /* SIGTERM or SIGHUP to the recorder; 0 without */
 };
 
 /*
- * Takes over SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR2 and SIGCHLD, which only wakes, and ignores SIGPIPE and SIGXFSZ. Signals
- * that were ignored when we were started stay ignored. One at a time in a program.
+ * Catches SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGCHLD, which only wakes. Ignores SIGPIPE and
+ * SIGXFSZ. Signals that the recorder inherited as ignored stay ignored. Only one user at a time.
  */
 void record_signals_start(void);
 
 /*
- * From now on a signal adds 1 to *doorbell and wakes who sleeps on it as a futex, and adds 1 to the eventfd fd, so that
- * none is missed between a look and a sleep. NULL, -1: not that.
+ * Makes signals wake: each signal adds 1 to *doorbell, wakes a futex sleeper, and adds 1 to the eventfd fd. No signal
+ * is missed between a look and a sleep. doorbell: NULL if unused. fd: -1 if unused.
  */
 void record_signals_wake(uint32_t *doorbell, int fd);
 
-/* Puts back how signals were; also for the child that becomes the command. */
+/* Restores the earlier signal handling, also in the child before execve. */
 void record_signals_stop(void);
 
-/* Gives what has arrived since the last call. */
+/* Checks whether a signal since record_signals_start asks the recorder to end, seen or not. Callable on any thread. */
+bool record_signals_asked(void);
+
+/* Returns the signals since the last call. */
 struct record_signals record_signals_take(void);
 
 #endif

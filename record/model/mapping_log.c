@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps the changes of a process's executable memory, and forgets those that later ones undid. */
+/* Keeps the changes of a process's executable memory, and drops changes that later changes undid. */
 #include "record/model/mapping_log.h"
 
 #include <stdbool.h>
@@ -59,8 +59,8 @@ int record_log_add(struct record_log *log, const struct record_change *change)
 }
 
 /*
- * What later changes have laid over addresses: images or their removal; protection or those; bytes
- * or those.
+ * Addresses that later changes have covered: images by loads and unloads; protections and bytes also by changes of
+ * their own kind.
  */
 struct covered {
 	struct record_ranges images;
@@ -68,7 +68,7 @@ struct covered {
 	struct record_ranges bytes;
 };
 
-/* Whether a change has been undone by later ones, which are in `covered`; if not, adds it there. */
+/* Checks whether later changes, which are in `covered`, have undone a change. Adds other changes to `covered`. */
 static int judge(const struct record_change *change, struct covered *covered, bool *undone)
 {
 	struct record_ranges *own = change->kind == RECORD_CHANGE_CODE      ? &covered->bytes
@@ -88,7 +88,7 @@ static int judge(const struct record_change *change, struct covered *covered, bo
 	return status == 0 ? record_ranges_add(&covered->bytes, change->base, last) : status;
 }
 
-/* Marks what is undone among the first `count` changes, newest first. */
+/* Marks undone changes among the first `count` changes, newest first. */
 static int mark_undone(const struct record_log *log, size_t count, bool *undone)
 {
 	struct covered covered = {0};
@@ -111,7 +111,7 @@ static int mark_undone(const struct record_log *log, size_t count, bool *undone)
 	return status;
 }
 
-/* An unload with nothing left below it says nothing. */
+/* Marks unloads of addresses without images. */
 static int mark_idle_unloads(const struct record_log *log, size_t count, bool *undone)
 {
 	struct record_ranges there = {0};
@@ -141,7 +141,7 @@ static size_t count_up_to(const struct record_log *log, uint64_t epoch)
 	return count;
 }
 
-/* The marks for the first `count` changes, in fresh memory; NULL without. */
+/* Returns marks for the first `count` changes in fresh memory; NULL without memory. */
 static bool *find_undone(const struct record_log *log, size_t count)
 {
 	bool *undone = calloc(count ? count : 1, sizeof(*undone));

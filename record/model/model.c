@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The life of processes and threads: who starts whom, who ends how, and what is left at the end. */
+/* The life of processes and threads: starts, ends, exit statuses, and the rundown at the end. */
 #include "record/model/model.h"
 
 #include <stdio.h>
@@ -13,8 +13,8 @@
 
 #define NANOSECONDS 1000000000ull
 /*
- * How long the exit status of a dead process is waited for, and how long a dead one's children may
- * stay silent.
+ * How long to wait for the exit status of a dead process, and how long to remember a dead process for its silent
+ * children.
  */
 #define STATUS_SECONDS 1
 #define REMEMBER_SECONDS 10
@@ -100,7 +100,7 @@ static int end_thread(struct record_model *model, struct record_process *process
 	return record_emit_thread(model, process, PTL_OPCODE_END, ended.tid, ended.name, 0, time);
 }
 
-/* Ends all threads but the one called `survivor` (0: none). */
+/* Ends all threads except for `survivor` (0: no exception). */
 static int end_threads(struct record_model *model, struct record_process *process, uint32_t survivor, uint64_t time)
 {
 	int status = 0;
@@ -130,7 +130,7 @@ static int inherit(struct record_model *model, struct record_process *child, con
 	return status < 0 ? status : record_memory_inherit(model, child, parent, fact->start.parent_epoch);
 }
 
-/* The parent is not known any more: what the child's memory holds cannot be determined. */
+/* Reports that the child's memory is unknown, because its parent is forgotten. */
 static int lose_memory(struct record_model *model, const struct record_process *child)
 {
 	const struct ptl_loss loss = {
@@ -153,7 +153,7 @@ static int forked(struct record_model *model, struct record_process *child, cons
 	const struct record_process *parent = record_find_process(model, fact->start.parent_process);
 	int status;
 
-	/* A process cannot be its own parent, whatever the source says. */
+	/* A faulty source may name a process as its own parent. */
 	if (parent && parent != child)
 		return inherit(model, child, parent, fact);
 	status = record_start(model, child, 0);
@@ -186,7 +186,7 @@ static int process_starts(struct record_model *model, const struct record_fact *
 	struct record_process *process;
 	int status;
 
-	/* A number is given once: this is not the process that it claims to be. */
+	/* A known number means a faulty source: numbers are never reused. */
 	if (record_find_process(model, fact->process))
 		return 0;
 	process = new_process(fact);
@@ -206,11 +206,11 @@ static int process_starts(struct record_model *model, const struct record_fact *
 		return status;
 	model->counts.processes++;
 	model->counts.living++;
-	/* The first program comes next; a forked process has its parent's. */
+	/* The first program follows; a forked process has its parent's program. */
 	return fact->start.forked ? forked(model, process, fact) : 0;
 }
 
-/* A dead process's end is reported when its exit status is known, or will not be. */
+/* Reports the end of a dead process, after its exit status is known or given up. */
 static int end_process(struct record_model *model, struct record_process *process)
 {
 	int status = record_start(model, process, 0);
@@ -244,7 +244,7 @@ int record_model_exit_status(struct record_model *model, uint32_t pid, uint32_t 
 	return process ? set_exit_status(model, process, wait_status) : 0;
 }
 
-/* The thread's program runs, though it is not followed: the process has its name. */
+/* Reports a program that runs but is not followed, so that the process has the program's name. */
 static int leave(struct record_model *model, struct record_process *process, const struct record_thread *thread)
 {
 	const struct record_change clear = {.kind = RECORD_CHANGE_CLEAR, .epoch = process->latest_epoch + 1};
@@ -256,11 +256,11 @@ static int leave(struct record_model *model, struct record_process *process, con
 	if (status < 0)
 		return status;
 	process->latest_epoch++;
-	/* Behind the last packets, whose code must be there. */
+	/* behind the last packets, which need the old code */
 	return record_exec(model, process, &program, 0, ++process->last_time);
 }
 
-/* Loss of what the process's threads went on to do untraced. */
+/* Reports losses for the untraced programs of the process's threads. */
 static int lose_leaving(struct record_model *model, struct record_process *process)
 {
 	int status = 0;
@@ -322,7 +322,7 @@ int record_model_tick(struct record_model *model, uint64_t now)
 			continue;
 		common_hash_map_remove(&model->by_number, number);
 		free_process(process);
-		/* Removal may move other entries: look again from the start, the next time. */
+		/* A removal may move other entries: the next tick starts anew. */
 		break;
 	}
 	return status;
@@ -382,10 +382,10 @@ static int execs(struct record_model *model, struct record_process *process, con
 	if (status == 0 && process->started)
 		status = end_threads(model, process, fact->tid, fact->time);
 	thread = find_thread(process, fact->tid);
-	/* The kernel names it after the program. */
+	/* The kernel names the thread after the program. */
 	if (thread)
 		thread->name[0] = 0;
-	/* A thread that executes a program takes the first one's id. */
+	/* A thread that executes a program takes the id of the first thread. */
 	if (status == 0 && process->started && !thread) {
 		status = add_thread(model, process, fact->tid);
 		if (status == 0)
@@ -415,10 +415,7 @@ static int thread_starts(struct record_model *model, struct record_process *proc
 				  fact->tid, thread->name, 0, fact->time);
 }
 
-/*
- * That a thread has a name now is reported as rundown, which reports again a thread that is known. One that was not
- * known has its start with it.
- */
+/* Reports the name as a rundown, which repeats a known thread. An unknown thread starts with the name. */
 static int thread_is_named(struct record_model *model, struct record_process *process, const struct record_fact *fact)
 {
 	struct record_thread *thread = find_thread(process, fact->tid);
@@ -443,7 +440,7 @@ static int thread_ends(struct record_model *model, struct record_process *proces
 	return thread ? end_thread(model, process, thread, fact->time) : 0;
 }
 
-/* Remembers why, until it is known whether the exec succeeded. */
+/* Keeps the cause until the result of the execve is known. */
 static int leaves(struct record_model *model, struct record_process *process, const struct record_fact *fact)
 {
 	struct record_thread *thread = find_thread(process, fact->tid);
@@ -479,7 +476,7 @@ static int stays(struct record_model *model, struct record_process *process, con
 static int exits(struct record_model *model, struct record_process *process, const struct record_fact *fact)
 {
 	(void)model;
-	/* The process may yet be killed by something else, but not be saved: the first word counts. */
+	/* Keeps the first status. The process may still be killed otherwise, but will not survive. */
 	if (!process->has_exit_status) {
 		process->has_exit_status = true;
 		process->exit_status = fact->exit.wait_status;
@@ -493,7 +490,7 @@ static int child_status(struct record_model *model, struct record_process *proce
 	return record_model_exit_status(model, fact->exit.pid, fact->exit.wait_status);
 }
 
-/* By kind; what a process that runs does. */
+/* Handlers of a living process's facts, indexed by kind. */
 static int (*const handlers[])(struct record_model *model, struct record_process *process,
 			       const struct record_fact *fact) = {
 	[RECORD_FACT_EXEC] = execs,
@@ -525,7 +522,7 @@ int record_model_fact(struct record_model *model, const struct record_fact *fact
 		process->last_time = fact->time;
 	if (fact->kind == RECORD_FACT_ALIVE)
 		return 0;
-	/* Whatever comes before the first program comes after the start. */
+	/* Reports the start first, if its program is not known yet. */
 	if (fact->kind != RECORD_FACT_EXEC)
 		status = record_start(model, process, 0);
 	return status < 0 ? status : handlers[fact->kind](model, process, fact);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The bookkeeping of processes, threads and images: facts go in, in their order; events come out. */
+/* The model of processes, threads and images: turns ordered facts into events. */
 #ifndef RECORD_MODEL_MODEL_H
 #define RECORD_MODEL_MODEL_H
 
@@ -14,77 +14,79 @@
 #include "record/model/mapping_log.h"
 
 /*
- * Events of a process go to a pair of streams of its own until it has ended; then another process may have the
- * pair if it started no earlier than the pair's last event. So there are about as many pairs as
- * processes run at a time, and times do not go back in any stream of a pair, though processes'
- * clocks may be far apart.
+ * Events of a process go to a pair of streams. A later process may reuse the pair of an ended process if it started no
+ * earlier than the pair's last event. There are therefore about as many pairs as processes at a time, and times never
+ * decrease in a stream, even if the clocks of processes differ.
  *
- * There are two streams, since what concerns a process's memory must be recorded in the order and with
- * the exact times that its PSBs relate to, while other events may be a little later than such a
- * change that is reported after them. Of the same time, RECORD_MEMORY comes first.
+ * The pair has two streams: events about memory need the order and the exact times that PSBs refer to, while other
+ * events may be slightly later than a memory change that follows them. At equal times, RECORD_MEMORY comes first.
  */
 enum record_part {
-	RECORD_MEMORY, /* process start, exec, images, code; rundown of these */
+	RECORD_MEMORY, /* process start, exec, images, code, and their rundown */
 	RECORD_LIFE,   /* thread start and end, process end */
 	RECORD_PARTS,
 };
 
-/* Where events go. All return 0 or a ptl_status, which the model passes on. */
+/* Destination of events. Functions return 0 or a ptl_status, which the model passes on. */
 struct record_sink {
 	void *context;
 	int (*event)(void *context, uint32_t stream_pair, enum record_part part, const struct ptl_event *event);
-	/* Stores bytes and gives their hash. */
+	/* Stores bytes, and returns their hash. */
 	int (*code)(void *context, const uint8_t *data, size_t size, uint8_t hash[PTL_HASH_SIZE]);
 	int (*loss)(void *context, const struct ptl_loss *loss);
 };
 
 struct record_model_counts {
-	uint64_t processes; /* ever */
+	uint64_t processes; /* total number */
 	uint64_t threads;
-	uint64_t living; /* processes */
+	uint64_t living; /* number of living processes */
 	uint64_t images;
 	uint64_t not_followed;
 };
 
 struct record_model;
 
-/* sink is copied. PTL_NO_MEMORY. */
+/* Copies sink. Fails with PTL_NO_MEMORY. */
 int record_model_new(const struct record_sink *sink, struct record_model **model);
 void record_model_free(struct record_model *model);
 
 /*
- * Takes the next fact. A rundown makes events of start and load those of start rundown. Facts that make no sense, or
- * are of no process that is known, are ignored. now: any clock of this machine in nanoseconds, for how long to
- * remember. PTL_NO_MEMORY or what the sink returns.
+ * Handles the next fact. Rundown facts of starts and loads become events of start rundown. Ignores invalid facts, and
+ * facts about unknown processes.
+ * now: nanoseconds of any clock, for timeouts.
+ * Fails with PTL_NO_MEMORY, or as the sink.
  */
 int record_model_fact(struct record_model *model, const struct record_fact *fact, uint64_t now);
 
-/* Nothing more will come of this process: it is dead. status_expected: somebody may still tell its wait status, for which its end waits. */
+/*
+ * Notes a dead process, of which no fact follows. status_expected: a wait status may still arrive, and delays the end
+ * event.
+ */
 int record_model_gone(struct record_model *model, uint32_t process, uint64_t now, bool status_expected);
 
-/* A process has this wait status; any process may have waited for it. */
+/* Notes the wait status of a process, reported by any process. */
 int record_model_exit_status(struct record_model *model, uint32_t pid, uint32_t status);
 
-/* Forgets what need no longer be known, and ends processes whose exit status nobody reported. */
+/* Forgets old processes, and ends processes without a reported exit status. */
 int record_model_tick(struct record_model *model, uint64_t now);
 
-/* What is reported at the end has this time at least. */
+/* Sets a lower bound for the times of final events. */
 void record_model_reach(struct record_model *model, uint64_t time);
 
-/* The recording ends: rundown of what is alive. */
+/* Ends the recording: writes the rundown of living processes. */
 int record_model_finish(struct record_model *model);
 
-/* What the process with this pid runs, or ran last; false: it is not known. */
+/* Finds the current or last program of the process with this pid. Returns false if unknown. */
 bool record_model_program_of(const struct record_model *model, uint32_t pid, struct record_program_name *name);
-/* Whether a process with this pid is known, and has not ended. */
+/* Checks whether a process with this pid is known and alive. */
 bool record_model_has(const struct record_model *model, uint32_t pid);
 
 void record_model_counts(const struct record_model *model, struct record_model_counts *counts);
 
-/* The latest time of any event. */
+/* Returns the latest time of any event. */
 uint64_t record_model_last_time(const struct record_model *model);
 
-/* Path of the program that a process runs; "" where unknown. */
+/* Returns the path of the process's program; "" if unknown. */
 const char *record_model_program(const struct record_model *model, uint32_t process);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes the events of processes, threads and images, and chooses the streams they go to. */
+/* Makes events of processes, threads and images, and selects their streams. */
 #include <stdlib.h>
 
 #include "common/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Programs that processes run: their strings become a path and a command line. */
+/* Programs of processes: turns strings into a path and a command line. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +7,9 @@
 #include "common/text/quote.h"
 #include "record/model/model_state.h"
 
-#define COMMAND_LINE_MAX ((size_t)256 << 10) /* longer ones are cut; an event holds a megabyte */
+#define COMMAND_LINE_MAX ((size_t)256 << 10) /* longer lines are cut; an event holds a megabyte */
 
-/* The next string, and its length; NULL at the end. A last one without its zero counts. */
+/* Returns the next string and its length; NULL at the end. Accepts a last string without a zero. */
 static const char *next_string(const struct record_program *program, size_t *at, size_t *length)
 {
 	const char *string;
@@ -22,7 +22,7 @@ static const char *next_string(const struct record_program *program, size_t *at,
 	return string;
 }
 
-/* Path made absolute; fresh memory. */
+/* Returns an absolute path in fresh memory. */
 static char *make_path(const char *path, size_t length, const char *folder, size_t folder_length)
 {
 	struct ptl_bytes out = {0};
@@ -60,7 +60,7 @@ static char *make_command_line(const struct record_program *program, size_t at)
 	return (char *)out.data;
 }
 
-/* The first word of the command line, without folders; fresh memory. */
+/* Returns the first word of the command line without folders, in fresh memory. */
 static char *make_word(const struct record_program *program, size_t at)
 {
 	size_t length = 0;
@@ -70,7 +70,7 @@ static char *make_word(const struct record_program *program, size_t at)
 	return slash ? strndup(slash + 1, length - (size_t)(slash + 1 - word)) : strndup(word ? word : "", length);
 }
 
-/* Takes path and command line out of the strings. */
+/* Sets path, command line and word from the strings. */
 static int take_strings(struct record_process *process, const struct record_program *program)
 {
 	size_t at = 0, length = 0, ignored = 0, folder_length = 0;

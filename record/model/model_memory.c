@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Executable memory of processes: facts become changes, which are reported, and kept for forked children. */
+/*
+ * Executable memory of processes: turns facts into changes, reports the changes, and keeps a log for forked children.
+ */
 #include "common/error.h"
 #include "format/event/kernel_class.h"
 #include "record/model/model_state.h"
 
-/* How long a fork may take until the child is first seen. */
+/* Maximum delay between a fork and the first fact of the child. */
 #define FORK_SECONDS 2
 #define NANOSECONDS 1000000000ull
-#define PRUNE_AT_LEAST 256 /* changes more than after the last time */
+#define PRUNE_AT_LEAST 256 /* number of new changes before the next pruning */
 
-/* Moves the two moments on, and prunes what no fork that is under way can want. */
+/* Advances the two moments, and prunes changes that no pending fork can need. */
 static int prune(struct record_model *model, struct record_process *process)
 {
 	int status = 0;
@@ -96,7 +98,7 @@ int record_memory_inherit(struct record_model *model, struct record_process *chi
 		record_log_free(&log);
 		return status;
 	}
-	/* The child counts its epochs on from the parent's. */
+	/* The child continues the epochs of its parent. */
 	child->log = log;
 	child->log_pruned = log.count;
 	child->latest_epoch = parent_epoch;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The state that the model's files share. */
+/* Shared by the files of the model. */
 #ifndef RECORD_MODEL_MODEL_STATE_H
 #define RECORD_MODEL_MODEL_STATE_H
 
@@ -10,9 +10,9 @@
 struct record_thread {
 	uint32_t tid;
 	char name[RECORD_THREAD_NAME_MAX + 1];
-	bool leaving;                  /* has announced an exec that will not be followed */
-	char *leaving_for;             /* cause and path of that; owned */
-	struct ptl_bytes leaving_with; /* the program's strings */
+	bool leaving;                  /* announced an execve that will not be followed */
+	char *leaving_for;             /* cause and path of the announced execve; owned */
+	struct ptl_bytes leaving_with; /* strings of the program */
 };
 
 struct record_process {
@@ -21,27 +21,24 @@ struct record_process {
 	uint32_t parent_pid;
 	uint32_t stream_pair;
 	uint64_t start_time;
-	uint64_t last_time; /* of any message */
-	bool found;         /* ran before it was recorded: it has rundown for a start */
-	bool started;       /* its start event was written */
+	uint64_t last_time; /* time of the latest fact */
+	bool found;         /* ran before the recording; starts with a rundown */
+	bool started;       /* the start event was written */
 	bool gone;
-	bool ended; /* its end event was written: kept for children that have not been seen yet */
+	bool ended; /* the end event was written; kept for children without facts so far */
 	bool has_exit_status;
 	uint32_t exit_status;
 	uint32_t first_tid;
-	uint64_t gone_at; /* model's now */
-	char *path;       /* of the program; never NULL */
+	uint64_t gone_at; /* clock of record_model.now */
+	char *path;       /* path of the program; never NULL */
 	char *command_line;
-	char *word; /* that the program was started by, the first of its command line without folders */
+	char *word; /* word that started the program: first word of the command line, without folders */
 	struct record_thread *threads;
 	size_t thread_count;
 	size_t thread_capacity;
 	struct record_log log;
-	size_t log_pruned; /* its count after it was last pruned */
-	/*
-	 * Two moments, and the epochs that had begun by then: forks of before the older one have
-	 * been seen.
-	 */
+	size_t log_pruned; /* number of changes after the last pruning */
+	/* Two moments with their epochs. All forks before the older moment have been reported. */
 	uint64_t epoch_at[2];
 	uint64_t epoch[2];
 	uint64_t latest_epoch;
@@ -55,49 +52,49 @@ struct record_stream_pair {
 struct record_model {
 	struct record_sink sink;
 	struct common_hash_map by_number; /* struct record_process * */
-	struct common_hash_map by_pid;    /* the latest process's number */
+	struct common_hash_map by_pid;    /* number of the latest process */
 	struct record_stream_pair *stream_pairs;
 	size_t stream_pair_count;
 	size_t stream_pair_capacity;
-	struct ptl_bytes storage; /* of the event being made */
+	struct ptl_bytes storage; /* memory of the current event */
 	struct record_model_counts counts;
 	uint64_t last_time;
 	uint64_t now;
 };
 
-/* NULL: none. */
+/* Returns NULL if unknown. */
 struct record_process *record_find_process(const struct record_model *model, uint32_t number);
 
 /* ---- model_event.c: events of one process ---------------------------------------------------- */
 
-/* Each writes one event at `time`, which for RECORD_LIFE is moved up to the stream's last. */
+/* Writes an event at `time`. Times of RECORD_LIFE are raised to the last time of the stream. */
 int record_emit_process(struct record_model *model, struct record_process *process, uint8_t opcode, uint64_t time);
 int record_emit_thread(struct record_model *model, struct record_process *process, uint8_t opcode, uint32_t tid,
 		       const char *name, uint64_t start_address, uint64_t time);
 int record_emit_change(struct record_model *model, struct record_process *process, uint32_t tid,
 		       const struct record_change *change, uint64_t time);
-/* Says that an image of a log was there at the start, or is at the end. */
+/* Reports that an image existed at the start, or exists at the end. */
 int record_emit_image_rundown(struct record_model *model, struct record_process *process, uint8_t opcode,
 			      const struct record_image *image, uint64_t time);
-/* Chooses the stream_pair of a process that starts. */
+/* Selects the pair of streams for a new process. */
 int record_take_stream_pair(struct record_model *model, struct record_process *process);
 
 /* ---- model_memory.c: images and code --------------------------------------------------------- */
 
-/* Notes a change in the process's log and reports it, as a rundown if the fact is one. */
+/* Adds a change to the process's log, and reports the change; as a rundown if the fact is a rundown. */
 int record_memory_change(struct record_model *model, struct record_process *process, const struct record_fact *fact,
 			 const struct record_change *change);
 int record_memory_fact(struct record_model *model, struct record_process *process, const struct record_fact *fact);
-/* Gives a forked process what its parent had. */
+/* Copies the memory of the parent to a forked process. */
 int record_memory_inherit(struct record_model *model, struct record_process *child, const struct record_process *parent,
 			  uint64_t parent_epoch);
 
 /* ---- model_exec.c: programs ------------------------------------------------------------------ */
 
-/* Reports that the process runs this program from now on; before its start was reported, the start. */
+/* Reports the program of the process from now on. Reports the start of the process first, if necessary. */
 int record_exec(struct record_model *model, struct record_process *process, const struct record_program *program,
 		uint64_t start_address, uint64_t time);
-/* Reports the start of the process, if that has not been done. */
+/* Reports the start of the process, if necessary. */
 int record_start(struct record_model *model, struct record_process *process, uint64_t start_address);
 
 #endif

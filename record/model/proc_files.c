@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads files of /proc/PID. All of them may be gone, or be another process's, at any moment. */
+/* Reads files of /proc/PID. Each file may vanish, or belong to another process, at any moment. */
 #include "record/model/proc_files.h"
 
 #include <dirent.h>
@@ -29,7 +29,7 @@ static int open_entry(uint32_t pid, const char *entry)
 	return open(name, O_RDONLY | O_CLOEXEC);
 }
 
-/* The beginning of it, with a zero behind; empty where there is nothing to read. */
+/* Reads the beginning of the file, and adds a zero. The text is empty if unreadable. */
 static void read_entry(uint32_t pid, const char *entry, char *text, size_t room)
 {
 	const int fd = open_entry(pid, entry);
@@ -42,10 +42,10 @@ static void read_entry(uint32_t pid, const char *entry, char *text, size_t room)
 
 /* ---- stat ------------------------------------------------------------------------------------ */
 
-/* Numbers of fields as proc(5) counts them. */
+/* Numbers of fields as in proc(5). */
 enum { STATE = 3, PARENT = 4, START = 22, START_CODE = 26, START_STACK = 28, EXIT_CODE = 52 };
 
-/* Fields from the state on; what follows the name, which may hold anything. */
+/* Parses fields from the state on, behind the name, which may contain any character. */
 bool record_proc_parse_stat(const char *text, struct record_proc_stat *stat)
 {
 	const char *at = strrchr(text, ')');
@@ -93,7 +93,7 @@ bool record_proc_descends(uint32_t pid, uint32_t ancestor)
 	return false;
 }
 
-/* The last number of a line "NAME:\t1\t2\n", or with `second` its second one. */
+/* Finds the last number of a line "NAME:\t1\t2\n"; with `second`, the second number. */
 static bool find_number(const char *text, const char *name, bool second, uint32_t *number)
 {
 	const char *at = strstr(text, name);
@@ -116,7 +116,7 @@ static bool find_number(const char *text, const char *name, bool second, uint32_
 
 bool record_proc_parse_status(const char *text, uint32_t *own_pid, uint32_t *user)
 {
-	/* The effective user; the process's number in its innermost namespace. */
+	/* The effective user, and the pid in the innermost namespace. */
 	return find_number(text, "\nUid:", true, user) && find_number(text, "\nNSpid:", false, own_pid);
 }
 
@@ -137,9 +137,9 @@ uint64_t record_proc_start_time(uint64_t start_ticks)
 
 	clock_gettime(CLOCK_MONOTONIC, &monotonic);
 	clock_gettime(CLOCK_BOOTTIME, &boot);
-	/* The start is in boot time, which goes on while the machine is suspended; in a time namespace it may be behind. */
+	/* The start uses boot time, which includes suspensions. In a time namespace boot time may lag behind. */
 	ahead = (int64_t)(boot.tv_sec - monotonic.tv_sec) * (int64_t)NANOSECONDS + (boot.tv_nsec - monotonic.tv_nsec);
-	/* The second clock was read later: what is less than a millisecond is no sleep. */
+	/* The second clock was read later: a difference below a millisecond is no suspension. */
 	if (ahead > 0 && ahead < (int64_t)NANOSECONDS / 1000)
 		ahead = 0;
 	start = start_ticks / rate * NANOSECONDS + start_ticks % rate * (NANOSECONDS / rate);
@@ -185,7 +185,35 @@ bool record_proc_strings(uint32_t pid, struct ptl_bytes *strings)
 	return has_path && left < STRINGS_MAX;
 }
 
+bool record_proc_name(uint32_t pid, char *name, size_t room)
+{
+	const int fd = open_entry(pid, "comm");
+	const ssize_t n = fd < 0 ? -1 : read(fd, name, room - 1);
+
+	if (fd >= 0)
+		close(fd);
+	name[n < 0 ? 0 : n] = 0;
+	name[strcspn(name, "\n")] = 0;
+	return *name != 0;
+}
+
 /* ---- threads and children -------------------------------------------------------------------- */
+
+uint32_t record_proc_of_thread(uint32_t tid)
+{
+	char path[64], line[256];
+	unsigned pid = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Tgid: %u", &pid) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return pid;
+}
 
 int record_proc_threads(uint32_t pid, int (*visit)(void *context, uint32_t tid), void *context)
 {
@@ -247,7 +275,7 @@ bool record_proc_has_children(void)
 
 /* ---- exit status ----------------------------------------------------------------------------- */
 
-/* struct pidfd_info of <linux/pidfd.h>, which older headers lack; its first 64 bytes. */
+/* First 64 bytes of struct pidfd_info, which is missing in older headers of <linux/pidfd.h>. */
 struct exit_info {
 	uint64_t mask;
 	uint64_t cgroup;

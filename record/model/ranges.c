@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sets of addresses: a sorted array, merged as it grows. */
+/* Sets of addresses as a sorted array of merged ranges. */
 #include "record/model/ranges.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ void record_ranges_free(struct record_ranges *set)
 	*set = (struct record_ranges){0};
 }
 
-/* The first range that ends at or behind address. */
+/* Returns the index of the first range that ends at or behind address. */
 static size_t find(const struct record_ranges *set, uint64_t address)
 {
 	return COMMON_PARTITION(set->count, at, set->ranges[at].last < address);
@@ -23,7 +23,7 @@ static size_t find(const struct record_ranges *set, uint64_t address)
 
 int record_ranges_add(struct record_ranges *set, uint64_t first, uint64_t last)
 {
-	/* What is adjacent is merged too; first - 1 and last + 1 must not wrap. */
+	/* Merges adjacent ranges too; first - 1 and last + 1 must not wrap. */
 	const size_t from = find(set, first ? first - 1 : 0);
 	size_t to = from;
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero-initialised is empty. Ranges are inclusive, apart, and not adjacent. */
+/* Zero-initialised: empty. Ranges are inclusive, disjoint and not adjacent. */
 struct record_ranges {
 	struct record_range {
 		uint64_t first;
@@ -19,10 +19,10 @@ struct record_ranges {
 
 void record_ranges_free(struct record_ranges *set);
 
-/* Adds first to last, both inclusive; PTL_NO_MEMORY. */
+/* Adds the addresses from `first` to `last`, both inclusive. Fails with PTL_NO_MEMORY. */
 int record_ranges_add(struct record_ranges *set, uint64_t first, uint64_t last);
 
-/* Whether all of first to last is in the set, and whether any of it is. */
+/* cover: every address of [first, last] is in the set. touch: at least one address is in the set. */
 bool record_ranges_cover(const struct record_ranges *set, uint64_t first, uint64_t last);
 bool record_ranges_touch(const struct record_ranges *set, uint64_t first, uint64_t last);
 

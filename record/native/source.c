@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Recording without packets: the command runs natively, and is watched from outside. */
+/* Recording without packets: the command runs natively, and the observer watches the command. */
 #include "record/native/source.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "record/perf/tsc.h"
 #include "record/session/session.h"
 
-#define FIRST_NUMBER 1 /* of processes */
+#define FIRST_NUMBER 1 /* number of the first process */
 
 static void describe(const struct record_settings *settings, struct ptl_machine *machine)
 {
@@ -26,7 +26,7 @@ static void describe(const struct record_settings *settings, struct ptl_machine 
 	machine->psb_period = 0;
 	if (settings->clock == PTL_CLOCK_SYSTEM)
 		record_machine_use_wall(machine);
-	/* Checked before. */
+	/* `check` has tested the clock before. */
 	else if (settings->clock == PTL_CLOCK_PERF && record_tsc_read(&tsc))
 		record_machine_use_tsc(machine, &tsc);
 }
@@ -46,7 +46,7 @@ static int add_descriptor(void *context, int fd)
 	return record_wait_descriptor(context, fd);
 }
 
-/* Looks at /proc are all there is where the kernel does not report. */
+/* Starts kernel reports. Without permission, the observer relies on looks at /proc. */
 static int listen(struct record_observer *observer, struct record_wait *wait)
 {
 	int status = record_observer_listen(observer, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Recording without packets: the command runs natively, and is observed from outside. */
+/* Recording without packets: the command runs natively, under observation. */
 #ifndef RECORD_NATIVE_SOURCE_H
 #define RECORD_NATIVE_SOURCE_H
 

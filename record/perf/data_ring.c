@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads what the kernel writes, as perf_event_open(2) orders the accesses. */
+/* Reads kernel records, with accesses ordered as perf_event_open(2) demands. */
 #include "record/perf/data_ring.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "common/error.h"
 
-#define GIVE_BACK_SHARE 16 /* of the ring */
+#define GIVE_BACK_SHARE 16 /* the kernel gets room back after 1 / share of the ring */
 
 static size_t page_size(void)
 {
@@ -25,7 +25,7 @@ int record_data_ring_map(struct record_data_ring *ring, int fd, size_t size)
 	*ring = (struct record_data_ring){.size = size, .record = malloc(RECORD_DATA_RING_RECORD_MAX)};
 	if (!ring->record)
 		return common_fail_memory("a record", RECORD_DATA_RING_RECORD_MAX);
-	/* The first page, and the records behind it. */
+	/* The control page, followed by the records. */
 	page = mmap(NULL, page_size() + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page != MAP_FAILED) {
 		ring->page = page;
@@ -55,10 +55,10 @@ uint64_t record_data_ring_head(const struct record_data_ring *ring)
 
 void record_data_ring_give_back(struct record_data_ring *ring, bool all)
 {
-	/* Not each time: the CPU on which the kernel writes reads this. */
+	/* Not after each record: the kernel's CPU reads data_tail, and each write delays that CPU. */
 	if (!all && ring->tail - ring->given < ring->size / GIVE_BACK_SHARE)
 		return;
-	/* The kernel may write over what is before tail. */
+	/* The kernel may overwrite everything before tail. */
 	__atomic_store_n(&ring->page->data_tail, ring->tail, __ATOMIC_RELEASE);
 	ring->given = ring->tail;
 }
@@ -69,7 +69,7 @@ static void give_back(struct record_data_ring *ring, bool all)
 		record_data_ring_give_back(ring, all);
 }
 
-/* The record at `from`, which passes the ring's end. */
+/* Returns a copy of the record at `from`, which wraps at the ring's end. */
 static const void *join(struct record_data_ring *ring, size_t from, size_t size)
 {
 	memcpy(ring->record, ring->data + from, ring->size - from);
@@ -77,8 +77,8 @@ static const void *join(struct record_data_ring *ring, size_t from, size_t size)
 	return ring->record;
 }
 
-/* The kernel has written on another CPU: whoever reads what is not here yet waits. */
-#define AHEAD 512 /* bytes: some records */
+/* Prefetches records: another CPU wrote the records, and each cache miss stalls the reader. */
+#define AHEAD 512 /* bytes, a few records */
 
 static void fetch_ahead(const struct record_data_ring *ring, size_t at)
 {
@@ -95,7 +95,7 @@ int record_data_ring_next(struct record_data_ring *ring, uint64_t head, const st
 		give_back(ring, true);
 		return 0;
 	}
-	/* Records are aligned to 8, so that a header never passes the ring's end. */
+	/* Records are aligned to 8: a header never wraps. */
 	if (left > ring->size || left < sizeof(header) || from % 8)
 		goto corrupt;
 	fetch_ahead(ring, from + AHEAD);
@@ -103,7 +103,7 @@ int record_data_ring_next(struct record_data_ring *ring, uint64_t head, const st
 	memcpy(&header, ring->data + from, sizeof(header));
 	if (header.size < sizeof(header) || header.size > left || header.size % 8)
 		goto corrupt;
-	/* In its place: nobody changes it before tail is given back. */
+	/* The record stays in the ring: the kernel overwrites nothing behind data_tail. */
 	*record = header.size <= ring->size - from ? (const void *)(ring->data + from) : join(ring, from, header.size);
 	return 1;
 corrupt:

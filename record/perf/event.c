@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* perf_event_open(2), and the counts of lost records. */
+/* perf_event_open(2), and counts of lost records. */
 #include "record/perf/event.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ int record_perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 	fd = open_event(attr, pid, cpu);
 	if (fd >= 0 || errno != EINVAL)
 		return fd;
-	/* An older kernel, or something else is wrong. */
+	/* The kernel is older, or another attribute is wrong. */
 	attr->read_format = 0;
 	return open_event(attr, pid, cpu);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the kernel's records, by their layouts in perf_event_open(2). */
+/* Decodes kernel records, with the layouts of perf_event_open(2). */
 #include <linux/perf_event.h>
 #include <stddef.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include "record/perf/sideband_state.h"
 
-/* Behind each record. */
+/* Ends each record. */
 struct id_trailer {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -47,7 +47,7 @@ struct poke_record {
 	struct perf_event_header header;
 	uint64_t base;
 	uint16_t old_size, new_size;
-	/* Old bytes, then new ones. */
+	/* followed by old bytes and new bytes */
 };
 
 struct lost_record {
@@ -55,7 +55,7 @@ struct lost_record {
 	uint64_t id, lost;
 };
 
-/* What is behind the fixed part must be a string. */
+/* Takes the string behind the fixed part. Returns false without a final zero. */
 static bool take_name(const char *name, size_t room, struct record_sideband_record *record)
 {
 	record->name = name;
@@ -99,7 +99,8 @@ static bool read_mmap2(const void *data, size_t size, struct record_sideband_rec
 	record->tid = map.tid;
 	record->base = map.base;
 	record->size = map.size;
-	record->file_offset = map.file_offset;
+	/* The kernel uses the address as the offset of memory without a file. */
+	record->file_offset = map.inode ? map.file_offset : 0;
 	record->device = makedev(map.major_number, map.minor_number);
 	record->inode = map.inode;
 	record->protection = map.protection;
@@ -121,7 +122,7 @@ static bool read_symbol(const void *data, size_t size, struct record_sideband_re
 
 static bool read_poke(const void *data, size_t size, struct record_sideband_record *record)
 {
-	/* Without what aligns the structure. */
+	/* without padding of the structure */
 	const size_t fixed = offsetof(struct poke_record, new_size) + sizeof(uint16_t);
 	struct poke_record poke;
 
@@ -147,7 +148,7 @@ static bool read_lost(const void *data, size_t size, struct record_sideband_reco
 	return true;
 }
 
-/* By PERF_RECORD_*. */
+/* indexed by PERF_RECORD_* */
 static const struct {
 	enum record_sideband_kind kind;
 	bool (*read)(const void *data, size_t size, struct record_sideband_record *record);
@@ -160,6 +161,21 @@ static const struct {
 	[PERF_RECORD_KSYMBOL] = {RECORD_SIDEBAND_SYMBOL, read_symbol},
 	[PERF_RECORD_TEXT_POKE] = {RECORD_SIDEBAND_CODE, read_poke},
 };
+
+/* Checks for a record about a process without a pid here: a process in another pid namespace, or a dead process. */
+static bool is_outside(const struct record_sideband_record *record)
+{
+	switch (record->kind) {
+	case RECORD_SIDEBAND_FORK:
+	case RECORD_SIDEBAND_EXIT:
+	case RECORD_SIDEBAND_NAME:
+	case RECORD_SIDEBAND_EXEC:
+	case RECORD_SIDEBAND_MAP:
+		return record->pid == 0 || record->pid == UINT32_MAX;
+	default:
+		return false;
+	}
+}
 
 void record_sideband_decode(const void *data, size_t size, struct record_sideband_record *record)
 {
@@ -189,4 +205,7 @@ void record_sideband_decode(const void *data, size_t size, struct record_sideban
 		};
 	if (record->kind == RECORD_SIDEBAND_NAME && header.misc & PERF_RECORD_MISC_COMM_EXEC)
 		record->kind = RECORD_SIDEBAND_EXEC;
+	/* Process 0 of a trace is the kernel. */
+	if (is_outside(record))
+		*record = (struct record_sideband_record){.time = trailer.time, .name = ""};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens the kernel's rings, and takes records out of them in order of time. */
+/* Opens the kernel's rings, and reads records in the order of time. */
 #include "record/perf/sideband.h"
 
 #include <errno.h>
@@ -20,9 +20,9 @@
 #include "record/perf/sideband_state.h"
 #include "record/perf/uprobe_pmu.h"
 
-#define RING_SIZE ((size_t)256 << 10) /* of each CPU; users without privileges have about 512 KiB */
-#define WAITING_MAX (1u << 20)        /* records; more do not wait for their turn */
-#define LOSS_TIME 1000000000u         /* nanoseconds between looks for records that were lost */
+#define RING_SIZE ((size_t)256 << 10) /* bytes per CPU; unprivileged users have about 512 KiB */
+#define WAITING_MAX (1u << 20)        /* maximum number of waiting records */
+#define LOSS_TIME 1000000000u         /* nanoseconds between two checks for lost records */
 
 struct record_ring {
 	int fd;
@@ -30,33 +30,33 @@ struct record_ring {
 	struct record_data_ring data;
 };
 
-/* A record, copied out of its ring. */
+/* A record, copied out of a ring. */
 struct waiting {
 	struct record_sideband_record record;
-	uint64_t arrival; /* order of records with the same time */
+	uint64_t arrival; /* orders records with the same time */
 	void *data;       /* owned */
 };
 
 struct record_sideband {
-	struct record_ring *rings; /* one for each CPU */
+	struct record_ring *rings; /* one ring per CPU */
 	bool has_probe;
-	struct record_sideband_probe probe; /* what the events are of; its path is owned */
-	int *more;                          /* events that write into rings of others */
+	struct record_sideband_probe probe; /* probe of the events; owns its path */
+	int *more;                          /* events that write into rings of other events */
 	size_t more_count, more_capacity;
 	size_t ring_count;
-	int64_t clock_offset;    /* record_clock_offset() */
-	struct waiting *waiting; /* from `first` on */
+	int64_t clock_offset;    /* result of record_clock_offset() */
+	struct waiting *waiting; /* valid from index `first` on */
 	size_t first, count, capacity;
 	bool sorted;
 	uint64_t arrivals;
 	struct record_perf_losses losses;
-	uint64_t looked;      /* when events were asked for losses the last time; of the trace's clock */
-	struct waiting given; /* by record_sideband_next */
+	uint64_t looked;      /* time of the last check for losses, by the trace's clock */
+	struct waiting given; /* last result of record_sideband_next */
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* ENOENT: the kernel has no uprobes. */
+/* Fails with ENOENT if the kernel has no uprobes. */
 static int set_probe(struct perf_event_attr *attr, const struct record_sideband_probe *probe)
 {
 	uint64_t config;
@@ -82,7 +82,7 @@ static int open_event(const struct record_sideband_targets *targets, pid_t threa
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
-		/* One that holds a ring for others is of ourselves, and stays so. */
+		/* An event that only holds a ring for later events belongs to this process, and stays disabled. */
 		.disabled = !targets || !targets->count,
 		.enable_on_exec = !targets,
 		.inherit = thread != -1,
@@ -96,10 +96,10 @@ static int open_event(const struct record_sideband_targets *targets, pid_t threa
 		.text_poke = kernel_code,
 		.task = all_records,
 		.sample_id_all = 1,
-		/* Else the kernel's own clock is the trace's. */
+		/* with the TSC, the kernel's default clock is the trace's clock */
 		.use_clockid = !record_clock_is_tsc(),
 		.clockid = record_clock_is_tsc() ? 0 : CLOCK_MONOTONIC,
-		/* Each record wakes. */
+		/* wakes at each record */
 		.watermark = 1,
 		.wakeup_watermark = 1,
 	};
@@ -124,7 +124,7 @@ static int map_ring(struct record_sideband *sideband, int fd, int cpu)
 	return 0;
 }
 
-/* The event writes into the ring of another. */
+/* Makes the event write into the ring of another event. */
 static int share_ring(struct record_sideband *sideband, int fd, const struct record_ring *ring)
 {
 	int status = 0;
@@ -140,7 +140,7 @@ static int share_ring(struct record_sideband *sideband, int fd, const struct rec
 	return status;
 }
 
-/* The first event is mapped, and the others share its ring. */
+/* Opens the events of a CPU. The first event is mapped; others share its ring. */
 static int open_cpu(struct record_sideband *sideband, const struct record_sideband_targets *targets, int cpu)
 {
 	const size_t count = targets && targets->count ? targets->count : 1;
@@ -150,10 +150,10 @@ static int open_cpu(struct record_sideband *sideband, const struct record_sideba
 	for (size_t i = 0; status == 0 && i < count; i++) {
 		const int fd = open_event(targets, targets && targets->count ? targets->threads[i] : 0, cpu);
 
-		/* A thread has ended. */
+		/* The thread has ended. */
 		if (fd < 0 && errno == ESRCH)
 			continue;
-		/* A CPU that is switched off has no events. */
+		/* A CPU that is offline has no events. */
 		if (fd < 0)
 			return errno == ENODEV ? 0 : common_fail_errno("perf_event_open");
 		status = mapped ? share_ring(sideband, fd, &sideband->rings[sideband->ring_count - 1])
@@ -193,7 +193,7 @@ int record_sideband_add(struct record_sideband *sideband, const pid_t *threads, 
 	return status;
 }
 
-/* An event hangs up when its thread and all that inherited it have ended. */
+/* Closes the added events that have hung up: their thread and all heirs have ended. */
 void record_sideband_drop_ended(struct record_sideband *sideband)
 {
 	size_t left = 0;
@@ -348,7 +348,7 @@ static int empty_ring(struct record_sideband *sideband, struct record_data_ring 
 	int status = 0, found;
 
 	while (status == 0 && (found = record_data_ring_next(ring, head, &record)) != 0) {
-		/* The ring made no sense: how many records were skipped is not known. */
+		/* The ring was invalid; the number of skipped records is unknown. */
 		if (found < 0)
 			return put_lost(sideband, 1);
 		status = record_sideband_put(sideband, record, record->size);
@@ -371,7 +371,7 @@ int record_sideband_collect_losses(struct record_sideband *sideband)
 }
 
 /*
- * Twice: what a record was caused by, on another CPU, was in its ring before, but perhaps not yet when that ring was
+ * Empties all rings twice. The cause of a record on another CPU was written earlier, but possibly after its ring was
  * emptied the first time.
  */
 int record_sideband_collect(struct record_sideband *sideband)
@@ -385,7 +385,7 @@ int record_sideband_collect(struct record_sideband *sideband)
 	return status;
 }
 
-/* ---- what has its turn ----------------------------------------------------------------------- */
+/* ---- ordering -------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel's own events (perf_event_open(2)) report of a command and its descendants, or of others that run already:
- * every process and thread, however short it lives, with its programs, its names and the code that it maps.
+ * Kernel reports (perf_event_open(2)) about a command and its descendants, or about running programs: every process and
+ * thread, however short its life, with programs, names and executable mappings.
  *
- * No packets and no samples are asked for: a dummy event that all descendants inherit carries the kernel's records of
- * fork, exec, comm, mmap and exit, with the trace's own clock.
+ * The event is a dummy event without packets or samples, and all descendants inherit the event. The event delivers
+ * kernel records of fork, exec, comm, mmap and exit, with the trace's clock.
  */
 #ifndef RECORD_PERF_SIDEBAND_H
 #define RECORD_PERF_SIDEBAND_H
@@ -19,15 +19,15 @@
 struct record_sideband;
 
 enum record_sideband_kind {
-	RECORD_SIDEBAND_NONE,   /* of no interest, or it is invalid */
-	RECORD_SIDEBAND_FORK,   /* tid starts; a thread if parent_pid is its pid */
+	RECORD_SIDEBAND_NONE,   /* uninteresting or invalid */
+	RECORD_SIDEBAND_FORK,   /* tid starts; a thread if parent_pid equals pid */
 	RECORD_SIDEBAND_EXIT,   /* tid ends */
-	RECORD_SIDEBAND_NAME,   /* tid has this name from now on */
-	RECORD_SIDEBAND_EXEC,   /* pid executes a program of this name, and has no other threads any more */
+	RECORD_SIDEBAND_NAME,   /* new name of tid */
+	RECORD_SIDEBAND_EXEC,   /* pid executes a program of this name, and loses all other threads */
 	RECORD_SIDEBAND_MAP,    /* executable memory */
-	RECORD_SIDEBAND_LOST,   /* the kernel had no room for so many records */
-	RECORD_SIDEBAND_SAMPLE, /* tid of pid came to the probe */
-	RECORD_SIDEBAND_SYMBOL, /* the kernel made code: size bytes at base, of this name; or has given it up */
+	RECORD_SIDEBAND_LOST,   /* the kernel lacked room for records */
+	RECORD_SIDEBAND_SAMPLE, /* tid of pid reached the probe */
+	RECORD_SIDEBAND_SYMBOL, /* the kernel made or freed code: size bytes at base, with this name */
 	RECORD_SIDEBAND_CODE,   /* the kernel changed its code */
 };
 
@@ -41,78 +41,79 @@ struct record_sideband_record {
 	uint64_t base; /* MAP, SYMBOL, CODE */
 	uint64_t size;
 	uint64_t file_offset;
-	uint64_t device; /* as the kernel shows it in /proc/PID/maps */
-	uint64_t inode;  /* 0: of no file */
+	uint64_t device; /* device number as in /proc/PID/maps */
+	uint64_t inode;  /* 0 without a file */
 	uint32_t protection;
 	uint64_t lost;
 	bool is_gone;        /* SYMBOL */
 	const uint8_t *code; /* CODE: size bytes */
-	const char *name;    /* NAME, EXEC: at most 15 bytes; MAP: the path that was mapped; SYMBOL; else "" */
-	/* The consumer's: what it has found out while the record waited for its turn. */
+	/* NAME, EXEC: at most 15 bytes; MAP: path of the mapping; SYMBOL: name of the code; else "" */
+	const char *name;
+	/* owned by the consumer: facts found while the record waited */
 	struct ptl_bytes note;
 };
 
-/* Where a function begins, or when it returns: a uprobe. */
+/* A uprobe: the beginning or the return of a function. */
 struct record_sideband_probe {
 	const char *path;
-	uint64_t offset; /* in the file */
+	uint64_t offset; /* offset in the file */
 	bool is_return;
 };
 
 /*
- * Whom the kernel's events are of: threads and what they start, or all that runs if the only one is -1. Without any
- * (count is 0) the rings are there, for those that record_sideband_add adds.
+ * Targets of kernel reports: threads and their future children, or everything if the only thread is -1. With a count of
+ * 0 the rings wait for record_sideband_add.
  */
 struct record_sideband_targets {
 	const pid_t *threads;
 	size_t count;
-	bool programs_only;                        /* no other records than EXEC and NAME */
-	bool kernel_code;                          /* no other records than SYMBOL and CODE */
-	const struct record_sideband_probe *probe; /* NULL: none; else no other records than SAMPLE */
+	bool programs_only;                        /* reports EXEC and NAME only */
+	bool kernel_code;                          /* reports SYMBOL and CODE only */
+	const struct record_sideband_probe *probe; /* reports SAMPLE only; NULL without a probe */
 };
 
 /*
- * Opens the kernel's events. Without targets (NULL) they are of what this process starts next, and begin with the
- * execve of its child; of targets they begin at once. PTL_SYSTEM, with what refused it in the chain, where the kernel
- * does not permit it; PTL_NO_MEMORY.
+ * Starts kernel reports. targets: reported from now on; NULL: the next child of this process from its execve on, with
+ * its descendants.
+ * Fails with PTL_SYSTEM and the cause if not permitted, or with PTL_NO_MEMORY.
  */
 int record_sideband_open(const struct record_sideband_targets *targets, struct record_sideband **sideband);
 void record_sideband_close(struct record_sideband *sideband);
 
-/* The events are also of these threads, from now on; one that has ended is left out. PTL_SYSTEM, PTL_NO_MEMORY. */
+/* Adds threads from now on. Skips ended threads. Fails with PTL_SYSTEM or PTL_NO_MEMORY. */
 int record_sideband_add(struct record_sideband *sideband, const pid_t *threads, size_t count);
-/* Closes the events of threads that were added, and have ended with all that they started. */
+/* Closes the events of added threads that have ended, with all of their heirs. */
 void record_sideband_drop_ended(struct record_sideband *sideband);
 
-/* Calls add with each descriptor that becomes readable when there are records; until it fails. */
+/* Calls add with each descriptor that becomes readable for new records, until add fails. */
 int record_sideband_descriptors(const struct record_sideband *sideband, int (*add)(void *context, int fd),
 				void *context);
 
 /*
- * Takes what the kernel has written up to now. PTL_NO_MEMORY. What was lost is a record, too: each second, events are asked for what the
- * kernel has not said yet.
+ * Reads all records so far. Each second, asks events for losses that the kernel has not reported, and makes records of
+ * the losses. Fails with PTL_NO_MEMORY.
  */
 int record_sideband_collect(struct record_sideband *sideband);
-/* Asks them now: before the last collection. PTL_NO_MEMORY. */
+/* Asks events for losses now, before the last collection. Fails with PTL_NO_MEMORY. */
 int record_sideband_collect_losses(struct record_sideband *sideband);
 
 /*
- * The next record in order of time, if it is not later than `until`; NULL: there is none yet. Good until the next call.
- * A record has its time a little before it can be collected: what happened less than RECORD_SIDEBAND_DELAY ago may still
- * be preceded by others, unless the thread that caused it is known to have gone on since.
+ * Returns the next record by time, up to `until`, valid until the next call; NULL without a record. A record is
+ * readable slightly after its time: an earlier record may still arrive within RECORD_SIDEBAND_DELAY, unless the causing
+ * thread is known to have gone on.
  */
 #define RECORD_SIDEBAND_DELAY 1000000u /* nanoseconds */
 const struct record_sideband_record *record_sideband_next(struct record_sideband *sideband, uint64_t until);
 
-/* The time of the next record; UINT64_MAX: none has been collected. */
+/* Returns the time of the next record; UINT64_MAX without a collected record. */
 uint64_t record_sideband_due(const struct record_sideband *sideband);
 
-/* The n-th record that waits for its turn, in no order but that of collecting; NULL: there are not so many. */
+/* Returns the n-th waiting record in the order of collection; NULL behind the last record. */
 struct record_sideband_record *record_sideband_waiting(struct record_sideband *sideband, size_t n);
 
 /*
- * One record as the kernel writes it, header included: for tests. Each has the time and, for exec and
- * mmap, the ids behind it (sample_id_all with PERF_SAMPLE_TID and PERF_SAMPLE_TIME). PTL_NO_MEMORY.
+ * For tests: a sideband without events, and a record as written by the kernel, with its header. Each record ends with
+ * ids and time (sample_id_all with PERF_SAMPLE_TID and PERF_SAMPLE_TIME). Fails with PTL_NO_MEMORY.
  */
 struct record_sideband *record_sideband_new(void);
 int record_sideband_put(struct record_sideband *sideband, const void *data, size_t size);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the sideband's two files share: rings give bytes, and those make records. */
+/* Shared by the files of the sideband: rings deliver bytes, and the decoder makes records. */
 #ifndef RECORD_PERF_SIDEBAND_STATE_H
 #define RECORD_PERF_SIDEBAND_STATE_H
 
 #include "record/perf/sideband.h"
 
-/* Reads a record as the kernel writes it; record->name points into data. What is invalid is RECORD_SIDEBAND_NONE. */
+/* Decodes a kernel record; record->name points into data. An invalid record becomes RECORD_SIDEBAND_NONE. */
 void record_sideband_decode(const void *data, size_t size, struct record_sideband_record *record);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Asks a page that any perf event has. */
+/* Reads the TSC conversion from the page of a perf event. */
 #include "record/perf/tsc.h"
 
 #include <linux/perf_event.h>
@@ -11,7 +11,7 @@
 
 #define ATTEMPTS 1000
 
-/* The kernel changes what the page says while `lock` is odd. */
+/* The kernel changes the page while `lock` is odd. */
 static bool read_page(const struct perf_event_mmap_page *page, struct record_tsc *tsc)
 {
 	for (int i = 0; i < ATTEMPTS; i++) {

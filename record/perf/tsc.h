@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How the kernel's clock of events counts the TSC. */
+/* Conversion from the TSC to the kernel's clock of events. */
 #ifndef RECORD_PERF_TSC_H
 #define RECORD_PERF_TSC_H
 
@@ -7,7 +7,7 @@
 
 #include "record/clock/clock.h"
 
-/* false: the kernel does not say, since the TSC is not its clock here. */
+/* Returns false if the kernel's clock does not use the TSC. */
 bool record_tsc_read(struct record_tsc *tsc);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads what sysfs says of the PMU of uprobes. */
+/* Reads the uprobe PMU's description in sysfs. */
 #include "record/perf/uprobe_pmu.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #define PMU "/sys/bus/event_source/devices/uprobe/"
 
-/* The number in a file of the PMU, behind a prefix. */
+/* Reads the number behind a prefix in a file of the PMU. */
 static bool read_number(const char *path, const char *prefix, uint64_t *number)
 {
 	FILE *file = fopen(path, "re");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading /proc/PID/maps. */
+/* Reads /proc/PID/maps. */
 
 #include "record/process/maps.h"
 
@@ -18,7 +18,7 @@ bool record_maps_name(struct record_map_entry *entry, const char *name, size_t l
 	if (length >= sizeof(entry->path))
 		return false;
 	entry->path[0] = 0;
-	/* What is no path is a name for anonymous memory, like [heap]. */
+	/* Other texts name anonymous memory, such as [heap]. */
 	if (entry->inode == 0)
 		return true;
 	memcpy(entry->path, name, length);
@@ -69,7 +69,7 @@ static bool is_file(const char *root, const char *name, struct record_map_entry 
 	return true;
 }
 
-/* The kernel shows line feeds so, and nothing else; whether there was one. */
+/* Replaces the kernel's escape for line feeds, the only escape. Returns true after a replacement. */
 static bool read_line_feeds(const char *name, char path[RECORD_PATH_SIZE])
 {
 	const size_t size = strlen(LINE_FEED);
@@ -94,22 +94,4 @@ void record_maps_check(const char *root, struct record_map_entry *entry)
 		snprintf(entry->path, sizeof(entry->path), "%s", path);
 	else
 		entry->deleted = true;
-}
-
-/* The file may change while it is read; the line that holds the address is one the kernel made at
- * once. */
-bool record_maps_find(uint64_t address, struct record_map_entry *entry)
-{
-	char line[RECORD_PATH_SIZE + 128];
-	FILE *file = fopen("/proc/self/maps", "re");
-	bool found = false;
-
-	if (!file)
-		return false;
-	while (!found && fgets(line, sizeof(line), file))
-		found = record_maps_parse(line, entry) && address >= entry->base && address < entry->end;
-	fclose(file);
-	if (found)
-		record_maps_check("", entry);
-	return found;
 }

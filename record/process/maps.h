@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading /proc/PID/maps: of the recorder, and of the QEMU plugin in the programs that it traces. */
+/* Reads /proc/PID/maps. */
 
 #ifndef RECORD_PROCESS_MAPS_H
 #define RECORD_PROCESS_MAPS_H
@@ -8,15 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The longest path, its zero included. */
+/* Maximum size of a path, with its zero. */
 #define RECORD_PATH_SIZE 4096u
 
 struct record_map_entry {
 	uint64_t base;
 	uint64_t end;
 	uint64_t file_offset;
-	uint64_t device; /* as stat shows it where the path still names the file, else as the kernel
-			    shows it */
+	uint64_t device; /* as in stat if the path still leads to the file; else as shown by the kernel */
 	uint64_t inode;
 	bool shared;
 	bool writable;
@@ -25,18 +24,19 @@ struct record_map_entry {
 	char path[RECORD_PATH_SIZE]; /* empty for anonymous memory */
 };
 
-/* Parses one line of /proc/<pid>/maps. False if it is none. Does not look at the file. */
+/* Parses a line of /proc/<pid>/maps, without a look at the file. Returns false if invalid. */
 bool record_maps_parse(const char *line, struct record_map_entry *entry);
 
-/* The name that the kernel shows for the entry's mapping, whose inode is set: a path, or one that says that it is gone.
- * What is no path leaves the entry's path empty. False if it is too long. */
+/*
+ * Sets the path of an entry with a known inode to the kernel's name: a path, or a path marked as deleted. Other names
+ * leave the path empty. Returns false if the name is too long.
+ */
 bool record_maps_name(struct record_map_entry *entry, const char *name, size_t length);
 
-/* Does the path still lead to the file that is mapped? Some file systems show another device number
- * there. A line feed in the path is one again. root is the process's root directory ("" for one's own). */
+/*
+ * Checks whether the path still leads to the mapped file. Replaces the device number, which differs in some file
+ * systems, and escaped line feeds. root: root directory of the process; "" for this process.
+ */
 void record_maps_check(const char *root, struct record_map_entry *entry);
-
-/* The mapping of this process that holds the address. False if there is none. */
-bool record_maps_find(uint64_t address, struct record_map_entry *entry);
 
 #endif

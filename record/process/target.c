@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What execve of a file would run, by the kernel's rules for scripts and formats. */
+/* Finds the program that execve would run, by the kernel's rules for scripts and formats. */
 
 #include "record/process/target.h"
 
@@ -20,9 +20,9 @@ static bool is_blank(char c)
 }
 
 /*
- * The kernel's rules: the line ends at a newline or at the file's end; blanks around it do not
- * count; the interpreter is the first word; what follows it is one argument, blanks and all. A line
- * that does not end in the bytes looked at is cut, but not within the interpreter's name.
+ * Rules of the kernel: the line ends at a newline or the file's end. Surrounding blanks are ignored. The first word is
+ * the interpreter; the rest is a single argument with blanks. A longer line than the head is cut, but never within the
+ * interpreter.
  */
 int record_shebang_parse(char *head, struct record_shebang *shebang)
 {
@@ -63,7 +63,7 @@ int record_shebang_parse(char *head, struct record_shebang *shebang)
 	return 0;
 }
 
-/* As execve checks a file before it looks into it. */
+/* Checks permissions as execve does before reading the file. */
 static int check_permission(const char *path)
 {
 	struct stat status;
@@ -87,35 +87,60 @@ static bool is_program(const Elf64_Ehdr *header)
 	       header->e_phentsize == sizeof(Elf64_Phdr);
 }
 
-/* execve fails if the program's ELF interpreter is not there; QEMU would start and then give up. */
-static int check_interpreter(int fd, const Elf64_Ehdr *header)
+/*
+ * Finds the segment with the path of the ELF interpreter. Returns 1 with *segment set; 0 without an interpreter; or
+ * -ENOEXEC.
+ */
+static int find_interpreter(int fd, const Elf64_Ehdr *header, Elf64_Phdr *segment)
 {
 	for (unsigned i = 0; i < header->e_phnum; i++) {
-		char path[RECORD_PATH_SIZE];
-		Elf64_Phdr segment;
-
-		if (pread(fd, &segment, sizeof(segment), (off_t)(header->e_phoff + i * sizeof(segment))) !=
-		    sizeof(segment))
+		if (pread(fd, segment, sizeof(*segment), (off_t)(header->e_phoff + i * sizeof(*segment))) !=
+		    sizeof(*segment))
 			return -ENOEXEC;
-		if (segment.p_type != PT_INTERP)
-			continue;
-		if (segment.p_filesz < 2 || segment.p_filesz > sizeof(path) ||
-		    pread(fd, path, segment.p_filesz, (off_t)segment.p_offset) != (ssize_t)segment.p_filesz ||
-		    path[segment.p_filesz - 1])
-			return -ENOEXEC;
-		return check_permission(path);
+		if (segment->p_type == PT_INTERP)
+			return 1;
 	}
 	return 0;
 }
 
-/* What is no ELF file and no script is run only if binfmt_misc says how. */
+/* execve fails without the program's ELF interpreter. */
+static int check_interpreter(int fd, const Elf64_Ehdr *header)
+{
+	char path[RECORD_PATH_SIZE];
+	Elf64_Phdr segment;
+	const int found = find_interpreter(fd, header, &segment);
+
+	if (found <= 0)
+		return found;
+	if (segment.p_filesz < 2 || segment.p_filesz > sizeof(path) ||
+	    pread(fd, path, segment.p_filesz, (off_t)segment.p_offset) != (ssize_t)segment.p_filesz ||
+	    path[segment.p_filesz - 1])
+		return -ENOEXEC;
+	return check_permission(path);
+}
+
+bool record_target_is_static(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	Elf64_Ehdr header;
+	Elf64_Phdr segment;
+	bool is;
+
+	if (fd < 0)
+		return false;
+	is = pread(fd, &header, sizeof(header), 0) == sizeof(header) && !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
+	     is_program(&header) && find_interpreter(fd, &header, &segment) == 0;
+	close(fd);
+	return is;
+}
+
+/* Only binfmt_misc may run other formats. */
 static int other_format(void)
 {
 	return access("/proc/sys/fs/binfmt_misc/status", F_OK) ? -ENOEXEC : RECORD_TARGET_FORMAT;
 }
 
-/* Reads the file's first bytes. 0, or as record_target_find(). If it is an ELF file, it is one that
- * QEMU can run. */
+/* Reads the file's head, and checks that an ELF file is an x86-64 program. Returns 0, or as record_target_find(). */
 static int read_head(const char *path, char *head)
 {
 	int status = check_permission(path);
@@ -141,14 +166,13 @@ static int read_head(const char *path, char *head)
 	return status;
 }
 
-/* The interpreter, its argument and the script's path go before what is there; the script's argv[0]
- * is dropped. */
+/* Prepends the interpreter, its argument and the script's path. Drops the script's argv[0]. */
 static int add_prefix(struct record_target *target, const struct record_shebang *shebang, const char *script)
 {
 	const char *added[] = {shebang->interpreter, shebang->argument ? shebang->argument : script,
 			       shebang->argument ? script : NULL};
 	size_t count = shebang->argument ? 3 : 2;
-	/* An interpreter that is a script itself is the last script's argv[0]. */
+	/* An interpreter that is itself a script replaces argv[0] of the previous script. */
 	size_t dropped = target->prefix_count ? 1 : 0;
 
 	if (dropped)

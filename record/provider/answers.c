@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which rules of the command line no program had a provider for. */
+/* Reports rules of the command line that no program's provider matches. */
 #include <stdio.h>
 
 #include "common/program/message.h"
 #include "common/text/guid.h"
 #include "record/provider/providers_state.h"
 
-/* Whether our session has, or had, the entry turned on. */
+/* Checks whether this session turned the entry on, now or earlier. */
 static bool is_ours(const struct record_providers *providers, const struct record_shm_entry *entry)
 {
 	const struct provider_shm_session *session = &providers->session.file.session;
@@ -39,7 +39,7 @@ void record_providers_take_answers(struct record_providers *providers, const str
 		file->rules[i].answered |= other->session.file.rules[i].answered;
 }
 
-/* The rule's name, or its GUID, into text. */
+/* Returns the rule's name, or formats its GUID. */
 static const char *name_of(const struct provider_shm_rule *rule, char guid[PTL_GUID_TEXT_SIZE])
 {
 	common_guid_format(&rule->guid, guid);

@@ -1,33 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From rings to the trace: schemas first, then events in order of time, and what was lost. */
+/* From rings to the trace: schemas, then events in the order of time, and losses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "common/error.h"
 #include "common/heap.h"
-#include "common/text/guid.h"
 #include "common/vector.h"
-#include "format/metadata/metadata.h"
 #include "record/capture/machine.h"
 #include "record/provider/providers_state.h"
 
 #define SECOND 1000000000ull
-/* A time further ahead than this is not when the event was written, whatever it is. */
+/* A time further ahead cannot be the time of writing. */
 #define AHEAD SECOND
-/* Schemas of all programs together: a trace's metadata has room for twice that. */
-#define SCHEMA_BYTES_MAX (8ull << 20)
-/* A ring in which nothing has come for so long needs no memory. */
+/* Idle time after which the memory of a ring is released. */
 #define RELEASE_WAIT SECOND
 #define LOSS_WAIT_MIN SECOND
 #define LOSS_WAIT_MAX (64 * SECOND)
 
 /* ---- losses ----------------------------------------------------------------------------------- */
 
-static int lose(struct record_providers *providers, const struct record_writer *writer, uint64_t count, uint64_t bytes,
-		const char *cause)
+int record_writer_lose(struct record_providers *providers, const struct record_writer *writer, uint64_t count,
+		       uint64_t bytes, const char *cause)
 {
 	const uint64_t now = record_now();
 	const struct ptl_loss loss = {
@@ -52,7 +46,7 @@ static int lose_of(struct record_providers *providers, const struct record_write
 	char text[PROVIDER_SHM_PROVIDER_NAME_SIZE + 160];
 
 	snprintf(text, sizeof(text), "events of provider %s: %s", name, cause);
-	return lose(providers, writer, count, 0, text);
+	return record_writer_lose(providers, writer, count, 0, text);
 }
 
 static int tell(struct record_providers *providers, struct record_writer *writer, uint32_t n, uint64_t dropped)
@@ -62,12 +56,12 @@ static int tell(struct record_providers *providers, struct record_writer *writer
 	struct record_shm_entry entry;
 	int status = 0;
 
-	/* Less than before is no count of ours. */
+	/* A lower number than before is invalid. */
 	if (dropped > loss->seen)
 		status = lose_of(providers, writer, n, dropped - loss->seen,
 				 "they came faster than they were taken (--provider-buffer)");
 	loss->seen = dropped;
-	/* Who finds no session any more when it is at its end has not lost anything of it. */
+	/* At the end of the session, a program without a ring has lost nothing. */
 	if (status == 0 && !providers->ending && n < writer->shm.provider_count &&
 	    record_shm_process_entry(&writer->shm, n, &entry)) {
 		const uint64_t no_ring = entry.enabled.slots[slot].lost;
@@ -97,7 +91,7 @@ int record_writer_report_losses(struct record_providers *providers, struct recor
 		return 0;
 	for (uint32_t n = 0; status == 0 && n < writer->shm.provider_count; n++)
 		status = tell(providers, writer, n, dropped[n]);
-	/* A program that drops all the time is reported ever more rarely. */
+	/* Reports a program with continuous losses at growing intervals. */
 	if (providers->capture->loss_records == before)
 		writer->lost_wait = LOSS_WAIT_MIN;
 	else if (writer->lost_wait < LOSS_WAIT_MAX)
@@ -105,143 +99,6 @@ int record_writer_report_losses(struct record_providers *providers, struct recor
 	writer->lost_from = now;
 	writer->lost_due = now + (writer->lost_wait ? writer->lost_wait : LOSS_WAIT_MIN);
 	return status;
-}
-
-/* ---- schemas ---------------------------------------------------------------------------------- */
-
-struct schema_taker {
-	struct record_providers *providers;
-	const struct record_writer *writer;
-};
-
-/* A program explains its own providers' events alone. */
-static bool is_own(const struct record_writer *writer, uint32_t provider, const struct ptl_guid *guid)
-{
-	return provider < writer->shm.provider_count && !writer->shm.providers[provider].refused &&
-	       common_guid_equal(guid, &writer->shm.providers[provider].guid);
-}
-
-/* Whether the trace has room for one more schema or map; another user's must not take all of it. */
-static int take_room(struct record_providers *providers, uint64_t size)
-{
-	struct record_share *share = &providers->common->schema_bytes;
-	const bool fits = providers->is_other ? size <= record_share_left(share, providers->schema_bytes)
-					      : providers->schema_bytes + size <= SCHEMA_BYTES_MAX;
-
-	if (!fits)
-		return common_fail(PTL_CORRUPT, "programs have more schemas than a trace has room for");
-	providers->schema_bytes += size;
-	share->used += providers->is_other ? size : 0;
-	return 0;
-}
-
-/*
- * Two programs, or two versions of one, may explain the same event differently; a reader takes the
- * first explanation for both. *differs: this one is another than the first. PTL_NO_MEMORY, PTL_CORRUPT.
- */
-static int compare_schema(struct record_providers *providers, const struct ptl_schema *schema,
-			  struct common_cursor body, bool *differs)
-{
-	const uint64_t hash = XXH64(body.data, body.size, 0);
-	int status;
-	uint8_t key[sizeof(schema->provider) + 4];
-	const uint64_t *first;
-
-	memcpy(key, &schema->provider, sizeof(schema->provider));
-	key[16] = (uint8_t)schema->id;
-	key[17] = (uint8_t)(schema->id >> 8);
-	key[18] = schema->version;
-	key[19] = schema->opcode;
-	first = common_byte_map_get(&providers->common->schemas, key, sizeof(key));
-	*differs = first && *first != hash;
-	status = first ? 0 : take_room(providers, body.size);
-	return first || status < 0 ? status : common_byte_map_put(&providers->common->schemas, key, sizeof(key), hash);
-}
-
-static int report_difference(const struct schema_taker *taker, const struct ptl_schema *schema)
-{
-	char cause[512];
-
-	snprintf(cause, sizeof(cause),
-		 "event %u of provider %.255s is defined otherwise in another program, whose "
-		 "definition came first: it may be shown wrongly",
-		 schema->id, schema->provider_name);
-	return lose(taker->providers, taker->writer, 0, 0, cause);
-}
-
-static int take_schema(const struct schema_taker *taker, uint32_t provider, struct common_cursor cursor)
-{
-	struct ptl_schema *schema;
-	bool differs = false;
-	int status = format_schema_decode(cursor, &schema);
-
-	if (status < 0)
-		return status;
-	if (is_own(taker->writer, provider, &schema->provider)) {
-		status = compare_schema(taker->providers, schema, cursor, &differs);
-		if (status == 0)
-			status = differs ? report_difference(taker, schema)
-					 : record_capture_schema(taker->providers->capture, schema);
-	}
-	format_schema_free(schema);
-	return status == PTL_MISUSE ? PTL_CORRUPT : status;
-}
-
-/* *is_new: no program had this map of values before. PTL_NO_MEMORY, PTL_CORRUPT. */
-static int note_map(struct record_providers *providers, const struct ptl_map *map, struct common_cursor body,
-		    bool *is_new)
-{
-	struct common_byte_map *known = &providers->common->schemas;
-	const uint64_t hash = XXH64(body.data, body.size, 0);
-	uint8_t key[sizeof(map->provider) + sizeof(hash)];
-	int status = 0;
-
-	memcpy(key, &map->provider, sizeof(map->provider));
-	memcpy(key + sizeof(map->provider), &hash, sizeof(hash));
-	*is_new = !common_byte_map_get(known, key, sizeof(key));
-	if (*is_new)
-		status = take_room(providers, body.size);
-	return *is_new && status == 0 ? common_byte_map_put(known, key, sizeof(key), hash) : status;
-}
-
-static int take_map(const struct schema_taker *taker, uint32_t provider, struct common_cursor cursor)
-{
-	struct ptl_map *map;
-	bool is_new = false;
-	int status = format_map_decode(cursor, &map);
-
-	if (status < 0)
-		return status;
-	if (is_own(taker->writer, provider, &map->provider))
-		status = note_map(taker->providers, map, cursor, &is_new);
-	if (status == 0 && is_new)
-		status = record_capture_map(taker->providers->capture, map);
-	format_map_free(map);
-	return status == PTL_MISUSE ? PTL_CORRUPT : status;
-}
-
-static int take_record(void *context, uint32_t provider, uint64_t type, const uint8_t *body, size_t size)
-{
-	const struct schema_taker *taker = context;
-
-	if (type == FORMAT_RECORD_SCHEMA)
-		return take_schema(taker, provider, common_cursor(body, size));
-	if (type == FORMAT_RECORD_MAP)
-		return take_map(taker, provider, common_cursor(body, size));
-	return 0;
-}
-
-static int take_chunks(struct record_providers *providers, struct record_writer *writer)
-{
-	struct schema_taker taker = {providers, writer};
-	char cause[256];
-	int status = record_shm_process_chunks(&writer->shm, take_record, &taker);
-
-	if (status != PTL_CORRUPT || writer->schemas_bad)
-		return status == PTL_CORRUPT ? 0 : status;
-	writer->schemas_bad = true;
-	snprintf(cause, sizeof(cause), "schemas of a program's providers: %s", ptl_error_text());
-	return lose(providers, writer, 0, 0, cause);
 }
 
 /* ---- copying ---------------------------------------------------------------------------------- */
@@ -269,12 +126,12 @@ static int copy_ring(struct record_providers *providers, struct record_writer *w
 	if (share > providers->fullest)
 		providers->fullest = share;
 	if (status == 0 && lost)
-		status = lose(providers, writer, 1, lost,
-			      "the program overwrote the memory it shares with the recorder");
+		status = record_writer_lose(providers, writer, 1, lost,
+					    "the program overwrote the memory it shares with the recorder");
 	return status;
 }
 
-/* Rings that are new; what is in those beyond another user's share is lost. */
+/* Finds new rings. Events in rings beyond another user's share are lost. */
 static int look_at_rings(struct record_providers *providers, struct record_writer *writer)
 {
 	const uint32_t before = writer->rings.count;
@@ -293,8 +150,9 @@ static int look_at_rings(struct record_providers *providers, struct record_write
 	providers->rings += writer->rings.count - before;
 	share->used += providers->is_other ? writer->rings.count - before : 0;
 	if (status == 0 && providers->is_other && writer->rings.limited && !limited)
-		status = lose(providers, writer, 1, 0,
-			      "the programs of its user have more threads that write events than are taken");
+		status = record_writer_lose(
+			providers, writer, 1, 0,
+			"the programs of its user have more threads that write events than are taken");
 	return status;
 }
 
@@ -306,7 +164,7 @@ int record_writer_copy(struct record_providers *providers, struct record_writer 
 		return 0;
 	status = look_at_rings(providers, writer);
 	for (uint32_t n = 0; status == 0 && n < writer->rings.count; n++) {
-		/* What has no room stays in its ring. */
+		/* Without room in memory, events stay in their ring. */
 		if (record_providers_may_copy(providers))
 			status = copy_ring(providers, writer, n);
 		if (status == 0)
@@ -314,11 +172,12 @@ int record_writer_copy(struct record_providers *providers, struct record_writer 
 	}
 	if (status == 0 && (writer->rings.broken || writer->shm.broken) && !writer->broken_reported) {
 		writer->broken_reported = true;
-		status = lose(providers, writer, 1, 0, "the program cut short the memory it shares with the recorder");
+		status = record_writer_lose(providers, writer, 1, 0,
+					    "the program cut short the memory it shares with the recorder");
 	}
-	/* What explains a record was there before it. */
+	/* A program describes a provider before it writes records of the provider. */
 	record_shm_process_look(&writer->shm);
-	return status == 0 ? take_chunks(providers, writer) : status;
+	return status == 0 ? record_writer_take_schemas(providers, writer) : status;
 }
 
 /* ---- delivering ------------------------------------------------------------------------------- */
@@ -347,13 +206,15 @@ static int write_event(struct record_providers *providers, struct record_writer 
 	int status;
 
 	if (header->provider >= writer->shm.provider_count)
-		return lose(providers, writer, 1, header->size, "an event is of no provider of its program");
+		return record_writer_lose(providers, writer, 1, header->size,
+					  "an event is of no provider of its program");
 	provider = &writer->shm.providers[header->provider];
 	if (provider->refused) {
 		writer->losses[header->provider].refused++;
 		return 0;
 	}
 	event.descriptor.provider = provider->guid;
+	record_writer_give_version(writer, &event.descriptor);
 	if (record->activity) {
 		event.flags |= PTL_EVENT_HAS_ACTIVITY;
 		memcpy(event.activity.bytes, record->activity, sizeof(event.activity.bytes));
@@ -370,8 +231,8 @@ static int write_event(struct record_providers *providers, struct record_writer 
 }
 
 /*
- * Finds the ring's next event that takes its turn by its time; those that do not are written.
- * PTL_NOT_FOUND: none that is older than `before`.
+ * Finds the ring's next event that is sorted by time, and writes events with other times at once. Returns PTL_NOT_FOUND
+ * without an event before `before`.
  */
 static int advance(struct record_providers *providers, struct record_waiting *waiting, uint64_t before)
 {
@@ -383,9 +244,9 @@ static int advance(struct record_providers *providers, struct record_waiting *wa
 
 		status = record_shm_ring_next(waiting->ring, &waiting->event, &lost);
 		if (status == PTL_CORRUPT)
-			status = lose(providers, waiting->writer, 1, lost,
-				      "the program overwrote events in the memory it shares with "
-				      "the recorder");
+			status = record_writer_lose(providers, waiting->writer, 1, lost,
+						    "the program overwrote events in the memory it shares with "
+						    "the recorder");
 		if (status < 0)
 			return status;
 		if (lost)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks at all programs with providers, without becoming a session. */
+/* Lists all programs with providers, without making a session. */
 #include "record/provider/list.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "record/provider/shm_folder.h"
 #include "record/provider/shm_process.h"
 
-/* Files in order of pids. */
+/* files sorted by pid */
 struct listed {
 	char text[PROVIDER_SHM_NAME_SIZE];
 	struct record_shm_name name;
@@ -25,14 +25,14 @@ struct listed {
 
 struct listing {
 	int folder;
-	uint32_t user; /* whose folder it is */
+	uint32_t user; /* owner of the folder */
 	bool json;
 	FILE *file;
 	struct common_json out;
 	struct listed *files;
 	size_t count;
 	size_t capacity;
-	struct provider_shm_session_file sessions[PTL_SESSIONS_MAX]; /* id 0: none */
+	struct provider_shm_session_file sessions[PTL_SESSIONS_MAX]; /* id 0: no session */
 	size_t shown;
 };
 
@@ -70,7 +70,7 @@ static void read_sessions(struct listing *listing)
 			listing->sessions[slot].session.id = 0;
 }
 
-/* The living session that has turned the entry on in this slot; NULL: none. */
+/* Returns the living session that turned the entry on in this slot; NULL without. */
 static const struct provider_shm_session *session_of(const struct listing *listing,
 						     const struct record_shm_entry *entry, unsigned slot)
 {
@@ -83,7 +83,7 @@ static const struct provider_shm_session *session_of(const struct listing *listi
 
 /* ---- text ------------------------------------------------------------------------------------- */
 
-/* Names come from programs: what is no printable ASCII or UTF-8 beyond it is shown as '?'. */
+/* Prints an untrusted name of a program, with '?' for control characters. */
 static void print_name(FILE *file, const char *name)
 {
 	for (; *name; name++)
@@ -208,7 +208,7 @@ static void print_json(struct listing *listing, struct record_shm_process *proce
 
 /* ---- all -------------------------------------------------------------------------------------- */
 
-/* A program of another user may say that it is any process. */
+/* A program of another user may claim any pid. */
 static bool is_users(const struct listing *listing, uint32_t pid)
 {
 	uint32_t own_pid, user;
@@ -221,7 +221,7 @@ static int show(struct listing *listing, const char *text)
 	struct record_shm_process process;
 	int status = record_shm_process_open(listing->folder, text, false, &process);
 
-	/* What is gone, or is no file of providers, is not shown. */
+	/* Skips files that vanished, or that are invalid. */
 	if (status < 0)
 		return status == PTL_NO_MEMORY ? status : 0;
 	if (is_users(listing, process.pid) && !record_shm_has_ended(process.pid, &process.info)) {
@@ -235,7 +235,7 @@ static int show(struct listing *listing, const char *text)
 	return 0;
 }
 
-/* The folder is closed then. */
+/* Closes the folder. */
 static int list(struct listing *listing, int folder, uint32_t user)
 {
 	int status;

@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 /*
- * Shows which providers are registered now, by process, and which sessions have turned them on; as
- * text, or as one JSON object a process. 0, or a ptl_status.
+ * Prints registered providers by process, and the sessions that have turned each provider on: as text, or as a JSON
+ * object per process. Returns 0 or a ptl_status.
  */
 int record_provider_list(bool json, FILE *file);
 

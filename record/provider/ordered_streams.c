@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Chooses streams. */
+/* Selects the stream of an event. */
 #include "record/provider/ordered_streams.h"
 
 static int write_unordered(struct record_ordered_streams *streams, const struct ptl_event *event)

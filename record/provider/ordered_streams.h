@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Puts events into as few streams as they need for time to go up in each. */
+/* Distributes events to few streams, so that times never decrease in a stream. */
 #ifndef RECORD_PROVIDER_ORDERED_STREAMS_H
 #define RECORD_PROVIDER_ORDERED_STREAMS_H
 
@@ -8,9 +8,8 @@
 #include "record/capture/capture.h"
 
 /*
- * Events come nearly in order of time: one that a thread published late goes to the first stream
- * whose last event is no later. So events of a thread with the same time stay in their order, too:
- * a reader takes those of a lower stream first.
+ * Events arrive nearly sorted by time. A late event goes to the first stream whose last event is not later. Events of a
+ * thread with equal times keep their order: readers take events of a lower stream first.
  */
 #define RECORD_ORDERED_STREAMS_MAX 16
 
@@ -22,10 +21,10 @@ struct record_ordered_streams {
 	} streams[RECORD_ORDERED_STREAMS_MAX];
 	unsigned count;
 	bool has_unordered;
-	uint32_t unordered; /* stream of events whose times are in no order */
+	uint32_t unordered; /* stream of events with arbitrary times */
 };
 
-/* ordered: the time is when the event was written. 0, or PTL_NO_MEMORY. */
+/* ordered: the event's time is the time of writing. Returns 0 or PTL_NO_MEMORY. */
 int record_ordered_streams_write(struct record_ordered_streams *streams, const struct ptl_event *event, bool ordered);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A session with the programs of one folder that have providers, from its start to its end. */
+/* A session with the programs with providers in a folder, from start to end. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "record/provider/providers_state.h"
 
 #define MILLISECOND 1000000ull
-/* Milliseconds to sleep at most: when rings fill fast, when something comes, and when nothing does. */
+/* Maximum milliseconds to sleep: if rings fill fast, if events arrive, and if no events arrive. */
 #define SLEEP_FAST 1
 #define SLEEP_BUSY 4
 #define SLEEP_IDLE 10
@@ -20,23 +20,23 @@
 #define IDLE_STEPS 64
 #define FAST_SHARE 20 /* percent of a ring */
 #define FULL_SHARE 50
-/* Copies in a row, and events that are written then. */
+/* Maximum number of copies in a row, and number of events written afterwards. */
 #define COPIES_MAX 64
 #define SLICE 1024
-/* Bytes that may wait to be written; with more the rings have to wait. And when there is nothing to hurry for. */
+/* Maximum bytes that wait for writing; beyond, the rings wait. The calm value applies if no ring fills fast. */
 #define BACKLOG_MAX (768ull << 20)
 #define BACKLOG_OTHER_MAX (16ull << 20)
 #define BACKLOG_CALM (1ull << 20)
 /*
- * Where nobody gave a size: a ring for each thread, and while a burst lasts more of them, until those of a program
- * have as much memory as this, or as this part of what is free.
+ * Default sizes: a ring per thread, and further rings during a burst, until the rings of a program reach BURST_MEMORY
+ * or 1 / BURST_PART of the free memory.
  */
 #define RING_LARGEST (2u << 20)
 #define RING_SMALLEST (1u << 20)
 #define RING_PART 256
 #define BURST_MEMORY (512ull << 20)
 #define BURST_PART 4
-/* A program that goes on writing all the same is not waited for. */
+/* Limits the final rounds, for programs that never stop writing. */
 #define LAST_ROUNDS 100000
 #define LAST_ROUNDS_OTHER 1000
 
@@ -57,7 +57,10 @@ int record_providers_enter(const struct record_providers *providers)
 	return status < 0 ? common_fail_memory("environment", 0) : 0;
 }
 
-/* A container's /dev/shm is small. No blocks at all: it has no limit. */
+/*
+ * Returns the free bytes of the folder's file system: /dev/shm of a container is small. No blocks at all means no
+ * limit.
+ */
 static uint64_t free_memory(const struct record_providers *providers)
 {
 	struct statvfs info;
@@ -90,7 +93,7 @@ static void describe_session(struct record_providers *providers, const struct re
 	struct provider_shm_session_file *file = &providers->session.file;
 
 	file->session.flags = settings->attach ? PROVIDER_SHM_SESSION_EVERYONE : 0;
-	/* Descendants of the command know it by the id in their environment, whoever they have become. */
+	/* Descendants of the command find the session by the id in their environment, even under another user. */
 	file->session.id = providers->members ? like->session.file.session.id : 0;
 	choose_rings(providers, &file->session);
 	file->session.rule_count = like ? like->session.file.session.rule_count : settings->rule_count;
@@ -100,7 +103,7 @@ static void describe_session(struct record_providers *providers, const struct re
 	snprintf(file->session.name, sizeof(file->session.name), "ptl-record %d", (int)getpid());
 }
 
-/* Bits of our slot that somebody left behind would fill rings for nobody. */
+/* Clears left-over bits of the slot, which would make programs fill rings that no recorder reads. */
 static int clear_slot(void *context, const char *text, const struct record_shm_name *name)
 {
 	struct record_providers *providers = context;
@@ -120,7 +123,7 @@ static int clear_slot(void *context, const char *text, const struct record_shm_n
 	return 0;
 }
 
-/* Those that were there before are asked what state they are in. */
+/* Asks programs that ran before for their state. */
 static void request_captures(struct record_providers *providers)
 {
 	const unsigned slot = providers->session.file.session.slot;
@@ -154,7 +157,7 @@ static int open_session(struct record_providers *providers, const struct record_
 		(void)record_provider_clean(providers->folder);
 	describe_session(providers, like);
 	status = record_provider_session_make(providers->folder, &providers->session);
-	/* Where every program is gone through, each turn clears what others left. */
+	/* With turns, the walk through the programs clears left-over bits as well. */
 	if (status == 0 && !providers->turns)
 		(void)record_shm_list(providers->folder, clear_slot, providers);
 	return status;
@@ -221,7 +224,7 @@ int record_providers_notice(struct record_providers *providers, const char *text
 	return record_writers_see(providers, text, &name);
 }
 
-/* Without a watch, the folder is looked through each time. */
+/* Lists the folder at each look if the folder is not watched. */
 static int look_around(struct record_providers *providers)
 {
 	if (providers->watch >= 0 && !providers->must_list)
@@ -230,7 +233,7 @@ static int look_around(struct record_providers *providers)
 	return record_writers_list(providers);
 }
 
-/* Whether all is written that was copied of its rings. */
+/* Checks whether all copied events were written. */
 static bool is_drained(const struct record_writer *writer)
 {
 	for (uint32_t n = 0; n < writer->rings.count; n++)
@@ -239,7 +242,7 @@ static bool is_drained(const struct record_writer *writer)
 	return true;
 }
 
-/* Programs that have ended have nothing more to give than what was copied after that was seen. */
+/* Removes ended programs after all of their events were written. */
 static int reap(struct record_providers *providers, uint64_t now)
 {
 	int status = 0;
@@ -255,7 +258,7 @@ static int reap(struct record_providers *providers, uint64_t now)
 	return status;
 }
 
-/* Looks at all programs, and copies what is in their rings. */
+/* Checks all programs, and copies the contents of their rings. */
 static int copy(struct record_providers *providers, uint64_t now, bool *any_dead)
 {
 	int status = 0;
@@ -265,7 +268,7 @@ static int copy(struct record_providers *providers, uint64_t now, bool *any_dead
 	for (size_t i = 0; status == 0 && i < providers->count; i++) {
 		struct record_writer *writer = providers->writers[i];
 
-		/* First whether it is dead, then what it has written. */
+		/* Checks for the program's end before copying: a dead program writes no more. */
 		record_writer_look(writer, now);
 		*any_dead |= writer->dead;
 		if (providers->turns && !writer->dead)
@@ -286,8 +289,8 @@ bool record_providers_may_copy(const struct record_providers *providers)
 }
 
 /*
- * To copy is many times faster than to write: while rings fill fast nothing is written, as long as there is memory
- * for it, and then a slice of what waits between one look and the next.
+ * Copying is much faster than writing. While rings fill fast and memory is left, a step only copies; otherwise it
+ * writes a slice of the waiting events.
  */
 int record_providers_step(struct record_providers *providers, uint64_t now, uint64_t before)
 {
@@ -299,7 +302,7 @@ int record_providers_step(struct record_providers *providers, uint64_t now, uint
 		status = copy(providers, now, &any_dead);
 		calm = providers->fullest < FAST_SHARE || !record_providers_may_copy(providers);
 	}
-	/* What the dead have written must be out before their rings are forgotten. */
+	/* Events of a dead program are written before its rings are removed. */
 	if (status == 0 && calm)
 		status = record_providers_deliver(providers, any_dead ? UINT64_MAX : before, SLICE);
 	return status == 0 ? reap(providers, now) : status;
@@ -318,7 +321,7 @@ unsigned record_providers_timeout(const struct record_providers *providers)
 
 /* ---- end -------------------------------------------------------------------------------------- */
 
-/* Programs that are followed only while they write are wanted now, too. */
+/* Adds programs that are otherwise followed only after their first event. */
 static int see_members(void *context, const char *text, const struct record_shm_name *name)
 {
 	struct record_providers *providers = context;
@@ -381,7 +384,7 @@ int record_providers_turn_off(struct record_providers *providers)
 	return status == 0 ? record_writers_turn_off(providers) : status;
 }
 
-/* Until nothing comes any more. */
+/* Repeats steps until no event arrives. */
 static int take_rest(struct record_providers *providers)
 {
 	const unsigned most = providers->is_other ? LAST_ROUNDS_OTHER : LAST_ROUNDS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of a collection share, and what collections of several users share. */
+/* Shared by the files of a collection, and by collections of several users. */
 #ifndef RECORD_PROVIDER_PROVIDERS_STATE_H
 #define RECORD_PROVIDER_PROVIDERS_STATE_H
 
@@ -11,37 +11,39 @@
 #include "record/provider/shm_process.h"
 #include "record/provider/shm_rings.h"
 
-/* Losses of one provider in one program. */
+/* Losses of a provider in a program. */
 struct record_writer_loss {
-	uint64_t seen;    /* dropped so far, as far as it is reported in the trace */
-	uint64_t no_ring; /* likewise, for lack of a ring */
-	uint64_t refused; /* events that claimed to be the kernel's; not reported yet */
+	uint64_t seen;    /* dropped events that the trace already reports */
+	uint64_t no_ring; /* events without a ring that the trace already reports */
+	uint64_t refused; /* unreported events that claimed to be kernel events */
 };
 
-/* A program that writes events, or may. */
+/* A program that may write events. */
 struct record_writer {
-	char name[PROVIDER_SHM_NAME_SIZE]; /* of its `process` file */
+	char name[PROVIDER_SHM_NAME_SIZE]; /* name of the `process` file */
 	struct record_shm_process shm;
-	char rings_name[PROVIDER_SHM_NAME_SIZE]; /* "": no rings yet */
+	char rings_name[PROVIDER_SHM_NAME_SIZE]; /* "" before the first ring */
 	struct record_shm_rings rings;
-	int pidfd;    /* -1: none */
-	bool foreign; /* of another pid namespace: its pid says nothing */
+	int pidfd;    /* -1 without */
+	bool foreign; /* in another pid namespace: the pid is meaningless here */
 	bool dead;
-	bool reported;    /* to the observer */
-	bool schemas_bad; /* said once */
+	bool reported;    /* reported to the observer */
+	bool schemas_bad; /* the message about invalid schemas was printed */
 	bool broken_reported;
-	uint64_t program;   /* differs after an exec */
-	uint64_t looked;    /* whether it has ended */
-	uint64_t moved;     /* when something last came of it */
-	uint64_t turned;    /* when its entries were last gone through */
-	uint32_t known;     /* entries that were gone through */
-	uint64_t lost_from; /* time of the last look at losses that were reported */
+	uint64_t program;   /* changes at an execve */
+	uint64_t looked;    /* time of the last check for the end */
+	uint64_t moved;     /* time of the last event */
+	uint64_t turned;    /* time of the last walk through the entries */
+	uint32_t known;     /* number of entries at the last walk */
+	uint64_t lost_from; /* time of the last report of losses */
 	uint64_t lost_due;
 	uint64_t lost_wait;
-	struct record_writer_loss *losses; /* PROVIDER_SHM_PROVIDERS_MAX */
+	struct record_writer_loss *losses; /* array of PROVIDER_SHM_PROVIDERS_MAX */
+	/* version of the definition in the trace, by identity of the event */
+	struct common_byte_map versions;
 };
 
-/* The next event of a ring, while events of all rings are put in order. */
+/* The next event of a ring, while events of all rings are sorted. */
 struct record_waiting {
 	struct record_writer *writer;
 	struct record_shm_ring *ring;
@@ -49,14 +51,22 @@ struct record_waiting {
 };
 
 #define RECORD_LEFT_OUT_MAX 20
+/* Maximum size of all schemas, in bytes and in items as of FORMAT_METADATA_ITEMS_MAX: half of a trace's room. */
+#define RECORD_SCHEMA_BYTES_MAX (8ull << 20)
+#define RECORD_SCHEMA_ITEMS_MAX (1u << 19)
+/* Maximum number of reported differing definitions. */
+#define RECORD_DIFFERING_MAX 20
 
-/* What other users' programs may take of the recorder, all together. */
+/* Limit and use of a resource by programs of all other users. */
 struct record_share {
 	uint64_t most;
 	uint64_t used;
 };
 
-/* How much more a user may have who has that much: up to a quarter of what the others leave, so that there is some for all. */
+/*
+ * Returns how much more a user may use. A user with `mine` gets up to a quarter of the amount that the other users
+ * leave.
+ */
 static inline uint64_t record_share_left(const struct record_share *share, uint64_t mine)
 {
 	const uint64_t others = share->used - mine;
@@ -65,16 +75,18 @@ static inline uint64_t record_share_left(const struct record_share *share, uint6
 	return mine < most ? most - mine : 0;
 }
 
-/* What the collections of all users have in common. */
+/* Shared by the collections of all users. */
 struct record_providers_common {
 	struct record_capture *capture;
 	struct record_observer *observer;
 	struct record_ordered_streams ordered;
-	struct common_byte_map
-		schemas; /* identity of an event: hash of its schema; and what identifies a map of values */
+	struct common_byte_map schemas; /* hash of the schema by identity of an event; also keys of maps of values */
 	struct record_share programs;
 	struct record_share rings;
 	struct record_share schema_bytes;
+	struct record_share schema_items;
+	struct common_byte_map said; /* identities of events whose loss of a differing definition was reported */
+	unsigned differing;          /* number of definitions with another version */
 };
 
 struct record_providers {
@@ -83,54 +95,59 @@ struct record_providers {
 	struct record_observer *observer;
 	struct record_provider_session session;
 	int folder;
-	int watch; /* number of the folder in the watch for new files; -1: there is none */
+	int watch; /* inotify number of the folder; -1 without */
 	uint32_t user;
-	bool is_other;  /* another user's, who is not trusted: programs, rings and schemas have bounds */
-	bool members;   /* of another user: those that descend from the command, and no others */
-	uint64_t rings; /* of all its programs */
+	bool is_other;  /* collection of another, untrusted user: programs, rings and schemas are limited */
+	bool members;   /* accepts only descendants of the command */
+	uint64_t rings; /* rings of all programs */
 	uint64_t start;
 	bool everyone;
-	bool turns; /* its programs are turned on by the recorder, too */
+	bool turns; /* the recorder turns on the programs' providers too */
 	bool ending;
-	bool must_list; /* the watch lost count of what is new */
+	bool must_list; /* the watch lost notices */
 	struct record_writer **writers;
 	size_t count;
 	size_t capacity;
 	struct record_waiting *heap;
 	size_t heap_count;
 	size_t heap_capacity;
-	uint64_t latest; /* times beyond this one are not believed */
+	uint64_t latest; /* upper limit of believable times */
 	uint64_t schema_bytes;
-	unsigned fullest;  /* ring of the last step, in percent */
-	uint64_t backlog;  /* bytes that were copied and not written, at the last look at all rings */
-	unsigned left_out; /* files: so many are reported and no more */
-	unsigned idle;     /* steps in which nothing came */
+	uint64_t schema_items;
+	unsigned fullest;  /* fill of the fullest ring in the last step, in percent */
+	uint64_t backlog;  /* copied but unwritten bytes, at the last look at all rings */
+	unsigned left_out; /* number of reported unusable files */
+	unsigned idle;     /* number of steps without an event */
 };
 
 /* ---- providers.c: the collection of one folder ------------------------------------------------ */
 
 /*
- * Opens a session in the folder, which is closed with the collection, with the rules of `like`, or with those of the
- * settings. PTL_SYSTEM, PTL_NO_MEMORY. All functions below that return an int return 0 or PTL_NO_MEMORY.
+ * Opens a session in the folder, with the rules of `like`, or with the settings' rules. The collection closes the
+ * folder. Fails with PTL_SYSTEM or PTL_NO_MEMORY.
+ * Functions below of type int return 0 or PTL_NO_MEMORY.
  */
 int record_providers_open(struct record_providers_common *common, int folder, uint32_t user,
 			  const struct record_providers *like, struct record_providers **providers);
-/* Gives back everything; what was not finished is left to the next recorder. */
+/* Frees the collection. Unfinished files are left for the next recorder. */
 void record_providers_close(struct record_providers *providers);
-/* Makes the command that is started from now on a member of the session, by our own environment. */
+/* Makes the next started command a member of the session, by an environment variable. */
 int record_providers_enter(const struct record_providers *providers);
-/* All programs that are there; those that were there before are asked what state they are in. */
+/* Finds all programs, and asks programs that ran before for their state. */
 int record_providers_begin(struct record_providers *providers);
-/* A file of this name has appeared. */
+/* Handles a new file with this name. */
 int record_providers_notice(struct record_providers *providers, const char *text);
-/* Whether more may be copied: not too much waits to be written. */
+/* Checks whether more events may be copied, within the limit of unwritten bytes. */
 bool record_providers_may_copy(const struct record_providers *providers);
-/* Takes what programs have written before this time. */
+/* Handles events that programs wrote before this time. */
 int record_providers_step(struct record_providers *providers, uint64_t now, uint64_t before);
-/* How many milliseconds to sleep at most until the next step. */
+/* Returns the maximum milliseconds until the next step. */
 unsigned record_providers_timeout(const struct record_providers *providers);
 
-/* The end, in this order: asks programs for their state; whether they are still at it; turns all off; takes what is left. */
+/*
+ * Ends the session, in this order: ask asks programs for their state; are_asked checks whether programs still answer;
+ * turn_off turns all providers off; end writes the rest.
+ */
 int record_providers_ask(struct record_providers *providers);
 bool record_providers_are_asked(struct record_providers *providers);
 int record_providers_turn_off(struct record_providers *providers);
@@ -138,50 +155,57 @@ int record_providers_end(struct record_providers *providers);
 
 /* ---- turn.c ----------------------------------------------------------------------------------- */
 
-/* Adds a rule or takes it away, by its text. PTL_MISUSE, PTL_NOT_FOUND, PTL_SYSTEM: all is as before. */
+/* Adds or removes a rule by its text. Fails with PTL_MISUSE, PTL_NOT_FOUND or PTL_SYSTEM, without a change. */
 int record_providers_change(struct record_providers *providers, const struct provider_shm_rule *rule, const char *text,
 			    bool on);
-/* The rule's number; the rule count if there is none. */
+/* Returns the index of the rule; the number of rules if absent. */
 uint32_t record_providers_find(const struct record_providers *providers, const struct provider_shm_rule *rule);
 
-/* ---- provider_answers.c ----------------------------------------------------------------------- */
+/* ---- answers.c ----------------------------------------------------------------------- */
 
-/* Notes which rules are about the providers of a program that is followed. */
+/* Notes rules that match providers of a followed program. */
 void record_providers_heed(struct record_providers *providers, struct record_shm_process *process);
-/* Takes over which rules programs of the other collection, whose rules are the same, have answered to. */
+/* Copies the notes of answered rules from another collection with the same rules. */
 void record_providers_take_answers(struct record_providers *providers, const struct record_providers *other);
-/* Says which rules nothing answers to so far. */
+/* Reports rules without a matching provider so far. */
 void record_providers_say_absent(const struct record_providers *providers);
-/* Says which rules nothing answered to. */
+/* Reports rules without a matching provider until the end. */
 void record_providers_say_unanswered(struct record_providers *providers);
 
-/* ---- provider_writers.c: which programs there are, and what they have turned on --------------- */
+/* ---- writers.c: programs, and providers to turn on ----------------------------------- */
 
-/* A file that is there; takes in what concerns this session. */
+/* Handles an existing file, if relevant for this session. */
 int record_writers_see(struct record_providers *providers, const char *text, const struct record_shm_name *name);
-/* The program with this `process` file is to be followed. */
+/* Follows the program with this `process` file. */
 int record_writers_add(struct record_providers *providers, const char *text);
-/* All files. */
+/* Handles all files of the folder. */
 int record_writers_list(struct record_providers *providers);
-/* Turns on what the rules want in a program, and off what they do not. */
+/* Turns providers of a program on or off, as the rules demand. */
 void record_writer_turn(struct record_providers *providers, struct record_writer *writer, uint64_t now);
-/* Notices which programs have ended. */
+/* Checks whether the program has ended. */
 void record_writer_look(struct record_writer *writer, uint64_t now);
-/* Turns everything off, in programs that are not followed too. */
+/* Turns all providers off, even in programs that are not followed. */
 int record_writers_turn_off(struct record_providers *providers);
-/* Removes its files, and forgets it. */
+/* Removes the files of a program, and forgets the program. */
 void record_writer_remove(struct record_providers *providers, size_t index);
 void record_writer_free(struct record_writer *writer);
-/* Forgets it, and leaves its files. */
+/* Forgets a program, and leaves its files. */
 void record_writer_forget(struct record_providers *providers, size_t index);
 
-/* ---- provider_events.c ------------------------------------------------------------------------ */
+/* ---- events.c ------------------------------------------------------------------------ */
 
-/* Copies what the program's rings hold, and takes in schemas that are new. */
+/* Reports events or bytes of the program as lost. */
+int record_writer_lose(struct record_providers *providers, const struct record_writer *writer, uint64_t count,
+		       uint64_t bytes, const char *cause);
+/* Reads new descriptions of the program's events. */
+int record_writer_take_schemas(struct record_providers *providers, struct record_writer *writer);
+/* Replaces an event's version by the version of its definition in the trace. */
+void record_writer_give_version(const struct record_writer *writer, struct ptl_descriptor *descriptor);
+/* Copies the contents of the program's rings, and reads new schemas. */
 int record_writer_copy(struct record_providers *providers, struct record_writer *writer, uint64_t now);
-/* Writes what was copied and is older than `before`, in order of time, but no more events than `most`. */
+/* Writes copied events before `before`, sorted by time, at most `most` events. */
 int record_providers_deliver(struct record_providers *providers, uint64_t before, uint64_t most);
-/* Reports what the program has dropped; always, or if that is due. */
+/* Reports events that the program dropped, if `always` or if due. */
 int record_writer_report_losses(struct record_providers *providers, struct record_writer *writer, uint64_t now,
 				bool always);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the rules of the command line. */
+/* Parses the rules of the command line. */
 #include "record/provider/rules.h"
 
 #include <string.h>
@@ -59,7 +59,7 @@ static int parse_keywords(const char *text, uint64_t *keywords)
 	return 0;
 }
 
-/* Parts the text at its colons; the parts' lengths are checked. */
+/* Splits the text at colons, and checks the length. */
 static int split(const char *text, char *copy, size_t size, char *parts[3])
 {
 	size_t count = 0;
@@ -97,7 +97,7 @@ int record_provider_rule_parse(const char *text, struct provider_shm_rule *rule)
 		rule->match = PROVIDER_SHM_MATCH_PATTERN;
 		strcpy(rule->name, parts[0]);
 	} else if (parts[0][0] == '*') {
-		/* As PerfView has it: the GUID that belongs to the name. */
+		/* As in PerfView: the GUID derived from the name. */
 		rule->match = PROVIDER_SHM_MATCH_GUID;
 		status = ptl_guid_from_name(parts[0] + 1, &rule->guid);
 		if (status < 0)

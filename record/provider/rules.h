@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the command line asks of providers: NAME|GUID[:LEVEL[:KEYWORDS]]. */
+/* Rules for providers on the command line: NAME|GUID[:LEVEL[:KEYWORDS]]. */
 #ifndef RECORD_PROVIDER_RULES_H
 #define RECORD_PROVIDER_RULES_H
 
 #include "provider/session_layout.h"
 
 /*
- * Reads one; "*" is every provider, and a name with other * and ? stands for all that match. LEVEL: a number to 255 or a name, by default all. KEYWORDS: a
- * number, any of whose bits is enough, or "all". PTL_MISUSE, with a text that says what was expected.
+ * Parses a rule. NAME: "*" matches every provider; other names may contain * and ?. LEVEL: a number up to 255, or a
+ * name; default all. KEYWORDS: a mask of which one bit suffices, or "all".
+ * Fails with PTL_MISUSE and a text that names the expected value.
  */
 int record_provider_rule_parse(const char *text, struct provider_shm_rule *rule);
 
-/* The name of a level, "" for one that has none. */
+/* Returns the name of a level; "" without a name. */
 const char *record_level_name(unsigned level);
 
 #endif

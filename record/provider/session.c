@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes, reads and removes session files; sweeps the folder. */
+/* Makes, reads and removes session files; cleans the folder. */
 #include "record/provider/session.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 #define LITTER_SECONDS 60
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static int random_id(uint64_t *id)
 {
@@ -30,7 +30,7 @@ static int random_id(uint64_t *id)
 
 	if (status < 0)
 		return status;
-	/* The bits that say which kind of GUID it is are in the last half's first byte. */
+	/* Skips the bits that tell the kind of GUID, in the first byte of the second half. */
 	memcpy(id, guid.bytes, 6);
 	memcpy((uint8_t *)id + 6, guid.bytes + 9, 2);
 	if (!*id)
@@ -38,7 +38,7 @@ static int random_id(uint64_t *id)
 	return 0;
 }
 
-/* Whether the name still leads to the file that is open. */
+/* Checks whether the name still leads to the open file. */
 static bool is_named(int folder, const char *name, int fd)
 {
 	struct stat named, opened;
@@ -47,7 +47,7 @@ static bool is_named(int folder, const char *name, int fd)
 	       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
-/* Removes the file if its recorder is dead. With the lock nobody else does the same meanwhile. */
+/* Removes the file of a dead recorder. The lock keeps other recorders from doing the same meanwhile. */
 static void remove_if_stale(int folder, const char *name)
 {
 	struct stat info;
@@ -60,7 +60,7 @@ static void remove_if_stale(int folder, const char *name)
 	close(fd);
 }
 
-/* The folder may be another user's, whose programs look whether the file is theirs. */
+/* Gives the file to the folder's owner, if another user: programs check the owner. */
 static int give_to_user(int folder, int file)
 {
 	struct stat place;
@@ -72,7 +72,7 @@ static int give_to_user(int folder, int file)
 	return 0;
 }
 
-/* Writes the session for this slot under a name for the time being. */
+/* Writes the session for this slot under a temporary name. */
 static int write_new(int folder, const char *name, struct record_provider_session *session, unsigned slot)
 {
 	struct provider_shm_session *header = &session->file.session;
@@ -100,7 +100,7 @@ static int write_new(int folder, const char *name, struct record_provider_sessio
 	return status;
 }
 
-/* PTL_NOT_FOUND: somebody has the slot. */
+/* Returns PTL_NOT_FOUND if the slot is in use. */
 static int take_slot(int folder, struct record_provider_session *session, unsigned slot)
 {
 	char name[PROVIDER_SHM_NAME_SIZE], new[PROVIDER_SHM_NAME_SIZE];
@@ -113,7 +113,7 @@ static int take_slot(int folder, struct record_provider_session *session, unsign
 	status = write_new(folder, new, session, slot);
 	if (status < 0)
 		return status;
-	/* Of two that want the slot one gets it. */
+	/* linkat gives the slot to only one of two competing recorders. */
 	if (linkat(folder, new, folder, name, 0) == 0) {
 		(void)unlinkat(folder, new, 0);
 		return 0;
@@ -208,7 +208,7 @@ int record_provider_session_read(int folder, unsigned slot, struct provider_shm_
 	return valid ? 0 : PTL_NOT_FOUND;
 }
 
-/* ---- sweeping -------------------------------------------------------------------------------- */
+/* ---- cleaning -------------------------------------------------------------------------------- */
 
 void record_provider_clean_sessions(int folder)
 {
@@ -222,8 +222,8 @@ void record_provider_clean_sessions(int folder)
 
 struct sweep {
 	int folder;
-	uint64_t ids[PTL_SESSIONS_MAX]; /* of living sessions, by slot; 0: none */
-	uint32_t pid;                   /* whose rings are looked for */
+	uint64_t ids[PTL_SESSIONS_MAX]; /* ids of living sessions by slot; 0 without */
+	uint32_t pid;                   /* pid of the process whose rings are searched */
 	uint64_t process;
 };
 
@@ -264,7 +264,7 @@ static int sweep_first(void *context, const char *text, const struct record_shm_
 	return 0;
 }
 
-/* Whether the process that made the files has ended; its `process` file says so. */
+/* Checks whether the process of the files has ended, by its `process` file. */
 static bool has_ended(const struct sweep *sweep, uint32_t pid, uint64_t process)
 {
 	char text[PROVIDER_SHM_NAME_SIZE];
@@ -277,8 +277,8 @@ static bool has_ended(const struct sweep *sweep, uint32_t pid, uint64_t process)
 }
 
 /*
- * Rings of a session that is not there. A recorder that ends removes its session first, and its
- * rings a little later: it is given time for that, while the program lives.
+ * Removes rings of ended sessions. An ending recorder removes its session first and its rings slightly later: while the
+ * program lives, only old files are removed.
  */
 static int sweep_rings(void *context, const char *text, const struct record_shm_name *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens the session folder and what is in it, and believes neither names nor files. */
+/* Opens the session folder and its files. Names and files are untrusted. */
 #include "record/provider/shm_folder.h"
 
 #include <dirent.h>
@@ -23,7 +23,7 @@ static bool is_private(const struct stat *info, uint32_t user)
 	return info->st_uid == user && !(info->st_mode & (S_IRWXG | S_IRWXO));
 }
 
-/* Opens the folder; *folder is -1 where errno says why it cannot be. Whether it is this user's alone. */
+/* Opens the folder; *folder is -1 with errno after a failure. Checks that the folder belongs to this user alone. */
 static bool open_private(const char *path, uint32_t user, int *folder)
 {
 	struct stat info;
@@ -140,7 +140,7 @@ bool record_shm_parse_user(const char *text, uint32_t *user)
 {
 	const char *at = text;
 
-	/* One name for each: no number begins with 0. */
+	/* Accepts a single name per user: without leading zeros. */
 	return take_text(&at, "ptl-") && (*at != '0' || !at[1]) && take_number(&at, user) && !*at;
 }
 
@@ -222,7 +222,7 @@ bool record_shm_has_ended(uint32_t pid, const struct stat *info)
 	file = fopen(name, "re");
 	if (!file)
 		return errno == ENOENT || errno == ESRCH;
-	/* As the kernel writes it: device, a space, inode, a space. */
+	/* Notation of the kernel: device, a space, inode, a space. */
 	snprintf(wanted, sizeof(wanted), " %02x:%02x %llu ", major(info->st_dev), minor(info->st_dev),
 		 (unsigned long long)info->st_ino);
 	/* Some file systems (not tmpfs) show another device there than stat does. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Turns a SIGBUS into a value that is returned. */
+/* Turns a SIGBUS into a return value. */
 #include "record/provider/shm_guard.h"
 
 #include <setjmp.h>
@@ -13,13 +13,13 @@ static void on_bus_error(int number)
 {
 	if (place)
 		siglongjmp(*place, 1);
-	/* Nobody expected it: it happens again when the handler returns, and ends the program. */
+	/* An unexpected SIGBUS: the access repeats after the handler, and ends the program. */
 	common_signal_catch(number, SIG_DFL, 0, NULL);
 }
 
 void record_guard_start(void)
 {
-	/* Not masked, since siglongjmp leaves the handler without unmasking. */
+	/* Unmasked, because siglongjmp leaves the handler without unmasking. */
 	common_signal_catch(SIGBUS, on_bus_error, SA_NODEFER, NULL);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads `process` files. What is in them may change, or end, while it is read. */
+/* Reads `process` files. The contents may change or vanish at any moment. */
 #include "record/provider/shm_process.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "record/provider/shm_folder.h"
 #include "record/provider/shm_guard.h"
 
-#define CHUNK_MAX (8u << 20) /* larger ones make no sense */
+#define CHUNK_MAX (8u << 20) /* maximum size of a valid chunk */
 
 static struct provider_shm_provider *entry_of(const struct record_shm_process *process, uint32_t n)
 {
@@ -102,7 +102,7 @@ void record_shm_process_close(struct record_shm_process *process)
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-/* Events with these GUIDs tell what ran: no program may write them about others. */
+/* Checks for GUIDs of kernel events, which no program may write. */
 static bool is_kernels(const struct ptl_guid *guid)
 {
 	static const struct ptl_guid lost = PTL_GUID(0x6a399ae0, 0x4bc6, 0x4de9, 0x870b, 0x3657f8947e7e),
@@ -158,7 +158,7 @@ bool record_shm_process_entry(struct record_shm_process *process, uint32_t n, st
 	return true;
 }
 
-/* ---- what recorders write -------------------------------------------------------------------- */
+/* ---- writes by recorders --------------------------------------------------------------------- */
 
 struct act {
 	struct record_shm_process *process;
@@ -264,7 +264,9 @@ static int take_records(struct common_cursor cursor, uint32_t provider,
 	return status;
 }
 
-/* The chunk at heap_taken; end is that of the heap. PTL_NOT_FOUND: its entry is not valid yet. */
+/*
+ * Reads the chunk at heap_taken. end: end of the heap. Returns PTL_NOT_FOUND if the chunk's provider is not valid yet.
+ */
 static int take_chunk(struct record_shm_process *process, uint64_t end,
 		      int (*take)(void *context, uint32_t provider, uint64_t type, const uint8_t *body, size_t size),
 		      void *context)
@@ -280,7 +282,7 @@ static int take_chunk(struct record_shm_process *process, uint64_t end,
 	    chunk.size > end - process->heap_taken || chunk.data_size > chunk.size - sizeof(chunk) ||
 	    chunk.provider >= PROVIDER_SHM_PROVIDERS_MAX)
 		return common_fail(PTL_CORRUPT, "a chunk of schemas is invalid");
-	/* Schemas are there before the provider is: they are taken in when it is. */
+	/* A program writes schemas before their provider: the chunk is read again later. */
 	if (chunk.provider >= process->provider_count)
 		return PTL_NOT_FOUND;
 	data = malloc(chunk.data_size ? chunk.data_size : 1);
@@ -317,7 +319,7 @@ int record_shm_process_chunks(struct record_shm_process *process,
 	while (status == 0 && process->heap_taken < end)
 		status = take_chunk(process, end, take, context);
 	if (status == PTL_CORRUPT || status == PTL_TRUNCATED) {
-		/* What comes behind it cannot be found. */
+		/* Later chunks cannot be found. */
 		process->heap_taken = UINT64_MAX;
 		status = PTL_CORRUPT;
 	}

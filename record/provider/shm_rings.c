@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Copies records out of rings, and checks the copies. */
+/* Copies records from rings, and checks the copies. */
 #include "record/provider/shm_rings.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "record/provider/shm_guard.h"
 
 #define RECORD_ALIGN 8u
-/* Copies of this size are worth huge pages: to touch new memory takes longer than to copy into it. */
+/* Size from which huge pages pay off: first touches of memory cost more than the copy. */
 #define HUGE ((size_t)4 << 20)
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -143,7 +143,7 @@ static void load(void *context)
 	copy->head = __atomic_load_n(&copy->page->head, __ATOMIC_ACQUIRE);
 }
 
-/* In two pieces where the bytes pass the end of the ring; then the writer may have the room. */
+/* Copies the bytes, in two pieces if they wrap, and then gives the room to the writer. */
 static void take(void *context)
 {
 	const struct copy *copy = context;
@@ -163,10 +163,10 @@ static void skip(void *context)
 	__atomic_store_n(&copy->page->tail, copy->head, __ATOMIC_RELEASE);
 }
 
-/* Room behind what was copied before and not given out yet. */
+/* Makes room behind the copied records. */
 static int make_room(struct record_shm_ring *ring, size_t size)
 {
-	/* What waits is moved only when that is less than what was given out: a backlog may be large. */
+	/* Moves the waiting records only if fewer than the consumed records: a backlog may be large. */
 	if (ring->at && ring->used - ring->at <= ring->at) {
 		memmove(ring->bytes, ring->bytes + ring->at, ring->used - ring->at);
 		ring->used -= ring->at;
@@ -201,7 +201,7 @@ int record_shm_ring_copy(struct record_shm_rings *rings, uint32_t n, uint64_t *l
 		return 0;
 	if (size > rings->ring_size || size % RECORD_ALIGN) {
 		*lost = size < rings->ring_size ? size : rings->ring_size;
-		/* Records begin at multiples of 8, whatever has been done to head. */
+		/* Records begin at multiples of 8, whatever a program has done to head. */
 		copy.head = ring->tail = copy.head & ~(uint64_t)(RECORD_ALIGN - 1);
 		rings->broken = !record_guard(skip, &copy);
 		return 0;
@@ -248,7 +248,7 @@ static bool change_state(struct record_shm_rings *rings, uint32_t n, uint32_t fr
 	return !rings->broken && handover.done;
 }
 
-/* No thread takes the ring in between. */
+/* Releases the memory of a ring. The state keeps threads from taking the ring meanwhile. */
 void record_shm_ring_release(struct record_shm_rings *rings, uint32_t n)
 {
 	struct record_shm_ring *ring = &rings->rings[n];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A program's `rings` file: the events of its threads for one session. */
+/* A program's `rings` file: events of its threads for one session. */
 #ifndef RECORD_PROVIDER_SHM_RINGS_H
 #define RECORD_PROVIDER_SHM_RINGS_H
 
@@ -9,15 +9,15 @@
 
 #include "provider/session_layout.h"
 
-/* One ring, and what was copied out of it: nothing is read in place. */
+/* A ring, and a copy of its records. Records are never read in place. */
 struct record_shm_ring {
-	struct provider_shm_ring *page; /* mapped, with the bytes a page behind it */
-	uint8_t *bytes;                 /* copied, from `at` to `used` not given out yet */
+	struct provider_shm_ring *page; /* mapped, with the bytes in the next pages */
+	uint8_t *bytes;                 /* copied records; `at` to `used` are unconsumed */
 	size_t at;
 	size_t used;
 	size_t capacity;
-	uint64_t tail;  /* bytes ever read: our own number, whatever the page says */
-	uint64_t moved; /* when something last came, or the ring was released */
+	uint64_t tail;  /* number of bytes ever read, independent of the page */
+	uint64_t moved; /* time of the last record or release */
 };
 
 struct record_shm_rings {
@@ -27,12 +27,12 @@ struct record_shm_rings {
 	struct record_shm_ring *rings;
 	uint32_t count;
 	uint32_t capacity;
-	uint32_t limit; /* so many are looked at */
-	bool limited;   /* there are more */
-	bool broken;    /* the file was cut short */
+	uint32_t limit; /* maximum number of rings to read */
+	bool limited;   /* further rings exist */
+	bool broken;    /* the file was truncated */
 };
 
-/* A record, checked, in the ring's own copy. */
+/* A checked record in the ring's copy. */
 struct record_shm_event {
 	struct provider_shm_record header;
 	const uint8_t *activity; /* 16 bytes, or NULL */
@@ -40,38 +40,34 @@ struct record_shm_event {
 	const uint8_t *payload;
 };
 
-/*
- * Opens the file that has this name. ring_size is that of the session. PTL_NOT_FOUND, PTL_CORRUPT,
- * PTL_SYSTEM.
- */
+/* Opens the file with this name. ring_size: as in the session. Fails with PTL_NOT_FOUND, PTL_CORRUPT or PTL_SYSTEM. */
 int record_shm_rings_open(int folder, const char *name, uint64_t ring_size, struct record_shm_rings *rings);
 void record_shm_rings_close(struct record_shm_rings *rings);
 
-/* Takes notice of rings that are new, up to the limit, which is PROVIDER_SHM_RINGS_MAX at first. PTL_NO_MEMORY. */
+/* Finds new rings up to the limit, which is initially PROVIDER_SHM_RINGS_MAX. Fails with PTL_NO_MEMORY. */
 int record_shm_rings_look(struct record_shm_rings *rings);
 
 /*
- * Copies all that ring n holds behind what was copied before, and makes room for its writer.
- * *lost: bytes of a ring that made no sense and were left out; 0: none. *share: how full it was, in
- * percent. PTL_NO_MEMORY.
+ * Copies all new records of ring n, and makes room for the ring's writer. *lost: bytes of an invalid ring that were
+ * skipped, else 0. *share: fill of the ring in percent. Fails with PTL_NO_MEMORY.
  */
 int record_shm_ring_copy(struct record_shm_rings *rings, uint32_t n, uint64_t *lost, unsigned *share);
 
 /*
- * The next record that was copied, checked; it stays until the next copy. 0; PTL_NOT_FOUND: there
- * is none. PTL_CORRUPT: it is invalid: all that was copied is left out, and *lost is its bytes.
+ * Reads and checks the next copied record, valid until the next copy. Returns 0; PTL_NOT_FOUND without a record;
+ * PTL_CORRUPT for an invalid record, which skips all copied bytes and sets *lost to their number.
  */
 int record_shm_ring_next(struct record_shm_ring *ring, struct record_shm_event *event, uint64_t *lost);
-/* Goes on behind the record that record_shm_ring_next gave. */
+/* Consumes the record that record_shm_ring_next read. */
 void record_shm_ring_taken(struct record_shm_ring *ring, const struct record_shm_event *event);
 
 /*
- * Gives back the memory of ring n, all of which was read and given out: our own copy's, and the ring's if its
- * thread has left it.
+ * Frees the memory of ring n, which has no unconsumed record: the copy, and the ring itself if its thread has left the
+ * ring.
  */
 void record_shm_ring_release(struct record_shm_rings *rings, uint32_t n);
 
-/* How many events of each provider were dropped, so far; false: it cannot be determined. */
+/* Reads the number of dropped events per provider. Returns false if unavailable. */
 bool record_shm_rings_lost(struct record_shm_rings *rings, uint64_t lost[PROVIDER_SHM_PROVIDERS_MAX]);
 
 #endif

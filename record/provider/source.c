@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events that programs write, as a source beside the main one. */
+/* The source of programs' events, beside the main source. */
 #include "record/provider/source.h"
 
 #include "common/text/guid.h"
@@ -28,7 +28,7 @@ static int open_source(struct record_session *session, void **state)
 
 static int drain(void *state, uint64_t now, bool *work)
 {
-	/* How long to sleep is said by due. */
+	/* `due` decides the time to sleep. */
 	(void)work;
 	return record_users_step(state, now);
 }

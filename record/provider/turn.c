@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Changes the rules of a session while it records. */
+/* Changes the rules of a session during the recording. */
 #include <string.h>
 
 #include "common/error.h"
 #include "record/capture/machine.h"
 #include "record/provider/providers_state.h"
 
-/* Whether both are about the same providers. */
+/* Checks whether both rules match the same providers. */
 static bool is_same(const struct provider_shm_rule *a, const struct provider_shm_rule *b)
 {
 	return a->match == b->match && memcmp(&a->guid, &b->guid, sizeof(a->guid)) == 0 && !strcmp(a->name, b->name);
 }
 
-/* The rule count if there is none. */
+/* Returns the index of the rule; the number of rules if absent. */
 static uint32_t find_rule(const struct provider_shm_session_file *file, const struct provider_shm_rule *rule)
 {
 	uint32_t i = 0;
@@ -41,7 +41,7 @@ static int change(struct provider_shm_session_file *file, const struct provider_
 	return 0;
 }
 
-/* At once, and not only when the programs' entries are gone through the next time. */
+/* Turns providers at once, before the next regular walk through the entries. */
 static void turn_writers(struct record_providers *providers)
 {
 	const uint64_t now = record_now();
@@ -53,7 +53,7 @@ static void turn_writers(struct record_providers *providers)
 		if (writer->dead)
 			continue;
 		record_writer_turn(providers, writer, now);
-		/* Nothing changes for a provider that another rule has turned on already; it answers all the same. */
+		/* The rule also counts as answered if another rule has turned the provider on before. */
 		record_providers_heed(providers, &writer->shm);
 	}
 }

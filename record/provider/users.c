@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A collection for each user whose programs are recorded, the first one our own. */
+/* A collection per user with recorded programs. The first collection belongs to this user. */
 #include "record/provider/users.h"
 
 #include <errno.h>
@@ -17,28 +17,27 @@
 #include "record/provider/rules.h"
 
 #define MILLISECOND 1000000ull
-/* How long programs may take to report their state, and events under way to be published. */
+/* Maximum time for programs to report their state, and time for events in progress to be published. */
 #define CAPTURE_TIME (1000 * MILLISECOND)
 #define CAPTURE_LOOK 1
 #define LAST_WORDS 2
-/* Notices of new files that are read before programs are looked at: a program that makes files all the time delays no other one. */
+/* Maximum reads of notices between looks at programs: a program that keeps making files must not delay others. */
 #define NOTICES_MAX 4
-/* What other users may take. A program needs up to three descriptors and two mappings, a ring one mapping. */
+/* Limits for other users. A program needs up to three descriptors and two mappings; a ring needs a mapping. */
 #define USERS_MAX 256
 #define PROGRAMS_MAX 2048
 #define RINGS_MAX 16384
-#define SCHEMA_BYTES_MAX (4ull << 20)
 
 struct record_users {
 	struct record_providers_common common;
-	struct record_providers **all; /* the first one is our own */
+	struct record_providers **all; /* the first collection belongs to this user */
 	size_t count;
 	size_t capacity;
 	bool all_users;
-	int watch;        /* inotify; -1: none */
-	int parent_watch; /* number of the folder of folders in it; -1: not watched */
-	bool more;        /* there are notices that were not read yet */
-	bool full;        /* there are more users: said once */
+	int watch;        /* inotify descriptor; -1 without */
+	int parent_watch; /* inotify number of the parent folder; -1 if unwatched */
+	bool more;        /* unread notices are left */
+	bool full;        /* the warning about too many users was printed */
 };
 
 /* ---- opening ---------------------------------------------------------------------------------- */
@@ -51,7 +50,7 @@ static void watch_folder(struct record_users *users, struct record_providers *pr
 		common_message_warning("the folder of providers, %s, cannot be watched: %s", path, strerror(errno));
 }
 
-/* The folder is the collection's, which closes it. */
+/* Adds a collection, which closes the folder. */
 static int add(struct record_users *users, int folder, const char *path, uint32_t user)
 {
 	struct record_providers *providers;
@@ -89,7 +88,7 @@ static bool has_user(const struct record_users *users, uint32_t user)
 	return false;
 }
 
-/* What a user does in that user's folder must not keep root from recording the other users. */
+/* Adds the collection of another user. A user's folder must not keep root from recording other users. */
 static int open_other(void *context, uint32_t user)
 {
 	struct record_users *users = context;
@@ -114,7 +113,7 @@ static int open_other(void *context, uint32_t user)
 	return status == PTL_NO_MEMORY ? status : 0;
 }
 
-/* First the watch, then the look: no folder that comes meanwhile is missed. */
+/* Watches first and lists afterwards, so that no new folder is missed. */
 static int open_others(struct record_users *users)
 {
 	if (users->watch >= 0)
@@ -145,7 +144,8 @@ int record_users_open(struct record_capture *capture, struct record_observer *ob
 		.ordered.capture = capture,
 		.programs.most = PROGRAMS_MAX,
 		.rings.most = RINGS_MAX,
-		.schema_bytes.most = SCHEMA_BYTES_MAX,
+		.schema_bytes.most = RECORD_SCHEMA_BYTES_MAX,
+		.schema_items.most = RECORD_SCHEMA_ITEMS_MAX,
 	};
 	users->all_users = (capture->settings->attach || capture->settings->command) && record_shm_sees_all();
 	users->parent_watch = -1;
@@ -172,6 +172,7 @@ void record_users_close(struct record_users *users)
 		record_providers_close(users->all[i]);
 	free(users->all);
 	common_byte_map_free(&users->common.schemas);
+	common_byte_map_free(&users->common.said);
 	if (users->watch >= 0)
 		close(users->watch);
 	free(users);
@@ -230,7 +231,7 @@ static int take_notice(struct record_users *users, const struct inotify_event *e
 	return 0;
 }
 
-/* Some notices were dropped: whatever is there is looked at. */
+/* Lists all folders, because notices were dropped. */
 static int look_at_all(struct record_users *users)
 {
 	for (size_t i = 0; i < users->count; i++)
@@ -251,7 +252,7 @@ static int take_notices(struct record_users *users, const char *bytes, size_t si
 	return status;
 }
 
-/* What has appeared in the folders. */
+/* Handles new files in the folders. */
 static int look_around(struct record_users *users)
 {
 	_Alignas(struct inotify_event) char bytes[16384];

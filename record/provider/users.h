@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Collects the events of programs with providers: those of this user, and for root those of all users, with --attach-providers of
- * any program, else of the command's descendants. A session of docs/providers.md for each user.
+ * Collects events of programs with providers: for root of all users, otherwise of this user; with --attach-providers of
+ * all programs, otherwise of the command's descendants. Each user has a session as in docs/providers.md.
  */
 #ifndef RECORD_PROVIDER_USERS_H
 #define RECORD_PROVIDER_USERS_H
@@ -17,31 +17,31 @@
 struct record_users;
 
 /*
- * Opens sessions with the rules of capture->settings, and makes the command that is started from
- * now on a member of this user's (by our own environment). observer: gets the programs that write
- * events; NULL: nobody. PTL_SYSTEM, PTL_NO_MEMORY. All functions below that return an int return 0
- * or PTL_NO_MEMORY.
+ * Opens sessions with the rules of capture->settings, and makes the next started command a member of this user's
+ * session, by an environment variable.
+ * observer: gets the programs that write events; NULL without.
+ * Fails with PTL_SYSTEM or PTL_NO_MEMORY. Functions below of type int return 0 or PTL_NO_MEMORY.
  */
 int record_users_open(struct record_capture *capture, struct record_observer *observer, struct record_users **users);
-/* Gives back everything; what was not finished is left to the next recorder. */
+/* Frees everything. Unfinished files are left for the next recorder. */
 void record_users_close(struct record_users *users);
 
 /*
- * Turns a provider on, or gives it another level and keywords, or off, by the text of a rule; what there is to say goes to
- * notes. PTL_MISUSE, PTL_NOT_FOUND, PTL_SYSTEM.
+ * Turns a provider on, changes level and keywords, or turns a provider off, by a rule's text. notes: receives messages.
+ * Fails with PTL_MISUSE, PTL_NOT_FOUND or PTL_SYSTEM.
  */
 int record_users_turn(struct record_users *users, const char *text, bool on, FILE *notes);
-/* The i-th rule that is on; NULL: there are no more. */
+/* Returns the i-th active rule; NULL behind the last rule. */
 const struct provider_shm_rule *record_users_rule(const struct record_users *users, size_t i);
 
-/* Takes what programs have written. */
+/* Handles new events of programs. */
 int record_users_step(struct record_users *users, uint64_t now);
-/* Becomes readable when there is a program that may be new; -1: nothing does. */
+/* Returns a descriptor that becomes readable for new programs; -1 without. */
 int record_users_watch(const struct record_users *users);
-/* How many milliseconds to sleep at most until the next step. */
+/* Returns the maximum milliseconds until the next step. */
 unsigned record_users_timeout(const struct record_users *users);
 
-/* The end: asks for captures of state, turns everything off, takes what is left, reports losses. */
+/* Ends the recording: asks for captures of state, turns all providers off, writes the rest, and reports losses. */
 int record_users_finish(struct record_users *users);
 
 #endif

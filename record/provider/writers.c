@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds programs with providers, turns them on and off, and sees them end. */
+/* Finds programs with providers, turns providers on and off, and notices ends of programs. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@
 #include "record/provider/providers_state.h"
 
 #define MILLISECOND 1000000ull
-#define LOOK_TIME (200 * MILLISECOND) /* between looks whether a program runs another one now */
-#define TURN_TIME (100 * MILLISECOND) /* between looks at entries that are known */
-#define SILENCE (60000 * MILLISECOND) /* after which a program of another pid namespace is gone */
+#define LOOK_TIME (200 * MILLISECOND) /* between checks for another program after an execve */
+#define TURN_TIME (100 * MILLISECOND) /* between walks through known entries */
+#define SILENCE (60000 * MILLISECOND) /* silence after which a program of another pid namespace counts as ended */
 
 void record_writer_free(struct record_writer *writer)
 {
@@ -30,6 +30,7 @@ void record_writer_free(struct record_writer *writer)
 	if (writer->pidfd >= 0)
 		close(writer->pidfd);
 	free(writer->losses);
+	common_byte_map_free(&writer->versions);
 	free(writer);
 }
 
@@ -40,7 +41,7 @@ static uint64_t own_pid_namespace(void)
 	return stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
 }
 
-/* ---- what is turned on ------------------------------------------------------------------------ */
+/* ---- turning on and off ----------------------------------------------------------------------- */
 
 static bool turn_entry(const struct record_providers *providers, struct record_writer *writer, uint32_t n)
 {
@@ -58,7 +59,7 @@ static bool turn_entry(const struct record_providers *providers, struct record_w
 		  provider_shm_session_wants(&providers->session.file, &identity, &turn.level, &turn.keywords);
 	if (turn.on)
 		return record_shm_process_turn(&writer->shm, n, &turn);
-	/* Left behind by a recorder that had the slot before, and is dead; or ours, and not wanted any more. */
+	/* Turns off a bit of a dead recorder that had the slot before, or of this session if unwanted now. */
 	turn.any_session = words->session != session->id;
 	return (turn.any_session || providers->turns) && entry.enabled.sessions & 1u << session->slot &&
 	       record_shm_process_turn(&writer->shm, n, &turn);
@@ -100,7 +101,7 @@ static int make_room(struct record_providers *providers)
 	return 0;
 }
 
-/* What a program dropped before this session is none of its losses. */
+/* Excludes events dropped before this session. */
 static void note_earlier_losses(const struct record_providers *providers, struct record_writer *writer)
 {
 	const unsigned slot = providers->session.file.session.slot;
@@ -114,8 +115,9 @@ static void note_earlier_losses(const struct record_providers *providers, struct
 }
 
 /*
- * Whether the process is one that this session is for. Of another user it takes only what the command has started, whoever knows the
- * session's id: what is there is looked at, and what is gone must have been seen.
+ * Checks whether the session may record the process. The session of another user records only descendants of the
+ * command, even if others know the session's id. A living process is checked in /proc; an ended process must be known
+ * to the observer.
  */
 static int is_wanted(const struct record_providers *providers, uint32_t pid, bool *wanted)
 {
@@ -130,7 +132,7 @@ static int is_wanted(const struct record_providers *providers, uint32_t pid, boo
 	return record_observer_follows(providers->observer, pid, wanted);
 }
 
-/* A program of another user may say that it is any process: one that is there has to be that user's. */
+/* A program of another user may claim any pid: a living process with the pid has to belong to the user. */
 static int check_user(const struct record_providers *providers, const struct record_writer *writer)
 {
 	uint32_t own_pid, user;
@@ -164,7 +166,7 @@ static void watch(struct record_writer *writer, uint64_t now)
 	writer->dead = record_shm_has_ended(writer->shm.pid, &writer->shm.info);
 }
 
-/* A program of which nothing is recorded, though a session wanted it; the cause is the error. */
+/* Reports a program that cannot be recorded, with the error as the cause. */
 static int leave_out(struct record_providers *providers, const char *text)
 {
 	char cause[512];
@@ -178,7 +180,7 @@ static int leave_out(struct record_providers *providers, const char *text)
 	};
 
 	snprintf(cause, sizeof(cause), "%s: %s", text, ptl_error_text());
-	/* Anybody can put nonsense into the folder, over and over. */
+	/* Limits reports: a user can put invalid files into the folder without end. */
 	if (providers->left_out++ >= RECORD_LEFT_OUT_MAX)
 		return 0;
 	common_message_warning("%s", cause);
@@ -200,7 +202,7 @@ static int open_process(struct record_providers *providers, struct record_writer
 	return status;
 }
 
-/* *result stays NULL where the file is not to be used, which is said unless it is just gone. */
+/* Sets *result to NULL for an unusable file, and reports the file unless it has just vanished. */
 static int add(struct record_providers *providers, const char *text, struct record_writer **result)
 {
 	struct record_writer *writer;
@@ -231,7 +233,7 @@ static int add(struct record_providers *providers, const char *text, struct reco
 	return 0;
 }
 
-/* What the observer does not know of is reported from when it may have written the first event of this recording. */
+/* Reports a program to the observer, from the time of the program's first possible event in this recording. */
 static int report_observer(struct record_providers *providers, struct record_writer *writer)
 {
 	const uint64_t began = record_clock_of_monotonic(writer->shm.start);
@@ -252,11 +254,11 @@ static int report_observer(struct record_providers *providers, struct record_wri
 		status = record_observer_writer(providers->observer, writer->shm.pid, since, record_now(), &gone);
 	if (status < 0)
 		return status;
-	/* One that ended before it was looked at is reported once it is known that it wrote something. */
+	/* An ended program is reported only after its first event is known. */
 	if (gone && !writer->rings_name[0])
 		return 0;
 	writer->reported = true;
-	/* What another user says about a process that is gone makes none. */
+	/* Reports of another user about an ended process are ignored. */
 	return gone && !providers->is_other ? record_observer_dead(providers->observer, &dead, record_now()) : 0;
 }
 
@@ -349,7 +351,7 @@ void record_writer_look(struct record_writer *writer, uint64_t now)
 	if (now - writer->looked < LOOK_TIME)
 		return;
 	writer->looked = now;
-	/* With a pidfd, only an exec can have ended what the file reports. */
+	/* With a pidfd, only an execve can end the program unnoticed. */
 	if (writer->pidfd < 0 || !record_proc_stat(writer->shm.pid, &stat) || stat.program != writer->program) {
 		writer->dead = record_shm_has_ended(writer->shm.pid, &writer->shm.info);
 		writer->program = stat.program;

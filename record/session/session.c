@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Starts the command, drains what it gives until it ends, and closes the trace. */
+/* Runs one recording: starts the command, drains the sources until the end, closes the trace. */
 #include "record/session/session.h"
 
 #include <errno.h>
@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/error.h"
 #include "common/program/message.h"
@@ -14,19 +16,22 @@
 #include "elf/debuginfod.h"
 #include "record/capture/machine.h"
 #include "record/launch/signals.h"
+#include "record/model/proc_files.h"
 #include "record/session/progress.h"
 
 #define MILLISECOND 1000000ull
-/* How long to sleep at most while there is something to take each time, and while there is not. */
+/* Maximum sleep if the last drain found data, and if the last drain found nothing. */
 #define SLEEP_BUSY (4 * MILLISECOND)
 #define SLEEP_IDLE (100 * MILLISECOND)
-/* How long descendants may take to end after the command. */
+/* How long descendants may outlive the command. */
 #define GRACE (200 * MILLISECOND)
 #define PROGRESS_TIME (500 * MILLISECOND)
+/* Memory in bytes for the end of a trace: buffers, compression, rundown. */
+#define RESERVE (8u << 20)
 
 /* ---- before the start ------------------------------------------------------------------------ */
 
-/* Each traced process takes a descriptor. */
+/* Raises the limit of descriptors, because each traced process needs a descriptor. */
 static void raise_file_limit(struct rlimit *before)
 {
 	struct rlimit raised;
@@ -39,7 +44,7 @@ static void raise_file_limit(struct rlimit *before)
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
-/* The command has our standard error: what it shows there must not be written over. */
+/* A command shares the recorder's standard error. The progress line would overwrite messages of the command. */
 static bool wants_progress(const struct record_session *session)
 {
 	const enum record_progress_wish wish = session->settings->progress;
@@ -66,7 +71,7 @@ static int drain(struct record_session *session, bool *work)
 	return status;
 }
 
-/* Ends of children are known before what they left behind is completed. */
+/* Reaps children first: sources complete the data of an ended child afterwards. */
 static int reap(struct record_session *session)
 {
 	int status = record_session_reap(session);
@@ -86,7 +91,7 @@ static int step(struct record_session *session, uint64_t now, bool *work)
 	return status < 0 ? status : record_capture_advance(&session->capture, now);
 }
 
-/* Whether there is nothing more to record. */
+/* Checks whether the recording ends now. */
 static bool is_over(const struct record_session *session, uint64_t now)
 {
 	if (session->leave)
@@ -102,7 +107,7 @@ static bool is_over(const struct record_session *session, uint64_t now)
 	return session->ended && !session->settings->wait_for_all && now - session->end_of_command > GRACE;
 }
 
-/* Nanoseconds to sleep: no longer than what was asked for lasts. */
+/* Returns the nanoseconds to sleep, at most until the end of --duration. */
 static uint64_t sleep_time(const struct record_session *session, uint64_t now, bool work)
 {
 	const uint64_t end = session->start + session->settings->duration;
@@ -127,14 +132,14 @@ static void run(struct record_session *session)
 		record_wait_look(&session->wait);
 		record_session_signals(session);
 		if (!session->failure)
-			session->failure = step(session, now, &work);
+			record_session_fail(session, step(session, now, &work));
 		else
 			(void)record_session_reap(session);
 		if (session->failure || session->capture.output.broken)
 			record_session_stop(session);
 		show_progress(session, now);
 		now = record_now();
-		/* When the last process has ended, nobody rings any more. */
+		/* No process wakes the recorder after the last process ended: checks the end before the sleep. */
 		if (is_over(session, now))
 			break;
 		record_wait_sleep(&session->wait, sleep_time(session, now, work));
@@ -151,7 +156,7 @@ static void run(struct record_session *session)
 
 static void say_rest(uint64_t living)
 {
-	/* One at least is there, even one that was not followed. */
+	/* At least 1 process lives, even if the model counts none: a process that is not followed. */
 	if (living <= 1)
 		common_message_warning("1 process of the command still runs; what it does from now on "
 				       "is not recorded");
@@ -183,7 +188,7 @@ static int lose_rest(struct record_session *session)
 	return record_capture_loss(&session->capture, &loss);
 }
 
-/* What came to others by the main source is complete last. */
+/* Finishes the main source last: the main source runs the processes whose data other sources complete. */
 static int finish_sources(struct record_session *session)
 {
 	int status = 0;
@@ -194,7 +199,7 @@ static int finish_sources(struct record_session *session)
 		status = session->running[i].source->finish(session->running[i].state, session->alone);
 	if (status == 0)
 		status = record_capture_advance(&session->capture, record_now());
-	/* What was attached to was there before and goes on: nothing of it is missing. */
+	/* An attached process ran before the recording and goes on afterwards: no end is lost. */
 	return status == 0 && !session->alone && session->has_command ? lose_rest(session) : status;
 }
 
@@ -212,7 +217,9 @@ static bool stops_asking(void)
 	return signals.interrupts || signals.terminate;
 }
 
-/* What is recorded has ended, so that servers may take their time, as long as the user likes. */
+/*
+ * Asks debuginfod servers for images. The recording has ended, so slow answers delay nothing; the user can interrupt.
+ */
 static int ask_servers(struct record_session *session)
 {
 	int status;
@@ -228,30 +235,49 @@ static int ask_servers(struct record_session *session)
 	return status;
 }
 
-/* Ends everything; returns ptl-record's exit status. */
+/* Returns the exit status of a failed recording. The note shows the command's own status, which would be lost. */
+static int exit_of_failure(const struct record_session *session)
+{
+	const int command = record_session_exit_status(session);
+
+	if (session->ended && WIFEXITED(session->wait_status) && command)
+		common_message_note("%s ended with status %d", session->settings->command[0], command);
+	return COMMON_EXIT_SYSTEM;
+}
+
+/* Ends the recording. Returns the exit status of ptl-record. */
 static int finish(struct record_session *session, const char *path)
 {
 	const uint64_t end = record_now();
-	struct record_model_counts counts;
-	struct ptl_writer_counts written;
-	int verdict, status = session->failure ? session->failure : finish_sources(session);
+	struct common_string_list others = {0};
+	struct record_progress_end summary = {.others = &others};
+	int verdict, status;
 
-	if (status < 0)
-		common_message_failure(status);
+	if (!session->failure)
+		record_session_fail(session, finish_sources(session));
+	if (session->failure)
+		common_message_error("%s", session->failure_text);
 	verdict = verdict_of(session);
 	if (verdict) {
 		record_capture_discard(&session->capture);
 		return verdict;
 	}
-	if (status == 0)
-		status = ask_servers(session);
-	record_model_counts(session->capture.model, &counts);
-	record_capture_counts(&session->capture, &written);
+	free(session->reserve);
+	session->reserve = NULL;
+	if (session->failure)
+		record_capture_cut_short(&session->capture, session->failure_time, session->failure_text);
+	status = session->failure ? session->failure : ask_servers(session);
+	record_model_counts(session->capture.model, &summary.counts);
 	if (session->settings->mode == RECORD_MODE_REALTIME)
 		path = "real time";
 	else if (session->capture.series && !session->capture.keeper) {
 		snprintf(session->last, sizeof(session->last), "%s", record_series_path(session->capture.series));
 		path = session->last;
+		if (!record_series_in_memory(session->capture.series) &&
+		    record_progress_series(session->capture.series, &summary) < 0 && status == 0) {
+			status = common_fail(PTL_NO_MEMORY, "no memory for the names of the files");
+			common_message_failure(status);
+		}
 	}
 	session->path = path;
 	if (record_capture_close(&session->capture, end) < 0 && status == 0) {
@@ -259,13 +285,15 @@ static int finish(struct record_session *session, const char *path)
 		common_message_error("%s", ptl_error_text());
 	}
 	record_session_say_signal(session);
-	record_progress_summary(&session->capture, path, &counts, written.lost_buffers);
-	if (session->capture.output.failed || session->capture.output.vanished || session->capture.series_failed)
+	summary.path = path;
+	summary.failed = status < 0;
+	record_progress_summary(&session->capture, &summary);
+	for (size_t i = 0; i < others.count; i++)
+		free((char *)(uintptr_t)others.list[i]);
+	common_string_list_free(&others);
+	if (record_capture_write_failed(&session->capture))
 		status = PTL_SYSTEM;
-	/* The command's own failure says more than ours. */
-	if (status < 0 && record_session_exit_status(session) == 0)
-		return COMMON_EXIT_SYSTEM;
-	return record_session_exit_status(session);
+	return status < 0 ? exit_of_failure(session) : record_session_exit_status(session);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -284,7 +312,7 @@ static int open_sources(struct record_session *session, const struct record_sour
 	return status < 0 ? status : record_wait_start(&session->wait);
 }
 
-/* The last to be opened uses those before it. */
+/* Closes sources in reverse order: a source may use sources that were opened earlier. */
 static void close_sources(struct record_session *session)
 {
 	record_wait_close(&session->wait);
@@ -299,12 +327,12 @@ static int start(struct record_session *session, const struct record_command *co
 {
 	if (!command)
 		return 0;
-	/* Descendants that lose their parent become our children. */
+	/* Orphaned descendants become children of the recorder. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	return session->running[0].source->start(session->running[0].state, session, command, files);
 }
 
-/* With the trace open: runs the command. */
+/* Runs the command into the open trace. */
 static int record_command(struct record_session *session, const struct record_source *const *sources,
 			  const struct record_command *command, const char *path)
 {
@@ -312,6 +340,7 @@ static int record_command(struct record_session *session, const struct record_so
 	int status;
 
 	raise_file_limit(&files);
+	session->reserve = malloc(RESERVE);
 	session->start = record_now();
 	status = open_sources(session, sources);
 	if (status == 0)
@@ -325,6 +354,7 @@ static int record_command(struct record_session *session, const struct record_so
 		status = COMMON_EXIT_SYSTEM;
 	}
 	close_sources(session);
+	free(session->reserve);
 	return status;
 }
 
@@ -347,7 +377,7 @@ static int record(struct record_session *session, const struct record_source *co
 	return status;
 }
 
-/* "COMMAND.ptl" in the working directory; fresh memory. */
+/* Returns "COMMAND.ptl" or "SESSION.ptl", a path in the working directory. The caller frees the path. */
 static char *default_path(const struct record_settings *settings)
 {
 	char *path;
@@ -380,11 +410,28 @@ static int record_to(const struct record_source *const *sources, const struct re
 	return status;
 }
 
+/*
+ * Refuses to record without /proc: the recorder reads running processes, threads and executable memory there, and would
+ * miss events and processes silently.
+ */
+static int check_proc(void)
+{
+	struct record_proc_stat stat;
+
+	if (record_proc_stat((uint32_t)getpid(), &stat))
+		return 0;
+	common_message_error("/proc does not show this process: nothing can be recorded");
+	common_message_hint("mount -t proc proc /proc    in the root folder and the pid namespace of ptl-record");
+	return COMMON_EXIT_SYSTEM;
+}
+
 int record_session(const struct record_source *const *sources, const struct record_settings *settings)
 {
 	struct record_command command;
-	int status;
+	int status = check_proc();
 
+	if (status)
+		return status;
 	if (!settings->command)
 		return record_to(sources, settings, NULL);
 	status = record_command_find(settings->command, sources[0]->native, &command);

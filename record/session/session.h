@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One recording, from the command's start to the closed file, whatever the source. */
+/* One recording with any source, from the command's start to the closed file. */
 #ifndef RECORD_SESSION_SESSION_H
 #define RECORD_SESSION_SESSION_H
 
@@ -18,7 +18,7 @@
 
 struct record_observer;
 
-/* A source of the session, and its state. */
+/* an open source and its state */
 struct record_running {
 	const struct record_source *source;
 	void *state;
@@ -28,44 +28,53 @@ struct record_session {
 	const struct record_settings *settings;
 	struct record_running running[RECORD_SOURCES_MAX]; /* open sources, the main one first */
 	size_t running_count;
-	const char *path; /* of the trace, as the user gave it; at the end, of the last file */
-	char last[4096];  /* which may be this one of a series */
+	const char *path; /* path of the trace as the user gave it; at the end, path of the last file */
+	char last[4096];  /* buffer for `path` if the trace is a series of files */
 	bool has_command;
 	struct record_capture capture;
 	struct record_wait wait;
-	/* Who reports processes that run natively, for sources that come across them; NULL: nobody. */
+	/* reports native processes that other sources meet; NULL without such a source */
 	struct record_observer *observer;
-	pid_t pid;       /* of the command */
-	bool ended;      /* the command */
-	bool alone;      /* no child, and so no descendant, is left */
-	bool stopped;    /* tracing was ended before the programs did */
-	bool leave;      /* and so shall ptl-record, though the command runs */
+	pid_t pid;       /* pid of the command */
+	bool ended;      /* The command has ended. */
+	bool alone;      /* The recorder has no child left, and therefore no descendant of the command lives. */
+	bool stopped;    /* Tracing was ended before the programs ended. */
+	bool leave;      /* The recording ends although the command still runs. */
 	bool timed_out;  /* --duration is over */
-	int wait_status; /* of the command */
-	uint64_t start;  /* record_now() */
+	int wait_status; /* wait status of the command */
+	uint64_t start;  /* start of the recording, by record_now() */
 	uint64_t end_of_command;
 	uint64_t progress_shown;
 	unsigned interrupts;
-	int failure; /* ptl_status: recording ended for lack of memory */
+	int failure;            /* ptl_status of the error that ended the recording; 0 without an error */
+	uint64_t failure_time;  /* time of the failure, by record_now() */
+	char failure_text[512]; /* chain of causes of the failure */
+	void *reserve;          /* memory to free before the end of the trace is written */
 };
 
 /*
- * Records settings->command, or what runs already, with these sources, of which NULL is the end; returns ptl-record's
- * exit status, and has said on stderr what went wrong.
+ * Records settings->command, or running programs if settings->command is NULL.
+ * sources: ends with NULL; the first source is the main source.
+ * Returns the exit status of ptl-record. Errors have been printed to stderr.
  */
 int record_session(const struct record_source *const *sources, const struct record_settings *settings);
 
 /* ---- session_children.c ---------------------------------------------------------------------- */
 
-/* Takes the wait statuses of children that ended; notes the command's. */
+/* Reaps ended children, and stores the wait status of the command. */
 int record_session_reap(struct record_session *session);
-/* Does what signals ask for. */
+/* Acts on received signals. */
 void record_session_signals(struct record_session *session);
-/* Ends tracing; the programs run on. */
+/*
+ * Stores the first error that ends the recording, with ptl_error_text() as the chain of causes. A status of 0 is
+ * ignored.
+ */
+void record_session_fail(struct record_session *session, int status);
+/* Ends tracing. The programs run on. */
 void record_session_stop(struct record_session *session);
-/* Says of which signal the command died, if any, as a shell does. */
+/* Prints the signal that killed the command, if any, as a shell does. */
 void record_session_say_signal(const struct record_session *session);
-/* The exit status that stands for the command's end. */
+/* Returns the exit status that represents the end of the command. */
 int record_session_exit_status(const struct record_session *session);
 
 #endif

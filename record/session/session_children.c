@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The recorder as a parent: ends of children, and signals that are meant for the command. */
+/* The recorder as a parent: reaps ended children, and handles signals meant for the command. */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
+#include "common/error.h"
 #include "common/program/message.h"
 #include "record/capture/machine.h"
 #include "record/launch/signals.h"
@@ -31,9 +33,11 @@ int record_session_reap(struct record_session *session)
 			session->wait_status = wait_status;
 			session->end_of_command = record_now();
 		}
-		status = report_exit(session, (uint32_t)pid, (uint32_t)wait_status);
+		/* An error may have left sources and model half changed: after a failure the model is only closed. */
+		if (!session->failure)
+			status = report_exit(session, (uint32_t)pid, (uint32_t)wait_status);
 	}
-	/* Orphans become our children, so that without a child there is no descendant either. */
+	/* Orphans become children of the recorder. A recorder without children therefore has no descendants. */
 	if (status == 0 && session->has_command && pid < 0 && errno == ECHILD)
 		session->alone = true;
 	return status;
@@ -49,29 +53,41 @@ void record_session_stop(struct record_session *session)
 			session->running[i].source->stop(session->running[i].state);
 }
 
+void record_session_fail(struct record_session *session, int status)
+{
+	if (status == 0 || session->failure)
+		return;
+	session->failure = status;
+	session->failure_time = record_now();
+	snprintf(session->failure_text, sizeof(session->failure_text), "%s", ptl_error_text());
+}
+
 static void keep_snapshot(struct record_session *session)
 {
+	int status = 0;
+
 	if (session->capture.keeper) {
-		session->failure = record_capture_keep(&session->capture);
-		if (session->failure == PTL_MISUSE)
-			session->failure = 0;
+		status = record_capture_keep(&session->capture);
+		record_session_fail(session, status == PTL_MISUSE ? 0 : status);
 		return;
 	}
 	if (!session->settings->pt.snapshot)
 		common_message_note(
 			"SIGUSR2: everything is written as it comes; --snapshot keeps it in memory until then");
-	for (size_t i = 0; !session->failure && i < session->running_count; i++)
+	for (size_t i = 0; status == 0 && i < session->running_count; i++)
 		if (session->running[i].source->snapshot)
-			session->failure = session->running[i].source->snapshot(session->running[i].state);
+			status = session->running[i].source->snapshot(session->running[i].state);
+	record_session_fail(session, status);
 }
 
 void record_session_signals(struct record_session *session)
 {
 	const struct record_signals signals = record_signals_take();
 
-	if (signals.snapshots)
+	if (signals.snapshots && !session->failure)
 		keep_snapshot(session);
-
+	if (signals.unused)
+		common_message_note("SIGUSR1 does nothing; SIGUSR2 keeps a snapshot");
 	if (signals.terminate && session->has_command && !session->ended)
 		kill(session->pid, signals.terminate);
 	else if (signals.terminate)
@@ -79,7 +95,7 @@ void record_session_signals(struct record_session *session)
 	if (!signals.interrupts)
 		return;
 	session->interrupts += signals.interrupts;
-	/* The command has got it as well, and decides for itself whether to end. */
+	/* The terminal sent SIGINT to the command as well. The command decides whether to end. */
 	if (session->interrupts == 1 && session->has_command && !session->ended) {
 		common_message_note("waiting for the command to end; once more ends the recording and "
 				    "leaves it running");
@@ -90,22 +106,17 @@ void record_session_signals(struct record_session *session)
 
 void record_session_say_signal(const struct record_session *session)
 {
-	const struct record_source *source = session->running[0].source;
 	const int wait_status = session->wait_status;
-	const char *cause;
 	int signal;
 
 	if (!session->ended || !WIFSIGNALED(wait_status))
 		return;
 	signal = WTERMSIG(wait_status);
-	/* Shells say nothing of these, which a user or the end of a pipe sends. */
+	/* Shells do not report SIGINT or SIGPIPE: a user or a closed pipe sends them. */
 	if (signal == SIGINT || signal == SIGPIPE)
 		return;
 	common_message_warning("%s: %s%s", session->settings->command[0], strsignal(signal),
 			       WCOREDUMP(wait_status) ? " (core dumped)" : "");
-	cause = source->likely_cause ? source->likely_cause(signal) : NULL;
-	if (cause)
-		common_message_hint("%s", cause);
 }
 
 int record_session_exit_status(const struct record_session *session)

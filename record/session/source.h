@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a source is: one table of operations. record/sources.c has the table of those that the user can choose. */
+/* The operations of a source. record/source.c has the table of all sources. */
 #ifndef RECORD_SESSION_SOURCE_H
 #define RECORD_SESSION_SOURCE_H
 
@@ -18,72 +18,76 @@ struct record_answer;
 struct record_session;
 
 /*
- * A source observes, and delivers what it has seen to session->capture. A session drives several at once, the first of
- * which is the main one: it starts the command. `state` is what the source's open has made. Operations that return an
- * int return 0 or a ptl_status, unless they say otherwise; those marked * may be NULL, which is: nothing to do.
+ * A source observes programs, and delivers the observations to session->capture. A session drives several sources. The
+ * first source is the main source: it starts the command.
+ * state: set by `open`.
+ * Operations of type int return 0 or a ptl_status, unless the comment says otherwise. Optional operations may be NULL.
  */
 struct record_source {
 	const char *name;
 	const char *summary;
 
-	/* ---- of those that can be main ---- */
+	/* ---- main sources only ------------ */
 
-	const struct common_option *options; /* *of its own: they set members of struct record_settings */
-	bool only_by_name;                   /* "auto" does not take it */
-	bool needs_no_command;               /* it can record what runs already */
-	bool native;                         /* the kernel runs the command, which may be any program */
-	bool observes;                       /* sets session->observer */
+	/* Optional. Options of the source, which set members of struct record_settings. */
+	const struct common_option *options;
+	bool only_by_name;     /* "auto" never chooses this source. */
+	bool needs_no_command; /* can record running programs */
+	bool native;           /* The kernel runs the command, which may be any program. */
+	bool observes;         /* sets session->observer */
 	/*
-	 * 0 if it works on this machine; else a ptl_status, with why it does not as the error chain
-	 * and what the user can do about it in hint (empty: nothing).
+	 * Returns 0 if the source works on this machine; else a ptl_status, with the cause in the error chain.
+	 * hint: advice for the user; empty without advice.
 	 */
 	int (*check)(const struct record_settings *settings, char *hint, size_t hint_size);
-	/* *Completes what the machine record says of the source. */
+	/* Optional. Completes the source's part of the machine record. */
 	void (*describe)(const struct record_settings *settings, struct ptl_machine *machine);
-	/* Starts the command and sets session->pid. files: the limit of descriptors that it shall have. */
+	/* Starts the command, and sets session->pid. files: limit of descriptors for the command. */
 	int (*start)(void *state, struct record_session *session, const struct record_command *command,
 		     const struct rlimit *files);
 	/*
-	 * *0, or the exit status of a source that has not worked, which it has explained: the trace is
-	 * of nothing.
+	 * Optional. Returns 0, or the exit status if the source did not work. The source has explained the failure; the
+	 * trace holds nothing.
 	 */
 	int (*verdict)(void *state, const struct record_session *session);
-	/* *Why, likely, a program died of this signal here; NULL: nothing that the source knows of. */
-	const char *(*likely_cause)(int signal);
 
-	/* ---- of all, in the order in which they are called ---- */
+	/* ---- all sources, in calling order -------------------- */
 
 	/*
-	 * Prepares the source, and makes session->wait wake when there is something to take. NULL in a source that is
-	 * in the table only to say why it does not work here.
+	 * Prepares the source, and makes session->wait wake if data arrives. NULL in a table row that exists only to
+	 * say why the source does not work on this machine.
 	 */
 	int (*open)(struct record_session *session, void **state);
-	/* Takes what there is, and sets *work if there was anything. Called again and again. */
+	/* Reads the available data. Sets *work if there was data. Called repeatedly. */
 	int (*drain)(void *state, uint64_t now, bool *work);
-	/* *A child of ours ended. */
+	/* Optional. Notes that a child of the recorder ended. */
 	int (*exited)(void *state, uint32_t pid, uint32_t wait_status);
-	/* *Completes what processes left behind whose ends have been seen. */
+	/* Optional. Completes the data of ended processes. */
 	int (*reap)(void *state);
-	/* *When drain wants to be called though nothing has rung: a record_now(). */
+	/* Optional. Returns the time, by record_now(), at which drain has work even without a wake-up. */
 	uint64_t (*due)(void *state, uint64_t now);
-	/* *Keeps what it has in memory that is written over and over: somebody asked for it. */
+	/* Optional. Saves the contents of ring buffers: the user asked for a snapshot. */
 	int (*snapshot)(void *state);
 	/*
-	 * *Turns on, or off, what a rule of --provider names, while recording goes on; what there is to say goes to notes.
-	 * PTL_MISUSE, PTL_NOT_FOUND (it was not on), PTL_SYSTEM, PTL_NO_MEMORY.
+	 * Optional. Turns the providers of a --provider rule on or off during the recording.
+	 * notes: receives text for the user.
+	 * Fails with PTL_MISUSE, PTL_NOT_FOUND if the rule was not on, PTL_SYSTEM or PTL_NO_MEMORY.
 	 */
 	int (*turn)(void *state, const char *rule, bool on, FILE *notes);
-	/* *The same of an event of the kernel, as --event names it. */
+	/* Optional. Turns a kernel event on or off. event: a name as for --event. */
 	int (*turn_event)(void *state, const char *event, bool on, FILE *notes);
-	/* *The same of those that flags stand for, "FLAG,..."; one for which another flag or --event asks stays on. */
+	/*
+	 * Optional. Turns the kernel events of "FLAG,..." on or off. An event that another flag or --event requests
+	 * stays on.
+	 */
 	int (*turn_flags)(void *state, const char *flags, bool on, FILE *notes);
-	/* *Gives stacks to the events of the kernel whose names match a pattern, as --stack has it. */
+	/* Optional. Turns stacks on or off for kernel events whose names match a pattern, as for --stack. */
 	int (*turn_stack)(void *state, const char *pattern, bool on, FILE *notes);
-	/* *What the source has turned on, for who asks the session. */
+	/* Optional. Adds everything that the source has turned on to an answer of the session. */
 	void (*answer)(void *state, struct record_answer *answer);
-	/* *Recording ends though programs run on. */
+	/* Optional. Ends recording. Programs run on. */
 	void (*stop)(void *state);
-	/* Takes all that is left. alone: no process that was recorded lives any more. */
+	/* Reads all remaining data. alone: no recorded process lives any more. */
 	int (*finish)(void *state, bool alone);
 	void (*close)(void *state);
 };

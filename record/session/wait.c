@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sleeps on epoll, or on a futex that a thread rings for epoll. */
+/* Sleeps on epoll, or on a futex with a thread that forwards epoll's events. */
 #include "record/session/wait.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define EVENTS 16
 #define SECOND 1000000000u
 #define MILLISECOND 1000000u
-/* In a burst, descriptors wake no more often than this. */
+/* Minimum time between two wake-ups by descriptors in a burst. */
 #define SLEEP_MIN (MILLISECOND / 5)
 
 /* ---- what there is to wait for --------------------------------------------------------------- */
@@ -94,7 +94,7 @@ void record_wait_close(struct record_wait *wait)
 	record_signals_wake(NULL, -1);
 	if (wait->forwards) {
 		__atomic_store_n(&wait->ending, true, __ATOMIC_RELEASE);
-		/* The counter is far from its end: this cannot fail. */
+		/* The write cannot fail: the counter is far below the limit of an eventfd. */
 		(void)!write(wait->wake, &one, sizeof(one));
 		pthread_join(wait->thread, NULL);
 	}
@@ -127,7 +127,7 @@ static bool is_woken(const struct record_wait *wait, const struct epoll_event *e
 	for (int i = 0; i < count; i++)
 		if (events[i].data.fd == wait->wake)
 			return true;
-	/* By a signal, or because the time is over. */
+	/* A signal or the timeout ended epoll_wait. */
 	return count <= 0;
 }
 
@@ -139,7 +139,7 @@ static void sleep_on_descriptors(struct record_wait *wait, uint64_t time)
 	const uint64_t since = record_now() - wait->woken;
 	const struct timespec rest = {.tv_nsec = since < SLEEP_MIN ? (long)(SLEEP_MIN - since) : 0};
 
-	/* Which of them it was does not matter else: each source looks at its own. A signal ends this, too. */
+	/* Ignores which descriptor woke: each source checks its own. A signal ends nanosleep as well. */
 	if (!is_woken(wait, events, count) && rest.tv_nsec)
 		nanosleep(&rest, NULL);
 	wait->woken = record_now();

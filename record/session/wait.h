@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a session sleeps on: descriptors that become readable, a doorbell in memory that others ring, signals, and time.
- *
- * Without a doorbell that is one epoll_wait. With one, the session sleeps on the doorbell itself, which its producers
- * then wake at no more cost than a futex, and a thread rings it for descriptors, which become readable rarely.
+ * Wakes a session by readable descriptors, a doorbell in shared memory, signals and time.
+ * Without a doorbell the session sleeps in epoll_wait. With a doorbell the session sleeps on the doorbell, and
+ * producers wake the session by a futex call. A thread then forwards readable descriptors, which are rare, to the
+ * doorbell.
  */
 #ifndef RECORD_SESSION_WAIT_H
 #define RECORD_SESSION_WAIT_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A word that producers add 1 to when there is something to take; they wake it as a futex while *waiting is 1. */
+/* A futex. Producers add 1 to *word for new data, and wake the session while *waiting is 1. */
 struct record_doorbell {
 	uint32_t *word;
 	uint32_t *waiting;
@@ -20,34 +20,34 @@ struct record_doorbell {
 
 struct record_wait {
 	int epoll;
-	int wake; /* eventfd: written by signals where there is no doorbell, and to end the thread */
+	int wake; /* eventfd, written by signals without a doorbell, and to end the thread */
 	struct record_doorbell doorbell;
 	uint32_t seen;
-	uint64_t woken; /* when the last sleep ended */
+	uint64_t woken; /* end of the last sleep */
 	bool open;
 	bool has_doorbell;
-	bool forwards; /* the thread runs */
+	bool forwards; /* The thread runs. */
 	bool ending;
 	pthread_t thread;
 };
 
-/* PTL_SYSTEM; nothing is left to be closed after a failure. */
+/* Fails with PTL_SYSTEM. A failed open needs no close. */
 int record_wait_open(struct record_wait *wait);
-/* Also of one that is zeroed. */
+/* Accepts a zeroed `wait`. */
 void record_wait_close(struct record_wait *wait);
 
 /*
- * The descriptor wakes the session when something new is to be read from it; only what is new does, so that a source
- * need not empty it at once. It must stay open until record_wait_close. PTL_SYSTEM.
+ * Makes new data on a descriptor wake the session. Unread older data does not wake again, so a source need not empty
+ * the descriptor. The descriptor stays open until record_wait_close. Fails with PTL_SYSTEM.
  */
 int record_wait_descriptor(struct record_wait *wait, int fd);
-/* One in a session. */
+/* Sets the only doorbell of the session. */
 void record_wait_doorbell(struct record_wait *wait, const struct record_doorbell *doorbell);
 
-/* All is there: from now on signals wake, too. PTL_SYSTEM. */
+/* Starts waiting after all descriptors and the doorbell are known. Signals wake from now on. Fails with PTL_SYSTEM. */
 int record_wait_start(struct record_wait *wait);
 
-/* What rings from here on ends the next sleep at once: called before a look at what there is. */
+/* Marks the start of a look for new data: a wake-up from now on ends the next sleep at once. */
 void record_wait_look(struct record_wait *wait);
 /* Sleeps at most this many nanoseconds. */
 void record_wait_sleep(struct record_wait *wait, uint64_t time);

@@ -70,7 +70,10 @@ int tracepoint_counter_read(struct tracepoint_event *event)
 		event->config = counter->config;
 		event->frequency = counter->frequency != EACH;
 		event->period = counter->frequency == EACH ? 1 : counter->frequency;
-		return event->name[size] ? read_term(event, event->name + size + 1) : 0;
+		if (!event->name[size])
+			return 0;
+		event->shown = strdup(counter->name);
+		return event->shown ? read_term(event, event->name + size + 1) : common_fail_memory("a counter", size);
 	}
 	return common_fail(PTL_MISUSE,
 			   "'%s' is no event of the kernel: SYSTEM:EVENT, as sched:sched_switch, "

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <ptl/trace.h>
+
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/program/message.h"
@@ -64,18 +66,33 @@ static int read_event(struct tracepoint_event *event, struct perf_tracing *traci
 	return strchr(event->name, ':') ? add_format(event, tracing) : tracepoint_counter_read(event);
 }
 
+/* The trace shows "SYSTEM/EVENT", and -e has "SYSTEM:EVENT". */
+static bool matches_shown(const char *pattern, const char *shown)
+{
+	char name[512], *colon;
+
+	if (fnmatch(pattern, shown, 0) == 0)
+		return true;
+	snprintf(name, sizeof(name), "%s", shown);
+	colon = strchr(name, ':');
+	if (colon)
+		*colon = '/';
+	return colon && fnmatch(pattern, name, 0) == 0;
+}
+
 /* "PATTERN" or "PATTERN,dwarf". */
-static bool matches_stack(const char *name, const char *pattern, bool *dwarf)
+static bool matches_stack(const struct tracepoint_event *event, const char *pattern, bool *dwarf)
 {
 	const size_t size = strlen(pattern), without = size - strlen(DWARF);
 	char names[512];
 
 	*dwarf = size > strlen(DWARF) && !strcmp(pattern + without, DWARF);
 	snprintf(names, sizeof(names), "%.*s", (int)(*dwarf ? without : size), pattern);
-	return fnmatch(names, name, 0) == 0;
+	return fnmatch(names, event->name, 0) == 0 || (event->shown && matches_shown(names, event->shown));
 }
 
-bool tracepoint_event_has_stack(const char *name, const struct common_string_list *stacks, bool *dwarf)
+bool tracepoint_event_has_stack(const struct tracepoint_event *event, const struct common_string_list *stacks,
+				bool *dwarf)
 {
 	bool found = false;
 
@@ -83,7 +100,7 @@ bool tracepoint_event_has_stack(const char *name, const struct common_string_lis
 	for (size_t i = 0; i < stacks->count; i++) {
 		bool also;
 
-		if (!matches_stack(name, stacks->list[i], &also))
+		if (!matches_stack(event, stacks->list[i], &also))
 			continue;
 		found = true;
 		*dwarf |= also;
@@ -105,8 +122,9 @@ int tracepoint_event_parse(const char *text, const struct common_string_list *st
 		*filter = 0;
 		event->filter = filter + strlen(TRACEPOINT_FILTER);
 	}
-	event->stack = tracepoint_event_has_stack(event->name, stacks, &event->dwarf);
 	status = read_event(event, tracing);
+	/* What the trace calls it is known by now. */
+	event->stack = status == 0 && tracepoint_event_has_stack(event, stacks, &event->dwarf);
 	if (status < 0)
 		tracepoint_event_free(event, 0);
 	return status;
@@ -120,6 +138,7 @@ void tracepoint_event_free(struct tracepoint_event *event, size_t cpus)
 	tracepoint_uprobe_event_remove(event);
 	free(event->fds);
 	free(event->name);
+	free(event->shown);
 	free(event->path);
 	*event = (struct tracepoint_event){.name = NULL};
 }
@@ -191,7 +210,7 @@ int tracepoint_event_open(struct tracepoint_event *event, int cpu, int ring, boo
 			    (event->dwarf ? PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER : 0);
 	if (event->dwarf) {
 		attr.exclude_callchain_user = 1;
-		attr.sample_regs_user = TRACEPOINT_UNWIND_REGISTERS;
+		attr.sample_regs_user = ELF_UNWIND_REGISTERS;
 		attr.sample_stack_user = TRACEPOINT_UNWIND_STACK;
 	}
 	fd = open_permitted(event, &attr, cpu, everyone);
@@ -268,7 +287,7 @@ static void read_user(struct common_cursor *in, struct tracepoint_sample *sample
 	uint64_t size;
 
 	if (common_read64(in) != PERF_SAMPLE_REGS_ABI_NONE)
-		sample->registers = common_read_bytes(in, TRACEPOINT_UNWIND_REGISTER_COUNT * sizeof(uint64_t));
+		sample->registers = common_read_bytes(in, ELF_UNWIND_REGISTER_COUNT * sizeof(uint64_t));
 	size = common_read64(in);
 	if (!size)
 		return;
@@ -291,6 +310,9 @@ bool tracepoint_sample_read(const struct tracepoint_event *event, const struct p
 	if (end - at < (event->samples ? 48 : 32))
 		return false;
 	at = read_numbers(event, at, sample);
+	/* The program's code in process 0 is that of a process outside of this pid namespace: the kernel's process has none. */
+	if (sample->pid == 0 && (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
+		sample->pid = sample->tid = PTL_NO_ID;
 	in = common_cursor(at, (size_t)(end - at));
 	if (event->stack) {
 		const uint64_t count = common_read64(&in);

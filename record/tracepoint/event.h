@@ -14,7 +14,8 @@
 #define TRACEPOINT_FILTER " if " /* before the filter */
 
 struct tracepoint_event {
-	char *name;         /* as -e gives it, without its filter; owned */
+	char *name;  /* as -e gives it, without its filter; owned */
+	char *shown; /* how the trace calls it, "SYSTEM:EVENT" or a counter without terms; owned; NULL: as in name */
 	const char *filter; /* NULL: none; behind the name */
 	uint32_t type;      /* and config: as perf_event_attr has them */
 	uint64_t config, config1, config2;
@@ -43,8 +44,9 @@ int tracepoint_event_parse(const char *text, const struct common_string_list *st
 			   struct tracepoint_event *event);
 void tracepoint_event_free(struct tracepoint_event *event, size_t cpus);
 
-/* Whether events of this name have stacks; *dwarf: also of programs without frame pointers. */
-bool tracepoint_event_has_stack(const char *name, const struct common_string_list *stacks, bool *dwarf);
+/* Whether a pattern matches the event, as -e or as the trace calls it; *dwarf: stacks of programs without frame pointers, too. */
+bool tracepoint_event_has_stack(const struct tracepoint_event *event, const struct common_string_list *stacks,
+				bool *dwarf);
 
 /* Whether the name, without a filter, is the event's. */
 bool tracepoint_event_is(const struct tracepoint_event *event, const char *name);
@@ -72,7 +74,7 @@ struct tracepoint_sample {
 	size_t callchain_count;
 	const uint8_t *raw;
 	size_t raw_size;
-	const uint8_t *registers; /* words of 64 bits: TRACEPOINT_UNWIND_REGISTERS; NULL: none */
+	const uint8_t *registers; /* words of 64 bits: ELF_UNWIND_REGISTERS; NULL: none */
 	const uint8_t *stack;     /* what lies from the stack pointer on */
 	size_t stack_size;
 };

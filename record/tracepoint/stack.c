@@ -9,12 +9,12 @@
 
 static int unwind(struct tracepoint_stacks *stacks, const struct tracepoint_sample *sample, uint64_t time)
 {
-	uint64_t frames[TRACEPOINT_UNWIND_FRAMES], registers[TRACEPOINT_UNWIND_REGISTER_COUNT];
+	struct elf_unwind_sample copy = {.pid = sample->pid, .stack = sample->stack, .stack_size = sample->stack_size};
+	uint64_t frames[ELF_UNWIND_FRAMES];
 	int count;
 
-	memcpy(registers, sample->registers, sizeof(registers));
-	count = tracepoint_unwind(&stacks->unwinder, sample->pid, time, registers, sample->stack, sample->stack_size,
-				  frames);
+	memcpy(copy.registers, sample->registers, sizeof(copy.registers));
+	count = tracepoint_unwind(&stacks->unwinder, &copy, time, frames);
 	if (count < 0)
 		return count;
 	stacks->chain.size = 0;

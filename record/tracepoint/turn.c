@@ -413,7 +413,7 @@ bool tracepoint_stack_is_used(const struct tracepoints *state, const char *patte
 	bool dwarf;
 
 	for (size_t i = 0; i < state->count; i++)
-		if (state->list[i].fds && tracepoint_event_has_stack(state->list[i].name, &alone, &dwarf))
+		if (state->list[i].fds && tracepoint_event_has_stack(&state->list[i], &alone, &dwarf))
 			return true;
 	return false;
 }
@@ -429,7 +429,7 @@ static int apply_stacks(struct tracepoints *state)
 
 		if (!event->fds)
 			continue;
-		if (tracepoint_event_has_stack(event->name, &state->stack_patterns, &dwarf) != event->stack ||
+		if (tracepoint_event_has_stack(event, &state->stack_patterns, &dwarf) != event->stack ||
 		    dwarf != event->dwarf)
 			status = turn_on_again(state, i);
 	}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Has libdw unwind, with the registers and the memory of a sample in place of a process. */
+/* Finds the files that a process has mapped, for unwinding. */
 #include "record/tracepoint/unwind.h"
 
-#include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,112 +10,42 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/bytes.h"
 #include "common/error.h"
-#include "elf/file.h"
 
 #define PROCESSES_MAX 256u
 
-/* As the kernel counts registers (asm/perf_regs.h), those of the mask in a row. */
-enum { AX, BX, CX, DX, SI, DI, BP, SP, IP, R8 };
-
-/* As DWARF counts them; the return address, which is 16, is where it is. */
-static const uint8_t of_dwarf[] = {AX,     DX,     CX,     BX,     SI,     DI,     BP,     SP, R8,
-				   R8 + 1, R8 + 2, R8 + 3, R8 + 4, R8 + 5, R8 + 6, R8 + 7, IP};
-
 /* A process whose mapped files are known. */
 struct unwound {
-	Dwfl *dwfl;
-	dev_t device; /* of its program */
+	struct elf_unwinder *files; /* NULL: none */
+	dev_t device;               /* of its program */
 	ino_t inode;
-	bool attached;
 	uint32_t pid;
 	uint64_t program; /* id of the reported one whose files these are; 0: /proc has shown them */
 	size_t added;     /* how many of its maps were looked at */
 	unsigned replaced;
-	/* The sample at hand: */
-	const uint64_t *registers;
-	const uint8_t *stack;
-	size_t stack_size;
-	uint64_t *frames;
-	int count;
 };
-
-/* ---- what libdw asks ------------------------------------------------------------------------- */
-
-static pid_t next_thread(Dwfl *dwfl, void *context, void **thread)
-{
-	const struct unwound *process = context;
-
-	(void)dwfl;
-	if (*thread)
-		return 0;
-	*thread = context;
-	return (pid_t)process->pid;
-}
-
-static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *context)
-{
-	const struct unwound *process = context;
-	const uint64_t offset = address - process->registers[SP];
-
-	(void)dwfl;
-	if (process->stack_size < 8 || offset > process->stack_size - 8)
-		return false;
-	*result = common_load64(process->stack + offset);
-	return true;
-}
-
-static bool set_registers(Dwfl_Thread *thread, void *context)
-{
-	const struct unwound *process = context;
-	Dwarf_Word words[sizeof(of_dwarf)];
-
-	for (size_t i = 0; i < sizeof(of_dwarf); i++)
-		words[i] = process->registers[of_dwarf[i]];
-	return dwfl_thread_state_registers(thread, 0, sizeof(of_dwarf), words);
-}
-
-static const Dwfl_Thread_Callbacks thread_callbacks = {
-	.next_thread = next_thread,
-	.memory_read = read_memory,
-	.set_initial_registers = set_registers,
-};
-
-/* What unwinding needs is in the files themselves (.eh_frame). */
-static int no_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, const char *file,
-			 const char *link, GElf_Word checksum, char **found)
-{
-	(void)module, (void)data, (void)name, (void)base, (void)file, (void)link, (void)checksum, (void)found;
-	return -1;
-}
-
-static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf, .find_debuginfo = no_debug_file};
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
 static void forget(struct unwound *process)
 {
-	if (process->dwfl)
-		dwfl_end(process->dwfl);
-	process->dwfl = NULL;
-	process->attached = false;
+	elf_unwinder_free(process->files);
+	process->files = NULL;
 }
 
 /* Reads what the process has mapped now; keeps what was known of one that is gone. */
-static void look(struct unwound *process)
+static void look(struct unwound *process, uint64_t address)
 {
-	Dwfl *dwfl = dwfl_begin(&callbacks);
+	struct elf_unwinder *files = elf_unwinder_new();
 
-	if (!dwfl)
+	if (!files)
 		return;
-	if (dwfl_linux_proc_report(dwfl, (pid_t)process->pid) != 0 || dwfl_report_end(dwfl, NULL, NULL) != 0 ||
-	    !dwfl_addrmodule(dwfl, process->registers[IP])) {
-		dwfl_end(dwfl);
+	if (!elf_unwinder_look(files, process->pid) || !elf_unwinder_has(files, address)) {
+		elf_unwinder_free(files);
 		return;
 	}
 	forget(process);
-	process->dwfl = dwfl;
+	process->files = files;
 }
 
 /* A process that executes another program has other files mapped. */
@@ -152,32 +81,6 @@ static int open_mapped(uint32_t pid, const struct tracepoint_mapped *map)
 	return fd;
 }
 
-static bool find_bias(int fd, const struct tracepoint_mapped *map, uint64_t *bias)
-{
-	struct elf_file *elf;
-	uint64_t address;
-	bool found;
-
-	if (elf_open(fd, &elf) < 0)
-		return false;
-	found = elf_address(elf, map->file_offset, &address);
-	elf_close(elf);
-	*bias = map->base - address;
-	return found;
-}
-
-static void add_module(struct unwound *process, const struct tracepoint_mapped *map)
-{
-	const int fd = open_mapped(process->pid, map);
-	uint64_t bias;
-
-	if (fd < 0)
-		return;
-	/* libdw closes what it takes. */
-	if (!find_bias(fd, map, &bias) || !dwfl_report_elf(process->dwfl, map->path, map->path, fd, bias, true))
-		close(fd);
-}
-
 /* Files that the kernel has reported since the last time. */
 static void add_reported(struct unwound *process, const struct tracepoint_program *program)
 {
@@ -187,24 +90,28 @@ static void add_reported(struct unwound *process, const struct tracepoint_progra
 		process->replaced = program->replaced;
 		process->added = 0;
 	}
-	if (process->dwfl && process->added == program->count)
+	if (process->files && process->added == program->count)
 		return;
-	if (process->dwfl)
-		dwfl_report_begin_add(process->dwfl);
-	else
-		process->dwfl = dwfl_begin(&callbacks);
-	if (!process->dwfl)
+	if (!process->files)
+		process->files = elf_unwinder_new();
+	if (!process->files)
 		return;
-	while (process->added < program->count)
-		add_module(process, &program->maps[process->added++]);
-	dwfl_report_end(process->dwfl, NULL, NULL);
+	elf_unwinder_begin(process->files);
+	while (process->added < program->count) {
+		const struct tracepoint_mapped *map = &program->maps[process->added++];
+		const int fd = open_mapped(process->pid, map);
+
+		if (fd >= 0)
+			elf_unwinder_add(process->files, map->path, fd, map->base, map->file_offset);
+	}
+	elf_unwinder_end(process->files);
 }
 
-static void look_at_proc(struct unwound *process)
+static void look_at_proc(struct unwound *process, uint64_t address)
 {
 	process->program = 0;
-	if (executes_another(process) || !process->dwfl || !dwfl_addrmodule(process->dwfl, process->registers[IP]))
-		look(process);
+	if (executes_another(process) || !process->files || !elf_unwinder_has(process->files, address))
+		look(process, address);
 }
 
 static void forget_all(struct tracepoint_unwinder *unwinder)
@@ -249,42 +156,24 @@ static struct unwound *find(struct tracepoint_unwinder *unwinder, uint32_t pid)
 
 /* ---- unwinding ------------------------------------------------------------------------------- */
 
-static int take_frame(Dwfl_Frame *frame, void *context)
+int tracepoint_unwind(struct tracepoint_unwinder *unwinder, const struct elf_unwind_sample *sample, uint64_t time,
+		      uint64_t *frames)
 {
-	struct unwound *process = context;
-	Dwarf_Addr address;
-
-	if (process->count == TRACEPOINT_UNWIND_FRAMES || !dwfl_frame_pc(frame, &address, NULL))
-		return DWARF_CB_ABORT;
-	process->frames[process->count++] = address;
-	return DWARF_CB_OK;
-}
-
-int tracepoint_unwind(struct tracepoint_unwinder *unwinder, uint32_t pid, uint64_t time, const uint64_t *registers,
-		      const uint8_t *stack, size_t stack_size, uint64_t *frames)
-{
-	const struct tracepoint_program *program = unwinder->programs
-							   ? tracepoint_programs_find(unwinder->programs, pid, time)
-							   : NULL;
-	struct unwound *process = find(unwinder, pid);
+	const struct tracepoint_program *program = unwinder->programs ? tracepoint_programs_find(unwinder->programs,
+												 sample->pid, time)
+								      : NULL;
+	struct unwound *process = find(unwinder, sample->pid);
+	bool whole;
 
 	if (!process)
 		return PTL_NO_MEMORY;
-	process->registers = registers;
-	process->stack = stack;
-	process->stack_size = stack_size;
-	process->frames = frames;
-	process->count = 0;
 	if (program)
 		add_reported(process, program);
 	else
-		look_at_proc(process);
-	if (process->dwfl && !process->attached)
-		process->attached = dwfl_attach_state(process->dwfl, NULL, (pid_t)pid, &thread_callbacks, process);
-	if (process->attached)
-		(void)dwfl_getthread_frames(process->dwfl, (pid_t)pid, take_frame, process);
-	unwinder->gone += !process->dwfl;
-	if (!process->count)
-		frames[process->count++] = registers[IP];
-	return process->count;
+		look_at_proc(process, sample->registers[ELF_UNWIND_IP]);
+	if (process->files)
+		return (int)elf_unwind(process->files, sample, frames, &whole);
+	unwinder->gone++;
+	frames[0] = sample->registers[ELF_UNWIND_IP];
+	return 1;
 }

@@ -7,12 +7,10 @@
 #include <stdint.h>
 
 #include "common/hash_map.h"
+#include "elf/unwind.h"
 #include "record/tracepoint/unwind_programs.h"
 
-#define TRACEPOINT_UNWIND_REGISTERS 0xff01ffu /* of perf_event_attr.sample_regs_user */
-#define TRACEPOINT_UNWIND_REGISTER_COUNT 17
 #define TRACEPOINT_UNWIND_STACK 8192u /* bytes that the kernel copies */
-#define TRACEPOINT_UNWIND_FRAMES 127
 
 struct tracepoint_unwinder {
 	struct tracepoint_programs *programs; /* NULL: the kernel does not report them, and /proc is looked at */
@@ -21,11 +19,11 @@ struct tracepoint_unwinder {
 };
 
 /*
- * Writes the addresses of the calls, the innermost first, and returns how many. registers: as the kernel has them; stack: what lies
- * from the stack pointer on; time: of the trace. One frame alone where nothing says where others are. PTL_NO_MEMORY.
+ * Writes the addresses of the calls, the innermost first, at most ELF_UNWIND_FRAMES, and returns how many. time: of the trace.
+ * One frame alone where nothing says where others are. PTL_NO_MEMORY.
  */
-int tracepoint_unwind(struct tracepoint_unwinder *unwinder, uint32_t pid, uint64_t time, const uint64_t *registers,
-		      const uint8_t *stack, size_t stack_size, uint64_t *frames);
+int tracepoint_unwind(struct tracepoint_unwinder *unwinder, const struct elf_unwind_sample *sample, uint64_t time,
+		      uint64_t *frames);
 void tracepoint_unwinder_free(struct tracepoint_unwinder *unwinder);
 
 #endif

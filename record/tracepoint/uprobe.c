@@ -76,15 +76,19 @@ static void add_field(struct ptl_bytes *text, const char *declared, unsigned off
 }
 
 /* What the kernel writes (trace_uprobe.c), in the words of tracefs. */
-static int add_format(struct perf_tracing *tracing, uint64_t number, bool returns, const char *path,
+static int add_format(struct tracepoint_event *event, struct perf_tracing *tracing, uint64_t number, bool returns,
 		      const char *function)
 {
-	const char *slash = strrchr(path, '/');
+	const char *slash = strrchr(event->path, '/');
 	struct ptl_bytes text = {0};
 	char system[300];
 	int status;
 
 	snprintf(system, sizeof(system), "probe_%.255s", slash + 1);
+	if (asprintf(&event->shown, "%s:%s%s", system, function, returns ? "__return" : "") < 0) {
+		event->shown = NULL;
+		return common_fail_memory("a uprobe", sizeof(system));
+	}
 	common_text_format(&text, "name: %s%s\nID: %llu\nformat:\n", function, returns ? "__return" : "",
 			   (unsigned long long)number);
 	add_field(&text, "unsigned short common_type", 0, 2);
@@ -190,7 +194,7 @@ int tracepoint_uprobe_read(struct tracepoint_event *event, struct perf_tracing *
 	if (status == 0)
 		status = read_place(event, path, function);
 	if (status == 0)
-		status = add_format(tracing, number, returns, event->path, function);
+		status = add_format(event, tracing, number, returns, function);
 	event->number = number;
 	/* Inherited by a child, the kernel would read the path at that address in the memory of the child, and refuse it a fork. */
 	event->everyone = true;

@@ -166,7 +166,12 @@ int tracepoint_uprobe_event_read(struct tracepoint_event *event, const char *sys
 	event->config = event->number = record_tracefs_text_id((const char *)format);
 	/* Inherited by a child, the kernel does not put it into the programs that the child executes. */
 	event->everyone = true;
-	status = perf_tracing_add_format(tracing, system, format, size);
+	if (asprintf(&event->shown, "%s:%s", system, strchr(event->made, '/') + 1) < 0) {
+		event->shown = NULL;
+		status = common_fail_memory("a uprobe", size);
+	}
+	if (status == 0)
+		status = perf_tracing_add_format(tracing, system, format, size);
 	free(format);
 	return status;
 }

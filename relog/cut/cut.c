@@ -26,6 +26,7 @@
 #include "relog/cut/pt.h"
 #include "relog/cut/select.h"
 #include "relog/cut/switch.h"
+#include "relog/settings/kernel_schemas.h"
 
 struct cut {
 	const struct relog_cut_settings *settings;
@@ -43,8 +44,9 @@ struct cut {
 	bool ended;                     /* and that of the end */
 	struct common_hash_map others;  /* processes that are not kept, but whose start is */
 	struct relog_kept_blobs blobs;
-	struct ptl_stream_range kept; /* of the stream at hand: a plan points to it */
-	struct ptl_bytes storage;     /* of the event at hand */
+	struct relog_kept_blobs fileless; /* --drop-code: code of no file, which is kept */
+	struct ptl_stream_range kept;     /* of the stream at hand: a plan points to it */
+	struct ptl_bytes storage;         /* of the event at hand */
 	struct ptl_bytes reported_storage;
 	uint64_t dropped_events, dropped_bytes;
 	bool any; /* events of the window have come */
@@ -167,6 +169,10 @@ static int begin(void *context, struct ptl_relogger *relogger)
 	if (!status)
 		status = relog_kept_blobs_begin(&cut->blobs, relogger);
 	if (!status)
+		status = relog_kept_blobs_begin(&cut->fileless, relogger);
+	if (!status)
+		status = relog_kernel_schemas_write(relogger);
+	if (!status)
 		status = ptl_state_new(&cut->state);
 	if (!status)
 		ptl_state_on_inherit(cut->state, take_inherited, cut);
@@ -174,6 +180,17 @@ static int begin(void *context, struct ptl_relogger *relogger)
 }
 
 /* ---- rundown --------------------------------------------------------------------------------- */
+
+static int note_blobs(struct cut *cut, const struct relog_subject *subject)
+{
+	const struct ptl_image_event *image = &subject->event.image;
+	int status = relog_kept_blobs_note_event(&cut->blobs, subject);
+
+	if (!status && subject->understood && subject->event.class == FORMAT_CLASS_IMAGE && image->has_code &&
+	    !strcmp(image->file_name, "[vdso]"))
+		status = relog_kept_blobs_note(&cut->fileless, image->code);
+	return status;
+}
 
 static bool keeps_process(const struct cut *cut, uint32_t pid)
 {
@@ -194,13 +211,18 @@ static int take_reported(void *context, const struct ptl_event *event)
 	if (!keeps_process(cut, event->pid) ||
 	    (subject.event.class == FORMAT_CLASS_THREAD && !keeps_thread(cut, subject.event.tid)))
 		return 0;
-	relog_kept_blobs_note_event(&cut->blobs, &subject);
+	note_blobs(cut, &subject);
 	return ptl_relogger_inject_record(cut->relogger, event);
 }
 
 static struct ptl_rundown rundown_of(struct cut *cut, uint32_t pid, uint64_t time, uint8_t opcode)
 {
-	return (struct ptl_rundown){pid, time, opcode, take_reported, cut};
+	return (struct ptl_rundown){.size = sizeof(struct ptl_rundown),
+				    .pid = pid,
+				    .time = time,
+				    .opcode = opcode,
+				    .take = take_reported,
+				    .context = cut};
 }
 
 /* Who lived, and what was mapped, right before the first event that is kept. */
@@ -358,7 +380,7 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 	/* Injected by a stage before, for a time before rundown: what it reports belongs to that. */
 	if (record->time < cut->start)
 		ptl_event_set_time(event, cut->start - 1);
-	status = relog_kept_blobs_note_event(&cut->blobs, &subject);
+	status = note_blobs(cut, &subject);
 	if (!status && subject.event.class == FORMAT_CLASS_PROCESS && subject.understood &&
 	    subject.event.action == FORMAT_ACTION_BEGIN)
 		status = name_program(cut, event, &subject);
@@ -455,11 +477,11 @@ static int take_attachment(struct cut *cut, const struct ptl_relogger_input *inp
 		return status;
 	pid = attachment->pid;
 	status = ptl_relogger_map_id(input, &pid);
-	*keep = pid == PTL_NO_ID || keeps_process(cut, pid);
+	*keep = pid == PTL_NO_ID || attachment->kind == PTL_ATTACHMENT_PT_FILTER || keeps_process(cut, pid);
 	/* A jitdump has the code with the names. */
 	if (cut->settings->drop_code && elf_is_jitdump_name(attachment->name, strlen(attachment->name)))
 		*keep = false;
-	if (!status && *keep)
+	if (!status && *keep && attachment->kind != PTL_ATTACHMENT_PT_FILTER)
 		status = relog_kept_blobs_note(&cut->blobs, attachment->hash);
 	format_attachment_free(attachment);
 	return status;
@@ -506,7 +528,7 @@ static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_re
 		*keep = relog_kept_blobs_has(&cut->blobs, input, blob->hash);
 	/* An ELF file with debug information may hold the code, too. */
 	if (cut->settings->drop_code && blob->type == PTL_BLOB_CODE)
-		*keep = false;
+		*keep = relog_kept_blobs_has(&cut->fileless, input, blob->hash);
 	return 0;
 }
 
@@ -527,6 +549,7 @@ static int end(void *context, struct ptl_relogger *relogger)
 {
 	struct cut *cut = context;
 	struct ptl_cut kept = {
+		.size = sizeof(kept),
 		.first = cut->by_time ? cut->from : 0,
 		.last = cut->by_time ? cut->to : UINT64_MAX,
 		.known = cut->by_time ? cut->start : 0,
@@ -550,9 +573,9 @@ static int end(void *context, struct ptl_relogger *relogger)
 	if (cut->by_time && !cut->any)
 		warn_of_nothing(cut);
 	if (cut->truth_dropped)
-		common_message_note("the record of what was really executed (--truth) cannot be cut by time: left out");
-	ptl_relogger_cut(relogger, &kept);
-	return status;
+		common_message_note(
+			"streams of kind TRUTH, of what was really executed, cannot be cut by time: left out");
+	return status ? status : ptl_relogger_cut(relogger, &kept);
 }
 
 /* ---- the stage ------------------------------------------------------------------------------- */
@@ -567,6 +590,7 @@ static void free_cut(void *state)
 	common_hash_map_free(&cut->stops);
 	common_hash_map_free(&cut->others);
 	relog_kept_blobs_free(&cut->blobs);
+	relog_kept_blobs_free(&cut->fileless);
 	common_bytes_free(&cut->storage);
 	common_bytes_free(&cut->reported_storage);
 	free(cut);
@@ -575,6 +599,7 @@ static void free_cut(void *state)
 static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
 {
 	static const struct ptl_relogger_callbacks callbacks = {
+		.size = sizeof(callbacks),
 		.begin = begin,
 		.event = take_event,
 		.record = take_record,

@@ -231,7 +231,7 @@ static int see_streams(struct relog_search *search)
 
 static int look_through(struct relog_search *search)
 {
-	static const struct ptl_callbacks callbacks = {.event = see_event};
+	static const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = see_event};
 	int status = want_named(search);
 
 	if (!status)

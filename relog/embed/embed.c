@@ -243,6 +243,9 @@ static int end(void *context, struct ptl_relogger *relogger)
 	if (!status)
 		status = elf_image_store_find(embed->store);
 	elf_debuginfod_warn();
+	if (elf_image_store_cut_names(embed->store))
+		common_message_warning("%llu names of functions overlap in a file, and were cut",
+				       (unsigned long long)elf_image_store_cut_names(embed->store));
 	if (!status && embed->lacking)
 		common_message_note(
 			"of %llu symbol tables and debug files that the trace lacks, %llu are found and added",
@@ -269,7 +272,7 @@ static void free_embed(void *state)
 static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
 {
 	static const struct ptl_relogger_callbacks callbacks = {
-		.begin = begin, .record = take_record, .event = take_event, .end = end};
+		.size = sizeof(callbacks), .begin = begin, .record = take_record, .event = take_event, .end = end};
 	struct embed *embed;
 	int status;
 

@@ -125,13 +125,15 @@ int relog_redact_code(struct relog_redactor *redactor, const struct relog_code_o
 		      bool *left)
 {
 	const uint64_t *index = common_byte_map_get(&origins->map, hash, PTL_HASH_SIZE);
-	const struct relog_code_origin *origin = index ? &origins->list[*index] : NULL;
+	/* Code may be a whole ELF file itself, as the vdso is. */
+	const struct relog_code_origin whole = {.offset = 0}, *origin = index ? &origins->list[*index] : &whole;
 	struct elf_range *ranges = NULL;
 	size_t count = 0;
-	int status = origin ? find_ranges(origin, code, size, limit, &ranges, &count) : 0;
+	int status = index ? find_ranges(origin, code, size, limit, &ranges, &count)
+			   : read_ranges(code, size, origin, code, size, &ranges, &count);
 
 	if (!status)
-		status = redact_ranges(redactor, ranges, count, origin ? origin->offset : 0, code, size, changed, left);
+		status = redact_ranges(redactor, ranges, count, origin->offset, code, size, changed, left);
 	free(ranges);
 	return status;
 }

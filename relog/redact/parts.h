@@ -7,13 +7,13 @@
 
 #define RELOG_WORD_MIN 3u /* bytes of a word that goes wherever it stands */
 
-/* redact_token.c; PTL_NO_MEMORY. */
+/* token.c; PTL_NO_MEMORY. */
 /* Any number of characters that stand for a text. */
 int relog_token_fill(const struct relog_redactor *redactor, const void *data, size_t size, char *token, size_t length);
 /* Appends the token of a text. */
 int relog_token_write(const struct relog_redactor *redactor, const char *text, size_t size, struct ptl_bytes *out);
 
-/* redact_text.c */
+/* text.c */
 /* A component of paths that is the same everywhere, such as home. */
 bool relog_is_common_name(const char *word, size_t size);
 /* Whether a text, which ends with a zero, begins as a path of Windows does: with a drive, a device or a server. */

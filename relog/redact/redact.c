@@ -39,11 +39,11 @@ struct redact {
 
 static const struct ptl_schema *schema_of(const struct ptl_trace *trace, const struct ptl_event *event)
 {
-	const struct ptl_schema *schema = ptl_schema_find(trace, &event->descriptor);
+	const struct ptl_schema *schema = ptl_schema_of(trace, event);
 	size_t count;
 	const struct ptl_schema *const *known;
 
-	if (schema)
+	if (schema || ptl_event_is_raw(event))
 		return schema;
 	known = ptl_kernel_schemas(&count);
 	for (size_t i = 0; i < count; i++)
@@ -86,7 +86,7 @@ static int learn_provenance(struct redact *redact, const struct ptl_provenance *
 
 static int learn_trace(struct redact *redact, struct ptl_relogger_input *input)
 {
-	static const struct ptl_callbacks callbacks = {.event = learn_event};
+	static const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = learn_event};
 	struct ptl_trace *trace = ptl_relogger_input_trace(input);
 	int status = 0;
 
@@ -335,7 +335,7 @@ static int write_attachment(struct redact *redact, const struct ptl_attachment *
 	if (!name)
 		return common_fail_memory("an attachment", 0);
 	changed.name = name;
-	status = change_hash(redact, changed.hash) ? 0 : PTL_NOT_FOUND;
+	status = changed.kind == PTL_ATTACHMENT_PT_FILTER || change_hash(redact, changed.hash) ? 0 : PTL_NOT_FOUND;
 	if (!status)
 		format_attachment_encode(&changed, &body);
 	if (body.failed)
@@ -347,7 +347,7 @@ static int write_attachment(struct redact *redact, const struct ptl_attachment *
 	return status == PTL_NOT_FOUND ? 0 : status;
 }
 
-/* Files are left out: nothing knows what is in them, but of symbols. */
+/* Files are left out: nothing knows what is in them, but of symbols. Address filters are no files. */
 static int take_attachment(struct redact *redact, const struct ptl_relogger_input *input,
 			   const struct ptl_record *record)
 {
@@ -359,7 +359,7 @@ static int take_attachment(struct redact *redact, const struct ptl_relogger_inpu
 	if (attachment->kind == PTL_ATTACHMENT_SYMBOLS && redact->live)
 		status = relog_live_blobs_name(&redact->named, ptl_relogger_input_trace(input), attachment->hash,
 					       look_at_blob, redact);
-	if (!status && attachment->kind == PTL_ATTACHMENT_SYMBOLS)
+	if (!status && (attachment->kind == PTL_ATTACHMENT_SYMBOLS || attachment->kind == PTL_ATTACHMENT_PT_FILTER))
 		status = write_attachment(redact, attachment);
 	format_attachment_free(attachment);
 	return status;
@@ -529,6 +529,7 @@ static void free_redact(void *state)
 static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
 {
 	static const struct ptl_relogger_callbacks callbacks = {
+		.size = sizeof(callbacks),
 		.begin = begin,
 		.event = take_event,
 		.record = take_record,

@@ -131,6 +131,7 @@ void rules_kinds_free(struct rules_run *run)
 struct kind_key {
 	struct ptl_descriptor descriptor;
 	struct ptl_trace *trace;
+	uint64_t raw; /* 1: no schema applies; as wide as a pointer, so that the key has no padding */
 };
 
 static int add_kind(struct rules_run *run, const struct kind_key *key, struct rules_kind **result)
@@ -142,8 +143,9 @@ static int add_kind(struct rules_run *run, const struct kind_key *key, struct ru
 		return common_fail_memory("rules", sizeof(*kind));
 	kind->descriptor = key->descriptor;
 	kind->trace = key->trace;
-	kind->schema = rules_schema_of(run, key->trace, &key->descriptor);
-	kind->class = class_of(&key->descriptor);
+	kind->raw = key->raw;
+	kind->schema = key->raw ? NULL : rules_schema_of(run, key->trace, &key->descriptor);
+	kind->class = key->raw ? FORMAT_CLASS_NONE : class_of(&key->descriptor);
 	status = bind_rules(run, kind);
 	if (!status && !common_vector_room(&run->kinds, run->kind_count, sizeof(struct rules_kind *)))
 		status = common_fail_memory("rules", (run->kind_count + 1) * sizeof(struct rules_kind *));
@@ -168,15 +170,18 @@ static unsigned memo_index(const struct ptl_descriptor *descriptor)
 	return (unsigned)common_hash_high(low, 6);
 }
 
-int rules_kind_of(struct rules_run *run, struct ptl_trace *trace, const struct ptl_descriptor *descriptor,
+int rules_kind_of(struct rules_run *run, struct ptl_trace *trace, const struct ptl_event *event,
 		  struct rules_kind **kind)
 {
+	const struct ptl_descriptor *descriptor = &event->descriptor;
 	struct rules_kind **memo = &run->memo[memo_index(descriptor) % RULES_MEMO];
-	struct kind_key key = {*descriptor, trace};
+	const bool raw = ptl_event_is_raw(event);
+	struct kind_key key = {*descriptor, trace, raw};
 	const uint64_t *known;
 	int status;
 
-	if (*memo && (*memo)->trace == trace && !memcmp(&(*memo)->descriptor, descriptor, sizeof(*descriptor))) {
+	if (*memo && (*memo)->trace == trace && (*memo)->raw == raw &&
+	    !memcmp(&(*memo)->descriptor, descriptor, sizeof(*descriptor))) {
 		*kind = *memo;
 		return 0;
 	}

@@ -160,7 +160,8 @@ int rules_captured_gather(struct rules_run *run, uint32_t pid, uint64_t first, u
 			  struct rules_captured *captured)
 {
 	struct gathering gathering = {.captured = captured, .first = first, .last = last};
-	const struct ptl_rundown rundown = {.pid = pid, .opcode = PTL_OPCODE_LOAD, .take = take, .context = &gathering};
+	const struct ptl_rundown rundown = {
+		.size = sizeof(rundown), .pid = pid, .opcode = PTL_OPCODE_LOAD, .take = take, .context = &gathering};
 
 	*captured = (struct rules_captured){0};
 	if (!ptl_state_find_image(run->state, pid, first, last))

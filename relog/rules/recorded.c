@@ -91,8 +91,7 @@ static int take_over(struct rules_run *run, const struct ptl_event *event, const
 
 	if (last > live->last)
 		last = live->last;
-	if (!data->has_code || event->descriptor.opcode == PTL_OPCODE_PROTECT ||
-	    event->descriptor.opcode == PTL_OPCODE_END_RUNDOWN)
+	if (!data->has_code || event->descriptor.opcode == PTL_OPCODE_END_RUNDOWN)
 		return 0;
 	status = rules_slice(run, data->code, first - data->base, last - first + 1, code);
 	return status < 0 ? status
@@ -104,7 +103,7 @@ static int split(struct rules_run *run, const struct ptl_event *event, const str
 {
 	struct rules_space *space = rules_space_find(run, data->process_id);
 	uint64_t at = data->base, last = data->base + (data->size - 1);
-	bool other = !rules_is_nameless(data->file_name) && event->descriptor.opcode != PTL_OPCODE_PROTECT;
+	bool other = !rules_is_nameless(data->file_name);
 	struct rules_live *live;
 	int status = 0;
 
@@ -149,8 +148,8 @@ static int image_event(struct rules_run *run, const struct ptl_event *event, con
 		if (!status)
 			status = rules_backing_add(space, data, event->time);
 	}
-	/* What stays executable is reported about a piece that is known: it only changes its protection. */
-	if (status < 0 || (opcode == PTL_OPCODE_PROTECT && executable))
+	/* A change of protection is about a piece that is known, and leaves that piece what it is. */
+	if (status < 0 || opcode == PTL_OPCODE_PROTECT)
 		return status;
 	return split(run, event, data, pass);
 }

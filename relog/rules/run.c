@@ -263,7 +263,7 @@ static int apply(struct rules_run *run, struct rules_bound *bound)
 		status = rules_edit_shape(run, bound, &shape);
 	now->bound = NULL;
 	if (!status && memcmp(&now->kind->descriptor, &now->event.descriptor, sizeof(now->event.descriptor))) {
-		status = rules_kind_of(run, trace, &now->event.descriptor, &now->kind);
+		status = rules_kind_of(run, trace, &now->event, &now->kind);
 		rules_current_changed(run);
 	}
 	return status;
@@ -353,7 +353,7 @@ int rules_run_event(struct rules_run *run, struct ptl_trace *trace, const struct
 	rules_kinds_limit(run);
 	status = rules_images_until(run, event->time);
 	if (!status)
-		status = rules_kind_of(run, trace, &event->descriptor, &kind);
+		status = rules_kind_of(run, trace, event, &kind);
 	if (status < 0)
 		return status;
 	if (!kind->bound_count && kind->class == FORMAT_CLASS_NONE)

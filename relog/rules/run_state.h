@@ -22,10 +22,11 @@ struct rules_bound {
 	size_t *new_index; /* by old index: the new one, or SIZE_MAX */
 };
 
-/* All events of one descriptor and trace. */
+/* All events of one descriptor and trace, those that are raw apart. */
 struct rules_kind {
 	struct ptl_descriptor descriptor;
 	struct ptl_trace *trace;
+	bool raw;                        /* ptl_event_is_raw */
 	const struct ptl_schema *schema; /* NULL: there is none */
 	enum format_class class;         /* FORMAT_CLASS_NONE for a context switch, too */
 	struct rules_bound *bound;       /* in the order of the rules */
@@ -93,7 +94,7 @@ struct rules_run {
 };
 
 /* bind.c: the kind of an event. PTL_NO_MEMORY, PTL_CORRUPT. */
-int rules_kind_of(struct rules_run *run, struct ptl_trace *trace, const struct ptl_descriptor *descriptor,
+int rules_kind_of(struct rules_run *run, struct ptl_trace *trace, const struct ptl_event *event,
 		  struct rules_kind **kind);
 void rules_kinds_free(struct rules_run *run);
 /* Forgets them where they have become too many or out of date; not while one is in use. */

@@ -12,6 +12,7 @@
 #include "common/text/text.h"
 #include "relog/rules/parse.h"
 #include "relog/rules/run.h"
+#include "relog/settings/kernel_schemas.h"
 
 struct stage {
 	struct rules rules;
@@ -80,18 +81,6 @@ static void warning(void *context, const char *text)
 
 /* ---- from the relogger to the rules ------------------------------------------------------- */
 
-/* Events that rules make need the schemas of the kernel's classes, which a trace of other events may lack. */
-static int write_schemas(struct ptl_relogger *relogger)
-{
-	size_t count;
-	const struct ptl_schema *const *schemas = ptl_kernel_schemas(&count);
-	int status = 0;
-
-	for (size_t i = 0; !status && i < count; i++)
-		status = ptl_relogger_schema(relogger, schemas[i]);
-	return status;
-}
-
 static bool makes_event(const struct rules_action *actions)
 {
 	for (const struct rules_action *action = actions; action; action = action->next)
@@ -133,7 +122,7 @@ static int begin(void *context, struct ptl_relogger *relogger)
 	for (size_t i = 0; i < count; i++)
 		stage->traces[i] = ptl_relogger_input_trace(ptl_relogger_input_at(relogger, i));
 	stage->options.start_time = count ? ptl_trace_machine(stage->traces[0])->start_time : 0;
-	status = makes_events(&stage->rules) ? write_schemas(relogger) : 0;
+	status = makes_events(&stage->rules) ? relog_kernel_schemas_write(relogger) : 0;
 	return status < 0 ? status
 			  : rules_run_new(&stage->rules, &output, &stage->options, stage->traces, count, &stage->run);
 }
@@ -226,7 +215,8 @@ static void free_stage(void *state)
 
 static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
 {
-	const struct ptl_relogger_callbacks callbacks = {.begin = begin, .event = event, .end = end};
+	const struct ptl_relogger_callbacks callbacks = {
+		.size = sizeof(callbacks), .begin = begin, .event = event, .end = end};
 	struct stage *stage;
 	int status;
 

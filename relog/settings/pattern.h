@@ -57,7 +57,7 @@ bool relog_pattern_find(const struct relog_pattern *pattern, const char *text, s
 /* Whether the empty text matches. */
 bool relog_pattern_is_empty(const struct relog_pattern *pattern);
 
-/* redact_pattern_parse.c: fills steps and sets. As relog_pattern_compile. */
+/* pattern_parse.c: fills steps and sets. As relog_pattern_compile. */
 int relog_pattern_parse(struct relog_pattern *pattern, const char *text);
 
 static inline bool relog_set_has(const struct relog_byte_set *set, uint8_t byte)

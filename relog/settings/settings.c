@@ -54,6 +54,21 @@ static int take_cpu(void *member, const char *argument)
 	return 0;
 }
 
+/* TSC ticks of so many ticks of the crystal: CPUID.15H has them in EBX and EAX. */
+static int take_crystal_ratio(void *member, const char *argument)
+{
+	struct import_raw_clock *clock = member;
+	const char *at = argument;
+	uint64_t numerator, denominator;
+
+	if (parse_part(&at, '/', UINT32_MAX, &numerator) || parse_part(&at, '\0', UINT32_MAX, &denominator) ||
+	    !numerator || !denominator)
+		return common_fail(PTL_MISUSE, "expected TSC/CRYSTAL, such as 168/2, found '%s'", argument);
+	clock->ctc_numerator = (uint32_t)numerator;
+	clock->ctc_denominator = (uint32_t)denominator;
+	return 0;
+}
+
 static int take_rules(void *member, const char *argument)
 {
 	const char **rules = member;
@@ -165,6 +180,21 @@ static const struct common_option raw_options[] = {
 	 COMMON_CALLBACK(struct relog_settings, raw, take_cpu)},
 	{"mode", 0, "BITS", "Mode of execution where the packets do not say it; 64 is the default.",
 	 COMMON_NUMBER(struct relog_settings, raw.mode, 32, 64), .choices = modes},
+	{"tsc-frequency", 0, "HZ", "Ticks of the TSC in a second: gives packets times.",
+	 COMMON_NUMBER(struct relog_settings, raw.clock.tsc_frequency, 1000000, 1000000000000)},
+	{"tsc-start", 0, "TICKS", "The whole TSC at the start of the capture. TSC packets hold the lower 56 bits.",
+	 COMMON_NUMBER(struct relog_settings, raw.clock.tsc_start, 1, INT64_MAX)},
+	{"crystal-ratio", 0, "N/D", "N ticks of the TSC are D ticks of the crystal, for MTC packets, such as 168/2.",
+	 COMMON_CALLBACK(struct relog_settings, raw.clock, take_crystal_ratio)},
+	{"mtc-frequency", 0, "N", "An MTC packet comes every 2^N ticks of the crystal.",
+	 COMMON_NUMBER(struct relog_settings, raw.clock.mtc_frequency, 0, 15)},
+	{"nominal-ratio", 0, "N", "The ratio at which a core cycle is a tick of the TSC, for CYC packets.",
+	 COMMON_NUMBER(struct relog_settings, raw.clock.nominal_ratio, 1, 255)},
+	{"pt-filter", 0, "RANGES",
+	 "Address ranges that the packets were filtered by: filter or stop, first address, size, such as 'filter "
+	 "0x401000/0x200'. "
+	 "A comma stands between ranges.",
+	 COMMON_STRING(struct relog_settings, raw.filters)},
 	{NULL},
 };
 
@@ -246,7 +276,10 @@ static int take_shown(struct relog_settings *settings)
 static int check(struct relog_settings *settings, int operands)
 {
 	bool raw = settings->raw.pt.count || settings->raw.memory || settings->raw.memory_map;
-	bool raw_detail = settings->raw.has_cpu || settings->raw.mode;
+	const struct import_raw_clock *clock = &settings->raw.clock;
+	bool timing = clock->tsc_start || clock->ctc_denominator || clock->mtc_frequency || clock->nominal_ratio;
+	bool raw_detail = settings->raw.has_cpu || settings->raw.mode || settings->raw.filters || timing ||
+			  clock->tsc_frequency;
 
 	if (raw && operands)
 		return misuse("a trace file and raw input cannot be combined",
@@ -254,12 +287,15 @@ static int check(struct relog_settings *settings, int operands)
 	if (!raw && !operands)
 		return misuse("there is no input", "ptl-relog INPUT.ptl -o OUTPUT.ptl, or ptl-relog --help");
 	if (!raw && raw_detail)
-		return misuse("--cpu and --mode describe raw input, and there is none",
+		return misuse("--cpu, --mode, --pt-filter, and options of timing packets describe raw input, and there "
+			      "is none",
 			      "leave them out: a trace file says these things itself");
 	if (raw && (!settings->raw.pt.count || !settings->raw.memory || !settings->raw.memory_map))
 		return misuse("raw input needs all of --pt, --memory and --memory-map",
 			      "ptl-relog --pt trace.pt --memory memory.raw --memory-map memory.map "
 			      "-o out.ptl");
+	if (timing && !clock->tsc_frequency)
+		return misuse("options of timing packets need the frequency of the TSC", "--tsc-frequency 3000000000");
 	if (raw && settings->follow)
 		return misuse("--follow is about inputs that are still being written, and raw input is read as it is",
 			      "leave it out");

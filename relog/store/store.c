@@ -169,7 +169,8 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 	(void)keep;
 	if (status || !attachment)
 		return status;
-	status = attach(context, true, format_attachment_blob(attachment->kind), attachment->hash);
+	status = attach(context, attachment->kind != PTL_ATTACHMENT_PT_FILTER, format_attachment_blob(attachment->kind),
+			attachment->hash);
 	format_attachment_free(attachment);
 	return status;
 }
@@ -234,9 +235,10 @@ static int open_attached(struct store *store, const char *folder)
 
 static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
 {
-	static const struct ptl_relogger_callbacks detaching = {.begin = begin, .end = end, .blob = take_blob};
+	static const struct ptl_relogger_callbacks detaching = {
+		.size = sizeof(detaching), .begin = begin, .end = end, .blob = take_blob};
 	static const struct ptl_relogger_callbacks attaching = {
-		.begin = begin, .record = take_record, .event = take_event, .end = end};
+		.size = sizeof(attaching), .begin = begin, .record = take_record, .event = take_event, .end = end};
 	struct store *store;
 	int status = 0;
 

@@ -95,7 +95,8 @@ static int on_end(void *context, struct ptl_relogger *relogger)
 
 int main(int argc, char **argv)
 {
-	const struct ptl_relogger_callbacks callbacks = {.begin = on_begin, .event = on_event, .end = on_end};
+	const struct ptl_relogger_callbacks callbacks = {
+		.size = sizeof(callbacks), .begin = on_begin, .event = on_event, .end = on_end};
 	const struct ptl_provenance step = {.tool = "example", .version = "1", .command = "relogger", .rules = ""};
 	struct ptl_relogger *relogger = NULL;
 	struct example example = {0};

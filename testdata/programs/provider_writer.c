@@ -133,7 +133,9 @@ static int act(const char *program, const char *word)
 	} else if (!strncmp(word, "own=", 4)) {
 		const uint64_t time = strtoull(value, NULL, 10);
 
-		ptl_emit_with(&timed_event, &(struct ptl_emit_options){.time = &time}, NULL, 0);
+		ptl_emit_with(&timed_event,
+			      &(struct ptl_emit_options){.size = sizeof(struct ptl_emit_options), .time = &time}, NULL,
+			      0);
 	} else if (!strncmp(word, "fork=", 5)) {
 		fork_child(strtoul(value, NULL, 10));
 	} else if (!strncmp(word, "spawn=", 6) || !strncmp(word, "exec=", 5)) {

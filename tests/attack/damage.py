@@ -374,13 +374,13 @@ def mend(data):
         put(data, (len(data) - 8, 8), xxh64(data[-TRAILER:-8]))
 
 
-def damaged(data, random, others):
-    """(another file made of this one, what was done)"""
+def damaged(data, random, others, changes=CHANGES):
+    """(another file made of this one, what was done). changes: functions of which some change the file."""
     done = []
     if random.random() < 0.75:
         file = File(data)
         for _ in range(random.choice((1, 1, 1, 2, 3))):
-            change = random.choice(CHANGES)
+            change = random.choice(changes)
             done.append(change.__name__)
             change(file, random, *([others] if change is foreign_buffer else []))
         data = bytes(file)

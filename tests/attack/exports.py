@@ -10,6 +10,7 @@ import re
 import sqlite3
 import xml.parsers.expat
 
+import pcapng_file
 import perfetto_file
 
 DATABASE, DATA, FOLDER = "export.db", "export.data", "export.ctf"  # where those write that have no standard output
@@ -29,6 +30,7 @@ DUMP = {
     "sqlite": ["--no-calls", "in.ptl", *EVERY],
     "perf": ["--pid 101", INDEX],
     "ctf": [TIME, PID, INDEX],
+    "pcapng": [TIME, PID, INDEX],
     "html": ["--max-size 1M", "--max-slices 10", "--max-paths 3|--max-functions 2", "--max-sources 1", "in.ptl", *EVERY],
     "open": ["--max-events 2", "--json", *EVERY],
 }
@@ -105,6 +107,13 @@ def timeline(data, options):
         need(all("ph" in event for event in events), "an event without a phase")
     else:
         perfetto_file.read(data)
+
+
+def pcapng(data, _):
+    try:
+        pcapng_file.read(data)
+    except pcapng_file.Bad as bad:
+        raise Bad(bad) from bad
 
 
 def pprof(data, _):
@@ -245,7 +254,8 @@ def opened(data, options):
 
 
 READERS = {"flamegraph": flamegraph, "speedscope": speedscope, "timeline": timeline, "pprof": pprof, "callgrind": callgrind,
-           "autofdo": autofdo, "coverage": coverage, "table": table, "html": page, "open": opened}
+           "autofdo": autofdo, "coverage": coverage, "table": table, "html": page, "open": opened,
+           "pcapng": pcapng}
 FOLDER_READERS = {"sqlite": sqlite, "ctf": ctf, "perf": perf}
 
 

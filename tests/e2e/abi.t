@@ -57,6 +57,8 @@ changed("a member at the end of a structure without size", READER, r"(\tconst ch
 changed("one at the end of a structure with its size", FLOW, r"(\tvoid \*progress_context;\n)", r"\1\tint more;\n", False,
         "struct ptl_flow_options")
 changed("one in the middle of it", FLOW, r"(\tvoid \*progress_context;\n)", r"\tint more;\n\1", True, "struct ptl_flow_options")
+changed("new options without their size", READER, r"(struct ptl_damage \{)", r"struct ptl_read_options { int more; };\n\1", True,
+        "struct ptl_read_options does not begin with its size")
 changed("another number of a status", ERROR, r"PTL_CORRUPT = -3", "PTL_CORRUPT = -33", True, "enum ptl_status")
 changed("a new function", READER, r"(void ptl_close\(.*\n)", r"\1void ptl_close_again(struct ptl_trace *trace);\n", False,
         "ptl_close_again")

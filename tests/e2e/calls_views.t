@@ -135,6 +135,15 @@ def agree(name, trace):
         got = sum(row["self_instructions"] for row in (rows if by == "function" else objects(
             "report", "--by", by, "--json", trace)))
         check(f"{name}: by {by}, instructions add up to those of stats", got == instructions, got, instructions)
+    for by in "function", "image", "process", "thread":
+        sums = objects("report", "--by", by, "--json", trace)
+        for amount in "instructions", "time":
+            ran = sum(row.get("self_" + amount) or 0 for row in sums)
+            taken = [(row.get("total_" + amount) or 0, row.get("self_" + amount) or 0) for row in sums]
+            check(f"{name}: report by {by}: totals of {amount} are at most all, and at least their own",
+                  all(own <= whole <= ran for whole, own in taken), taken, ran)
+            check(f"{name}: report by {by}: what a process or thread took is the sum of its calls' own {amount}",
+                  by in ("function", "image") or all(own == whole for whole, own in taken), taken)
     got = sum(row["self_instructions"] for row in objects("report", "--by", "line", "--json", trace))
     check(f"{name}: by line too", got == instructions, got, instructions)
     got = sum(line["self_instructions"] for line in every)
@@ -155,6 +164,10 @@ def agree(name, trace):
         calls[k] == row["calls"] for k, row in report.items()) and set(calls) == set(report))
     folds(name, trace, every)
     check(f"{name}: and their own instructions", all(own[k] == row["self_instructions"] for k, row in report.items()))
+    check(f"{name}: and what they took with their calls", all(total[k] == row["total_instructions"] for k, row in report.items()),
+          [(k, total[k], row["total_instructions"]) for k, row in report.items() if total[k] != row["total_instructions"]][:9])
+    roots = sum(line["instructions"] for line in every if line["depth"] == 0)
+    check(f"{name}: instructions of the outermost calls are those of all calls", roots == instructions, roots, instructions)
     return every, report, total
 
 

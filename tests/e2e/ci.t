@@ -51,7 +51,7 @@ for tool in ("gh", "curl"):
     write("tools/" + tool, '#!/bin/sh\nprintf "%s\\n" "$@" >"$PTL_CALLED"\n')
     os.chmod(path("tools/" + tool), 0o755)
 ENVIRONMENT = {**os.environ, "PATH": f"{path('tools')}:{BIN}:/usr/bin:/bin", "PTL_CALLED": path("called"),
-               "PTL_RECORD_OPTIONS": "--embed debug --source qemu", "PTL_DIFF_OPTIONS": "--image program", "PTL_LINT_OPTIONS": "",
+               "PTL_RECORD_OPTIONS": "--embed debug --source software", "PTL_DIFF_OPTIONS": "--image program", "PTL_LINT_OPTIONS": "",
                "PTL_SCRIPTS": PLACE, "PTL_ACTION": PLACE}
 for name in ("GITHUB_ACTIONS", "CI_MERGE_REQUEST_IID", "PTL_TOKEN"):
     ENVIRONMENT.pop(name, None)

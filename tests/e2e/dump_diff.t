@@ -8,11 +8,12 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from scratch_test import DUMP, RECORD, RELOG, check, path, plan, read, run, skip, write
+from scratch_test import DUMP, RECORD, RELOG, check, path, plan, read, run, skip, without_randomisation, write
 
 PROGRAMS = os.environ["PTL_PROGRAMS"]
 SOURCE = os.path.join(os.environ["PTL_TESTDATA"], "programs", "counted.c")
 TRACES = os.environ.get("PTL_SHARED_TRACES", "")
+STILL = without_randomisation()
 # Both have as many characters, so that the stack is the same: 9999 is beyond the rounds, 1500 is not.
 GOOD, BAD = ("2000", "9999"), ("2000", "1500")
 
@@ -30,7 +31,7 @@ EXACT = ("--clock", "virtual", "--timing", "cyc")
 
 
 def record(name, program, *arguments, options=()):
-    got = run(RECORD, "-q", "-o", name, *options, "--", program, *arguments)
+    got = run(*STILL, RECORD, "-q", "-o", name, *options, "--", program, *arguments)
     check(f"{name} is recorded", got.returncode == 0, got)
     return name
 

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 
-from scratch_test import DUMP as dump, RECORD as record, RELOG as relog, check, plan, run, scratch
+from scratch_test import DUMP as dump, RECORD as record, RELOG as relog, check, plan, run, scratch, skip, without_randomisation
 
 
 def stats(trace):
@@ -34,6 +34,24 @@ check("--embed=none: images have the hash of their code, and say that it is else
 done = run(relog, "-q", "--drop-code", "symbols.ptl", "-o", "dropped.ptl")
 check("ptl-relog --drop-code: the same", done.returncode == 0 and flow("dropped.ptl") == flow("symbols.ptl"),
       done.stderr, *flow("dropped.ptl")[:5])
+# The vdso's code is in no file, and elsewhere in each process.
+with open(os.path.join(scratch, "vdso.c"), "w", encoding="ascii") as file:
+    file.write("#define _GNU_SOURCE\n#include <sched.h>\nint main(void) { unsigned cpu, node; return getcpu(&cpu, &node); }\n")
+run("gcc", "-o", "vdso", "vdso.c")
+still = without_randomisation()
+for name, before, options in (("kept", still, ()), ("again", (), ()), ("bare", still, ("--embed=none",))):
+    run(*before, record, "-q", *options, "-o", name + ".ptl", "--", "./vdso")
+run(relog, "-q", "--drop-code", "kept.ptl", "-o", "bared.ptl")
+images = [json.loads(line) for line in run(dump, "images", "--json", "kept.ptl").stdout.splitlines()]
+if any(image["path"] == "[vdso]" for image in images):
+    check("the vdso's code is kept without the code of files", all(
+        stats(name + ".ptl")["instructions"] == stats("kept.ptl")["instructions"] and not stats(name + ".ptl")["gaps"] for name in ("bare", "bared")),
+          stats("bare.ptl"), stats("bared.ptl"))
+    done = run(dump, "diff", "--ignore", "strcmp", "kept.ptl", "again.ptl")
+    check("the vdso has the same addresses in all processes", done.returncode == 0 and "[vdso]" in run(dump, "flow", "kept.ptl").stdout, done)
+else:
+    skip("the vdso", "this kernel maps none")
+
 with open(program, "r+b") as file:
     file.seek(0x1100)
     byte = file.read(1)

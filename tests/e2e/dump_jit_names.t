@@ -182,12 +182,14 @@ def recorded(name, *arguments, record=()):
     return owner
 
 
+REPLACED = "ptl-dump: 2 functions that programs made lay where other ones did later: code there has the name of the last one, whenever it ran\n"
 owner = recorded("map.ptl", "/tmp")
-check("ptl-record finds the perf map in /tmp", names(trace="map.ptl") == (WANTED, ""), names(trace="map.ptl"))
+check("ptl-record finds the perf map in /tmp; that names may be of later functions is said", names(trace="map.ptl") == (WANTED, REPLACED),
+      names(trace="map.ptl"))
 recorded("none.ptl", "/tmp", record=["--embed", "code"])
 check("but not with --embed code", names(trace="none.ptl")[0] == {})
 recorded("dump.ptl", ".", "mapped")
-check("a jitdump that the program maps", names(trace="dump.ptl") == (WANTED, ""), names(trace="dump.ptl"))
+check("a jitdump that the program maps", names(trace="dump.ptl") == (WANTED, REPLACED), names(trace="dump.ptl"))
 check("has lines", lines(trace="dump.ptl") == (LINES, ""), lines(trace="dump.ptl"))
 check("ptl-dump info shows that there is a file", "files " in output(DUMP, "info", "dump.ptl"))
 write("other.map", f"{0x10000:x} 10 nothing\n")

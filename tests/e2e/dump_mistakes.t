@@ -16,6 +16,10 @@ def refused(name, words, *texts):
 
 output(RECORD, "-q", "-o", "a.ptl", "--", PROGRAM)
 
+# A device without end has to be found out by its first bytes.
+done = run(DUMP, "info", "/dev/zero", timeout=60)
+check("what is no trace and has no end", done.returncode == 3 and "/dev/zero: not a trace file" in done.stderr, done)
+
 for order in "calls", "total", "self-time":
     refused(f"report --by line has no {order}", ["report", "--by", "line", "--sort", order, "a.ptl"],
             f"--by line has no {order}", "self, self-instructions or name")
@@ -29,6 +33,18 @@ refused("a function that did not run", ["graph", "nosuch", "a.ptl"], "no functio
 refused("a function whose name is near", ["calls", "--function", "mian", "a.ptl"], "(did you mean 'main'?)")
 refused("the same of annotate", ["annotate", "mian", "a.ptl"], "(did you mean 'main'?)")
 refused("and of an image", ["calls", "--image", "branhces", "a.ptl"], "(did you mean 'branches'?)")
+for option in "--function", "--from", "--until":
+    refused(f"calls {option} of no function", ["calls", option, "nosuch", "a.ptl"], f"{option}: no function that ran is called 'nosuch'")
+before, whole = (output(DUMP, "calls", *more, "a.ptl").splitlines() for more in (["--until", "main"], []))
+check("calls --until: the first calls", 0 < len(before) < len(whole) and {*before} <= {*whole} and
+      not any("main  (branches)" in line for line in before), before[-3:])
+for command in "images", "flow", "calls", "report", "annotate", "diff":
+    refused(f"{command} --image of no image", [command, "--image", "nosuch", *["*"][:command == "annotate"], *["a.ptl"][:command == "diff"],
+                                               "a.ptl"], "no image in a.ptl is called 'nosuch'")
+for option in "--pid", "--tid", "--cpu":
+    for command in "flow", "stats", "calls", "report", "images", "lint":
+        if option + " " in output(DUMP, command, "--help"):
+            refused(f"{command} {option} of none", [command, option, "777777" if option != "--cpu" else "999", "a.ptl"], "there is no ")
 refused("what is like no name", ["annotate", "nosuch", "a.ptl"], "nothing called 'nosuch' has run")
 refused("one trace is not compared", ["diff", "a.ptl"], "ptl-dump diff A.ptl B.ptl")
 refused("an engine is not held against itself", ["verify", "--against", "native", "a.ptl"], "compared with itself")

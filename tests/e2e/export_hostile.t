@@ -84,7 +84,7 @@ def export(name, command, *options):
 
 EVERY = [("flamegraph",), ("flamegraph", "--folded"), ("flamegraph", "--folded", "--by", "time"), ("speedscope",),
          ("speedscope", "--by", "time"), ("timeline",), ("timeline", "--format", "chrome"), ("pprof",), ("callgrind",), ("autofdo",),
-         ("coverage", "--format", "lcov"), ("coverage", "--format", "cobertura"), ("sqlite",), ("ctf",), ("perf",), ("html",),
+         ("coverage", "--format", "lcov"), ("coverage", "--format", "cobertura"), ("sqlite",), ("ctf",), ("pcapng",), ("perf",), ("html",),
          ("open",), *(("table", table, "--format", form) for table in exports.TABLES for form in ("tsv", "csv", "json"))]
 
 
@@ -127,7 +127,7 @@ def times():
                        ("far.ptl", (1000, 2000, 1 << 62, (1 << 63) - 2)),
                        ("beyond.ptl", (1000, 2000, (1 << 63) + 1000, (1 << 64) - 1000))):
         make(name[:-4], span)
-        for words in EVERY[:17] + [("table", table) for table in exports.TABLES]:
+        for words in EVERY[:18] + [("table", table) for table in exports.TABLES]:
             export(name, *words)
         database = sqlite3.connect(path(exports.DATABASE))
         numbers = database.execute("select min(duration), min(self), (select min(bytes) from losses) from calls").fetchone()

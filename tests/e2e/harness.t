@@ -16,7 +16,7 @@ expect() {
 	cat >"$work/$1"
 	chmod +x "$work/$1"
 	: >"$work/counts"
-	PTL_COUNTS=$work/counts PTL_TEST_TIMEOUT=$timeout "$PTL_TESTS/tap" "$work/$1" >"$work/out" 2>&1
+	PTL_COUNTS=$work/counts PTL_SKIPS=$work/skips PTL_TEST_TIMEOUT=$timeout "$PTL_TESTS/tap" "$work/$1" >"$work/out" 2>&1
 	status=$?
 	number=$((number + 1))
 	want="$2 $3 $4 $work/$1 status $5"
@@ -93,11 +93,35 @@ expect skips-all.t 0 0 1 0 <<'END'
 #!/bin/sh
 echo '1..0 # SKIP no such thing here'
 END
+number=$((number + 1))
+if [ "$(cat "$work/skips")" = "skips-one.t: b # no such thing here
+skips-all.t: no such thing here" ]; then
+	echo "ok $number - reasons of skips are kept"
+else
+	failed=1
+	echo "not ok $number - reasons of skips are kept"
+	sed 's/^/# /' "$work/skips"
+fi
 # cmocka numbers each group from 1, and calls a skipped test "not ok".
 expect test_groups 2 0 1 0 <<'END'
 #!/bin/sh
 echo 1..2; echo ok 1 - a; echo 'not ok 2 # SKIP b'; echo '# ok - first'
 echo 1..1; echo ok 1 - c; echo '# ok - second'
 END
+# In CI, a skip that is not expected fails the run.
+for skip in "the moon is not full" "there is no gdb"; do
+	printf '#!/bin/sh\necho 1..1; echo "ok 1 - a thing # SKIP %s"\n' "$skip" >"$work/strict.t"
+	chmod +x "$work/strict.t"
+	(cd "$work" && PTL_STRICT_SKIPS=1 "$PTL_TESTS/run" strict.t) >"$work/out" 2>&1
+	status=$?
+	number=$((number + 1))
+	if [ $status = "$([ "$skip" = "there is no gdb" ] && echo 0 || echo 1)" ] && grep -q "$skip" "$work/out"; then
+		echo "ok $number - a strict run: $skip"
+	else
+		failed=1
+		echo "not ok $number - a strict run: $skip"
+		sed 's/^/# /' "$work/out"
+	fi
+done
 echo "1..$number"
 exit $failed

@@ -22,9 +22,17 @@ def convert(name, file, *options, status=0):
 
 
 def events(name, *options):
-    """All but the header of the log."""
+    """All but the header of the log, and images of managed code. The item that says that nothing explains an event becomes the key raw."""
     done = run(dump, "events", "-v", "--json", name + ".ptl", *options)
-    return [one for one in map(json.loads, done.stdout.splitlines()) if one.get("event") != "EventTrace/Header"]
+    found = [one for one in map(json.loads, done.stdout.splitlines()) if one.get("event") != "EventTrace/Header" and
+             (one.get("fields") or {}).get("FileName") != "[.NET code]"]
+    for one in found:
+        items = one.get("extended", [])
+        one["raw"] = any(item["type"] == 0x5752 for item in items)
+        one["extended"] = [item for item in items if item["type"] != 0x5752]
+        if not one["extended"]:
+            del one["extended"]
+    return found
 
 
 def fields(name):
@@ -147,6 +155,37 @@ equal("TraceLogging: what contradicts itself stays bytes", (found[2]["id"], foun
 equal("TraceLogging: what does not fit is kept as it was",
       [item["data"] for item in found[3]["extended"] if item["type"] == 0x5745], [b"\5\0ab".hex()])
 
+# .NET's self-describing events have ids and versions of their own: the description alone tells what they are.
+numbered = etl.tracelogging("Request", ("size", 8), ("path", 1))
+other = etl.tracelogging("Reply", ("status", 6))
+convert("numbered", etl.File().buffer([
+    event(PROVIDER, 5, 2, 0, struct.pack("<I", 7) + utf16("/a"), items=[(11, numbered)], ticks=START_TICKS + 1),
+    event(PROVIDER, 5, 2, 0, struct.pack("<H", 404), items=[(11, other)], ticks=START_TICKS + 2),
+    event(PROVIDER, 0, 3, 0, struct.pack("<I", 8) + utf16("/b"), items=[(11, numbered)], ticks=START_TICKS + 3),
+    event(PROVIDER, 5, 2, 0, b"raw", ticks=START_TICKS + 4),
+]))
+found = events("numbered")
+equal("TraceLogging with ids: fields", [one.get("fields") for one in found[:3]],
+      [{"size": 7, "path": "/a"}, {"status": 404}, {"size": 8, "path": "/b"}])
+equal("TraceLogging with ids: the payload is not changed", [any(item["type"] == 0x5745 for item in one["extended"])
+                                                            for one in found[:3]], [False] * 3)
+equal("TraceLogging with ids: ids as recorded", [item["data"] for one in found[:3] for item in one["extended"] if item["type"] == 0x5749],
+      ["050002", "050002", "000003"])
+shown = run(dump, "events", "-v", "numbered.ptl").stdout
+check("TraceLogging with ids: the recorded id is shown", "etw-id={id=5 version=2}" in shown, shown)
+equal("TraceLogging with ids: an event without a description keeps its id", (found[3]["id"], found[3]["version"]), (5, 2))
+equal("TraceLogging with ids: one id for one description", (found[0]["id"] == found[2]["id"], found[0]["id"] == found[1]["id"]),
+      (True, False))
+
+# Activities begin and end with one description and two opcodes.
+convert("opcodes", etl.File(buffer_size=65536).buffer([
+    event(PROVIDER, 0, 0, 1 + i % 2, struct.pack("<I", i) + utf16("/"), items=[(11, numbered)], ticks=START_TICKS + i)
+    for i in range(200)]))
+equal("TraceLogging with two opcodes: fields", [one["fields"]["size"] for one in events("opcodes")], list(range(200)))
+shown = json.loads(run(dump, "info", "--json", "opcodes.ptl").stdout)
+check("TraceLogging with two opcodes: the description is written for each opcode once",
+      [one["bytes"] < 2000 for one in shown["streams"] if one["kind"] == "metadata"] == [True], shown["streams"])
+
 # ---- merged traces: EventInfo, EventMapInfo ---------------------------------------------------------------------------------------
 
 STRUCT, COUNT = 1, 4
@@ -195,13 +234,50 @@ for name in ("eventsource", "manifest"):
     equal(f"{name}: names", [found[0].get(key) for key in ("provider", "event", "keywords", "message")],
           ["Example-Source", "Work/Half", ["Fast"], "n: 2 <-"])
     equal(f"{name}: an event without a task", found[1].get("event"), "Plain")
-convert("missing-piece", etl.File().buffer([work] + pieces[:1] + pieces[2:]))
+for name, order in (("reversed", pieces[::-1]), ("twice", pieces[1:] + pieces[:1] + pieces), ("late", pieces[2:] + [work] + pieces)):
+    convert("pieces-" + name, etl.File(buffer_size=65536).buffer([work] + order))
+    equal(f"pieces of a manifest, {name}: are put together", [one.get("fields") for one in events("pieces-" + name) if one["id"] == 1][0],
+          expected)
+done = convert("missing-piece", etl.File().buffer([work] + pieces[:1] + pieces[2:]))
+check("missing-piece: is reported", "1 manifest in the file lacks pieces and explains nothing" in done.stderr, done.stderr)
 equal("missing-piece: stays bytes", [one.get("payload") for one in events("missing-piece") if one["id"] == 1], [worked.hex()])
 done = run(relog, "-f", "-o", "x.ptl", "--manifest", "none.man", "manifest.etl")
 check("a manifest that is not there is named", done.returncode != 0 and "none.man" in done.stderr, done.stderr)
 done = run(relog, "-f", "-o", "x.ptl", "--manifest", "example.man", "manifest.ptl")
 check("a manifest explains nothing of a trace", done.returncode == 2 and "no input is one" in done.stderr and not os.path.exists("x.ptl"),
       done.stderr)
+
+# A field whose size nothing tells makes all behind it bytes: neither false values nor lost bytes.
+SIZES = f'''<instrumentationManifest><instrumentation><events><provider name="Sizes" guid="{{{PROVIDER}}}"><events>
+<event value="1" template="A"/><event value="2" template="B"/><event value="3" template="C"/><event value="4" template="D"/>
+<event value="5" template="E"/><event value="6" template="F"/></events><templates>
+<template tid="A"><data name="a" inType="win:UInt16"/><data name="b" inType="win:Binary"/><data name="c" inType="win:UInt32"/></template>
+<template tid="B"><data name="a" inType="win:UInt16"/><data name="b" inType="win:Binary"/></template>
+<template tid="C"><data name="a" inType="win:UInt16"/><struct name="s" count="a"><data name="x" inType="win:UInt8"/>
+<data name="b" inType="win:Binary" outType="win:SocketAddress"/></struct><data name="c" inType="win:UInt32"/></template>
+<template tid="D"><data name="a" inType="win:UInt16"/><data name="b" inType="win:Binary" length="none"/><data name="c" inType="win:UInt32"/>
+</template>
+<template tid="E"><data name="a" inType="win:UInt16"/><data name="b" inType="win:UnicodeString" length="c"/>
+<data name="c" inType="win:UInt32"/></template>
+<template tid="F"><data name="a" inType="win:UInt16"/><data name="b" inType="win:Binary" outType="win:IPv6"/>
+<data name="c" inType="win:UInt32"/></template></templates></provider></events></instrumentation></instrumentationManifest>'''
+write("sizes.man", SIZES.encode())
+body = struct.pack("<H", 2) + b"sixteen bytes ..." + struct.pack("<I", 7)
+done = convert("sizes", etl.File().buffer([event(PROVIDER, i, payload=body, ticks=START_TICKS + i) for i in range(1, 6)] + [
+    event(PROVIDER, 6, payload=struct.pack("<H", 2) + bytes(15) + b"\1" + struct.pack("<I", 7), ticks=START_TICKS + 6)]),
+    "--manifest", "sizes.man")
+rest = body[2:].hex()
+equal("fields of unknown size: bytes from there on", fields("sizes"),
+      [{"a": 2, "b...": rest}, {"a": 2, "b": rest}, {"a": 2, "s...": rest}, {"a": 2, "b...": rest}, {"a": 2, "b...": rest},
+       {"a": 2, "b": "::1", "c": 7}])
+check("fields of unknown size: are counted", "description of 4 events has a field of unknown size" in done.stderr, done.stderr)
+convert("info-sizes", etl.File().buffer([
+    event(PROVIDER, 5, payload=body, ticks=START_TICKS + 1),
+    event(PROVIDER, 6, payload=body, ticks=START_TICKS + 2),
+    etl.event_info(PROVIDER, 5, 0, 0, 3, [("a", 6, 0, 0, 1, 2, ""), ("b", 14, 0, 0, 1, 0, ""), ("c", 8, 0, 0, 1, 4, "")], {}),
+    etl.event_info(PROVIDER, 6, 0, 0, 3, [("a", 6, 0, 0, 1, 2, ""), ("b", 14, 0, 2, 1, 2, ""), ("c", 8, 0, 0, 1, 4, "")], {})]))
+equal("fields of unknown size, of a merged trace", [one.get("fields") for one in events("info-sizes") if one["id"]],
+      [{"a": 2, "b...": rest}] * 2)
 
 # ---- the runtime of .NET, which nothing in the file explains ----------------------------------------------------------
 
@@ -306,6 +382,19 @@ for version in range(5):
             equal(f"{name}: build id", one.get("build_id"), "00112233445566778899aabbccddeeff00000003")
         check(f"{name}: all is understood", "not understood" not in done.stderr, done.stderr)
 
+# ---- processes and threads that no event reports -----------------------------------------------------------------------------------------
+
+convert("owners", etl.File().buffer([
+    event(PROVIDER, 1, pid=40, tid=41, ticks=START_TICKS + 1), event(PROVIDER, 2, pid=50, tid=51, ticks=START_TICKS + 2),
+    etl.perfinfo(0x0524, struct.pack("<IIbbBbbbbbII", 61, 62, *[0] * 8, 0, 0), ticks=START_TICKS + 3)]))
+for options, expected in ((("--pid", "40"), [1]), (("--tid", "51"), [2]), (("--pid", "50", "--tid", "51"), [2]), (("--tid", "62"), [])):
+    done = run(dump, "events", "--json", *options, "owners.ptl")
+    equal("owners of events: " + " ".join(options), (done.returncode, [one["id"] for one in map(json.loads, done.stdout.splitlines())]),
+          (0, expected))
+for options in ("--pid", "99"), ("--tid", "99"), ("--pid", "40", "--tid", "51"):
+    done = run(dump, "events", *options, "owners.ptl")
+    check("owners of events: nobody is " + " ".join(options), done.returncode == 2 and "there is no" in done.stderr, done.stderr)
+
 # ---- stacks ------------------------------------------------------------------------------------------------------------------------------
 
 convert("stacks", etl.File().buffer([
@@ -363,6 +452,16 @@ for number, wide in ((18, True), (17, False)):
         etl.perfinfo(0x1824, struct.pack(pointer, 0xAAA, 0x333, 0x444), ticks=START_TICKS + 4, wide=wide)], cpu=0))
     equal(f"keys of stacks in events, type {number}: what they stand for", stack_items(events(f"stacks-keys-{number}")[0]),
           [frames(77, 0x333, 0x444)])
+
+# ---- names of threads: Windows 11 writes them in version 3 ------------------------------------------------------------------------
+
+named_thread = struct.pack("<IIQQQQQQQIBBBB", 40, 9, *[0] * 7, 0, 0, 0, 0, 0)
+convert("thread-names", etl.File().buffer([
+    system(0x0503, named_thread + utf16("worker"), version=3, ticks=START_TICKS + 1),
+    system(0x0501, named_thread[:4] + struct.pack("<I", 10) + named_thread[8:], version=3, ticks=START_TICKS + 2)]))
+equal("names of threads", [(one["fields"]["TThreadId"], one["fields"]["ThreadName"]) for one in events("thread-names")],
+      [(9, "worker"), (10, "")])
+check("names of threads: no payload is left over", not any(one["raw"] or "extended" in one for one in events("thread-names")))
 
 # ---- threads of events that have none in their headers --------------------------------------------------------------------
 
@@ -440,6 +539,193 @@ for one, (kind, data, text, members) in zip(events("items"), ITEMS):
     check(f"item {kind} of {len(data)} bytes: as text", any(f" {text}]" in line for line in lines), text)
 equal("items: a schema has its event's name", events("items")[-1]["extended"][0]["value"], "Named")
 
+# ---- names of files ----------------------------------------------------------------------------------------------------------------------------
+
+KEY, OBJECT = 0xFFFF8001000, 0xFFFF9001000
+
+
+def named(opcode, address, name, ticks):
+    return system(0x0400 | opcode, struct.pack("<Q", address) + utf16(name), ticks=START_TICKS + ticks)
+
+
+def opened(address, name, ticks, version=3):
+    head = struct.pack("<QQI", 1, address, 9) if version == 3 else struct.pack("<QQQ", 1, 9, address)
+    return system(0x0440, head + struct.pack("<III", 0, 0, 0) + utf16(name), version=version, ticks=START_TICKS + ticks)
+
+
+def used(opcode, address, key, ticks, version=3):
+    if opcode in (67, 68):
+        body = struct.pack("<QQQQIII", 0, 1, address, key, 9, 512, 0) if version == 3 else struct.pack("<QQQQQII", 0, 1, 9, address, key, 512, 0)
+    elif opcode in (72, 77):
+        body = struct.pack("<QQQIIII", 1, address, key, 9, 0, 0, 0) + utf16("*.txt")
+    elif opcode == 69:
+        body = struct.pack("<QQQQII", 1, address, key, 0, 9, 0)
+    else:
+        body = struct.pack("<QQQI", 1, address, key, 9) if version == 3 else struct.pack("<QQQQ", 1, 9, address, key)
+    return system(0x0400 | opcode, body, version=version, ticks=START_TICKS + ticks)
+
+
+def disk(address, ticks):
+    return system(0x010A, struct.pack("<IIIIQQQQ", 0, 0, 512, 0, 0, address, 1, 0) + struct.pack("<I", 9), version=3, ticks=START_TICKS + ticks)
+
+
+def hard_fault(address, ticks):
+    return system(0x0220, struct.pack("<QQQQII", START_TICKS, 0, 0x1000, address, 9, 4096), ticks=START_TICKS + ticks)
+
+
+def file_names(name):
+    return [one["fields"].get("FileName", one["fields"].get("DirectoryName")) if one["event"].split("/")[1] not in ("DirEnum", "DirNotify")
+            else (one["fields"]["FileName"], one["fields"]["DirectoryName"]) for one in events(name) if one["event"].split("/")[0] in
+            ("FileIO", "DiskIO", "Memory") and one["event"].split("/")[1] not in ("Name", "FileCreate", "FileDelete", "FileRundown", "Create")]
+
+
+VOLUME = full("9b79ee91-b5fd-41c0-a243-4248e266e9d0", 35, utf16("\\Device\\HarddiskVolume2") + utf16("C:"))
+DEVICE = "\\Device\\HarddiskVolume2"
+FILE_EVENTS = [
+    # The rundown at the end names the key, another key has been deleted, and a third one gets a new name after that.
+    disk(KEY, 10), used(67, OBJECT, KEY, 11), used(68, OBJECT, KEY + 1, 12), hard_fault(KEY + 1, 13),
+    named(35, KEY + 1, DEVICE + "\\deleted.txt", 20), disk(KEY + 1, 20), disk(KEY + 1, 21),
+    named(32, KEY + 1, DEVICE + "\\second.txt", 30), disk(KEY + 1, 31),
+    # By the object, where the key has no name: from the Create event to the Close event.
+    used(69, OBJECT + 8, 77, 40), opened(OBJECT + 8, DEVICE + "\\opened.txt", 41), used(69, OBJECT + 8, 77, 42), used(65, OBJECT + 8, 77, 43),
+    used(66, OBJECT + 8, 77, 44), used(69, OBJECT + 8, 77, 45), opened(OBJECT + 8, "\\other.txt", 46), used(73, OBJECT + 8, 77, 47),
+    opened(OBJECT + 16, DEVICE + "\\folder", 50), used(72, OBJECT + 16, 78, 51),
+    # A key with a name before that of its object.
+    used(67, OBJECT + 8, KEY, 52),
+    opened(OBJECT + 24, "x" * 3000, 53), used(67, OBJECT + 24, 79, 54), opened(OBJECT + 24, "", 55), used(67, OBJECT + 24, 79, 56),
+    used(67, OBJECT + 32, 80, 57), used(67, 0, 0, 58),
+    named(36, KEY, DEVICE + "\\key.txt", 900), VOLUME,
+]
+EXPECTED_NAMES = ["C:\\key.txt", "C:\\key.txt", "C:\\deleted.txt", "C:\\deleted.txt", "C:\\deleted.txt", "", "C:\\second.txt", "",
+                  "C:\\opened.txt", "C:\\opened.txt", "C:\\opened.txt", "", "\\other.txt", ("*.txt", "C:\\folder"), "C:\\key.txt", "", "", "", ""]
+for name, cpus in (("file-names", (FILE_EVENTS,)), ("file-names-cpus", (FILE_EVENTS[1::2], FILE_EVENTS[::2]))):
+    file = etl.File(buffer_size=65536)
+    for cpu, part in enumerate(cpus):
+        file.buffer(part, cpu=cpu)
+    convert(name, file)
+    equal(f"{name}: by time", file_names(name), EXPECTED_NAMES)
+convert("file-names-2", etl.File(buffer_size=65536).buffer([
+    opened(OBJECT, "\\a.txt", 10, version=2), used(67, OBJECT, KEY, 11, version=2), used(66, OBJECT, KEY, 12, version=2),
+    used(67, OBJECT, KEY, 13, version=2)]))
+equal("file names: version 2", file_names("file-names-2"), ["\\a.txt", "\\a.txt", ""])
+convert("file-names-cut", etl.File(buffer_size=65536).buffer([
+    *[system(hook, b"\1" * size, version=3, ticks=START_TICKS + 10 + size) for hook in (0x0400, 0x0420, 0x0423, 0x0440, 0x0442) for size in (0, 1, 7, 9, 19, 33)],
+    disk(KEY, 100)]))
+equal("file names: events that are cut name none", file_names("file-names-cut")[-1], "")
+
+# ---- events of the log's header, and ids of images that are made later --------------------------------------------------------------------
+
+convert("header-events", etl.File(buffer_size=65536).buffer([
+    system(64, guid(PROVIDER) + struct.pack("<I", 3) + ansi("a.pdb")), system(66, ansi("22621.1.amd64fre.ni_release"), ticks=START_TICKS + 1),
+    system(67, struct.pack("<I", 2) + guid(PROVIDER) + guid(USER_GUID := "00000001-0002-0003-0405-060708090a0b") + utf16("C:\\a.dll"), ticks=START_TICKS + 2),
+    system(80, struct.pack("<HHIq", 1, 0, 2, -5) + guid(PROVIDER) + bytes(16), ticks=START_TICKS + 3),
+    system(82, struct.pack("<IIQQ", 2, 0, 7, 8), ticks=START_TICKS + 4), system(82, struct.pack("<II", 0xFFFFFFFF, 0), ticks=START_TICKS + 5),
+    full("b3e675d7-2554-4f18-830b-2762732560de", 38, struct.pack("<QIIHH", 0x400000, 40, 0x5F000000, 256, 20577), ticks=START_TICKS + 6),
+    full("b3e675d7-2554-4f18-830b-2762732560de", 40, struct.pack("<QI", 0x400000, 40), ticks=START_TICKS + 7),
+]))
+shown = {one["event"]: one["fields"] for one in reversed(events("header-events"))}
+equal("header: the file of debug information", shown["EventTrace/DbgIdRSDS"], {"Guid": PROVIDER, "Age": 3, "PdbName": "a.pdb"})
+equal("header: the build", shown["EventTrace/BuildInfo"], {"BuildString": "22621.1.amd64fre.ni_release"})
+equal("header: the binary of providers", shown["EventTrace/ProviderBinaryPath"], {"GuidCount": 2, "Guid": [PROVIDER, USER_GUID], "BinaryPath": "C:\\a.dll"})
+equal("header: the partition", {key: shown["EventTrace/PartitionInfoExtension"][key] for key in ("PartitionType", "QpcOffsetFromRoot", "PartitionId")},
+      {"PartitionType": 2, "QpcOffsetFromRoot": -5, "PartitionId": PROVIDER})
+equal("header: times of losses", shown["EventTrace/LastDroppedTimes"]["TimeStamp"], [7, 8])
+check("header: a count that lies is no field", sum("5745" in json.dumps(one) or any(item["type"] == 0x5745 for item in one.get("extended", []))
+      for one in events("header-events")) == 1)
+equal("image ids: portable debug information", {key: shown["ImageID/DbgPPDB"][key] for key in ("ProcessId", "MajorVersion", "MinorVersion")},
+      {"ProcessId": 40, "MajorVersion": 256, "MinorVersion": 20577})
+equal("image ids: a deterministic build", shown["ImageID/DbgDeterm"], {"ImageBase": "0x400000", "ProcessId": 40})
+
+# ---- what only the end of a session reports --------------------------------------------------------------------------------------------------
+
+
+def image_event(opcode, base, size, pid, name, ticks, version=3):
+    payload = struct.pack("<QQIIIIQ4I", base, size, pid, 0, 0, 0, base, *[0] * 4) + utf16(name)
+    return system(0x1400 | opcode, payload, version=version, pid=pid, ticks=START_TICKS + ticks)
+
+
+def process_event(opcode, pid, parent, image, ticks):
+    return system(0x0300 | opcode, process_payload(3, True, pid, parent, image, image), 3, pid=pid, ticks=START_TICKS + ticks)
+
+
+convert("late", etl.File(buffer_size=65536).buffer([
+    event(PROVIDER, 1, pid=40, ticks=START_TICKS + 10, items=[(6, struct.pack("<QQQ", 0, 0x400010, 0x500010))]),
+    image_event(2, 0x500000, 0x1000, 40, "C:\\gone.dll", 20),
+    event(PROVIDER, 2, pid=40, ticks=START_TICKS + 30, items=[(6, struct.pack("<QQQ", 0, 0x400010, 0x500010))]),
+    image_event(10, 0x600000, 0x1000, 40, "C:\\loaded.dll", 40),
+    process_event(1, 50, 40, "child.exe", 50),
+    event(PROVIDER, 3, pid=50, ticks=START_TICKS + 60, items=[(6, struct.pack("<QQ", 0, 0x700010))]),
+    image_event(2, 0x900000, 0x1000, 60, "C:\\short.dll", 70),
+    process_event(2, 60, 41, "short.exe", 80),
+    # The rundown of the end: children stand before their parents.
+    process_event(4, 40, 41, "program.exe", 900), process_event(4, 50, 40, "child.exe", 901),
+    process_event(4, 41, 70, "shell.exe", 902),
+    # 70 has got the pid of the parent of 71, which has ended.
+    process_event(4, 70, 71, "new.exe", 903), process_event(4, 71, 70, "old.exe", 904),
+    image_event(4, 0x400000, 0x1000, 40, "C:\\program.exe", 910), image_event(4, 0x600000, 0x1000, 40, "C:\\loaded.dll", 911),
+    image_event(4, 0x700000, 0x1000, 50, "C:\\child.exe", 912),
+]))
+shown = [json.loads(line) for line in run(dump, "images", "--json", "late.ptl").stdout.splitlines()]
+equal("only at the end: images", sorted((one["pid"], one["path"], one["loaded"], one["unloaded"]) for one in shown), [
+    (40, "C:\\gone.dll", None, 2000), (40, "C:\\loaded.dll", 4000, None), (40, "C:\\program.exe", None, None),
+    (50, "C:\\child.exe", None, None), (60, "C:\\short.dll", None, 7000)])
+equal("only at the end: stacks", [[frame.get("image") for frame in one["stack"]] for one in events("late", "--stacks") if one["id"]],
+      [["C:\\program.exe", "C:\\gone.dll"], ["C:\\program.exe", None], ["C:\\child.exe"]])
+shown = [json.loads(line) for line in run(dump, "processes", "--json", "late.ptl").stdout.splitlines()]
+equal("only at the end: processes", sorted((one["pid"], one["name"], one["parent_pid"]) for one in shown ),
+      [(40, "program.exe", 41), (41, "shell.exe", 70), (50, "child.exe", 40), (60, "short.exe", 41), (70, "new.exe", 71), (71, "old.exe", 70)])
+equal("only at the end: depths", {one["pid"]: one["depth"] for one in shown}, {71: 1, 70: 0, 41: 1, 40: 2, 60: 2, 50: 3})
+text = run(dump, "processes", "late.ptl").stdout
+check("only at the end: the tree", text.find("shell.exe") < text.find("program.exe") < text.find("child.exe"), text)
+# The rundown of a cut has PTL's own events.
+done = run(relog, "-f", "-o", "late-cut.ptl", "--time", "5us..7us", "late.ptl")
+found = [one for one in events("late-cut") if one.get("injected")]
+check("rundown of a cut: has schemas", done.returncode == 0 and found and all(one["fields"] and not one.get("payload") for one in found),
+      done.stderr, found)
+
+
+
+def reported(name):
+    images = [json.loads(line) for line in run(dump, "images", "--json", name + ".ptl").stdout.splitlines()]
+    processes = [json.loads(line) for line in run(dump, "processes", "--json", name + ".ptl").stdout.splitlines()]
+    return (sorted((one["pid"], one["path"]) for one in images), sorted((one["pid"], one["name"], one["parent_pid"]) for one in processes),
+            [[frame.get("image") for frame in one["stack"]] for one in events(name, "--stacks") if one.get("stack")])
+
+
+ALL_PROCESSES = [(40, "program.exe", 41), (41, "shell.exe", 70), (60, "short.exe", 41), (70, "new.exe", 71), (71, "old.exe", 70)]
+OF_40 = [(40, "C:\\program.exe")]
+for span, images_left, processes_left, stacks in (
+        # 50 starts at 5 us, gone.dll goes at 2 us, loaded.dll comes at 4 us.
+        ("0.5us..1.5us", OF_40 + [(40, "C:\\gone.dll"), (60, "C:\\short.dll")], [], [["C:\\program.exe", "C:\\gone.dll"]]),
+        ("..1.5us", OF_40 + [(40, "C:\\gone.dll"), (60, "C:\\short.dll")], [], [["C:\\program.exe", "C:\\gone.dll"]]),
+        ("2.5us..3.5us", OF_40 + [(60, "C:\\short.dll")], [], [["C:\\program.exe", None]]),
+        ("4.5us..6.5us", OF_40 + [(40, "C:\\loaded.dll"), (50, "C:\\child.exe"), (60, "C:\\short.dll")], [(50, "child.exe", 40)],
+         [["C:\\child.exe"]]),
+        ("5.5us..6.5us", OF_40 + [(40, "C:\\loaded.dll"), (50, "C:\\child.exe"), (60, "C:\\short.dll")], [(50, "child.exe", 40)],
+         [["C:\\child.exe"]])):
+    done = run(relog, "-f", "-q", "--check", "-o", "late-part.ptl", "--time", span, "late.ptl")
+    check(f"only at the end, {span}: is cut", done.returncode == 0, done.stderr)
+    equal(f"only at the end, {span}: images, processes, stacks", reported("late-part"),
+          (sorted(images_left), sorted(ALL_PROCESSES + processes_left), stacks))
+    check(f"only at the end, {span}: what is reported has schemas", all(one["fields"] for one in events("late-part") if one.get("injected")))
+# The threads of a session that reports them at its end.
+THREAD_END = struct.pack("<II", 40, 77) + struct.pack("<7Q", *[0] * 7) + struct.pack("<IBBBB", 0, 8, 0, 0, 0) + utf16("worker")
+convert("late-thread", etl.File().buffer([event(PROVIDER, 1, pid=40, tid=77, ticks=START_TICKS + 10),
+                                          system(0x0504, THREAD_END, version=4, ticks=START_TICKS + 900)]))
+done = run(relog, "-f", "-q", "-o", "late-thread-part.ptl", "--time", "0.5us..1.5us", "late-thread.ptl")
+found = [one for one in events("late-thread-part") if one.get("injected") and one["event"].startswith("Thread/")]
+equal("only at the end: a thread's name", {one["fields"].get("ThreadName") for one in found}, {"worker"})
+# Two inputs: what the end of the first reports, the second reports when it begins.
+write("begins.etl", bytes(etl.File().buffer([process_event(1, 40, 41, "program.exe", 5), image_event(10, 0x400000, 0x1000, 40, "C:\\program.exe", 15),
+                                             event(PROVIDER, 5, pid=40, ticks=START_TICKS + 20)])))
+write("ends.etl", bytes(etl.File().buffer([event(PROVIDER, 6, pid=40, ticks=START_TICKS + 9, items=[(6, struct.pack("<QQ", 0, 0x400010))]),
+                                           process_event(4, 40, 41, "program.exe", 900),
+                                           image_event(4, 0x400000, 0x1000, 40, "C:\\program.exe", 901)])))
+for inputs in (("begins.etl", "ends.etl"), ("ends.etl", "begins.etl")):
+    done = run(relog, "-f", "-q", "-o", "late-two.ptl", "--time", "0us..1.2us", *inputs)
+    check(f"only at the end, {inputs}: is cut", done.returncode == 0, done.stderr)
+    equal(f"only at the end, {inputs}: another input reports when it came", reported("late-two")[0], [])
+
 # ---- stacks with the images that their addresses are in -------------------------------------------------------------------------------------
 
 
@@ -465,6 +751,87 @@ equal("stacks with images: under the event", [line.split() for line in shown[2:]
 for other in ("--count", "--csv", "--xml", "--tree"):
     check(f"stacks: not with {other}", run(dump, "events", "--stacks", other, "stack-images.ptl").returncode == 2)
 check("stacks: not without --stacks", "ntoskrnl" not in run(dump, "events", "-p", PROVIDER, "stack-images.ptl").stdout)
+
+# ---- managed code -----------------------------------------------------------------------------------------------------------------------
+
+RUNTIME, RUNDOWN = "e13c0d23-ccbc-4e12-931b-d9cc2eee27e4", "a669021c-c450-4609-a035-5af59af4df18"
+JITTED, DYNAMIC, COMPILED_BEFORE = 8, 1, 0
+
+
+def method(provider, number, name, address, size, ticks, flags=JITTED, pid=40, version=1, signature="void  (int32)"):
+    payload = struct.pack("<QQQIII", address, 7, address, size, 0x06000001, flags) + utf16("My.Type") + utf16(name) + utf16(signature)
+    payload += b"" if version == 0 else struct.pack("<H", 9) + (struct.pack("<Q", 0) if version == 2 else b"")
+    return event(provider, number, version, payload=payload, pid=pid, ticks=START_TICKS + ticks)
+
+
+def at(ticks, *addresses, pid=40):
+    return event(PROVIDER, 1, pid=pid, ticks=START_TICKS + ticks, items=[(6, struct.pack(f"<Q{len(addresses)}Q", 0, *addresses))])
+
+
+def frames(name, *options):
+    return [[(frame.get("symbol"), frame.get("offset")) if "symbol" in frame else frame.get("image") for frame in one["stack"]]
+            for one in events(name, "--stacks", *options) if one.get("stack")]
+
+
+def of(name, offset=0):
+    return (f"My.Type.{name}(int32)", offset)
+
+
+MANAGED = [
+    process_event(1, 50, 40, "child.exe", 1), process_event(2, 50, 40, "child.exe", 30),
+    system(0x0301, struct.pack("<Q", 0x9999) + process_payload(3, True, 50, 40, "again.exe", "again.exe")[8:], 3, pid=50, ticks=START_TICKS + 40),
+    # Known from the rundown at the end, from a load with and without an unload, and one that was compiled before.
+    at(2, 0x100010, 0x100105, 0x100205, 0x200005, 0x300005),
+    method(RUNTIME, 143, "Loaded", 0x100200, 0x40, 5), method(RUNTIME, 144, "Loaded", 0x100200, 0x40, 8),
+    # One address, three methods, and one of them twice.
+    at(6, 0x500004), method(RUNTIME, 143, "One", 0x500000, 0x20, 10, DYNAMIC, version=2), at(11, 0x500004),
+    method(RUNTIME, 144, "One", 0x500000, 0x20, 12, DYNAMIC, version=2), at(13, 0x500004),
+    method(RUNTIME, 143, "Two", 0x500008, 0x20, 14, DYNAMIC), at(15, 0x50000C, 0x500004),
+    method(RUNTIME, 143, "Three", 0x500010, 0x20, 16), at(17, 0x500014, 0x50000C),
+    method(RUNTIME, 143, "One", 0x500000, 0x20, 18, DYNAMIC), at(19, 0x500004, 0x500024),
+    # Of two processes that had the same pid.
+    method(RUNTIME, 143, "First", 0x700000, 0x10, 20, pid=50), at(21, 0x700001, pid=50),
+    method(RUNTIME, 143, "Second", 0x700000, 0x10, 50, pid=50), at(51, 0x700001, pid=50),
+    method(RUNDOWN, 143, "Began", 0x100100, 0x20, 60, version=0), method(RUNDOWN, 144, "Ended", 0x100000, 0x100, 900, version=2),
+    method(RUNDOWN, 144, "Loaded", 0x100200, 0x40, 901), method(RUNDOWN, 144, "Native", 0x200000, 0x100, 902, COMPILED_BEFORE),
+    method(RUNDOWN, 144, "Generic", 0x300000, 0x100, 903, signature="class !!0  (!!0,value class List`1<int32>)"),
+]
+EXPECTED_FRAMES = [
+    [of("Ended", 0x10), of("Began", 5), of("Loaded", 5), None, ("My.Type.Generic(!!0,value class List`1<int32>)", 5)],
+    [None], [of("One", 4)], [None], [of("Two", 4), None], [of("Three", 4), of("Two", 4)], [of("One", 4), of("Three", 0x14)],
+    [of("First", 1)], [of("Second", 1)]]
+for name, cpus in (("managed", (MANAGED,)), ("managed-cpus", (MANAGED[::2], MANAGED[1::2]))):
+    file = etl.File(buffer_size=65536)
+    for cpu, part in enumerate(cpus):
+        file.buffer(part, cpu=cpu)
+    convert(name, file)
+    equal(f"{name}: frames by time", frames(name), EXPECTED_FRAMES)
+for span, left in (("0.1us..0.3us", EXPECTED_FRAMES[:1]), ("1.05us..1.15us", EXPECTED_FRAMES[2:3]), ("1.45us..1.95us", EXPECTED_FRAMES[4:7]),
+                   ("5.05us..", EXPECTED_FRAMES[8:])):
+    done = run(relog, "-f", "-q", "--check", "-o", "managed-cut.ptl", "--time", span, "managed.ptl")
+    check(f"managed code, {span}: is cut", done.returncode == 0, done.stderr)
+    equal(f"managed code, {span}: frames", frames("managed-cut"), left)
+# Beside images that only the end reports: of a process that was there, and of one that starts.
+convert("managed-late", etl.File(buffer_size=65536).buffer([
+    at(2, 0x100001, 0x400001), process_event(1, 50, 40, "child.exe", 5), at(6, 0x100001, 0x400001, pid=50),
+    *[one for pid in (40, 50) for one in (process_event(4, pid, 41, f"p{pid}.exe", 900), image_event(4, 0x400000, 0x1000, pid, f"C:\\{pid}.dll", 901),
+                                          method(RUNDOWN, 144, "Ended", 0x100000, 0x100, 902, pid=pid))]]))
+late_frames = [[of("Ended", 1), "C:\\40.dll"], [of("Ended", 1), "C:\\50.dll"]]
+equal("managed code beside images of the end: frames", frames("managed-late"), late_frames)
+done = run(relog, "-f", "-q", "--check", "-o", "managed-cut.ptl", "--time", "0.55us..0.65us", "managed-late.ptl")
+equal("managed code beside images of the end: frames of a cut", frames("managed-cut"), late_frames[1:])
+done = run(relog, "-f", "-q", "--check", "-o", "managed-cut.ptl", "--time", "0.15us..0.25us", "managed-late.ptl")
+equal("managed code beside images of the end: frames of an earlier cut", frames("managed-cut"), late_frames[:1])
+# Sizes, names and ends that lie.
+odd = [method(RUNTIME, 143, "x" * 5000, 0x100000, 0x10, 10), method(RUNTIME, 143, "Huge", 0x200000, 0xFFFFFFFF, 11),
+       method(RUNTIME, 143, "High", 0xFFFFFFFFFFFFFFF0, 0x100, 12), method(RUNTIME, 143, "Last", 0xFFFFFFFFFFFFFE00, 0x100, 13),
+       method(RUNTIME, 143, "Empty", 0x300000, 0, 14), at(20, 0x100008, 0x200008, 0xFFFFFFFFFFFFFE08)]
+odd += [event(RUNTIME, 143, 1, payload=bytes(size), pid=40, ticks=START_TICKS + 15) for size in (0, 16, 35, 36, 37)]
+odd += [event(RUNTIME, 143, 1, payload=struct.pack("<QQQIII", 1, 1, 0x400000, 16, 0, JITTED) + b"\1\2\3", pid=40, ticks=START_TICKS + 16)]
+convert("managed-odd", etl.File(buffer_size=65536).buffer(odd))
+found = frames("managed-odd")[0]
+check("managed code: a long name is cut, sizes that lie are none", found[0][0].startswith("My.Type.xxx") and len(found[0][0]) == 1024 and
+      found[1] is None and found[2] == of("Last", 8), found)
 
 # ---- losses, and files that lie -----------------------------------------------------------------------------------------------------------
 
@@ -508,4 +875,37 @@ write("two.etl", bytes(etl.File(start=START_TICKS + 50).buffer([event(PROVIDER, 
 done = run(relog, "-f", "-o", "both.ptl", "one.etl", "two.etl")
 check("two sessions of one machine: are read", done.returncode == 0, done.stderr)
 equal("two sessions of one machine: one order", [one["id"] for one in events("both") if one["id"]], [1, 2, 3])
+
+# Only the first file describes the event. The second one's bytes are Windows' own, with pointers of 32 bits.
+MOVED = MANIFEST.replace('<data name="count"', '<data name="at" inType="win:FILETIME"/><data name="count"')
+first = utf16("n") + struct.pack("<QIQI", etl.EPOCH + 7, 1, 0x10, 1)
+second = utf16("m") + struct.pack("<QIII", etl.EPOCH + 8, 1, 0x20, 2)
+write("told.etl", bytes(etl.File(buffer_size=65536).buffer(
+    [event(PROVIDER, 1, 2, 20, first, ticks=START_TICKS + 1)] + etl.manifest_pieces(PROVIDER, MOVED))))
+write("untold.etl", bytes(etl.File(wide=False).buffer([
+    event(PROVIDER, 1, 2, 20, second, ticks=START_TICKS + 2, wide=False),
+    system(0x052C, b"\1\2\3", ticks=START_TICKS + 3, wide=False),
+    system(0x0504, struct.pack("<I", 7), version=9, ticks=START_TICKS + 4, wide=False)])))
+for name in ("told", "untold"):
+    done = run(relog, "-f", "-o", name + ".ptl", name + ".etl")
+    check(f"{name}: is read", done.returncode == 0, done.stderr)
+for inputs in (("told.etl", "untold.etl"), ("untold.etl", "told.etl"), ("told.ptl", "untold.ptl"), ("untold.ptl", "told.etl")):
+    what = "what one file describes, and another does not: " + " ".join(inputs)
+    done = run(relog, "-f", "-o", "mixed.ptl", *inputs)
+    check(what + ": are read", done.returncode == 0, done.stderr)
+    found = [one for one in events("mixed") if one["id"] == 1]
+    equal(what + ": fields of the first", [one["fields"].get("at") for one in found if not one["raw"]], [700])
+    equal(what + ": bytes of the second", [(one.get("payload"), one["fields"]) for one in found if one["raw"]], [(second.hex(), {})])
+shown = run(dump, "events", "--where", "count == 1", "--json", "mixed.ptl").stdout.splitlines()
+equal("what nothing describes has no fields to look for", len(shown), 1)
+
+# Images of versions 0 and 1 that were there, from a system with pointers of 32 bits.
+for version in (0, 1):
+    name = f"image-rundown-{version}"
+    body = struct.pack("<II", 0x400000, 0x2000) + (struct.pack("<I", 40) if version else b"") + utf16("C:\\a.exe")
+    convert(name, etl.File(wide=False).buffer([
+        system(hook, body, version=version, pid=40, ticks=START_TICKS + i, wide=False) for i, hook in enumerate((0x1403, 0x1404))]))
+    images = [json.loads(line) for line in run(dump, "images", "--json", name + ".ptl").stdout.splitlines()]
+    equal(f"{name}: the image", [(one.get("pid"), one.get("base"), one.get("size"), one.get("path")) for one in images],
+          [(40, "0x400000", 0x2000, "C:\\a.exe")])
 plan()

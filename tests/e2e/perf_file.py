@@ -27,9 +27,13 @@ def text(value):
 
 
 class File:
-    """A perf.data file in the making. TSC t is the time zero + (t * mult >> shift)."""
+    """
+    A perf.data file in the making. TSC t is the time zero + (t * mult >> shift). The CPU's own TSC had a lead on t: packets hold the
+    lower 56 bits of t + lead.
+    """
 
-    def __init__(self, shift=0, mult=1, zero=0, config=TSC, per_cpu=0, switches=0, snapshots=0):
+    def __init__(self, shift=0, mult=1, zero=0, config=TSC, per_cpu=0, switches=0, snapshots=0, lead=0, filters=""):
+        self.lead, self.filters = lead, filters
         self.shift, self.mult, self.zero = shift, mult, zero
         self.config, self.per_cpu, self.switches, self.snapshots = config, per_cpu, switches, snapshots
         self.records, self.positions, self.reference = [], {}, 1
@@ -41,8 +45,11 @@ class File:
         return struct.pack("<IIQIIQ", pid, tid, self.time(tsc) if tsc else 0, cpu, 0, 1)
 
     def info(self):
-        return entry(70, struct.pack("<II17Q", 1, 0, PMU, self.shift, self.mult, self.zero, 1, TSC, NORETCOMP,
-                                     self.switches, self.snapshots, self.per_cpu, MTC, 0xf << 14, 40, 1, CYC, 10, 0))
+        zero = (self.zero - (self.lead * self.mult >> self.shift)) % (1 << 64)
+        filters = text(self.filters) if self.filters else b""
+        filters += bytes(-len(filters) % 8)
+        return entry(70, struct.pack("<II17Q", 1, 0, PMU, self.shift, self.mult, zero, 1, TSC, NORETCOMP,
+                                     self.switches, self.snapshots, self.per_cpu, MTC, 0xf << 14, 40, 1, CYC, 10, len(self.filters)) + filters)
 
     def program(self, pid, tid, name="traced"):
         self.records.append(entry(3, struct.pack("<II", pid, tid) + text(name).ljust(8, b"\0") +
@@ -84,7 +91,7 @@ class File:
         at = self.positions.get(index, 0) if position is None else position
         self.positions[index] = at + len(data)
         self.records.append(entry(71, struct.pack("<QQQIIII", len(data) + -len(data) % 8, at,
-                                                  reference or self.reference, index, tid, cpu, 0)))
+                                                  (reference or self.reference) + self.lead, index, tid, cpu, 0)))
         self.records.append(data + bytes(-len(data) % 8))
 
     def truncated(self, tsc, pid, tid, cpu=0):
@@ -127,7 +134,10 @@ def stretches(trace, tid):
     return [packets for packets in lists if packets]
 
 
-def assemble(lines):
+def assemble(lines, lead=0):
+    """lead: as that of File, for TSC packets."""
+    if lead:
+        lines = [f"tsc {(int(line.split()[1], 0) + lead) % (1 << 56):#x}" if line.startswith("tsc ") else line for line in lines]
     write("lines.txt", "\n".join(lines).encode())
     return subprocess.run([os.path.join(os.environ["PTL_TEST_TOOLS"], "pt_assemble"), "lines.txt"], cwd=scratch,
                           capture_output=True, timeout=60, check=True).stdout

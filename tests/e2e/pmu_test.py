@@ -32,11 +32,11 @@ DEVICE = {
 
 
 class Recording:
-    """What a program executed in QEMU, as packets of its threads: the same each time."""
+    """What a program executed under the software source, as packets of its threads: the same each time."""
 
     def __init__(self, name, *command, options=()):
         self.name = name
-        done = run(RECORD, "-f", "-q", "-o", name, "--clock=virtual", "--timing=tsc", "--psb-period=2K", *options, "--",
+        done = run(RECORD, "-f", "-q", "-o", name, "--source=software", "--clock=virtual", "--timing=tsc", "--psb-period=2K", *options, "--",
                    *command)
         assert os.path.exists(path(name)), done.stderr
         self.trace = perf_file.load(path(name))
@@ -129,7 +129,7 @@ class Script:
             self.add("process", pid, number)
         self.add("exec", command, 1, "tasks")
         for base, size, offset, protection, name in self.recording.images(command):
-            # What QEMU has for itself the process that is really there does not.
+            # Of memory without a file (the vdso) the process that is really there has its own.
             if name.startswith("//"):
                 continue
             self.add("map", command, base, size, offset, protection, 2, name)

@@ -81,7 +81,8 @@ def all_of_it():
         "large buffers": ("yes", None),
     })
     expect_equal({name: item["state"] for name, item in found.items() if item["group"] == "Permissions"}, {
-        "CAP_PERFMON": "no", "own processes": "yes", "kernel code": "no", "whole machine": "no", "no lockdown": "yes",
+        "CAP_PERFMON": "no", "own processes": "yes", "kernel code": "no", "whole machine": "no", "attaching (--pid)": "yes",
+        "no lockdown": "yes",
         "memory for buffers": "partly", "kernel symbols": "no", "kernel memory": "no",
         "tracepoints": "yes"})
     # 516 KiB, and a fifth of 8 MiB.
@@ -116,6 +117,9 @@ def permissions():
                             ("-1", ["yes"] * 3)):
         expect_equal(levels({"proc/sys/kernel/perf_event_paranoid": value + "\n"}), expected, value)
     expect_equal(levels({"proc/sys/kernel/perf_event_paranoid": "3\n", **perfmon}), ["yes"] * 3)
+    for scope, right, expected in (("0", {}, "yes"), ("1", {}, "partly"), ("2", {}, "no"), ("3", {}, "no"), ("1", everything, "yes"),
+                                   ("2", everything, "yes"), ("3", everything, "no"), ("1", perfmon, "partly")):
+        expect_equal(states({"proc/sys/kernel/yama/ptrace_scope": scope + "\n", **right})["attaching (--pid)"], expected, scope)
     expect_equal(states(perfmon)["memory for buffers"], "partly")
     expect_equal(states(everything)["memory for buffers"], "yes")
     expect_equal(states({"proc/sys/kernel/perf_event_paranoid": "-1\n"})["memory for buffers"], "yes")
@@ -176,7 +180,7 @@ def this_machine():
     expect_equal((done.returncode, done.stderr), (0, ""))
     found = [json.loads(line) for line in done.stdout.splitlines()]
     sources = {item["name"]: item["state"] for item in found if item["group"] == "Sources"}
-    expect_equal((sorted(sources), sources["none"]), (["intel_pt", "none", "qemu"], "yes"))
+    expect_equal((sorted(sources), sources["none"]), (["intel_pt", "none", "software"], "yes"))
     listed = dict(line.split()[:2] for line in record("--list-sources").stdout.splitlines() if line[0] != " ")
     expect_equal({name: "yes" if state == "works" else "no" for name, state in listed.items()}, sources)
 

@@ -464,6 +464,55 @@ def refused():
     expect(re.search(r"^registry +0x00020000 no +Linux has no registry$", listed, re.M), listed)
 
 
+def kernel_threads():
+    """kernel threads of the whole system have the names that ps shows"""
+    done = record("-f", "-q", "-o", "threads.ptl", NONE, "-e", "cpu-clock", "--duration=300ms")
+    if done.returncode:
+        raise Skip("the whole system cannot be recorded here")
+    found = {entry["pid"]: entry["name"] for entry in lines("processes", "threads.ptl")}
+    threads = {pid: name for pid, name in found.items() if name.startswith("[") and pid}
+    for pid, name in list(threads.items()):
+        try:
+            with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+                comm = file.read().strip()
+        except OSError:
+            continue
+        # Workers are renamed as they work: before the "-".
+        expect_equal(name[1:-1].split("-")[0].split("+")[0], comm.split("-")[0].split("+")[0], pid)
+    expect(len(threads) > 5 and not [pid for pid, name in found.items() if not name and pid], found)
+
+
+def outside_of_the_namespace():
+    """from within a pid namespace, the kernel stays the kernel, and processes outside are none"""
+    outside = subprocess.Popen(["sh", "-c", "while :; do /bin/true; done"], cwd=SCRATCH)
+    done = run("unshare", "--pid", "--fork", "--mount-proc", RECORD, "-f", "-q", "-o", "inside.ptl", NONE, "-e", "cpu-clock",
+               "--stack=cpu-clock", "--duration=1s", cwd=SCRATCH)
+    outside.kill()
+    outside.wait()
+    if done.returncode:
+        raise Skip("needs root: " + " ".join(done.stderr.split())[:80])
+    events = [event for event in lines("events", "--stacks", "inside.ptl") if event["event"] == "Sample"]
+    kernel = [event for event in events if int(event["fields"]["InstructionPointer"], 16) >> 63]
+    named = [event for event in kernel if event["stack"][0].get("symbol")]
+    expect(len(kernel) > 10 and len(named) >= 0.9 * len(kernel), len(events), len(kernel), len(named))
+    expect(not [event for event in events if event.get("pid") == 0 and not int(event["fields"]["InstructionPointer"], 16) >> 63],
+           "user code of process 0")
+
+
+def stack_patterns():
+    """--stack matches events as -e names them and as the trace shows them"""
+    shutil.copy(os.path.join(PROGRAMS, "deep_calls"), path("deep"))
+    for pattern, kind, name in (("probe_deep:*", "uprobe:./deep:descend", "descend"), ("probe_deep/descend", "uprobe:./deep:descend", "descend"),
+                                ("cpu-clock,dwarf", "cpu-clock/freq=4000/", "Sample")):
+        done = record("-f", "-o", "p.ptl", NONE, "-e", kind, "--stack=" + pattern, "--", sys.executable, "-c",
+                      "import subprocess\nfor _ in range(3): subprocess.run('./deep', check=True)\nsum(range(10**6))")
+        if done.returncode:
+            raise Skip("uprobes cannot be recorded here: " + done.stderr.splitlines()[0])
+        expect("no event" not in done.stderr, pattern, done.stderr)
+        found = [event for event in lines("events", "--stacks", "p.ptl") if event["event"] == name]
+        expect(found and all(event.get("stack") for event in found), pattern, found[:2])
+
+
 def without_privileges():
     """another user records samples of a command's own code, and not the whole system"""
     with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:
@@ -486,6 +535,7 @@ def without_privileges():
 
 try:
     failed = main([of_a_command, one_after_the_other, stacks, unwound, unwound_later, unwound_children, called_last, functions, functions_of_sources, of_the_system, images_alone, patterns,
+                   kernel_threads, outside_of_the_namespace, stack_patterns,
                    without_privileges, refused])
 finally:
     record("stop", "kernel")

@@ -227,7 +227,7 @@ def as_perf_has_it():
 def as_the_software_source_has_it():
     """the software source sees the same processes, programs, threads and ends of the same work"""
     seen = []
-    for options in (NONE, ("--source=qemu",)):
+    for options in (NONE, ("--source=software",)):
         done = record("-f", "-o", "a.ptl", *options, "--", "sh", "-c", WORK)
         skip_unless_reported(done)
         expect_equal(done.returncode, 3, done.stderr)
@@ -272,10 +272,9 @@ def interrupt_twice():
 
 def no_packets():
     """what needs packets is refused"""
-    for option in ("--clock=virtual", "--truth=t.truth"):
-        done = record("-o", "a.ptl", *NONE, option, "true")
-        expect_equal(done.returncode, 2, done.stderr)
-        expect("--source none has no" in done.stderr, done.stderr)
+    done = record("-o", "a.ptl", *NONE, "--clock=virtual", "true")
+    expect_equal(done.returncode, 2, done.stderr)
+    expect("--source none has no" in done.stderr, done.stderr)
     for option in ("--timing=mtc", "--psb-period=2K", "--no-retcomp"):
         done = record("-o", "a.ptl", *NONE, option, "true")
         expect_equal((done.returncode, "--timing, --psb-period and --no-retcomp are of packets" in done.stderr), (2, True),
@@ -284,12 +283,19 @@ def no_packets():
     expect_equal((done.returncode, "none are asked for" in done.stderr), (2, True), done.stderr)
     # What is asked of the CPU alone is asked of it where no source is named.
     for option in ("--filter=filter main", "--snapshot", "--pt=cyc", "--per-thread", "--code=kernel"):
-        for source in (*NONE, "--source=qemu"):
+        for source in (*NONE, "--source=software"):
             done = record("-o", "a.ptl", source, option, "true")
             expect_equal((done.returncode, option.split("=")[0] + " is for packets that the CPU makes" in done.stderr), (2, True), done.stderr)
         done = record("-o", "a.ptl", option, "no-such-command")
-        expect("source qemu" not in done.stderr, done.stderr)
+        expect("source software" not in done.stderr, done.stderr)
     expect_equal(os.listdir(SCRATCH), [])
+
+
+def user_signal():
+    """SIGUSR1, which has no meaning, ends no recording"""
+    done = record("-f", "-o", "signal.ptl", *NONE, "--", "sh", "-c", "kill -USR1 $PPID; sleep 0.2; exit 3")
+    expect_equal((done.returncode, "SIGUSR1 does nothing" in done.stderr), (3, True), done.stderr)
+    expect_equal(len(lines("processes", "signal.ptl")), 2)
 
 
 def time_namespace():
@@ -307,4 +313,4 @@ def time_namespace():
 
 sys.exit(main([exit_statuses, wrong_commands, runs_natively, command_name, process_tree, short_processes, exact_starts, threads, short_threads,
                as_perf_has_it, as_the_software_source_has_it, duration,
-               interrupt_twice, no_packets, time_namespace]))
+               interrupt_twice, no_packets, user_signal, time_namespace]))

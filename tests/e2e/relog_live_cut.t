@@ -128,7 +128,7 @@ SCRIPT = "exec <go; while read word; do $word; done"
 for options in (("--process", "true"), ("--process", "sh", "--tree"), ("--pid",)):
     what = f"--live with {' '.join(options)}"
     os.mkfifo(path("go"))
-    got = run(RECORD, "start", "cut", "-q", "-f", "-o", "session.ptl", "--source=qemu", "--", "sh", "-c", SCRIPT, stdout=subprocess.DEVNULL,
+    got = run(RECORD, "start", "cut", "-q", "-f", "-o", "session.ptl", "--source=software", "--", "sh", "-c", SCRIPT, stdout=subprocess.DEVNULL,
               stderr=subprocess.DEVNULL, capture_output=False)
     check(f"{what}: a session of a command", got.returncode == 0)
     with open(path("go"), "wb", buffering=0) as go:

@@ -48,7 +48,7 @@ def reads(process):
 def start_command(*options):
     """A session of a shell that runs what it is told; which has the terminal's descriptors."""
     os.mkfifo(path("go"))
-    done = run(RECORD, "start", "session", "-f", "-q", "-o", path("session.ptl"), "--source=qemu", *options, "--", "sh", "-c", SCRIPT,
+    done = run(RECORD, "start", "session", "-f", "-q", "-o", path("session.ptl"), "--source=software", *options, "--", "sh", "-c", SCRIPT,
                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, capture_output=False)
     expect_equal(done.returncode, 0)
 
@@ -263,7 +263,7 @@ def redacted():
 def late_blobs():
     """code and names that come after the events which name them are left out if they had to be changed, which is said"""
     make_program()
-    done = run(RECORD, "-q", "-f", "-o", "session.ptl", "--source=qemu", "--", path("one.full"))
+    done = run(RECORD, "-q", "-f", "-o", "session.ptl", "--source=software", "--", path("one.full"))
     expect_equal(done.returncode, 0, done.stderr)
     with open(path("session.ptl"), "rb") as file:
         data = file.read()

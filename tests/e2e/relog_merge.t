@@ -81,9 +81,9 @@ size = {name: os.path.getsize(path(name + ".ptl")) for name in ("a", "stored", "
 check("and another size", size["small"] < size["a"] < size["stored"], size)
 
 # Parts.
-got = run(RECORD, "-q", "-o", "long.ptl", "--", "/bin/sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done")
+got = run(RECORD, "-q", "--source", "software", "-o", "long.ptl", "--", "/bin/sh", "-c", "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done")
 whole = stats("long.ptl")
-got = run(RELOG, "long.ptl", "--split", "1600K", "-o", "part.ptl")
+got = run(RELOG, "long.ptl", "--split", "700K", "-o", "part.ptl")
 names = sorted(name for name in os.listdir(scratch) if name.startswith("part."))
 check("a trace is split into parts of a size", got.returncode == 0 and len(names) >= 2 and
       all(os.path.getsize(path(name)) <= 1600 << 10 for name in names), got, names)
@@ -100,7 +100,7 @@ with open(path("long.ptl"), "rb") as file:
 check("each part names the input by its hash", [json.loads(run(DUMP, "info", "--json", name).stdout)["provenance"][-1]
       ["inputs"] for name in names] == [[{"name": "long.ptl", "size": os.path.getsize(path("long.ptl")),
                                           "xxh128": hashed}]] * len(names))
-got = run(RELOG, "long.ptl", "--split", "1600K", "-o", "part.ptl")
+got = run(RELOG, "long.ptl", "--split", "700K", "-o", "part.ptl")
 check("parts that exist are not replaced, and nothing is left over", got.returncode == 4 and "--force" in got.stderr and
       names == sorted(name for name in os.listdir(scratch) if "part." in name), got, os.listdir(scratch))
 got = run(RELOG, *names, "-o", "joined.ptl")

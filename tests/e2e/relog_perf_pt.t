@@ -89,7 +89,18 @@ def nanoseconds(tsc):
     return CLOCK["zero"] + (tsc * CLOCK["mult"] >> CLOCK["shift"])
 
 
-def strange_times(perf, ours, trace=None):
+def psb_times(trace, tid):
+    """Times of a thread's PSBs. The block at a PSB may be reached by direct branches: perf gives these the time of the PSB already."""
+    times, behind = set(), False
+    for line in run(dump, "packets", "--json", "--tid", str(tid), "--kind", "psb,tsc", trace).stdout.splitlines():
+        packet = json.loads(line)
+        if packet.get("packet") == "TSC" and behind:
+            times.add(nanoseconds(int(packet["tsc"], 16)))
+        behind = packet.get("packet") == "PSB"
+    return times
+
+
+def strange_times(perf, ours, trace, cycles):
     """
     perf gives an instruction the time known when it starts to walk to the next branch that needs a packet; PTL the one
     before that packet. So perf's may be older, but not older than what perf knew at the time before PTL's in the same thread.
@@ -98,12 +109,14 @@ def strange_times(perf, ours, trace=None):
     for tid, instructions in perf.items():
         marks = sorted({time for _, time in ours[tid]})
         known = {end: start for start, end in zip(marks, marks[1:])}
-        for begin, end in still_times(trace, tid) if trace else ():
+        of_psbs = psb_times(trace, tid)
+        next_psb = {start: end for start, end in zip(marks, marks[1:]) if end in of_psbs}
+        for begin, end in still_times(trace, tid) if cycles else ():
             known.update((time, begin) for time, before in known.items() if begin <= before <= end)
         for (address, time), (_, our_time) in zip(instructions, ours[tid]):
             total += 1
             same += time == our_time
-            if not known.get(our_time, 0) <= time <= our_time:
+            if not known.get(our_time, 0) <= time <= our_time and time != next_psb.get(our_time):
                 strange.append((tid, hex(address), time, our_time))
     return strange, same, total
 
@@ -124,7 +137,7 @@ def judge(name, data, gaps_allowed=(), times=True, cycles=False):
         return ours
     if not times:
         return ours
-    strange, same, total = strange_times(perf, ours, "judged.ptl" if cycles else None)
+    strange, same, total = strange_times(perf, ours, "judged.ptl", cycles)
     check(f"{name}: at the same times", not strange and same >= 0.9 * total, f"{same} of {total}", *strange)
     return ours
 
@@ -236,9 +249,58 @@ def truncated():
     file.truncated(start + 10**9, pid, tid)
     file.packets(data[psb[-1]:], 0, tid=tid)
     write("truncated.data", file.bytes())
-    judge("a full buffer", "truncated.data")
+    judge("a full buffer", "truncated.data", ["mismatch"])
     losses = json.loads(run(dump, "info", "--json", "judged.ptl").stdout)["losses"]
     check("a full buffer: is reported", any("full" in loss["cause"] for loss in losses), losses)
+
+
+def write_library(name, code):
+    """An ELF file, as perf wants to know how wide code is; the code begins at offset 4096."""
+    ident = b"\x7fELF\x02\x01\x01" + bytes(9)
+    header = ident + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    segment = struct.pack("<IIQQQQQQ", 1, 5, 4096, 0, 0, len(code), len(code), 4096)
+    write(name, (header + segment).ljust(4096, b"\0") + code)
+
+
+def of_filters(name, filters, gaps=()):
+    """
+    SKL014: calls of a function that a filter leaves out have no address. {file}: the code; {other}: a file that nothing maps.
+    """
+    #   0: nop; 1: call 20; 6: call 200; b: call 200; 10: syscall; 20: ret; 200: nop; 201: jnz 200; 203: ret
+    code = bytearray(b"\xcc" * 4096)
+    for at, instruction in ((0, "90e81a000000e8f5010000e8f00100000f05"), (0x20, "c3"), (0x200, "9075fdc3")):
+        code[at:at + len(instruction) // 2] = bytes.fromhex(instruction)
+    write_library("filtered.so", bytes(code))
+    file = perf_file.File(filters=filters.format(file=path("filtered.so"), other="/no/such/file"))
+    file.program(100, 100)
+    file.map(100, 100, 0x500000, 4096, 4096, 5, path("filtered.so"), os.stat(path("filtered.so")), 0)
+    lines = ["psb", "tsc 0x1000", "mode.exec 64", "psbend", "tip.pge 0x500000", "tnt t", "tip.pgd -", "tip.pge 0x50000b", "tip.pgd -",
+             "tip.pge 0x500010", "tip.pgd -"]
+    file.packets(assemble(lines), 0, tid=100)
+    write("filtered.data", file.bytes())
+    flow = judge(name, "filtered.data", gaps, times=False) if filters and not gaps else None
+    if flow is None:
+        run(relog, "-f", "filtered.data", "-o", "judged.ptl")
+        flow, found = our_flow("judged.ptl")
+        check(f"{name}: gaps", [cause for cause, _ in found] == list(gaps), found)
+    expected = {100: [0x500000, 0x500001, 0x500020, 0x500006, 0x50000b, 0x500010]}
+    check(f"{name}: what was executed", addresses(flow) == expected, flow)
+    if not filters or "{other}" in filters:
+        return
+    for engine in ("libipt", "libipt-insn"):
+        check(f"{name}: {engine} agrees", addresses(our_flow("judged.ptl", "--engine", engine)[0]) == expected)
+    if have_perf:
+        run(dump, "perf", "-f", "-o", "out.data", "judged.ptl")
+        shown = run("perf", "--buildid-dir", path("out.data.debug"), "script", "-i", "out.data", "--itrace=i0ns", "-F", "ip")
+        check(f"{name}: perf decodes our perf.data", [int(line, 16) for line in shown.stdout.split()] == expected[100],
+              shown.stdout, shown.stderr)
+    for options in (["--pid", "100"], ["--redact", "all"], ["--detach-code", "store"], ["--time", "0s..10s"]):
+        done = run(relog, "-f", "-q", "judged.ptl", *options, "-o", "kept.ptl")
+        check(f"{name}: {options[0]} keeps the filters", done.returncode == 0 and
+              "address filter of Intel PT" in run(dump, "info", "kept.ptl").stdout, done.stderr)
+    done = run(relog, "-f", "-q", "judged.ptl", "--redact", "all", "-o", "kept.ptl")
+    check(f"{name}: redacted: the same flow", len(list(our_flow("kept.ptl")[0].values())[0]) == len(expected[100]) and
+          path("filtered.so") not in run(dump, "info", "kept.ptl").stdout, done.stderr)
 
 
 def of_hardware(name):
@@ -249,10 +311,7 @@ def of_hardware(name):
         return
     with open(os.path.join(folder, "memory.raw"), "rb") as memory, open(os.path.join(folder, "trace.pt"), "rb") as trace:
         code, packets = memory.read(), trace.read()
-    ident = b"\x7fELF\x02\x01\x01" + bytes(9)
-    header = ident + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 0, 0, 64, 56, 1, 0, 0, 0)
-    segment = struct.pack("<IIQQQQQQ", 1, 5, 4096, 0, 0, len(code), len(code), 4096)
-    write("hardware.so", (header + segment).ljust(4096, b"\0") + code)
+    write_library("hardware.so", code)
     info = os.stat(path("hardware.so"))
     file = perf_file.File(config=perf_file.NORETCOMP)
     file.program(100, 100)
@@ -273,6 +332,30 @@ def of_hardware(name):
     with open(os.path.join(folder, "expected.txt"), encoding="ascii") as said:
         expected = int(re.search(r"instructions\D+(\d+)", said.read())[1])
     check(f"hardware's {name}: as many instructions as libipt has", [len(list_) for list_ in flow.values()] == [expected])
+
+
+class UntimedFile(perf_file.File):
+    """No record says when."""
+
+    def trailer(self, pid, tid, tsc, cpu=0):
+        return super().trailer(pid, tid, 0, cpu)
+
+
+def of_large_tsc_alone():
+    """No record but those of packets has a time: perf's reading of the TSC beside the packets is all that tells its upper bits."""
+    trace, start, streams = recording("static", "--timing=tsc")
+    file = UntimedFile(**CLOCK, lead=3 << 56)
+    _, tid, data = streams[0]
+    data = bytearray(data)
+    for at in packet_starts("static", tid, "tsc"):
+        tsc = int.from_bytes(data[at + 1:at + 8], "little") + file.lead
+        data[at + 1:at + 8] = tsc.to_bytes(8, "little")[:7]
+    file.reference = start + 10**10
+    file.program(streams[0][0], tid)
+    file.mappings(trace, streams[0][0], tid, start)
+    file.packets(bytes(data), 0, tid=tid)
+    write("alone.data", file.bytes())
+    judge("TSC above 2^56 without other times", "alone.data")
 
 
 # ---- a CPU on which threads take turns -------------------------------------------------------------------------
@@ -347,7 +430,8 @@ def of_one_switch():
     slices("a CPU with one switch", "judged.ptl")
 
 
-def of_turns(kind, switches, *options):
+def of_turns(kind, switches, *options, lead=lambda first, last: 0):
+    """lead: makes the lead of the TSC from the times of the first and of the last packet."""
     file = perf_file.File(per_cpu=1, switches=switches, config=TSC | (perf_file.NORETCOMP if options else 0))
     threads, expected, latest = [], {}, 0
     for name in ("static", "static_pie"):
@@ -359,7 +443,9 @@ def of_turns(kind, switches, *options):
         threads.append((name + ".ptl", pid, tid))
         expected[tid] = stats_of_threads(name + ".ptl")[tid]
     file.reference = latest + 10**9
-    data = assemble(take_turns(file, threads, latest + 1000))
+    lines = take_turns(file, threads, latest + 1000)
+    file.lead = lead(latest + 1000, int([line for line in lines if line.startswith("tsc")][-1].split()[1], 0))
+    data = assemble(lines, file.lead)
     # perf was asked to record the first process, where it does not record all.
     file.packets(data, 0, cpu=0, tid=EVERYWHERE if switches == 3 else threads[0][2])
     write("turns.data", file.bytes())
@@ -426,6 +512,70 @@ def of_compressed_returns(kind, names, cpu, every):
     for pid, tid, _ in threads:
         check(f"{name}: one process alone", stats_of_threads("judged.ptl", "--pid", str(pid)) == {tid: hashes[0][tid]})
     slices(name, "judged.ptl")
+
+
+def of_switches_alone():
+    """A thread of which only context switches tell; stats lists it, so that --pid and --tid take it."""
+    write_library("loop.so", bytes.fromhex("90f30f1efa0f05").ljust(4096, b"\xcc"))
+    file = perf_file.File(per_cpu=1, switches=3)
+    file.program(100, 100)
+    for pid in (100, 300):
+        file.map(pid, pid, 0x500000, 4096, 4096, 5, path("loop.so"), os.stat(path("loop.so")), 0x800)
+    lines, now = ["psb", "tsc 0x1000", "mode.exec 64", "psbend"], 0x1000
+    for number, tid in enumerate((100, 200, 300, 100)):
+        before = (0, 100, 200, 300)[number]
+        file.switch_out(before, before, tid, now + 0x10)
+        file.switch_in(tid, tid, before, now + 0x11)
+        lines += [f"tsc {now + 0x100:#x}", "tip.pge 0x500000", "tip.pgd -", f"tsc {now + 0x200:#x}"]
+        now += 0x1000
+    file.packets(assemble(lines), 0, cpu=0)
+    write("alone.data", file.bytes())
+    run(relog, "-f", "alone.data", "-o", "alone.ptl")
+    listed = sorted(stats_of_threads("alone.ptl"))
+    check("threads of switches alone: stats lists them", {100, 200, 300} <= set(listed), listed)
+    for option, number in (("--tid", 200), ("--pid", 200), ("--tid", 300)):
+        done = run(dump, "stats", option, str(number), "alone.ptl")
+        check(f"threads of switches alone: {option} {number}", done.returncode == 0, done.stderr)
+    done = run(dump, "stats", "--pid", "100", "--tid", "200", "alone.ptl")
+    check("threads of switches alone: another process's is none", done.returncode != 0, done.stdout)
+
+
+def of_unwritten_rings():
+    """A ring that was not full begins with zeros, which are padding; a few zeros may be the rest of a packet."""
+    write_library("loop.so", bytes.fromhex("90f30f1efa0f05").ljust(4096, b"\xcc"))
+    for zeros, gaps in ((7, ["unsynchronised"]), (40, []), (300000, [])):
+        file = perf_file.File(snapshots=1)
+        file.program(100, 100)
+        file.map(100, 100, 0x500000, 4096, 4096, 5, path("loop.so"), os.stat(path("loop.so")), 0x800)
+        file.packets(bytes(zeros) + assemble(["psb", "tsc 0x1000", "mode.exec 64", "psbend", "tip.pge 0x500000", "tip.pgd -"]), 0, tid=100)
+        write("zeros.data", file.bytes())
+        run(relog, "-f", "zeros.data", "-o", "zeros.ptl")
+        _, found = our_flow("zeros.ptl")
+        check(f"{zeros} zeros before the first PSB", [cause for cause, _ in found] == gaps, found)
+        shown = run(dump, "stats", "zeros.ptl").stdout
+        check(f"{zeros} zeros before the first PSB: decoded", ("100 %" in shown) == (not gaps), shown)
+
+
+def of_events_in_pauses():
+    """CBR while no packets are enabled is of the thread before, unless the switch came first."""
+    write_library("loop.so", bytes.fromhex("90f30f1efa0f05").ljust(4096, b"\xcc"))
+    file = perf_file.File(per_cpu=1, switches=3)
+    for pid in (100, 200, 300):
+        file.program(pid, pid)
+        file.map(pid, pid, 0x500000, 4096, 4096, 5, path("loop.so"), os.stat(path("loop.so")), 0x800)
+    for before, after, tsc in ((0, 100, 0x900), (100, 200, 0x800000), (200, 300, 0x801000)):
+        file.switch_out(before, before, after, tsc)
+        file.switch_in(after, after, before, tsc + 1)
+    run_once = ["tip.pge 0x500000", "tip.pgd -"]
+    lines = ["psb", "tsc 0x1000", "mode.exec 64", "psbend", *run_once, "tsc 0x1100", "cbr 11", "tsc 0x800100", *run_once,
+             "tsc 0x800500", "tsc 0x801100", "cbr 22", *run_once]
+    file.packets(assemble(lines), 0, cpu=0)
+    write("pauses.data", file.bytes())
+    run(relog, "-f", "pauses.data", "-o", "pauses.ptl")
+    for engine in ("native", "libipt"):
+        flow = [json.loads(line) for line in run(dump, "flow", "--json", "--engine", engine, "pauses.ptl").stdout.splitlines()]
+        owners = {event["value"]: event["tid"] for event in flow if event["type"] == "cbr"}
+        check(f"events in pauses: {engine}", owners == {11: 100, 22: 300}, *flow)
 
 
 class PoppingCpu(Cpu):
@@ -528,11 +678,23 @@ of_cpus()
 of_snapshots()
 truncated()
 of_hardware("foo")
+of_filters("a filter", "filter 0x1000/0x100@{file}")
+of_filters("two filters", "filter 0x1000/0x18@{file},filter 0x1020/0x8@{file}")
+of_filters("a range that stops", "stop 0x1200/0x2@{file}")
+of_filters("no filter", "")
+of_filters("a filter of an unknown file", "filter 0x1000/0x100@{other}")
 of_one_switch()
 of_turns("all of the machine", 3, "--no-retcomp")
 of_turns("one program", 2, "--no-retcomp")
+of_turns("behind TSC 2^56", 3, "--no-retcomp", lead=lambda first, last: 1 << 56)
+of_turns("behind TSC 2^57", 3, "--no-retcomp", lead=lambda first, last: (1 << 57) + 12345)
+of_turns("TSC 2^56 within", 3, "--no-retcomp", lead=lambda first, last: (1 << 56) - (first + last) // 2)
+of_large_tsc_alone()
 of_compressed_returns("the same program twice", ("static", "static"), Cpu(), 50)
 of_compressed_returns("two programs, with returns elsewhere", ("static", "static_pie"), PoppingCpu(), 30)
 of_compressed_returns("fibres twice, with returns elsewhere", ("fibres", "fibres"), PoppingCpu(), 70)
 of_returns_elsewhere()
+of_switches_alone()
+of_events_in_pauses()
+of_unwritten_rings()
 plan()

@@ -71,6 +71,38 @@ check("two inputs make two threads", got.returncode == 0 and
       [(t["tid"], t["instructions"]) for p in two.get("processes", []) for t in p["threads"]] ==
       [(1, len(IPS)), (2, 2 * len(IPS))], got, two)
 
+# Timing packets: TSC alone, MTC by the crystal's ratio, and upper bits of the TSC from a start that is given.
+def tsc(value):
+    return b"\x19" + (value % (1 << 56)).to_bytes(7, "little")
+
+
+def times_of(name):
+    return [json.loads(line)["time"] for line in run(dump, "flow", "--json", name).stdout.splitlines()
+            if json.loads(line)["type"] == "enabled"]
+
+
+def timed(first):
+    """TMA: the crystal's clock was 10 at that TSC; then an MTC for 11, and a TSC 2,000 ticks behind the first."""
+    return (PSB + tsc(first) + b"\x02\x73\x0a\0\0\0\0" + MODE64 + PSBEND + ROUND + b"\x59\x0b" + ROUND + tsc(first + 2000) + ROUND)
+
+
+write("timed.pt", timed(1 << 40))
+TIMED = ["--pt", "timed.pt", *RAW[2:], "-f", "-o", "timed.ptl"]
+got = run(relog, *TIMED)
+check("TSC packets without a frequency: no times, and a hint", times_of("timed.ptl") == [None] * 3 and "--tsc-frequency" in got.stderr, got)
+run(relog, *TIMED, "--tsc-frequency", "2000000000")
+check("TSC packets have times", times_of("timed.ptl") == [0, 0, 1000], times_of("timed.ptl"))
+run(relog, *TIMED, "--tsc-frequency", "2000000000", "--crystal-ratio", "160/2")
+check("MTC packets have times", times_of("timed.ptl") == [0, 40, 1000], times_of("timed.ptl"))
+start = (5 << 56) - 1000
+write("timed.pt", timed(start))
+run(relog, *TIMED, "--tsc-frequency", "2000000000", "--crystal-ratio", "160/2", "--tsc-start", str(start - 200))
+check("a TSC start gives the upper bits, over 2^56", times_of("timed.ptl") == [100, 140, 1100], times_of("timed.ptl"))
+got = run(relog, *TIMED, "--crystal-ratio", "160/2")
+check("a ratio needs a frequency", got.returncode == 2 and "frequency" in got.stderr, got)
+got = run(relog, *TIMED, "--tsc-frequency", "2000000000", "--crystal-ratio", "160")
+check("a ratio has two numbers", got.returncode == 2 and "TSC/CRYSTAL" in got.stderr, got)
+
 # A run of the pattern that is longer than a PSB, and bytes before the first.
 write("late.pt", b"\x00" * 33 + tip(TIP, 0x8202)[:1] + b"\x02\x82" + TRACE)
 got = run(relog, *RAW[2:], "--pt", "late.pt", "-o", "late.ptl")

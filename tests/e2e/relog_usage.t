@@ -43,7 +43,7 @@ refuses("raw input in part", ["--pt", "good.pt", "-o", "x"], 2,
         ["ptl-relog: error: raw input needs all of --pt, --memory and --memory-map",
          "  try: ptl-relog --pt trace.pt --memory memory.raw --memory-map memory.map -o out.ptl"])
 refuses("details of raw input without any", ["a.ptl", "--cpu=6/78/3", "-o", "x"], 2,
-        ["ptl-relog: error: --cpu and --mode describe raw input, and there is none",
+        ["ptl-relog: error: --cpu, --mode, --pt-filter, and options of timing packets describe raw input, and there is none",
          "  try: leave them out: a trace file says these things itself"])
 refuses("a CPU that is none", [*RAW, "--cpu=6/78", "-o", "x"], 2,
         ["ptl-relog: error: --cpu: expected FAMILY/MODEL/STEPPING, such as 6/78/3, found '6/78'", HELP_HINT])

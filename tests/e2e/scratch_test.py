@@ -68,6 +68,14 @@ def run(*command, **more):
     return subprocess.run(command, **more)
 
 
+def without_randomisation():
+    """What to put before a command so that its addresses are the same in each run; nothing if the system forbids that.
+
+    The dynamic linker's strcmp takes a step more for some positions of the stack, so that equal runs differ by a branch.
+    """
+    return ["setarch", "-R"] if run("setarch", "-R", "true").returncode == 0 else []
+
+
 class Failed(RuntimeError):
     """A program ended with another status than it had to."""
 

@@ -373,7 +373,7 @@ def in_memory():
     done = record("--mode=realtime", "--source=none", "--", "true")
     expect(done.returncode == 2 and "is for a session" in done.stderr, done.stderr)
     # A recording without a name writes it at its end, and packets are in memory, too.
-    done = record("-o", "packets.ptl", "--mode=buffering", "--source=qemu", "--", "/bin/true")
+    done = record("-o", "packets.ptl", "--mode=buffering", "--source=software", "--", "/bin/true")
     expect_equal(done.returncode, 0, done.stderr)
     expect_equal(lines("stats", "packets.ptl")[0]["gaps"], 0)
 
@@ -419,7 +419,7 @@ def filtered():
     else:
         expect_equal(query("tsc")["clock"], "tsc")
         ask("stop", "tsc")
-    for words, text in ((["--clock=wall", "--source=qemu"], "packets do not count the time of day"), (["--clock=tsc"], "do not count the TSC")):
+    for words, text in ((["--clock=wall", "--source=software"], "packets do not count the time of day"), (["--clock=tsc"], "do not count the TSC")):
         done = record(*words, "--", "/bin/true")
         expect(done.returncode == 2 and text in done.stderr, words, done.stderr)
     expect(lines("info", "some.ptl")[0]["complete"])

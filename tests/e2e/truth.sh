@@ -1,69 +1,64 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Sourced by the truth tests: records a command with its truth and compares every instruction address.
+# Sourced by the truth tests: single steps of ptrace are the truth. Every instruction address of every recorded thread is compared with them.
 #
-# A configuration is a number from 0 to 15: bit 0 return compression off, bits 1 and 2 the timing mode, bit 3
-# the virtual clock. What is small runs in all of them; what is big takes the next one each time, so that the
-# big programs together meet all of them. PTL_SOAK=1 runs everything in all.
+# A command is stepped once, up to PTL_STEPS instructions (200,000; 3,000,000 with PTL_SOAK=1), and recorded in many configurations
+# (options_of). A small command is recorded in all configurations. A big command takes the next one each time, so that the big
+# commands together meet all of them. PTL_SOAK=1 runs everything in all. PTL_STEPPED=REGEX takes the commands whose name it matches.
 # shellcheck shell=sh
-set -u
+# shellcheck source=tests/e2e/software.sh
+. "$PTL_TESTS/e2e/software.sh"
 
-# shellcheck source=tests/e2e/tap.sh
-. "$PTL_TESTS/e2e/tap.sh"
+need_source
+# The source refuses the registration of restartable sequences, which changes the flow of the C library.
+export GLIBC_TUNABLES=glibc.pthread.rseq=0
+most=${PTL_STEPS:-${PTL_SOAK:+3000000}}
+most=${most:-200000}
+all='0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16'
 
-record=$PTL_BIN/ptl-record
-# shellcheck disable=SC2034 # for the tests
-dump=$PTL_BIN/ptl-dump
-compare=$PTL_TEST_TOOLS/truth_compare
-programs=$PTL_PROGRAMS
-python=${PYTHON:-/usr/bin/python3}
-
-# The options of configuration $1.
-options_of() {
-	[ $(($1 & 1)) -eq 1 ] && printf '%s ' --no-retcomp
-	case $(($1 >> 1 & 3)) in
-	0) printf '%s ' --timing=none ;;
-	1) printf '%s ' --timing=tsc ;;
-	2) printf '%s ' --timing=mtc ;;
-	3) printf '%s ' --timing=cyc ;;
-	esac
-	if [ $(($1 >> 3)) -eq 1 ]; then printf '%s' --clock=virtual; else printf '%s' --clock=real; fi
+is_wanted() {
+	[ -z "${PTL_STEPPED:-}" ] || printf '%s\n' "$1" | grep -Eq "$PTL_STEPPED"
 }
 
-# Whether standard output of the recorded command is that of a run without recorder.
-expected_output=
+# Whether the steps are those of the native run. A command that was cut off has no status of its own.
+same_stepped() {
+	stepped_status=$(cat "$scratch/stepped/status")
+	[ "$stepped_status" -eq 124 ] && return
+	cmp -s "$scratch/native/status" "$scratch/stepped/status" && cmp -s "$scratch/native/out" "$scratch/stepped/out" && return
+	note "stepped: status $stepped_status instead of $(cat "$scratch/native/status")"
+	show "$scratch/stepped/out"
+	show "$scratch/stepped/err"
+	return 1
+}
 
-# truth NAME STATUS OPTIONS COMMAND...: records COMMAND with OPTIONS (words) and compares. STATUS is the exit
-# status the command has to have.
+# truth NAME OPTIONS COMMAND...: records the stepped command with OPTIONS (words) and compares outcome and flow.
 truth() {
-	name=$1 status=$2 options=$3
-	shift 3
-	rm -f "$scratch/trace.ptl" "$scratch/truth"
-	# shellcheck disable=SC2086 # options are words
-	"$record" -o "$scratch/trace.ptl" --truth "$scratch/truth" $options -- "$@" \
-		>"$scratch/stdout" 2>"$scratch/stderr"
-	got=$?
-	if [ "$got" -ne "$status" ]; then
-		result 1 "$name ($options)"
-		note "exit status $got instead of $status"
-		show "$scratch/stderr"
-		return 1
-	fi
-	if [ -n "$expected_output" ] && ! cmp -s "$expected_output" "$scratch/stdout"; then
-		result 1 "$name ($options)"
-		note 'its output differs from that of a run without recorder'
-		show "$scratch/stdout"
-		return 1
-	fi
-	"$compare" "$scratch/trace.ptl" "$scratch/truth" >"$scratch/compare" 2>&1
-	got=$?
-	result $got "$name ($options)"
-	if [ $got -ne 0 ]; then
-		show "$scratch/compare"
-		show "$scratch/stderr"
-		[ -n "${PTL_KEEP:-}" ] && mkdir -p "$PTL_KEEP/$tests" &&
-			cp "$scratch/trace.ptl" "$scratch/truth" "$PTL_KEEP/$tests"
-	fi
-	return $got
+	name=$1 words=$2
+	shift 2
+	record_with "$words" "$@"
+	same_outcome && same_flow
+	result $? "$name ($words)" || keep "$name"
+}
+
+# step NAME COMMAND...: runs a command natively, and steps through it.
+step() {
+	name=$1
+	shift
+	run_natively "$@"
+	step_through "$most" "$@"
+	same_stepped && return
+	result 1 "$name: stepped"
+}
+
+# in_configurations NUMBERS NAME COMMAND...
+in_configurations() {
+	numbers=$1 name=$2
+	shift 2
+	is_wanted "$name" || return 0
+	step "$name" "$@" || return
+	[ -z "${PTL_SOAK:-}" ] || numbers=$all
+	for configuration in $numbers; do
+		truth "$name" "$(options_of "$configuration")" "$@"
+	done
 }
 
 # Where the rotation of the big ones begins in this file; a test may set it before its first `big`.
@@ -71,64 +66,78 @@ turn=${turn:-0}
 
 # big NAME COMMAND...: one configuration, another each time.
 big() {
-	name=$1
-	shift
-	if [ -n "${PTL_SOAK:-}" ]; then
-		every "$name" "$@"
-		return
-	fi
-	truth "$name" 0 "$(options_of $((turn % 16)))" "$@"
+	in_configurations $((turn % 16)) "$@"
 	# 5 and 16 have no common divisor: all are met, and neighbours differ in more than one thing.
 	turn=$((turn + 5))
 }
 
+# Prints instructions and the hash of the addresses of each thread of the recorded trace. Fails if there are gaps.
+flow_hashes() {
+	"$dump" stats --json --hash "$scratch/recorded/trace.ptl" | "$python" -c '
+import json, sys
+stats = json.load(sys.stdin)
+threads = [thread for process in stats["processes"] for thread in process["threads"]]
+print(sorted((thread["instructions"], thread["ip_sha256"]) for thread in threads if thread["instructions"]))
+sys.exit(stats["gaps"] != 0)'
+}
+
+# long NAME COMMAND...: as `big`, and behind the steps, too: all of the flow is the same in two configurations that differ in everything.
+# The command executes the same in each run.
+long() {
+	pair="$((turn % 16)) $((15 - turn % 16))"
+	big "$@"
+	is_wanted "$1" || return 0
+	name=$1
+	shift
+	rm -f "$scratch/hashes"
+	for configuration in $pair; do
+		words=$(options_of "$configuration")
+		record_with "$words" "$@"
+		same_outcome && flow_hashes >"$scratch/hashes.now" &&
+			{ [ ! -e "$scratch/hashes" ] || cmp -s "$scratch/hashes" "$scratch/hashes.now"; }
+		result $? "$name ($words): all of it" || {
+			[ -e "$scratch/hashes" ] && show "$scratch/hashes"
+			show "$scratch/hashes.now"
+			keep "$name"
+		}
+		mv "$scratch/hashes.now" "$scratch/hashes"
+	done
+}
+
 # some NAME COMMAND...: four configurations, which have every timing mode, and both of all else.
 some() {
-	name=$1
-	shift
-	if [ -n "${PTL_SOAK:-}" ]; then
-		every "$name" "$@"
-		return
-	fi
-	for configuration in 0 5 10 15; do
-		truth "$name" 0 "$(options_of $configuration)" "$@"
-	done
+	in_configurations '0 5 10 15' "$@"
 }
 
-# every NAME COMMAND...: all configurations, and one with PSBs as close as can be.
+# every NAME COMMAND...: all configurations.
 every() {
-	name=$1
-	shift
-	for configuration in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
-		truth "$name" 0 "$(options_of $configuration)" "$@"
-	done
-	truth "$name" 0 '--psb-period=256 --timing=tsc' "$@"
+	in_configurations "$all" "$@"
 }
 
-# program NAME: a program of testdata/programs in all configurations; its output must stay what it is.
+# program NAME: a program of testdata/programs in all configurations.
 program() {
-	expected_output=$scratch/expected
-	if ! "$programs/$1" >"$expected_output" 2>"$scratch/stderr"; then
-		result 1 "$1 by itself"
-		show "$scratch/stderr"
-	else
-		every "$1" "$programs/$1"
-	fi
-	expected_output=
+	every "$1" "$programs/$1"
 }
 
-# A text of as many bytes, the same every time: sentences of 4,000 made-up words, some of them frequent.
-make_text() {
-	"$python" - "$@" <<'END'
-import random, sys
-random.seed(27)
-syllables = [a + b for a in "bcdfghklmnprstvw" for b in ("a", "e", "i", "o", "u", "an", "er")]
-words = ["".join(random.choices(syllables, k=random.randint(1, 4))) for _ in range(4000)]
-weights = [1 / (rank + 2) for rank in range(len(words))]
-size, wanted = 0, int(sys.argv[2])
-with open(sys.argv[1], "w") as file:
-    while size < wanted:
-        line = " ".join(random.choices(words, weights, k=2000)).replace(" ba ", ".\n")
-        size += file.write(line[:wanted - size])
-END
+# main_threads COMMAND...: runs one of the functions above. Only the first threads of processes are compared: further threads execute
+# other instructions in each run.
+main_threads() {
+	compare_options=--main
+	"$@"
+	compare_options=
+}
+
+# unstepped NUMBERS NAME COMMAND...: for commands that execute other instructions in each run, because they have threads, timers or
+# signals of others. They do what they do natively, and all of their flow is decoded.
+unstepped() {
+	numbers=$1 name=$2
+	shift 2
+	is_wanted "$name" || return 0
+	run_natively "$@"
+	for configuration in $numbers; do
+		words=$(options_of "$configuration")
+		record_with "$words" "$@"
+		same_outcome && without_gaps
+		result $? "$name ($words): decoded" || keep "$name"
+	done
 }

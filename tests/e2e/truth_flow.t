@@ -8,8 +8,12 @@ program branches
 program recursion
 program fibres
 program exceptions
-program time_calls
 program bare
-program static
-program static_pie
+program deep_calls
+program inlined
+if grep -q vsyscall /proc/self/maps; then every 'vsyscall page' "$programs/time_calls" page; fi
+unstepped '0 5 10 15' time_calls "$programs/time_calls"
+# Whether the C library waits for a thread at its end differs in each run.
+unstepped '1 4 11 14' static "$programs/static"
+unstepped '1 4 11 14' static_pie "$programs/static_pie"
 finish

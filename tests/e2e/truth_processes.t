@@ -4,13 +4,16 @@
 # shellcheck source=tests/e2e/truth.sh
 . "$PTL_TESTS/e2e/truth.sh"
 
-program fork_no_exec
-program processes
-program deaths
+every 'fork without exec' "$programs/fork_no_exec" tree
+unstepped '1 4 11 14' fork_no_exec "$programs/fork_no_exec"
+some processes "$programs/processes"
+# Threads that SIGKILL ends compute until then.
+main_threads every deaths "$programs/deaths"
+unstepped '2 7 8 13' processes "$programs/processes"
 
 # The recorded program itself dies.
-truth 'dies of a fault' 139 --timing=cyc "$programs/deaths" segv
-truth 'dies of abort' 134 --timing=mtc "$programs/deaths" abort
-truth 'dies of SIGKILL' 137 --timing=tsc "$programs/deaths" kill
-truth 'dies of SIGTERM' 143 --timing=none "$programs/deaths" term
+big 'dies of a fault' "$programs/deaths" segv
+big 'dies of abort' "$programs/deaths" abort
+big 'dies of SIGKILL' "$programs/deaths" kill
+big 'dies of SIGTERM' "$programs/deaths" term
 finish

@@ -6,7 +6,7 @@
 
 every true /bin/true
 turn=1
-big 'ls -lR' ls -lR /usr/include
+long 'ls -lR' ls -lR /usr/include
 cat >"$scratch/script.py" <<'END'
 import collections, json, re, textwrap, zlib
 text = (textwrap.__doc__ or "") + textwrap.dedent(open(textwrap.__file__).read())
@@ -14,10 +14,7 @@ words = collections.Counter(re.findall(r"[a-z]+", text.lower()))
 top = [word for word, count in sorted(words.items(), key=lambda p: (-p[1], p[0]))[:10]]
 print(json.dumps({"top": top, "crc": zlib.crc32(text.encode())}))
 END
-PYTHONHASHSEED=0 "$python" "$scratch/script.py" >"$scratch/expected"
-expected_output=$scratch/expected
-big 'python3 running a script' env PYTHONHASHSEED=0 "$python" "$scratch/script.py"
-expected_output=
+big 'python3 running a script' "$python" "$scratch/script.py"
 
 cat >"$scratch/pipeline" <<'END'
 #!/bin/sh
@@ -27,10 +24,7 @@ for i in 1 2 3; do
 done
 END
 chmod +x "$scratch/pipeline"
-"$scratch/pipeline" >"$scratch/expected"
-expected_output=$scratch/expected
 some 'a shell pipeline' "$scratch/pipeline"
-expected_output=
 
 "$python" - >"$scratch/source.c" <<'END'
 print("#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n")

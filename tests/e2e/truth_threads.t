@@ -4,6 +4,7 @@
 # shellcheck source=tests/e2e/truth.sh
 . "$PTL_TESTS/e2e/truth.sh"
 
-program threads
-program thread_pool
+# Threads wait more or less often in each run.
+unstepped "$all" threads "$programs/threads"
+unstepped "$all" thread_pool "$programs/thread_pool"
 finish

@@ -294,6 +294,39 @@ static void report_calls(const struct world *world, struct dump_report *report, 
 	dump_report_sort(report, 0);
 }
 
+/* Outermost calls of all, which are in one image and one thread, have taken what all calls have by themselves; a function no more. */
+static void check_totals(const struct dump_report *report)
+{
+	const bool is_all = report->by != DUMP_REPORT_FUNCTION;
+
+	need(!is_all || report->count <= 1);
+	for (size_t i = 0; i < report->count; i++) {
+		const struct dump_report_row *row = &report->rows[i];
+
+		need(row->total_instructions >= row->self_instructions && row->total_time >= row->self_time);
+		need(row->total_instructions <= report->sum.self_instructions &&
+		     row->total_time <= report->sum.self_time);
+		need(!is_all || (row->total_instructions == report->sum.self_instructions &&
+				 row->total_time == report->sum.self_time));
+	}
+}
+
+static void check_reports(const struct world *world, const struct dump_call_session *calls, const uint8_t *data,
+			  size_t size)
+{
+	static const enum dump_report_by kinds[] = {DUMP_REPORT_FUNCTION, DUMP_REPORT_IMAGE, DUMP_REPORT_PROCESS,
+						    DUMP_REPORT_THREAD};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		for (enum way way = ONE_BY_ONE; way <= IN_PIECES_WITHOUT_PATHS; way++) {
+			struct dump_report report = {.by = kinds[i], .calls = calls};
+
+			report_calls(world, &report, data, size, way);
+			check_totals(&report);
+			dump_report_free(&report);
+		}
+}
+
 static void need_same(const struct dump_report *a, const struct dump_report *b)
 {
 	need(a->count == b->count && a->timed == b->timed);
@@ -325,8 +358,23 @@ static void need_same_tree(const struct dump_graph *graph, const struct dump_gra
 	free(right);
 }
 
+/* Outermost calls of the function have taken no more than all that ran. */
+static void check_graph(const struct dump_graph *graph, const struct dump_report_row *sum)
+{
+	const struct dump_graph_tree *trees[] = {&graph->callers, &graph->callees};
+
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < trees[k]->count; i++)
+			need(trees[k]->nodes[i].total_instructions <= sum->self_instructions &&
+			     trees[k]->nodes[i].total_time <= sum->self_time);
+	need(!graph->callers.count || !graph->callees.count ||
+	     (graph->callers.nodes[0].total_instructions == graph->callees.nodes[0].total_instructions &&
+	      graph->callers.nodes[0].total_time == graph->callees.nodes[0].total_time));
+}
+
 /* Of one function, or several, which have the same callers and callees in pieces as frame by frame. */
-static void graph_calls(const struct world *world, struct dump_call_session *calls, const uint8_t *data, size_t size)
+static void graph_calls(const struct world *world, struct dump_call_session *calls, const uint8_t *data, size_t size,
+			const struct dump_report_row *sum)
 {
 	static const char *const patterns[] = {"0x10000", "0x2*", "0x[1-3]0000", "0x?0000"};
 	struct dump_graph frames = {.matches = {.calls = calls, .pattern = patterns[data[0] & 3]},
@@ -339,6 +387,7 @@ static void graph_calls(const struct world *world, struct dump_call_session *cal
 	observer.context = &pieces;
 	(void)walk(world, &observer, data + 1, size - 1, IN_PIECES);
 	need(frames.timed == pieces.timed);
+	check_graph(&frames, sum);
 	need_same_tree(&frames, &frames.callers, &pieces, &pieces.callers);
 	need_same_tree(&frames, &frames.callees, &pieces, &pieces.callees);
 	dump_graph_free(&frames);
@@ -444,6 +493,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct dump_report report = {.by = DUMP_REPORT_FUNCTION, .calls = &calls}, other = report;
 	struct dump_call_observer observer = dump_call_tree_observer;
 	struct shown shown = {0}, again = {0};
+	struct dump_report_row sum;
 	uint64_t reported;
 	struct dump_call_tree tree = {.show = show, .context = &shown};
 
@@ -460,7 +510,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		need_same(&report, &same);
 		dump_report_free(&same);
 	}
-	reported = report.sum.self_instructions;
+	check_reports(&world, &calls, data + 1, size - 1);
+	sum = report.sum;
+	reported = sum.self_instructions;
 	dump_report_free(&report);
 
 	tree.no_folding = data[0] & 1;
@@ -475,7 +527,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)walk(&world, &observer, data + 1, size - 1, JOINED);
 	need(again.instructions == shown.instructions && again.hash == shown.hash);
 	dump_call_tree_free(&tree);
-	graph_calls(&world, &calls, data, size);
+	graph_calls(&world, &calls, data, size, &sum);
 	export_paths(&world, &calls, data, size, reported);
 	close_world(&world);
 	return 0;

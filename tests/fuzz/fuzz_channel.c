@@ -4,7 +4,7 @@
  * there.
  */
 /*
- * Input: u8 flags (1: the slot has ended, 2: with truth), u16 number of bytes that are xored into
+ * Input: u8 flags (1: the slot has ended, 4: with virtual CPUs), u16 number of bytes that are xored into
  * the slot's state, u16 number of bytes of messages, these bytes, and PT bytes up to the end. All
  * little-endian.
  */
@@ -16,11 +16,10 @@
 #include "common/bytes.h"
 #include "common/program/message.h"
 #include "record/capture/machine.h"
-#include "record/qemu/source.h"
+#include "record/channel/source.h"
 
 #define RING 65536u
 #define FLAG_ENDED 1u
-#define FLAG_TRUTH 2u
 #define FLAG_CPUS 4u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -48,7 +47,7 @@ static struct input split(const uint8_t *data, size_t size)
 		return input;
 	input.flags = data[0];
 	input.state = data + 5;
-	input.state_size = at_most(at_most(common_load16(data + 1), size - 5), sizeof(struct qemu_slot));
+	input.state_size = at_most(at_most(common_load16(data + 1), size - 5), sizeof(struct channel_slot));
 	input.messages = input.state + input.state_size;
 	input.messages_size = at_most(at_most(common_load16(data + 3), size - 5 - input.state_size), RING);
 	input.pt = input.messages + input.messages_size;
@@ -57,52 +56,49 @@ static struct input split(const uint8_t *data, size_t size)
 }
 
 /* A slot as a thread would leave it, and the input's damage to it. */
-static void fill(struct record_qemu *qemu, const struct input *input)
+static void fill(struct record_channel *channel, const struct input *input)
 {
-	struct qemu_slot *slot = qemu_channel_slot(&qemu->channel, 0);
+	struct channel_slot *slot = channel_slot(&channel->channel, 0);
 	uint8_t *bytes = (uint8_t *)slot;
 
 	slot->pid = slot->tid = slot->claimant_pid = 0x7fffffff;
 	slot->process = 1;
 	slot->message_head = input->messages_size;
-	slot->pt_head = slot->commit_head = input->pt_size;
-	slot->tnt = 1u << QEMU_TNT_SHIFT;
-	slot->status = input->flags & FLAG_ENDED ? QEMU_SLOT_ENDED : QEMU_SLOT_LIVE;
+	slot->pt_head = input->pt_size;
+	slot->status = input->flags & FLAG_ENDED ? CHANNEL_SLOT_ENDED : CHANNEL_SLOT_LIVE;
 	for (size_t i = 0; i < input->state_size; i++)
 		bytes[i] ^= input->state[i];
 	if (input->messages_size)
-		memcpy(bytes + qemu_slot_message_ring(), input->messages, input->messages_size);
+		memcpy(bytes + channel_slot_message_ring(), input->messages, input->messages_size);
 	if (input->pt_size)
-		memcpy(bytes + qemu_slot_pt_ring(&qemu->channel.config), input->pt, input->pt_size);
-	qemu->channel.header->slot_high = 1;
+		memcpy(bytes + channel_slot_pt_ring(&channel->channel.config), input->pt, input->pt_size);
+	channel->channel.header->slot_high = 1;
 }
 
 static void run(struct record_capture *capture, const struct input *input)
 {
-	const struct qemu_channel_config config = {
+	const struct channel_config config = {
 		.slot_count = 2,
 		.psb_period = 4096,
 		.cpu_count = input->flags & FLAG_CPUS ? 2 : 0,
 		.clock = PTL_CLOCK_MONOTONIC,
-		.truth = capture->truth != NULL,
 		.pt_ring_size = RING,
 		.message_ring_size = RING,
-		.truth_ring_size = capture->truth ? RING : 0,
 	};
-	struct record_qemu qemu;
+	struct record_channel channel;
 	bool work = false;
 
-	if (record_qemu_open(&qemu, capture, &config) < 0)
+	if (record_channel_open(&channel, capture, &config) < 0)
 		abort();
-	qemu.notes = 1000; /* quiet */
-	fill(&qemu, input);
-	if (record_qemu_drain(&qemu, &work) < 0 || record_capture_advance(capture, 0) < 0 ||
-	    record_qemu_reap_all(&qemu) < 0 || record_qemu_cpus_finish(&qemu.cpus) < 0 ||
-	    record_qemu_count_losses(&qemu) < 0) {
+	channel.notes = 1000; /* quiet */
+	fill(&channel, input);
+	if (record_channel_drain(&channel, &work) < 0 || record_capture_advance(capture, 0) < 0 ||
+	    record_channel_reap_all(&channel) < 0 || record_channel_cpus_finish(&channel.cpus) < 0 ||
+	    record_channel_count_losses(&channel) < 0) {
 		fprintf(stderr, "fuzz_channel: %s\n", ptl_error_text());
 		abort();
 	}
-	record_qemu_close(&qemu);
+	record_channel_close(&channel);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -110,10 +106,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct input input = split(data, size);
 	char *const words[] = {(char *)"fuzz", NULL};
 	const struct record_settings settings = {
+		.output = "/dev/null",
 		.level = 1,
 		.embed = ELF_EMBED_SYMBOLS,
 		.clock = PTL_CLOCK_MONOTONIC,
-		.truth = input.flags & FLAG_TRUTH ? "/dev/null" : NULL,
 		.command_line = words,
 		.command = words,
 	};

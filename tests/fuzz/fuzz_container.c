@@ -21,7 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void open_and_read(int fd, bool ignore_index)
 {
-	const struct ptl_open_options options = {.ignore_index = ignore_index, .memory_limit = 1 << 20};
+	const struct ptl_open_options options = {
+		.size = sizeof(options), .ignore_index = ignore_index, .memory_limit = 1 << 20};
 	const int copy = dup(fd);
 	struct ptl_trace *trace;
 
@@ -36,7 +37,8 @@ static void open_and_read(int fd, bool ignore_index)
 /* All of it is there, so that nothing is waited for. */
 static void read_in_real_time(const uint8_t *data, size_t size)
 {
-	const struct ptl_realtime_options options = {.open = {.memory_limit = 1 << 20}};
+	const struct ptl_open_options open = {.size = sizeof(open), .memory_limit = 1 << 20};
+	const struct ptl_realtime_options options = {.size = sizeof(options), .open = &open};
 	struct ptl_trace *trace;
 	int ends[2];
 

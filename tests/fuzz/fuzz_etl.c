@@ -21,7 +21,7 @@ static int ignore_value(void *context, const struct ptl_value *value)
 
 static int look(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
-	const struct ptl_schema *schema = ptl_schema_find(trace, &event->descriptor);
+	const struct ptl_schema *schema = ptl_schema_of(trace, event);
 
 	(void)context;
 	if (schema && ptl_payload_decode(schema, event->payload, event->payload_size, ignore_value, NULL, NULL) ==
@@ -33,7 +33,7 @@ static int look(void *context, struct ptl_trace *trace, const struct ptl_event *
 /* fd: what was written, which is closed. */
 static void check(int fd)
 {
-	const struct ptl_callbacks callbacks = {.event = look};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = look};
 	struct ptl_trace *trace;
 
 	if (ptl_open_fd(fd, "trace", NULL, &trace))
@@ -45,7 +45,7 @@ static void check(int fd)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct ptl_writer_options writing = {.level = 1, .buffer_size = 4096};
+	const struct ptl_writer_options writing = {.size = sizeof(writing), .level = 1, .buffer_size = 4096};
 	const struct etl_options options = {0};
 	struct etl_outcome outcome;
 	struct ptl_writer *writer;

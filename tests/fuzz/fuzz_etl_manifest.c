@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct ptl_writer_options writing = {.level = 1};
+	const struct ptl_writer_options writing = {.size = sizeof(writing), .level = 1};
 	struct etl_known known = {0};
 	struct ptl_writer *writer;
 

@@ -21,8 +21,8 @@ static int visit(void *context, struct ptl_trace *trace, const struct ptl_event 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct ptl_writer_options options = {.level = 1, .buffer_size = 4096};
-	const struct ptl_callbacks callbacks = {.event = visit};
+	const struct ptl_writer_options options = {.size = sizeof(options), .level = 1, .buffer_size = 4096};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = visit};
 	const int input = memfd_create("dat", MFD_CLOEXEC), output = memfd_create("ptl", MFD_CLOEXEC);
 	struct event_header_outcome outcome;
 	struct ptl_writer *writer;

@@ -142,8 +142,9 @@ static int open_both(struct growing *growing)
 
 static void follow(struct growing *growing)
 {
+	const struct ptl_open_options open = {.size = sizeof(open), .memory_limit = 1 << 20};
 	const struct ptl_realtime_options options = {
-		.open = {.memory_limit = 1 << 20}, .delay = 1, .idle = advance, .context = growing};
+		.size = sizeof(options), .open = &open, .delay = 1, .idle = advance, .context = growing};
 	const int fd = open_both(growing);
 	struct ptl_trace *trace;
 

@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *const words[] = {(char *)"fuzz", NULL};
 	const struct record_settings settings = {
-		.force = true, .level = 1, .command_line = words, .clock = PTL_CLOCK_MONOTONIC};
+		.output = "/dev/null", .level = 1, .command_line = words, .clock = PTL_CLOCK_MONOTONIC};
 	const struct ptl_machine machine = {
 		.source = "intel_pt", .clock = PTL_CLOCK_MONOTONIC, .start_time = 1, .tsc_multiplier = 1};
 	struct common_cursor input = common_cursor(data, size);

@@ -23,7 +23,7 @@ static int ignore(void *context, struct ptl_trace *trace, const struct ptl_event
 /* fd: what was written, which is closed. */
 static void check(int fd)
 {
-	const struct ptl_callbacks callbacks = {.event = ignore};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = ignore};
 	struct ptl_trace *trace;
 
 	if (ptl_open_fd(fd, "trace", NULL, &trace))
@@ -35,7 +35,7 @@ static void check(int fd)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct ptl_writer_options options = {.level = 1, .buffer_size = 4096};
+	const struct ptl_writer_options options = {.size = sizeof(options), .level = 1, .buffer_size = 4096};
 	struct perf_outcome outcome;
 	struct import_spool spool = {.fd = -1};
 	int input = memfd_create("perf.data", MFD_CLOEXEC), output = memfd_create("ptl", MFD_CLOEXEC);

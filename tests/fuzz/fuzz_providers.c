@@ -229,6 +229,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct input input = split(data, size);
 	char *const words[] = {(char *)"fuzz", NULL};
 	const struct record_settings settings = {
+		.output = "/dev/null",
 		.level = 1,
 		.clock = PTL_CLOCK_MONOTONIC,
 		.command_line = words,

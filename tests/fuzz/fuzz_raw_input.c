@@ -45,7 +45,7 @@ static int ignore(void *context, struct ptl_trace *trace, const struct ptl_event
 /* fd: what was written, which is closed. All code that an image has can be read. */
 static void check(int fd)
 {
-	const struct ptl_callbacks callbacks = {.event = ignore};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = ignore};
 	struct ptl_trace *trace;
 	uint8_t *data;
 	size_t size;
@@ -63,7 +63,7 @@ static void check(int fd)
 
 static void import(const struct file *map, const struct file *memory, const struct file *pt)
 {
-	const struct ptl_writer_options options = {.level = 1, .buffer_size = 4096};
+	const struct ptl_writer_options options = {.size = sizeof(options), .level = 1, .buffer_size = 4096};
 	const char *list[] = {pt->path};
 	const struct import_raw settings = {
 		.pt = {.list = list, .count = 1}, .memory = memory->path, .memory_map = map->path};

@@ -41,9 +41,9 @@ static int keep_end(void *context, struct ptl_relogger *relogger, struct ptl_rel
 /* Runs the relogger over one input, `times` times; gives the output, or -1 where it refuses. */
 static int run(int input, unsigned times, bool events, int level, uint64_t *count)
 {
-	const struct ptl_relogger_options options = {.hash = PTL_HASH_NONE};
-	const struct ptl_relogger_callbacks callbacks = {.event = events ? keep : NULL,
-							 .stream = level == 0 ? keep_end : NULL};
+	const struct ptl_relogger_options options = {.size = sizeof(options), .hash = PTL_HASH_NONE};
+	const struct ptl_relogger_callbacks callbacks = {
+		.size = sizeof(callbacks), .event = events ? keep : NULL, .stream = level == 0 ? keep_end : NULL};
 	const int output = memfd_create("output", MFD_CLOEXEC);
 	struct ptl_relogger *relogger;
 	int status;

@@ -33,8 +33,12 @@ static int take(void *context, const struct ptl_event *event)
 
 static void tell(struct ptl_state *state, struct reported *reported)
 {
-	const struct ptl_rundown rundown = {
-		.pid = PTL_NO_ID, .time = 1, .opcode = PTL_OPCODE_START_RUNDOWN, .take = take, .context = reported};
+	const struct ptl_rundown rundown = {.size = sizeof(rundown),
+					    .pid = PTL_NO_ID,
+					    .time = 1,
+					    .opcode = PTL_OPCODE_START_RUNDOWN,
+					    .take = take,
+					    .context = reported};
 
 	if (ptl_state_rundown(state, &rundown))
 		abort();

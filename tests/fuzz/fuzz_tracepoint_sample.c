@@ -27,25 +27,25 @@ static void check_sample(const struct tracepoint_sample *sample, const uint8_t *
 	check(record, size, sample->callchain, sample->callchain_count * 8);
 	check(record, size, sample->raw, sample->raw_size);
 	if (sample->registers)
-		check(record, size, sample->registers, TRACEPOINT_UNWIND_REGISTER_COUNT * sizeof(uint64_t));
+		check(record, size, sample->registers, ELF_UNWIND_REGISTER_COUNT * sizeof(uint64_t));
 	check(record, size, sample->stack, sample->stack_size);
 }
 
-#define IP 8 /* of perf's registers */
 #define NEAR 0xffffu
 
 static void unwind(const struct tracepoint_sample *sample)
 {
 	/* The files of this process are looked at once. */
 	static struct tracepoint_unwinder unwinder;
-	uint64_t frames[TRACEPOINT_UNWIND_FRAMES], registers[TRACEPOINT_UNWIND_REGISTER_COUNT];
+	struct elf_unwind_sample copy = {
+		.pid = (uint32_t)getpid(), .stack = sample->stack, .stack_size = sample->stack_size};
+	uint64_t frames[ELF_UNWIND_FRAMES], *ip = &copy.registers[ELF_UNWIND_IP];
 	int count;
 
-	memcpy(registers, sample->registers, sizeof(registers));
-	registers[IP] = (uintptr_t)check_sample + (registers[IP] & NEAR);
-	count = tracepoint_unwind(&unwinder, (uint32_t)getpid(), 0, registers, sample->stack, sample->stack_size,
-				  frames);
-	if (count < 1 || count > TRACEPOINT_UNWIND_FRAMES || frames[0] != registers[IP])
+	memcpy(copy.registers, sample->registers, sizeof(copy.registers));
+	*ip = (uintptr_t)check_sample + (*ip & NEAR);
+	count = tracepoint_unwind(&unwinder, &copy, 0, frames);
+	if (count < 1 || count > ELF_UNWIND_FRAMES || frames[0] != *ip)
 		abort();
 }
 

@@ -19,7 +19,7 @@ static int visit(void *context, const struct ptl_value *value)
 
 static int take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
-	const struct ptl_schema *schema = ptl_schema_find(trace, &event->descriptor);
+	const struct ptl_schema *schema = ptl_schema_of(trace, event);
 	uint64_t *sum = context;
 	unsigned fields = 0;
 
@@ -51,7 +51,7 @@ static void read_stream(struct ptl_trace *trace, const struct ptl_stream *stream
 
 static void read_everything(struct ptl_trace *trace)
 {
-	const struct ptl_callbacks callbacks = {.event = take_event};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take_event};
 	uint8_t *data;
 	size_t size;
 	uint64_t sum = 0;

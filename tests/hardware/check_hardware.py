@@ -176,7 +176,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ptl-hardware-") as folder:
         judge_kernel(folder)
         judge_snapshot(folder)
-    print("all is well" if not failed else f"{failed} checks failed", "- please report, with the above")
+    print("all is well" if not failed else f"{failed} checks failed", "- please report, with the above: see CONTRIBUTING.md, \"Report a hardware run\"")
     return failed > 0
 
 

@@ -260,6 +260,7 @@ static void make_machine(struct maker *maker)
 	copy_text(machine.source, sizeof(machine.source), text_of(maker, "source", "raw"));
 	copy_text(machine.hostname, sizeof(machine.hostname), text_of(maker, "host", ""));
 	copy_text(machine.kernel, sizeof(machine.kernel), text_of(maker, "kernel", ""));
+	copy_text(machine.boot_id, sizeof(machine.boot_id), text_of(maker, "boot", ""));
 	copy_text(machine.architecture, sizeof(machine.architecture), "x86_64");
 	copy_text(machine.cpu_name, sizeof(machine.cpu_name), text_of(maker, "cpu", ""));
 	must(maker, ptl_writer_machine(maker->writer, &machine));

@@ -241,7 +241,7 @@ static void guid(const struct ptl_event *event, uint32_t flag, const struct ptl_
 static int show_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	const struct ptl_descriptor *d = &event->descriptor;
-	const struct ptl_schema *schema = ptl_schema_find(trace, d);
+	const struct ptl_schema *schema = ptl_schema_of(trace, event);
 	size_t rest;
 
 	(void)context;
@@ -394,7 +394,7 @@ static void show_damage(struct ptl_trace *trace)
 
 static void show(struct ptl_trace *trace)
 {
-	const struct ptl_callbacks callbacks = {.event = show_event};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = show_event};
 	uint16_t major, minor;
 	struct ptl_guid id;
 	int64_t wall_time;
@@ -425,7 +425,8 @@ static void show(struct ptl_trace *trace)
 
 int main(int argc, char **argv)
 {
-	struct ptl_open_options options = {.ignore_index = argc > 2 && !strcmp(argv[1], "--ignore-index")};
+	struct ptl_open_options options = {.size = sizeof(options),
+					   .ignore_index = argc > 2 && !strcmp(argv[1], "--ignore-index")};
 	struct ptl_trace *trace;
 	int status;
 

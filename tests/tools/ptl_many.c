@@ -365,7 +365,7 @@ static void write_all(struct many *many, void (*add)(struct many *many))
 int main(int argc, char **argv)
 {
 	struct many many = {.count = argc == 4 ? strtoull(argv[2], NULL, 10) : 0};
-	struct ptl_writer_options options = {.level = 1};
+	struct ptl_writer_options options = {.size = sizeof(options), .level = 1};
 	int fd;
 
 	for (size_t i = 0; argc == 4 && i < sizeof(kinds) / sizeof(kinds[0]); i++) {

@@ -134,7 +134,7 @@ static void repeat_all(struct repeat *repeat)
 int main(int argc, char **argv)
 {
 	/* The level that ptl-record uses by default. */
-	const struct ptl_writer_options options = {.level = 1, .threads = 1};
+	const struct ptl_writer_options options = {.size = sizeof(options), .level = 1, .threads = 1};
 	struct repeat repeat = {.times = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0};
 	int fd;
 

@@ -24,7 +24,7 @@ static int write_event(void *context, struct ptl_trace *trace, const struct ptl_
 
 int main(int argc, char **argv)
 {
-	const struct ptl_callbacks callbacks = {.event = write_event};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = write_event};
 	uint64_t missed;
 	int status;
 

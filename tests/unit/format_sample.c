@@ -52,7 +52,7 @@ void sample_event(struct ptl_writer *writer, uint32_t stream, uint64_t time, con
 
 struct ptl_trace *sample_open(int fd, bool ignore_index)
 {
-	const struct ptl_open_options options = {.ignore_index = ignore_index};
+	const struct ptl_open_options options = {.size = sizeof(options), .ignore_index = ignore_index};
 	const int copy = dup(fd);
 	struct ptl_trace *trace = NULL;
 
@@ -100,7 +100,7 @@ static void sample_add_stream(struct ptl_trace *trace, const struct ptl_stream *
 uint64_t sample_content(struct ptl_trace *trace, uint8_t digest[COMMON_SHA256_SIZE])
 {
 	struct sample_content content = {.hash = common_sha256_new()};
-	const struct ptl_callbacks callbacks = {.event = sample_add_event};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = sample_add_event};
 	uint8_t *data;
 	size_t size;
 

@@ -109,7 +109,7 @@ struct ptl_machine relogger_machine(const char *boot)
 /* Two event streams that take turns, PT with 9 PSBs, a stream of unknown kind, blobs, an unknown record, a loss. */
 int relogger_sample(const struct ptl_machine *machine, const char *extra_code)
 {
-	const struct ptl_writer_options options = {.buffer_size = 2 * RELOGGER_PIECE};
+	const struct ptl_writer_options options = {.size = sizeof(options), .buffer_size = 2 * RELOGGER_PIECE};
 	const int fd = relogger_new_file();
 	struct ptl_writer *writer;
 	uint8_t hash[PTL_HASH_SIZE];
@@ -204,7 +204,7 @@ static int see(void *context, struct ptl_trace *trace, const struct ptl_event *e
 
 struct relogger_seen relogger_events(struct ptl_trace *trace)
 {
-	const struct ptl_callbacks callbacks = {.event = see};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = see};
 	struct relogger_seen seen = {0};
 
 	assert_int_equal(ptl_process(trace, NULL, &callbacks, &seen), 0);

@@ -86,8 +86,7 @@ class RelogEvent:
     @property
     def schema(self) -> Optional[Schema]:
         """What explains the payload; None: the event's input does not have it."""
-        descriptor = self._record().descriptor
-        found = lib.ptl_schema_find(self._relogger._trace_of(self._event), ffi.addressof(descriptor))
+        found = lib.ptl_schema_of(self._relogger._trace_of(self._event), self._record())
         return None if found == ffi.NULL else self._relogger._schema(found)
 
     @property
@@ -161,7 +160,7 @@ class Relogger:
     def stage(self, event: Optional[Callable[[RelogEvent], Any]] = None, begin: Optional[Callable[["Relogger"], Any]] = None,
               end: Optional[Callable[["Relogger"], Any]] = None) -> None:
         """Adds a stage behind those that are there."""
-        callbacks = ffi.new("struct ptl_relogger_callbacks *")
+        callbacks = ffi.new("struct ptl_relogger_callbacks *", {"size": ffi.sizeof("struct ptl_relogger_callbacks")})
 
         def on_event(_context: Any, _relogger: Any, handle: Any) -> int:
             passing = RelogEvent(self, handle)

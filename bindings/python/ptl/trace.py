@@ -23,7 +23,7 @@ KINDS = {1: "metadata", 2: "events", 3: "pt", 4: "blob", 5: "index", 6: "truth"}
 class Machine(NamedTuple):
     """The machine that recorded."""
 
-    source: str  # "qemu", "intel_pt", "raw"
+    source: str  # "software", "intel_pt", "raw"
     software: bool  # packets were made by software
     hostname: str
     kernel: str

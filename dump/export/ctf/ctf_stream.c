@@ -154,7 +154,7 @@ static void put_header(struct writing *writing, const struct ptl_event *event, u
 /* False: the payload is not as its schema says; nothing has been written then. */
 static bool put_typed(struct writing *writing, const struct ptl_event *event)
 {
-	const struct ptl_schema *schema = ptl_schema_find(writing->trace, &event->descriptor);
+	const struct ptl_schema *schema = ptl_schema_of(writing->trace, event);
 	const uint64_t *number = schema ? common_hash_map_get(&writing->classes, (uintptr_t)schema) : NULL;
 	const size_t start = writing->packet.size;
 	size_t rest = 0;
@@ -241,10 +241,11 @@ int dump_ctf_stream(struct dump_session *session, int fd, struct dump_left_out *
 {
 	const struct dump_filter *filter = &session->options->filter;
 	const struct ptl_event_filter times = {
+		.size = sizeof(times),
 		.first_time = filter->first_time,
 		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
 	};
-	const struct ptl_callbacks callbacks = {.event = take};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take};
 	struct writing writing = {.session = session, .trace = session->trace, .fd = fd};
 	int64_t wall;
 	int status = 0;

@@ -95,7 +95,7 @@ static int take(void *context, struct ptl_trace *trace, const struct ptl_event *
 		if (status < 0)
 			return status;
 	}
-	return put_event(events, event, ptl_schema_find(trace, &event->descriptor));
+	return put_event(events, event, ptl_schema_of(trace, event));
 }
 
 int dump_html_events(struct dump_html *html, struct dump_session *session, const struct flow_timeline *timeline)
@@ -103,10 +103,11 @@ int dump_html_events(struct dump_html *html, struct dump_session *session, const
 	const uint64_t limit = html->limits->events;
 	const struct dump_filter *filter = &session->options->filter;
 	const struct ptl_event_filter times = {
+		.size = sizeof(times),
 		.first_time = filter->first_time,
 		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
 	};
-	const struct ptl_callbacks callbacks = {.event = take};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take};
 	struct dump_names names = {0};
 	struct dump_values values = {.start_time = ptl_trace_machine(session->trace)->start_time, .names = &names};
 	struct events events = {

@@ -91,6 +91,15 @@ static int end(void *context, struct dump_call_thread *thread)
 	return status ? status : dump_paths_observer.end(&trace->run.paths, thread);
 }
 
+/* The thread runs another program. */
+static int end_program(void *context, struct dump_call_thread *thread)
+{
+	struct dump_html_trace *trace = context;
+	const int status = end(context, thread);
+
+	return status ? status : dump_report_observer.exec(&trace->report, thread);
+}
+
 int dump_html_trace_run(struct dump_html_trace *trace, const struct dump_html_limits *limits)
 {
 	const struct dump_path_options paths = {.group = DUMP_PATH_PROGRAM};
@@ -102,7 +111,7 @@ int dump_html_trace_run(struct dump_html_trace *trace, const struct dump_html_li
 		.rename = rename_call,
 		.leave = leave,
 		.below = below,
-		.exec = end,
+		.exec = end_program,
 		.gap = lose,
 	};
 	int status = dump_path_session_start(&trace->run, &paths);

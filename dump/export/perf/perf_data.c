@@ -2,6 +2,7 @@
 /* From events and packets of a trace to records of perf.data. */
 #include "dump/export/perf/perf_data.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "dump/export/perf/perf_file.h"
 #include "flow/segment/packet_walk.h"
 #include "flow/symbol/symbol.h"
+#include "format/metadata/pt_filter.h"
 #include "format/reader/trace_end.h"
 
 #define CHUNK ((size_t)1 << 20) /* bytes of packets in a record: a multiple of 8, so that only the last one is padded */
@@ -286,19 +288,63 @@ static int put_streams(struct perf *perf)
 	return status;
 }
 
+/* ---- address filters ------------------------------------------------------------------------------ */
+
+/* How far the offsets of a file are moved up in perf's copy of it. */
+static uint64_t shift_of(const struct perf *perf, const struct flow_timeline *timeline, const char *path)
+{
+	const size_t count = flow_timeline_image_count(timeline);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct ptl_image_event *image = &flow_timeline_image(timeline, i)->data;
+		const struct dump_perf_object *object;
+		uint8_t build_id[DUMP_PERF_BUILD_ID];
+
+		if (strcmp(image->file_name, path) != 0)
+			continue;
+		dump_perf_build_id(image, build_id);
+		object = dump_perf_cache_find(&perf->cache, build_id);
+		if (object)
+			return object->shift;
+	}
+	return 0;
+}
+
+/* The filters as perf's own recording has them. */
+static void add_filters(struct perf *perf, const struct flow_timeline *timeline, struct ptl_bytes *text)
+{
+	const struct ptl_trace *trace = perf->session->trace;
+
+	for (size_t i = 0; i < ptl_attachment_count(trace); i++) {
+		const struct ptl_attachment *attachment = ptl_attachment_at(trace, i);
+		struct format_pt_filter filter;
+
+		if (attachment->pid || !format_pt_filter_of(attachment, &filter))
+			continue;
+		common_text_format(text, "%s%s 0x%" PRIx64 "/0x%" PRIx64, text->size ? "," : "",
+				   filter.action == FORMAT_PT_FILTER_STOP ? "stop" : "filter",
+				   filter.first + shift_of(perf, timeline, filter.path), filter.size);
+		if (filter.path_size)
+			common_text_format(text, "@%s", name_for_perf(perf, filter.path));
+	}
+}
+
 /* ---- all ----------------------------------------------------------------------------------------- */
 
-static int put_all(struct perf *perf)
+static int put_all(struct perf *perf, const struct flow_timeline *timeline)
 {
+	struct ptl_bytes filters = {0};
 	struct ptl_trace *trace = perf->session->trace;
-	const struct ptl_callbacks putting = {.event = put_event};
+	const struct ptl_callbacks putting = {.size = sizeof(putting), .event = put_event};
 	int status;
 
 	for (size_t i = 0; i < ptl_stream_count(trace); i++)
 		perf->file.per_cpu |= ptl_stream_at(trace, i)->kind == PTL_KIND_PT &&
 				      ptl_stream_at(trace, i)->cpu != PTL_NO_CPU;
 	perf->file.switches &= perf->file.per_cpu;
-	dump_perf_begin(&perf->file, ptl_trace_machine(trace));
+	add_filters(perf, timeline, &filters);
+	dump_perf_begin(&perf->file, ptl_trace_machine(trace), filters.size ? common_text_string(&filters) : "");
+	common_bytes_free(&filters);
 	status = ptl_process(trace, NULL, &putting, perf);
 	if (!status)
 		status = put_streams(perf);
@@ -308,7 +354,7 @@ static int put_all(struct perf *perf)
 int dump_perf_write(struct dump_session *session, const struct flow_timeline *timeline, const char *path,
 		    const char *folder, struct dump_left_out *left_out, bool *guest)
 {
-	const struct ptl_callbacks gathering = {.event = gather};
+	const struct ptl_callbacks gathering = {.size = sizeof(gathering), .event = gather};
 	struct perf perf = {.session = session, .file = {.file = fopen(path, "r+e")}};
 	int status = perf.file.file ? 0 : common_fail_errno("cannot write %s", path);
 
@@ -319,7 +365,7 @@ int dump_perf_write(struct dump_session *session, const struct flow_timeline *ti
 	if (!status)
 		status = dump_perf_cache_write(&perf.cache, session->trace, timeline, folder, &perf.missing);
 	if (!status)
-		status = put_all(&perf);
+		status = put_all(&perf, timeline);
 	if (perf.file.file && fclose(perf.file.file) != 0 && !status)
 		status = common_fail_errno("cannot write %s", path);
 	dump_left_out_add(left_out, perf.holes, "hole in the packets, where bytes are lost",

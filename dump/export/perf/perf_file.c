@@ -190,7 +190,7 @@ static uint64_t config_of(const struct ptl_machine *machine)
 	return config;
 }
 
-void dump_perf_begin(struct dump_perf_file *file, const struct ptl_machine *machine)
+void dump_perf_begin(struct dump_perf_file *file, const struct ptl_machine *machine, const char *filters)
 {
 	const bool converts = machine->tsc_multiplier != 0;
 	const uint64_t values[] = {
@@ -210,7 +210,7 @@ void dump_perf_begin(struct dump_perf_file *file, const struct ptl_machine *mach
 		machine->ctc_denominator,
 		CONFIG_CYC,
 		machine->nominal_ratio,
-		0, /* no filter */
+		strlen(filters),
 	};
 	static const uint8_t nothing[DATA_AT];
 
@@ -219,6 +219,12 @@ void dump_perf_begin(struct dump_perf_file *file, const struct ptl_machine *mach
 	put(file, 0, 4);
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		put(file, values[i], 8);
+	/* With a 0 behind it, in whole words. */
+	if (*filters) {
+		common_write_bytes(&file->body, filters, strlen(filters));
+		for (size_t i = strlen(filters); i % 8 || i == strlen(filters); i++)
+			put(file, 0, 1);
+	}
 	write_record(file, RECORD_AUXTRACE_INFO, 0);
 }
 

@@ -26,7 +26,7 @@ struct dump_perf_place {
 };
 
 /* Room for the header, which is written at the end, and what says how packets are to be decoded. */
-void dump_perf_begin(struct dump_perf_file *file, const struct ptl_machine *machine);
+void dump_perf_begin(struct dump_perf_file *file, const struct ptl_machine *machine, const char *filters);
 void dump_perf_comm(struct dump_perf_file *file, const struct dump_perf_place *place, const char *name, bool exec);
 /* The parent of a thread is its process. */
 void dump_perf_fork(struct dump_perf_file *file, const struct dump_perf_place *place, uint32_t parent);

@@ -199,7 +199,7 @@ static int take(void *context, struct ptl_trace *trace, const struct ptl_event *
 	struct dump_row_writer *writer = context;
 	const struct dump_session *session = writer->row.trace->session;
 	const struct dump_filter *filter = &session->options->filter;
-	const struct item item = {event, ptl_schema_find(trace, &event->descriptor), writer->count};
+	const struct item item = {event, ptl_schema_of(trace, event), writer->count};
 	int status = 0;
 
 	if (!dump_filter_wants_thread(filter, event->pid, event->tid) || !common_id_set_has(&filter->cpus, event->cpu))
@@ -213,10 +213,11 @@ static int rows(struct dump_row_writer *writer, struct dump_row_trace *trace)
 {
 	const struct dump_filter *filter = &trace->session->options->filter;
 	const struct ptl_event_filter times = {
+		.size = sizeof(times),
 		.first_time = filter->first_time,
 		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
 	};
-	const struct ptl_callbacks callbacks = {.event = take};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take};
 
 	return ptl_process(trace->session->trace, &times, &callbacks, writer);
 }

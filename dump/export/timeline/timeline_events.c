@@ -56,8 +56,7 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	    !common_id_set_has(&filter->cpus, event->cpu) || !dump_filter_wants_time(filter, event->time))
 		return 0;
 	events->text.size = 0;
-	dump_text_full_name(&events->text, &events->names, &event->descriptor,
-			    ptl_schema_find(trace, &event->descriptor));
+	dump_text_full_name(&events->text, &events->names, &event->descriptor, ptl_schema_of(trace, event));
 	status = track_of(timeline, event, &track);
 	if (status == 0)
 		status = dump_timeline_name(&timeline->output, common_text_string(&events->text), &name);
@@ -75,10 +74,11 @@ int dump_timeline_events(struct dump_timeline *timeline)
 	struct events events = {.timeline = timeline};
 	const struct dump_filter *filter = &timeline->calls->session->options->filter;
 	const struct ptl_event_filter times = {
+		.size = sizeof(times),
 		.first_time = filter->first_time,
 		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
 	};
-	const struct ptl_callbacks callbacks = {.event = take_event};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take_event};
 	int status = dump_names_load(&events.names, timeline->calls->session->trace);
 
 	if (status == 0)

@@ -18,6 +18,8 @@ struct native_source {
 	/* The range that holds ip, or the hole around it. */
 	void (*find)(void *context, uint64_t ip, struct flow_code_range *range);
 	void *context;
+	/* Whether packets come from ip, by the address filters. NULL: there are none, or they are unknown. */
+	bool (*passes)(void *context, uint64_t ip);
 };
 
 /* All blocks of a code, by address. */

@@ -89,9 +89,14 @@ void native_counter_make_plain(struct native_counters *counters, const struct na
 void native_counters_leave(struct native_counters *counters, struct native_region *region)
 {
 	struct native_counter *counter;
+	struct native_count_target *target;
 
 	if (!region->counter)
 		return;
+	/* Edges from now on lead to the blocks that the region gets. */
+	target = native_counters_target(counters, region->here.ip);
+	if (target->to == region->counter)
+		*target = (struct native_count_target){0};
 	counter = native_counter_at(counters->table, region->counter);
 	counter->next[0] = counter->next[1] = 0;
 	counter->push = 0;

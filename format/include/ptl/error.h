@@ -26,6 +26,21 @@ enum ptl_status {
 	PTL_NOT_FOUND = -9,   /* the thing asked for is not there */
 };
 
+/*
+ * RESULTS. A function that makes an object, or reads bytes into fresh memory, sets the caller's pointer to NULL when it fails. So the
+ * caller may free the result without a look at the status.
+ */
+
+/*
+ * STRUCTURES OF THE CALLER. Options, filters and callbacks begin with `size`, which the caller sets to sizeof the structure. All
+ * other members may be 0. A newer version may add members at the end. A function that gets a structure of an older caller takes 0
+ * for the members that the caller lacks. A member that the library does not know and that is not 0 is PTL_UNSUPPORTED. A size
+ * that was not set is PTL_MISUSE. Functions do not repeat these two failures.
+ *
+ * Structures of data (struct ptl_event, ptl_schema, ptl_machine, ptl_loss and so on) and of results keep their members as long
+ * as the libraries keep their SONAME.
+ */
+
 /* "corrupt data" and so on: a short English name of the kind; never NULL. */
 const char *ptl_status_name(int status);
 

@@ -56,6 +56,13 @@ struct ptl_extended {
 #define PTL_EXTENDED_THREAD_TIMES 0x5454
 /* The payload of an event of ETW as it was recorded, where it does not fit its own description. */
 #define PTL_EXTENDED_ETW_PAYLOAD 0x5745
+/*
+ * No bytes: no schema explains the payload, whatever the trace says of equal descriptors. An event of ETW that nothing described
+ * has this item: its payload is as ETW recorded it, with pointers of 32 bits from systems of 32 bits.
+ */
+#define PTL_EXTENDED_RAW 0x5752
+/* The id (u16) and version (u8) that a self-describing event of ETW was recorded with; PTL's come from its description. */
+#define PTL_EXTENDED_ETW_ID 0x5749
 
 /* ptl_event.flags */
 #define PTL_EVENT_HAS_ACTIVITY 0x1u
@@ -79,6 +86,9 @@ struct ptl_event {
 };
 
 #define PTL_PAYLOAD_MAX (1u << 20)
+
+/* Whether the event has the item PTL_EXTENDED_RAW. */
+bool ptl_event_is_raw(const struct ptl_event *event);
 
 /* Types of payload fields; little-endian, not aligned. */
 enum ptl_type {

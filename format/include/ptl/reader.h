@@ -13,12 +13,14 @@ extern "C" {
 struct ptl_trace;
 
 struct ptl_open_options {
+	size_t size;         /* sizeof(struct ptl_open_options) */
 	bool ignore_index;   /* rebuild it by scanning, as for a file without one */
 	size_t memory_limit; /* bytes that decompressed buffers may take together; 0 means the default (64 MiB) */
 	bool huge_pages;     /* up to 8 MiB of them may lie in huge pages: faster, for who has few traces open */
 	/*
 	 * A compressed buffer of events that is more than this many times as large as it lies in the file is damage. 0 means
-	 * the default (256, six times what recordings reach), UINT32_MAX any size.
+	 * the default (256, six times what recordings reach), UINT32_MAX any size. A blob of more than 64 MiB that is so many
+	 * times as large as the file is damage to ptl_blob_read and ptl_blob_read_into.
 	 */
 	uint32_t max_expansion;
 };
@@ -73,7 +75,9 @@ size_t ptl_damage_count(const struct ptl_trace *trace);
 const struct ptl_damage *ptl_damage_at(const struct ptl_trace *trace, size_t i);
 size_t ptl_schema_count(const struct ptl_trace *trace);
 const struct ptl_schema *ptl_schema_at(const struct ptl_trace *trace, size_t i);
-/* The schema for an event's descriptor; NULL: none in the file. */
+/* The schema that explains an event's payload; NULL: the file has none, or the event is raw (ptl_event_is_raw). */
+const struct ptl_schema *ptl_schema_of(const struct ptl_trace *trace, const struct ptl_event *event);
+/* The schema for a descriptor; NULL: none in the file. For an event at hand, ptl_schema_of is right. */
 const struct ptl_schema *ptl_schema_find(const struct ptl_trace *trace, const struct ptl_descriptor *descriptor);
 size_t ptl_map_count(const struct ptl_trace *trace);
 const struct ptl_map *ptl_map_at(const struct ptl_trace *trace, size_t i);
@@ -87,6 +91,7 @@ const struct ptl_map *ptl_map_of_field(const struct ptl_trace *trace, const stru
 /* --- events ------------------------------------------------------------------------------------- */
 
 struct ptl_callbacks {
+	size_t size; /* sizeof(struct ptl_callbacks) */
 	/* Each may be NULL. A non-zero result stops the run, which returns it. */
 	int (*begin)(void *context, struct ptl_trace *trace);
 	int (*event)(void *context, struct ptl_trace *trace, const struct ptl_event *event);
@@ -94,6 +99,7 @@ struct ptl_callbacks {
 };
 
 struct ptl_event_filter {
+	size_t size;         /* sizeof(struct ptl_event_filter) */
 	uint64_t first_time; /* inclusive */
 	uint64_t last_time;  /* inclusive; 0 means no end */
 };
@@ -110,7 +116,8 @@ int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter, 
 /* --- real time ---------------------------------------------------------------------------------- */
 
 struct ptl_realtime_options {
-	struct ptl_open_options open; /* ignore_index means nothing here */
+	size_t size;                         /* sizeof(struct ptl_realtime_options) */
+	const struct ptl_open_options *open; /* ignore_index means nothing here; NULL: the defaults */
 	/*
 	 * Nanoseconds that an event waits, once it has been read, for earlier ones of other streams; 0 means the default
 	 * (450 ms, a little more than ptl-record leaves events in a partial buffer). An event that comes later still is given

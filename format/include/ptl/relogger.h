@@ -68,6 +68,7 @@ struct ptl_relogger_input; /* what a TRACEHANDLE stands for */
 struct ptl_trace_event;    /* ITraceEvent: an event that can be changed */
 
 struct ptl_relogger_options {
+	size_t size;             /* sizeof(struct ptl_relogger_options) */
 	int level;               /* zstd level of what is written again; 0: the default */
 	unsigned threads;        /* compression workers beside the caller; 0 compresses in the caller */
 	size_t memory_limit;     /* bytes for buffers, of reading and writing together; 0: the default (160 MiB) */
@@ -201,6 +202,7 @@ struct ptl_stream_plan {
 
 /* ITraceEventCallback, and more. Each may be NULL. A result other than 0 ends the run, which returns it. */
 struct ptl_relogger_callbacks {
+	size_t size; /* sizeof(struct ptl_relogger_callbacks) */
 	/* OnBeginProcessTrace. Everything that adds (inject, schema, blob, loss, ...) may be called from here on. */
 	int (*begin)(void *context, struct ptl_relogger *relogger);
 	/* OnEvent. event is the relogger's, and valid until the callback returns; it may be changed and injected. */
@@ -272,6 +274,7 @@ int ptl_relogger_blob_file(struct ptl_relogger *relogger, uint32_t type, int fd,
  * says which times it has kept, so that rundown at its borders can be left out where another input has the same:
  */
 struct ptl_cut {
+	size_t size;          /* sizeof(struct ptl_cut) */
 	uint64_t first, last; /* times that were kept, both inclusive */
 	uint64_t known; /* from here on processes, threads and images are kept; rundown is at known - 1; 0: none */
 	uint64_t events, bytes; /* that were left out */
@@ -280,7 +283,7 @@ struct ptl_cut {
  * What was cut; from `begin` to `end`, the last call counts. A loss of the kind PTL_LOSS_CUT reports it. Rundown of the
  * end, if any, has the time last + 1.
  */
-void ptl_relogger_cut(struct ptl_relogger *relogger, const struct ptl_cut *cut);
+int ptl_relogger_cut(struct ptl_relogger *relogger, const struct ptl_cut *cut);
 /*
  * What distinguishes the events that this run writes from those that it reads, beside a cut by time: rules, a choice
  * of processes. Only traces that were made with the same data are parts of one recording; size 0: the events

@@ -53,6 +53,7 @@ const struct ptl_image_event *ptl_state_find_image(struct ptl_state *state, uint
 
 /* What rundown is to be written, and where to. */
 struct ptl_rundown {
+	size_t size;   /* sizeof(struct ptl_rundown) */
 	uint32_t pid;  /* of one process; PTL_NO_ID: of all */
 	uint64_t time; /* that its events get */
 	/*

@@ -17,11 +17,11 @@ struct ptl_symbol {
 	uint64_t address; /* in the file's address space (st_value), before relocation */
 	uint64_t size;    /* 0: up to the next symbol */
 	const char *name; /* as in the file, not demangled; empty for 'u' */
-	/* 'T' global function, 't' local, 'W' weak, 'i' ifunc, 'P' PLT entry, 'u' a function that has no symbol, by unwind tables */
+	/* 'T' global function, 't' local, 'W' weak, 'i' ifunc, 'P' PLT entry, 'u' a function without a name */
 	uint8_t type;
 };
 
-/* Encodes symbols, sorted by address by this function's own copy; PTL_NO_MEMORY. */
+/* Encodes at most 2^32 - 1 symbols in order of address, whatever order they have. PTL_NO_MEMORY. */
 int ptl_symbols_encode(const struct ptl_symbol *symbols, size_t count, struct ptl_bytes *out);
 
 struct ptl_symbol_table;

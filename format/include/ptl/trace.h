@@ -25,7 +25,7 @@ enum ptl_kind {
 	PTL_KIND_PT = 3,       /* Intel PT bytes as the CPU (or the software source) wrote them */
 	PTL_KIND_BLOB = 4,     /* code, symbols, debug information, addressed by their SHA-256 */
 	PTL_KIND_INDEX = 5,    /* the index at the end, which a reader can rebuild */
-	PTL_KIND_TRUTH = 6,    /* blocks that the software source really executed (see ptl-record --truth) */
+	PTL_KIND_TRUTH = 6,    /* blocks that were really executed; older versions wrote it, see docs/format.md */
 };
 
 /* A stream and whom it belongs to. Every buffer repeats this, so that each stands for itself. */
@@ -66,7 +66,7 @@ enum ptl_vendor { PTL_VENDOR_UNKNOWN = 0, PTL_VENDOR_INTEL = 1, PTL_VENDOR_OTHER
 
 /* Everything a decoder must know of the machine, the clock and the PT configuration. */
 struct ptl_machine {
-	char source[32]; /* "qemu", "intel_pt", "raw" */
+	char source[32]; /* "software", "intel_pt", "raw", ...; older: "qemu" */
 	bool software;   /* the packets were made by software, not by a CPU */
 	bool redacted;
 	char hostname[65];
@@ -138,6 +138,12 @@ enum ptl_attachment_kind {
 	 */
 	PTL_ATTACHMENT_SYMBOLS = 4,
 	PTL_ATTACHMENT_DEBUG = 5,
+	/*
+	 * No file, and no blob: a range of addresses that Intel PT was filtered by. name is the file in which the range lies, ""
+	 * for none; pid is 0, of the machine whose packets they are; id has three numbers of 8 bytes, the lowest byte first: 1 for
+	 * "packets come from here" or 2 for "packets end here", the offset in the file or the address, and the size.
+	 */
+	PTL_ATTACHMENT_PT_FILTER = 6,
 };
 
 /* A file as it was on the machine that was recorded, whole: a blob of the type PTL_BLOB_FILE, if its kind says no other. */

@@ -14,6 +14,7 @@ struct ptl_trace;
 struct ptl_writer;
 
 struct ptl_writer_options {
+	size_t size;             /* sizeof(struct ptl_writer_options) */
 	int level;               /* zstd level; 0 means the default (3) */
 	bool store;              /* compresses nothing */
 	size_t buffer_size;      /* bytes before compression; 0 means the default; clamped to the format's bounds */

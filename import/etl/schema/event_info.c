@@ -50,14 +50,14 @@ static void set_sizes(struct info *info, const uint8_t *at, struct etl_field *fi
 
 	if (flags & PROPERTY_COUNT_FIELD) {
 		field->count_is = ETL_SIZE_FIELD;
-		field->count = count < info->properties ? info->places[count] : 0;
+		field->count = count < info->properties ? info->places[count] : UINT16_MAX;
 	} else if (count != 1 || flags & PROPERTY_FIXED_COUNT) {
 		field->count_is = ETL_SIZE_FIXED;
 		field->count = count;
 	}
 	if (flags & PROPERTY_LENGTH_FIELD && has_length) {
 		field->length_is = ETL_SIZE_FIELD;
-		field->length = length < info->properties ? info->places[length] : 0;
+		field->length = length < info->properties ? info->places[length] : UINT16_MAX;
 	} else if (length && has_length) {
 		field->length_is = ETL_SIZE_FIXED;
 		field->length = length;
@@ -145,6 +145,7 @@ int etl_event_info(struct etl_known *known, const uint8_t *data, size_t size)
 	if (!info)
 		return common_fail_memory("EventInfo", sizeof(*info));
 	*info = (struct info){.data = data, .size = size};
+	memset(info->places, 0xff, sizeof(info->places));
 	if (size >= INFO_SIZE)
 		info->properties = common_load32(data + 100);
 	info->bad = size < INFO_SIZE || info->properties > PROPERTIES_MAX ||

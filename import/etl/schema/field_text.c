@@ -40,8 +40,10 @@ static const struct {
 	{"6", ETL_IN_GUID, ETL_OUT_IPV6},
 	{"n", ETL_IN_UINT16, ETL_OUT_PORT},
 	{"W", ETL_IN_PATH, 0},
+	{"o", ETL_IN_OPTIONAL_UTF16, 0},
 	{"B", ETL_IN_IMAGE_ID, 0},
 	{"N", ETL_IN_PDB, 0},
+	{"F", ETL_IN_FILE_NAME, 0},
 	{"P", ETL_IN_POINTER, 0},
 	{"*", ETL_IN_REST, 0},
 };

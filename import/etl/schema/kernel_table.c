@@ -61,6 +61,7 @@ const struct etl_kernel_class etl_kernel_classes[] = {
 const size_t etl_kernel_class_count = sizeof(etl_kernel_classes) / sizeof(etl_kernel_classes[0]);
 
 #define LIFE "1 Start,2 End,3 DCStart,4 DCEnd"
+#define LOADED "10 Load,2 Unload,3 DCStart,4 DCEnd"
 #define TCP_ENDS(address) "PID:u4 size:u4 daddr:" address " saddr:" address " dport:n sport:n "
 #define TCP_OPTIONS "mss:u2 sackopt:u2 tsopt:u2 wsopt:u2 rcvwin:u4 rcvwinscale:i2 sndwinscale:i2 "
 #define REGISTRY_OPCODES                                                                                               \
@@ -80,6 +81,12 @@ const struct etl_kernel_row etl_kernel_rows[] = {
 	 "GroupMask8:x4 "
 	 "KernelEventVersion:x4"},
 	{HEADER, 0, "8 RundownComplete", ""},
+	{HEADER, 0, "64 DbgIdRSDS", "Guid:g Age:u4 PdbName:a"},
+	{HEADER, 0, "66 BuildInfo", "BuildString:a"},
+	{HEADER, 0, "67 ProviderBinaryPath", "GuidCount:u4 Guid:g[GuidCount BinaryPath:w"},
+	{HEADER, 0, "80 PartitionInfoExtension",
+	 "EventVersion:u2 Reserved:u2 PartitionType:u4 QpcOffsetFromRoot:i8 PartitionId:g ParentId:g"},
+	{HEADER, 0, "82 LastDroppedTimes", "TimeStampCount:u4 Padding:u4 TimeStamp:u8[TimeStampCount"},
 
 	{PROCESS, 0, LIFE, "ProcessId:p ParentId:p UserSID:s ImageFileName:a"},
 	{PROCESS, 1, LIFE,
@@ -109,7 +116,8 @@ const struct etl_kernel_row etl_kernel_rows[] = {
 	 "Win32StartAddr:p TebBase:p SubProcessTag:x4"},
 	{THREAD, 3, LIFE,
 	 "ProcessId:u4 TThreadId:u4 StackBase:p StackLimit:p UserStackBase:p UserStackLimit:p Affinity:p "
-	 "Win32StartAddr:p TebBase:p SubProcessTag:x4 BasePriority:u1 PagePriority:u1 IoPriority:u1 ThreadFlags:u1"},
+	 "Win32StartAddr:p TebBase:p SubProcessTag:x4 BasePriority:u1 PagePriority:u1 IoPriority:u1 ThreadFlags:u1 "
+	 "ThreadName:o"},
 	{THREAD, 4, LIFE,
 	 "ProcessId:u4 TThreadId:u4 StackBase:p StackLimit:p UserStackBase:p UserStackLimit:p Affinity:p "
 	 "Win32StartAddr:p TebBase:p SubProcessTag:x4 BasePriority:u1 PagePriority:u1 IoPriority:u1 ThreadFlags:u1 "
@@ -134,13 +142,13 @@ const struct etl_kernel_row etl_kernel_rows[] = {
 	{THREAD, 1, "57 WorkerThread", "TThreadId:u4 StartTime:u8 ThreadRoutine:p"},
 	{THREAD, 2, "72 SetName", "ProcessId:u4 TThreadId:u4 ThreadName:w"},
 
-	{IMAGE, 0, "10 Load", "BaseAddress:p ModuleSize:u4 ImageFileName:W"},
-	{IMAGE, 1, "10 Load,2 Unload", "ImageBase:p ImageSize:z ProcessId:u4 FileName:W"},
-	{IMAGE, 2, "10 Load,2 Unload,3 DCStart,4 DCEnd",
+	{IMAGE, 0, LOADED, "BaseAddress:p ModuleSize:u4 ImageFileName:W"},
+	{IMAGE, 1, LOADED, "ImageBase:p ImageSize:z ProcessId:u4 FileName:W"},
+	{IMAGE, 2, LOADED,
 	 "ImageBase:p ImageSize:z ProcessId:u4 ImageChecksum:x4 TimeDateStamp:u4 Reserved0:u4 DefaultBase:p "
 	 "Reserved1:u4 "
 	 "Reserved2:u4 Reserved3:u4 Reserved4:u4 FileName:W BuildId:B PdbFileName:N"},
-	{IMAGE, 3, "10 Load,2 Unload,3 DCStart,4 DCEnd",
+	{IMAGE, 3, LOADED,
 	 "ImageBase:p ImageSize:z ProcessId:u4 ImageChecksum:x4 TimeDateStamp:u4 SignatureLevel:u1 SignatureType:u1 "
 	 "Reserved0:u2 DefaultBase:p Reserved1:u4 Reserved2:u4 Reserved3:u4 Reserved4:u4 FileName:W BuildId:B "
 	 "PdbFileName:N"},
@@ -149,17 +157,17 @@ const struct etl_kernel_row etl_kernel_rows[] = {
 
 	{DISK, 0, "10 Read,11 Write",
 	 "DiskNumber:u4 IrpFlags:x4 TransferSize:u4 Reserved:u4 ByteOffset:u8 FileObject:p Irp:p "
-	 "HighResResponseTime:u8"},
+	 "HighResResponseTime:u8 FileName:F"},
 	{DISK, 3, "10 Read,11 Write",
 	 "DiskNumber:u4 IrpFlags:x4 TransferSize:u4 Reserved:u4 ByteOffset:u8 FileObject:p Irp:p "
 	 "HighResResponseTime:u8 "
-	 "IssuingThreadId:u4"},
+	 "IssuingThreadId:u4 FileName:F"},
 	{DISK, 0, "12 ReadInit,13 WriteInit,15 FlushInit", "Irp:p"},
 	{DISK, 3, "12 ReadInit,13 WriteInit,15 FlushInit", "Irp:p IssuingThreadId:u4"},
 	{DISK, 0, "14 FlushBuffers", "DiskNumber:u4 IrpFlags:x4 HighResResponseTime:u8 Irp:p"},
 	{DISK, 3, "14 FlushBuffers", "DiskNumber:u4 IrpFlags:x4 HighResResponseTime:u8 Irp:p IssuingThreadId:u4"},
 	{DISK, 0, "34 DrvMjFnCall",
-	 "MajorFunction:u4 MinorFunction:u4 RoutineAddr:p FileObject:p Irp:p UniqMatchId:u4"},
+	 "MajorFunction:u4 MinorFunction:u4 RoutineAddr:p FileObject:p Irp:p UniqMatchId:u4 FileName:F"},
 	{DISK, 0, "35 DrvMjFnRet", "Irp:p UniqMatchId:u4"},
 	{DISK, 0, "37 DrvComplRout", "Routine:p IrpPtr:p UniqMatchId:u4"},
 	{DISK, 0, "52 DrvComplReq", "RoutineAddr:p Irp:p UniqMatchId:u4"},
@@ -170,31 +178,33 @@ const struct etl_kernel_row etl_kernel_rows[] = {
 	 "IrpPtr:p TTID:p FileObject:p CreateOptions:x4 FileAttributes:x4 ShareAccess:x4 OpenPath:W"},
 	{FILE_IO, 3, "64 Create",
 	 "IrpPtr:p FileObject:p TTID:u4 CreateOptions:x4 FileAttributes:x4 ShareAccess:x4 OpenPath:W"},
-	{FILE_IO, 2, "65 Cleanup,66 Close,73 Flush", "IrpPtr:p TTID:p FileObject:p FileKey:p"},
-	{FILE_IO, 3, "65 Cleanup,66 Close,73 Flush", "IrpPtr:p FileObject:p FileKey:p TTID:u4"},
-	{FILE_IO, 2, "67 Read,68 Write", "Offset:u8 IrpPtr:p TTID:p FileObject:p FileKey:p IoSize:u4 IoFlags:x4"},
-	{FILE_IO, 3, "67 Read,68 Write", "Offset:u8 IrpPtr:p FileObject:p FileKey:p TTID:u4 IoSize:u4 IoFlags:x4"},
+	{FILE_IO, 2, "65 Cleanup,66 Close,73 Flush", "IrpPtr:p TTID:p FileObject:p FileKey:p FileName:F"},
+	{FILE_IO, 3, "65 Cleanup,66 Close,73 Flush", "IrpPtr:p FileObject:p FileKey:p TTID:u4 FileName:F"},
+	{FILE_IO, 2, "67 Read,68 Write",
+	 "Offset:u8 IrpPtr:p TTID:p FileObject:p FileKey:p IoSize:u4 IoFlags:x4 FileName:F"},
+	{FILE_IO, 3, "67 Read,68 Write",
+	 "Offset:u8 IrpPtr:p FileObject:p FileKey:p TTID:u4 IoSize:u4 IoFlags:x4 FileName:F"},
 	{FILE_IO, 2, "69 SetInfo,70 Delete,71 Rename,74 QueryInfo,75 FSControl",
-	 "IrpPtr:p TTID:p FileObject:p FileKey:p ExtraInfo:p InfoClass:u4"},
+	 "IrpPtr:p TTID:p FileObject:p FileKey:p ExtraInfo:p InfoClass:u4 FileName:F"},
 	{FILE_IO, 3, "69 SetInfo,70 Delete,71 Rename,74 QueryInfo,75 FSControl",
-	 "IrpPtr:p FileObject:p FileKey:p ExtraInfo:p TTID:u4 InfoClass:u4"},
+	 "IrpPtr:p FileObject:p FileKey:p ExtraInfo:p TTID:u4 InfoClass:u4 FileName:F"},
 	{FILE_IO, 2, "72 DirEnum,77 DirNotify",
-	 "IrpPtr:p TTID:p FileObject:p FileKey:p Length:u4 InfoClass:u4 FileIndex:u4 FileName:w"},
+	 "IrpPtr:p TTID:p FileObject:p FileKey:p Length:u4 InfoClass:u4 FileIndex:u4 FileName:w DirectoryName:F"},
 	{FILE_IO, 3, "72 DirEnum,77 DirNotify",
-	 "IrpPtr:p FileObject:p FileKey:p TTID:u4 Length:u4 InfoClass:u4 FileIndex:u4 FileName:w"},
+	 "IrpPtr:p FileObject:p FileKey:p TTID:u4 Length:u4 InfoClass:u4 FileIndex:u4 FileName:w DirectoryName:F"},
 	{FILE_IO, 2, "76 OperationEnd", "IrpPtr:p ExtraInfo:p NtStatus:x4"},
 
 	{FAULT, 0,
 	 "10 TransitionFault,11 DemandZeroFault,12 CopyOnWrite,13 GuardPageFault,14 HardPageFault,15 AccessViolation",
 	 "VirtualAddress:p ProgramCounter:p"},
 	{FAULT, 0, "32 HardFault",
-	 "InitialTime:t ReadOffset:x8 VirtualAddress:p FileObject:p TThreadId:u4 ByteCount:u4"},
+	 "InitialTime:t ReadOffset:x8 VirtualAddress:p FileObject:p TThreadId:u4 ByteCount:u4 FileName:F"},
 	{FAULT, 2, "98 VirtualAlloc,99 VirtualFree", "BaseAddress:p RegionSize:z ProcessId:u4 Flags:x4"},
 	{FAULT, 0, "100 HRRundown", "HeapHandle:p HRFlags:x4 HRPid:u4 HRRangeCount:u4"},
 	{FAULT, 0, "101 HRCreate", "HeapHandle:p FirstRangeSize:z HRCreateFlags:x4"},
 	{FAULT, 0, "102 HRReserve,103 HRRelease", "HeapHandle:p HRAddress:p HRSize:z"},
 	{FAULT, 0, "104 HRDestroy", "HeapHandle:p"},
-	{FAULT, 0, "105 ImageLoadBacked", "FileObject:p DeviceChar:x4 FileChar:x2 LoadFlags:x2"},
+	{FAULT, 0, "105 ImageLoadBacked", "FileObject:p DeviceChar:x4 FileChar:x2 LoadFlags:x2 FileName:F"},
 
 	{TCP, 0, "10 Send,11 Recv,12 Connect,13 Disconnect,14 Retransmit,15 Accept",
 	 "daddr:4 saddr:4 dport:n sport:n size:u4 PID:u4"},
@@ -321,6 +331,8 @@ const struct etl_kernel_row etl_kernel_rows[] = {
 	{IMAGE_ID, 0, "0 Info", "ImageBase:p ImageSize:z ProcessId:u4 TimeDateStamp:u4 OriginalFileName:w"},
 	{IMAGE_ID, 0, "32 None", "ImageBase:p ProcessId:u4"},
 	{IMAGE_ID, 0, "36 DbgID_RSDS,37 DbgID_ILRSDS", "ImageBase:p ProcessId:u4 GuidSig:g Age:u4 PdbFileName:a"},
+	{IMAGE_ID, 0, "38 DbgPPDB", "ImageBase:p ProcessId:u4 TimeDateStamp:x4 MajorVersion:u2 MinorVersion:u2"},
+	{IMAGE_ID, 0, "40 DbgDeterm", "ImageBase:p ProcessId:u4"},
 	{IMAGE_ID, 0, "64 FileVersion",
 	 "ImageSize:u4 TimeDateStamp:u4 OrigFileName:w FileDescription:w FileVersion:w BinFileVersion:w VerLanguage:w "
 	 "ProductName:w CompanyName:w ProductVersion:w FileId:w ProgramId:w"},

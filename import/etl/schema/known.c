@@ -16,6 +16,7 @@
 #include "import/etl/schema/clr_event.h"
 #include "import/etl/schema/kernel_class.h"
 #include "import/etl/schema/manifest.h"
+#include "import/etl/schema/packet_event.h"
 
 #define COUNT_MAX 65536u   /* schemas */
 #define FIELDS_MAX 500000u /* of all of them */
@@ -118,7 +119,10 @@ static const char *provider_name(struct etl_schema *schema, const struct etl_rec
 	return "";
 }
 
-/* Gives the schema an id that no other one of its provider has; two of the same text have the same. */
+/*
+ * Gives the schema an id that no other schema of its provider has. Equal texts get equal ids. Returns PTL_NOT_FOUND if
+ * no id is free.
+ */
 static int identify(struct etl_known *known, struct etl_schema *schema, const uint8_t *text, size_t size)
 {
 	uint64_t hash = format_checksum(text, size);
@@ -137,7 +141,7 @@ static int identify(struct etl_known *known, struct etl_schema *schema, const ui
 		if (!common_byte_map_get(&known->ids, identity, sizeof(identity)))
 			return common_byte_map_put(&known->ids, identity, sizeof(identity), 0);
 	}
-	return 0;
+	return PTL_NOT_FOUND;
 }
 
 static int learn(struct etl_known *known, const struct etl_record *record, const struct ptl_extended *item,
@@ -159,7 +163,7 @@ static int learn(struct etl_known *known, const struct etl_record *record, const
 	status = identify(known, schema, item->data, item->size);
 	if (status) {
 		etl_schema_free(schema);
-		return status;
+		return status == PTL_NOT_FOUND ? 0 : status;
 	}
 	*learnt = schema;
 	return keep(known, schema);
@@ -213,7 +217,8 @@ static int find_described(struct etl_known *known, struct etl_record *record, co
 		*schema = known->last_described;
 	else
 		status = look_up_described(known, record, item, schema);
-	if (*schema && !record->descriptor.id && !record->descriptor.version) {
+	/* .NET gives its self-describing events ids, too: only the description tells what such an event is. */
+	if (*schema) {
 		record->descriptor.id = (*schema)->ptl.id;
 		record->descriptor.version = (*schema)->ptl.version;
 	}
@@ -246,6 +251,8 @@ static int find_other(struct etl_known *known, const struct etl_record *record, 
 		status = etl_manifest_event_schema(&record->descriptor, schema);
 	else
 		status = etl_clr_schema(&record->descriptor, schema);
+	if (!status && !*schema && record->kind == ETL_KIND_EVENT)
+		status = etl_packet_schema(&record->descriptor, schema);
 	if (status)
 		return status;
 	if (!*schema || !etl_known_has_room(known)) {

@@ -57,8 +57,8 @@ void etl_known_free(struct etl_known *known);
 int etl_known_add(struct etl_known *known, struct etl_schema *schema);
 
 /*
- * The schema of a record, or NULL. A TraceLogging event, which has no id of its own, gets one in record->descriptor:
- * 0x8000 and up, and a version, by a hash of what it says of itself. PTL_NO_MEMORY.
+ * Finds the schema of a record; NULL if nothing explains the record. A TraceLogging event gets an id and a version in
+ * record->descriptor, in place of its own: 0x8000 and up, by a hash of the event's description. PTL_NO_MEMORY.
  */
 int etl_known_find(struct etl_known *known, struct etl_record *record, struct etl_schema **schema);
 

@@ -252,12 +252,17 @@ static int write_maps(struct manifest *manifest, struct etl_xml xml)
 
 /* ---- fields ----------------------------------------------------------------------------------------------- */
 
+static bool is_number(struct etl_slice text)
+{
+	return text.size && text.text[0] >= '0' && text.text[0] <= '9';
+}
+
 /* A number, or the name of an earlier field. */
 static void set_size(const struct etl_schema *schema, struct etl_slice text, uint8_t *is, uint32_t *value)
 {
 	if (!text.size)
 		return;
-	*is = ETL_SIZE_FIXED;
+	*is = is_number(text) ? ETL_SIZE_FIXED : ETL_SIZE_UNKNOWN;
 	*value = (uint32_t)number(text);
 	for (size_t i = 0; i + 1 < schema->field_count; i++)
 		if (strlen(schema->fields[i].name) == text.size &&

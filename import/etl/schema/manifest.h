@@ -17,11 +17,13 @@ int etl_manifest_read(struct etl_known *known, struct ptl_writer *writer, const 
 struct etl_pieces {
 	struct etl_piece *list;
 	size_t count;
-	size_t bytes;
+	size_t bytes; /* that they take */
 };
 
 void etl_pieces_free(struct etl_pieces *pieces);
-/* Takes an event that carries a piece; reads the manifest where it is whole. As etl_manifest_read. */
+/* How many manifests lack pieces. */
+size_t etl_pieces_incomplete(const struct etl_pieces *pieces);
+/* Takes an event that carries a piece, in any order; reads a manifest once it is whole. As etl_manifest_read. */
 int etl_pieces_take(struct etl_pieces *pieces, struct etl_known *known, struct ptl_writer *writer,
 		    const struct etl_record *record);
 

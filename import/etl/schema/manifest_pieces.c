@@ -14,19 +14,42 @@
 #define COUNT_MAX 256u
 #define BYTES_MAX (32u << 20)
 
+/* A manifest on its way. Its pieces may lie in buffers of several CPUs, and so come in any order. */
 struct etl_piece {
 	struct ptl_guid provider;
 	uint32_t pid;
-	uint16_t count, next;
-	struct ptl_bytes text;
+	uint16_t count, have;
+	bool was_whole;
+	struct ptl_bytes *texts; /* by number; owned */
 };
+
+static void forget(struct etl_pieces *pieces, struct etl_piece *piece)
+{
+	for (size_t i = 0; i < piece->count; i++) {
+		pieces->bytes -= piece->texts[i].size;
+		common_bytes_free(&piece->texts[i]);
+	}
+	pieces->bytes -= piece->count * sizeof(*piece->texts);
+	free(piece->texts);
+	piece->texts = NULL;
+	piece->count = piece->have = 0;
+}
 
 void etl_pieces_free(struct etl_pieces *pieces)
 {
 	for (size_t i = 0; i < pieces->count; i++)
-		common_bytes_free(&pieces->list[i].text);
+		forget(pieces, &pieces->list[i]);
 	free(pieces->list);
 	*pieces = (struct etl_pieces){0};
+}
+
+size_t etl_pieces_incomplete(const struct etl_pieces *pieces)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < pieces->count; i++)
+		count += pieces->list[i].have && !pieces->list[i].was_whole;
+	return count;
 }
 
 static struct etl_piece *find(struct etl_pieces *pieces, const struct etl_record *record)
@@ -41,6 +64,63 @@ static struct etl_piece *find(struct etl_pieces *pieces, const struct etl_record
 	return &pieces->list[pieces->count++];
 }
 
+/* Makes room for so many pieces. False: there are too many, or no memory; *status says which. */
+static bool begin(struct etl_pieces *pieces, struct etl_piece *piece, uint16_t count, int *status)
+{
+	const size_t size = count * sizeof(*piece->texts);
+
+	forget(pieces, piece);
+	if (size > BYTES_MAX - pieces->bytes)
+		return false;
+	piece->texts = calloc(count, sizeof(*piece->texts));
+	if (!piece->texts) {
+		*status = common_fail_memory("a manifest", size);
+		return false;
+	}
+	piece->count = count;
+	pieces->bytes += size;
+	return true;
+}
+
+/* All pieces are there. */
+static int read_whole(struct etl_pieces *pieces, struct etl_piece *piece, struct etl_known *known,
+		      struct ptl_writer *writer)
+{
+	struct ptl_bytes whole = {0};
+	int status = 0;
+
+	for (size_t i = 0; i < piece->count; i++)
+		if (piece->texts[i].size)
+			common_write_bytes(&whole, piece->texts[i].data, piece->texts[i].size);
+	if (whole.failed)
+		status = common_fail_memory("a manifest", whole.size);
+	else if (whole.size)
+		status = etl_manifest_read(known, writer, (const char *)whole.data, whole.size);
+	common_bytes_free(&whole);
+	piece->was_whole = true;
+	forget(pieces, piece);
+	return status;
+}
+
+/* A manifest may be written again, as at the end of a session: its later pieces stand for the earlier ones. */
+static int take_text(struct etl_pieces *pieces, struct etl_piece *piece, uint16_t number, const uint8_t *text,
+		     size_t size)
+{
+	struct ptl_bytes *own = &piece->texts[number];
+
+	if (size > BYTES_MAX - (pieces->bytes - own->size))
+		return 0;
+	piece->have += !own->data;
+	pieces->bytes += size - own->size;
+	own->size = 0;
+	/* An empty piece is a piece, too. */
+	if (!common_bytes_grow(own, size ? size : 1))
+		return common_fail_memory("a manifest", size);
+	if (size)
+		common_write_bytes(own, text, size);
+	return 0;
+}
+
 int etl_pieces_take(struct etl_pieces *pieces, struct etl_known *known, struct ptl_writer *writer,
 		    const struct etl_record *record)
 {
@@ -53,27 +133,9 @@ int etl_pieces_take(struct etl_pieces *pieces, struct etl_known *known, struct p
 		return 0;
 	count = common_load16(data + 4);
 	number = common_load16(data + 6);
-	piece = find(pieces, record);
-	if (!piece || number >= count || pieces->bytes + record->payload_size > BYTES_MAX)
-		return 0;
-	if (number == 0) {
-		pieces->bytes -= piece->text.size;
-		piece->text.size = 0;
-		piece->count = count;
-		piece->next = 0;
-	}
-	if (number != piece->next || count != piece->count)
-		return 0;
-	piece->next++;
-	common_write_bytes(&piece->text, data + HEADER, record->payload_size - HEADER);
-	pieces->bytes += record->payload_size - HEADER;
-	if (piece->text.failed)
-		return common_fail_memory("a manifest", piece->text.size);
-	if (piece->next < piece->count)
-		return 0;
-	status = etl_manifest_read(known, writer, (const char *)piece->text.data, piece->text.size);
-	pieces->bytes -= piece->text.size;
-	common_bytes_free(&piece->text);
-	piece->next = piece->count = 0;
-	return status;
+	piece = number < count ? find(pieces, record) : NULL;
+	if (!piece || (count != piece->count && !begin(pieces, piece, count, &status)))
+		return status;
+	status = take_text(pieces, piece, number, data + HEADER, record->payload_size - HEADER);
+	return status || piece->have < piece->count ? status : read_whole(pieces, piece, known, writer);
 }

@@ -2,6 +2,7 @@
 /* Schemas: fields in ETW's types become fields in the trace's. */
 #include "import/etl/schema/schema.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,7 @@ static const struct described types[] = {
 	{ETL_IN_MOF_COUNTED_ANSI, PTL_TYPE_UTF8_COUNTED, 0, 0, false},
 	{ETL_IN_REVERSED_UTF16, PTL_TYPE_UTF16_COUNTED, 0, 0, false},
 	{ETL_IN_REVERSED_ANSI, PTL_TYPE_UTF8_COUNTED, 0, 0, false},
+	{ETL_IN_OPTIONAL_UTF16, PTL_TYPE_UTF16, 0, 0, false},
 	{ETL_IN_REST_UTF16, PTL_TYPE_UTF16_COUNTED, 0, 0, false},
 	{ETL_IN_REST_ANSI, PTL_TYPE_UTF8_COUNTED, 0, 0, false},
 	{ETL_IN_CHAR16, PTL_TYPE_U16, PTL_FORMAT_STRING, 2, true},
@@ -66,6 +68,7 @@ static const struct described types[] = {
 	{ETL_IN_PATH, PTL_TYPE_UTF16, 0, 0, false},
 	{ETL_IN_IMAGE_ID, PTL_TYPE_BYTES_COUNTED, PTL_FORMAT_HASH, 0, false},
 	{ETL_IN_PDB, PTL_TYPE_UTF8, 0, 0, false},
+	{ETL_IN_FILE_NAME, PTL_TYPE_UTF16, 0, 0, false},
 	{ETL_IN_SOCKET, PTL_TYPE_UTF8, 0, 0, false},
 	{ETL_IN_COUNTED_SOCKET, PTL_TYPE_UTF8, 0, 0, false},
 };
@@ -263,17 +266,72 @@ static void find_sockets(struct etl_field *field)
 		field->in = ETL_IN_COUNTED_SOCKET;
 }
 
+/* ---- fields of unknown size ---------------------------------------------------------------------------- */
+
+/* Whether a size cannot be told. A size that is a field's value needs a single number in front of its field. */
+static bool is_size_unknown(const struct etl_schema *schema, uint8_t is, uint32_t value, size_t index)
+{
+	const struct etl_field *field = value < index ? &schema->fields[value] : NULL;
+	const struct described *type = field ? find_type(field->in) : NULL;
+
+	if (is == ETL_SIZE_FIELD)
+		return !type || !type->size || type->size > 8 || field->count_is != ETL_SIZE_OWN;
+	return is == ETL_SIZE_UNKNOWN;
+}
+
+static bool is_unsized(const struct etl_schema *schema, size_t index)
+{
+	const struct etl_field *field = &schema->fields[index];
+	const bool is_binary = field->in == ETL_IN_BINARY || field->in == ETL_IN_SOCKET;
+
+	if (is_binary && (field->length_is == ETL_SIZE_OWN || (field->length_is == ETL_SIZE_FIXED && !field->length)))
+		return true;
+	return is_size_unknown(schema, field->count_is, field->count, index) ||
+	       is_size_unknown(schema, field->length_is, field->length, index);
+}
+
+/* Makes a field that is in no structure, and all behind it, the rest of the payload. False: no memory. */
+static bool cut_at(struct etl_schema *schema, size_t index, size_t end)
+{
+	struct etl_field *field = &schema->fields[index];
+	const bool is_last = end == schema->field_count && field->in != ETL_IN_STRUCT;
+	char name[256];
+
+	snprintf(name, sizeof(name), "%s%s", field->name, is_last ? "" : "...");
+	*field = (struct etl_field){.name = etl_schema_text(schema, name, sizeof(name)), .in = ETL_IN_REST};
+	schema->field_count = index + 1;
+	schema->is_cut = !is_last;
+	return field->name;
+}
+
+static bool cut_unsized(struct etl_schema *schema)
+{
+	for (size_t i = 0, end; i < schema->field_count; i = end) {
+		const struct etl_field *field = &schema->fields[i];
+
+		end = i + 1 + (field->in == ETL_IN_STRUCT ? field->members : 0);
+		for (size_t k = i; k < end && k < schema->field_count; k++)
+			if (is_unsized(schema, k))
+				return cut_at(schema, i, end);
+	}
+	return true;
+}
+
 int etl_schema_finish(struct etl_schema *schema)
 {
 	struct ptl_field *fields = calloc(schema->field_count ? schema->field_count : 1, sizeof(*fields));
 	int status = fields ? 0 : common_fail_memory("a schema", schema->field_count * sizeof(*fields));
 
+	for (size_t i = 0; i < schema->field_count; i++)
+		find_sockets(&schema->fields[i]);
+	if (!status && !cut_unsized(schema))
+		status = common_fail_memory("a schema", schema->field_count * sizeof(*fields));
 	for (size_t i = 0; !status && i < schema->field_count; i++) {
-		struct etl_field *field = &schema->fields[i];
+		const struct etl_field *field = &schema->fields[i];
 
-		find_sockets(field);
 		status = describe(field, &fields[i]);
-		schema->refers |= field->count_is == ETL_SIZE_FIELD || field->length_is == ETL_SIZE_FIELD;
+		schema->refers |= field->count_is == ETL_SIZE_FIELD || field->length_is == ETL_SIZE_FIELD ||
+				  field->in == ETL_IN_FILE_NAME;
 	}
 	schema->ptl.fields = fields;
 	schema->ptl.field_count = schema->field_count;

@@ -56,6 +56,8 @@ enum etl_in {
 	ETL_IN_IMAGE_ID = 1003, /* not TDH's, and not in the payload: what is known of an image's debug information */
 	ETL_IN_PDB = 1004,      /* its name, which the one before has written */
 	ETL_IN_SOCKET = 1005,   /* not TDH's: a binary that is a SOCKADDR */
+	ETL_IN_OPTIONAL_UTF16 = 1007, /* not TDH's: UTF-16 that later systems write at the end */
+	ETL_IN_FILE_NAME = 1008, /* not TDH's, and not in the payload: the name of the file that the event is about */
 	ETL_IN_COUNTED_SOCKET = 1006, /* likewise, with its size in front */
 };
 
@@ -84,9 +86,10 @@ enum etl_out {
 enum etl_size {
 	ETL_SIZE_OWN, /* none, or as the type has it */
 	ETL_SIZE_FIXED,
-	ETL_SIZE_FIELD,  /* the value of an earlier field */
-	ETL_SIZE_PREFIX, /* a u16 before the elements */
-	ETL_SIZE_REST,   /* as many pointers as are left */
+	ETL_SIZE_FIELD,   /* the value of an earlier field */
+	ETL_SIZE_PREFIX,  /* a u16 before the elements */
+	ETL_SIZE_REST,    /* as many pointers as are left */
+	ETL_SIZE_UNKNOWN, /* the description names a field that is not there */
 };
 
 struct etl_field {
@@ -110,9 +113,10 @@ struct etl_schema {
 	size_t field_count, field_capacity;
 	struct etl_text *texts; /* that names point to */
 	bool any_opcode;        /* explains events with any opcode: each gets a schema in the trace */
-	bool written;           /* into the trace */
+	uint8_t written[32];    /* a bit for each opcode with which the trace has the schema */
 	bool from_table;        /* of the runtime's events: its maps are written with it */
 	bool refers;            /* a field's size is the value of another */
+	bool is_cut;            /* the last field is all of the payload from a field on whose size nothing tells */
 	/* Where payloads stay as they are: bytes of fixed size, then perhaps a string. By pointers of 4 and 8 bytes. */
 	bool as_is[2];
 	size_t fixed;
@@ -127,20 +131,13 @@ const char *etl_schema_text(struct etl_schema *schema, const char *text, size_t 
 const char *etl_schema_text16(struct etl_schema *schema, const uint8_t *text, size_t size);
 /* The next field, zeroed, or NULL: too many, or no memory. */
 struct etl_field *etl_schema_field(struct etl_schema *schema);
-/* All fields are there: makes the trace's schema of them. PTL_NO_MEMORY, PTL_UNSUPPORTED (a type that is unknown). */
+/*
+ * Makes the trace's schema of the fields, which are all there. A field whose size nothing tells becomes the rest of the
+ * payload, and the fields behind it are left out. PTL_NO_MEMORY, PTL_UNSUPPORTED (an unknown type).
+ */
 int etl_schema_finish(struct etl_schema *schema);
 
 /* About how many bytes it takes in the trace. */
 size_t etl_schema_bytes(const struct etl_schema *schema);
-
-struct etl_import;
-struct etl_record;
-
-/*
- * Makes the payload that the trace's schema explains, in storage where it is not the record's own. *lost: what did not
- * fit is left out. PTL_NO_MEMORY.
- */
-int etl_payload(const struct etl_import *import, const struct etl_schema *schema, const struct etl_record *record,
-		struct ptl_bytes *storage, const uint8_t **payload, size_t *size, bool *lost);
 
 #endif

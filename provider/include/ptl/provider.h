@@ -111,14 +111,14 @@ struct ptl_event_definition {
 	uint8_t version;
 	uint8_t channel;
 	uint8_t level;  /* enum ptl_level */
-	uint8_t opcode; /* enum ptl_opcode or one's own */
+	uint8_t opcode; /* enum ptl_event_opcode or one's own */
 	uint16_t task;
 	uint64_t keyword;
 	uint32_t tags;
 	uint32_t activity; /* PTL_ACTIVITY_* */
 	const char *name;
 	const char *task_name;   /* or NULL */
-	const char *opcode_name; /* or NULL: that of enum ptl_opcode */
+	const char *opcode_name; /* or NULL: that of enum ptl_event_opcode */
 	const char *message;     /* "{0} came from {1}"; or NULL */
 	const struct ptl_field *fields;
 	size_t field_count;
@@ -136,8 +136,9 @@ struct ptl_piece {
 	size_t size;
 };
 
-/* What an event has by default may be given; NULL: the default. */
+/* What an event has by default may be given; NULL: the default. Members beyond `size` are NULL. */
 struct ptl_emit_options {
+	size_t size;                     /* sizeof(struct ptl_emit_options) */
 	const uint64_t *time;            /* CLOCK_MONOTONIC, ns; default: now */
 	const struct ptl_guid *activity; /* default: the thread's current one, if there is one */
 	const struct ptl_guid *related;  /* default: none */

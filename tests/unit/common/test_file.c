@@ -106,6 +106,40 @@ static void output_appears_on_commit(void **state)
 	assert_int_equal(common_output_commit(&output), PTL_MISUSE);
 }
 
+/* A process that is killed before commit leaves nothing. */
+static void an_unnamed_output_appears_on_commit(void **state)
+{
+	struct common_output_file output;
+	struct stat info;
+
+	(void)state;
+	assert_int_equal(common_output_open_unnamed(&output, "a", false), 0);
+	assert_true(output.unnamed);
+	assert_int_equal(count_entries(), 0);
+	assert_int_equal(common_write_all(output.fd, "text", 4), 0);
+	assert_int_equal(common_output_commit(&output), 0);
+	assert_int_equal(count_entries(), 1);
+	expect_file("a", "text");
+	assert_int_equal(stat("a", &info), 0);
+	assert_int_equal(info.st_mode & 0777, 0600);
+	assert_int_equal(common_output_open_unnamed(&output, "a", false), PTL_SYSTEM);
+	assert_int_equal(common_output_open_unnamed(&output, "a", true), 0);
+	assert_int_equal(common_write_all(output.fd, "new", 3), 0);
+	assert_int_equal(count_entries(), 1);
+	assert_int_equal(common_output_commit(&output), 0);
+	assert_int_equal(count_entries(), 1);
+	expect_file("a", "new");
+	/* What came about meanwhile is not replaced. */
+	assert_int_equal(common_output_open_unnamed(&output, "b", false), 0);
+	put_file("b", "other");
+	assert_int_equal(common_output_commit(&output), PTL_SYSTEM);
+	expect_file("b", "other");
+	assert_int_equal(count_entries(), 2);
+	assert_int_equal(common_output_open_unnamed(&output, "c", false), 0);
+	common_output_abandon(&output);
+	assert_int_equal(count_entries(), 2);
+}
+
 static void abandon_leaves_nothing(void **state)
 {
 	struct common_output_file output;
@@ -302,6 +336,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(output_appears_on_commit, empty_folder),
+		cmocka_unit_test_teardown(an_unnamed_output_appears_on_commit, empty_folder),
 		cmocka_unit_test_teardown(abandon_leaves_nothing, empty_folder),
 		cmocka_unit_test_teardown(nothing_is_overwritten, empty_folder),
 		cmocka_unit_test_teardown(force_replaces, empty_folder),

@@ -50,14 +50,25 @@ static int use_terminal(void **state)
 	setenv("TERM", "xterm", 1);
 	unsetenv("NO_COLOR");
 	if (openpty(&reading_end, &terminal, NULL, &plain, NULL) < 0)
-		return -1;
-	replace_stderr(terminal);
+		reading_end = -1;
+	else
+		replace_stderr(terminal);
 	return 0;
+}
+
+static void need_terminal(void)
+{
+	if (reading_end >= 0)
+		return;
+	print_message("skipped: no terminal can be opened: /dev/pts is not mounted\n");
+	skip();
 }
 
 static int put_stderr_back(void **state)
 {
 	(void)state;
+	if (reading_end < 0)
+		return 0;
 	dup2(real_stderr, STDERR_FILENO);
 	close(real_stderr);
 	close(reading_end);
@@ -106,8 +117,10 @@ static void control_characters(void **state)
 	(void)state;
 	common_message_start("p", false);
 	common_message_note("%s", "a\033[31mb\r\x7f\xc2\x9b"
-				  "c\x01 gr\xc3\xbc\xc3\x9f\n\tnext");
-	expect("p: a\\x1b[31mb\\x0d\\x7f\xc2\\x9bc\\x01 gr\xc3\xbc\xc3\x9f\n\tnext\n");
+				  "c\x01 gr\xc3\xbc\xc3\x9f\n\tnext \xff\xc3");
+	expect("p: a\\x1b[31mb\\x0d\\x7f\\xc2\\x9bc\\x01 gr\xc3\xbc\xc3\x9f\\x0a\tnext \\xff\\xc3\n");
+	common_message_note("%s\n%s", "a", "b");
+	expect("p: a\nb\n");
 	memset(text, '\033', sizeof(text) - 1);
 	text[sizeof(text) - 1] = 0;
 	common_message_note("%s", text);
@@ -148,6 +161,7 @@ static void exit_statuses(void **state)
 static void colour_on_a_terminal(void **state)
 {
 	(void)state;
+	need_terminal();
 	common_message_start("p", false);
 	common_message_error("e");
 	common_message_warning("w");
@@ -171,6 +185,7 @@ static void colour_on_a_terminal(void **state)
 static void progress_on_a_terminal(void **state)
 {
 	(void)state;
+	need_terminal();
 	common_message_start("p", false);
 	common_progress("%d\033 %%", 1);
 	common_progress("%d %%", 2);

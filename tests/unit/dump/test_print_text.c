@@ -159,6 +159,7 @@ static void words(void **state)
 	assert_string_equal(common_base_name("memfd:x"), "memfd:x");
 	assert_string_equal(common_base_name("//anon"), "anon");
 	assert_string_equal(common_base_name("/usr/"), "/usr/");
+	assert_string_equal(common_base_name("[kworker/0:1]"), "[kworker/0:1]");
 	common_bytes_free(&text);
 }
 

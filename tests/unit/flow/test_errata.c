@@ -37,7 +37,6 @@ static void libipt_knows_no_others(void **state)
 		assert_int_equal(ours.skd007, theirs.skd007);
 		assert_int_equal(ours.skd010, theirs.skd010);
 		assert_int_equal(ours.skd022, theirs.skd022);
-		assert_int_equal(ours.skl014, theirs.skl014);
 		assert_int_equal(ours.skl168, theirs.skl168);
 		assert_int_equal(ours.apl11, theirs.apl11);
 		assert_int_equal(ours.apl12, theirs.apl12);
@@ -50,15 +49,16 @@ static void libipt_knows_no_others(void **state)
 static void newer_cpus(void **state)
 {
 	static const uint16_t servers[] = {0x6ad, 0x6ae, 0x6cf, 0x1301};
-	static const uint16_t hybrids[] = {0x6aa, 0x6ac, 0x6b5, 0x6b7, 0x6ba, 0x6bd, 0x6c5, 0x6c6, 0x6cc, 0x6d7};
+	static const uint16_t hybrids[] = {0x6aa, 0x6ac, 0x6b5, 0x6b7, 0x6ba,  0x6bd, 0x6c5,
+					   0x6c6, 0x6cc, 0x6d5, 0x6d7, 0x1201, 0x1203};
 	static const uint16_t small[] = {0x6af, 0x6b6, 0x6be, 0x6dd};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++)
 		assert_true(errata_of(servers[i] >> 8, servers[i] & 0xff).skz84);
 	for (size_t i = 0; i < sizeof(hybrids) / sizeof(hybrids[0]); i++) {
-		assert_true(errata_of(6, hybrids[i] & 0xff).skd022);
-		assert_true(errata_of(6, hybrids[i] & 0xff).apl11);
+		assert_true(errata_of(hybrids[i] >> 8, hybrids[i] & 0xff).skd022);
+		assert_true(errata_of(hybrids[i] >> 8, hybrids[i] & 0xff).apl11);
 	}
 	for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++) {
 		assert_true(errata_of(6, small[i] & 0xff).apl11);

@@ -608,6 +608,14 @@ static const struct {
 	{"\x62\xfa\x75\x08\xe4\x00", 6, "cmpzxadd"},
 };
 
+/* A newer Zydis disassembles some of them by itself: the text begins with the name. */
+static bool is_named(const struct ptl_bytes *text, const char *name)
+{
+	const size_t size = strlen(name);
+
+	return text->size >= size && !memcmp(text->data, name, size) && (text->size == size || text->data[size] == ' ');
+}
+
 static void names(void **state)
 {
 	(void)state;
@@ -624,8 +632,10 @@ static void names(void **state)
 		}
 		common_text_format(&expected, " # %s", newer[i].name);
 		flow_disassemble(bytes, newer[i].size, 64, 0x401000, &text);
-		assert_int_equal(text.size, expected.size);
-		assert_memory_equal(text.data, expected.data, text.size);
+		if (!is_named(&text, newer[i].name)) {
+			assert_int_equal(text.size, expected.size);
+			assert_memory_equal(text.data, expected.data, text.size);
+		}
 		common_bytes_free(&text);
 		common_bytes_free(&expected);
 	}

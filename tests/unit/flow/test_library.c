@@ -420,12 +420,13 @@ static void test_segments_are_emitted_in_order(void **state)
 static void test_misuse_of_views_and_options(void **state)
 {
 	struct random_flow *program = make_program(1, 0);
-	struct ptl_flow *flow = open_program(program, NULL);
+	struct ptl_flow *flow = open_program(program, NULL), *none = flow;
 	struct ptl_flow_view view = blocks_view;
-	struct ptl_flow_iterator *iterator = NULL;
+	struct ptl_flow_iterator *iterator = (void *)1;
 
 	(void)state;
-	assert_int_equal(ptl_flow_open(NULL, &flow), PTL_MISUSE);
+	assert_int_equal(ptl_flow_open(NULL, &none), PTL_MISUSE);
+	assert_null(none);
 	assert_int_equal(ptl_flow_run(flow, NULL, NULL, NULL), PTL_MISUSE);
 	assert_int_equal(ptl_flow_run(NULL, NULL, &view, NULL), PTL_MISUSE);
 	view.emit = emit;
@@ -437,6 +438,8 @@ static void test_misuse_of_views_and_options(void **state)
 	assert_non_null(strstr(ptl_error_text(), "steam"));
 	assert_int_equal(ptl_flow_iterator_new(flow, OPTIONS(.pid_count = 1), &iterator), PTL_MISUSE);
 	assert_int_equal(ptl_flow_iterator_new(flow, OPTIONS(.first_time = 2, .last_time = 1), &iterator), PTL_MISUSE);
+	assert_null(iterator);
+	iterator = (void *)1;
 	assert_int_equal(ptl_flow_iterator_new(NULL, NULL, &iterator), PTL_MISUSE);
 	assert_null(iterator);
 	ptl_flow_close(flow);
@@ -477,10 +480,11 @@ static void test_misuse_of_raw(void **state)
 	const uint8_t byte = 0x90;
 	struct ptl_flow_memory memory = {.address = UINT64_MAX, .bytes = &byte, .size = 1};
 	struct ptl_flow_raw raw = {.size = sizeof(raw), .memory = &memory, .memory_count = 1};
-	struct ptl_flow *flow = NULL;
+	struct ptl_flow *flow = (void *)1;
 
 	(void)state;
 	assert_int_equal(ptl_flow_open_raw(NULL, &flow), PTL_MISUSE);
+	assert_null(flow);
 	assert_int_equal(ptl_flow_open_raw(&raw, &flow), PTL_MISUSE);
 	raw.pt = &byte;
 	raw.pt_size = 1;

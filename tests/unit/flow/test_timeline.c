@@ -192,10 +192,45 @@ static void protection(void **state)
 	timeline = finish(&made, &trace);
 
 	assert_int_equal(byte_at(trace, timeline, 0, 29, BASE), 1);
-	assert_int_equal(byte_at(trace, timeline, 0, 30, BASE), 0);
+	/* The mapping stays: its code may be made executable again. */
+	assert_int_equal(byte_at(trace, timeline, 0, 30, BASE), 1);
 	assert_int_equal(byte_at(trace, timeline, 0, 30, BASE + PAGE), 2);
 	assert_int_equal(byte_at(trace, timeline, 0, 40, BASE + PAGE), 2);
 	assert_int_equal(flow_timeline_image(timeline, 0)->data.protection, change.protection);
+	flow_timeline_free(timeline);
+	ptl_close(trace);
+}
+
+/* A program that adds the name of a compiler's memory does not know the code there. */
+static void names_of_memory(void **state)
+{
+	const struct ptl_image_event data = {
+		.base = BASE, .size = 2 * PAGE, .process_id = 7, .file_name = "named", .protection = PROT_EXEC};
+	struct ptl_bytes payload = {0};
+	struct ptl_event event = {0};
+	struct flow_timeline *timeline;
+	struct dump_trace made;
+	struct ptl_trace *trace;
+
+	(void)state;
+	dump_trace_start(&made, &machine);
+	dump_trace_load(&made, 20, 7, "//anon", BASE, 2 * PAGE, NULL, 0);
+	dump_trace_code(&made, 30, 7, BASE + 5, PAGE, make_code(60), PAGE);
+	assert_int_equal(ptl_image_encode(&data, PTL_OPCODE_LOAD, &payload, &event), 0);
+	event.time = 40;
+	event.flags = PTL_EVENT_INJECTED;
+	assert_int_equal(ptl_writer_event(made.writer, made.events, &event), 0);
+	common_bytes_free(&payload);
+	timeline = finish(&made, &trace);
+
+	assert_string_equal(image_at(timeline, 0, 40, BASE), "named");
+	assert_string_equal(image_at(timeline, 0, 40, BASE + PAGE), "named");
+	assert_string_equal(image_at(timeline, 0, 40, BASE + 2 * PAGE - 1), "named");
+	assert_int_equal(byte_at(trace, timeline, 0, 40, BASE + 4), -1);
+	assert_int_equal(byte_at(trace, timeline, 0, 40, BASE + 5), 60);
+	assert_int_equal(byte_at(trace, timeline, 0, 40, BASE + PAGE), 60);
+	assert_int_equal(flow_timeline_image(timeline, 0)->end, 40);
+	assert_true(flow_timeline_image(timeline, 1)->end == FLOW_TIME_END);
 	flow_timeline_free(timeline);
 	ptl_close(trace);
 }
@@ -561,6 +596,7 @@ int main(void)
 		cmocka_unit_test(images_alike),
 		cmocka_unit_test(mappings_over_time),
 		cmocka_unit_test(protection),
+		cmocka_unit_test(names_of_memory),
 		cmocka_unit_test(code_events),
 		cmocka_unit_test(fork_and_exec),
 		cmocka_unit_test(rundown_of_what_is_known),

@@ -12,7 +12,9 @@ static void bytes_and_holes_come_back(void **state)
 {
 	static uint8_t data[PT_SIZE], back[PT_SIZE];
 	const int fd = sample_fd();
-	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 4096, .threads = 1});
+	struct ptl_writer *writer = sample_writer(
+		fd, &(struct ptl_writer_options){
+			    .size = sizeof(struct ptl_writer_options), .buffer_size = 4096, .threads = 1});
 	const uint32_t stream = sample_stream(writer, PTL_KIND_PT, 1);
 	struct ptl_trace *trace;
 	uint64_t hole;
@@ -60,7 +62,8 @@ static void bytes_and_holes_come_back(void **state)
 static void reading_ahead_changes_nothing(void **state)
 {
 	const int fd = sample_fd();
-	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 4096});
+	struct ptl_writer *writer = sample_writer(
+		fd, &(struct ptl_writer_options){.size = sizeof(struct ptl_writer_options), .buffer_size = 4096});
 	const uint32_t stream = sample_stream(writer, PTL_KIND_PT, 1);
 	static uint8_t data[PT_SIZE], back[PT_SIZE];
 	struct ptl_trace *trace;
@@ -98,7 +101,8 @@ static void reading_ahead_changes_nothing(void **state)
 static void psbs_come_back(void **state)
 {
 	const int fd = sample_fd();
-	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 4096});
+	struct ptl_writer *writer = sample_writer(
+		fd, &(struct ptl_writer_options){.size = sizeof(struct ptl_writer_options), .buffer_size = 4096});
 	const uint32_t stream = sample_stream(writer, PTL_KIND_PT, 1);
 	static uint8_t data[40000];
 	const struct ptl_psb *psbs;
@@ -131,7 +135,8 @@ static void buffers_of_bytes_have_their_times(void **state)
 {
 	static const uint64_t expected[][2] = {{40, 50}, {50, 60}, {60, 70}};
 	const int fd = sample_fd();
-	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 4096});
+	struct ptl_writer *writer = sample_writer(
+		fd, &(struct ptl_writer_options){.size = sizeof(struct ptl_writer_options), .buffer_size = 4096});
 	const uint32_t stream = sample_stream(writer, PTL_KIND_PT, 1);
 	static const uint8_t data[4096];
 	struct ptl_trace *trace;
@@ -238,9 +243,10 @@ static void *read_all(void *context)
 static void threads_may_read_together(void **state)
 {
 	static uint8_t data[PT_SIZE];
-	const struct ptl_open_options options = {.memory_limit = 20000};
+	const struct ptl_open_options options = {.size = sizeof(options), .memory_limit = 20000};
 	const int fd = sample_fd();
-	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 4096});
+	struct ptl_writer *writer = sample_writer(
+		fd, &(struct ptl_writer_options){.size = sizeof(struct ptl_writer_options), .buffer_size = 4096});
 	const uint32_t stream = sample_stream(writer, PTL_KIND_TRUTH, 1);
 	struct reading readings[4] = {0};
 	pthread_t threads[4];
@@ -303,7 +309,9 @@ static void blobs_come_back(void **state)
 	static uint8_t data[50000], into[sizeof(data) + 1];
 	const size_t sizes[] = {0, 1, 4095, 4096, 4097, sizeof(data)};
 	const int fd = sample_fd();
-	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 4096, .threads = 2});
+	struct ptl_writer *writer = sample_writer(
+		fd, &(struct ptl_writer_options){
+			    .size = sizeof(struct ptl_writer_options), .buffer_size = 4096, .threads = 2});
 	uint8_t hash[6][PTL_HASH_SIZE], *back;
 	struct ptl_trace *trace;
 	size_t size;
@@ -366,7 +374,8 @@ static void a_growing_file_can_be_read(void **state)
 static void old_buffers_are_flushed(void **state)
 {
 	const int fd = sample_fd();
-	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.flush_interval = 1000000});
+	struct ptl_writer *writer = sample_writer(
+		fd, &(struct ptl_writer_options){.size = sizeof(struct ptl_writer_options), .flush_interval = 1000000});
 	const uint32_t stream = sample_stream(writer, PTL_KIND_PT, 1);
 	struct ptl_writer_counts before, after;
 
@@ -386,7 +395,8 @@ static void what_explains_pt_is_written_before_it(void **state)
 {
 	static const uint8_t pt[8192];
 	const int fd = sample_fd();
-	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = sizeof(pt)});
+	struct ptl_writer *writer = sample_writer(
+		fd, &(struct ptl_writer_options){.size = sizeof(struct ptl_writer_options), .buffer_size = sizeof(pt)});
 	const uint32_t bytes = sample_stream(writer, PTL_KIND_PT, 1);
 	const uint32_t events = sample_stream(writer, PTL_KIND_EVENTS, 1);
 	uint8_t hash[PTL_HASH_SIZE];

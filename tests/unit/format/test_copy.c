@@ -22,7 +22,8 @@ static void a_copy_has_the_same_content(void **state)
 {
 	const int from = sample_fd(), to = sample_fd();
 	uint8_t original[COMMON_SHA256_SIZE], copied[COMMON_SHA256_SIZE];
-	struct ptl_writer *writer = sample_writer(to, &(struct ptl_writer_options){.threads = 2});
+	struct ptl_writer *writer = sample_writer(
+		to, &(struct ptl_writer_options){.size = sizeof(struct ptl_writer_options), .threads = 2});
 	struct ptl_trace *trace;
 
 	(void)state;
@@ -133,7 +134,8 @@ static int future_file(void)
 static void what_is_not_known_is_kept(void **state)
 {
 	const int from = future_file(), to = sample_fd();
-	struct ptl_writer *writer = sample_writer(to, &(struct ptl_writer_options){.minor = 9});
+	struct ptl_writer *writer = sample_writer(
+		to, &(struct ptl_writer_options){.size = sizeof(struct ptl_writer_options), .minor = 9});
 	const struct ptl_buffer *buffer;
 	struct ptl_trace *trace;
 	char stored[6];

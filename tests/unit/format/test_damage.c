@@ -39,7 +39,7 @@ static void free_reference(struct reference *reference)
 static uint64_t look(int fd, bool ignore_index, uint8_t digest[COMMON_SHA256_SIZE], size_t *damages, bool *refused,
 		     uint64_t *events)
 {
-	const struct ptl_open_options options = {.ignore_index = ignore_index};
+	const struct ptl_open_options options = {.size = sizeof(options), .ignore_index = ignore_index};
 	const int copy = dup(fd);
 	struct ptl_trace *trace;
 	uint64_t buffers;

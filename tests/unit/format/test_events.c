@@ -103,7 +103,7 @@ static void write_many(int fd, const struct ptl_writer_options *options)
 
 static void check_many(int fd, bool ignore_index)
 {
-	const struct ptl_callbacks callbacks = {.event = check_event};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = check_event};
 	struct checker checker = {.next = {0, 1}};
 	struct ptl_trace *trace = sample_open(fd, ignore_index);
 
@@ -117,10 +117,10 @@ static void check_many(int fd, bool ignore_index)
 static void events_come_back(void **state)
 {
 	static const struct ptl_writer_options variants[] = {
-		{.buffer_size = 4096},
-		{.threads = 3, .buffer_size = 8192, .memory_limit = 65536},
-		{.threads = 1, .level = 19},
-		{.buffer_size = SIZE_MAX, .level = -5},
+		{.size = sizeof(variants[0]), .buffer_size = 4096},
+		{.size = sizeof(variants[0]), .threads = 3, .buffer_size = 8192, .memory_limit = 65536},
+		{.size = sizeof(variants[0]), .threads = 1, .level = 19},
+		{.size = sizeof(variants[0]), .buffer_size = SIZE_MAX, .level = -5},
 	};
 
 	(void)state;
@@ -149,10 +149,11 @@ static int check_order(void *context, struct ptl_trace *trace, const struct ptl_
 
 static void streams_are_merged_by_time(void **state)
 {
-	const struct ptl_callbacks callbacks = {.event = check_order};
-	const struct ptl_event_filter filter = {.first_time = 50, .last_time = 59};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = check_order};
+	const struct ptl_event_filter filter = {.size = sizeof(filter), .first_time = 50, .last_time = 59};
 	const int fd = sample_fd();
-	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 4096});
+	struct ptl_writer *writer = sample_writer(
+		fd, &(struct ptl_writer_options){.size = sizeof(struct ptl_writer_options), .buffer_size = 4096});
 	uint32_t streams[7];
 	struct checker checker = {0};
 	struct ptl_trace *trace;
@@ -179,8 +180,8 @@ static void streams_are_merged_by_time(void **state)
 /* Streams of which each has its own second, or which all share one. */
 static int merge_with(bool apart, size_t memory_limit)
 {
-	const struct ptl_callbacks callbacks = {.event = check_order};
-	const struct ptl_open_options options = {.memory_limit = memory_limit};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = check_order};
+	const struct ptl_open_options options = {.size = sizeof(options), .memory_limit = memory_limit};
 	const int fd = sample_fd();
 	struct ptl_writer *writer = sample_writer(fd, NULL);
 	struct checker checker = {0};
@@ -264,16 +265,17 @@ static void write_varied(struct ptl_writer *writer)
 static void spilled_events_come_back(void **state)
 {
 	static const size_t limits[] = {0, 1, 600000};
-	const struct ptl_callbacks callbacks = {.event = add_everything};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = add_everything};
 	const int fd = sample_fd();
-	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 65536});
+	struct ptl_writer *writer = sample_writer(
+		fd, &(struct ptl_writer_options){.size = sizeof(struct ptl_writer_options), .buffer_size = 65536});
 	uint8_t digest[3][COMMON_SHA256_SIZE];
 
 	(void)state;
 	write_varied(writer);
 	assert_done(ptl_writer_close(writer));
 	for (size_t i = 0; i < 3; i++) {
-		const struct ptl_open_options options = {.memory_limit = limits[i]};
+		const struct ptl_open_options options = {.size = sizeof(options), .memory_limit = limits[i]};
 		struct sample_content content = {.hash = common_sha256_new()};
 		struct ptl_trace *trace;
 
@@ -298,7 +300,7 @@ static int stop_at_third(void *context, struct ptl_trace *trace, const struct pt
 
 static void a_callback_can_stop(void **state)
 {
-	const struct ptl_callbacks callbacks = {.event = stop_at_third};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = stop_at_third};
 	const int fd = sample_fd();
 	struct ptl_trace *trace;
 	int calls = 0;
@@ -367,7 +369,8 @@ static void a_pipe_carries_a_trace(void **state)
 	assert_int_equal(pipe(ends), 0);
 	copy = (struct pipe_copy){ends[0], dup(fd)};
 	assert_int_equal(pthread_create(&thread, NULL, copy_pipe, &copy), 0);
-	write_many(ends[1], &(struct ptl_writer_options){.threads = 1, .buffer_size = 30000});
+	write_many(ends[1], &(struct ptl_writer_options){
+				    .size = sizeof(struct ptl_writer_options), .threads = 1, .buffer_size = 30000});
 	close(ends[1]);
 	pthread_join(thread, NULL);
 	check_many(fd, false);

@@ -82,7 +82,8 @@ static void write_over_a_full_disk(unsigned threads)
 	char path[] = "/tmp/ptl-test-failures-XXXXXX";
 	const int fd = mkstemp(path);
 	struct ptl_writer *writer = sample_writer(
-		fd, &(struct ptl_writer_options){.buffer_size = PART, .threads = threads});
+		fd, &(struct ptl_writer_options){
+			    .size = sizeof(struct ptl_writer_options), .buffer_size = PART, .threads = threads});
 	const uint32_t stream = sample_stream(writer, PTL_KIND_PT, 1);
 	struct ptl_writer_counts counts;
 	unsigned failures = 0;
@@ -129,7 +130,8 @@ static void metadata_and_blobs_survive_a_full_disk(void **state)
 	const struct ptl_machine machine = {.source = "qemu"};
 	char path[] = "/tmp/ptl-test-failures-XXXXXX";
 	const int fd = mkstemp(path);
-	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = PART});
+	struct ptl_writer *writer = sample_writer(
+		fd, &(struct ptl_writer_options){.size = sizeof(struct ptl_writer_options), .buffer_size = PART});
 	uint8_t hash[PTL_HASH_SIZE], *back;
 	struct ptl_trace *trace;
 	size_t size;
@@ -163,7 +165,8 @@ static void a_disk_that_stays_full_leaves_a_readable_file(void **state)
 	static uint8_t data[10 * PART];
 	char path[] = "/tmp/ptl-test-failures-XXXXXX";
 	const int fd = mkstemp(path);
-	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = PART});
+	struct ptl_writer *writer = sample_writer(
+		fd, &(struct ptl_writer_options){.size = sizeof(struct ptl_writer_options), .buffer_size = PART});
 	const uint32_t stream = sample_stream(writer, PTL_KIND_PT, 1);
 	struct ptl_trace *trace;
 
@@ -190,7 +193,9 @@ static void a_loss_record_tells_of_a_failed_write(void **state)
 	const struct ptl_loss loss = {.kind = PTL_LOSS_EVENTS, .count = 1, .cause = "ring full"};
 	char path[] = "/tmp/ptl-test-failures-XXXXXX";
 	const int fd = mkstemp(path);
-	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = PART, .threads = 1});
+	struct ptl_writer *writer = sample_writer(
+		fd, &(struct ptl_writer_options){
+			    .size = sizeof(struct ptl_writer_options), .buffer_size = PART, .threads = 1});
 	const uint32_t stream = sample_stream(writer, PTL_KIND_PT, 1);
 	struct ptl_writer_counts counts = {0};
 	struct ptl_trace *trace;
@@ -295,7 +300,8 @@ static void a_killed_writer_leaves_whole_buffers(void **state)
 	child = fork();
 	if (child == 0) {
 		struct ptl_writer *writer = sample_writer(
-			fd, &(struct ptl_writer_options){.buffer_size = PART, .threads = 1});
+			fd, &(struct ptl_writer_options){
+				    .size = sizeof(struct ptl_writer_options), .buffer_size = PART, .threads = 1});
 		const uint32_t stream = sample_stream(writer, PTL_KIND_EVENTS, 1);
 
 		for (uint64_t i = 0; i < 20000; i++)

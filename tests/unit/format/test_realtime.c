@@ -53,7 +53,8 @@ static struct growing growing_sample(size_t pieces, bool closed)
 static struct ptl_trace *open_file(struct growing *growing, uint64_t delay)
 {
 	char path[] = "/tmp/ptl-realtime-XXXXXX";
-	const struct ptl_realtime_options options = {.delay = delay, .idle = add_piece, .context = growing};
+	const struct ptl_realtime_options options = {
+		.size = sizeof(options), .delay = delay, .idle = add_piece, .context = growing};
 	struct ptl_trace *trace = NULL;
 
 	growing->fd = mkostemp(path, O_CLOEXEC);
@@ -65,7 +66,8 @@ static struct ptl_trace *open_file(struct growing *growing, uint64_t delay)
 
 static struct ptl_trace *open_pipe(struct growing *growing)
 {
-	const struct ptl_realtime_options options = {.delay = 1, .idle = add_piece, .context = growing};
+	const struct ptl_realtime_options options = {
+		.size = sizeof(options), .delay = 1, .idle = add_piece, .context = growing};
 	struct ptl_trace *trace = NULL;
 	int ends[2];
 
@@ -138,7 +140,7 @@ static void what_a_dead_writer_left_is_given_and_the_rest_is_damage(void **state
 static void damage_costs_the_buffers_that_it_hits(void **state)
 {
 	struct growing growing = growing_sample(1, true);
-	const struct ptl_callbacks callbacks = {.event = NULL};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = NULL};
 	struct format_buffer_header header;
 	struct ptl_trace *trace;
 	int ends[2];
@@ -161,7 +163,7 @@ static void damage_costs_the_buffers_that_it_hits(void **state)
 static void who_waits_can_be_stopped(void **state)
 {
 	struct growing growing = growing_sample(4, false);
-	const struct ptl_callbacks callbacks = {.event = NULL};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = NULL};
 	struct ptl_trace *trace;
 
 	(void)state;
@@ -215,10 +217,11 @@ static int take_in_order(void *context, struct ptl_trace *trace, const struct pt
 static size_t events_that_go_back(uint64_t delay)
 {
 	static const struct ptl_machine machine = {.clock = PTL_CLOCK_MONOTONIC};
-	static const struct ptl_callbacks callbacks = {.event = take_in_order};
+	static const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take_in_order};
 	char path[] = "/tmp/ptl-realtime-XXXXXX";
 	struct order order = {0};
-	const struct ptl_realtime_options options = {.delay = delay, .idle = write_steps, .context = &order};
+	const struct ptl_realtime_options options = {
+		.size = sizeof(options), .delay = delay, .idle = write_steps, .context = &order};
 	struct ptl_trace *trace;
 
 	order.writer = sample_writer(mkostemp(path, O_CLOEXEC), NULL);

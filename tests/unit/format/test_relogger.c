@@ -74,7 +74,10 @@ static void what_is_injected_is_kept(void **state)
 	struct relogger_seen seen;
 
 	(void)state;
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = relogger_keep}, NULL);
+	relogger_add_stage(
+		&run,
+		(struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .event = relogger_keep},
+		NULL);
 	trace = relogger_finish(&run);
 	seen = relogger_events(trace);
 	assert_int_equal(seen.count, 101);
@@ -90,7 +93,9 @@ static void what_is_not_injected_is_gone(void **state)
 	struct ptl_trace *trace;
 
 	(void)state;
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = drop}, NULL);
+	relogger_add_stage(
+		&run, (struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .event = drop},
+		NULL);
 	trace = relogger_finish(&run);
 	assert_int_equal(relogger_events(trace).count, 0);
 	assert_non_null(relogger_stream(trace, PTL_KIND_PT));
@@ -156,7 +161,7 @@ static void everything_can_be_changed(void **state)
 {
 	const struct ptl_machine machine = relogger_machine("a");
 	struct relogger_run run;
-	const struct ptl_callbacks callbacks = {.event = expect_changed};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = expect_changed};
 	struct ptl_trace *trace;
 	struct relogger_seen seen;
 
@@ -167,7 +172,9 @@ static void everything_can_be_changed(void **state)
 	assert_int_equal(ptl_relogger_add_fd(run.relogger, relogger_sample(&machine, NULL), "input", false, &run, NULL),
 			 0);
 	assert_int_equal(ptl_relogger_output_fd(run.relogger, dup(run.output)), 0);
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = change}, &run);
+	relogger_add_stage(
+		&run, (struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .event = change},
+		&run);
 	trace = relogger_finish(&run);
 	assert_int_equal(ptl_process(trace, NULL, &callbacks, NULL), 0);
 	seen = relogger_events(trace);
@@ -214,10 +221,20 @@ static void a_stage_sees_what_the_one_before_let_through(void **state)
 	struct relogger_seen seen;
 
 	(void)state;
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = count_events}, &first);
 	relogger_add_stage(
-		&run, (struct ptl_relogger_callbacks){.event = drop_odd, .begin = inject_one, .end = inject_one}, NULL);
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = count_events}, &second);
+		&run,
+		(struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .event = count_events},
+		&first);
+	relogger_add_stage(&run,
+			   (struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks),
+							   .event = drop_odd,
+							   .begin = inject_one,
+							   .end = inject_one},
+			   NULL);
+	relogger_add_stage(
+		&run,
+		(struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .event = count_events},
+		&second);
 	trace = relogger_finish(&run);
 	seen = relogger_events(trace);
 	assert_int_equal(first, 101);
@@ -251,10 +268,16 @@ static void a_callback_can_stop_it(void **state)
 	struct relogger_run run = relogger_start(NULL, relogger_sample(&machine, NULL));
 
 	(void)state;
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = cancel_later}, NULL);
+	relogger_add_stage(
+		&run,
+		(struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .event = cancel_later},
+		NULL);
 	relogger_fails(&run, PTL_CANCELLED, "cancelled");
 	run = relogger_start(NULL, relogger_sample(&machine, NULL));
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = stop_with_7}, NULL);
+	relogger_add_stage(
+		&run,
+		(struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .event = stop_with_7},
+		NULL);
 	relogger_fails(&run, 7, NULL);
 }
 

@@ -90,7 +90,10 @@ static void late_events_find_a_stream(void **state)
 	writer.fd = ends[1];
 	assert_int_equal(pthread_create(&thread, NULL, write_events, &writer), 0);
 	assert_int_equal(ptl_relogger_add_realtime(run.relogger, ends[0], "pipe", NULL, NULL), 0);
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = add_events}, &adder);
+	relogger_add_stage(
+		&run,
+		(struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .event = add_events},
+		&adder);
 	trace = relogger_finish(&run);
 	pthread_join(thread, &failed);
 	assert_null(failed);
@@ -141,7 +144,10 @@ static void what_has_come_can_be_all(void **state)
 	run = relogger_start(NULL, -1);
 	assert_int_equal(ptl_relogger_add_realtime(run.relogger, dup(file), "live", NULL, NULL), 0);
 	stopping = (struct stopping){.relogger = run.relogger};
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = relogger_keep}, NULL);
+	relogger_add_stage(
+		&run,
+		(struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .event = relogger_keep},
+		NULL);
 	assert_int_equal(pthread_create(&thread, NULL, stop_soon, &stopping), 0);
 	assert_int_equal(ptl_relogger_process(run.relogger), 0);
 	assert_true(atomic_load(&stopping.stopped));
@@ -178,7 +184,10 @@ static void parts_of_streams_cannot_be_chosen(void **state)
 	(void)state;
 	assert_int_equal(ptl_relogger_add_realtime(run.relogger, relogger_sample(&machine, NULL), "live", NULL, NULL),
 			 0);
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.stream = choose_range}, NULL);
+	relogger_add_stage(
+		&run,
+		(struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .stream = choose_range},
+		NULL);
 	relogger_fails(&run, PTL_UNSUPPORTED, "live: parts of a stream that is being written cannot be chosen");
 }
 
@@ -240,7 +249,10 @@ static void blobs_that_were_given_are_there_once(void **state)
 
 	(void)state;
 	assert_int_equal(ptl_relogger_add_realtime(run.relogger, write_blobs(), "live", NULL, NULL), 0);
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.begin = give_blobs}, NULL);
+	relogger_add_stage(
+		&run,
+		(struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .begin = give_blobs},
+		NULL);
 	assert_int_equal(ptl_relogger_process(run.relogger), 0);
 	ptl_relogger_counts(run.relogger, &counts);
 	assert_int_equal(counts.blobs_shared, BUFFERS);

@@ -26,7 +26,10 @@ static struct ptl_trace *merge(const struct ptl_machine *a, const struct ptl_mac
 		ptl_relogger_add_fd(run.relogger, relogger_sample(b, relogger_own_code), "second", false, NULL, NULL),
 		0);
 	if (with_callback)
-		relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = relogger_keep}, NULL);
+		relogger_add_stage(&run,
+				   (struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks),
+								   .event = relogger_keep},
+				   NULL);
 	return relogger_finish(&run);
 }
 
@@ -80,7 +83,7 @@ static int see_keys(void *context, struct ptl_trace *trace, const struct ptl_eve
 
 static void other_machines_are_kept_apart(void **state)
 {
-	const struct ptl_callbacks callbacks = {.event = see_keys};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = see_keys};
 	const struct ptl_machine a = relogger_machine("boot a");
 	struct ptl_machine b = relogger_machine("boot b");
 

@@ -53,7 +53,10 @@ static void injected_events_need_no_order(void **state)
 		struct ptl_trace *trace;
 		struct relogger_seen seen;
 
-		relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = inject_beside}, &plan);
+		relogger_add_stage(&run,
+				   (struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks),
+								   .event = inject_beside},
+				   &plan);
 		trace = relogger_finish(&run);
 		seen = relogger_events(trace);
 		assert_int_equal(seen.count, 101 + 34);
@@ -67,7 +70,8 @@ static void injected_events_need_no_order(void **state)
 static void the_window_is_bounded(void **state)
 {
 	const struct ptl_machine machine = relogger_machine("a");
-	const struct ptl_relogger_options few = {.window_events = 8}, near = {.window_time = 100};
+	const struct ptl_relogger_options few = {.size = sizeof(few), .window_events = 8},
+					  near = {.size = sizeof(near), .window_time = 100};
 	struct plan plan = {.distance = 900, .each = 1};
 	struct relogger_run run;
 
@@ -75,16 +79,25 @@ static void the_window_is_bounded(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		run = relogger_start(&few, relogger_sample(&machine, NULL));
 		plan = (struct plan){.distance = 900, .each = 1, .after = i};
-		relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = inject_beside}, &plan);
+		relogger_add_stage(&run,
+				   (struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks),
+								   .event = inject_beside},
+				   &plan);
 		ptl_close(relogger_finish(&run));
 	}
 	run = relogger_start(&near, relogger_sample(&machine, NULL));
 	plan = (struct plan){.distance = 100, .each = 1};
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = inject_beside}, &plan);
+	relogger_add_stage(
+		&run,
+		(struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .event = inject_beside},
+		&plan);
 	ptl_close(relogger_finish(&run));
 	run = relogger_start(&near, relogger_sample(&machine, NULL));
 	plan = (struct plan){.distance = 101, .each = 1};
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = inject_beside}, &plan);
+	relogger_add_stage(
+		&run,
+		(struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .event = inject_beside},
+		&plan);
 	relogger_fails(&run, PTL_MISUSE, "more than the window of 100 ns before");
 }
 
@@ -101,21 +114,31 @@ static int inject_mirrored(void *context, struct ptl_relogger *relogger, struct 
 static void what_comes_too_late_is_an_error(void **state)
 {
 	const struct ptl_machine machine = relogger_machine("a");
-	struct ptl_relogger_options few = {.window_events = 50}, small = {.window_bytes = 5000};
+	struct ptl_relogger_options few = {.size = sizeof(few), .window_events = 50},
+				    small = {.size = sizeof(small), .window_bytes = 5000};
 	struct relogger_run run = relogger_start(NULL, relogger_sample(&machine, NULL));
 	struct ptl_trace *trace;
 
 	(void)state;
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = inject_mirrored}, NULL);
+	relogger_add_stage(&run,
+			   (struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks),
+							   .event = inject_mirrored},
+			   NULL);
 	trace = relogger_finish(&run);
 	assert_int_equal(relogger_events(trace).backwards, 0);
 	assert_int_equal(relogger_events(trace).count, 101);
 	ptl_close(trace);
 	run = relogger_start(&few, relogger_sample(&machine, NULL));
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = inject_mirrored}, NULL);
+	relogger_add_stage(&run,
+			   (struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks),
+							   .event = inject_mirrored},
+			   NULL);
 	relogger_fails(&run, PTL_MISUSE, "comes too late");
 	run = relogger_start(&small, relogger_sample(&machine, NULL));
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = inject_mirrored}, NULL);
+	relogger_add_stage(&run,
+			   (struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks),
+							   .event = inject_mirrored},
+			   NULL);
 	relogger_fails(&run, PTL_MISUSE, "comes too late");
 }
 
@@ -146,7 +169,11 @@ static void a_clone_outlives_its_callback(void **state)
 	struct relogger_seen seen;
 
 	(void)state;
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = clone_first, .end = inject_clone}, &plan);
+	relogger_add_stage(&run,
+			   (struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks),
+							   .event = clone_first,
+							   .end = inject_clone},
+			   &plan);
 	trace = relogger_finish(&run);
 	seen = relogger_events(trace);
 	assert_int_equal(seen.count, 101);

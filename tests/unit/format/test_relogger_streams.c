@@ -42,7 +42,10 @@ static void ranges_of_a_stream_are_kept(void **state)
 	struct ptl_trace *trace;
 
 	(void)state;
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.stream = keep_ranges}, &plan);
+	relogger_add_stage(
+		&run,
+		(struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .stream = keep_ranges},
+		&plan);
 	trace = relogger_finish(&run);
 	assert_int_equal(relogger_pieces(trace, numbers, positions), 5);
 	for (size_t i = 0; i < 5; i++) {
@@ -57,14 +60,20 @@ static void ranges_of_a_stream_are_kept(void **state)
 	ptl_close(trace);
 	plan = (struct ptl_stream_plan){.drop = true};
 	run = relogger_start(NULL, relogger_sample(&machine, NULL));
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.stream = keep_ranges}, &plan);
+	relogger_add_stage(
+		&run,
+		(struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .stream = keep_ranges},
+		&plan);
 	trace = relogger_finish(&run);
 	assert_true(!relogger_stream(trace, PTL_KIND_PT) || relogger_stream(trace, PTL_KIND_PT)->bytes == 0);
 	assert_non_null(relogger_stream(trace, RELOGGER_UNKNOWN_KIND));
 	ptl_close(trace);
 	plan = (struct ptl_stream_plan){.ranges = (struct ptl_stream_range[]){{5, 6}, {5, 9}}, .range_count = 2};
 	run = relogger_start(NULL, relogger_sample(&machine, NULL));
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.stream = keep_ranges}, &plan);
+	relogger_add_stage(
+		&run,
+		(struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .stream = keep_ranges},
+		&plan);
 	relogger_fails(&run, PTL_MISUSE, "out of order");
 }
 
@@ -128,7 +137,10 @@ static void a_blob_is_left_out(void **state)
 	size_t size;
 
 	(void)state;
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.blob = drop_shared}, NULL);
+	relogger_add_stage(
+		&run,
+		(struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .blob = drop_shared},
+		NULL);
 	trace = relogger_finish(&run);
 	assert_int_equal(ptl_blob_count(trace), 1);
 	assert_int_equal(ptl_blob_read(trace, ptl_blob_at(trace, 0)->hash, 1000, &data, &size), 0);
@@ -202,7 +214,10 @@ static void a_live_file_is_followed(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, write_slowly, files), 0);
 	assert_int_equal(ptl_relogger_add_fd(run.relogger, files[1], "live", true, NULL, NULL), 0);
 	pthread_join(thread, NULL);
-	relogger_add_stage(&run, (struct ptl_relogger_callbacks){.event = relogger_keep}, NULL);
+	relogger_add_stage(
+		&run,
+		(struct ptl_relogger_callbacks){.size = sizeof(struct ptl_relogger_callbacks), .event = relogger_keep},
+		NULL);
 	trace = relogger_finish(&run);
 	assert_int_equal(relogger_events(trace).count, 101);
 	assert_int_equal(ptl_loss_count(trace), 1);

@@ -21,6 +21,7 @@
 #include "common/error.h"
 #include "format/container/codec.h"
 #include "format/container/layout.h"
+#include "format/reader/damage.h"
 
 #define EVENTS 200000u
 
@@ -35,7 +36,7 @@ static int new_file(void)
 /* As many equal events at one time as make a large buffer; they compress to next to nothing. */
 static void write_events(int fd)
 {
-	const struct ptl_writer_options options = {.buffer_size = 512 << 10};
+	const struct ptl_writer_options options = {.size = sizeof(options), .buffer_size = 512 << 10};
 	const struct ptl_event event = {
 		.descriptor = {.id = 5}, .time = 1000, .payload = (const uint8_t *)"payload", .payload_size = 7};
 	struct ptl_stream stream = {.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = 7, .tid = 7};
@@ -50,7 +51,8 @@ static void write_events(int fd)
 
 static struct ptl_trace *open_trace(int fd, uint32_t max_expansion)
 {
-	const struct ptl_open_options options = {.ignore_index = true, .max_expansion = max_expansion};
+	const struct ptl_open_options options = {
+		.size = sizeof(options), .ignore_index = true, .max_expansion = max_expansion};
 	struct ptl_trace *trace;
 
 	assert_int_equal(ptl_open_fd(dup(fd), "trace", &options, &trace), 0);
@@ -77,7 +79,7 @@ static int count_event(void *context, struct ptl_trace *trace, const struct ptl_
 
 static uint64_t count_events(struct ptl_trace *trace)
 {
-	static const struct ptl_callbacks callbacks = {.event = count_event};
+	static const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = count_event};
 	uint64_t count = 0;
 
 	assert_int_equal(ptl_process(trace, NULL, &callbacks, &count), 0);
@@ -252,9 +254,43 @@ static void frames_are_added_up(void **state)
 	assert_int_equal(format_frame_check((const uint8_t *)"none", 4, 4, &known), PTL_CORRUPT);
 }
 
+/* Pages of zeros are legal; all of them at once are not what a small file may ask of memory. */
+static void a_blob_that_its_file_cannot_have_is_checked_in_pieces(void **state)
+{
+	const size_t size = (size_t)65 << 20;
+	const int fd = new_file();
+	struct format_trace_check check = {.progress = NULL};
+	uint8_t hash[PTL_HASH_SIZE], *data, *zeros = calloc(size, 1);
+	struct ptl_writer *writer;
+	struct ptl_trace *trace;
+
+	(void)state;
+	assert_non_null(zeros);
+	assert_int_equal(ptl_writer_open(dup(fd), NULL, &writer), 0);
+	assert_int_equal(ptl_writer_blob(writer, PTL_BLOB_CODE, zeros, size, hash), 0);
+	assert_int_equal(ptl_writer_close(writer), 0);
+	trace = open_trace(fd, 0);
+	assert_int_equal(format_trace_check(trace, &check), 0);
+	assert_int_equal(check.broken_blobs, 0);
+	assert_int_equal(ptl_damage_count(trace), 0);
+	assert_int_equal(ptl_blob_read(trace, hash, SIZE_MAX, &data, &(size_t){0}), PTL_CORRUPT);
+	assert_int_equal(ptl_blob_read_into(trace, hash, zeros, size, &(size_t){0}), PTL_CORRUPT);
+	assert_int_equal(ptl_damage_count(trace), 1);
+	assert_true(reports(trace, "--max-expansion"));
+	ptl_close(trace);
+	trace = open_trace(fd, UINT32_MAX);
+	assert_int_equal(ptl_blob_read(trace, hash, SIZE_MAX, &data, &(size_t){0}), 0);
+	assert_memory_equal(data, zeros, size);
+	free(data);
+	free(zeros);
+	ptl_close(trace);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_blob_that_its_file_cannot_have_is_checked_in_pieces),
 		cmocka_unit_test(what_is_written_is_within_the_bound),
 		cmocka_unit_test(what_expands_too_far_is_damage),
 		cmocka_unit_test(frames_are_added_up),

@@ -34,7 +34,7 @@ static int new_file(void)
 
 static struct ptl_writer *new_writer(int fd)
 {
-	const struct ptl_writer_options options = {.buffer_size = 4096};
+	const struct ptl_writer_options options = {.size = sizeof(options), .buffer_size = 4096};
 	struct ptl_writer *writer;
 
 	assert_int_equal(ptl_writer_open(dup(fd), &options, &writer), 0);

@@ -255,7 +255,7 @@ static void the_author_gives_time_and_ids(void **state)
 {
 	const uint64_t time = 12345;
 	const struct ptl_guid activity = {{1}}, related = {{2}};
-	const struct ptl_emit_options options = {&time, &activity, &related};
+	const struct ptl_emit_options options = {sizeof(options), &time, &activity, &related};
 
 	(void)state;
 	start(&reader, &seen, 0, 4096);

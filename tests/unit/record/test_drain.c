@@ -18,31 +18,28 @@
 #include <ptl/reader.h>
 
 #include "record/capture/machine.h"
-#include "record/qemu/source.h"
+#include "record/channel/source.h"
 
 #define RING 65536u
 
 struct fixture {
 	struct record_settings settings;
 	struct record_capture capture;
-	struct record_qemu qemu;
+	struct record_channel channel;
 	char folder[64];
 	char path[96];
-	char truth[96];
 	uint64_t sequence;
 };
 
 static char *const words[] = {(char *)"test", NULL};
 
-static int set_up_as(void **state, bool truth)
+static int set_up(void **state)
 {
-	const struct qemu_channel_config config = {.slot_count = 4,
-						   .psb_period = 4096,
-						   .clock = PTL_CLOCK_MONOTONIC,
-						   .truth = truth,
-						   .pt_ring_size = RING,
-						   .message_ring_size = RING,
-						   .truth_ring_size = truth ? RING : 0};
+	const struct channel_config config = {.slot_count = 4,
+					      .psb_period = 4096,
+					      .clock = PTL_CLOCK_MONOTONIC,
+					      .pt_ring_size = RING,
+					      .message_ring_size = RING};
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 	struct ptl_machine machine;
 
@@ -56,22 +53,10 @@ static int set_up_as(void **state, bool truth)
 	if (!mkdtemp(fixture->folder))
 		return -1;
 	snprintf(fixture->path, sizeof(fixture->path), "%s/a.ptl", fixture->folder);
-	snprintf(fixture->truth, sizeof(fixture->truth), "%s/truth", fixture->folder);
-	fixture->settings.truth = truth ? fixture->truth : NULL;
 	record_machine_describe(&fixture->settings, &machine);
 	if (record_capture_open(&fixture->capture, &fixture->settings, fixture->path, &machine) < 0)
 		return -1;
-	return record_qemu_open(&fixture->qemu, &fixture->capture, &config);
-}
-
-static int set_up(void **state)
-{
-	return set_up_as(state, false);
-}
-
-static int set_up_truth(void **state)
-{
-	return set_up_as(state, true);
+	return record_channel_open(&fixture->channel, &fixture->capture, &config);
 }
 
 static int tear_down(void **state)
@@ -79,7 +64,6 @@ static int tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	unlink(fixture->path);
-	unlink(fixture->truth);
 	rmdir(fixture->folder);
 	free(fixture);
 	return 0;
@@ -87,53 +71,52 @@ static int tear_down(void **state)
 
 /* ---- a traced thread ------------------------------------------------------------------------- */
 
-static struct qemu_slot *claim(struct fixture *fixture, uint32_t index, uint32_t process, uint32_t pid)
+static struct channel_slot *claim(struct fixture *fixture, uint32_t index, uint32_t process, uint32_t pid)
 {
-	struct qemu_slot *slot = qemu_channel_slot(&fixture->qemu.channel, index);
+	struct channel_slot *slot = channel_slot(&fixture->channel.channel, index);
 
-	*slot = (struct qemu_slot){
-		.pid = pid, .tid = pid, .process = process, .tnt = 1u << QEMU_TNT_SHIFT, .status = QEMU_SLOT_LIVE};
-	if (fixture->qemu.channel.header->slot_high <= index)
-		fixture->qemu.channel.header->slot_high = index + 1;
+	*slot = (struct channel_slot){.pid = pid, .tid = pid, .process = process, .status = CHANNEL_SLOT_LIVE};
+	if (fixture->channel.channel.header->slot_high <= index)
+		fixture->channel.channel.header->slot_high = index + 1;
 	return slot;
 }
 
-static void put_message(struct fixture *fixture, struct qemu_slot *slot, void *message, size_t size, unsigned type,
+static void put_message(struct fixture *fixture, struct channel_slot *slot, void *message, size_t size, unsigned type,
 			uint64_t time, uint64_t pt_offset)
 {
-	struct qemu_message *header = message;
+	struct channel_message *header = message;
 
-	*header = (struct qemu_message){.size = (uint32_t)size,
-					.type = (uint16_t)type,
-					.time = time,
-					.sequence = ++fixture->sequence,
-					.pt_offset = pt_offset,
-					.request = header->request};
-	memcpy((uint8_t *)slot + qemu_slot_message_ring() + slot->message_head % RING, message, size);
+	*header = (struct channel_message){.size = (uint32_t)size,
+					   .type = (uint16_t)type,
+					   .time = time,
+					   .sequence = ++fixture->sequence,
+					   .pt_offset = pt_offset,
+					   .request = header->request};
+	memcpy((uint8_t *)slot + channel_slot_message_ring() + slot->message_head % RING, message, size);
 	slot->message_head += (size + 7) / 8 * 8;
 }
 
-static void put_start(struct fixture *fixture, struct qemu_slot *slot)
+static void put_start(struct fixture *fixture, struct channel_slot *slot)
 {
-	struct qemu_message_process_start start = {.how = QEMU_PROCESS_INITIAL};
-	struct qemu_message_thread_start thread = {0};
+	struct channel_message_process_start start = {.how = CHANNEL_PROCESS_INITIAL};
+	struct channel_message_thread_start thread = {0};
 
-	put_message(fixture, slot, &start, sizeof(start), QEMU_MSG_PROCESS_START, 100, 0);
+	put_message(fixture, slot, &start, sizeof(start), CHANNEL_MSG_PROCESS_START, 100, 0);
 	/* Anything but strings makes the process start without them. */
-	put_message(fixture, slot, &thread, sizeof(thread), QEMU_MSG_THREAD_START, 100, 0);
+	put_message(fixture, slot, &thread, sizeof(thread), CHANNEL_MSG_THREAD_START, 100, 0);
 }
 
-static void put_psb(struct fixture *fixture, struct qemu_slot *slot, uint64_t offset, uint64_t time)
+static void put_psb(struct fixture *fixture, struct channel_slot *slot, uint64_t offset, uint64_t time)
 {
-	struct qemu_message_psb psb = {.epoch = 1};
+	struct channel_message_psb psb = {.epoch = 1};
 
-	put_message(fixture, slot, &psb, sizeof(psb), QEMU_MSG_PSB, time, offset);
+	put_message(fixture, slot, &psb, sizeof(psb), CHANNEL_MSG_PSB, time, offset);
 }
 
 /* Appends `size` bytes, each the low byte of its position. */
-static void put_pt(struct fixture *fixture, struct qemu_slot *slot, size_t size)
+static void put_pt(struct fixture *fixture, struct channel_slot *slot, size_t size)
 {
-	uint8_t *ring = (uint8_t *)slot + qemu_slot_pt_ring(&fixture->qemu.channel.config);
+	uint8_t *ring = (uint8_t *)slot + channel_slot_pt_ring(&fixture->channel.channel.config);
 
 	for (size_t i = 0; i < size; i++, slot->pt_head++)
 		ring[slot->pt_head % RING] = (uint8_t)slot->pt_head;
@@ -144,7 +127,7 @@ static void drain(struct fixture *fixture)
 {
 	bool work = false;
 
-	assert_int_equal(record_qemu_drain(&fixture->qemu, &work), 0);
+	assert_int_equal(record_channel_drain(&fixture->channel, &work), 0);
 	assert_int_equal(record_capture_advance(&fixture->capture, record_now()), 0);
 }
 
@@ -154,9 +137,9 @@ static struct ptl_trace *finish(struct fixture *fixture)
 {
 	struct ptl_trace *trace;
 
-	assert_int_equal(record_qemu_reap_all(&fixture->qemu), 0);
+	assert_int_equal(record_channel_reap_all(&fixture->channel), 0);
 	assert_int_equal(record_capture_close(&fixture->capture, 1000), 0);
-	record_qemu_close(&fixture->qemu);
+	record_channel_close(&fixture->channel);
 	assert_int_equal(ptl_open(fixture->path, NULL, &trace), 0);
 	assert_int_equal(ptl_damage_count(trace), 0);
 	return trace;
@@ -192,7 +175,7 @@ static void expect_pt(struct ptl_trace *trace, const struct ptl_stream *stream, 
 static void takes_bytes_through_many_laps(void **state)
 {
 	struct fixture *fixture = *state;
-	struct qemu_slot *slot = claim(fixture, 0, 1, (uint32_t)getpid());
+	struct channel_slot *slot = claim(fixture, 0, 1, (uint32_t)getpid());
 	const struct ptl_psb *psbs;
 	struct ptl_trace *trace;
 	uint64_t total = 0;
@@ -209,9 +192,9 @@ static void takes_bytes_through_many_laps(void **state)
 	}
 	/* Announced, but its thread was killed before it wrote the bytes. */
 	put_psb(fixture, slot, slot->pt_head, 300);
-	slot->status = QEMU_SLOT_ENDED;
+	slot->status = CHANNEL_SLOT_ENDED;
 	drain(fixture);
-	assert_int_equal(slot->status, QEMU_SLOT_FREE);
+	assert_int_equal(slot->status, CHANNEL_SLOT_FREE);
 	trace = finish(fixture);
 	expect_pt(trace, pt_stream(trace, 0), total);
 	assert_int_equal(ptl_psb_index(trace, pt_stream(trace, 0)->id, &psbs, &count), 0);
@@ -229,24 +212,27 @@ static void completes_the_stream_of_a_dead_process(void **state)
 	struct fixture *fixture = *state;
 	const pid_t pid = fork();
 	struct ptl_trace *trace;
-	struct qemu_slot *slot;
+	struct channel_slot *slot;
 
 	if (pid == 0)
 		_exit(3);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	slot = claim(fixture, 0, 1, (uint32_t)pid);
 	put_start(fixture, slot);
-	put_pt(fixture, slot, 100);
-	slot->commit_head = slot->pt_head;
-	slot->block_ip = slot->next_ip = slot->commit_ip = 0x401000;
-	slot->tnt |= 0x401000 & QEMU_TNT_TAG;
+	put_pt(fixture, slot, RING - 100);
 	drain(fixture);
-	assert_int_equal(slot->status, QEMU_SLOT_LIVE);
-	assert_int_equal(record_qemu_reap(&fixture->qemu), 0);
-	assert_int_equal(slot->status, QEMU_SLOT_FREE);
+	/* Killed before it copied what lies behind the ring's end. */
+	put_pt(fixture, slot, 100);
+	slot->pt_lap = 0;
+	for (int i = 0; i < 50; i++, slot->pt_head++)
+		((uint8_t *)slot +
+		 channel_slot_pt_ring(&fixture->channel.channel.config))[slot->pt_head] = (uint8_t)slot->pt_head;
+	drain(fixture);
+	assert_int_equal(slot->status, CHANNEL_SLOT_LIVE);
+	assert_int_equal(record_channel_reap(&fixture->channel), 0);
+	assert_int_equal(slot->status, CHANNEL_SLOT_FREE);
 	trace = finish(fixture);
-	/* FUP with a full address, and TIP.PGD. */
-	assert_int_equal(pt_stream(trace, 0)->bytes, 100 + 9 + 1);
+	expect_pt(trace, pt_stream(trace, 0), RING + 50);
 	assert_int_equal(ptl_loss_count(trace), 0);
 	ptl_close(trace);
 }
@@ -255,8 +241,8 @@ static void completes_the_stream_of_a_dead_process(void **state)
 static void gives_a_damaged_slot_up(void **state)
 {
 	struct fixture *fixture = *state;
-	struct qemu_slot *bad = claim(fixture, 0, 1, (uint32_t)getpid());
-	struct qemu_slot *good = claim(fixture, 1, 1, (uint32_t)getpid());
+	struct channel_slot *bad = claim(fixture, 0, 1, (uint32_t)getpid());
+	struct channel_slot *good = claim(fixture, 1, 1, (uint32_t)getpid());
 	struct ptl_trace *trace;
 
 	good->tid = 5;
@@ -270,10 +256,10 @@ static void gives_a_damaged_slot_up(void **state)
 	bad->pt_head = UINT64_MAX;
 	bad->message_head += 8;
 	drain(fixture);
-	bad->status = good->status = QEMU_SLOT_ENDED;
+	bad->status = good->status = CHANNEL_SLOT_ENDED;
 	drain(fixture);
-	assert_int_equal(bad->status, QEMU_SLOT_FREE);
-	assert_int_equal(good->status, QEMU_SLOT_FREE);
+	assert_int_equal(bad->status, CHANNEL_SLOT_FREE);
+	assert_int_equal(good->status, CHANNEL_SLOT_FREE);
 	trace = finish(fixture);
 	expect_pt(trace, pt_stream(trace, 0), 1000);
 	expect_pt(trace, pt_stream(trace, 1), 1500);
@@ -286,16 +272,16 @@ static void gives_a_damaged_slot_up(void **state)
 static void drops_messages_that_make_no_sense(void **state)
 {
 	struct fixture *fixture = *state;
-	struct qemu_slot *slot = claim(fixture, 0, 1, (uint32_t)getpid());
+	struct channel_slot *slot = claim(fixture, 0, 1, (uint32_t)getpid());
 	struct ptl_trace *trace;
 
 	put_start(fixture, slot);
-	memset((uint8_t *)slot + qemu_slot_message_ring() + slot->message_head, 0xff, 64);
+	memset((uint8_t *)slot + channel_slot_message_ring() + slot->message_head, 0xff, 64);
 	slot->message_head += 64;
 	put_pt(fixture, slot, 10);
 	drain(fixture);
 	assert_int_equal(slot->message_tail, slot->message_head);
-	slot->status = QEMU_SLOT_ENDED;
+	slot->status = CHANNEL_SLOT_ENDED;
 	drain(fixture);
 	trace = finish(fixture);
 	expect_pt(trace, pt_stream(trace, 0), 10);
@@ -310,44 +296,18 @@ static void uses_a_slot_again(void **state)
 	struct ptl_trace *trace;
 
 	for (uint32_t i = 0; i < 3; i++) {
-		struct qemu_slot *slot = claim(fixture, 0, 1 + i, (uint32_t)getpid());
+		struct channel_slot *slot = claim(fixture, 0, 1 + i, (uint32_t)getpid());
 
 		put_start(fixture, slot);
 		put_pt(fixture, slot, 100 * (i + 1));
-		slot->status = QEMU_SLOT_ENDED;
+		slot->status = CHANNEL_SLOT_ENDED;
 		drain(fixture);
-		assert_int_equal(slot->status, QEMU_SLOT_FREE);
+		assert_int_equal(slot->status, CHANNEL_SLOT_FREE);
 	}
 	trace = finish(fixture);
 	for (unsigned i = 0; i < 3; i++)
 		expect_pt(trace, pt_stream(trace, i), 100 * (i + 1));
 	ptl_close(trace);
-}
-
-/* Else a thread of the child could be drained before the child's definitions are known, and lose its truth. */
-static void answers_a_child_of_fork_when_its_truth_has_begun(void **state)
-{
-	struct fixture *fixture = *state;
-	const uint32_t pid = (uint32_t)getpid();
-	struct qemu_slot *parent = claim(fixture, 2, 1, pid), *child = claim(fixture, 3, 2, pid), *thread;
-	struct qemu_message_process_start start = {
-		.header.request = 5, .how = QEMU_PROCESS_FORK, .parent_pid = pid, .parent_process = 1};
-	struct qemu_message_block block = {.header.request = 3, .number = 1};
-
-	put_start(fixture, parent);
-	put_message(fixture, parent, &block, sizeof(block), QEMU_MSG_BLOCK, 100, 0);
-	put_message(fixture, child, &start, sizeof(start), QEMU_MSG_PROCESS_START, 200, 0);
-	drain(fixture);
-	assert_int_equal(parent->reply, 3);
-	assert_int_equal(child->reply, 5);
-	/* It may have a thread now, which takes a slot that comes first. */
-	thread = claim(fixture, 0, 2, pid);
-	thread->tid = pid + 1;
-	*(uint32_t *)(void *)((uint8_t *)thread + qemu_slot_truth_ring(&fixture->qemu.channel.config)) = 1;
-	thread->truth_head = 1;
-	drain(fixture);
-	assert_int_equal(thread->truth_tail, 1);
-	ptl_close(finish(fixture));
 }
 
 int main(void)
@@ -359,8 +319,6 @@ int main(void)
 		TEST(gives_a_damaged_slot_up),
 		TEST(drops_messages_that_make_no_sense),
 		TEST(uses_a_slot_again),
-		cmocka_unit_test_setup_teardown(answers_a_child_of_fork_when_its_truth_has_begun, set_up_truth,
-						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests what the QEMU plugin's messages say of processes, by the events that come of them. */
+/* Tests what the runtime's messages say of processes, by the events that come of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,12 +11,12 @@
 #include <cmocka.h>
 
 #include "common/bytes.h"
-#include "record/qemu/facts.h"
+#include "record/channel/facts.h"
 
 #define PID 100
 
 struct fixture {
-	struct record_qemu_facts facts;
+	struct record_channel_facts facts;
 	struct ptl_bytes text;
 };
 
@@ -79,7 +79,7 @@ static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
-	record_qemu_facts_free(&fixture->facts);
+	record_channel_facts_free(&fixture->facts);
 	record_model_free(fixture->facts.model);
 	common_bytes_free(&fixture->text);
 	free(fixture);
@@ -89,7 +89,7 @@ static int tear_down(void **state)
 static void expect(struct fixture *fixture, const char *text)
 {
 	common_write_bytes(&fixture->text, "", 1);
-	assert_string_equal(fixture->text.data, text);
+	assert_string_equal((const char *)fixture->text.data, text);
 	fixture->text.size = 0;
 }
 
@@ -98,33 +98,33 @@ static void send(struct fixture *fixture, unsigned type, const void *fixed, size
 		 size_t payload_size)
 {
 	_Alignas(8) uint8_t buffer[512];
-	struct qemu_message *message = (void *)buffer;
+	struct channel_message *message = (void *)buffer;
 
 	assert_true(fixed_size + payload_size <= sizeof(buffer));
 	memcpy(buffer, fixed, fixed_size);
 	if (payload_size)
 		memcpy(buffer + fixed_size, payload, payload_size);
-	*message = (struct qemu_message){.size = (uint32_t)(fixed_size + payload_size),
-					 .type = (uint16_t)type,
-					 .pid = PID,
-					 .tid = PID,
-					 .process = 1,
-					 .time = 10};
-	assert_int_equal(record_qemu_fact(&fixture->facts, message, NULL, 0), 0);
+	*message = (struct channel_message){.size = (uint32_t)(fixed_size + payload_size),
+					    .type = (uint16_t)type,
+					    .pid = PID,
+					    .tid = PID,
+					    .process = 1,
+					    .time = 10};
+	assert_int_equal(record_channel_fact(&fixture->facts, message, NULL, 0), 0);
 }
 
 static void send_start(struct fixture *fixture, const char *strings, size_t size, size_t sent)
 {
-	const struct qemu_message_process_start start = {.how = QEMU_PROCESS_INITIAL, .parent_pid = 7};
-	const struct qemu_message_exec exec = {.total = (uint32_t)size};
+	const struct channel_message_process_start start = {.how = CHANNEL_PROCESS_INITIAL, .parent_pid = 7};
+	const struct channel_message_exec exec = {.total = (uint32_t)size};
 
-	send(fixture, QEMU_MSG_PROCESS_START, &start, sizeof(start), NULL, 0);
-	send(fixture, QEMU_MSG_EXEC, &exec, sizeof(exec), NULL, 0);
+	send(fixture, CHANNEL_MSG_PROCESS_START, &start, sizeof(start), NULL, 0);
+	send(fixture, CHANNEL_MSG_EXEC, &exec, sizeof(exec), NULL, 0);
 	for (size_t at = 0; at < sent; at += 5) {
 		const size_t length = sent - at < 5 ? sent - at : 5;
-		const struct qemu_message_exec_bytes bytes = {.offset = (uint32_t)at, .length = (uint32_t)length};
+		const struct channel_message_exec_bytes bytes = {.offset = (uint32_t)at, .length = (uint32_t)length};
 
-		send(fixture, QEMU_MSG_EXEC_BYTES, &bytes, sizeof(bytes), strings + at, length);
+		send(fixture, CHANNEL_MSG_EXEC_BYTES, &bytes, sizeof(bytes), strings + at, length);
 	}
 }
 
@@ -141,15 +141,15 @@ static void joins_the_pieces_of_a_program(void **state)
 
 static void takes_what_has_come_of_a_program(void **state)
 {
-	const struct qemu_message_psb psb = {.epoch = 1};
-	const struct qemu_message_unmap unmap = {.base = 0x1000, .size = 0x2000};
+	const struct channel_message_psb psb = {.epoch = 1};
+	const struct channel_message_unmap unmap = {.base = 0x1000, .size = 0x2000};
 	struct fixture *fixture = *state;
 
 	send_start(fixture, LS, sizeof(LS), 4);
 	/* Packets come at any time. */
-	send(fixture, QEMU_MSG_PSB, &psb, sizeof(psb), NULL, 0);
+	send(fixture, CHANNEL_MSG_PSB, &psb, sizeof(psb), NULL, 0);
 	expect(fixture, "");
-	send(fixture, QEMU_MSG_IMAGE_UNMAP, &unmap, sizeof(unmap), NULL, 0);
+	send(fixture, CHANNEL_MSG_IMAGE_UNMAP, &unmap, sizeof(unmap), NULL, 0);
 	expect(fixture, "process 1 '/bin' ''\nthread 1 100 ''\nimage 2 1000+2000\n");
 }
 
@@ -158,60 +158,60 @@ static void takes_what_has_come_when_nothing_more_will(void **state)
 	struct fixture *fixture = *state;
 
 	send_start(fixture, LS, sizeof(LS), 7);
-	assert_int_equal(record_qemu_facts_end(&fixture->facts, 2, 0), 0);
+	assert_int_equal(record_channel_facts_end(&fixture->facts, 2, 0), 0);
 	expect(fixture, "");
-	assert_int_equal(record_qemu_facts_end(&fixture->facts, 1, 0), 0);
+	assert_int_equal(record_channel_facts_end(&fixture->facts, 1, 0), 0);
 	expect(fixture, "process 1 '/bin/ls' ''\nthread 1 100 ''\n");
-	assert_int_equal(record_qemu_facts_end_all(&fixture->facts, 0), 0);
+	assert_int_equal(record_channel_facts_end_all(&fixture->facts, 0), 0);
 	expect(fixture, "");
 }
 
 static void leaves_out_pieces_that_do_not_fit(void **state)
 {
-	const struct qemu_message_exec_bytes late = {.offset = 7, .length = 4}, large = {.offset = 4, .length = 100};
+	const struct channel_message_exec_bytes late = {.offset = 7, .length = 4}, large = {.offset = 4, .length = 100};
 	struct fixture *fixture = *state;
 	char text[100] = "";
 
 	send_start(fixture, LS, sizeof(LS), 4);
-	send(fixture, QEMU_MSG_EXEC_BYTES, &late, sizeof(late), LS, 4);
-	send(fixture, QEMU_MSG_EXEC_BYTES, &large, sizeof(large), text, 100);
-	assert_int_equal(record_qemu_facts_end_all(&fixture->facts, 0), 0);
+	send(fixture, CHANNEL_MSG_EXEC_BYTES, &late, sizeof(late), LS, 4);
+	send(fixture, CHANNEL_MSG_EXEC_BYTES, &large, sizeof(large), text, 100);
+	assert_int_equal(record_channel_facts_end_all(&fixture->facts, 0), 0);
 	expect(fixture, "process 1 '/bin' ''\nthread 1 100 ''\n");
 	/* Nor do pieces of no program. */
-	send(fixture, QEMU_MSG_EXEC_BYTES, &late, sizeof(late), LS, 4);
+	send(fixture, CHANNEL_MSG_EXEC_BYTES, &late, sizeof(late), LS, 4);
 	expect(fixture, "");
 }
 
 static void cuts_names_of_threads(void **state)
 {
-	const struct qemu_message_thread_name name = {.named_tid = 101, .length = 20};
+	const struct channel_message_thread_name name = {.named_tid = 101, .length = 20};
 	struct fixture *fixture = *state;
 
 	send_start(fixture, LS, sizeof(LS), sizeof(LS));
 	fixture->text.size = 0;
-	send(fixture, QEMU_MSG_THREAD_NAME, &name, sizeof(name), "abcdefghijklmnopqrst", 20);
+	send(fixture, CHANNEL_MSG_THREAD_NAME, &name, sizeof(name), "abcdefghijklmnopqrst", 20);
 	expect(fixture, "thread 1 101 'abcdefghijklmno'\n");
 }
 
 static void knows_why_a_program_is_not_followed(void **state)
 {
-	const struct qemu_message_not_followed known = {.cause = QEMU_NOT_FOLLOWED_UNREADABLE, .length = 4};
-	const struct qemu_message_not_followed unknown = {.cause = 99, .length = 4};
-	const struct qemu_message failed = {.size = sizeof(failed)};
+	const struct channel_message_not_followed known = {.cause = CHANNEL_NOT_FOLLOWED_UNREADABLE, .length = 4};
+	const struct channel_message_not_followed unknown = {.cause = 99, .length = 4};
+	const struct channel_message failed = {.size = sizeof(failed)};
 	struct fixture *fixture = *state;
 
 	send_start(fixture, LS, sizeof(LS), sizeof(LS));
 	fixture->text.size = 0;
-	send(fixture, QEMU_MSG_NOT_FOLLOWED, &known, sizeof(known), "/a\0\0", 4);
-	send(fixture, QEMU_MSG_EXEC_FAILED, &failed, sizeof(failed), NULL, 0);
-	send(fixture, QEMU_MSG_NOT_FOLLOWED, &unknown, sizeof(unknown), "/b\0\0", 4);
+	send(fixture, CHANNEL_MSG_NOT_FOLLOWED, &known, sizeof(known), "/a\0\0", 4);
+	send(fixture, CHANNEL_MSG_EXEC_FAILED, &failed, sizeof(failed), NULL, 0);
+	send(fixture, CHANNEL_MSG_NOT_FOLLOWED, &unknown, sizeof(unknown), "/b\0\0", 4);
 	assert_int_equal(record_model_gone(fixture->facts.model, 1, 0, true), 0);
 	expect(fixture, "process 64 '/b' ''\n/b ran untraced: unknown cause\n");
 }
 
 static void passes_over_what_it_does_not_know(void **state)
 {
-	const struct qemu_message other = {.size = sizeof(other)};
+	const struct channel_message other = {.size = sizeof(other)};
 	struct fixture *fixture = *state;
 
 	send_start(fixture, LS, sizeof(LS), sizeof(LS));

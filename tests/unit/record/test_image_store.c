@@ -10,10 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
+#include <sys/wait.h>
 
 #include "common/sha256.h"
 #include "record/image/image_store.h"
@@ -77,6 +80,25 @@ static int tear_down(void **state)
 	return 0;
 }
 
+/* The mapping of the process's own vdso, whose code no file has. */
+static struct record_mapping vdso_mapping(void)
+{
+	struct record_mapping mapping = {
+		.pid = (uint32_t)getpid(), .anonymous = true, .of_kernel = true, .protection = PROT_READ | PROT_EXEC};
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long long base, end;
+	char line[512];
+
+	assert_non_null(maps);
+	while (!mapping.base && fgets(line, sizeof(line), maps))
+		if (strstr(line, "[vdso]") && sscanf(line, "%llx-%llx", &base, &end) == 2) {
+			mapping.base = base;
+			mapping.size = end - base;
+		}
+	fclose(maps);
+	return mapping;
+}
+
 static struct record_mapping mapping_of(const struct fixture *fixture, uint64_t offset, uint64_t size)
 {
 	return (struct record_mapping){
@@ -100,6 +122,67 @@ static void expect_code(const struct fixture *fixture, const struct ptl_image_ev
 	assert_true(image->has_code);
 	common_sha256_of(fixture->content + offset, size, hash);
 	assert_memory_equal(image->code, hash, sizeof(hash));
+}
+
+/* Writes the perf map of this process, as a compiler does, and ends. */
+static void write_map(const char *path)
+{
+	FILE *map = fopen(path, "w");
+
+	_exit(map && fputs("1000 10 made\n", map) >= 0 && fclose(map) == 0 ? 0 : 1);
+}
+
+/* A process that has ended when its code is reported: /proc does not show its folders any more. */
+static void takes_the_map_of_a_process_that_has_ended(void **state)
+{
+	for (unsigned waited = 0; waited < 2; waited++) {
+		struct fixture *fixture = *state;
+		struct record_mapping mapping = {.size = 4096, .base = 0x1000, .anonymous = true, .path = ""};
+		const pid_t pid = fork();
+		struct ptl_image_event image;
+		char path[64];
+		siginfo_t info;
+		int status;
+
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid ? pid : getpid());
+		if (!pid)
+			write_map(path);
+		assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+		assert_int_equal(info.si_status, 0);
+		if (waited)
+			assert_int_equal(waitpid(pid, &status, 0), pid);
+		mapping.pid = (uint32_t)pid;
+		assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+		assert_int_equal(record_image_store_finish(fixture->store), 0);
+		unlink(path);
+		if (!waited)
+			assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(fixture->attached, 1 + waited);
+		assert_int_equal(fixture->attachment.pid, pid);
+	}
+}
+
+/* A map from before the recording is that of another process. */
+static void leaves_a_map_that_is_older(void **state)
+{
+	struct fixture *fixture = *state;
+	struct record_mapping mapping = {.size = 4096, .base = 0x1000, .anonymous = true, .path = ""};
+	const struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+	const pid_t pid = fork();
+	struct ptl_image_event image;
+	char path[64];
+	int status;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid ? pid : getpid());
+	if (!pid)
+		write_map(path);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	mapping.pid = (uint32_t)pid;
+	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+	assert_int_equal(record_image_store_finish(fixture->store), 0);
+	unlink(path);
+	assert_int_equal(fixture->attached, 0);
 }
 
 static void stores_each_range_once(void **state)
@@ -248,14 +331,50 @@ static void takes_the_perf_map_of_a_process_that_makes_code(void **state)
 	unlink(map);
 }
 
+/* The addresses are those of the vdso's ELF header, so that they are the same in all processes. */
+static void knows_the_vdso(void **state)
+{
+	struct fixture *fixture = *state;
+	struct record_mapping mapping = vdso_mapping();
+	struct ptl_image_event image;
+	const uint8_t *code;
+
+	if (!mapping.base) {
+		print_message("skipped: this kernel maps no vdso\n");
+		skip();
+	}
+	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+	assert_string_equal(image.file_name, "[vdso]");
+	assert_int_equal(image.default_base, 0);
+	code = record_vdso_code(&image);
+	assert_non_null(code);
+	assert_memory_equal(code, (const void *)(uintptr_t)mapping.base, mapping.size);
+	/* Another size is another vdso; so is that of a 32-bit process. */
+	mapping.size += 4096;
+	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+	assert_null(record_vdso_code(&image));
+	mapping.size -= 4096;
+	mapping.base = 0xf7fc0000;
+	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+	assert_null(record_vdso_code(&image));
+	mapping.of_kernel = false;
+	mapping.base = 0x7ffff7fc0000;
+	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+	assert_null(record_vdso_code(&image));
+	assert_int_equal(image.default_base, mapping.base);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
+		TEST(takes_the_map_of_a_process_that_has_ended),
+		TEST(leaves_a_map_that_is_older),
 		TEST(stores_each_range_once),
 		TEST(sees_that_a_file_changed),
 		TEST(takes_no_other_file),
 		TEST(stores_a_programs_symbols_and_debug_file),
+		TEST(knows_the_vdso),
 		TEST(takes_the_perf_map_of_a_process_that_makes_code),
 	};
 

@@ -151,7 +151,7 @@ static int tear_down(void **state)
 static void expect(struct fixture *fixture, const char *text)
 {
 	common_write_bytes(&fixture->text, "", 1);
-	assert_string_equal(fixture->text.data, text);
+	assert_string_equal((const char *)fixture->text.data, text);
 	fixture->text.size = 0;
 }
 

@@ -522,7 +522,10 @@ static void keeps_streams_in_order(void **state)
 	assert_int_equal(stream_pairs.count, 3);
 	assert_int_equal(record_capture_close(&capture, 1), 0);
 	assert_int_equal(ptl_open(path, NULL, &trace), 0);
-	assert_int_equal(ptl_process(trace, NULL, &(struct ptl_callbacks){.event = note}, seen), 0);
+	assert_int_equal(ptl_process(trace, NULL,
+				     &(struct ptl_callbacks){.size = sizeof(struct ptl_callbacks), .event = note},
+				     seen),
+			 0);
 	assert_int_equal(seen[2], sizeof(written) / sizeof(written[0]));
 	ptl_close(trace);
 }

@@ -218,7 +218,10 @@ static void finish(struct fixture *fixture)
 	assert_int_equal(record_capture_close(&fixture->capture, 100000), 0);
 	record_observer_free(fixture->observer);
 	assert_int_equal(ptl_open(fixture->path, NULL, &trace), 0);
-	assert_int_equal(ptl_process(trace, NULL, &(struct ptl_callbacks){.event = take_event}, fixture), 0);
+	assert_int_equal(ptl_process(trace, NULL,
+				     &(struct ptl_callbacks){.size = sizeof(struct ptl_callbacks), .event = take_event},
+				     fixture),
+			 0);
 	ptl_close(trace);
 	common_write_bytes(&fixture->text, "", 1);
 }
@@ -226,7 +229,7 @@ static void finish(struct fixture *fixture)
 static void expect(struct fixture *fixture, const char *text)
 {
 	finish(fixture);
-	assert_string_equal(fixture->text.data, text);
+	assert_string_equal((const char *)fixture->text.data, text);
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
@@ -380,7 +383,7 @@ static void the_end_of_reports_is_not_that_of_a_process(void **state)
 		 "thread end 2/2 '' @%llu\n"
 		 "end 2<1 'passwd' 'passwd' @%llu\n",
 		 (unsigned long long)fixture->ended, (unsigned long long)fixture->ended);
-	assert_string_equal(fixture->text.data, text);
+	assert_string_equal((const char *)fixture->text.data, text);
 }
 
 static void the_same_mapping_is_reported_once(void **state)

@@ -29,6 +29,7 @@
 static char *command_line[] = {(char[]){"test"}, NULL};
 static const struct record_settings settings = {.command_line = command_line,
 						.source = "test",
+						.output = "named",
 						.quiet = true,
 						.mode = RECORD_MODE_NEWFILE,
 						.part_time = 1,
@@ -493,7 +494,10 @@ static void count_events(const struct fixture *fixture, const char *file, unsign
 {
 	struct ptl_trace *trace = open_file(fixture, file);
 
-	assert_int_equal(ptl_process(trace, NULL, &(struct ptl_callbacks){.event = count}, times), 0);
+	assert_int_equal(ptl_process(trace, NULL,
+				     &(struct ptl_callbacks){.size = sizeof(struct ptl_callbacks), .event = count},
+				     times),
+			 0);
 	ptl_close(trace);
 }
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "record/qemu/sequencer.h"
+#include "record/channel/sequencer.h"
 
 /* Items are pointers into this array, so that they can be told apart. */
 static char items[4096];

@@ -142,6 +142,28 @@ static void what_is_new_waits_for_other_cpus(void **state)
 	record_sideband_close(sideband);
 }
 
+/* The kernel gives processes outside of a pid namespace the number 0, which is the kernel's in a trace. */
+static void processes_outside_of_the_namespace_are_left_out(void **state)
+{
+	struct record_sideband *sideband = record_sideband_new();
+	const struct record_sideband_record *record;
+
+	(void)state;
+	put_exec(sideband, 0, "outside", 100);
+	put_map(sideband, 0, "/bin/outside", 101);
+	put_task(sideband, PERF_RECORD_FORK, 0, 0, 0, 102);
+	put_task(sideband, PERF_RECORD_EXIT, 0, 0, 0, 103);
+	put_task(sideband, PERF_RECORD_EXIT, UINT32_MAX, 0, UINT32_MAX, 104);
+	put_task(sideband, PERF_RECORD_FORK, 12, 0, 12, 105);
+	for (unsigned i = 0; i < 5; i++) {
+		record = record_sideband_next(sideband, LATE);
+		assert_non_null(record);
+		assert_int_equal(record->kind, RECORD_SIDEBAND_NONE);
+	}
+	assert_string_equal(next(sideband, LATE), "fork 12/12 @105");
+	record_sideband_close(sideband);
+}
+
 static void a_mapping_has_all_its_fields(void **state)
 {
 	struct record_sideband *sideband = record_sideband_new();
@@ -414,6 +436,7 @@ int main(void)
 		cmocka_unit_test(what_is_lost_last_is_counted),
 		cmocka_unit_test(records_come_in_order),
 		cmocka_unit_test(what_is_new_waits_for_other_cpus),
+		cmocka_unit_test(processes_outside_of_the_namespace_are_left_out),
 		cmocka_unit_test(a_mapping_has_all_its_fields),
 		cmocka_unit_test(a_name_is_no_program),
 		cmocka_unit_test(notes_wait_with_their_records),

@@ -106,7 +106,7 @@ static void test_a_counter(void **state)
 static void put_user(struct ptl_bytes *out, uint64_t abi, uint64_t size, uint64_t copied)
 {
 	common_write_le(out, abi, 8);
-	for (uint64_t i = 0; abi && i < TRACEPOINT_UNWIND_REGISTER_COUNT; i++)
+	for (uint64_t i = 0; abi && i < ELF_UNWIND_REGISTER_COUNT; i++)
 		common_write_le(out, 0x7000 + i, 8);
 	common_write_le(out, size, 8);
 	for (unsigned i = 0; size && i < 2; i++)

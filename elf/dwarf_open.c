@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "elf/dwarf_open.h"
+
+#include <unistd.h>
+
+#define EXIT_SYSTEM 4 /* as COMMON_EXIT_SYSTEM, which is of programs */
+
+__attribute__((noreturn)) static void end_without_memory(void)
+{
+	static const char text[] = "error: no memory for debug information\n";
+
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	_exit(EXIT_SYSTEM);
+}
+
+Dwarf *elf_dwarf_open(Elf *elf)
+{
+	Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+
+	if (dwarf)
+		dwarf_new_oom_handler(dwarf, end_without_memory);
+	return dwarf;
+}

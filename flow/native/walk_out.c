@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds the branch by which flow left what is traced. */
+#include "flow/native/address.h"
+#include "flow/native/cache/block.h"
+#include "flow/native/walk.h"
+
+/* Whether the filters are known and exclude ip. */
+static bool is_filtered(const struct native_decoder *decoder, uint64_t ip)
+{
+	const struct native_source *source = &decoder->code->source;
+
+	return source->passes && !source->passes(source->context, ip);
+}
+
+/* Adds the first `count` blocks of a region to the batch. False without memory. */
+static bool leave_blocks(struct native_decoder *decoder, const struct native_region *region, uint32_t count)
+{
+	const struct flow_block_run *run = &region->run.run;
+
+	return native_leave_part(decoder, region, count, count < run->count ? run->blocks[count]->ip : 0);
+}
+
+/* Whether the branch at the end of block, if there is one, may have left what is traced. */
+static bool leads_out(const struct native_decoder *decoder, const struct flow_block *block, bool has_ip, uint64_t ip)
+{
+	switch (block->branch) {
+	case FLOW_BRANCH_NONE:
+		return false;
+	case FLOW_BRANCH_FAR_CALL:
+	case FLOW_BRANCH_FAR_RETURN:
+	case FLOW_BRANCH_FAR_JUMP:
+		return true;
+	case FLOW_BRANCH_JUMP:
+	case FLOW_BRANCH_CALL:
+		return has_ip ? block->target == ip : is_filtered(decoder, block->target);
+	case FLOW_BRANCH_CONDITIONAL:
+		return has_ip && (block->target == ip || block->ip + block->size == ip);
+	default:
+		/* A return or an indirect branch: without a TIP, flow cannot go on. */
+		return true;
+	}
+}
+
+/* 1: the region was left where packets stopped; 0: that is not in the region; -1 no memory. */
+static int walk_out_in(struct native_decoder *decoder, struct native_region *region, bool has_ip, uint64_t ip)
+{
+	for (uint32_t i = 0; i < region->run.run.count; i++) {
+		const struct flow_block *block = region->run.run.blocks[i];
+		uint32_t paging = has_ip ? 0 : native_block_of(block)->paging;
+
+		if (paging && paging != block->size)
+			return native_leave_part(decoder, region, i, block->ip + paging) ? 1 : -1;
+		if (!paging && !leads_out(decoder, block, has_ip, ip))
+			continue;
+		if (i + 1 == region->run.run.count) {
+			region->out_known = has_ip;
+			region->out_ip = ip;
+			region->out_resume = native_resume_ip(block, has_ip, ip);
+		} else if (block->branch && region->run.run.blocks[i + 1]) {
+			return native_leave_part(decoder, region, i + 1, region->run.run.blocks[i + 1]->ip) ? 1 : -1;
+		}
+		native_leave(decoder, region);
+		return 1;
+	}
+	/* Packets were disabled right before code that is missing: nothing of that was executed. */
+	if (has_ip && region->run.run.count && region->decision > NATIVE_CONTINUE && region->stop_ip == ip) {
+		native_leave(decoder, region);
+		return 1;
+	}
+	return 0;
+}
+
+/* What a search for the branch that led out without an address has found. */
+struct direct_branches {
+	struct native_region *region; /* with the first direct branch */
+	uint32_t block;               /* of the region: that branch ends it */
+	unsigned count;               /* direct branches; 2 for more */
+};
+
+/* Looks at the blocks of a region; true: one of them may have led out by itself. */
+static bool search_blocks(struct native_region *region, struct direct_branches *found)
+{
+	for (uint32_t i = 0; i < region->run.run.count; i++) {
+		const struct flow_block *block = region->run.run.blocks[i];
+
+		if (native_block_of(block)->paging || block->branch == FLOW_BRANCH_FAR_CALL ||
+		    block->branch == FLOW_BRANCH_FAR_RETURN || block->branch == FLOW_BRANCH_FAR_JUMP)
+			return true;
+		if (block->branch != FLOW_BRANCH_JUMP && block->branch != FLOW_BRANCH_CALL)
+			continue;
+		if (!found->count) {
+			found->region = region;
+			found->block = i;
+		}
+		found->count = found->count ? 2 : 1;
+	}
+	return false;
+}
+
+/*
+ * SKL014, with unknown filters: where no far transfer is reached, a direct branch led out. Only what comes before the first such
+ * branch, and itself, is certain to have been executed. *found has no branch if there is another explanation.
+ */
+static void search_direct(struct native_decoder *decoder, struct direct_branches *found)
+{
+	struct native_region *region = decoder->region;
+
+	*found = (struct direct_branches){0};
+	for (unsigned i = 0; i < NATIVE_LOOP_REGIONS && region; i++) {
+		const bool stub = region->stub;
+
+		/* Code that is missing may have had anything in it. */
+		if (search_blocks(region, found) || region->decision > NATIVE_CONTINUE) {
+			found->count = 0;
+			return;
+		}
+		if (region->decision != NATIVE_CONTINUE) {
+			/* The branch there may have led out itself, where no CPU with the erratum is known to have made the packets. */
+			found->count *= region->decision == NATIVE_CONDITIONAL || decoder->errata.skl014;
+			return;
+		}
+		region = native_region_follow(decoder->code, region, 0);
+		i -= stub;
+	}
+}
+
+/* Walks to the end of the block that search_direct found; a gap behind it if there is more than one such block. */
+static bool walk_out_direct(struct native_decoder *decoder, const struct direct_branches *found)
+{
+	const struct flow_block *block = found->region->run.run.blocks[found->block];
+
+	while (decoder->region && decoder->region != found->region) {
+		struct native_region *region = decoder->region;
+
+		native_leave(decoder, region);
+		decoder->region = native_region_follow(decoder->code, region, 0);
+	}
+	if (!decoder->region || !leave_blocks(decoder, found->region, found->block + 1)) {
+		decoder->no_memory = decoder->failed = true;
+		decoder->region = NULL;
+		return false;
+	}
+	if (found->count == 1)
+		return true;
+	native_gap(decoder, FLOW_GAP_MISMATCH, block->last_ip);
+	return false;
+}
+
+bool native_walk_out(struct native_decoder *decoder, bool has_ip, uint64_t ip)
+{
+	struct direct_branches direct;
+
+	if (!has_ip && decoder->region && decoder->region->decision != NATIVE_FAR && !decoder->code->source.passes) {
+		search_direct(decoder, &direct);
+		if (direct.count)
+			return walk_out_direct(decoder, &direct);
+	}
+	for (unsigned i = 0; i < NATIVE_LOOP_REGIONS && decoder->region; i++) {
+		struct native_region *region = decoder->region;
+		const bool stub = region->stub;
+		int passed;
+
+		if (has_ip ? region->out_known && region->out_ip == ip
+			   : region->decision == NATIVE_FAR && !(region->notable & NATIVE_WRITES_CR3) &&
+				     !decoder->code->source.passes) {
+			native_leave(decoder, region);
+			return true;
+		}
+		passed = native_pass_region(decoder, region, walk_out_in(decoder, region, has_ip, ip), ip);
+		if (passed)
+			return passed > 0;
+		i -= stub;
+	}
+	if (decoder->region)
+		native_gap(decoder, FLOW_GAP_MISMATCH, ip);
+	return false;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Closes the trace of a capture. An error that ended the recording leaves a file that readers report as incomplete. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "format/writer/closing.h"
+#include "record/capture/capture_state.h"
+
+static int lose_images(struct record_capture *capture, uint32_t kind, uint64_t count, const char *cause)
+{
+	const struct ptl_loss loss = {
+		.kind = kind,
+		.stream = PTL_NO_ID,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+		.count = count,
+		.cause = cause,
+	};
+
+	return count ? record_capture_loss(capture, &loss) : 0;
+}
+
+/* Reports images with unreadable files, and cut names. */
+static int lose_unread(struct record_capture *capture)
+{
+	const uint64_t cut = record_image_store_cut_names(capture->images);
+	char cause[128];
+	int status = lose_images(capture, PTL_LOSS_CODE, record_image_store_unread(capture->images),
+				 "mapped files, their symbols, or names of code that was made, could not be read");
+
+	if (status < 0)
+		return status;
+	snprintf(cause, sizeof(cause), "%llu names of functions overlap in a mapped file, and were cut",
+		 (unsigned long long)cut);
+	return lose_images(capture, PTL_LOSS_SYMBOLS, cut != 0, cause);
+}
+
+static void take_size(struct record_capture *capture, const struct record_keeper *keeper)
+{
+	struct stat info;
+
+	if (stat(record_keeper_path(keeper), &info) == 0)
+		capture->output.end.stored_bytes = (uint64_t)info.st_size;
+}
+
+/* Writes the file of all files in memory at the end, when recording has stopped. */
+static int keep_all(struct record_capture *capture)
+{
+	int status;
+
+	if (record_keeper_works(capture->keeper))
+		(void)record_keeper_done(capture->keeper, true, &status);
+	record_keeper_expect_whole(capture->keeper);
+	status = record_capture_begin_to_keep(capture);
+	if (status == 0)
+		(void)record_keeper_done(capture->keeper, true, &status);
+	if (status == 0)
+		take_size(capture, capture->keeper);
+	return status;
+}
+
+/*
+ * --append merges the existing file and the new part into a third file. Both stay until the third replaces the existing
+ * file.
+ */
+static int append_part(struct record_capture *capture, const char *part)
+{
+	int status = capture->unfinished ? common_fail(PTL_SYSTEM, "nothing was appended to %s",
+						       record_keeper_path(capture->appends))
+					 : record_keeper_add(capture->appends, record_keeper_path(capture->appends));
+
+	if (status == 0)
+		status = record_keeper_add(capture->appends, part);
+	if (status == 0) {
+		record_keeper_expect_whole(capture->appends);
+		record_keeper_start(capture->appends);
+		(void)record_keeper_done(capture->appends, true, &status);
+	}
+	if (status < 0)
+		return common_fail_in(status, "%s has what was recorded", part);
+	(void)unlink(part);
+	take_size(capture, capture->appends);
+	return 0;
+}
+
+void record_capture_cut_short(struct record_capture *capture, uint64_t time, const char *cause)
+{
+	struct record_model_counts counts;
+	char text[256];
+	struct ptl_loss loss = {
+		.kind = PTL_LOSS_END,
+		.stream = PTL_NO_ID,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+		.first_time = capture->settings->clock == PTL_CLOCK_VIRTUAL ? record_model_last_time(capture->model)
+									    : time,
+		.cause = text,
+	};
+
+	if (capture->unfinished)
+		return;
+	capture->unfinished = true;
+	snprintf(text, sizeof(text), "an error ended the recording: %s", cause);
+	record_model_counts(capture->model, &counts);
+	loss.count = counts.living ? counts.living : 1;
+	/*
+	 * Writes the record before the rundown takes memory. Without memory for the record, the missing trailer tells
+	 * readers.
+	 */
+	if (record_capture_loss(capture, &loss) == 0)
+		(void)record_output_check(&capture->output, ptl_writer_flush(capture->output.writer));
+}
+
+bool record_capture_write_failed(const struct record_capture *capture)
+{
+	return capture->output.failed || capture->output.vanished || capture->series_failed;
+}
+
+/* Writes the last records of the trace. */
+static int write_end(struct record_capture *capture, uint64_t end_time)
+{
+	/* An error may have left the model half changed. */
+	int status = capture->unfinished ? 0 : record_model_finish(capture->model);
+
+	record_filter_warn(&capture->filter, &capture->schemas);
+	if (status == 0)
+		status = record_image_store_finish(capture->images);
+	if (status == 0)
+		status = lose_unread(capture);
+	if (capture->settings->clock == PTL_CLOCK_VIRTUAL)
+		end_time = record_model_last_time(capture->model);
+	if (status == 0)
+		status = record_rotation_finish(capture, end_time);
+	if (status == 0)
+		status = record_capture_report_more(capture);
+	capture->machine.end_time = end_time;
+	if (status == 0)
+		status = record_output_check(&capture->output,
+					     ptl_writer_machine(capture->output.writer, &capture->machine));
+	return status;
+}
+
+/* Closes the current file, and merges the file into its destination. */
+static int close_files(struct record_capture *capture)
+{
+	char *part = capture->appends ? strdup(capture->output.path) : NULL;
+	int status;
+
+	if (capture->unfinished)
+		format_writer_leave_unfinished(capture->output.writer);
+	if (capture->unfinished && capture->keeper)
+		record_keeper_leave_unfinished(capture->keeper);
+	status = record_output_close(&capture->output);
+	if (capture->keeper && status == 0)
+		status = keep_all(capture);
+	if (capture->appends && status == 0)
+		status = part ? append_part(capture, part) : common_fail_memory("file name", 0);
+	free(part);
+	return status;
+}
+
+int record_capture_close(struct record_capture *capture, uint64_t end_time)
+{
+	char text[512] = "";
+	int status = write_end(capture, end_time), closed;
+
+	if (status < 0) {
+		snprintf(text, sizeof(text), "%s", ptl_error_text());
+		record_capture_cut_short(capture, end_time, text);
+	}
+	closed = close_files(capture);
+	if (status == 0 && closed < 0)
+		snprintf(text, sizeof(text), "%s", ptl_error_text());
+	status = status < 0 ? status : closed;
+	if (capture->series && capture->rest_wanted)
+		capture->rest = record_series_rest(capture->series, capture->events);
+	record_capture_free_parts(capture);
+	return status < 0 ? common_fail(status, "%s", text) : 0;
+}

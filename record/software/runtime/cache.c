@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The code cache: translated blocks by their addresses, exits that wait for their targets, and pages whose code may change.
+ *
+ * A block is never moved nor freed: when its code has changed, a jump to the runtime is written over its head. Threads that are
+ * in its middle go on to its end.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "common/vector.h"
+#include "record/software/runtime/emit.h"
+#include "record/software/runtime/cache_state.h"
+
+/* Write faults of a page after which its blocks compare their bytes in place of the page's protection. */
+#define WRITE_FAULTS_MAX 24u
+#define FAR_PATIENCE 4096u
+/* jmp [rip]; the address */
+#define FAR_JUMP_SIZE 14u
+
+struct runtime_cache runtime_cache;
+
+bool runtime_cache_start(void)
+{
+	/* Writable and executable, as the cache will be: a policy that forbids such memory is found out here. */
+	runtime_cache.reserve = runtime_map(RESERVE_PAGES * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, 0, true);
+	runtime_cache.table = runtime_map(RUNTIME_TABLE_SIZE * sizeof(*runtime_cache.table), PROT_READ | PROT_WRITE, 0,
+					  true);
+	return runtime_cache.reserve && runtime_cache.table;
+}
+
+uint8_t *runtime_cache_departure(void)
+{
+	uint8_t *page = runtime_map(PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, 0, true);
+	const uint32_t used = page ? 0 : __atomic_fetch_add(&runtime_cache.reserve_used, 1, __ATOMIC_RELAXED);
+
+	return page || used >= RESERVE_PAGES ? page : runtime_cache.reserve + used * PAGE;
+}
+
+bool runtime_cache_is_full(void)
+{
+	return __atomic_load_n(&runtime_cache.is_full, __ATOMIC_RELAXED);
+}
+
+const void **runtime_cache_table(void)
+{
+	return runtime_cache.table;
+}
+
+/* ---- room ---- */
+
+static bool reaches(const struct cache_chunk *chunk, uint64_t pc)
+{
+	const int64_t low = (int64_t)((uint64_t)chunk->base - pc), high = (int64_t)((uint64_t)chunk->cold_end - pc);
+
+	return low > -REACH && high < REACH;
+}
+
+static bool has_room(const struct cache_chunk *chunk)
+{
+	return (size_t)(chunk->end - chunk->at) > TRANSLATE_CODE_MAX + 64 &&
+	       (size_t)(chunk->cold_end - chunk->cold) > TRANSLATE_COLD_MAX + COLD_RESERVE;
+}
+
+/* A chunk that pc's operands reach, made if there is none. Without free memory near pc, and without any memory, another chunk that has room. */
+static struct cache_chunk *find_chunk(uint64_t pc)
+{
+	/* How often far memory is to do before memory near pc is looked for again. */
+	static unsigned patience;
+	struct cache_chunk *chunk, *far = NULL, *other = NULL;
+	uint8_t *base;
+
+	for (size_t i = runtime_cache.chunk_count; i-- > 0;) {
+		chunk = &runtime_cache.chunks[i];
+		if (!has_room(chunk))
+			continue;
+		if (reaches(chunk, pc))
+			return chunk;
+		other = chunk;
+		if (chunk->is_far)
+			far = chunk;
+	}
+	if (far && patience) {
+		patience--;
+		return far;
+	}
+	base = runtime_cache.chunk_count < CHUNKS_MAX
+		       ? runtime_map(CHUNK_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC, pc, !far)
+		       : NULL;
+	if (!base) {
+		patience = FAR_PATIENCE;
+		return far ? far : other;
+	}
+	chunk = &runtime_cache.chunks[runtime_cache.chunk_count];
+	*chunk = (struct cache_chunk){
+		.base = base,
+		.at = base,
+		.end = base + CHUNK_SIZE - COLD_SIZE,
+		.cold = base + CHUNK_SIZE - COLD_SIZE,
+		.cold_end = base + CHUNK_SIZE,
+	};
+	chunk->is_far = !reaches(chunk, pc);
+	__atomic_store_n(&runtime_cache.chunk_count, runtime_cache.chunk_count + 1, __ATOMIC_RELEASE);
+	return chunk;
+}
+
+static uint32_t add_exit(void *context, uint64_t pc, uint8_t *site)
+{
+	(void)context;
+	if (!COMMON_VECTOR_GROW(runtime_cache.exits, runtime_cache.exit_capacity, runtime_cache.exit_count + 1)) {
+		runtime_cache.is_full = true;
+		return 0;
+	}
+	runtime_cache.exits[runtime_cache.exit_count] = (struct cache_exit){pc, site};
+	return (uint32_t)runtime_cache.exit_count++;
+}
+
+uint64_t runtime_cache_exit_pc(uint64_t number)
+{
+	uint64_t pc;
+
+	/* Another thread may be moving the exits to larger memory. */
+	runtime_lock(&runtime.lock);
+	pc = runtime_cache.exits[number].pc;
+	runtime_unlock(&runtime.lock);
+	return pc;
+}
+
+/* A jump to code that site reaches; NULL without room for one. */
+static const uint8_t *add_far_jump(const uint8_t *site, const void *code)
+{
+	for (size_t i = runtime_cache.chunk_count; i-- > 0;) {
+		struct cache_chunk *chunk = &runtime_cache.chunks[i];
+		struct emitter e = {chunk->cold};
+
+		if (!reaches(chunk, (uint64_t)site) || (size_t)(chunk->cold_end - chunk->cold) < FAR_JUMP_SIZE)
+			continue;
+		emit_bytes(&e, (const uint8_t[]){0xff, 0x25, 0, 0, 0, 0}, 6);
+		emit_8(&e, (uint64_t)code);
+		chunk->cold += FAR_JUMP_SIZE;
+		return chunk->cold - FAR_JUMP_SIZE;
+	}
+	return NULL;
+}
+
+void runtime_cache_link(uint64_t number, const void *code)
+{
+	uint8_t *site = runtime_cache.exits[number].site;
+	const uint8_t *to = emit_reaches(site + 4, code) ? code : add_far_jump(site + 4, code);
+
+	/* Else the exit leads to the runtime each time. */
+	if (to)
+		__atomic_store_n((int32_t *)(void *)site, (int32_t)((int64_t)to - (int64_t)(site + 4)),
+				 __ATOMIC_RELEASE);
+}
+
+/* ---- translation ---- */
+
+static bool note_in_page(struct cache_block *block, uint64_t address)
+{
+	struct cache_page *page = runtime_cache_make_page(address);
+
+	if (!page || !COMMON_VECTOR_GROW(page->blocks, page->capacity, page->count + 1))
+		return false;
+	page->blocks[page->count++] = block;
+	return true;
+}
+
+static void set_guarded(struct cache_page *page, bool guarded)
+{
+	if (page->guarded != guarded)
+		__atomic_add_fetch(&runtime_cache.guarded_count, guarded ? 1 : -1, __ATOMIC_SEQ_CST);
+	page->guarded = guarded;
+}
+
+/* A page that the program may write to is protected, until it does. */
+static void guard(struct cache_page *page, const struct runtime_map *map)
+{
+	/* Whoever goes on natively has no handler for the fault. */
+	if (page->guarded || page->unguarded || !map->writable || runtime.native)
+		return;
+	if (RUNTIME_CALL(SYS_mprotect, page->address, PAGE, PROT_READ | PROT_EXEC) == 0)
+		set_guarded(page, true);
+	else
+		page->unguarded = true;
+}
+
+static struct cache_block *keep_block(struct cache_chunk *chunk, const struct translate_block *work)
+{
+	struct cache_block *block = calloc(1, sizeof(*block));
+
+	if (!block)
+		return NULL;
+	*block = (struct cache_block){
+		.pc = work->pc,
+		.code = work->code,
+		.check = work->check,
+		.length = work->length,
+		.code_size = work->code_size,
+		.step_count = (uint16_t)work->step_count,
+		.steps = malloc(work->step_count * sizeof(struct translate_step)),
+	};
+	if (!block->steps || !COMMON_VECTOR_GROW(chunk->blocks, chunk->capacity, chunk->count + 1))
+		return NULL;
+	memcpy(block->steps, work->steps, work->step_count * sizeof(struct translate_step));
+	chunk->blocks[chunk->count++] = block;
+	/* What indirect branches compare with, which changes when the block is forgotten; and what does not. */
+	*(uint64_t *)(void *)(work->code - 8) = work->pc;
+	*(uint64_t *)(void *)(work->code - 16) = work->pc;
+	chunk->at = (uint8_t *)(((uintptr_t)work->code + work->code_size + 15) & ~(uintptr_t)15);
+	chunk->cold += work->cold_size;
+	return block;
+}
+
+/* Copies at most two pages of code; what cannot be read ends it. */
+static size_t read_code(uint64_t pc, uint8_t *bytes, size_t size)
+{
+	const size_t first = (size_t)(PAGE - pc % PAGE);
+
+	if (first >= size)
+		return runtime_copy(bytes, (const void *)pc, size) ? size : 0;
+	if (!runtime_copy(bytes, (const void *)pc, first))
+		return 0;
+	return runtime_copy(bytes + first, (const void *)(pc + first), size - first) ? size : first;
+}
+
+static bool is_executable(uint64_t pc, struct runtime_map *map)
+{
+	const struct channel_image *image = channel_space_find(&runtime.space, pc);
+
+	*map = (struct runtime_map){0};
+	if (image && image->executable) {
+		map->base = image->base;
+		map->end = image->end;
+		map->writable = image->protection & PROT_WRITE;
+		map->shared = (image->flags & CHANNEL_IMAGE_SHARED) &&
+			      (image->flags & (CHANNEL_IMAGE_WRITABLE | CHANNEL_IMAGE_DELETED));
+		return true;
+	}
+	return runtime_maps_find(pc, map) && map->executable;
+}
+
+/* How many bytes from pc on are executable, `most` at most; pc's mapping ends at `end`. */
+static size_t executable_size(uint64_t pc, uint64_t end, size_t most)
+{
+	static struct runtime_map next;
+
+	while (end - pc < most && is_executable(end, &next) && next.end > end)
+		end = next.end;
+	return end - pc < most ? (size_t)(end - pc) : most;
+}
+
+/* Returns NULL: memory is lacking for the translation. */
+static struct cache_block *fill(void)
+{
+	__atomic_store_n(&runtime_cache.is_full, true, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* Puts the translated block among the others. */
+static struct cache_block *add_translated(struct runtime_thread *thread, struct cache_chunk *chunk, uint64_t pc,
+					  const uint8_t *bytes)
+{
+	struct cache_block *block;
+
+	/* Its exits have no numbers. */
+	if (runtime_cache.is_full)
+		return NULL;
+	block = keep_block(chunk, &runtime_cache.work);
+	/* If the recorder has other bytes for these addresses, this call forgets all blocks with the old bytes. */
+	runtime_mapping_translated(thread, pc, bytes, runtime_cache.work.length);
+	if (!block || !runtime_cache_add_block(block) || !note_in_page(block, pc & ~(PAGE - 1)))
+		return fill();
+	if (pc / PAGE != (pc + block->length - 1) / PAGE && !note_in_page(block, (pc & ~(PAGE - 1)) + PAGE))
+		return fill();
+	return block;
+}
+
+static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc)
+{
+	static uint8_t bytes[TRANSLATE_INSTRUCTIONS_MAX * 15];
+	static struct runtime_map map;
+	struct cache_chunk *chunk;
+	struct cache_page *page;
+	size_t size;
+
+	if (!is_executable(pc, &map))
+		return NULL;
+	size = executable_size(pc, map.end, sizeof(bytes));
+	page = runtime_cache_make_page(pc & ~(PAGE - 1));
+	chunk = find_chunk(pc);
+	if (!page || !chunk)
+		return fill();
+	if (map.shared)
+		page->unguarded = true;
+	/* Protected before it is read: a write that comes between is noticed. */
+	guard(page, &map);
+	size = read_code(pc, bytes, size);
+	/* A block in a page whose blocks compare bytes stays in it. */
+	if (page->unguarded && size > PAGE - pc % PAGE && PAGE - pc % PAGE >= 15)
+		size = (size_t)(PAGE - pc % PAGE);
+	if (!size)
+		return NULL;
+	/* A block with byte checks compares the bytes in memory: an int3 of a uprobe has to stay. */
+	if (!page->unguarded)
+		runtime_uprobe_replace(thread, pc, bytes, size);
+	runtime_cache.work.pc = pc;
+	runtime_cache.work.bytes = bytes;
+	runtime_cache.work.size = size;
+	runtime_cache.work.code = (uint8_t *)(((uintptr_t)chunk->at + 15) & ~(uintptr_t)15) + HEADER;
+	runtime_cache.work.cold = chunk->cold;
+	runtime_cache.work.add_exit = add_exit;
+	runtime_cache.work.options = (struct translate_options){
+		.return_compression = runtime.config.return_compression,
+		.counted = runtime.config.clock == PTL_CLOCK_VIRTUAL,
+		.check_bytes = page->unguarded,
+		.single_store = page->unguarded,
+	};
+	runtime_translate_block(&runtime_cache.work);
+	if (runtime_cache.work.cut) {
+		/* The instruction goes on where nothing can be read: it faults there. */
+		return NULL;
+	}
+	if (pc / PAGE != (pc + runtime_cache.work.length - 1) / PAGE) {
+		struct cache_page *second = runtime_cache_make_page((pc & ~(PAGE - 1)) + PAGE);
+
+		if (!second)
+			return fill();
+		if (map.shared)
+			second->unguarded = true;
+		guard(second, &map);
+		/* It may have been written to before that, and may be at any time. */
+		runtime_copy(bytes, (const void *)pc, runtime_cache.work.length);
+		if (!page->unguarded && !second->unguarded)
+			runtime_uprobe_replace(thread, pc, bytes, runtime_cache.work.length);
+		runtime_cache.work.size = runtime_cache.work.length;
+		runtime_cache.work.options.check_bytes |= second->unguarded;
+		runtime_cache.work.options.single_store |= second->unguarded;
+		runtime_translate_block(&runtime_cache.work);
+		if (runtime_cache.work.cut)
+			return NULL;
+	}
+	return add_translated(thread, chunk, pc, bytes);
+}
+
+/* As runtime_to_indirect finds it. */
+static const void **table_entry(uint64_t pc)
+{
+	return &runtime_cache.table[((uint32_t)pc ^ (uint32_t)pc >> RUNTIME_TABLE_SHIFT) & (RUNTIME_TABLE_SIZE - 1)];
+}
+
+const void *runtime_cache_find(struct runtime_thread *thread, uint64_t pc)
+{
+	const uint8_t *code = __atomic_load_n(table_entry(pc), __ATOMIC_ACQUIRE);
+	struct cache_block *block;
+
+	/* A forgotten block has another word there. */
+	if (code && *(const volatile uint64_t *)(const void *)(code - 8) == pc)
+		return code;
+	runtime_lock(&runtime.lock);
+	block = runtime_cache_block(pc);
+	if (!block)
+		block = translate(thread, pc);
+	/* Other exits are linked: entries of their targets would only displace those of indirect branches. */
+	if (block && thread->reason != RUNTIME_REASON_LINK)
+		__atomic_store_n(table_entry(pc), block->code, __ATOMIC_RELEASE);
+	runtime_unlock(&runtime.lock);
+	return block ? block->code : NULL;
+}
+
+/* ---- changes ---- */
+
+static void forget_block(struct cache_block *block)
+{
+	const int32_t displacement = (int32_t)((int64_t)block->check - (int64_t)(block->code + 5));
+	uint64_t word;
+	uint8_t jump[8];
+
+	if (block->forgotten)
+		return;
+	block->forgotten = true;
+	if (*table_entry(block->pc) == block->code)
+		*table_entry(block->pc) = NULL;
+	*(volatile uint64_t *)(void *)(block->code - 8) = 0x8000000000000001ull;
+	memcpy(jump, block->code, 8);
+	jump[0] = 0xe9;
+	memcpy(jump + 1, &displacement, 4);
+	memcpy(&word, jump, 8);
+	__atomic_store_n((uint64_t *)(void *)block->code, word, __ATOMIC_SEQ_CST);
+}
+
+static void forget_page(struct cache_page *page, uint64_t base, uint64_t end)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < page->count; i++) {
+		struct cache_block *block = page->blocks[i];
+
+		if (block->forgotten)
+			continue;
+		if (block->pc < end && block->pc + block->length > base)
+			forget_block(block);
+		else
+			page->blocks[kept++] = block;
+	}
+	page->count = kept;
+}
+
+/* Calls use for each known page of the range. */
+static void each_page(uint64_t base, uint64_t end, void (*use)(struct cache_page *, uint64_t, uint64_t))
+{
+	if ((end - base) / PAGE > runtime_cache.page_slots) {
+		for (size_t i = 0; i < runtime_cache.page_slots; i++)
+			if (runtime_cache.pages[i] && runtime_cache.pages[i]->address < end &&
+			    runtime_cache.pages[i]->address + PAGE > base)
+				use(runtime_cache.pages[i], base, end);
+		return;
+	}
+	for (uint64_t at = base & ~(PAGE - 1); at < end && at + PAGE > at; at += PAGE) {
+		struct cache_page *page = runtime_cache_page(at);
+
+		if (page)
+			use(page, base, end);
+	}
+}
+
+void runtime_cache_forget(uint64_t base, uint64_t end)
+{
+	each_page(base, end, forget_page);
+}
+
+static void forget_guard(struct cache_page *page, uint64_t base, uint64_t end)
+{
+	(void)base;
+	(void)end;
+	set_guarded(page, false);
+	forget_page(page, page->address, page->address + PAGE);
+}
+
+void runtime_cache_remapped(uint64_t base, uint64_t end)
+{
+	each_page(base, end, forget_guard);
+}
+
+static void lift_guard(struct cache_page *page, uint64_t base, uint64_t end)
+{
+	if (!page->guarded)
+		return;
+	RUNTIME_CALL(SYS_mprotect, page->address, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	forget_guard(page, base, end);
+}
+
+bool runtime_cache_write_fault(struct runtime_thread *thread, uint64_t address)
+{
+	struct cache_page *page;
+	bool own = false;
+
+	(void)thread;
+	runtime_lock(&runtime.lock);
+	page = runtime_cache_page(address & ~(PAGE - 1));
+	if (page && page->guarded) {
+		own = true;
+		if (++page->faults > WRITE_FAULTS_MAX)
+			page->unguarded = true;
+		lift_guard(page, 0, 0);
+	}
+	if (page && !own) {
+		/* Another thread may just have lifted the protection. */
+		static struct runtime_map map;
+
+		own = runtime_maps_find(address, &map) && map.writable;
+	}
+	runtime_unlock(&runtime.lock);
+	return own;
+}
+
+bool runtime_cache_unguard(uint64_t address)
+{
+	struct cache_page *page;
+
+	runtime_lock(&runtime.lock);
+	page = runtime_cache_page(address & ~(PAGE - 1));
+	if (page)
+		page->unguarded = true;
+	runtime_unlock(&runtime.lock);
+	return page;
+}
+
+/* ---- protection ---- */
+
+void runtime_cache_unguard_locked(void)
+{
+	if (__atomic_load_n(&runtime_cache.guarded_count, __ATOMIC_SEQ_CST))
+		each_page(0, UINT64_MAX, lift_guard);
+}
+
+bool runtime_cache_has_guards(void)
+{
+	return __atomic_load_n(&runtime_cache.guarded_count, __ATOMIC_SEQ_CST) != 0;
+}
+
+void runtime_cache_unguard_range(uint64_t base, uint64_t end)
+{
+	runtime_lock(&runtime.lock);
+	each_page(base, end, lift_guard);
+	runtime_unlock(&runtime.lock);
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The ways between translated code and the runtime. In translated code all registers are the program's, but for R15, which
+ * holds the pending TNT bits below a stop bit; the program's R15 is in its place in the thread.
+ */
+#include "record/software/runtime/layout.h"
+
+	.text
+	.intel_syntax noprefix
+
+/* Saves what the program has and calls the runtime on its own stack; it answers with where to go on. */
+.macro ENTER reason
+	mov dword ptr gs:[RUNTIME_REASON], \reason
+	jmp enter_runtime
+.endm
+
+	.globl runtime_to_lookup
+	.hidden runtime_to_lookup
+	.globl runtime_to_link, runtime_to_check, runtime_to_indirect, runtime_to_return_miss, runtime_to_syscall, runtime_to_other
+	.hidden runtime_to_link, runtime_to_check, runtime_to_indirect, runtime_to_return_miss, runtime_to_syscall, runtime_to_other
+runtime_to_link:
+	ENTER RUNTIME_REASON_LINK
+
+/*
+ * At a block's head: TNT bits are to be written, or somebody wants the thread's attention. rax: the head, behind whose words the
+ * block's address in the program stands; rax's own value is in scratch 0.
+ */
+runtime_to_check:
+	mov gs:[RUNTIME_TARGET], rax
+	mov gs:[RUNTIME_SCRATCH + 8], rcx
+	mov gs:[RUNTIME_SCRATCH + 16], rdx
+	mov gs:[RUNTIME_SCRATCH + 24], rsi
+	mov rsi, rax
+	lahf
+	seto al
+	/* The head of a forgotten block leads here, too. */
+	cmp r15, gs:[RUNTIME_LIMIT]
+	jb check_slow
+	cmp qword ptr gs:[RUNTIME_LIMIT], 0
+	je check_slow
+	mov rdx, gs:[RUNTIME_SLOT_PT_HEAD]
+	cmp rdx, gs:[RUNTIME_SLOT_PT_LIMIT]
+	jae check_slow
+	add rdx, gs:[RUNTIME_SLOT_PT_BIAS]
+	/* The oldest 47 bits. */
+	bsr rcx, r15
+	sub ecx, 47
+	mov rsi, r15
+	shr rsi, cl
+	shl rsi, 16
+	or rsi, 0xa302
+	mov [rdx], rsi
+	/* The rest, below a stop bit. */
+	mov esi, 1
+	shl rsi, cl
+	lea rcx, [rsi - 1]
+	and r15, rcx
+	or r15, rsi
+	add qword ptr gs:[RUNTIME_SLOT_PT_HEAD], 8
+	add al, 127
+	sahf
+	mov rax, gs:[RUNTIME_SCRATCH]
+	mov rcx, gs:[RUNTIME_SCRATCH + 8]
+	mov rdx, gs:[RUNTIME_SCRATCH + 16]
+	mov rsi, gs:[RUNTIME_SCRATCH + 24]
+	jmp gs:[RUNTIME_TARGET]
+check_slow:
+	mov rcx, [rsi - 16]
+	mov dword ptr gs:[RUNTIME_REASON], RUNTIME_REASON_CHECK
+	jmp 9f
+
+runtime_to_syscall:
+	ENTER RUNTIME_REASON_SYSCALL
+runtime_to_other:
+	ENTER RUNTIME_REASON_OTHER
+runtime_to_lookup:
+	ENTER RUNTIME_REASON_LOOKUP
+
+/*
+ * rax: the address returned to, rdx: the index of the return stack's top; the values of rax, rcx and rdx are in scratch 0 to 2.
+ * With an empty stack, the return is as any indirect branch.
+ */
+runtime_to_return_miss:
+	mov rcx, gs:[RUNTIME_RETURNS + rdx * 4]
+	lea rcx, [rcx - 1]
+	jrcxz runtime_to_indirect_from_return
+	mov gs:[RUNTIME_PC], rax
+	mov rax, gs:[RUNTIME_SCRATCH]
+	mov rcx, gs:[RUNTIME_SCRATCH + 8]
+	mov rdx, gs:[RUNTIME_SCRATCH + 16]
+	ENTER RUNTIME_REASON_RETURN_MISS
+runtime_to_indirect_from_return:
+	jmp runtime_to_indirect
+
+/*
+ * An indirect branch. rax: its target; the values of rax, rcx and rdx are in scratch 0 to 2. Writes the pending TNT bits and a
+ * TIP packet, and goes on at the translated target if there is one.
+ */
+runtime_to_indirect:
+	mov gs:[RUNTIME_SCRATCH + 24], rsi
+	mov rcx, rax
+	lahf
+	seto al
+	mov rsi, gs:[RUNTIME_SLOT_PT_HEAD]
+	cmp rsi, gs:[RUNTIME_SLOT_PT_LIMIT]
+	jae indirect_slow
+	add rsi, gs:[RUNTIME_SLOT_PT_BIAS]
+	cmp r15, 128
+	jae 4f
+	/* Up to six TNT bits; without bits, the byte is written over. */
+	lea edx, [r15 + r15]
+	mov [rsi], dl
+	cmp r15d, 2
+	sbb rsi, -1
+1:	mov r15d, 1
+	/* TIP, with as many bytes of the address as differ from the last one. */
+	mov rdx, rcx
+	xor rdx, gs:[RUNTIME_SLOT_LAST_IP]
+	mov gs:[RUNTIME_SLOT_LAST_IP], rcx
+	mov [rsi + 1], rcx
+	shr rdx, 16
+	jnz 6f
+	mov byte ptr [rsi], 0x2d
+	add rsi, 3
+2:	sub rsi, gs:[RUNTIME_SLOT_PT_BIAS]
+	mov gs:[RUNTIME_SLOT_PT_HEAD], rsi
+	mov edx, ecx
+	shr edx, RUNTIME_TABLE_SHIFT
+	xor edx, ecx
+	and edx, RUNTIME_TABLE_SIZE - 1
+	mov rsi, gs:[RUNTIME_TABLE]
+	mov rdx, [rsi + rdx * 8]
+	test rdx, rdx
+	jz indirect_miss
+	cmp [rdx - 8], rcx
+	jne indirect_miss
+	mov gs:[RUNTIME_TARGET], rdx
+	add al, 127
+	sahf
+	mov rax, gs:[RUNTIME_SCRATCH]
+	mov rcx, gs:[RUNTIME_SCRATCH + 8]
+	mov rdx, gs:[RUNTIME_SCRATCH + 16]
+	mov rsi, gs:[RUNTIME_SCRATCH + 24]
+	jmp gs:[RUNTIME_TARGET]
+	/* More TNT bits: two or three packets of six, or a long one. */
+4:	cmp r15, 0x80000
+	jae 5f
+	mov rdx, r15
+	cmp r15, 0x2000
+	jb 3f
+	shr rdx, 12
+	add edx, edx
+	mov [rsi], dl
+	inc rsi
+	mov rdx, r15
+	and edx, 0xfff
+	or edx, 0x1000
+3:	mov r15, rdx
+	shr rdx, 6
+	add edx, edx
+	mov [rsi], dl
+	mov edx, r15d
+	and edx, 0x3f
+	lea edx, [rdx + rdx + 0x80]
+	mov [rsi + 1], dl
+	add rsi, 2
+	jmp 1b
+5:	mov rdx, r15
+	shr rdx, 48
+	jnz indirect_slow
+	mov rdx, r15
+	shl rdx, 16
+	or rdx, 0xa302
+	mov [rsi], rdx
+	add rsi, 8
+	jmp 1b
+6:	shr rdx, 16
+	jnz 7f
+	mov byte ptr [rsi], 0x4d
+	add rsi, 5
+	jmp 2b
+7:	mov byte ptr [rsi], 0x6d
+	add rsi, 7
+	jmp 2b
+
+/* rcx: the program's address; rax: the flags. */
+indirect_miss:
+	mov dword ptr gs:[RUNTIME_REASON], RUNTIME_REASON_LOOKUP
+	jmp 9f
+indirect_slow:
+	mov dword ptr gs:[RUNTIME_REASON], RUNTIME_REASON_INDIRECT
+9:	mov gs:[RUNTIME_PC], rcx
+	add al, 127
+	sahf
+	mov rax, gs:[RUNTIME_SCRATCH]
+	mov rcx, gs:[RUNTIME_SCRATCH + 8]
+	mov rdx, gs:[RUNTIME_SCRATCH + 16]
+	mov rsi, gs:[RUNTIME_SCRATCH + 24]
+	/* falls through */
+
+enter_runtime:
+	mov gs:[RUNTIME_REG(0)], rax
+	mov gs:[RUNTIME_REG(1)], rcx
+	mov gs:[RUNTIME_REG(2)], rdx
+	mov gs:[RUNTIME_REG(3)], rbx
+	mov gs:[RUNTIME_REG(4)], rsp
+	mov gs:[RUNTIME_REG(5)], rbp
+	mov gs:[RUNTIME_REG(6)], rsi
+	mov gs:[RUNTIME_REG(7)], rdi
+	mov gs:[RUNTIME_REG(8)], r8
+	mov gs:[RUNTIME_REG(9)], r9
+	mov gs:[RUNTIME_REG(10)], r10
+	mov gs:[RUNTIME_REG(11)], r11
+	mov gs:[RUNTIME_REG(12)], r12
+	mov gs:[RUNTIME_REG(13)], r13
+	mov gs:[RUNTIME_REG(14)], r14
+	mov gs:[RUNTIME_TNT], r15
+	mov rsp, gs:[RUNTIME_STACK]
+	pushfq
+	pop qword ptr gs:[RUNTIME_FLAGS]
+	cld
+	/* Alignment is checked while the program has AC set. */
+	test dword ptr gs:[RUNTIME_FLAGS], 0x40000
+	jz runtime_resume
+	push 2
+	popfq
+
+/* The program's state is in the thread. Also where a signal handler, and a new thread, goes on. */
+	.globl runtime_resume
+	.hidden runtime_resume
+runtime_resume:
+	mov rdi, gs:[RUNTIME_SELF]
+	xor ebp, ebp
+	call runtime_serve
+	push qword ptr gs:[RUNTIME_FLAGS]
+	popfq
+	mov rax, gs:[RUNTIME_REG(0)]
+	mov rcx, gs:[RUNTIME_REG(1)]
+	mov rdx, gs:[RUNTIME_REG(2)]
+	mov rbx, gs:[RUNTIME_REG(3)]
+	mov rsp, gs:[RUNTIME_REG(4)]
+	mov rbp, gs:[RUNTIME_REG(5)]
+	mov rsi, gs:[RUNTIME_REG(6)]
+	mov rdi, gs:[RUNTIME_REG(7)]
+	mov r8, gs:[RUNTIME_REG(8)]
+	mov r9, gs:[RUNTIME_REG(9)]
+	mov r10, gs:[RUNTIME_REG(10)]
+	mov r11, gs:[RUNTIME_REG(11)]
+	mov r12, gs:[RUNTIME_REG(12)]
+	mov r13, gs:[RUNTIME_REG(13)]
+	mov r14, gs:[RUNTIME_REG(14)]
+	mov r15, gs:[RUNTIME_TNT]
+	jmp gs:[RUNTIME_TARGET]
+
+/*
+ * int64_t runtime_syscall(number, a0, a1, a2, a3, a4, a5): the runtime's own.
+ */
+	.globl runtime_syscall
+	.hidden runtime_syscall
+runtime_syscall:
+	mov rax, rdi
+	mov rdi, rsi
+	mov rsi, rdx
+	mov rdx, rcx
+	mov r10, r8
+	mov r8, r9
+	mov r9, [rsp + 8]
+	syscall
+	ret
+
+/*
+ * int64_t runtime_program_syscall(struct runtime_thread *): the program's, with its registers, unless a signal is pending:
+ * then the handler has put, or puts, the instruction pointer to runtime_syscall_interrupted.
+ */
+	.globl runtime_program_syscall, runtime_syscall_check, runtime_syscall_at, runtime_syscall_behind
+	.hidden runtime_program_syscall, runtime_syscall_check, runtime_syscall_at, runtime_syscall_behind
+	.globl runtime_syscall_interrupted
+	.hidden runtime_syscall_interrupted
+runtime_program_syscall:
+	mov rax, gs:[RUNTIME_REG(0)]
+	mov rdi, gs:[RUNTIME_REG(7)]
+	mov rsi, gs:[RUNTIME_REG(6)]
+	mov rdx, gs:[RUNTIME_REG(2)]
+	mov r10, gs:[RUNTIME_REG(10)]
+	mov r8, gs:[RUNTIME_REG(8)]
+	mov r9, gs:[RUNTIME_REG(9)]
+runtime_syscall_check:
+	cmp qword ptr gs:[RUNTIME_PENDING], 0
+	jne runtime_syscall_interrupted
+runtime_syscall_at:
+	syscall
+runtime_syscall_behind:
+	ret
+runtime_syscall_interrupted:
+	mov rax, -512
+	ret
+/* Here the recorder, as tracer, lets a thread go on that waits in the call. */
+	.globl runtime_syscall_kicked
+	.hidden runtime_syscall_kicked
+runtime_syscall_kicked:
+	mov rax, RUNTIME_KICKED
+	ret
+
+/*
+ * int64_t runtime_clone(struct runtime_thread *parent, struct runtime_thread *child, uint64_t stack): fork, vfork, clone
+ * and clone3 with the program's registers. The child goes on in runtime_child on its own runtime stack.
+ */
+	.globl runtime_clone
+	.hidden runtime_clone
+runtime_clone:
+	push rbx
+	push rbp
+	push r12
+	mov rbx, rsi
+	mov rbp, rdi
+	mov r12, rsp
+	mov rax, gs:[RUNTIME_REG(0)]
+	mov rdi, gs:[RUNTIME_REG(7)]
+	mov rsi, gs:[RUNTIME_REG(6)]
+	mov rdx, gs:[RUNTIME_REG(2)]
+	mov r10, gs:[RUNTIME_REG(10)]
+	mov r8, gs:[RUNTIME_REG(8)]
+	mov r9, gs:[RUNTIME_REG(9)]
+	syscall
+	test rax, rax
+	jz 1f
+	pop r12
+	pop rbp
+	pop rbx
+	ret
+1:	/* The child: rbx is its thread, rsp the program's or still the parent's. */
+	mov r13, rsp
+	mov rsp, [rbx + (RUNTIME_STACK - RUNTIME_THREAD_AT)]
+	mov rdi, rbx
+	mov rsi, rbp
+	xor edx, edx
+	cmp r13, r12
+	cmovne rdx, r13
+	call runtime_child
+	jmp runtime_resume
+
+/* void runtime_old_syscall(struct runtime_thread *): int 0x80 with the program's registers. */
+	.globl runtime_old_syscall
+	.hidden runtime_old_syscall
+runtime_old_syscall:
+	push rbx
+	push rbp
+	push rdi
+	mov rax, gs:[RUNTIME_REG(0)]
+	mov rcx, gs:[RUNTIME_REG(1)]
+	mov rdx, gs:[RUNTIME_REG(2)]
+	mov rbx, gs:[RUNTIME_REG(3)]
+	mov rbp, gs:[RUNTIME_REG(5)]
+	mov rsi, gs:[RUNTIME_REG(6)]
+	mov rdi, gs:[RUNTIME_REG(7)]
+	int 0x80
+	mov gs:[RUNTIME_REG(0)], rax
+	pop rdi
+	pop rbp
+	pop rbx
+	ret
+
+/* Ends the thread without touching its stack: rdi: word to store 0 to, rsi: number of the call, rdx: its argument. */
+	.globl runtime_exit
+	.hidden runtime_exit
+runtime_exit:
+	mov r8d, ecx
+	mov rax, rsi
+	mov [rdi], r8d
+	mov rdi, rdx
+	syscall
+	ud2
+
+	.globl runtime_signal_entry, runtime_signal_return
+	.hidden runtime_signal_entry, runtime_signal_return
+runtime_signal_entry:
+	push 2
+	popfq
+	jmp runtime_on_signal
+runtime_signal_return:
+	mov eax, 15
+	syscall
+	ud2
+
+/* bool runtime_copy(void *to, const void *from, size_t size): false if a byte cannot be read or written. */
+	.globl runtime_copy, runtime_copy_at, runtime_copy_end, runtime_copy_failed
+	.hidden runtime_copy, runtime_copy_at, runtime_copy_end, runtime_copy_failed
+runtime_copy:
+	mov rcx, rdx
+runtime_copy_at:
+	rep movsb
+runtime_copy_end:
+	mov eax, 1
+	ret
+runtime_copy_failed:
+	xor eax, eax
+	ret
+
+/* bool runtime_xsave(void *area, uint64_t mask), runtime_xrstor: false if the area cannot be used. */
+	.globl runtime_xsave, runtime_xsave_at, runtime_xrstor, runtime_xrstor_at
+	.hidden runtime_xsave, runtime_xsave_at, runtime_xrstor, runtime_xrstor_at
+runtime_xsave:
+	mov rax, rsi
+	mov rdx, rsi
+	shr rdx, 32
+runtime_xsave_at:
+	xsave64 [rdi]
+	mov eax, 1
+	ret
+runtime_xrstor:
+	mov rax, rsi
+	mov rdx, rsi
+	shr rdx, 32
+runtime_xrstor_at:
+	xrstor64 [rdi]
+	mov eax, 1
+	ret
+
+	.globl runtime_fxrstor, runtime_fxrstor_at
+	.hidden runtime_fxrstor, runtime_fxrstor_at
+runtime_fxrstor:
+runtime_fxrstor_at:
+	fxrstor64 [rdi]
+	mov eax, 1
+	ret
+
+/* Where the tracer lets a program, or a thread of a running program, enter: rsi is an enum runtime_entry, which says what rdi is. */
+	.globl _start
+_start:
+	cmp rsi, 1
+	ja 2f
+	lea rsp, [rip + runtime_first_stack + 65536]
+	push 2
+	popfq
+	cmp rsi, 1
+	je 1f
+	call runtime_start
+	jmp runtime_resume
+1:	call runtime_attach_prepare
+	mov eax, 24
+	syscall
+	ud2
+2:	mov rsp, [rdi + (RUNTIME_STACK - RUNTIME_THREAD_AT)]
+	push 2
+	popfq
+	call runtime_attached
+	jmp runtime_resume
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the parts of the instruction decoder share: the bytes that are read, and one function for each kind of opcode. */
+#ifndef RECORD_SOFTWARE_RUNTIME_INSTRUCTION_READER_H
+#define RECORD_SOFTWARE_RUNTIME_INSTRUCTION_READER_H
+
+#include "record/software/runtime/instruction.h"
+
+/* Immediate forms of an opcode. */
+enum runtime_immediate {
+	IMM_NONE,
+	IMM_8,
+	IMM_16,
+	IMM_Z,    /* 2 bytes with prefix 66, else 4 */
+	IMM_V,    /* 2, 4 or 8 bytes (B8 to BF) */
+	IMM_REL8, /* branch displacement */
+	IMM_REL32,
+	IMM_ENTER,  /* 16 and 8 bits */
+	IMM_OFFSET, /* an address of 8 (or, with 67, 4) bytes */
+	IMM_GROUP3, /* F6, F7: only /0 and /1 */
+};
+
+struct runtime_reader {
+	const uint8_t *code;
+	size_t size;
+	size_t at;
+	bool short_of_bytes;
+	bool rex_w, rex_r, rex_x, rex_b;
+	uint8_t simd_prefix; /* 0, 0x66, 0xf3, 0xf2 */
+	bool lock;
+	bool evex;
+};
+
+/* The next byte; 0 if there is none, which the reader notes. */
+uint8_t runtime_reader_byte(struct runtime_reader *reader);
+/* Reads ModRM, SIB and displacement. */
+void runtime_reader_modrm(struct runtime_reader *reader, struct instruction *out);
+void runtime_reader_immediate(struct runtime_reader *reader, struct instruction *out, enum runtime_immediate form);
+
+/* Each reads what is behind the opcode and completes the instruction. */
+void runtime_reader_one_byte(struct runtime_reader *reader, struct instruction *out);
+void runtime_reader_two_byte(struct runtime_reader *reader, struct instruction *out);
+void runtime_reader_three_byte(struct runtime_reader *reader, struct instruction *out);
+/* Each reads what is behind the prefix's first byte. */
+void runtime_reader_vex2(struct runtime_reader *reader, struct instruction *out);
+void runtime_reader_vex3(struct runtime_reader *reader, struct instruction *out);
+void runtime_reader_evex(struct runtime_reader *reader, struct instruction *out);
+void runtime_reader_xop(struct runtime_reader *reader, struct instruction *out);
+
+/* The immediate of an opcode behind 0F, which VEX has, too. */
+enum runtime_immediate runtime_two_byte_immediate(uint8_t op);
+/* Which operands of an opcode behind 0F3A are general registers. */
+void runtime_three_byte_registers(struct instruction *out);
+
+#endif

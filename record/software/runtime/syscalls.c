@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* System calls: each leaves user mode; some the runtime makes in its own way, some tell what the recorder wants to know. */
+#include <asm/prctl.h>
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "record/software/runtime/runtime.h"
+
+#define PAGE 4096ull
+/* In place of a call's result: the thread leaves the cache, and makes the call at its pc again. */
+#define NATIVELY (-513)
+
+/* ---- what the recorder is told ---- */
+
+static void send_child_status(struct runtime_thread *thread, int64_t pid, int status)
+{
+	struct channel_message_child_status message = {
+		.header.type = CHANNEL_MSG_CHILD_STATUS,
+		.child_pid = (uint32_t)pid,
+		.status = (uint32_t)status,
+	};
+
+	/* In a pid namespace of its own the program has other numbers than the trace. */
+	if (pid > 0 && (WIFEXITED(status) || WIFSIGNALED(status)) &&
+	    thread->pid == (uint32_t)RUNTIME_CALL(SYS_getpid, 0))
+		runtime_send(thread, &message.header, sizeof(message), NULL, 0);
+}
+
+static void on_wait4(struct runtime_thread *thread, const uint64_t args[6], int64_t pid)
+{
+	int status;
+
+	if (args[1] && runtime_copy(&status, (const void *)args[1], sizeof(status)))
+		send_child_status(thread, pid, status);
+}
+
+static void on_waitid(struct runtime_thread *thread, const uint64_t args[6])
+{
+	siginfo_t info;
+
+	if (!args[2] || !runtime_copy(&info, (const void *)args[2], sizeof(info)))
+		return;
+	if (info.si_code == CLD_EXITED)
+		send_child_status(thread, info.si_pid, (info.si_status & 0xff) << 8);
+	else if (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
+		send_child_status(thread, info.si_pid, info.si_status | (info.si_code == CLD_DUMPED ? 0x80 : 0));
+}
+
+static void send_thread_name(struct runtime_thread *thread, uint32_t tid, uint64_t address, size_t size)
+{
+	struct channel_message_thread_name message = {.header.type = CHANNEL_MSG_THREAD_NAME, .named_tid = tid};
+	char name[CHANNEL_THREAD_NAME_MAX + 1] = "";
+
+	if (size > CHANNEL_THREAD_NAME_MAX)
+		size = CHANNEL_THREAD_NAME_MAX;
+	while (size && !runtime_copy(name, (const void *)address, size))
+		size--;
+	name[size] = 0;
+	while (message.length < size && name[message.length] && name[message.length] != '\n')
+		message.length++;
+	runtime_send(thread, &message.header, sizeof(message), name, message.length);
+}
+
+/* Skips `text` at *at; false if something else stands there. */
+static bool skip_text(const char **at, const char *text)
+{
+	for (; *text; text++, (*at)++)
+		if (**at != *text)
+			return false;
+	return true;
+}
+
+static bool skip_number(const char **at, uint32_t *number)
+{
+	const char *start = *at;
+
+	for (*number = 0; **at >= '0' && **at <= '9'; (*at)++)
+		*number = *number * 10 + (uint32_t)(**at - '0');
+	return *at > start;
+}
+
+/* pthread_setname_np(3) of another thread opens a file of /proc, and writes the name. */
+static void on_open(struct runtime_thread *thread, uint64_t address, int64_t fd)
+{
+	char path[64];
+	const char *at = path;
+	uint32_t pid = thread->pid, tid;
+	size_t size = sizeof(path);
+
+	runtime_writes_opened(address);
+	while (size && !runtime_copy(path, (const void *)address, size))
+		size /= 2;
+	if (!size)
+		return;
+	path[size - 1] = 0;
+	if (!skip_text(&at, "/proc/") || !(skip_text(&at, "self") || skip_number(&at, &pid)) ||
+	    !skip_text(&at, "/task/") || !skip_number(&at, &tid) || !skip_text(&at, "/comm") || *at ||
+	    pid != thread->pid)
+		return;
+	thread->named_tid = tid;
+	thread->name_fd = (int)fd;
+}
+
+static void after(struct runtime_thread *thread, int64_t number, const uint64_t args[6], int64_t result)
+{
+	switch (number) {
+	case SYS_mmap:
+	case SYS_munmap:
+	case SYS_mremap:
+	case SYS_mprotect:
+	case SYS_pkey_mprotect:
+	case SYS_shmat:
+	case SYS_shmdt:
+		runtime_mapping_syscall(thread, number, args, result);
+		break;
+	case SYS_wait4:
+		if (result > 0)
+			on_wait4(thread, args, result);
+		break;
+	case SYS_waitid:
+		if (result == 0)
+			on_waitid(thread, args);
+		break;
+	case SYS_prctl:
+		if (result == 0 && args[0] == PR_SET_NAME)
+			send_thread_name(thread, thread->tid, args[1], CHANNEL_THREAD_NAME_MAX);
+		break;
+	case SYS_open:
+	case SYS_openat:
+		if (result >= 0)
+			on_open(thread, args[number == SYS_openat], result);
+		break;
+	case SYS_write:
+		if (result > 0 && thread->named_tid && (int)args[0] == thread->name_fd) {
+			send_thread_name(thread, thread->named_tid, args[1], (size_t)result);
+			thread->named_tid = 0;
+		}
+		break;
+	case SYS_close:
+		if ((int)args[0] == thread->name_fd)
+			thread->named_tid = 0;
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- what the runtime does itself ---- */
+
+static int64_t on_arch_prctl(struct runtime_thread *thread)
+{
+	const uint64_t zero = 0;
+
+	switch (thread->regs[RDI]) {
+	case ARCH_GET_GS:
+		return runtime_copy((void *)thread->regs[RSI], &zero, sizeof(zero)) ? 0 : -EFAULT;
+	case ARCH_SET_GS:
+		if (!thread->regs[RSI])
+			return 0;
+		/* It wants the register that the runtime has. The call is made again, natively. */
+		thread->pc -= 2;
+		runtime_let_go(thread, "the program sets its %gs base: the process goes on natively from");
+		return NATIVELY;
+	case 0x5001: /* ARCH_SHSTK_ENABLE: returns are not the processor's here */
+		return -EINVAL;
+	default:
+		return runtime_program_syscall(thread);
+	}
+}
+
+/* The filter decides of the runtime's calls, too: where it forbids one the process goes on natively, filter and all. */
+static int64_t on_filter(struct runtime_thread *thread, bool strict, uint64_t program)
+{
+	if (!strict && runtime_filter_permits(program))
+		return runtime_program_syscall(thread);
+	thread->pc -= 2;
+	runtime_let_go(thread, "the program's seccomp filter forbids what the software source calls: the process goes "
+			       "on natively from");
+	return NATIVELY;
+}
+
+/* No memory of the process is to be writable and executable from here on, as the cache is. */
+static int64_t on_write_xor_execute(struct runtime_thread *thread)
+{
+	thread->pc -= 2;
+	runtime_let_go(thread,
+		       "the program forbids memory that is writable and executable: the process goes on natively from");
+	return NATIVELY;
+}
+
+/* What the runtime maps does not count against the program's limit on its address space. */
+static int64_t on_limit(struct runtime_thread *thread, int64_t number)
+{
+	const uint64_t regs[16] = {
+		thread->regs[RAX], 0, thread->regs[RDX], 0, 0, 0, thread->regs[RSI], thread->regs[RDI], 0, 0,
+		thread->regs[R10]};
+	const unsigned set = number == SYS_setrlimit ? RSI : RDX;
+	const uint64_t own = runtime_own_size();
+	uint64_t limit[2];
+	int64_t result;
+
+	if (number == SYS_prlimit64 && regs[RDI] != 0 && regs[RDI] != (uint64_t)RUNTIME_CALL(SYS_getpid, 0))
+		return runtime_program_syscall(thread);
+	if (number != SYS_getrlimit && regs[set]) {
+		if (!runtime_copy(limit, (const void *)regs[set], sizeof(limit)))
+			return -EFAULT;
+		for (unsigned i = 0; i < 2; i++)
+			limit[i] = limit[i] > ~0ull - own ? limit[i] : limit[i] + own;
+		thread->regs[set] = (uint64_t)limit;
+	}
+	result = runtime_program_syscall(thread);
+	if (number != SYS_getrlimit && regs[set])
+		thread->regs[set] = regs[set];
+	{
+		const uint64_t out = number == SYS_getrlimit ? regs[RSI] : number == SYS_prlimit64 ? regs[R10] : 0;
+
+		if (result == 0 && out && runtime_copy(limit, (const void *)out, sizeof(limit))) {
+			for (unsigned i = 0; i < 2; i++)
+				limit[i] = limit[i] == ~0ull || limit[i] < own ? limit[i] : limit[i] - own;
+			runtime_copy((void *)out, limit, sizeof(limit));
+		}
+	}
+	return result;
+}
+
+static int64_t on_memory(struct runtime_thread *thread, int64_t number)
+{
+	const uint64_t *regs = thread->regs;
+	const uint64_t end = regs[RDI] + ((regs[RSI] + PAGE - 1) & ~(PAGE - 1));
+	const bool fixed = number != SYS_mmap || regs[R10] & (MAP_FIXED | MAP_FIXED_NOREPLACE);
+
+	/* The runtime's memory is none of the program's. */
+	if (fixed && regs[RSI] && end > regs[RDI] && runtime_is_own(regs[RDI], end))
+		return number == SYS_munmap ? 0 : -ENOMEM;
+	/* The vdso, and the time that it shows, may be in it. */
+	if (fixed && number != SYS_madvise)
+		runtime_clock_unmapped(regs[RDI], end);
+	return runtime_program_syscall(thread);
+}
+
+static int64_t call(struct runtime_thread *thread, int64_t number)
+{
+	switch (number) {
+	case SYS_rt_sigaction:
+		return runtime_do_sigaction(thread);
+	case SYS_sigaltstack:
+		return runtime_do_sigaltstack(thread);
+	case SYS_clone:
+	case SYS_clone3:
+	case SYS_fork:
+	case SYS_vfork:
+		return runtime_do_clone(thread, number);
+	case SYS_execve:
+	case SYS_execveat:
+		return runtime_do_exec(thread, number);
+	case SYS_exit:
+	case SYS_exit_group:
+		runtime_do_exit(thread, number);
+	case SYS_arch_prctl:
+		return on_arch_prctl(thread);
+	case SYS_ptrace:
+		if (thread->regs[RDI] != 0 /* PTRACE_TRACEME */)
+			return runtime_program_syscall(thread);
+		/* A debugger is to see the program where the program is. */
+		thread->pc -= 2;
+		runtime_let_go(thread, "the program asks for a debugger: the process goes on natively from");
+		return NATIVELY;
+	case 334: /* rseq: the kernel would go to an abort handler in the program's own code */
+		return runtime_attach_rseq(thread);
+	case SYS_seccomp:
+		return thread->regs[RDI] > SECCOMP_SET_MODE_FILTER
+			       ? runtime_program_syscall(thread)
+			       : on_filter(thread, thread->regs[RDI] == SECCOMP_SET_MODE_STRICT, thread->regs[RDX]);
+	case SYS_prctl:
+		if (thread->regs[RDI] == 65 /* PR_SET_MDWE */ && thread->regs[RSI] & 1)
+			return on_write_xor_execute(thread);
+		/* The vdso reads the time stamp counter, which is to fault from here on. */
+		if (thread->regs[RDI] == PR_SET_TSC)
+			runtime_clock_unmapped(0, ~0ull);
+		return thread->regs[RDI] != PR_SET_SECCOMP
+			       ? runtime_program_syscall(thread)
+			       : on_filter(thread, thread->regs[RSI] == SECCOMP_MODE_STRICT, thread->regs[RDX]);
+	case SYS_getrlimit:
+	case SYS_setrlimit:
+		return thread->regs[RDI] == 9 /* RLIMIT_AS */ ? on_limit(thread, number)
+							      : runtime_program_syscall(thread);
+	case SYS_prlimit64:
+		return thread->regs[RSI] == 9 ? on_limit(thread, number) : runtime_program_syscall(thread);
+	case SYS_mmap:
+	case SYS_munmap:
+	case SYS_mprotect:
+	case SYS_mremap:
+	case SYS_madvise:
+		return on_memory(thread, number);
+	default:
+		return runtime_program_syscall(thread);
+	}
+}
+
+void runtime_do_syscall(struct runtime_thread *thread)
+{
+	const int64_t number = (int32_t)thread->regs[RAX];
+	const uint64_t args[6] = {thread->regs[RDI], thread->regs[RSI], thread->regs[RDX],
+				  thread->regs[R10], thread->regs[R8],  thread->regs[R9]};
+	int64_t result;
+
+	thread->regs[RCX] = thread->pc;
+	thread->regs[R11] = thread->flags;
+	runtime_leave_for_syscall(thread);
+	if (number == SYS_rt_sigreturn) {
+		runtime_do_sigreturn(thread);
+		return;
+	}
+	__atomic_store_n(&thread->in_syscall, 1, __ATOMIC_SEQ_CST);
+	runtime_writes_before(number, args);
+	__atomic_store_n(&thread->slot->kick.waits, 1, __ATOMIC_RELAXED);
+	result = call(thread, number);
+	if (result == -EFAULT && runtime_writes_failed())
+		result = call(thread, number);
+	__atomic_store_n(&thread->slot->kick.waits, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&thread->in_syscall, 0, __ATOMIC_SEQ_CST);
+	if (result == RUNTIME_KICKED) {
+		thread->pc -= 2;
+		thread->regs[RAX] = thread->slot->kick.number;
+		thread->restart = thread->slot->kick.restart;
+		return;
+	}
+	if (result == -512) {
+		/* A signal came before it, or interrupted it: it is made (again) behind the handler. */
+		if (thread->pending)
+			thread->pc -= 2;
+		return;
+	}
+	thread->restart = RUNTIME_RESTART_NEVER;
+	if (result == NATIVELY)
+		return;
+	thread->regs[RAX] = (uint64_t)result;
+	after(thread, number, args, result);
+	runtime_writes_after(thread, number, args, result);
+}

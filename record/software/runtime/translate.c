@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A block is straight code up to its first jump, call, return or system call; conditional branches leave it at their taken
+ * edge. Its head enters the runtime when TNT bits are to be written. R15 holds these bits: instructions that name R15 work on
+ * another register, whose own value waits in a scratch word.
+ */
+#include "record/software/runtime/translate_state.h"
+
+/* How many instructions are looked at to find out whether flags are dead. */
+#define FLAGS_LOOK 12
+/* Words of a block's bytes at most. */
+#define CHECKED_WORDS (TRANSLATE_INSTRUCTIONS_MAX * INSTRUCTION_MAX / 8 + 1)
+
+void runtime_translate_set_displacement(uint8_t *site, const uint8_t *to)
+{
+	const int32_t value = (int32_t)((int64_t)to - (int64_t)(site + 4));
+
+	memcpy(site, &value, 4);
+}
+
+/* ---- exits ---- */
+
+void runtime_translate_count_spilled(struct translation *t, unsigned instructions)
+{
+	if (!t->block->options.counted)
+		return;
+	emit_load(&t->e, RCX, RUNTIME_SLOT_INSTRUCTIONS);
+	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0x89}, 3); /* lea rcx, [rcx + instructions] */
+	emit_4(&t->e, instructions);
+	emit_store(&t->e, RUNTIME_SLOT_INSTRUCTIONS, RCX);
+}
+
+void runtime_translate_count(struct translation *t, unsigned instructions, uint32_t scratch)
+{
+	if (!t->block->options.counted || !instructions)
+		return;
+	emit_store(&t->e, scratch, RCX);
+	runtime_translate_count_spilled(t, instructions);
+	emit_load(&t->e, RCX, scratch);
+}
+
+/* A jump to the block at target, which leads to the runtime until it is linked. */
+void runtime_translate_exit_jump(struct translation *t, uint64_t target)
+{
+	emit_align_displacement(&t->e, 1);
+	emit_1(&t->e, 0xe9);
+	t->stubs[t->stub_count].site = t->e.at;
+	t->stubs[t->stub_count].exit = t->block->add_exit(t->block->context, target, t->e.at);
+	t->stub_count++;
+	emit_4(&t->e, 0);
+}
+
+void runtime_translate_exit(struct translation *t, uint64_t target, unsigned zeros, int last, unsigned instructions)
+{
+	emit_append_bits(&t->e, zeros, last);
+	runtime_translate_count(t, instructions, RUNTIME_SCRATCH);
+	runtime_translate_exit_jump(t, target);
+}
+
+void runtime_translate_pc(struct translation *t, uint64_t pc)
+{
+	emit_store_64(&t->e, RUNTIME_PC, pc);
+}
+
+/* An exit to the runtime that the program's next instruction, or the one at pc, is left to. */
+void runtime_translate_to_runtime(struct translation *t, uint32_t entry, uint64_t pc, unsigned instructions)
+{
+	emit_append_bits(&t->e, t->bits, -1);
+	runtime_translate_count(t, instructions, RUNTIME_SCRATCH);
+	runtime_translate_pc(t, pc);
+	emit_jump_gs(&t->e, entry);
+}
+
+/* ---- the head ---- */
+
+static void emit_head(struct translation *t)
+{
+	/* A whole jump can be written over the first bytes at once: they are aligned. */
+	if (t->live_flags) {
+		emit_store(&t->e, RUNTIME_SCRATCH, RAX);
+		emit_bytes(&t->e, (const uint8_t[]){0x9f, 0x0f, 0x90, 0xc0}, 4); /* lahf; seto al */
+	}
+	emit_gs(&t->e, 0x3b, R15, RUNTIME_LIMIT); /* cmp r15, limit */
+	emit_bytes(&t->e, (const uint8_t[]){0x0f, 0x83}, 2);
+	t->check_sites[0] = t->e.at;
+	emit_4(&t->e, 0);
+	if (t->live_flags) {
+		emit_bytes(&t->e, (const uint8_t[]){0x04, 0x7f, 0x9e}, 3); /* add al, 127; sahf */
+		emit_load(&t->e, RAX, RUNTIME_SCRATCH);
+	}
+}
+
+static void emit_head_stub(struct translation *t)
+{
+	runtime_translate_set_displacement(t->check_sites[0], t->e.at);
+	if (t->live_flags) {
+		emit_bytes(&t->e, (const uint8_t[]){0x04, 0x7f, 0x9e}, 3);
+		emit_load(&t->e, RAX, RUNTIME_SCRATCH);
+	}
+	t->block->check = t->e.at;
+	/* lea rax, [rip + head] */
+	emit_store(&t->e, RUNTIME_SCRATCH, RAX);
+	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0x05}, 3);
+	emit_4(&t->e, (uint32_t)((int64_t)t->block->code - (int64_t)(t->e.at + 4)));
+	emit_jump_gs(&t->e, RUNTIME_TO_CHECK);
+}
+
+/* ---- the block ---- */
+
+/* Translates one instruction; returns whether the block ends with it. */
+static bool emit_instruction(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
+			     struct translate_step *step, unsigned instructions)
+{
+	const uint64_t next = pc + in->length;
+
+	switch ((enum instruction_kind)in->kind) {
+	case INSTRUCTION_PLAIN:
+		runtime_translate_plain(t, source, in, pc, step);
+		return false;
+	case INSTRUCTION_CONDITION:
+		runtime_translate_condition(t, in, next, instructions);
+		return false;
+	case INSTRUCTION_LOOP:
+		runtime_translate_loop(t, source, in, next, instructions);
+		return false;
+	case INSTRUCTION_JUMP:
+		runtime_translate_exit(t, next + (uint64_t)in->target, t->bits, -1, instructions);
+		return true;
+	case INSTRUCTION_CALL:
+	case INSTRUCTION_CALL_INDIRECT:
+		runtime_translate_call(t, source, in, pc, step, instructions);
+		return true;
+	case INSTRUCTION_JUMP_INDIRECT:
+		runtime_translate_jump_indirect(t, source, in, pc, step, instructions);
+		return true;
+	case INSTRUCTION_RETURN:
+		runtime_translate_return(t, source, in, step, instructions);
+		return true;
+	case INSTRUCTION_SYSCALL:
+		runtime_translate_to_runtime(t, RUNTIME_TO_SYSCALL, next, instructions);
+		return true;
+	case INSTRUCTION_GS_BASE:
+	case INSTRUCTION_FAR:
+	case INSTRUCTION_XBEGIN:
+	case INSTRUCTION_INT80:
+		runtime_translate_to_runtime(t, RUNTIME_TO_OTHER, pc, instructions - 1);
+		return true;
+	case INSTRUCTION_TRAP:
+	case INSTRUCTION_UNDEFINED:
+		/* It faults here as it would there. */
+		emit_bytes(&t->e, source, in->length);
+		emit_bytes(&t->e, (const uint8_t[]){0x0f, 0x0b}, 2);
+		return true;
+	}
+	return true;
+}
+
+static void finish(struct translation *t)
+{
+	for (unsigned i = 0; i < t->side_count; i++) {
+		const struct side_exit *side = &t->sides[i];
+
+		runtime_translate_set_displacement(side->site, t->e.at);
+		runtime_translate_exit(t, side->target, side->zeros, side->last, side->instructions);
+	}
+	t->block->code_size = (uint32_t)(t->e.at - t->block->code);
+	/* Apart from the code that runs, which is then denser. */
+	t->e.at = t->block->cold;
+	emit_head_stub(t);
+	for (unsigned i = 0; i < t->stub_count; i++) {
+		runtime_translate_set_displacement(t->stubs[i].site, t->e.at);
+		emit_store_32(&t->e, RUNTIME_EXIT, t->stubs[i].exit);
+		emit_jump_gs(&t->e, RUNTIME_TO_LINK);
+	}
+	t->block->cold_size = (uint32_t)(t->e.at - t->block->cold);
+}
+
+/* Whether the bytes at [pc, pc + length) are still those that were translated: else the runtime is entered. */
+static void emit_byte_check(struct translation *t, unsigned length)
+{
+	const struct translate_block *block = t->block;
+	uint8_t *jumps[CHECKED_WORDS];
+	unsigned count = 0;
+
+	emit_store(&t->e, RUNTIME_SCRATCH, RAX);
+	emit_bytes(&t->e, (const uint8_t[]){0x9f, 0x0f, 0x90, 0xc0}, 4);
+	emit_store(&t->e, RUNTIME_SCRATCH + 8, RCX);
+	emit_store(&t->e, RUNTIME_SCRATCH + 16, RDX);
+	for (unsigned at = 0; at < length && count < CHECKED_WORDS; at += 8) {
+		const unsigned from = at + 8 <= length || length < 8 ? at : length - 8;
+		uint64_t word = 0;
+
+		emit_constant(&t->e, RDX, block->pc + from);
+		if (length < 8) {
+			/* Byte by byte: what is behind may not be there. */
+			for (unsigned i = 0; i < length; i++) {
+				/* cmp byte [rdx + i], value */
+				emit_bytes(&t->e, (const uint8_t[]){0x80, 0x7a, (uint8_t)i, block->bytes[i]}, 4);
+				emit_bytes(&t->e, (const uint8_t[]){0x0f, 0x85}, 2);
+				jumps[count++] = t->e.at;
+				emit_4(&t->e, 0);
+			}
+			break;
+		}
+		memcpy(&word, block->bytes + from, 8);
+		emit_1(&t->e, 0x48);
+		emit_1(&t->e, 0xb9);
+		emit_8(&t->e, word);
+		emit_bytes(&t->e, (const uint8_t[]){0x48, 0x3b, 0x0a, 0x0f, 0x85}, 5); /* cmp rcx, [rdx]; jne */
+		jumps[count++] = t->e.at;
+		emit_4(&t->e, 0);
+	}
+	emit_load(&t->e, RDX, RUNTIME_SCRATCH + 16);
+	emit_load(&t->e, RCX, RUNTIME_SCRATCH + 8);
+	emit_bytes(&t->e, (const uint8_t[]){0x04, 0x7f, 0x9e}, 3);
+	emit_load(&t->e, RAX, RUNTIME_SCRATCH);
+	{
+		uint8_t *over;
+
+		emit_1(&t->e, 0xe9);
+		over = t->e.at;
+		emit_4(&t->e, 0);
+		for (unsigned i = 0; i < count; i++)
+			runtime_translate_set_displacement(jumps[i], t->e.at);
+		emit_load(&t->e, RDX, RUNTIME_SCRATCH + 16);
+		emit_load(&t->e, RCX, RUNTIME_SCRATCH + 8);
+		emit_bytes(&t->e, (const uint8_t[]){0x04, 0x7f, 0x9e}, 3);
+		emit_load(&t->e, RAX, RUNTIME_SCRATCH);
+		/* The runtime translates it again; see RUNTIME_REASON_OTHER. */
+		runtime_translate_pc(t, block->pc);
+		emit_jump_gs(&t->e, RUNTIME_TO_OTHER);
+		runtime_translate_set_displacement(over, t->e.at);
+	}
+}
+
+/* Decodes the block's instructions, without translating: its length in bytes. */
+static unsigned decode_block(struct translation *t)
+{
+	const struct translate_block *block = t->block;
+	unsigned offset = 0, bits = 0;
+
+	while (t->decoded_count < TRANSLATE_INSTRUCTIONS_MAX && bits < TRANSLATE_BITS_MAX - 1) {
+		struct instruction *in = &t->decoded[t->decoded_count];
+
+		if (!runtime_instruction_decode(block->bytes + offset, block->size - offset, in))
+			break;
+		t->decoded_count++;
+		offset += in->length;
+		if (in->kind == INSTRUCTION_CONDITION || in->kind == INSTRUCTION_LOOP)
+			bits++;
+		else if (in->kind != INSTRUCTION_PLAIN)
+			break;
+		if (block->options.single_store && in->writes_memory)
+			break;
+	}
+	return offset;
+}
+
+/* Whether the block may read flags that were there before it: whether they are not certain to be written first. */
+static bool flags_live(const struct translation *t)
+{
+	const struct translate_block *block = t->block;
+	struct instruction behind;
+	uint64_t offset = 0;
+
+	for (unsigned i = 0; i < FLAGS_LOOK; i++) {
+		const struct instruction *in = i < t->decoded_count ? &t->decoded[i] : &behind;
+
+		if (in == &behind &&
+		    (offset >= block->size ||
+		     !runtime_instruction_decode(block->bytes + offset, block->size - offset, &behind)))
+			return true;
+		if (in->flags == INSTRUCTION_FLAGS_DEAD && in->kind == INSTRUCTION_PLAIN)
+			return false;
+		if (in->flags != INSTRUCTION_FLAGS_KEPT || in->kind == INSTRUCTION_UNDEFINED)
+			return true;
+		offset += in->length;
+		if (in->kind == INSTRUCTION_JUMP || in->kind == INSTRUCTION_CALL)
+			offset += (uint64_t)in->target;
+		else if (in->kind != INSTRUCTION_PLAIN)
+			return true;
+	}
+	return true;
+}
+
+void runtime_translate_block(struct translate_block *block)
+{
+	struct translation t;
+	unsigned length, offset = 0;
+	bool ended = false;
+
+	t.block = block;
+	t.e.at = block->code;
+	t.decoded_count = t.bits = t.side_count = t.stub_count = 0;
+	length = decode_block(&t);
+	block->step_count = 0;
+	block->cut = length == 0;
+	block->length = length;
+	if (block->cut)
+		return;
+	t.live_flags = flags_live(&t);
+	emit_head(&t);
+	if (block->options.check_bytes)
+		emit_byte_check(&t, length);
+	while (block->step_count < t.decoded_count) {
+		const struct instruction *in = &t.decoded[block->step_count];
+		struct translate_step *step = &block->steps[block->step_count++];
+
+		*step = (struct translate_step){
+			.code = (uint16_t)(t.e.at - block->code),
+			.offset_low = (uint8_t)offset,
+			.offset_high = (uint8_t)(offset >> 8),
+			.scratch = NO_REGISTER,
+			.bits = (uint8_t)t.bits,
+			.length = in->length,
+		};
+		ended = emit_instruction(&t, block->bytes + offset, in, block->pc + offset, step, block->step_count);
+		offset += in->length;
+	}
+	if (!ended)
+		runtime_translate_exit(&t, block->pc + length, t.bits, -1, block->step_count);
+	finish(&t);
+}

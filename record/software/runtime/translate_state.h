@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A block while it is translated, and the functions that write its parts. */
+#ifndef RECORD_SOFTWARE_RUNTIME_TRANSLATE_STATE_H
+#define RECORD_SOFTWARE_RUNTIME_TRANSLATE_STATE_H
+
+#include "record/software/runtime/emit.h"
+#include "record/software/runtime/instruction.h"
+#include "record/software/runtime/translate.h"
+
+#define NO_REGISTER 0xff
+#define SIDE_EXITS_MAX (TRANSLATE_BITS_MAX + 2)
+
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
+
+/* A conditional branch's taken edge, whose code stands behind the block's. */
+struct side_exit {
+	uint8_t *site; /* displacement of the jump that leads to it */
+	uint64_t target;
+	unsigned zeros;
+	int last;
+	unsigned instructions;
+};
+
+struct translation {
+	struct translate_block *block;
+	struct emitter e;
+	unsigned bits;
+	struct side_exit sides[SIDE_EXITS_MAX];
+	unsigned side_count;
+	struct {
+		uint8_t *site;
+		uint32_t exit;
+	} stubs[2 * SIDE_EXITS_MAX];
+	unsigned stub_count;
+	struct instruction decoded[TRANSLATE_INSTRUCTIONS_MAX];
+	unsigned decoded_count;
+	bool live_flags;
+	uint8_t *check_sites[2];
+};
+
+/* Lets the 4-byte displacement at site lead to `to`. */
+void runtime_translate_set_displacement(uint8_t *site, const uint8_t *to);
+
+/* ---- translate.c: exits. instructions: how many of the block have been executed by then ---- */
+
+/* Adds to the virtual clock; the scratch word at this offset is free. */
+void runtime_translate_count(struct translation *t, unsigned instructions, uint32_t scratch);
+/* The same where RCX is free. */
+void runtime_translate_count_spilled(struct translation *t, unsigned instructions);
+/* A jump to the block at target, which leads to the runtime until it is linked. */
+void runtime_translate_exit_jump(struct translation *t, uint64_t target);
+/* The same behind `zeros` TNT bits 0 and, unless last is negative, the bit `last`. */
+void runtime_translate_exit(struct translation *t, uint64_t target, unsigned zeros, int last, unsigned instructions);
+/* Stores the program's address for the runtime. */
+void runtime_translate_pc(struct translation *t, uint64_t pc);
+/* Leaves the instruction at pc to the runtime, by one of the entries RUNTIME_TO_. */
+void runtime_translate_to_runtime(struct translation *t, uint32_t entry, uint64_t pc, unsigned instructions);
+
+/* ---- translate_plain.c ---- */
+
+/* Copies an instruction that does not transfer control. */
+void runtime_translate_plain(struct translation *t, const uint8_t *source, const struct instruction *decoded,
+			     uint64_t pc, struct translate_step *step);
+
+/* ---- translate_transfer.c: source has the instruction's bytes, and pc or next its address or the one behind ---- */
+
+void runtime_translate_return(struct translation *t, const uint8_t *source, const struct instruction *in,
+			      struct translate_step *step, unsigned instructions);
+void runtime_translate_condition(struct translation *t, const struct instruction *in, uint64_t next,
+				 unsigned instructions);
+void runtime_translate_loop(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t next,
+			    unsigned instructions);
+void runtime_translate_call(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
+			    struct translate_step *step, unsigned instructions);
+void runtime_translate_jump_indirect(struct translation *t, const uint8_t *source, const struct instruction *in,
+				     uint64_t pc, struct translate_step *step, unsigned instructions);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Branches, calls and returns. */
+#include "record/software/runtime/translate_state.h"
+
+/* Loads the operand of an indirect jump or call into RAX, whose value waits in scratch 0. */
+static void emit_load_target(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
+			     struct translate_step *step)
+{
+	uint8_t bytes[INSTRUCTION_MAX + 3];
+	unsigned size = 0, mod = in->modrm >> 6;
+	unsigned rex = 0x48;
+	bool from_r15_slot = false;
+
+	emit_store(&t->e, RUNTIME_SCRATCH, RAX);
+	if (mod == 3) {
+		emit_load(&t->e, RAX, in->rm == R15 ? RUNTIME_REG(R15) : 0);
+		if (in->rm != R15) {
+			t->e.at -= 9;
+			/* mov rax, reg */
+			emit_bytes(
+				&t->e,
+				(const uint8_t[]){(uint8_t)(0x48 | in->rm >> 3), 0x8b, (uint8_t)(0xc0 | (in->rm & 7))},
+				3);
+		}
+		return;
+	}
+	step->scratch = RAX;
+	step->word = 0;
+	step->spilled = (uint16_t)(t->e.at - t->block->code);
+	step->back = 0xffff;
+	if (in->rip_relative) {
+		int32_t displacement;
+		uint64_t to;
+
+		memcpy(&displacement, source + in->displacement_at, 4);
+		to = pc + in->length + (uint64_t)(int64_t)displacement;
+		if (in->segment_fs)
+			emit_1(&t->e, 0x64);
+		if (emit_reaches(t->e.at + 64, (const uint8_t *)to) &&
+		    emit_reaches(t->e.at - 64, (const uint8_t *)to)) {
+			emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8b, 0x05}, 3);
+			emit_4(&t->e, (uint32_t)((int64_t)to - (int64_t)(t->e.at + 4)));
+		} else {
+			t->e.at -= in->segment_fs ? 1 : 0;
+			emit_constant(&t->e, RAX, to);
+			if (in->segment_fs)
+				emit_1(&t->e, 0x64);
+			emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8b, 0x00}, 3);
+		}
+		return;
+	}
+	/* The operand with RAX as its register; R15 as base or index comes by way of RAX. */
+	if (in->base == R15 || in->index == R15) {
+		from_r15_slot = true;
+		/* RAX itself may be the other register: then that one goes by RCX. */
+	}
+	if (in->base != NO_REGISTER && in->base >= 8)
+		rex |= 1;
+	if (in->index != NO_REGISTER && in->index >= 8)
+		rex |= 2;
+	if (in->segment_fs)
+		bytes[size++] = 0x64;
+	if (in->address_32)
+		bytes[size++] = 0x67;
+	bytes[size++] = (uint8_t)rex;
+	bytes[size++] = 0x8b;
+	for (unsigned i = in->modrm_at; i < in->length; i++)
+		bytes[size++] = source[i];
+	{
+		const unsigned modrm_at = size - (in->length - in->modrm_at);
+
+		bytes[modrm_at] = (uint8_t)(bytes[modrm_at] & 0xc7); /* to RAX */
+		if (from_r15_slot) {
+			const unsigned other = in->base == R8 || in->index == R8 ? R9 : R8;
+			uint8_t *base = &bytes[in->sib_at ? modrm_at + 1 : modrm_at];
+
+			if (in->base == R15)
+				*base = (uint8_t)((*base & ~7u) | (other & 7));
+			if (in->index == R15)
+				bytes[modrm_at + 1] = (uint8_t)((bytes[modrm_at + 1] & ~0x38u) | (other & 7) << 3);
+			emit_store(&t->e, RUNTIME_SCRATCH + 8, other);
+			step->word = 2 | (uint8_t)other << 2;
+			step->spilled = (uint16_t)(t->e.at - t->block->code);
+			emit_load(&t->e, other, RUNTIME_REG(R15));
+			emit_bytes(&t->e, bytes, size);
+			emit_load(&t->e, other, RUNTIME_SCRATCH + 8);
+			return;
+		}
+	}
+	emit_bytes(&t->e, bytes, size);
+}
+
+/* The values of RCX and RDX to scratch 1 and 2, and back. */
+static void emit_spill(struct translation *t)
+{
+	emit_store(&t->e, RUNTIME_SCRATCH + 8, RCX);
+	emit_store(&t->e, RUNTIME_SCRATCH + 16, RDX);
+}
+
+static void emit_unspill(struct translation *t)
+{
+	emit_load(&t->e, RDX, RUNTIME_SCRATCH + 16);
+	emit_load(&t->e, RCX, RUNTIME_SCRATCH + 8);
+}
+
+/*
+ * Notes a call on the return stack: the address behind it, and a jump to that address's translation. RCX and RDX are in
+ * scratch 1 and 2.
+ */
+static void emit_note_call(struct translation *t, uint64_t pc, uint8_t **stub_address)
+{
+	/* movzx ecx, byte gs:[index] */
+	emit_1(&t->e, 0x65);
+	emit_bytes(&t->e, (const uint8_t[]){0x0f, 0xb6, 0x0c, 0x25}, 4);
+	emit_4(&t->e, RUNTIME_RETURN_INDEX);
+	/* lea ecx, [rcx + 4]; movzx ecx, cl */
+	emit_bytes(&t->e, (const uint8_t[]){0x8d, 0x49, 0x04, 0x0f, 0xb6, 0xc9}, 6);
+	emit_constant(&t->e, RDX, 0 - pc);
+	/* mov gs:[returns + rcx * 4], rdx */
+	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x48, 0x89, 0x14, 0x8d}, 5);
+	emit_4(&t->e, RUNTIME_RETURNS);
+	/* lea rdx, [rip + stub] */
+	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0x15}, 3);
+	*stub_address = t->e.at;
+	emit_4(&t->e, 0);
+	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x48, 0x89, 0x14, 0x8d}, 5);
+	emit_4(&t->e, RUNTIME_RETURNS + 8);
+	/* mov gs:[index], cl */
+	emit_1(&t->e, 0x65);
+	emit_bytes(&t->e, (const uint8_t[]){0x88, 0x0c, 0x25}, 3);
+	emit_4(&t->e, RUNTIME_RETURN_INDEX);
+}
+
+static void emit_return_stub(struct translation *t, uint8_t *stub_address, uint64_t pc)
+{
+	if (!stub_address)
+		return;
+	runtime_translate_set_displacement(stub_address, t->e.at);
+	runtime_translate_exit_jump(t, pc);
+}
+
+void runtime_translate_return(struct translation *t, const uint8_t *source, const struct instruction *in,
+			      struct translate_step *step, unsigned instructions)
+{
+	uint32_t pop = 8;
+	uint8_t *hit;
+
+	if (in->opcode == 0xc2)
+		pop += (uint32_t)source[in->immediate_at] | (uint32_t)source[in->immediate_at + 1] << 8;
+	emit_store(&t->e, RUNTIME_SCRATCH, RAX);
+	step->scratch = RAX;
+	step->spilled = (uint16_t)(t->e.at - t->block->code);
+	step->back = 0xffff;
+	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8b, 0x04, 0x24}, 4); /* mov rax, [rsp] */
+	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0xa4, 0x24}, 4); /* lea rsp, [rsp + pop] */
+	emit_4(&t->e, pop);
+	emit_append_bits(&t->e, t->bits, -1);
+	emit_spill(t);
+	runtime_translate_count_spilled(t, instructions);
+	if (!t->block->options.return_compression) {
+		emit_jump_gs(&t->e, RUNTIME_TO_INDIRECT);
+		return;
+	}
+	/* movzx edx, byte gs:[index] */
+	emit_1(&t->e, 0x65);
+	emit_bytes(&t->e, (const uint8_t[]){0x0f, 0xb6, 0x14, 0x25}, 4);
+	emit_4(&t->e, RUNTIME_RETURN_INDEX);
+	/* mov rcx, gs:[returns + rdx * 4]; lea rcx, [rcx + rax] */
+	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x48, 0x8b, 0x0c, 0x95}, 5);
+	emit_4(&t->e, RUNTIME_RETURNS);
+	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0x0c, 0x01}, 4);
+	/* jrcxz hit; jmp miss */
+	emit_bytes(&t->e, (const uint8_t[]){0xe3, 0}, 2);
+	hit = t->e.at;
+	emit_jump_gs(&t->e, RUNTIME_TO_RETURN_MISS);
+	hit[-1] = (uint8_t)(t->e.at - hit);
+	/* mov qword gs:[returns + rdx * 4], 1 */
+	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x48, 0xc7, 0x04, 0x95}, 5);
+	emit_4(&t->e, RUNTIME_RETURNS);
+	emit_4(&t->e, 1);
+	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x48, 0x8b, 0x0c, 0x95}, 5);
+	emit_4(&t->e, RUNTIME_RETURNS + 8);
+	emit_bytes(&t->e, (const uint8_t[]){0x8d, 0x52, 0xfc}, 3); /* lea edx, [rdx - 4] */
+	emit_1(&t->e, 0x65);
+	emit_bytes(&t->e, (const uint8_t[]){0x88, 0x14, 0x25}, 3); /* mov gs:[index], dl */
+	emit_4(&t->e, RUNTIME_RETURN_INDEX);
+	emit_store(&t->e, RUNTIME_TARGET, RCX);
+	emit_append(&t->e, 1, 1);
+	emit_unspill(t);
+	emit_load(&t->e, RAX, RUNTIME_SCRATCH);
+	emit_jump_gs(&t->e, RUNTIME_TARGET);
+}
+
+static void add_side_exit(struct translation *t, uint8_t *site, uint64_t target, unsigned instructions)
+{
+	t->sides[t->side_count++] = (struct side_exit){site, target, t->bits, 1, instructions};
+}
+
+void runtime_translate_condition(struct translation *t, const struct instruction *in, uint64_t next,
+				 unsigned instructions)
+{
+	const unsigned condition = in->opcode & 15;
+	const uint64_t target = next + (uint64_t)in->target;
+
+	if (target <= t->block->pc + 0 || in->target < 0) {
+		/* Backward, so likely: the jump to the target's block stands here. */
+		uint8_t *over;
+
+		emit_bytes(&t->e, (const uint8_t[]){0x0f, (uint8_t)(0x80 | (condition ^ 1))}, 2);
+		over = t->e.at;
+		emit_4(&t->e, 0);
+		runtime_translate_exit(t, target, t->bits, 1, instructions);
+		runtime_translate_set_displacement(over, t->e.at);
+	} else {
+		emit_bytes(&t->e, (const uint8_t[]){0x0f, (uint8_t)(0x80 | condition)}, 2);
+		add_side_exit(t, t->e.at, target, instructions);
+		emit_4(&t->e, 0);
+	}
+	t->bits++;
+}
+
+/* loop, loope, loopne, jrcxz have displacements of a byte: jump over a jump. */
+void runtime_translate_loop(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t next,
+			    unsigned instructions)
+{
+	if (in->address_32)
+		emit_1(&t->e, 0x67);
+	(void)source;
+	emit_bytes(&t->e, (const uint8_t[]){in->opcode, 2, 0xeb, 5, 0xe9}, 5);
+	add_side_exit(t, t->e.at, next + (uint64_t)in->target, instructions);
+	emit_4(&t->e, 0);
+	t->bits++;
+}
+
+void runtime_translate_call(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
+			    struct translate_step *step, unsigned instructions)
+{
+	const uint64_t next = pc + in->length;
+	uint8_t *stub = NULL;
+
+	if (in->kind == INSTRUCTION_CALL) {
+		emit_push_constant(&t->e, next);
+		step->scratch = NO_REGISTER;
+		/* A call of the next instruction only reads the instruction pointer: no return is expected. */
+		if (in->target != 0 && t->block->options.return_compression) {
+			emit_spill(t);
+			emit_note_call(t, next, &stub);
+			emit_unspill(t);
+		}
+		runtime_translate_exit(t, next + (uint64_t)in->target, t->bits, -1, instructions);
+		emit_return_stub(t, stub, next);
+		return;
+	}
+	emit_load_target(t, source, in, pc, step);
+	emit_push_constant(&t->e, next);
+	emit_append_bits(&t->e, t->bits, -1);
+	emit_spill(t);
+	if (t->block->options.return_compression)
+		emit_note_call(t, next, &stub);
+	runtime_translate_count_spilled(t, instructions);
+	emit_jump_gs(&t->e, RUNTIME_TO_INDIRECT);
+	emit_return_stub(t, stub, next);
+}
+
+void runtime_translate_jump_indirect(struct translation *t, const uint8_t *source, const struct instruction *in,
+				     uint64_t pc, struct translate_step *step, unsigned instructions)
+{
+	emit_load_target(t, source, in, pc, step);
+	emit_append_bits(&t->e, t->bits, -1);
+	emit_spill(t);
+	runtime_translate_count_spilled(t, instructions);
+	emit_jump_gs(&t->e, RUNTIME_TO_INDIRECT);
+}

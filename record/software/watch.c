@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "record/software/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/program/message.h"
+#include "common/signals.h"
+#include "common/vector.h"
+#include "record/model/proc_files.h"
+#include "record/software/shared/tracee.h"
+#include "record/software/stopped.h"
+#include "record/software/watch_state.h"
+
+#define OPTIONS                                                                                                        \
+	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
+
+/* ---- the table of threads -------------------------------------------------------------------- */
+
+static struct watched *find(struct watch *watch, pid_t tid)
+{
+	for (size_t i = 0; i < watch->count; i++)
+		if (watch->threads[i].tid == tid)
+			return &watch->threads[i];
+	return NULL;
+}
+
+static void forget(struct watch *watch, pid_t tid)
+{
+	struct watched *thread = find(watch, tid);
+
+	if (thread)
+		*thread = watch->threads[--watch->count];
+}
+
+static struct watched *add(struct watch *watch, pid_t tid)
+{
+	if (!COMMON_VECTOR_GROW(watch->threads, watch->capacity, watch->count + 1))
+		return NULL;
+	watch->threads[watch->count] = (struct watched){.tid = tid, .pid = (pid_t)record_proc_of_thread((uint32_t)tid)};
+	return &watch->threads[watch->count++];
+}
+
+/* ---- stops ----------------------------------------------------------------------------------- */
+
+/* The thread is stopped, and another process may share its memory: a child of vfork, up to its execve. */
+static bool shares_memory(pid_t pid)
+{
+	char path[64], line[256];
+	int parent = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "PPid: %d", &parent) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return parent > 0 && syscall(SYS_kcmp, pid, parent, 1 /* KCMP_VM */, 0, 0) == 0;
+}
+
+/* All threads of the process that reached the function are put into the runtime. `thread` is stopped. */
+static void attach(struct watch *watch, pid_t tid, pid_t pid)
+{
+	struct software_stopped stopped = {.pid = pid};
+	bool done = true;
+
+	for (size_t i = 0; done && i < watch->count; i++)
+		if (watch->threads[i].pid == pid)
+			done = software_stopped_add(&stopped, watch->threads[i].tid);
+	/* A breakpoint is no signal: the thread that has come to it stops once more, where it is. */
+	for (size_t i = 0; i < stopped.count; i++)
+		ptrace(PTRACE_INTERRUPT, stopped.threads[i].tid, 0, 0);
+	ptrace(PTRACE_CONT, tid, 0, 0);
+	done = done && software_stop_threads(&stopped, OPTIONS);
+	for (size_t i = 0; i < stopped.count; i++)
+		software_watch_disarm(stopped.threads[i].tid);
+	if (done && software_stopped_inject(&stopped, &watch->channel->config)) {
+		if (write(watch->attached, "", 1) != 1)
+			watch->ending = true;
+	} else {
+		common_message_warning("process %d has reached %s, and cannot be recorded: %s", pid,
+				       watch->function->name, stopped.text);
+	}
+	software_stopped_release(&stopped);
+	free(stopped.threads);
+	for (size_t i = 0; i < watch->count;)
+		if (watch->threads[i].pid == pid)
+			watch->threads[i] = watch->threads[--watch->count];
+		else
+			i++;
+}
+
+static void on_breakpoint(struct watch *watch, struct watched *thread)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, thread->tid, 0, &regs) == 0 && regs.rip != thread->breakpoints[WATCH_LINKER] &&
+	    !shares_memory(thread->pid)) {
+		attach(watch, thread->tid, thread->pid);
+		return;
+	}
+	if (regs.rip == thread->breakpoints[WATCH_LINKER])
+		software_watch_look(watch, thread->pid, thread->tid);
+	ptrace(PTRACE_CONT, thread->tid, 0, 0);
+}
+
+static bool is_breakpoint(pid_t tid)
+{
+	siginfo_t info;
+
+	return ptrace(PTRACE_GETSIGINFO, tid, 0, &info) == 0 && info.si_code == 4 /* TRAP_HWBKPT */;
+}
+
+static void on_exec(struct watch *watch, pid_t tid)
+{
+	struct watched *thread;
+
+	for (size_t i = 0; i < watch->count;)
+		if (watch->threads[i].pid == tid)
+			watch->threads[i] = watch->threads[--watch->count];
+		else
+			i++;
+	thread = add(watch, tid);
+	if (thread)
+		software_watch_look(watch, thread->pid, tid);
+	ptrace(PTRACE_CONT, tid, 0, 0);
+}
+
+/* A new thread has the breakpoints of its process, a new process those of its parent. */
+static void on_first_stop(struct watch *watch, pid_t tid)
+{
+	const struct watched *thread = add(watch, tid);
+
+	if (thread)
+		software_watch_look(watch, thread->pid, tid);
+	ptrace(PTRACE_CONT, tid, 0, 0);
+}
+
+/* software_watch_look has changed the thread's breakpoints. */
+static void on_interruption(struct watch *watch, const struct watched *thread)
+{
+	struct user_regs_struct regs;
+
+	software_watch_arm(watch, thread);
+	if (ptrace(PTRACE_GETREGS, thread->tid, 0, &regs) == 0) {
+		software_tracee_mend_call(&regs);
+		ptrace(PTRACE_SETREGS, thread->tid, 0, &regs);
+	}
+	ptrace(PTRACE_CONT, thread->tid, 0, 0);
+}
+
+static void on_stop(struct watch *watch, pid_t tid, int status)
+{
+	const int event = status >> 16, signal = WSTOPSIG(status);
+	struct watched *thread = find(watch, tid);
+
+	if (event == PTRACE_EVENT_EXEC)
+		on_exec(watch, tid);
+	else if (!thread)
+		on_first_stop(watch, tid);
+	else if (event == PTRACE_EVENT_STOP && signal != SIGTRAP)
+		ptrace(PTRACE_LISTEN, tid, 0, 0);
+	else if (event == PTRACE_EVENT_STOP)
+		on_interruption(watch, thread);
+	else if (!event && signal == SIGTRAP && is_breakpoint(tid))
+		on_breakpoint(watch, thread);
+	else
+		ptrace(PTRACE_CONT, tid, 0, event ? 0 : signal);
+}
+
+/* ---- the watching process -------------------------------------------------------------------- */
+
+static void let_all_go(struct watch *watch)
+{
+	for (size_t i = 0; i < watch->count; i++) {
+		struct software_stopped stopped = {.pid = watch->threads[i].pid};
+
+		ptrace(PTRACE_INTERRUPT, watch->threads[i].tid, 0, 0);
+		if (software_tracee_stop(watch->threads[i].tid, 1000) != 1)
+			continue;
+		software_watch_disarm(watch->threads[i].tid);
+		if (software_stopped_add(&stopped, watch->threads[i].tid))
+			software_stopped_release(&stopped);
+		free(stopped.threads);
+	}
+}
+
+/* A process that runs already: positive; the command, which is about to execve: negative. */
+static void take_request(struct watch *watch)
+{
+	struct software_stopped stopped = {0};
+	int32_t pid;
+	char answer = 1;
+
+	if (read(watch->request, &pid, sizeof(pid)) != sizeof(pid))
+		return;
+	stopped.pid = pid < 0 ? -pid : pid;
+	if (pid < 0) {
+		answer = ptrace(PTRACE_SEIZE, -pid, 0, OPTIONS) == 0 && add(watch, -pid);
+	} else {
+		answer = software_stop_threads(&stopped, OPTIONS);
+		for (size_t i = 0; answer && i < stopped.count; i++)
+			add(watch, stopped.threads[i].tid);
+		if (answer)
+			software_watch_look(watch, pid, 0);
+		if (!answer)
+			common_message_error("%s", stopped.text);
+		software_stopped_end(&stopped, answer ? PTRACE_CONT : PTRACE_DETACH);
+		free(stopped.threads);
+	}
+	if (write(watch->answer, &answer, 1) != 1)
+		watch->ending = true;
+}
+
+static void take_stops(struct watch *watch)
+{
+	int status;
+	pid_t tid;
+
+	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
+		if (WIFSTOPPED(status))
+			on_stop(watch, tid, status);
+		else
+			forget(watch, tid);
+	/* Nobody is left. */
+	if (tid < 0 && errno == ECHILD && watch->count == 0 && watch->began)
+		watch->ending = true;
+	watch->began |= watch->count != 0;
+}
+
+static _Noreturn void watch_and_end(struct watch *watch, pid_t parent)
+{
+	sigset_t signals;
+
+	/* SIGTERM: the recorder has ended, or has everything. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	/* Stops are wanted, which the recorder's handler does not want. */
+	common_signal_default(SIGCHLD);
+	common_signal_default(SIGIO);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGIO);
+	fcntl(watch->request, F_SETOWN, getpid());
+	fcntl(watch->request, F_SETFL, O_ASYNC | O_NONBLOCK);
+	while (!watch->ending && getppid() == parent) {
+		int signal;
+
+		take_request(watch);
+		take_stops(watch);
+		signal = watch->ending ? 0 : sigwaitinfo(&signals, NULL);
+		watch->ending |= signal == SIGTERM;
+	}
+	let_all_go(watch);
+	_exit(0);
+}
+
+/* ---- the recorder ---------------------------------------------------------------------------- */
+
+int software_watch_start(const struct channel *channel, const struct software_function *function,
+			 struct software_watch *watch)
+{
+	int attached[2], request[2], answer[2];
+	const pid_t parent = getpid();
+	sigset_t before;
+	const int status = software_watch_try_breakpoint();
+
+	if (status)
+		return status;
+	if (pipe2(attached, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(request, O_CLOEXEC) < 0 ||
+	    pipe2(answer, O_CLOEXEC) < 0)
+		return common_fail_errno("pipe");
+	common_signal_block_all(&before);
+	watch->pid = fork();
+	if (watch->pid == 0) {
+		struct watch state = {
+			.channel = channel,
+			.function = function,
+			.attached = attached[1],
+			.request = request[0],
+			.answer = answer[1],
+		};
+
+		close(request[1]);
+		close(answer[0]);
+		watch_and_end(&state, parent);
+	}
+	common_signal_unblock(&before);
+	close(attached[1]);
+	close(request[0]);
+	close(answer[1]);
+	watch->attached = attached[0];
+	watch->request = request[1];
+	watch->answer = answer[0];
+	return watch->pid < 0 ? common_fail_errno("fork") : 0;
+}
+
+static bool ask(const struct software_watch *watch, int32_t pid)
+{
+	char answer = 0;
+	ssize_t size;
+
+	if (write(watch->request, &pid, sizeof(pid)) != sizeof(pid))
+		return false;
+	do
+		size = read(watch->answer, &answer, 1);
+	while (size < 0 && errno == EINTR);
+	return size == 1 && answer;
+}
+
+bool software_watch_command(const struct software_watch *watch)
+{
+	/* Where Yama restricts tracing to descendants: the recorder, and so its child. */
+	prctl(PR_SET_PTRACER, getppid(), 0, 0, 0);
+	return ask(watch, -(int32_t)syscall(SYS_getpid));
+}
+
+int software_watch_process(const struct software_watch *watch, uint32_t pid)
+{
+	return ask(watch, (int32_t)pid) ? 0 : common_fail(PTL_SYSTEM, "process %u cannot be watched", pid);
+}
+
+unsigned software_watch_reached(const struct software_watch *watch)
+{
+	char bytes[64];
+	const ssize_t size = watch->pid > 0 ? read(watch->attached, bytes, sizeof(bytes)) : 0;
+
+	return size > 0 ? (unsigned)size : 0;
+}
+
+void software_watch_stop(struct software_watch *watch)
+{
+	if (watch->pid <= 0)
+		return;
+	kill(watch->pid, SIGTERM);
+	while (waitpid(watch->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	watch->pid = 0;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where the function is in a process, and the CPU's breakpoints there. */
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+
+#include "common/program/message.h"
+#include "common/text/text.h"
+#include "record/software/watch_state.h"
+
+#define LINE_ROOM 4352
+
+void software_watch_disarm(pid_t tid)
+{
+	ptrace(PTRACE_POKEUSER, tid, offsetof(struct user, u_debugreg[7]), 0);
+	for (unsigned i = 0; i < WATCH_BREAKPOINTS; i++)
+		ptrace(PTRACE_POKEUSER, tid, offsetof(struct user, u_debugreg[0]) + i * sizeof(uint64_t), 0);
+}
+
+void software_watch_arm(struct watch *watch, const struct watched *thread)
+{
+	uint64_t enabled = 0;
+	bool set = true;
+
+	software_watch_disarm(thread->tid);
+	for (unsigned i = 0; i < WATCH_BREAKPOINTS; i++) {
+		if (!thread->breakpoints[i])
+			continue;
+		enabled |= 1ull << 2 * i;
+		set &= ptrace(PTRACE_POKEUSER, thread->tid, offsetof(struct user, u_debugreg[0]) + i * sizeof(uint64_t),
+			      thread->breakpoints[i]) == 0;
+	}
+	set &= ptrace(PTRACE_POKEUSER, thread->tid, offsetof(struct user, u_debugreg[7]), enabled) == 0;
+	if (!set && !watch->said)
+		common_message_warning("--start-at: this machine gives programs no breakpoints of the CPU");
+	watch->said |= !set;
+}
+
+/* ---- images ---------------------------------------------------------------------------------- */
+
+static void read_file(struct watch *watch, struct watch_file *file)
+{
+	const struct software_function linker = {.name = "_dl_debug_state"};
+	uint64_t offsets[SOFTWARE_FUNCTIONS_MAX];
+
+	if (software_function_is_in(watch->function, file->path))
+		file->count = software_function_find(watch->function, file->path, file->offsets, NULL, 0);
+	if (!strncmp(common_base_name(file->path), "ld", 2) &&
+	    software_function_find(&linker, file->path, offsets, NULL, 0))
+		file->linker_break = offsets[0];
+}
+
+static const struct watch_file *find_file(struct watch *watch, const char *path, uint64_t inode)
+{
+	struct watch_file *file;
+
+	for (size_t i = 0; i < watch->file_count; i++)
+		if (watch->files[i].inode == inode && !strcmp(watch->files[i].path, path))
+			return &watch->files[i];
+	if (watch->file_count == watch->file_capacity) {
+		const size_t capacity = watch->file_capacity ? 2 * watch->file_capacity : 16;
+		void *larger = realloc(watch->files, capacity * sizeof(*watch->files));
+
+		if (!larger)
+			return NULL;
+		watch->files = larger;
+		watch->file_capacity = capacity;
+	}
+	file = &watch->files[watch->file_count++];
+	*file = (struct watch_file){.inode = inode};
+	snprintf(file->path, sizeof(file->path), "%s", path);
+	read_file(watch, file);
+	return file;
+}
+
+/* The address of a byte of the file in the mapping; 0: the mapping does not have the byte. */
+static uint64_t address_in(uint64_t base, uint64_t end, uint64_t first, uint64_t offset)
+{
+	return offset >= first && offset - first < end - base ? base + (offset - first) : 0;
+}
+
+/* Adds what the mapping that a line of /proc/PID/maps describes has to the thread's breakpoints. */
+static void add_mapping(struct watch *watch, const char *line, struct watched *thread)
+{
+	unsigned long base, end, first, inode;
+	char flags[8], path[4096];
+	const struct watch_file *file;
+	unsigned used = 1;
+
+	if (sscanf(line, "%lx-%lx %7s %lx %*s %lu %4095[^\n]", &base, &end, flags, &first, &inode, path) != 6 ||
+	    flags[2] != 'x' || path[0] != '/')
+		return;
+	file = find_file(watch, path, inode);
+	if (!file)
+		return;
+	if (file->linker_break && address_in(base, end, first, file->linker_break))
+		thread->breakpoints[WATCH_LINKER] = address_in(base, end, first, file->linker_break);
+	while (used < WATCH_BREAKPOINTS && thread->breakpoints[used])
+		used++;
+	for (size_t i = 0; i < file->count && used < WATCH_BREAKPOINTS; i++) {
+		const uint64_t address = address_in(base, end, first, file->offsets[i]);
+
+		if (address)
+			thread->breakpoints[used++] = address;
+	}
+}
+
+static void read_maps(struct watch *watch, struct watched *thread)
+{
+	char path[64], line[LINE_ROOM];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", thread->pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		add_mapping(watch, line, thread);
+	if (file)
+		fclose(file);
+}
+
+void software_watch_look(struct watch *watch, pid_t pid, pid_t stopped)
+{
+	struct watched like = {.pid = pid};
+
+	read_maps(watch, &like);
+	for (size_t i = 0; i < watch->count; i++) {
+		struct watched *thread = &watch->threads[i];
+
+		if (thread->pid != pid || !memcmp(thread->breakpoints, like.breakpoints, sizeof(like.breakpoints)))
+			continue;
+		memcpy(thread->breakpoints, like.breakpoints, sizeof(like.breakpoints));
+		/* Debug registers are set at a stop: a running thread gets the breakpoints at its next stop. */
+		if (!stopped || thread->tid == stopped)
+			software_watch_arm(watch, thread);
+		else
+			ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0);
+	}
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the watching process knows. */
+#ifndef RECORD_SOFTWARE_WATCH_STATE_H
+#define RECORD_SOFTWARE_WATCH_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "record/channel/channel.h"
+#include "record/software/functions.h"
+
+#define WATCH_BREAKPOINTS 4u /* of the CPU */
+#define WATCH_LINKER 0u
+
+/* A thread that runs natively, and is traced. */
+struct watched {
+	pid_t tid, pid;
+	/*
+	 * Addresses; 0: none. First the address that the dynamic linker executes after loading libraries, then the addresses of
+	 * the function.
+	 */
+	uint64_t breakpoints[WATCH_BREAKPOINTS];
+};
+
+/* Addresses of interest in an image's file, kept so that each file is read once. */
+struct watch_file {
+	char path[4096];
+	uint64_t inode;
+	uint64_t offsets[SOFTWARE_FUNCTIONS_MAX];
+	size_t count;
+	uint64_t linker_break; /* offset; 0: none */
+};
+
+struct watch {
+	const struct channel *channel;
+	const struct software_function *function;
+	struct watched *threads;
+	size_t count, capacity;
+	struct watch_file *files;
+	size_t file_count, file_capacity;
+	int attached, request, answer; /* pipes */
+	bool began, ending;
+	bool said; /* that there are no breakpoints */
+};
+
+/* ---- watch_images.c -------------------------------------------------------------------------- */
+
+/*
+ * Looks for the function in the images of the process, and sets the breakpoints of its threads. stopped: the thread that is
+ * stopped, or 0: all are. Running threads are interrupted, and get their breakpoints at their stop: software_watch_arm.
+ */
+void software_watch_look(struct watch *watch, pid_t pid, pid_t stopped);
+
+/* Sets the breakpoints of a stopped thread. */
+void software_watch_arm(struct watch *watch, const struct watched *thread);
+
+/* Takes the breakpoints of a stopped thread away. */
+void software_watch_disarm(pid_t tid);
+
+/* ---- watch_probe.c --------------------------------------------------------------------------- */
+
+/* Checks that a breakpoint of the CPU stops a process. PTL_UNSUPPORTED: no process stops. PTL_SYSTEM: there is no process for the check. */
+int software_watch_try_breakpoint(void);
+
+#endif
