@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* libptl-flow's handle, its options, and the names of what flow consists of. */
+/* The handle of libptl-flow, its options, and the names of branches, kinds and causes. */
 #include "flow/library.h"
 
 #include <stdlib.h>
@@ -125,7 +125,7 @@ const char *ptl_flow_engine_name(size_t i)
 	return NULL;
 }
 
-/* ---- names: numbers beyond a byte are none of theirs ------------------------------------------------ */
+/* ---- names: a number above UINT8_MAX is unknown ---------------------------------------------------- */
 
 static uint8_t narrow(unsigned number)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the parts of libptl-flow's public interface, ptl/flow.h, share. */
+/* Internals shared by the files of libptl-flow's public interface, ptl/flow.h. */
 #ifndef FLOW_LIBRARY_H
 #define FLOW_LIBRARY_H
 
@@ -13,7 +13,7 @@ struct ptl_flow {
 	struct flow_timeline *timeline;
 };
 
-/* A batch while it is walked. */
+/* A batch, and the current position of the caller's walk over the batch. */
 struct ptl_flow_batch {
 	const struct flow_batch *batch;
 	struct flow_batch_cursor cursor;
@@ -22,15 +22,18 @@ struct ptl_flow_batch {
 	struct ptl_flow_event event;
 };
 
-/* segment lives as long as the batch does. */
+/* Begins a walk over a batch. segment must live as long as the batch. */
 void flow_library_batch(struct ptl_flow_batch *walk, const struct flow_batch *batch,
 			const struct ptl_flow_segment *segment, bool counts_only);
 struct ptl_flow_segment flow_library_segment(const struct flow_segment *segment);
 
-/* The caller's options, which may be NULL, as the view runner has them. PTL_MISUSE, PTL_UNSUPPORTED. */
+/*
+ * Converts the caller's options, which may be NULL, to options of the view runner. Returns PTL_MISUSE or
+ * PTL_UNSUPPORTED.
+ */
 int flow_library_options(const struct ptl_flow_options *given, struct flow_view_options *options);
 
-/* Takes trace over with `owned`, on success. */
+/* Opens a flow. If `owned` is true, takes ownership of trace on success. */
 int flow_library_open(struct ptl_trace *trace, bool owned, struct ptl_flow **flow);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Gives a batch of flow out as ptl/flow.h has it: blocks as they are, events and segments as copies. */
+/* Gives out a batch of flow through ptl/flow.h: blocks without a copy, events and segments as copies. */
 #include "flow/library.h"
 
 /*
- * A block is given out without a copy: the public structure is the beginning of the internal one. Only callers read through
- * it, and never in the same translation unit, so that no compiler can take the two for different memory.
+ * A block is given out without a copy: the public structure equals the beginning of the internal structure. Only
+ * callers read through the public structure, and never in the translation unit of the internal one. No compiler can
+ * therefore treat the two as different memory.
  */
 #define SAME_MEMBER(member)                                                                                            \
 	_Static_assert(offsetof(struct ptl_flow_block, member) == offsetof(struct flow_block, member) &&               \
@@ -23,7 +24,9 @@ SAME_MEMBER(code);
 SAME_MEMBER(lengths);
 SAME_MEMBER(target);
 
-/* Numbers are given out as they are: the first and the last of each list, which have no gaps, pin all. */
+/*
+ * Numbers are given out unchanged. Each list has no gaps, so the first and the last number fix all numbers in between.
+ */
 #define SAME_NUMBER(name) _Static_assert((int)PTL_##name == (int)name, "the public number is the internal one")
 SAME_NUMBER(FLOW_BRANCH_NONE);
 SAME_NUMBER(FLOW_BRANCH_RETURN);
@@ -124,7 +127,7 @@ static const struct ptl_flow_item *give_block(struct ptl_flow_batch *batch)
 	return &batch->item;
 }
 
-/* Batches of a run that only counts may have no blocks to walk. */
+/* A batch of a counting run may have no list of blocks to walk. */
 static const struct ptl_flow_item *next_event(struct ptl_flow_batch *batch)
 {
 	if (batch->cursor.next_event == batch->batch->event_count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Iterators: the engines push, callers pull. Decoding runs in a thread that waits with each batch until the caller has
- * walked it, so at any time only one of the two runs.
+ * Iterators: engines push flow, callers pull flow. Decoding runs in a thread. The thread waits with each batch until
+ * the caller has walked the batch. At any time only one of the two threads runs.
  */
 #include "flow/library.h"
 
@@ -13,26 +13,26 @@
 #include "common/error.h"
 #include "common/signals.h"
 
-#define TEXT_SIZE 2048 /* of an error, which the decoding thread hands on */
+#define TEXT_SIZE 2048 /* bytes for the error text of the decoding thread */
 
 enum turn {
-	TURN_DECODER, /* makes the next batch */
-	TURN_CALLER,  /* walks the batch */
-	TURN_STOP,    /* the caller wants no more */
-	TURN_END,     /* the decoder has ended, with `status` */
+	TURN_DECODER, /* the decoder makes the next batch */
+	TURN_CALLER,  /* the caller walks the batch */
+	TURN_STOP,    /* the caller wants no more flow */
+	TURN_END,     /* the decoder has ended with `status` */
 };
 
 struct ptl_flow_iterator {
 	const struct ptl_flow *flow;
 	struct flow_view_options options;
-	uint32_t *ids; /* what options select by: the caller's may go */
+	uint32_t *ids; /* copies of the selected ids; the caller's arrays may be freed */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	enum turn turn;
-	struct ptl_flow_segment segment; /* these two only in the caller's turn */
+	struct ptl_flow_segment segment; /* segment and batch: valid only in the caller's turn */
 	struct ptl_flow_batch batch;
-	bool walking; /* the caller has a batch, as only the caller needs to know */
+	bool walking; /* the caller has a batch; only the caller reads this member */
 	int status;
 	char text[TEXT_SIZE];
 };
@@ -48,7 +48,7 @@ static int begin(void *context, const struct flow_segment *segment, void **parti
 	return 0;
 }
 
-/* Hands the batch over, and waits until the caller is through with it. */
+/* Hands the batch to the caller, and waits until the caller has finished with the batch. */
 static int consume(void *context, void *partial, const struct flow_segment *segment, const struct flow_batch *batch)
 {
 	struct ptl_flow_iterator *iterator = context;
@@ -172,7 +172,7 @@ int ptl_flow_iterator_new(struct ptl_flow *flow, const struct ptl_flow_options *
 	return 0;
 }
 
-/* Waits for the next batch; false: there is none. */
+/* Waits for the next batch. Returns false if the flow has ended. */
 static bool await_batch(struct ptl_flow_iterator *iterator)
 {
 	bool there;

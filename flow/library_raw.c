@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Raw packets and code: writes them as a trace into memory, so that they are decoded as any trace is. */
+/* Raw packets and code: writes a trace into memory, which is then decoded like any trace. */
 #include "flow/library.h"
 
 #include <fcntl.h>
@@ -14,13 +14,13 @@
 #include "common/error.h"
 #include "common/structure.h"
 
-#define ONLY_ID 1 /* of the process and its thread */
+#define ONLY_ID 1 /* id of the process and its thread */
 
 struct raw {
 	const struct ptl_flow_raw *given;
 	struct ptl_writer *writer;
 	uint32_t events;
-	struct ptl_bytes storage; /* of the event being written */
+	struct ptl_bytes storage; /* payload of the event being written */
 };
 
 static int check_memory(const struct ptl_flow_memory *memory, size_t i)
@@ -48,7 +48,7 @@ static int check(const struct ptl_flow_raw *given)
 
 static int write_machine(const struct raw *raw)
 {
-	/* Whether returns are compressed is not known; a decoder must be ready for it. */
+	/* A decoder must expect compressed returns, because raw packets do not tell whether returns are compressed. */
 	const struct ptl_machine unknown = {
 		.source = "raw",
 		.architecture = "x86_64",
@@ -63,7 +63,7 @@ static int write_machine(const struct raw *raw)
 	return ptl_writer_machine(raw->writer, &machine);
 }
 
-/* status is of the encoder that filled event. */
+/* Writes the event, if `status` of the event's encoder is 0. */
 static int write_event(struct raw *raw, int status, struct ptl_event *event)
 {
 	if (!status) {
@@ -128,7 +128,7 @@ static int write_rundown(struct raw *raw)
 	return status;
 }
 
-/* The reader finds the PSBs. */
+/* Writes the packets. The reader finds the PSBs. */
 static int write_packets(struct raw *raw)
 {
 	struct ptl_stream stream = {.kind = PTL_KIND_PT, .cpu = PTL_NO_CPU, .pid = ONLY_ID, .tid = ONLY_ID};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs a caller's view: each function of it behind one of the view runner's. */
+/* Runs a caller's view: each function of the view runner calls the caller's function. */
 #include "flow/library.h"
 
 #include "common/error.h"
@@ -10,7 +10,7 @@ struct caller {
 	void *context;
 };
 
-/* What a function of the caller returned, as the runner takes it; the caller need not leave a text. */
+/* Converts the result of a caller's function to a status. Supplies an error text if the caller left no text. */
 static int check_result(const char *function, int result)
 {
 	if (result > 0)

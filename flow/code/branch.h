@@ -5,9 +5,9 @@
 
 #include <stdint.h>
 
-/* What a block's last instruction is. */
+/* Kind of a block's last instruction. */
 enum flow_branch {
-	FLOW_BRANCH_NONE = 0, /* no branch: the flow is interrupted, or ends, behind it */
+	FLOW_BRANCH_NONE = 0, /* no branch: an event or the end of the flow follows */
 	FLOW_BRANCH_CONDITIONAL,
 	FLOW_BRANCH_JUMP,
 	FLOW_BRANCH_JUMP_INDIRECT,
@@ -19,7 +19,7 @@ enum flow_branch {
 	FLOW_BRANCH_FAR_JUMP,
 };
 
-/* "conditional", "jump", ...: never NULL. */
+/* Returns the name of the branch: "conditional", "jump", ...; never NULL. */
 const char *flow_branch_name(uint8_t branch);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Loads code blobs into memory files, one behind the other. */
+/* Loads code blobs into memory files, in sequence. */
 #include "flow/code/code.h"
 
 #include <fcntl.h>
@@ -16,14 +16,14 @@
 #include "flow/code/code_file.h"
 #include "flow/code/filter.h"
 
-/* libipt maps files with offsets below 2 GiB only. */
+/* libipt maps files only at offsets below 2 GiB. */
 #define FILE_LIMIT ((uint64_t)1 << 30)
-/* All code together; more is refused. */
+/* bytes of all code of a trace; a larger trace is refused */
 #define CODE_LIMIT ((uint64_t)16 << 30)
 #define ALIGNMENT 4096
 
 struct code_blob {
-	uint8_t *data; /* in its file's memory; NULL: not wanted or not there */
+	uint8_t *data; /* bytes in the memory of the file; NULL: the blob is not wanted or not available */
 	uint64_t size;
 	uint64_t offset;
 	uint32_t file;
@@ -51,7 +51,7 @@ static uint64_t aligned(uint64_t size)
 	return (size + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
 }
 
-/* Gives each wanted blob its place. */
+/* Assigns a file and an offset to each wanted blob. */
 static int place_blobs(struct flow_code *code)
 {
 	uint64_t total = 0, end = 0;
@@ -100,12 +100,13 @@ static int make_files(struct flow_code *code)
 struct loading {
 	struct flow_code *code;
 	struct ptl_trace *trace;
-	const struct flow_outside_blob *outside; /* behind the trace's own */
-	const struct flow_code_idle *idle;       /* may be NULL */
-	atomic_size_t left;                      /* blobs that are not yet loaded */
+	/* blobs outside of the trace; their numbers follow the trace's blobs */
+	const struct flow_outside_blob *outside;
+	const struct flow_code_idle *idle; /* may be NULL */
+	atomic_size_t left;                /* number of blobs still to be loaded */
 };
 
-/* From a code store, or the file that was mapped. */
+/* Loads a blob from a code store, or from the mapped file. */
 static void load_outside(const struct loading *loading, struct code_blob *blob, const struct flow_outside_blob *outside)
 {
 	uint8_t *data = loading->code->files[blob->file].data + blob->offset;
@@ -144,7 +145,7 @@ static int load_blob(struct loading *loading, size_t i)
 	return 0;
 }
 
-/* First come all blobs. */
+/* Loads a blob, or, after all blobs are taken, does a piece of idle work. */
 static int load_or_idle(void *context, unsigned worker, size_t i)
 {
 	struct loading *loading = context;
@@ -161,7 +162,7 @@ static int load_or_idle(void *context, unsigned worker, size_t i)
 	return status;
 }
 
-/* Fills the files. Afterwards nothing writes to them: libipt checks that they stay as they are. */
+/* Fills the files. Afterwards the files are read-only: libipt checks for changes. */
 static int load_blobs(struct flow_code *code, struct ptl_trace *trace, unsigned threads,
 		      const struct flow_code_idle *idle)
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Compares versions: first the pieces that they do not share, then the bytes in these. */
+/*
+ * Compares versions of an address space: first finds the pieces that differ, then compares the bytes of these pieces.
+ */
 #include "flow/code/code_change.h"
 
 #include <string.h>
 
-/* Looks at ranges; beyond, versions have little in common. */
+/* maximum number of compared ranges; versions with more differences have little in common */
 #define STEPS_MAX 4096
-/* What is compared at a time: where code changes in places, what lies between stays known. */
+/* bytes of one comparison; unchanged grains between changes stay valid */
 #define GRAIN 64
 
 void flow_code_range(const struct flow_code *code, flow_root root, uint64_t ip, struct flow_code_range *range)
@@ -28,7 +30,7 @@ void flow_code_range(const struct flow_code *code, flow_root root, uint64_t ip, 
 	blob = flow_code_blob(code, piece.blob, &size);
 	if (!blob || piece.offset >= size)
 		return;
-	/* The blob may be shorter than the image: beyond its end nothing is known. */
+	/* The blob may be shorter than the image. Bytes behind the blob's end are unknown. */
 	size -= piece.offset;
 	if (size - 1 < piece.last - piece.first) {
 		if (ip - piece.first >= size) {
@@ -45,11 +47,11 @@ struct comparison {
 	flow_root one, other;
 	struct flow_code_span *changes;
 	size_t count;
-	uint64_t done; /* all below it has been compared */
+	uint64_t done; /* first address not compared yet */
 	unsigned steps;
-	bool alike; /* images of the same data are the same */
+	bool alike; /* images with equal data count as equal */
 	bool too_many;
-	bool all_done; /* to the end of the address space */
+	bool all_done; /* compared up to the end of the address space */
 };
 
 static void add(struct comparison *comparison, uint64_t first, uint64_t last)
@@ -64,7 +66,7 @@ static void add(struct comparison *comparison, uint64_t first, uint64_t last)
 		comparison->changes[comparison->count++] = (struct flow_code_span){first, last};
 }
 
-/* The bytes of [first, last], which are of different blobs. */
+/* Compares the bytes of [first, last], which lie in different blobs. */
 static void compare_bytes(struct comparison *comparison, uint64_t first, uint64_t last, const uint8_t *one,
 			  const uint8_t *other)
 {
@@ -83,7 +85,7 @@ static bool is_same_image(const struct comparison *comparison, uint32_t one, uin
 	       (comparison->alike && flow_timeline_alike(timeline, one) == flow_timeline_alike(timeline, other));
 }
 
-/* Compares what lies from `first` on in one range of both; how far that is. */
+/* Compares the addresses from `first` on, within a single range of both versions. Returns the last compared address. */
 static uint64_t compare_range(struct comparison *comparison, uint64_t first, uint64_t last)
 {
 	struct flow_code_range one, other;
@@ -94,7 +96,7 @@ static uint64_t compare_range(struct comparison *comparison, uint64_t first, uin
 		last = one.last;
 	if (other.last < last)
 		last = other.last;
-	/* No instruction is made where there are no bytes, whatever is said to be there. */
+	/* Without bytes, no instruction was decoded from the range, so other differences do not matter. */
 	if (!one.bytes && !other.bytes)
 		return last;
 	if (!one.bytes || !other.bytes || !is_same_image(comparison, one.image, other.image) ||
@@ -135,7 +137,7 @@ size_t flow_code_changes(const struct flow_code *code, flow_root one, flow_root 
 	return comparison.count;
 }
 
-/* Whether the bytes of [first, last] that are known in `one` are the same in the other. */
+/* Checks whether the known bytes of [first, last] in version `one` are equal in version `other`. */
 static bool keeps(const struct flow_code *code, flow_root one, flow_root other, struct flow_code_span span)
 {
 	for (uint64_t at = span.first;; at++) {

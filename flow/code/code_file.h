@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Code that is not in the trace, from the file that was mapped, if this machine has the very same. */
+/* Reads code that is missing in the trace from the mapped file, if this machine has an identical file. */
 #ifndef FLOW_CODE_CODE_FILE_H
 #define FLOW_CODE_CODE_FILE_H
 
@@ -8,12 +8,12 @@
 
 #include "flow/timeline/query.h"
 
-/* A larger piece of code is not looked for: a bound on memory. */
+/* maximum bytes of a piece of code, to bound memory */
 #define FLOW_CODE_FILE_MAX ((uint64_t)1 << 30)
 
 /*
- * Fills data, which has room for blob->size bytes, and sets *size to how many the file has there. false: there is no
- * such file, or its bytes are others than those whose hash the trace has.
+ * Reads the blob's bytes from its file. data has room for blob->size bytes. *size: bytes read. Returns false if the
+ * file is missing, or if the hash of its bytes differs from the trace's hash.
  */
 bool flow_code_from_file(const struct flow_outside_blob *blob, uint8_t *data, uint64_t *size);
 

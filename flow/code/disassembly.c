@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Instructions as text, by Zydis where it knows them, in one fixed style whatever Zydis' own defaults are. */
+/* Instructions as text, by Zydis if Zydis knows the instruction. The style is fixed, independent of Zydis' defaults. */
 #include "flow/code/disassembly.h"
 
 #include <Zydis/Zydis.h>
@@ -25,7 +25,7 @@ static ZydisStackWidth stack_width(unsigned mode)
 	return mode == 16 ? ZYDIS_STACK_WIDTH_16 : mode == 32 ? ZYDIS_STACK_WIDTH_32 : ZYDIS_STACK_WIDTH_64;
 }
 
-/* Lower-case hexadecimal with 0x and without leading zeros. */
+/* Style: lower-case hexadecimal with 0x, without leading zeros. */
 static bool start_formatter(ZydisFormatter *formatter)
 {
 	static const struct {
@@ -47,7 +47,7 @@ static bool start_formatter(ZydisFormatter *formatter)
 	return true;
 }
 
-/* An instruction that Zydis does not know: its bytes, and its name where that is known. */
+/* Adds the bytes of an instruction unknown to Zydis, and the instruction's name, if known. */
 static void add_bytes(const uint8_t *bytes, size_t size, unsigned mode, struct ptl_bytes *text)
 {
 	char name[DUMP_INSTRUCTION_NAME_SIZE];
@@ -74,7 +74,7 @@ void flow_disassemble(const uint8_t *bytes, size_t size, unsigned mode, uint64_t
 	if (!start_formatter(&formatter) ||
 	    !ZYAN_SUCCESS(ZydisDecoderInit(&decoder, machine_mode(mode), stack_width(mode))) ||
 	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &instruction, operands)) ||
-	    /* A CPU with Intel PT has none of these: it reads the same bits as a register that is newer. */
+	    /* CPUs with Intel PT have no MVEX instructions. Such a CPU reads the bits as newer registers. */
 	    instruction.encoding == ZYDIS_INSTRUCTION_ENCODING_MVEX ||
 	    !ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&formatter, &instruction, operands,
 							  instruction.operand_count_visible, words, sizeof(words), ip,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks addresses up in the ranges that Intel PT was filtered by. */
+/* Finds addresses in the address filter's ranges. */
 #include "flow/code/filter.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 struct entry {
 	struct format_pt_filter filter; /* path belongs to the trace */
 	uint32_t machine;
-	bool placed; /* its file is mapped, or it has none */
+	bool placed; /* the filter's file is mapped, or the filter has no file */
 };
 
 struct flow_filter {
@@ -53,7 +53,7 @@ static int read_entries(const struct ptl_trace *trace, struct flow_filter *filte
 	return 0;
 }
 
-/* Whether all filters of a machine are placed. */
+/* Checks whether all filters of a machine are placed. */
 static bool is_placed(const struct flow_filter *filter, uint32_t machine)
 {
 	for (size_t i = 0; i < filter->count; i++)
@@ -110,7 +110,7 @@ bool flow_filter_is_there(const struct flow_filter *filter, uint32_t machine)
 	return false;
 }
 
-/* Whether ip, which lies in the image, is in the range. */
+/* Checks whether ip, in the image, is in the filter's range. */
 static bool covers(const struct flow_filter *filter, const struct entry *entry, uint32_t image, uint64_t ip)
 {
 	const struct ptl_image_event *data;
@@ -165,7 +165,7 @@ static void add_range(struct ranges *ranges, uint64_t first, uint64_t last, bool
 	ranges->count++;
 }
 
-/* Adds what a piece has of the range. */
+/* Adds the intersection of the piece and the filter's range. */
 static void add_piece(const struct flow_filter *filter, const struct entry *entry, const struct format_piece *piece,
 		      struct ranges *ranges)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Classifies instructions by opcode; lengths and fields come from a quick scan, or from Zydis in its minimal mode, or, where
- * it refuses, from the rules for encodings.
+ * Classifies instructions by opcode. Lengths and fields come from a quick scan, or from Zydis in its minimal mode. If
+ * Zydis refuses the instruction, the rules for encodings give the length.
  */
 #include "flow/code/instruction.h"
 
@@ -12,9 +12,9 @@
 #include "flow/code/instruction_encoding.h"
 #include "flow/code/instruction_scan.h"
 
-#define BY_MODRM 0xffu /* what it is depends on its ModRM or a prefix, or it is notable */
+#define BY_MODRM 0xffu /* the ModRM byte or a prefix decides, or the instruction is notable */
 
-/* By map and opcode. SDM volume 2, appendix A, tables. */
+/* Branches by map and opcode. SDM volume 2, appendix A, tables. */
 static const uint8_t branches[2][256] = {
 	{
 		[0x70 ... 0x7f] = FLOW_BRANCH_CONDITIONAL,
@@ -47,7 +47,7 @@ static const uint8_t branches[2][256] = {
 	},
 };
 
-/* FF by ModRM.reg, table A-6 group 5. */
+/* Opcode FF, by ModRM.reg: table A-6, group 5. */
 static const uint8_t group_5[8] = {
 	[2] = FLOW_BRANCH_CALL_INDIRECT,
 	[3] = FLOW_BRANCH_FAR_CALL,
@@ -55,13 +55,16 @@ static const uint8_t group_5[8] = {
 	[5] = FLOW_BRANCH_FAR_JUMP,
 };
 
-/* 0F 01 with a register form: VMCALL, VMLAUNCH, VMRESUME enter or leave a guest, as far transfers; UIRET, ERETU, ERETS. */
+/*
+ * Classifies 0F 01 with a register: VMCALL, VMLAUNCH, VMRESUME, which enter or leave a guest as far transfers; UIRET,
+ * ERETU, ERETS.
+ */
 static uint8_t group_7(const struct flow_opcode *opcode)
 {
 	switch (opcode->modrm) {
-	case 0xca: /* ERETU, ERETS; without a prefix, CLAC */
+	case 0xca: /* ERETU, ERETS; without a prefix: CLAC */
 		return opcode->repeat || opcode->repeat_not ? FLOW_BRANCH_FAR_RETURN : FLOW_BRANCH_NONE;
-	case 0xec: /* UIRET; without the prefix, nothing */
+	case 0xec: /* UIRET; without the prefix: no branch */
 		return opcode->repeat ? FLOW_BRANCH_FAR_RETURN : FLOW_BRANCH_NONE;
 	case 0xc1: /* VMCALL */
 		return FLOW_BRANCH_FAR_CALL;
@@ -73,12 +76,12 @@ static uint8_t group_7(const struct flow_opcode *opcode)
 	}
 }
 
-/* Where the opcode alone does not say it. */
+/* Classifies an instruction whose ModRM byte or prefix decides. */
 static uint8_t branch_by_modrm(const struct flow_opcode *opcode)
 {
 	if (!opcode->map && opcode->opcode == 0xff)
 		return group_5[opcode->modrm >> 3 & 7];
-	/* JMPABS, whose target is in the instruction and yet comes as TIP: it may be patched at any time. */
+	/* JMPABS contains its target, but still sends a TIP, because the instruction may be patched at any time. */
 	if (!opcode->map)
 		return opcode->rex2 ? FLOW_BRANCH_JUMP_INDIRECT : FLOW_BRANCH_NONE;
 	return opcode->opcode == 0x01 ? group_7(opcode) : FLOW_BRANCH_NONE;
@@ -89,7 +92,7 @@ static bool is_direct(uint8_t branch)
 	return branch == FLOW_BRANCH_CONDITIONAL || branch == FLOW_BRANCH_JUMP || branch == FLOW_BRANCH_CALL;
 }
 
-/* A branch, or what else is notable: `branch` is that of the tables. */
+/* Sets the branch and the notable properties. branch: value of the tables. */
 static void classify(const struct flow_opcode *opcode, uint8_t branch, unsigned mode, uint64_t ip,
 		     struct flow_instruction *instruction)
 {
@@ -107,7 +110,7 @@ static void classify(const struct flow_opcode *opcode, uint8_t branch, unsigned 
 		return;
 	instruction->direct = true;
 	instruction->target = ip + opcode->length + (uint64_t)opcode->displacement;
-	/* Addresses are linear, and where CS begins is not known: in 16-bit code, too, they have all bits. */
+	/* Addresses are linear, and the base of CS is unknown. So addresses in 16-bit code have 32 bits, too. */
 	if (mode != 64)
 		instruction->target &= 0xffffffff;
 }
@@ -128,8 +131,8 @@ static int start(ZydisDecoder *decoder, unsigned mode)
 }
 
 /*
- * What an instruction that Zydis refuses is by its encoding. With REX2 it is one of those that are known; no other is new
- * and a branch but ERETU and ERETS, 0F 01.
+ * Reads an instruction that Zydis refuses by its encoding. An instruction with REX2 is a known instruction. Among other
+ * new instructions, only ERETU and ERETS (0F 01) are branches.
  */
 static int read_encoding(const uint8_t *bytes, size_t size, unsigned mode, struct flow_opcode *opcode, bool *known)
 {
@@ -152,7 +155,9 @@ static int read_encoding(const uint8_t *bytes, size_t size, unsigned mode, struc
 	return 0;
 }
 
-/* What Zydis says, in the words of the quick scan. Other encodings and maps have no branches. */
+/*
+ * Decodes with Zydis, and converts the result to the form of the quick scan. Other encodings and maps have no branches.
+ */
 static int ask_zydis(const uint8_t *bytes, size_t size, unsigned mode, struct flow_opcode *opcode, bool *known)
 {
 	ZydisDecodedInstruction decoded;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SDM volume 2: chapter 2 (prefixes, ModRM and SIB, VEX, EVEX), appendix A (maps); "Intel Advanced Performance
- * Extensions Architecture Specification" (REX2, EVEX map 4); AMD64 manual volume 6 (XOP).
+ * Sources: SDM volume 2, chapter 2 (prefixes, ModRM and SIB, VEX, EVEX) and appendix A (maps); "Intel Advanced
+ * Performance Extensions Architecture Specification" (REX2, EVEX map 4); AMD64 manual volume 6 (XOP).
  */
 #include "flow/code/instruction_encoding.h"
 
@@ -19,7 +19,7 @@
  *   2  imm16                      w  ModRM, imm16/32               J  a 64-bit target (JMPABS)
  *   3  imm16, imm8 (ENTER)        z  imm16/32                      v  imm16/32/64 (MOV)
  */
-static const char one_byte[257] = /* of 64-bit mode with REX2: rows 4, 7, A and E are undefined but for JMPABS */
+static const char one_byte[257] = /* 64-bit mode with REX2: rows 4, 7, A and E are undefined, except JMPABS */
 	"mmmm1z..mmmm1z.."
 	"mmmm1z..mmmm1z.."
 	"mmmm1z..mmmm1z.."
@@ -37,7 +37,7 @@ static const char one_byte[257] = /* of 64-bit mode with REX2: rows 4, 7, A and 
 	"................"
 	".0..00CD000000mm";
 
-static const char after_0f[257] = /* jumps are left out: they are not new, and undefined with REX2 */
+static const char after_0f[257] = /* without jumps, which are not new and are undefined with REX2 */
 	"mmmm.00000.0.m.."
 	"mmmmmmmmmmmmmmmm"
 	"xxxx....mmmmmmmm"
@@ -55,7 +55,7 @@ static const char after_0f[257] = /* jumps are left out: they are not new, and u
 	"mmmmmmmmmmmmmmmm"
 	"mmmmmmmmmmmmmmmm";
 
-/* EVEX map 4: what has an immediate in the legacy maps has it here. */
+/* EVEX map 4: instructions with an immediate in the legacy maps have an immediate here, too. */
 static char promoted(uint8_t opcode)
 {
 	switch (opcode) {
@@ -80,7 +80,7 @@ static char promoted(uint8_t opcode)
 	}
 }
 
-/* The vector maps 1: shifts, shuffles, compares, inserts and extracts. */
+/* Vector maps 1 with an immediate: shifts, shuffles, compares, inserts and extracts. */
 static char vector_0f(uint8_t opcode)
 {
 	return (opcode >= 0x70 && opcode <= 0x73) || (opcode >= 0xc4 && opcode <= 0xc6) || opcode == 0xc2 ? 'b' : 'm';
@@ -114,22 +114,22 @@ static char rule_of(const struct flow_encoding *encoding)
 	}
 }
 
-/* What is read, and what the prefixes say. */
+/* The position of reading, and the prefixes. */
 struct reader {
 	const uint8_t *bytes;
 	size_t size;
 	size_t at;
 	unsigned mode;
 	struct flow_encoding *encoding;
-	bool operand_size; /* 66 */
-	bool address_size; /* 67 */
+	bool operand_size; /* prefix 66 */
+	bool address_size; /* prefix 67 */
 	bool lock;
-	bool beyond;    /* more than `size` bytes were asked for */
-	uint8_t repeat; /* the last of F2 and F3 */
+	bool beyond;    /* the reader needed more than `size` bytes */
+	uint8_t repeat; /* last of the prefixes F2 and F3 */
 	uint8_t rex;
 };
 
-/* Beyond what is known is 0, and what follows from it does not count. */
+/* Returns a byte without moving. A byte behind the end is 0; then the reader's result is not used. */
 static uint8_t peek(struct reader *reader, size_t ahead)
 {
 	if (reader->at + ahead < reader->size)
@@ -170,7 +170,7 @@ static bool take_prefix(struct reader *reader)
 		reader->at++;
 		return true;
 	}
-	/* A REX that others follow is none. */
+	/* A REX prefix before other prefixes has no effect. */
 	reader->rex = 0;
 	reader->at++;
 	return true;
@@ -188,13 +188,13 @@ static void choose(struct flow_encoding *encoding, unsigned pp)
 	encoding->prefix = prefixes[pp & 3];
 }
 
-/* The three forms that hold map, W and pp in the same bits: VEX and XOP of three bytes, EVEX. */
+/* Reads VEX or XOP of three bytes, or EVEX: the three forms have map, W and pp in equal bits. */
 static bool take_vector(struct reader *reader, enum flow_encoding_kind kind, unsigned map_bits, size_t size)
 {
 	struct flow_encoding *encoding = reader->encoding;
 	const uint8_t map = peek(reader, 1) & map_bits, last = peek(reader, 2);
 
-	/* Outside of 64-bit mode these bits tell them from LES, LDS and BOUND. */
+	/* Outside of 64-bit mode, these bits distinguish VEX, XOP and EVEX from LES, LDS and BOUND. */
 	if (has_simd_prefix(reader) || (reader->mode != 64 && (peek(reader, 1) & 0xc0) != 0xc0))
 		return false;
 	encoding->kind = kind;
@@ -218,7 +218,7 @@ static bool take_short_vex(struct reader *reader)
 	return true;
 }
 
-/* New maps of EVEX are of 64-bit mode only, and so are its bits for more general registers. */
+/* Reads EVEX. The new maps, and the bits for more general registers, exist in 64-bit mode only. */
 static bool take_evex(struct reader *reader)
 {
 	uint8_t payload = peek(reader, 1);
@@ -247,7 +247,7 @@ static bool take_rex2(struct reader *reader)
 	return true;
 }
 
-/* Of those behind 0F: nothing with LOCK is new. */
+/* Reads a legacy map behind 0F. No new instruction has a LOCK prefix. */
 static bool take_legacy(struct reader *reader)
 {
 	struct flow_encoding *encoding = reader->encoding;
@@ -262,7 +262,7 @@ static bool take_legacy(struct reader *reader)
 	return true;
 }
 
-/* All before the opcode. */
+/* Reads all bytes before the opcode. */
 static bool take_kind(struct reader *reader)
 {
 	while (reader->at < FLOW_INSTRUCTION_MAX && take_prefix(reader))
@@ -286,7 +286,7 @@ static bool take_kind(struct reader *reader)
 	}
 }
 
-/* Bytes of displacement and SIB behind ModRM: SDM tables 2-1 to 2-3. */
+/* Returns the bytes of displacement and SIB behind ModRM: SDM tables 2-1 to 2-3. */
 static size_t address_bytes(struct reader *reader)
 {
 	static const uint8_t wide[4] = {0, 1, 4, 0}, narrow[4] = {0, 1, 2, 0};
@@ -302,7 +302,7 @@ static size_t address_bytes(struct reader *reader)
 	return wide[mod] + (mod == 0 && rm == 5 ? 4 : 0);
 }
 
-/* Bytes of an immediate that has the size of the operand, but at most four. */
+/* Returns the bytes of an immediate of the operand's size, at most four. */
 static size_t operand_bytes(const struct reader *reader)
 {
 	const struct flow_encoding *encoding = reader->encoding;
@@ -341,7 +341,7 @@ static size_t immediate_bytes(const struct reader *reader, char rule)
 	}
 }
 
-/* JMPABS stands alone: with any of these its opcode is undefined. */
+/* Checks whether the opcode is defined. JMPABS is undefined with any prefix but REX2. */
 static bool is_defined(const struct reader *reader, char rule)
 {
 	const bool plain = !has_simd_prefix(reader) && !reader->address_size && !reader->encoding->wide;
@@ -349,7 +349,7 @@ static bool is_defined(const struct reader *reader, char rule)
 	return rule != '.' && (rule != 'J' || plain);
 }
 
-/* Behind what comes before the opcode; false where the rules do not say how long it is. */
+/* Reads the opcode and the bytes behind the opcode. Returns false if the rules do not give the length. */
 static bool take_opcode(struct reader *reader)
 {
 	struct flow_encoding *encoding = reader->encoding;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sources: SDM volume 2; "Intel Architecture Instruction Set Extensions and Future Features"; "Intel Advanced Performance
- * Extensions Architecture Specification".
+ * Sources: SDM volume 2; "Intel Architecture Instruction Set Extensions and Future Features"; "Intel Advanced
+ * Performance Extensions Architecture Specification".
  */
 #include "flow/code/instruction_name.h"
 
@@ -13,15 +13,15 @@
 
 #define ANY 0xff
 
-/* ---- instructions of their own --------------------------------------------------------------------------------------- */
+/* ---- instructions with names of their own --------------------------------------------------------------------- */
 
-/* ModRM & mask is `modrm`. Of the masks, c0 stands for "registers" and MEMORY for "memory". */
+/* An instruction matches if ModRM & mask is `modrm`. The mask c0 stands for "registers", MEMORY for "memory". */
 #define MEMORY 0x01
 
 struct named {
 	uint8_t kind, map, prefix, opcode, mask, modrm;
 	const char *name;
-	char narrow[2], wide[2]; /* behind the name: without W, with it */
+	char narrow[2], wide[2]; /* suffix of the name: without W, with W */
 };
 
 #define LEGACY FLOW_ENCODING_LEGACY
@@ -131,16 +131,16 @@ static bool find_in_table(const struct flow_encoding *encoding, char *name)
 	return false;
 }
 
-/* ---- instructions with a condition ----------------------------------------------------------------------------------- */
+/* ---- instructions with a condition ---------------------------------------------------------------------------- */
 
 static const char conditions[16][4] = {"o", "no", "b", "nb", "z", "nz", "be", "nbe",
 				       "s", "ns", "p", "np", "l", "nl", "le", "nle"};
 
-/* The last byte of an EVEX prefix has these for instructions of map 4. */
+/* Bits in the last byte of an EVEX prefix, for instructions of map 4. */
 #define NEW_DESTINATION 0x10
 #define NO_FLAGS 0x04
 
-/* The families of EVEX map 4 whose names lie in the opcode or in ModRM. */
+/* Finds the name of an instruction of EVEX map 4 whose opcode or ModRM byte gives the name. */
 static const char *find_promoted(const struct flow_encoding *encoding, uint8_t last)
 {
 	static const char arithmetic[8][4] = {"add", "or", "adc", "sbb", "and", "sub", "xor", ""};
@@ -175,7 +175,7 @@ static const char *find_promoted(const struct flow_encoding *encoding, uint8_t l
 	}
 }
 
-/* CCMPcc and CTESTcc: the condition is in the prefix, where "true" and "false" take the place of the parity. */
+/* Finds CCMPcc and CTESTcc. The prefix has the condition; "true" and "false" replace the parity conditions. */
 static const char *find_compare(const struct flow_encoding *encoding)
 {
 	const unsigned reg = encoding->modrm >> 3 & 7;
@@ -232,9 +232,9 @@ static bool name_by_encoding(const uint8_t *bytes, const struct flow_encoding *e
 	return false;
 }
 
-/* ---- known instructions with newer registers ------------------------------------------------------------------------- */
+/* ---- known instructions with newer registers ------------------------------------------------------------------ */
 
-/* The instruction with another prefix: `size` bytes of it are put where `old` were. */
+/* Asks Zydis for the name of the instruction with another prefix: `size` bytes of prefix replace `old` bytes. */
 static bool ask_zydis(const uint8_t *bytes, unsigned mode, const struct flow_encoding *encoding, const uint8_t *prefix,
 		      size_t size, size_t old, char *name)
 {
@@ -253,7 +253,7 @@ static bool ask_zydis(const uint8_t *bytes, unsigned mode, const struct flow_enc
 	return true;
 }
 
-/* Those with REX2 are those with REX, but for JMPABS and what W makes of PUSH and POP. */
+/* Names an instruction with REX2. The name equals the name with REX, except JMPABS, and PUSH and POP with W. */
 static bool name_with_rex2(const uint8_t *bytes, unsigned mode, const struct flow_encoding *encoding, char *name)
 {
 	const uint8_t payload = bytes[encoding->start + 1];
@@ -266,7 +266,7 @@ static bool name_with_rex2(const uint8_t *bytes, unsigned mode, const struct flo
 	return ask_zydis(bytes, mode, encoding, prefix, encoding->map ? 2 : 1, 2, name);
 }
 
-/* Vectors, with their addresses in older registers, or in the VEX form that they had before. */
+/* Names a vector instruction, with its addresses in older registers, or in its older VEX form. */
 static bool name_with_evex(const uint8_t *bytes, unsigned mode, const struct flow_encoding *encoding, char *name)
 {
 	const uint8_t *from = bytes + encoding->start;

@@ -12,8 +12,8 @@
 #define DUMP_INSTRUCTION_NAME_SIZE 32
 
 /*
- * The mnemonic of the instruction at bytes, whose encoding flow_encoding_read has read, in lower case; false where it is not
- * known. Operands are not named.
+ * Finds the mnemonic, in lower case, of the instruction at bytes. encoding: result of flow_encoding_read. Returns false
+ * if the mnemonic is unknown. Operands are not named.
  */
 bool flow_instruction_name(const uint8_t *bytes, unsigned mode, const struct flow_encoding *encoding,
 			   char name[DUMP_INSTRUCTION_NAME_SIZE]);

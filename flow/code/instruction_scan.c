@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lengths by table: an order of magnitude faster than a full decoder, which counts when a trace's code is new. */
+/*
+ * Finds lengths of instructions by a table, which is an order of magnitude faster than a full decoder. The speed
+ * matters while a trace's code is new.
+ */
 #include "flow/code/instruction_scan.h"
 
 #include "common/bytes.h"
 #include "flow/code/instruction.h"
 
 /*
- * What follows the opcode; in rows of 16 opcodes. Only opcodes whose length follows this rule with any ModRM and
- * any of the prefixes below are here, so that nothing that Zydis refuses is taken (the unit test compares
- * both for all of them). SDM volume 2, appendix A, tables A-2 and A-3.
+ * Kinds of bytes behind the opcode, in rows of 16 opcodes. The table only has opcodes whose length follows the rule
+ * with any ModRM and with any of the prefixes below. So the scan takes no instruction that Zydis refuses (the unit test
+ * compares both for all opcodes). SDM volume 2, appendix A, tables A-2 and A-3.
  *
- *   .  not here               m  ModRM                    A  group 11: ModRM, imm8 (C6 /0)
+ *   .  not in the table       m  ModRM                    A  group 11: ModRM, imm8 (C6 /0)
  *   0  nothing                b  ModRM, imm8              B  group 11: ModRM, imm16/32 (C7 /0)
  *   1  imm8                   w  ModRM, imm16/32          C  group 3: ModRM, imm8 for /0 and /1 (F6)
  *   2  imm16                  l  ModRM of memory (LEA)    D  group 3: ModRM, imm16/32 for /0 and /1 (F7)
@@ -53,15 +56,15 @@ static const char maps[513] = "mmmm1z..mmmm1z.."
 			      "...............m";
 
 #define ALL 0xff
-#define REFUSED FLOW_INSTRUCTION_MAX /* too long for any instruction */
+#define REFUSED FLOW_INSTRUCTION_MAX /* a length that no instruction can have */
 
-/* What a character says: nearly all without branches, as none could be foretold in code that is new. */
+/* Rule of a character in `maps`. The rules avoid branches, because the CPU cannot predict branches in new code. */
 static const struct rule {
-	uint8_t immediate[4];  /* bytes: as such, with 66, with REX.W, with both */
-	uint8_t has_immediate; /* for these values of ModRM.reg; bit 0 without ModRM */
-	uint8_t refused;       /* for these */
-	uint8_t modrm;         /* ALL with ModRM, or 0 */
-	uint8_t highest;       /* ModRM */
+	uint8_t immediate[4];  /* bytes: plain, with 66, with REX.W, with both */
+	uint8_t has_immediate; /* bit set of the ModRM.reg values with an immediate; bit 0 without ModRM */
+	uint8_t refused;       /* bit set of refused ModRM.reg values */
+	uint8_t modrm;         /* ALL: with ModRM; 0: without */
+	uint8_t highest;       /* highest allowed ModRM */
 	bool branch;
 	bool relative; /* the immediate is the branch's displacement */
 } rules['z' + 1] = {
@@ -102,19 +105,19 @@ static const uint8_t address_sizes[4][8] = {
 #define OPERAND_SIZE 1u
 #define WIDE 2u /* REX.W */
 
-/* The parts of an instruction. */
+/* The parts of an instruction during the scan. */
 struct parts {
 	const struct rule *rule;
-	size_t immediate; /* where it is */
+	size_t immediate; /* offset of the immediate */
 	size_t length;
-	unsigned sizes; /* OPERAND_SIZE, WIDE */
+	unsigned sizes; /* OPERAND_SIZE and WIDE */
 	unsigned map;
 	uint8_t opcode;
-	uint8_t modrm; /* 0: there is none */
+	uint8_t modrm; /* 0 without ModRM */
 	bool repeat, repeat_not;
 };
 
-/* Skips 66, F2, F3, and the segment overrides that 64-bit code uses. */
+/* Skips the prefixes 66, F2 and F3, and the segment overrides that 64-bit code uses. */
 static inline size_t skip_prefixes(const uint8_t *bytes, struct parts *parts)
 {
 	size_t at = 0;
@@ -127,13 +130,16 @@ static inline size_t skip_prefixes(const uint8_t *bytes, struct parts *parts)
 	return at;
 }
 
-/* Bytes of ModRM, SIB and displacement. SIB without a base has a displacement of four bytes: table 2-3. */
+/* Returns the bytes of ModRM, SIB and displacement. SIB without a base has a displacement of four bytes: table 2-3. */
 static inline size_t address_size(unsigned modrm, unsigned sib)
 {
 	return address_sizes[modrm >> 6][modrm & 7] + 4 * (((modrm & 0xc7) == 0x04) & ((sib & 7) == 5));
 }
 
-/* False where it is not one of the common ones. Always inline: the parts stay in registers. */
+/*
+ * Splits an instruction into parts. Returns false for uncommon instructions. Always inline, to keep the parts in
+ * registers.
+ */
 static inline __attribute__((always_inline)) bool take_apart(const uint8_t *bytes, struct parts *parts)
 {
 	const struct rule *rule;
@@ -162,7 +168,7 @@ bool flow_instruction_scan(const uint8_t *bytes, size_t size, struct flow_opcode
 {
 	struct parts parts;
 
-	/* Enough for any of them, so that nothing above has to look. */
+	/* The size suffices for any instruction, so take_apart needs no checks. */
 	if (size < FLOW_INSTRUCTION_MAX || !take_apart(bytes, &parts))
 		return false;
 	*opcode = (struct flow_opcode){

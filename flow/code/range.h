@@ -6,18 +6,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Addresses one after the other. */
+/* A range of consecutive addresses. */
 struct flow_code_span {
 	uint64_t first;
 	uint64_t last; /* inclusive */
 };
 
-/* Where bytes of code come from: a range of addresses with the bytes that are there. */
+/* A range of addresses, and the code bytes in this range. */
 struct flow_code_range {
 	uint64_t first;
 	uint64_t last;        /* inclusive */
-	const uint8_t *bytes; /* of `first`; NULL: they are not known */
-	uint32_t image;       /* FLOW_NONE */
+	const uint8_t *bytes; /* bytes from `first` on; NULL: unknown */
+	uint32_t image;       /* image of the bytes; FLOW_NONE */
 	bool code_event;
 };
 

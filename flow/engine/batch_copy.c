@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Copies some of the blocks and events of a batch into another one. */
+/* Copies selected blocks and events of a batch into another batch. */
 #include "flow/engine/batch_copy.h"
 
 #include <stdlib.h>

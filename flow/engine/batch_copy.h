@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Copies some of the blocks and events of a batch into another one. */
+/* Copies selected blocks and events of a batch into another batch. */
 #ifndef FLOW_ENGINE_BATCH_COPY_H
 #define FLOW_ENGINE_BATCH_COPY_H
 
 #include "flow/engine/flow.h"
 
-/* Zero at first. The copy's arrays are here, and last until the next one is begun. */
+/* The copy and its arrays. Initialise with zeroes. The arrays are valid until the next flow_batch_copy_begin. */
 struct flow_batch_copy {
 	struct flow_batch made;
 	const struct flow_block **blocks;
@@ -17,11 +17,11 @@ struct flow_batch_copy {
 	const struct flow_block_run *runs[1];
 };
 
-/* Begins an empty copy, with room for all of the batch. PTL_NO_MEMORY. */
+/* Begins an empty copy, with room for all blocks and events of the batch. Returns PTL_NO_MEMORY. */
 int flow_batch_copy_begin(struct flow_batch_copy *copy, const struct flow_batch *batch);
-/* Adds the block or event at which the cursor is, with its time. */
+/* Adds the cursor's current block or event, with its time. */
 void flow_batch_copy_add(struct flow_batch_copy *copy, const struct flow_batch_cursor *cursor);
-/* What has been added. */
+/* Returns the batch of added blocks and events. */
 const struct flow_batch *flow_batch_copy_end(struct flow_batch_copy *copy);
 void flow_batch_copy_free(struct flow_batch_copy *copy);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A hash table of blocks, each good in every version of the code that has its bytes. */
+/* A hash table of blocks. A block is valid in every version of the code with equal bytes. */
 #include "flow/engine/block_table.h"
 
 #include <stdlib.h>
@@ -12,23 +12,23 @@
 
 #define CHUNK_SIZE ((size_t)256 << 10)
 /*
- * A program has some hundred thousand distinct blocks; one that writes code without end has no
- * bound.
+ * Bound of the table's memory. A program has a few hundred thousand distinct blocks, but a program that writes code
+ * without end has no bound.
  */
 #define MEMORY_LIMIT ((size_t)256 << 20)
 #define FIRST_CAPACITY 4096
-/* Blocks of one place but with other bytes or in another image that are kept side by side. */
+/* number of blocks with equal addresses but different bytes or images that the table keeps */
 #define STALE_LIMIT 4
 
 struct flow_entry {
 	struct flow_block block;
-	uint64_t generation; /* the bytes were last found to be these */
+	uint64_t generation; /* generation in which the bytes were last compared */
 };
 
-/* Most other blocks have another hash, and are not compared. */
+/* The hash is compared first, so most other blocks need no comparison. */
 struct flow_slot {
 	uint64_t hash;
-	struct flow_entry *entry; /* NULL: free */
+	struct flow_entry *entry; /* NULL: the slot is free */
 };
 
 void flow_table_start(struct flow_table *table, const struct flow_code *code)
@@ -65,8 +65,7 @@ void flow_table_version(struct flow_table *table, flow_root root)
 	table->generation++;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------- */
 
 static bool need_scratch(struct flow_table *table, size_t size)
 {
@@ -97,7 +96,7 @@ static int grow(struct flow_table *table)
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-/* Whether a block from an older version of the code holds in this one, byte for byte. */
+/* Checks whether a block from an older version of the code is valid in this version, byte for byte. */
 static bool still_good(struct flow_table *table, struct flow_entry *entry)
 {
 	const struct flow_timeline *timeline = flow_code_timeline(table->code);
@@ -123,8 +122,8 @@ static bool still_good(struct flow_table *table, struct flow_entry *entry)
 }
 
 /*
- * Decodes the run into scratch: first its lengths, then (from count on) its bytes. False where the
- * code does not hold count instructions of which the last is at last_ip.
+ * Decodes the run of instructions into scratch: first the lengths, then (from offset `count`) the bytes. Returns false
+ * if the code does not hold `count` instructions whose last one is at last_ip.
  */
 static bool decode(struct flow_table *table, struct flow_block *block)
 {
@@ -154,7 +153,7 @@ static int make(struct flow_table *table, struct flow_block block, uint64_t hash
 	struct format_piece piece;
 	uint8_t *copy;
 
-	/* An instruction takes 1 to 15 bytes: nothing large is allocated for what cannot be. */
+	/* An instruction takes 1 to 15 bytes. An impossible run must not allocate much memory. */
 	if (!block.instructions || block.last_ip < block.ip ||
 	    block.last_ip - block.ip > (uint64_t)(block.instructions - 1) * FLOW_INSTRUCTION_MAX ||
 	    block.last_ip - block.ip < block.instructions - 1)
@@ -210,10 +209,7 @@ int flow_table_get(struct flow_table *table, uint64_t ip, uint64_t last_ip, uint
 			*block = &entry->block;
 			return 0;
 		}
-		/*
-		 * Code that is written again and again: the oldest gives way (its memory stays for
-		 * now).
-		 */
+		/* Code that is written again and again: the oldest block is replaced. Its memory is kept for now. */
 		if (++stale == STALE_LIMIT)
 			break;
 	}

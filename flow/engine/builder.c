@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Joins runs into blocks and gathers blocks, events and marks into batches. */
+/* Joins runs of instructions into blocks, and collects blocks, events and marks in batches. */
 #include "flow/engine/builder.h"
 
 static void reset(struct flow_builder *builder)
@@ -27,7 +27,7 @@ void flow_begin(struct flow_builder *builder, const struct flow_sink *sink)
 	flow_table_trim(&builder->table);
 	builder->sink = sink;
 	builder->open.instructions = 0;
-	/* libipt does not tell how far away timing packets are. */
+	/* libipt does not tell the distance of timing packets. */
 	builder->mark = (struct flow_mark){.before = FLOW_UNBOUNDED, .after = FLOW_UNBOUNDED};
 	reset(builder);
 }
@@ -100,7 +100,7 @@ static int close_block(struct flow_builder *builder)
 	return status < 0 ? status : add_block(builder, block, &builder->open.mark);
 }
 
-/* Makes the open block of a run, or adds the run to it. */
+/* Begins an open block with a run, or adds the run to the open block. */
 static void open_block(struct flow_builder *builder, const struct flow_block *run)
 {
 	if (builder->open.instructions) {
@@ -110,7 +110,7 @@ static void open_block(struct flow_builder *builder, const struct flow_block *ru
 		builder->open.mode = run->mode;
 		builder->open.block = run;
 	}
-	/* The time of the packet that proves the block's end, however many runs it came in. */
+	/* The block gets the time of the packet that proves the block's end, however many runs the block has. */
 	builder->open.mark = builder->mark;
 	builder->open.last_ip = run->last_ip;
 	builder->open.end = run->ip + run->size;
@@ -125,7 +125,7 @@ int flow_builder_version(struct flow_builder *builder, flow_root root)
 	return status;
 }
 
-/* Adds `count` of the run's instructions, from ip to last_ip, to the open block; `ends`: it ends behind them. */
+/* Adds `count` of the run's instructions, from ip to last_ip, to the open block. ends: the block ends after last_ip. */
 static int add_part(struct flow_builder *builder, const struct flow_block *run, uint64_t ip, uint64_t last_ip,
 		    uint32_t count, bool ends)
 {
@@ -140,7 +140,7 @@ static int add_part(struct flow_builder *builder, const struct flow_block *run, 
 	return ends ? close_block(builder) : 0;
 }
 
-/* Adds a run to an open block, or makes one of it, and ends blocks where they are full. */
+/* Adds a long run to the open block, and ends blocks at their maximum length. */
 static int add_long(struct flow_builder *builder, const struct flow_block *run)
 {
 	uint64_t first = run->ip, at = run->ip, last = run->ip;
@@ -178,7 +178,7 @@ int flow_builder_run(struct flow_builder *builder, uint64_t ip, uint64_t last_ip
 		return status;
 	if (builder->open.instructions + count >= FLOW_BLOCK_LONG)
 		return add_long(builder, run);
-	/* The frequent case: a whole block at once. */
+	/* The frequent case: the run is a complete block. */
 	if (!builder->open.instructions && run->branch != FLOW_BRANCH_NONE)
 		return add_block(builder, run, &builder->mark);
 	open_block(builder, run);

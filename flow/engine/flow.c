@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of what flow consists of, and which events are bound to an address. */
+/* Names of branches, events and causes, and the table of events that are bound to an address. */
 #include "flow/engine/flow.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

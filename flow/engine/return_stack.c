@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Decodes the parts of a segment before one of them, for the calls that they leave behind. */
+/* Decodes the parts of a segment before a given part, to find the calls that the CPU remembers. */
 #include "flow/engine/return_stack.h"
 
 #include <stdlib.h>
@@ -7,20 +7,20 @@
 #include "common/error.h"
 #include "flow/engine/segment_flow.h"
 
-/* An engine forgets all code when it goes over to another process: these many that take turns have one each. */
+/* number of engines; an engine forgets all code at a change of process, so each of the last processes has an engine */
 #define PROCESSES 4
 
 struct process_source {
-	struct flow_source source; /* no engine: not used yet */
+	struct flow_source source; /* without an engine: not used yet */
 	uint32_t process;
-	uint64_t used; /* when */
+	uint64_t used; /* number of the last use */
 };
 
 struct flow_cpu_return_stacks {
-	/* With engines of their own: that of the part is at work. */
+	/* Engines separate from the part's engine, which is busy. */
 	struct process_source sources[PROCESSES];
 	uint64_t now;
-	/* Of the segment at this place, `calls` are those before part number `next`. */
+	/* `calls` are the calls before part number `next` of the segment at this place. */
 	uint32_t stream;
 	uint64_t offset;
 	size_t next;
@@ -34,7 +34,7 @@ void flow_calls_close(struct flow_cpu_return_stacks *calls)
 	free(calls);
 }
 
-/* The one that decoded the process last; else one that is free, or has not been used for longest. */
+/* Returns the source that last decoded the process; otherwise a free source, or the least recently used source. */
 static int find_source(struct flow_cpu_return_stacks *calls, const struct flow_source *like, uint32_t process,
 		       struct flow_source **source)
 {
@@ -73,7 +73,7 @@ static int give_known(void *context, const struct flow_segment *segment, struct 
 	return 0;
 }
 
-/* Goes on by a part, which ends where the next one, or the segment that was asked for, begins. */
+/* Decodes the next part. The part ends at the beginning of the following part, or of the wanted segment. */
 static int pass_part(struct flow_cpu_return_stacks *calls, const struct flow_source *like,
 		     const struct flow_segment *segment)
 {

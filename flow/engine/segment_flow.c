@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads a segment around its holes, finds out how it ends, and has it decoded. */
+/* Reads a segment around its holes, finds the segment's end, and passes the bytes to an engine. */
 #include "flow/engine/segment_flow.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "flow/segment/replay.h"
 
 #define FIRST_READ ((size_t)64 << 10)
-/* A PSB comes every few KiB. Bytes of a segment beyond this are not decoded, and are a gap. */
+/* Bytes of a segment beyond this size are not decoded, and become a gap. A PSB comes every few KiB. */
 #define SEGMENT_LIMIT ((size_t)256 << 20)
 
 int flow_source_open(struct flow_source *source, struct ptl_trace *trace, struct flow_code *code,
@@ -43,7 +43,10 @@ void flow_source_close(struct flow_source *source)
 	*source = (struct flow_source){0};
 }
 
-/* The clock, and the errata, of a segment are those of the machine that recorded it: 0 for the trace's own. */
+/*
+ * Returns the index of the machine that recorded the segment; 0: the trace's own machine. A segment has the clock and
+ * the errata of its machine.
+ */
 static size_t machine_of(const struct flow_source *source, const struct flow_segment *segment)
 {
 	const uint32_t id = segment->cpu != PTL_NO_CPU ? segment->cpu : segment->pid;
@@ -104,7 +107,7 @@ static int make_room(struct flow_segment_bytes *place, size_t size)
 				     "segment");
 }
 
-/* Reads the segment up to its first hole or its end. */
+/* Reads the segment's bytes up to the first hole. */
 static int read_whole(struct flow_source *source, struct flow_segment_bytes *place, const struct flow_segment *segment,
 		      size_t *size)
 {
@@ -116,7 +119,7 @@ static int read_whole(struct flow_source *source, struct flow_segment_bytes *pla
 		uint64_t hole;
 		int status;
 
-		/* The size is the file's word: memory grows with the bytes that are there. */
+		/* The size comes from the file and may be wrong, so memory grows with the bytes actually read. */
 		if (part > *size && part > FIRST_READ)
 			part = *size > FIRST_READ ? *size : FIRST_READ;
 		status = make_room(place, *size + part);
@@ -133,8 +136,8 @@ static int read_whole(struct flow_source *source, struct flow_segment_bytes *pla
 }
 
 /*
- * Moves *offset behind the zeros at the beginning of a segment without a PSB: the part of a ring that was never written is
- * padding. Fewer zeros may be the rest of a packet, and stay.
+ * Moves *offset behind the zeros at the beginning of a segment without a PSB: the unwritten part of a ring is padding.
+ * Only a few zeros may be the rest of a packet, and stay.
  */
 static int skip_unwritten(struct flow_source *source, struct flow_segment_bytes *place,
 			  const struct flow_segment *segment, uint64_t *offset)
@@ -159,7 +162,7 @@ static int skip_unwritten(struct flow_source *source, struct flow_segment_bytes 
 	return status;
 }
 
-/* Bytes and holes from offset to the segment's end, in which no decoding can start. */
+/* Reports the bytes and holes from offset to the segment's end as gaps. Decoding cannot start in these bytes. */
 static int skip_rest(struct flow_source *source, struct flow_segment_bytes *place, const struct flow_segment *segment,
 		     uint64_t offset, const struct flow_sink *sink)
 {
@@ -188,7 +191,7 @@ static int skip_rest(struct flow_source *source, struct flow_segment_bytes *plac
 	return status < 0 ? status : give_gap(segment, sink, FLOW_GAP_SYNC, start, offset - start);
 }
 
-/* Finds out from the next segment's PSB+ how this one ends. */
+/* Reads the next segment's PSB+ to find how this segment ends. */
 static int look_ahead(struct flow_source *source, const struct flow_segment *segment, const struct flow_errata *errata,
 		      struct flow_engine_input *input)
 {
@@ -208,7 +211,7 @@ static int look_ahead(struct flow_source *source, const struct flow_segment *seg
 	return 0;
 }
 
-/* Reads what the engine needs of the segment. */
+/* Reads the segment's bytes, and fills the engine's input. */
 static int prepare(struct flow_source *source, struct flow_segment_bytes *place, const struct flow_segment *segment,
 		   struct flow_engine_input *input)
 {
@@ -232,7 +235,7 @@ static int prepare(struct flow_source *source, struct flow_segment_bytes *place,
 	return status;
 }
 
-/* Packets of nobody knows whom, or what cannot be made decodable. */
+/* Reports the segment as a gap: its thread is unknown, or the bytes before the part cannot be replaced. */
 static int skip_all(const struct flow_segment *segment, const struct flow_sink *sink)
 {
 	return give_gap(segment, sink, FLOW_GAP_SWITCH, segment->offset + segment->skip, segment->size - segment->skip);
@@ -263,7 +266,7 @@ int flow_produce_between(struct flow_source *source, const struct flow_segment *
 		status = source->class->decode(engine, &input, sink);
 	if (status == PTL_CORRUPT && segment->skip)
 		return skip_all(segment, sink);
-	/* Calls in a hole. */
+	/* The hole may hide calls. */
 	if (ends && ends->calls_after && input.size < segment->size)
 		*ends->calls_after = (struct flow_return_stack){.lost = true};
 	if (!status)
@@ -278,14 +281,14 @@ int flow_produce(struct flow_source *source, const struct flow_segment *segment,
 	return flow_produce_between(source, segment, sink, NULL);
 }
 
-/* ---- several at a time ------------------------------------------------------------------------- */
+/* ---- counting several segments at a time ---------------------------------------------------------- */
 
 struct counting {
 	struct flow_source *source;
 	const struct flow_portion *portion;
 	size_t next;
-	size_t current;                /* the one whose status came last */
-	size_t at[FLOW_ENGINE_PLACES]; /* of the portion, by place */
+	size_t current;                /* index of the segment that last returned a status */
+	size_t at[FLOW_ENGINE_PLACES]; /* by place: index of the segment in the portion */
 	size_t sizes[FLOW_ENGINE_PLACES];
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Produces the flow of one segment: reads it, has it decoded, reports what is missing. */
+/* Produces the flow of a segment: reads the bytes, runs an engine, reports gaps. */
 #ifndef FLOW_ENGINE_SEGMENT_FLOW_H
 #define FLOW_ENGINE_SEGMENT_FLOW_H
 
@@ -7,38 +7,37 @@
 #include "flow/engine/engine.h"
 #include "flow/segment/errata.h"
 
-/* The bytes of a segment at hand, with room for the engine behind them. */
+/* The bytes of the current segment, and room for the engine behind the bytes. */
 struct flow_segment_bytes {
 	uint8_t *bytes;
 	size_t capacity;
 };
 
-/* What one worker needs; zero-initialised, then flow_source_open. */
+/* The state of one worker. Initialise with zeroes, then call flow_source_open. */
 struct flow_source {
 	struct ptl_trace *trace;
 	const struct flow_engine_class *class;
-	const struct flow_engine_class *finder; /* of the engine that finds out where threads take turns */
+	const struct flow_engine_class *finder; /* class of the engine that finds the places where threads take turns */
 	struct flow_engine *engine;
 	struct flow_code *code;
-	struct flow_engine **others; /* of a merged trace: by machine, from 1 on, made when they are needed */
-	struct flow_errata errata;   /* of the trace's CPU */
-	struct flow_segment_bytes places[FLOW_ENGINE_PLACES]; /* the first one, where segments come one by one */
-	struct flow_cpu_return_stacks
-		*calls;               /* of CPUs before parts of segments: return_stack.h; NULL: nobody has asked */
-	struct flow_turn_flow *turns; /* turn_flow.h; NULL: there were none so far */
+	/* by machine, from 1 on: engines of a merged trace's machines, opened at first use */
+	struct flow_engine **others;
+	struct flow_errata errata; /* errata of the trace's CPU */
+	/* single segments use place 0 */
+	struct flow_segment_bytes places[FLOW_ENGINE_PLACES];
+	/* remembered calls before parts of segments: return_stack.h; NULL: not used so far */
+	struct flow_cpu_return_stacks *calls;
+	struct flow_turn_flow *turns; /* turn_flow.h; NULL: not used so far */
 };
 
 int flow_source_open(struct flow_source *source, struct ptl_trace *trace, struct flow_code *code,
 		     const struct flow_engine_class *class, const struct flow_engine_class *finder);
 void flow_source_close(struct flow_source *source);
 
-/*
- * Gives the segment's flow to sink. A negative status is the engine's or the sink's own, or the
- * reader's.
- */
+/* Gives the segment's flow to sink. Returns a negative status from the engine, the sink or the reader. */
 int flow_produce(struct flow_source *source, const struct flow_segment *segment, const struct flow_sink *sink);
 
-/* The same, with the calls before a part of a segment and behind it, or with what has turns: see flow_engine_input. */
+/* As flow_produce, with optional inputs and results at the segment's ends: see flow_engine_input. */
 struct flow_ends {
 	int (*calls_before)(void *context, const struct flow_segment *segment, struct flow_return_stack *calls);
 	struct flow_return_stack *calls_after;
@@ -49,7 +48,7 @@ struct flow_ends {
 int flow_produce_between(struct flow_source *source, const struct flow_segment *segment, const struct flow_sink *sink,
 			 const struct flow_ends *ends);
 
-/* Some segments, with a sink for each. */
+/* Several segments, with a sink for each segment. */
 struct flow_portion {
 	const struct flow_segment *const *segments;
 	const struct flow_sink *sinks;
@@ -57,12 +56,12 @@ struct flow_portion {
 };
 
 /*
- * The same for several segments, for sinks that look at sums, events and counts: see flow_engine_class. All are done, or
- * one has failed: it is at *failed.
+ * Decodes several segments for sinks of sums, events and counts: see flow_engine_class. On an error, *failed is the
+ * index of the failed segment.
  */
 int flow_count(struct flow_source *source, const struct flow_portion *portion, const struct flow_count_sink *counts,
 	       size_t *failed);
-/* Gives the last counts to the sink; behind the last portion. */
+/* Gives the remaining counts to the sink. Called after the last portion. */
 int flow_count_end(struct flow_source *source);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Follows which thread has the CPU, in the flow of the kernel, and hands on what is of those that are wanted. */
+/* Follows the kernel's flow to find which thread has the CPU, and passes the flow of wanted threads to their sinks. */
 #include "flow/engine/turn_flow.h"
 
 #include <stdlib.h>
@@ -9,41 +9,43 @@
 #include "flow/engine/batch_copy.h"
 #include "flow/segment/turn.h"
 
-/* All that is wanted has been given. */
+/* status: all wanted flow has been given */
 #define DONE 1
-/* From the kernel's report of a switch to its function, in nanoseconds. */
+/* nanoseconds from the kernel's report of a switch to FLOW_TURN_FUNCTION, at most */
 #define SWITCH_TIME 20000u
 
 struct flow_turn_flow {
-	struct flow_source source; /* its engine forgets the code of others */
-	struct flow_source finder; /* for the first turn: with bounds of times, which not every engine has */
+	/* source with an engine of its own, because the engine forgets the code of other processes */
+	struct flow_source source;
+	/* source for finding the first turn; its engine gives bounds of times, unlike some engines */
+	struct flow_source finder;
 	struct flow_batch_copy copy;
 	const struct flow_turns *turns;
-	const struct flow_turn_target *targets;    /* any of them: they differ in whose turns they want */
-	const struct flow_turn_target **of_groups; /* NULL: the group is not wanted */
+	const struct flow_turn_target *targets;    /* targets, which differ only in the wanted turns */
+	const struct flow_turn_target **of_groups; /* by group: the target; NULL: the group is not wanted */
 	size_t group_capacity;
-	const struct flow_turn_target *target; /* whose the copy is; NULL: nobody's */
-	size_t last_turn;                      /* that is wanted */
-	size_t turn; /* the one that the flow is of; where that is not known, it is this or a later one */
+	const struct flow_turn_target *target; /* target of the copy; NULL: the flow is not wanted */
+	size_t last_turn;                      /* last wanted turn */
+	size_t turn; /* turn of the current flow; if not known, the flow is of this turn or a later turn */
 	bool known;
-	bool looking;         /* only for which turn is the first */
-	bool may_be[2];       /* that one, or the second one, as far as has been seen */
-	size_t passages;      /* seen */
-	bool lost;            /* flow is missing since the last passage: there may have been others */
-	bool stray;           /* a switch was not reported: not known before the next one that is */
-	uint64_t early, late; /* the block or event at hand was executed between these times */
+	bool looking;         /* this pass only finds the first turn */
+	bool may_be[2];       /* whether the PSB may be in turn 0, and in turn 1, as far as the flow shows */
+	size_t passages;      /* number of passages through FLOW_TURN_FUNCTION so far */
+	bool lost;            /* flow is missing since the last passage: the gap may hide passages */
+	bool stray;           /* a switch was not reported: the turn is unknown until the next reported switch */
+	uint64_t early, late; /* bounds of the time of the current block or event */
 	uint64_t last_time;
-	uint64_t since[2]; /* times before that: a branch may be sent later than it is executed, by a packet */
+	uint64_t since[2]; /* the two times before last_time: a packet may send a branch later than its execution */
 	int status;
 };
 
-/* Who wants the flow at hand; NULL: nobody. */
+/* Returns the target of the current flow; NULL: the flow is not wanted. */
 static const struct flow_turn_target *target_of(const struct flow_turn_flow *flow)
 {
 	return flow->looking || !flow->known ? NULL : flow->of_groups[flow->turns->list[flow->turn].group];
 }
 
-/* The last turn whose switch had begun at this time, from the one at hand on. */
+/* Returns the last turn, from the current turn on, whose switch begins at or before time. */
 static size_t turn_at(const struct flow_turn_flow *flow, uint64_t time)
 {
 	const struct flow_turns *turns = flow->turns;
@@ -59,7 +61,7 @@ static int give(const struct flow_turn_target *target, const struct flow_batch *
 	return target->sink->take(target->sink->context, batch);
 }
 
-/* What of the batch is the thread's so far. */
+/* Gives the copied flow to its target, and begins a new copy for the rest of the batch. */
 static int hand_on(struct flow_turn_flow *flow, const struct flow_batch *rest)
 {
 	const struct flow_batch *made = flow_batch_copy_end(&flow->copy);
@@ -70,7 +72,7 @@ static int hand_on(struct flow_turn_flow *flow, const struct flow_batch *rest)
 	return status ? status : flow_batch_copy_begin(&flow->copy, rest);
 }
 
-/* From here on it is not known whose the flow is: a gap of the thread before. */
+/* Reports that the thread is unknown from here on: a gap in the flow of the previous thread. */
 static int lose_turn(struct flow_turn_flow *flow, const struct flow_batch *batch, uint64_t time)
 {
 	const struct flow_turns *turns = flow->turns;
@@ -109,7 +111,7 @@ static void take_late(struct flow_turn_flow *flow, uint64_t time)
 	flow->late = period == FLOW_UNBOUNDED ? flow->turns->end_time : time + 2 * (uint64_t)period;
 }
 
-/* When the block or event may have been executed. */
+/* Computes the bounds of the time of the current block or event. */
 static void take_time(struct flow_turn_flow *flow, const struct flow_batch_cursor *cursor)
 {
 	const struct flow_mark *mark = cursor->block ? flow_batch_mark(cursor) : NULL;
@@ -128,7 +130,7 @@ static void take_time(struct flow_turn_flow *flow, const struct flow_batch_curso
 		flow->late = time + mark->after;
 }
 
-/* The flow enters the function: it goes over to the next turn. */
+/* Moves to the next turn: the flow enters FLOW_TURN_FUNCTION. */
 static int pass(struct flow_turn_flow *flow, const struct flow_batch *batch)
 {
 	const size_t first = turn_at(flow, flow->early), last = turn_at(flow, flow->late);
@@ -145,7 +147,7 @@ static int pass(struct flow_turn_flow *flow, const struct flow_batch *batch)
 	return 0;
 }
 
-/* The thread is not in the midst of a switch: it is the one that was switched to last. */
+/* Finds the turn when no switch is in progress: the thread of the last switch runs. */
 static int settle(struct flow_turn_flow *flow, const struct flow_batch *batch)
 {
 	const size_t first = turn_at(flow, flow->early), last = turn_at(flow, flow->late);
@@ -157,13 +159,16 @@ static int settle(struct flow_turn_flow *flow, const struct flow_batch *batch)
 	return lose_turn(flow, batch, flow->last_time);
 }
 
-/* Of which turn the PSB is. */
+/* Checks whether the turn of the PSB is found. */
 static bool is_found(const struct flow_turn_flow *flow)
 {
 	return !flow->may_be[0] || !flow->may_be[1];
 }
 
-/* For the first turn: the flow is of the turn so many passages behind it, from whose switch on and until the next one's. */
+/*
+ * Excludes impossible first turns. After `passages` passages, the current time must lie between the switch to the turn
+ * and the following switch.
+ */
 static void rule_out(struct flow_turn_flow *flow)
 {
 	const struct flow_turns *turns = flow->turns;
@@ -182,7 +187,7 @@ static bool is_entry(const struct flow_turn_flow *flow, const struct flow_batch_
 	return cursor->block && cursor->block->ip == flow->turns->entry;
 }
 
-/* Packets are enabled again, or the flow goes on outside of the kernel. */
+/* Checks whether packets are enabled again, or flow continues outside of the kernel. */
 static bool is_settled(const struct flow_batch_cursor *cursor)
 {
 	return cursor->block ? !flow_turn_is_kernel(cursor->block->ip) : cursor->event->kind == FLOW_ENABLED;
@@ -203,7 +208,7 @@ static int look(struct flow_turn_flow *flow, const struct flow_batch *batch)
 	return is_found(flow) ? DONE : 0;
 }
 
-/* Behind missing flow, a switch that may have been in it is in doubt. */
+/* After missing flow, a switch that the gap may hide makes the turn unknown. */
 static int follow_gap(struct flow_turn_flow *flow, const struct flow_batch_cursor *cursor)
 {
 	if (cursor->block && flow->lost && flow->known && turn_at(flow, flow->late) != flow->turn)
@@ -221,7 +226,7 @@ static int follow(struct flow_turn_flow *flow, const struct flow_batch_cursor *c
 	return follow_gap(flow, cursor);
 }
 
-/* The block or event at hand may be of another thread than what came before. */
+/* Updates the target: the current block or event may belong to another thread. */
 static int change_target(struct flow_turn_flow *flow, const struct flow_batch *batch)
 {
 	const struct flow_turn_target *target = target_of(flow);
@@ -257,7 +262,10 @@ static int take(void *context, const struct flow_batch *batch)
 	return !status && flow->turn > flow->last_turn ? DONE : status;
 }
 
-/* The engine goes on outside of the kernel, and has given all before: whose code is it? */
+/*
+ * Callback of the engine, when flow continues outside of the kernel and the sink has all earlier flow. Returns the
+ * process whose code is executed.
+ */
 static uint32_t enter_process(void *context, uint64_t time)
 {
 	struct flow_turn_flow *flow = context;
@@ -273,7 +281,7 @@ static uint32_t enter_process(void *context, uint64_t time)
 
 /* ---- a segment --------------------------------------------------------------------------------- */
 
-/* Decodes from the PSB on, which is of the turn at hand, as far as that is known. */
+/* Decodes from the PSB on. The PSB is in the current turn, as far as known. */
 static int decode(struct flow_turn_flow *flow, struct flow_source *source)
 {
 	const struct flow_turns *turns = flow->turns;
@@ -297,7 +305,7 @@ static int decode(struct flow_turn_flow *flow, struct flow_source *source)
 	return status == DONE ? 0 : status;
 }
 
-/* Finds out of which turn the PSB is. */
+/* Finds the turn of the PSB. */
 static int find_first(struct flow_turn_flow *flow)
 {
 	int status;

@@ -8,8 +8,9 @@
 #include "flow/code/instruction.h"
 
 /*
- * Blocks without jumps and calls within lie at consecutive addresses, as ours do. SKL014: libipt takes the end of a block at a
- * jump for the place where packets were disabled, so that blocks have to go on there.
+ * Makes libipt end blocks at jumps and calls, so that instructions of a block have consecutive addresses, as in PTL's
+ * blocks. With SKL014, blocks must continue at jumps: libipt would take the end of a block at a jump for the place
+ * where packets were disabled.
  */
 static void configure(struct pt_config *config)
 {
@@ -23,7 +24,10 @@ static unsigned mode_of(const struct pt_block *block)
 	return block->mode == ptem_64bit ? 64 : block->mode == ptem_32bit ? 32 : 16;
 }
 
-/* Gives the run of a block in pieces, each of which ends at a direct jump or call, or with the block. As libipt_run. */
+/*
+ * Gives the run of a block in pieces. A piece ends at a direct jump or call, or at the block's end. Errors as
+ * libipt_run.
+ */
 static int run_pieces(struct libipt_engine *engine, const struct pt_block *block)
 {
 	uint64_t first = block->ip, at = block->ip;
@@ -50,8 +54,8 @@ static int run_pieces(struct libipt_engine *engine, const struct pt_block *block
 }
 
 /*
- * libipt ends blocks at jumps and calls, as asked, but not where a PTWRITE is what they lead to: that is the last
- * instruction of the same block then.
+ * Gives the run of a block. libipt ends blocks at jumps and calls, as configured, except at a jump or call to a
+ * PTWRITE: then the PTWRITE is the last instruction of the block.
  */
 static int run_block(struct libipt_engine *engine, const struct pt_block *block)
 {
@@ -69,7 +73,7 @@ static int step(struct libipt_engine *engine, uint64_t *address, int *failure)
 	int status = pt_blk_next(engine->decoder, &block, sizeof(block));
 
 	*address = block.ip;
-	/* Even where it fails, libipt may have walked some instructions before. */
+	/* Even on an error, libipt may have walked some instructions before. */
 	if (block.ninsn) {
 		*failure = run_block(engine, &block);
 		if (!*failure && status == -pte_nomap)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Gives libipt the code of one version of an address space. Bytes of images are file sections,
- * which libipt caches decoded blocks for; a new image is made only when one of these comes or goes.
- * Bytes of code events, which may change with every segment, are read through its callback.
+ * Gives libipt the code of one version of an address space. Bytes of images are file sections, for which libipt caches
+ * decoded blocks. A new image is made only when a section appears or disappears. Bytes of code events, which may change
+ * with every segment, are read through libipt's callback.
  */
 #include <string.h>
 
@@ -11,13 +11,14 @@
 #include "flow/libipt/engine.h"
 
 /*
- * Sections that libipt keeps mapped, with their block caches (four bytes of address space for each
- * byte of code, touched where code runs). Without such a cache it maps and forgets a section at
- * each change of section.
+ * Bytes of sections that libipt keeps mapped, with their block caches: four bytes of address space for each byte of
+ * code, used where code runs. Without a section cache, libipt maps and forgets a section at each change of section.
  */
 #define SECTION_CACHE_SIZE ((uint64_t)1 << 30)
 
-/* libipt reads an instruction at a time, mostly from the piece that it read from before. */
+/*
+ * Finds the bytes of the version at ip. libipt reads one instruction at a time, mostly from the same piece as before.
+ */
 static bool find_bytes(struct libipt_engine *engine, uint64_t ip, size_t size)
 {
 	struct format_piece *piece = &engine->piece;
@@ -63,7 +64,7 @@ void libipt_code_close(struct libipt_engine *engine)
 	common_byte_map_free(&engine->section_ids);
 }
 
-/* libipt's number for a piece; 0: it has none, and the callback serves it. */
+/* Finds libipt's section number of a piece. *id is 0 if the piece has no section; then the callback reads the piece. */
 static int section_id(struct libipt_engine *engine, const struct format_piece *piece, int *id)
 {
 	uint64_t size = piece->last - piece->first + 1, offset, *known;
@@ -124,7 +125,7 @@ static int make_image(struct libipt_engine *engine, flow_root files)
 		return status;
 	}
 	pt_image_set_callback(image, read_memory, engine);
-	/* The decoder lets go of the old image before that is freed. */
+	/* The decoder must release the old image before the image is freed. */
 	if (engine->decoder)
 		engine->class->set_image(engine->decoder, image);
 	pt_image_free(engine->image);
@@ -134,7 +135,7 @@ static int make_image(struct libipt_engine *engine, flow_root files)
 	return 0;
 }
 
-/* The filters' ranges are where their files are mapped. */
+/* Finds the addresses of the filters' ranges: the files of the filters are mapped at these addresses. */
 static void select_filters(struct libipt_engine *engine)
 {
 	struct flow_filter_range filters[FLOW_FILTER_RANGES] = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The time that code is taken as of: of the last timing packet before the packet that a run of instructions leads to. libipt's own time is
- * older, and its place in the packets may be behind timing packets that come after that packet.
+ * The time that selects the code: the time of the last timing packet before the packet to which a run of instructions
+ * leads. libipt's own time is older. libipt's place in the packets may be behind later timing packets.
  */
 #include "flow/libipt/engine.h"
 
@@ -33,7 +33,7 @@ void libipt_code_time_event(struct libipt_engine *engine, uint8_t kind)
 	}
 }
 
-/* Notes what a packet of flow leads to: so many branches, or an event. */
+/* Counts the branches or events to which a packet of flow leads. */
 static void pass_packet(struct libipt_code_time *time, const struct ptl_pt_packet *packet)
 {
 	switch (packet->kind) {
@@ -46,7 +46,7 @@ static void pass_packet(struct libipt_code_time *time, const struct ptl_pt_packe
 		time->owns_fup = false;
 		break;
 	case PTL_PT_TIP:
-		/* The return was no bit of a TNT packet. */
+		/* The return was not compressed to a TNT bit. */
 		time->bits += time->returned && !time->has_fup;
 		time->events += time->has_fup;
 		time->has_fup = time->returned = false;
@@ -108,7 +108,7 @@ uint64_t libipt_code_time(struct libipt_engine *engine, uint64_t offset)
 
 		if (length <= 0)
 			break;
-		/* libipt has seen the timing packet, but what it leads to by now is older. */
+		/* libipt has already read the timing packet, but libipt's current place is older. */
 		if ((time->bits > 0 || time->events > 0) && tells_time(&packet))
 			break;
 		flow_clock_packet(&time->clock, &packet);

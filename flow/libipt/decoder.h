@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* libipt's block and instruction decoders have the same functions under two prefixes: one macro adapts both. */
+/*
+ * libipt's block and instruction decoders have equal functions with different prefixes. A macro adapts both decoders.
+ */
 #ifndef FLOW_LIBIPT_DECODER_H
 #define FLOW_LIBIPT_DECODER_H
 
 #include "flow/libipt/engine.h"
 
 /*
- * Defines what an engine needs of libipt's decoder with functions pt_PREFIX_: `adapter`, a struct libipt_decoder with the
- * members given behind it, and the open of its engine.
+ * Defines the parts of an engine that depend on libipt's decoder with functions pt_PREFIX_: `adapter`, a struct
+ * libipt_decoder with the additional members, and the engine's open function.
  */
 #define LIBIPT_DECODER(prefix, ...)                                                                                    \
 	static void *alloc_decoder(const struct pt_config *config)                                                     \

@@ -2,11 +2,10 @@
 /*
  * The reference engine: libipt's decoders, segment by segment.
  *
- * A segment's flow ends where the next segment's begins. Left alone, libipt would walk on from the
- * last packet to the next branch that needs one, which lies beyond. So the segment is decoded with
- * a FUP with the next segment's address and a TIP.PGD behind it, as if packets had been disabled
- * there by an interrupt, and that event is dropped. Where nothing is known of what follows, the
- * flow ends with the last instruction that the packets prove.
+ * A segment's flow ends at the beginning of the next segment. libipt alone would walk on from the last packet to the
+ * next branch that needs a packet, beyond the segment's end. So the engine appends a FUP with the next segment's
+ * address, and a TIP.PGD, as if an interrupt had disabled packets there. The resulting event is dropped. If the next
+ * segment is unknown, the flow ends with the last instruction that the packets prove.
  */
 #include "flow/libipt/engine.h"
 
@@ -23,13 +22,12 @@
 #include "format/pt/packet.h"
 
 #define FIRST_CAPACITY ((size_t)64 << 10)
-/* Bytes that are added to a segment: MODE.Exec in front, FUP and TIP.PGD behind. */
+/* maximum bytes added to a segment: MODE.Exec in front, FUP and TIP.PGD behind */
 #define ADDED_MAX 16
 
-/* ---- the buffer ---------------------------------------------------------------------------------
- */
+/* ---- the buffer --------------------------------------------------------------------------------- */
 
-/* Not those that libipt has for the CPU: its table may be older. */
+/* Sets PTL's errata of the CPU, because libipt's table may be older. */
 static void set_errata(const struct flow_errata *errata, struct pt_config *config)
 {
 	config->errata = (struct pt_errata){
@@ -46,7 +44,7 @@ static void set_errata(const struct flow_errata *errata, struct pt_config *confi
 	};
 }
 
-/* libipt's numbers of actions: 1 filters, 2 stops. */
+/* Sets the filters. libipt's numbers of actions: 1 filters, 2 stops. */
 static void set_filters(const struct libipt_engine *engine, struct pt_config *config)
 {
 	uint64_t *const first = &config->addr_filter.addr0_a; /* a, b, a, b, ... */
@@ -93,7 +91,7 @@ static int make_decoder(struct libipt_engine *engine, size_t size)
 	return 0;
 }
 
-/* FUP with a full address, TIP.PGD without one. */
+/* Writes a FUP with a full address, and a TIP.PGD without an address. */
 static size_t write_closing(uint8_t *tail, bool fup, uint64_t ip)
 {
 	size_t size = 0;
@@ -107,7 +105,7 @@ static size_t write_closing(uint8_t *tail, bool fup, uint64_t ip)
 	return size;
 }
 
-/* MODE.Exec, for packets that say nothing of the mode: the trace's header does. */
+/* Writes a MODE.Exec with the mode from the trace's header, for packets without a mode. */
 static size_t write_mode(uint8_t *front, uint8_t mode)
 {
 	if (mode != 64 && mode != 32 && mode != 16)
@@ -117,7 +115,7 @@ static size_t write_mode(uint8_t *front, uint8_t mode)
 	return 2;
 }
 
-/* Puts the segment, and what has to be added, at the buffer's end. */
+/* Puts the segment and the added packets at the end of the buffer. */
 static int place_segment(struct libipt_engine *engine)
 {
 	const struct flow_engine_input *input = engine->input;
@@ -128,20 +126,20 @@ static int place_segment(struct libipt_engine *engine)
 	bool ignores_resume;
 
 	flow_segment_end_read(input->bytes, size, &engine->errata, &end);
-	/* From behind a packet that is cut off, the next segment says nothing of this one. */
+	/* If a packet is cut off, the next segment tells nothing about the flow behind this packet. */
 	engine->has_next = input->has_next && end.whole == size;
-	/* APL12: libipt does not see the PSB+ which says that packets are disabled. */
+	/* APL12: libipt does not see the next segment's PSB+, which shows that packets are disabled. */
 	ignores_resume = engine->errata.apl12 && end.resume && engine->has_next && !input->next_ip_known;
 	engine->overflowed = end.overflowed || ignores_resume;
 	engine->whole = end.whole;
 	engine->torn = engine->has_next && end.enabled && end.fup;
-	/* Where packets are disabled, libipt walks nowhere. */
+	/* While packets are disabled, libipt does not walk. */
 	if (!engine->has_next || engine->torn)
 		size = end.enabled || end.overflowed ? end.flow : end.whole;
 	engine->given = size;
 	/*
-	 * A FUP behind an open overflow would end that, and what is behind it would be flow of this segment, too. Where
-	 * packets are disabled, there is no flow to be ended.
+	 * A FUP behind an open overflow would end the overflow, and the following flow would belong to this segment.
+	 * While packets are disabled, there is no flow to end.
 	 */
 	if (engine->torn || (!engine->has_next && end.fup))
 		tail_size = write_closing(tail, false, 0);
@@ -176,7 +174,7 @@ static int place_segment(struct libipt_engine *engine)
 	return 0;
 }
 
-/* The decoder's place as an offset in the segment, 0 to its size. */
+/* Returns the decoder's place as an offset in the segment, from 0 to the segment's size. */
 static uint64_t segment_offset(struct libipt_engine *engine)
 {
 	uint64_t offset;
@@ -191,7 +189,7 @@ static uint64_t segment_offset(struct libipt_engine *engine)
 
 /* ---- flow -------------------------------------------------------------------------------- */
 
-/* The bytes of the segment from offset on are not decoded. */
+/* Adds a gap: the bytes of the segment from offset on are not decoded. */
 static int add_gap_at(struct libipt_engine *engine, enum flow_gap_cause cause, uint64_t offset, uint64_t address)
 {
 	struct flow_event event = {
@@ -220,7 +218,7 @@ static enum flow_gap_cause gap_cause(int error)
 	case pte_bad_opc:
 	case pte_bad_packet:
 	case pte_nosync:
-	/* More events one behind the other than libipt's queue holds: no CPU makes such packets. */
+	/* libipt's event queue is full: no CPU makes packets with so many consecutive events. */
 	case pte_nomem:
 		return FLOW_GAP_PACKET;
 	default:
@@ -228,18 +226,18 @@ static enum flow_gap_cause gap_cause(int error)
 	}
 }
 
-/* The trace time as of the walk's place: what timing packets said before it, or the PSB's. */
+/* Returns the trace time at the walk's place: the time of the last timing packet, or the PSB's time. */
 static uint64_t current_time(struct libipt_engine *engine)
 {
 	uint64_t tsc, time = 0;
 
-	/* libipt 2.1 gives 0 as long as no packet has told the time. */
+	/* libipt 2.1 returns 0 before the first packet with a time. */
 	if (engine->class->time(engine->decoder, &tsc) >= 0 && tsc)
 		time = libipt_time(engine->machine, tsc);
 	return time ? time : engine->input->segment->time;
 }
 
-/* Where the packets are not made to follow the code's changes, the code follows the packets' time: see flow/native/engine.c. */
+/* Selects the code by the packets' time, if no segment begins at a change of the code: see flow/native/engine.c. */
 static int follow_time(struct libipt_engine *engine)
 {
 	const bool software = engine->machine->software;
@@ -259,7 +257,7 @@ static int follow_time(struct libipt_engine *engine)
 	return 0;
 }
 
-/* Where the flow leaves the kernel, all before is given out, so that whose code it goes on with is known. */
+/* When flow leaves the kernel, gives out all earlier flow, so that the process of the following code can be found. */
 static int leave_kernel(struct libipt_engine *engine)
 {
 	const struct flow_engine_input *input = engine->input;
@@ -280,10 +278,9 @@ static int leave_kernel(struct libipt_engine *engine)
 }
 
 /*
- * Notices a walk that goes round without end: the same place twice, and no packet was needed
- * between. A program may do that, but no packet shows how often, so there is no flow to be had. The
- * place that is remembered moves on at each power of two of steps, so a round of any length is
- * found.
+ * Detects an endless walk: libipt reaches an address twice, without any packet in between. A program may do so, but no
+ * packet shows the number of rounds, so the flow is unknown. The remembered address is replaced at each power of two of
+ * steps, so a round of any length is found.
  */
 static void note_step(struct libipt_engine *engine, uint64_t ip)
 {
@@ -317,7 +314,7 @@ int libipt_run(struct libipt_engine *engine, uint64_t ip, uint64_t last_ip, uint
 	return status;
 }
 
-/* Whether this is the event that closes the segment, and is not of the trace. */
+/* Checks whether the event was made by the appended FUP and TIP.PGD, and not by the trace. */
 static bool is_closing(struct libipt_engine *engine, const struct pt_event *event)
 {
 	uint64_t offset;
@@ -326,7 +323,7 @@ static bool is_closing(struct libipt_engine *engine, const struct pt_event *even
 	       engine->class->offset(engine->decoder, &offset) >= 0 && offset == engine->capacity;
 }
 
-/* Remembers whether packets are enabled. */
+/* Records whether packets are enabled. */
 static void note_event(struct libipt_engine *engine, const struct flow_event *event)
 {
 	if (event->kind == FLOW_ENABLED)
@@ -337,7 +334,7 @@ static void note_event(struct libipt_engine *engine, const struct flow_event *ev
 		engine->enabled = event->flags & FLOW_EVENT_HAS_TO;
 }
 
-/* Takes one event of PTL's, which `from` at an offset of the segment gave. Returns 0 or a failure. */
+/* Takes one PTL event, made from `from` at an offset of the segment. Returns 0, or a negative status. */
 static int take_event(struct libipt_engine *engine, uint64_t offset, const struct pt_event *from,
 		      struct flow_event *event)
 {
@@ -356,14 +353,14 @@ static int take_event(struct libipt_engine *engine, uint64_t offset, const struc
 	return failure ? failure : flow_event(&engine->builder, event);
 }
 
-/* Takes all events that are due. Returns libipt's status. */
+/* Takes all pending events. Returns libipt's status. */
 static int take_events(struct libipt_engine *engine, int status, int *failure)
 {
 	while (status >= 0 && (status & pts_event_pending)) {
 		struct flow_event events[LIBIPT_EVENTS_MAX];
 		struct pt_event from;
 		size_t count;
-		/* Of the event; the call reads on up to the next one. */
+		/* offset of the event; the call below reads ahead to the next event */
 		const uint64_t offset = segment_offset(engine);
 
 		status = engine->class->event(engine->decoder, &from);
@@ -386,7 +383,7 @@ static int take_events(struct libipt_engine *engine, int status, int *failure)
 	return status;
 }
 
-/* The packets behind the last one of flow, which libipt was not given. */
+/* Adds the events of the packets behind the last packet of flow, which libipt did not get. */
 static int take_rest(struct libipt_engine *engine)
 {
 	const struct flow_engine_input *input = engine->input;
@@ -410,8 +407,8 @@ static int take_rest(struct libipt_engine *engine)
 }
 
 /*
- * Whether the packets end before the TIP of the last branch. libipt 2.1 calls that a mismatch if TNT bits, or events, wait for the same
- * TIP; libipt 2.0 calls it the end.
+ * Checks whether the packets end before the TIP of the last branch. If TNT bits or events wait for such a TIP, libipt
+ * 2.1 reports a mismatch, but libipt 2.0 reports the end.
  */
 static bool ends_before_tip(struct libipt_engine *engine, int status)
 {
@@ -426,7 +423,7 @@ static bool ends_before_tip(struct libipt_engine *engine, int status)
 	}
 }
 
-/* The walk is over, for libipt's reason `status`: reports what is missing. */
+/* Ends the walk, and reports missing flow. status: libipt's reason for the end. */
 static int finish_walk(struct libipt_engine *engine, int status, uint64_t address)
 {
 	const struct flow_engine_input *input = engine->input;
@@ -434,14 +431,14 @@ static int finish_walk(struct libipt_engine *engine, int status, uint64_t addres
 
 	if (status < 0 && status != -pte_eos && !ends_before_tip(engine, status))
 		return add_gap(engine, gap_cause(status), address);
-	/* The end of the packets is the end of the flow, unless the next segment says otherwise. */
+	/* The end of the packets is the end of the flow, unless the next segment contradicts. */
 	if (engine->has_next && !engine->overflowed && (engine->closed ? !engine->reached : engine->enabled))
 		return add_gap(engine, FLOW_GAP_MISMATCH, address);
-	/* Packets are disabled here, and enabled at the next PSB, but the TIP.PGE between is missing. */
+	/* Packets are disabled here, and enabled at the next PSB, but the TIP.PGE in between is missing. */
 	if (engine->has_next && !engine->overflowed && !engine->closed && input->next_ip_known)
 		return add_gap(engine, FLOW_GAP_MISMATCH, 0);
 	failure = take_rest(engine);
-	/* A FUP whose TIP is missing ends what is known, though the next segment begins where it may. */
+	/* A FUP with a missing TIP ends the known flow, wherever the next segment begins. */
 	if (!failure && engine->torn)
 		return add_gap(engine, FLOW_GAP_PACKET, 0);
 	/* A packet that is cut off proves nothing. */
@@ -451,8 +448,8 @@ static int finish_walk(struct libipt_engine *engine, int status, uint64_t addres
 }
 
 /*
- * Walks until the packets end. Without a known end, libipt's "end of stream" comes with the block
- * that uses up the last packet, and that block is the last one proven.
+ * Walks to the end of the packets. Without a known end, libipt's status "end of stream" comes with the block that uses
+ * the last packet. That block is the last proven block.
  */
 static int walk(struct libipt_engine *engine)
 {
@@ -472,7 +469,7 @@ static int walk(struct libipt_engine *engine)
 			break;
 		status = engine->class->step(engine, &address, &failure);
 		if (failure == PTL_CORRUPT) {
-			/* libipt saw instructions where there are none. */
+			/* libipt walked instructions that the code does not have. */
 			return add_gap(engine, FLOW_GAP_MISMATCH, address);
 		}
 		if (failure || status < 0)
@@ -533,8 +530,9 @@ int libipt_open(const struct libipt_decoder *class, struct flow_code *code, cons
 	opened->errata = flow_errata_of(machine);
 	opened->filtered = flow_filter_is_there(flow_code_filter(code), machine->index);
 	/*
-	 * CPUs without the erratum give the address, so that libipt looks for nothing. Without ranges, libipt must not look: where a
-	 * block is to end at jumps, its block decoder takes the first one for the place.
+	 * Without ranges, libipt must not search for the branch: if blocks end at jumps, libipt's block decoder takes
+	 * the first jump for the place. For CPUs without the erratum, TIP.PGD has the address, and libipt does not
+	 * search.
 	 */
 	opened->errata.skl014 = opened->filtered;
 	flow_builder_start(&opened->builder, code);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* libipt's events and time in PTL's words. */
+/* Converts libipt's events and times to PTL's. */
 #include "flow/libipt/engine.h"
 
 #include "format/pt/tsc.h"
@@ -21,7 +21,7 @@ static void set_to(struct flow_event *to, uint64_t address)
 	to->flags |= FLOW_EVENT_HAS_TO;
 }
 
-/* Events that move the flow. */
+/* Converts events that move the flow. */
 static bool translate_branch(const struct pt_event *from, struct flow_event *to)
 {
 	const bool known = !from->ip_suppressed;
@@ -64,7 +64,7 @@ static bool translate_branch(const struct pt_event *from, struct flow_event *to)
 	}
 }
 
-/* Events that change the state in which the flow goes on. */
+/* Converts events that change the state of the flow. */
 static bool translate_state(const struct pt_event *from, struct flow_event *to)
 {
 	switch (from->type) {
@@ -109,7 +109,7 @@ static bool translate_state(const struct pt_event *from, struct flow_event *to)
 	}
 }
 
-/* What the program or the CPU's power management says. */
+/* Converts events of the program, and of the CPU's power management. */
 static bool translate_rest(const struct pt_event *from, struct flow_event *to)
 {
 	const bool known = !from->ip_suppressed;
@@ -155,7 +155,7 @@ static bool translate_rest(const struct pt_event *from, struct flow_event *to)
 bool libipt_event_translate(const struct pt_event *from, struct flow_event *to)
 {
 	*to = (struct flow_event){0};
-	/* PSB+ repeats the state for those who start there: nothing happens. */
+	/* PSB+ repeats the state for decoders that start there. Repeated state is no event. */
 	if (from->status_update)
 		return false;
 	return translate_branch(from, to) || translate_state(from, to) || translate_rest(from, to);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* libipt's instruction decoder as an engine: slower, and a cross check of the other. */
+/* libipt's instruction decoder as an engine: slower, and a cross-check of the block decoder. */
 #include "flow/libipt/decoder.h"
 #include "flow/libipt/libipt.h"
 #include "flow/libipt/newer.h"
@@ -15,7 +15,7 @@ static int step(struct libipt_engine *engine, uint64_t *address, int *failure)
 	int status = pt_insn_next(engine->decoder, &insn, sizeof(insn));
 
 	*address = insn.ip;
-	/* libipt may know the instruction and yet fail, at what follows it. */
+	/* libipt may return an instruction together with an error about the following instruction. */
 	if (insn.iclass != ptic_error && insn.size) {
 		*failure = libipt_run(engine, insn.ip, insn.ip, 1, insn.mode, insn.speculative);
 		if (!*failure && status == -pte_nomap)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What libipt 2.1 and later tell otherwise than libipt 2.0.
+ * Differences between libipt 2.0 and libipt 2.1 or later.
  *
- * MODE.Exec. libipt 2.0 reports each packet. libipt 2.1 reports packets that change the mode, and reports changes of the interrupt
- * flag if asked to. The engine reports each packet, as a CPU sends it: libipt_newer_mark gives each MODE.Exec another interrupt
- * flag than the one before, and libipt_newer_event makes one event of the two that a packet can give.
+ * MODE.Exec: libipt 2.0 reports each packet. libipt 2.1 reports packets that change the mode and, if configured,
+ * changes of the interrupt flag. The engine reports each packet, as a CPU sends the packets: libipt_newer_mark
+ * alternates the interrupt flag of MODE.Exec packets, and libipt_newer_event joins the two events that libipt may make
+ * from a packet.
  *
- * Event trace. libipt 2.0 knows no CFE and EVD. libipt 2.1 makes one event of a CFE and the EVDs before it.
+ * Event trace: libipt 2.0 does not know CFE and EVD. libipt 2.1 makes one event from a CFE and the preceding EVDs.
  */
 #include "flow/libipt/newer.h"
 
@@ -25,21 +26,22 @@ bool libipt_newer(void)
 
 /* ---- MODE.Exec ------------------------------------------------------------------------------------------------- */
 
-/* A walk over the packets of a segment, as libipt sees them. */
+/* A walk over the packets of a segment, as libipt sees the packets. */
 struct marking {
 	const struct flow_errata *errata;
 	uint8_t *bytes;
 	size_t size;
-	struct ptl_pt_context context; /* at the place of the walk */
+	struct ptl_pt_context context; /* context at the walk's place */
 	bool in_psb_plus;
-	bool interrupts; /* the interrupt flag that libipt knows */
-	size_t held;     /* offset of the first MODE.Exec whose address has not come; SIZE_MAX: none */
-	struct ptl_pt_context held_context; /* there */
+	bool interrupts; /* interrupt flag known to libipt */
+	size_t held;     /* offset of the first MODE.Exec whose address has not come yet; SIZE_MAX: none */
+	struct ptl_pt_context held_context; /* context at `held` */
 };
 
 /*
- * The packet that the MODE.Exec packets from `held` to `end` wait for has come. Before TIP.PGD they become padding: libipt 2.1 refuses
- * them if they change nothing, and applies the mode to the instructions before the branch if they do.
+ * Marks the MODE.Exec packets from `held` to `end`, because the packet with their address has come. Before TIP.PGD, the
+ * packets become padding: libipt 2.1 refuses such packets if the mode does not change; otherwise libipt 2.1 applies the
+ * mode to the instructions before the branch.
  */
 static void mark_held(struct marking *marking, size_t end, bool stops)
 {
@@ -139,9 +141,9 @@ bool libipt_newer_event(struct libipt_engine *engine, struct pt_event *event)
 
 /* ---- the end of the packets ------------------------------------------------------------------------------------ */
 
-/* The last packet that says something of flow, and the one before. */
+/* The last two packets of flow. */
 struct last_packets {
-	uint64_t offset; /* of the last one in the buffer */
+	uint64_t offset; /* offset in the buffer of the last packet */
 	uint8_t kinds[2];
 };
 
@@ -192,7 +194,7 @@ bool libipt_newer_is_at_end(struct libipt_engine *engine)
 	case PTL_PT_VMCS:
 	case PTL_PT_MODE_EXEC:
 		return true;
-	case PTL_PT_TIP: /* it was used behind TNT bits, and does not wait behind an event that was never reached */
+	case PTL_PT_TIP: /* used behind TNT bits; the TIP does not wait behind an event that was never reached */
 		return is_tnt(last.kinds[1]) || last.kinds[1] == PTL_PT_TIP;
 	default:
 		return false;
@@ -209,7 +211,7 @@ static size_t add_data(struct flow_event *to, unsigned present, uint8_t type, ui
 	return 1;
 }
 
-/* An interrupt or a VM exit: its data, and the event. */
+/* Converts an interrupt or a VM exit, with its data. */
 static size_t translate_with_data(const struct pt_event *from, struct flow_event *to, uint64_t *ip)
 {
 	size_t count = 0;
@@ -235,7 +237,7 @@ static size_t translate_with_data(const struct pt_event *from, struct flow_event
 	return count + 1;
 }
 
-/* An event without data. false: it is none of event trace. */
+/* Converts an event without data. Returns false if the event is no event of event trace. */
 static bool translate_plain(const struct pt_event *from, struct flow_event *to, uint64_t *ip)
 {
 	switch (from->type) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Parts of a CPU's segment with libipt: the decoder walks through the parts before, each with the code of its process, so
- * that it has the return stack that the CPU had.
+ * Parts of a CPU's segment with libipt. The decoder walks through the earlier parts, each with the code of its process,
+ * to get the CPU's return stack.
  */
 #include "flow/libipt/engine.h"
 
@@ -22,7 +22,7 @@ static int take_nothing(void *context, const struct flow_batch *batch)
 
 static const struct flow_sink nowhere = {.take = take_nothing};
 
-/* The part at which the walk is begins: its code, and where its flow goes. */
+/* Begins the current part: selects the part's code, and the sink of its flow. */
 static int enter(struct libipt_engine *engine, const struct flow_segment *segment)
 {
 	const bool wanted = engine->part == segment->before_count;
@@ -40,7 +40,10 @@ static uint64_t begin_of(const struct flow_segment *segment, size_t part)
 	return part < segment->before_count ? segment->before[part].skip : segment->skip;
 }
 
-/* Whether the event is of the CPU, and came before the part began: libipt's offset may be behind packets that follow the event. */
+/*
+ * Checks whether the event belongs to the CPU, and came before the part began. libipt's offset may be behind packets
+ * that follow the event.
+ */
 static bool precedes(const struct flow_event *event, const struct flow_segment *segment, size_t part)
 {
 	switch (event->kind) {
@@ -55,7 +58,10 @@ static bool precedes(const struct flow_event *event, const struct flow_segment *
 	}
 }
 
-/* The offset behind the TIP.PGE of the next FLOW_ENABLED, which libipt 2.1 does not tell: its decoders read ahead. */
+/*
+ * Returns the offset behind the TIP.PGE of the next FLOW_ENABLED. libipt 2.1 does not give this offset, because its
+ * decoders read ahead.
+ */
 static uint64_t next_enable(struct libipt_engine *engine)
 {
 	const struct flow_engine_input *input = engine->input;
@@ -87,7 +93,7 @@ int libipt_part_event(struct libipt_engine *engine, uint64_t offset, struct flow
 		engine->part++;
 	if (engine->part != part)
 		status = enter(engine, segment);
-	/* Packets stopped in another thread. */
+	/* Packets stopped in another thread, so flow is not resumed. */
 	if (event->kind == FLOW_ENABLED && !engine->part_enabled) {
 		engine->part_enabled = true;
 		event->flags &= ~FLOW_EVENT_RESUMED;
@@ -95,7 +101,10 @@ int libipt_part_event(struct libipt_engine *engine, uint64_t offset, struct flow
 	return status;
 }
 
-/* The segment's bytes in memory of the engine's own, decodable from skip on. PTL_CORRUPT, PTL_NO_MEMORY. */
+/*
+ * Copies the segment's bytes to the engine's memory, and makes the copy decodable from skip on. Returns PTL_CORRUPT or
+ * PTL_NO_MEMORY.
+ */
 static int replay(struct libipt_engine *engine, const struct flow_engine_input *input, size_t skip)
 {
 	if (COMMON_VECTOR_RESERVE(engine->replayed, engine->replayed_capacity, input->size, "segment"))
@@ -128,7 +137,7 @@ int libipt_decode_part(struct libipt_engine *engine, const struct flow_engine_in
 
 	while (part > 0 && !segment->before[part - 1].unknown)
 		part--;
-	/* Where a gap ends the walk in a part before, it begins again behind that one. */
+	/* If a gap ends the walk in an earlier part, the walk begins again behind that part. */
 	for (; part < segment->before_count; part = engine->part + 1) {
 		const int status = decode_from(engine, input, part);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the packets with an address mean: TIP, TIP.PGE, TIP.PGD and FUP. SDM, "Packet Definitions". */
+/* Packets with an address: TIP, TIP.PGE, TIP.PGD and FUP. SDM, "Packet Definitions". */
 #include "flow/native/address.h"
 
 #include "flow/code/instruction.h"
@@ -29,7 +29,7 @@ uint64_t native_resume_ip(const struct flow_block *last, bool has_ip, uint64_t i
 	}
 }
 
-/* Walks to the address of the FUP. The other changes there come behind it, also where flow is lost on the way. */
+/* Walks to the address of the FUP. Other announced changes come after the FUP, even if flow is lost on the way. */
 static void walk_to_fup(struct native_decoder *decoder)
 {
 	const bool paging = decoder->announced.paging_due, vmcs = decoder->announced.vmcs_due;
@@ -40,7 +40,7 @@ static void walk_to_fup(struct native_decoder *decoder)
 	decoder->announced.vmcs_due = vmcs;
 }
 
-/* An interrupt or the like that leads to `ip`, before the instruction of the FUP. */
+/* Handles an interrupt or a similar event that leads to `ip`, before the instruction of the FUP. */
 static void async_branch(struct native_decoder *decoder, uint64_t ip)
 {
 	uint64_t from = decoder->from;
@@ -55,7 +55,7 @@ static void async_branch(struct native_decoder *decoder, uint64_t ip)
 	native_go(decoder, ip);
 }
 
-/* A TIP where packets are disabled, or the place of flow is unknown: flow is at its address. */
+/* Handles a TIP while packets are disabled or the place of flow is unknown. Flow is at the TIP's address. */
 static void on_sudden_tip(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
 	bool expected = decoder->place == NATIVE_PLACE_LOST ||
@@ -70,7 +70,7 @@ static void on_sudden_tip(struct native_decoder *decoder, bool has_ip, uint64_t 
 	native_resume(decoder, ip);
 }
 
-/* Takes the TNT bits that came before a deferred TIP, but belong behind it. */
+/* Follows the TNT bits that came before a deferred TIP but belong after the TIP. */
 static void take_held(struct native_decoder *decoder)
 {
 	decoder->holding = false;
@@ -78,8 +78,8 @@ static void take_held(struct native_decoder *decoder)
 }
 
 /*
- * Puts events that wait for a FUP where another packet with an address comes; but not those of the branch that it
- * reports.
+ * Adds the pending events, which wait for a FUP, if another packet with an address comes. Events of the branch that the
+ * packet reports keep waiting.
  */
 static void put_pending(struct native_decoder *decoder)
 {
@@ -134,7 +134,7 @@ void native_on_enable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 	native_go_target(decoder, ip);
 }
 
-/* Whether the instruction at ip enters a guest. */
+/* Checks whether the instruction at ip enters a guest. */
 static bool enters_guest(struct native_decoder *decoder, uint64_t ip)
 {
 	const struct native_region *region = native_region_get(decoder->code, ip, decoder->mode);
@@ -158,7 +158,7 @@ static void put_disabled(struct native_decoder *decoder, bool has_ip, uint64_t i
 	decoder->region = NULL;
 }
 
-/* SKD022: the FUP of a VM entry is not that of an interrupt, and does not divide its block. */
+/* SKD022: the FUP of a VM entry does not report an interrupt, and does not split the block. */
 static bool disable_at_entry(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
 	const uint64_t from = decoder->from;
@@ -180,14 +180,14 @@ static bool disable_at_entry(struct native_decoder *decoder, bool has_ip, uint64
 
 static void disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
-	/* CR3 filtering: the MOV to CR3 that the PIP reports has disabled packets, too. */
+	/* CR3 filtering: the MOV to CR3 reported by the PIP has also disabled packets. */
 	if (!has_ip && decoder->announced.cr3_end && native_only_time(decoder, decoder->announced.cr3_end)) {
 		decoder->disabled_ip = 0;
 		put_disabled(decoder, has_ip, ip);
 		return;
 	}
 	if (native_walk_out(decoder, has_ip, ip))
-		/* Before the event, which may hand the batch over. */
+		/* Before the event, because adding the event may hand over the batch. */
 		decoder->disabled_ip = native_resume_ip(native_output_last(&decoder->out), has_ip, ip);
 	if (!decoder->failed)
 		put_disabled(decoder, has_ip, ip);
@@ -220,16 +220,16 @@ void native_on_disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 		put_disabled(decoder, has_ip, ip);
 	else if (decoder->place == NATIVE_PLACE_KNOWN)
 		native_bad_packet(decoder);
-	/* Packets were disabled before the place was known, after an overflow; or they were disabled already. */
+	/* Packets were disabled before the place was known, after an overflow, or were already disabled. */
 	if (!decoder->region)
 		decoder->place = NATIVE_PLACE_KNOWN;
-	/* What the branch that disabled packets has changed. */
+	/* Applies the changes made by the branch that disabled packets. */
 	native_change_address_space(decoder, false, 0);
 	if (decoder->announced.mode)
 		native_put_mode(decoder);
 }
 
-/* Walks to ip, which a packet says is reached; a gap before it where it is not. */
+/* Walks to ip. A packet says that flow reaches ip; if flow does not, a gap comes before ip. */
 static void arrive(struct native_decoder *decoder, uint64_t ip)
 {
 	if (!native_walk_to(decoder, ip) && decoder->failed)
@@ -271,14 +271,14 @@ static bool is_abort(const struct native_pending_event *pending)
 	return pending && pending->kind == FLOW_TSX && pending->value == FLOW_TSX_ABORTED;
 }
 
-/* BDM64: the branch before an abort may be recorded wrongly; flow was at the address of the FUP. */
+/* BDM64: the branch before an abort may be recorded wrongly. Flow was at the address of the FUP. */
 static void mend_abort(struct native_decoder *decoder, uint64_t ip)
 {
 	if (decoder->errata.bdm64 && !native_reaches(decoder, ip))
 		native_go(decoder, ip);
 }
 
-/* The FUP of pending events. */
+/* Handles the FUP of pending events. */
 static void bind_pending(struct native_decoder *decoder, uint64_t ip)
 {
 	const struct native_pending_event *last = last_pending(decoder);
@@ -303,7 +303,7 @@ static void bind_pending(struct native_decoder *decoder, uint64_t ip)
 	decoder->from = ip;
 }
 
-/* The FUP behind an OVF: flow resumes there. APL12: not if packets are disabled. */
+/* Handles the FUP after an OVF: flow resumes at the FUP. APL12: no flow, if packets are disabled. */
 static void on_overflow_fup(struct native_decoder *decoder, uint64_t ip)
 {
 	unsigned size = 1 + format_pt_ip_size(*decoder->packets.at >> FORMAT_PT_IP_SHIFT);
@@ -316,13 +316,13 @@ static void on_overflow_fup(struct native_decoder *decoder, uint64_t ip)
 	}
 	native_change_mode(decoder, ip);
 	native_resume(decoder, ip);
-	/* A transaction's state; an abort has a TIP, too. */
+	/* The pending event may be a transaction's state. An abort has a TIP, too. */
 	decoder->has_from = is_abort(last_pending(decoder));
 	decoder->from = ip;
 	native_pending_events_put(decoder, true, ip);
 }
 
-/* MODE.Exec with a FUP of its own: no branch, but the interrupt flag changed. */
+/* Handles MODE.Exec with its own FUP: no branch, but a change of the interrupt flag. */
 static void mode_at(struct native_decoder *decoder, uint64_t ip)
 {
 	arrive(decoder, ip);
@@ -333,8 +333,8 @@ static void mode_at(struct native_decoder *decoder, uint64_t ip)
 }
 
 /*
- * Flow stays where it is; or it is at the FUP, where it was lost before, or is lost now because another FUP still
- * waits for its TIP.
+ * Finds the place of flow at a FUP. Flow stays in place, or continues at the FUP if flow was lost before. If an earlier
+ * FUP still waits for its TIP, flow is lost now, and continues at this FUP.
  */
 static void resume_at_fup(struct native_decoder *decoder, bool owned, uint64_t ip)
 {
@@ -342,13 +342,13 @@ static void resume_at_fup(struct native_decoder *decoder, bool owned, uint64_t i
 		native_end_at_fup(decoder);
 	if (decoder->region || decoder->failed)
 		return;
-	/* The TIP for which the mode was announced is lost. */
+	/* The TIP for the announced mode is lost. */
 	if (!owned)
 		native_change_mode(decoder, ip);
 	native_resume(decoder, ip);
 }
 
-/* The address of an indirect branch, if the FUP has the one behind it. */
+/* Returns the address of the indirect branch before ip, if the FUP has the address behind the branch (erratum nlip). */
 static uint64_t mend_next_ip(struct native_decoder *decoder, uint64_t ip)
 {
 	uint64_t branch;
@@ -371,17 +371,20 @@ void native_on_fup(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 	if (!has_ip) {
 		native_bad_packet(decoder);
 	} else if (!decoder->region && decoder->pending.fup_owned && !(lost && decoder->gap.within)) {
-		/* Packets are disabled, but not for these events. */
+		/* Packets are disabled, but these events are still reported. */
 		native_pending_events_put(decoder, true, ip);
 	} else if (lost && !decoder->gap.within) {
-		/* Whether packets are enabled is unknown. */
+		/* It is unknown whether packets are enabled. */
 		native_pending_events_put(decoder, true, ip);
 		if (owned)
 			native_change_mode(decoder, ip);
 	} else if (decoder->place == NATIVE_PLACE_OVERFLOWED) {
 		on_overflow_fup(decoder, ip);
 	} else if (!decoder->region && decoder->place == NATIVE_PLACE_KNOWN && owned) {
-		/* Nor for a change of the interrupt flag, where branches are not traced. */
+		/*
+		 * If branches are not traced, a change of the interrupt flag is also reported while packets are
+		 * disabled.
+		 */
 		native_change_mode(decoder, ip);
 	} else if (!decoder->region && decoder->place == NATIVE_PLACE_KNOWN) {
 		native_bad_packet(decoder);

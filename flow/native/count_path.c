@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Follows packets from counter to counter, one load for a TNT bit. */
+/* Follows packets from counter to counter, with a single load for each TNT bit. */
 #include "flow/native/count_path.h"
 
 #include "flow/native/counter_walk.h"
@@ -8,26 +8,26 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Bytes that are taken at once, and regions that a byte may leave: see native_counters_steps. */
+/* maximum number of bytes decoded at once, and of regions left in each byte: see native_counters_steps */
 #define BYTES_MAX (1 << 24)
 #define REGIONS_A_BYTE (6 * (NATIVE_PASSED_MAX + 1))
 
 _Static_assert(BYTES_MAX *REGIONS_A_BYTE <= NATIVE_COUNTER_STEPS, "counts do not overflow");
 
-/* Bytes whose sums fit those of a counter. */
+/* number of bytes whose sums fit into a counter's sums */
 #define SUMMED_BYTES 4096
 
 _Static_assert((uint64_t)SUMMED_BYTES * 6 * NATIVE_RUN_INSTRUCTIONS < NATIVE_COUNTER_BLOCK, "instructions fit");
 _Static_assert((uint64_t)SUMMED_BYTES * 6 * NATIVE_REGION_BLOCKS <= UINT64_MAX / NATIVE_COUNTER_BLOCK, "blocks fit");
 
-/* The state of decoder and output that is changed. */
+/* The state of decoder and output during the path. */
 struct path {
 	struct native_counter_walk walk;
 	uint64_t instructions, blocks, branches;
-	uint64_t sums; /* of counters, that are not in these yet */
-	uint32_t last; /* the region left last; 0: none was */
+	uint64_t sums; /* sums of counters that are not yet in `instructions`, `blocks` and `branches` */
+	uint32_t last; /* number of the region left last; 0: no region was left */
 	unsigned last_way;
-	struct native_count_edge *last_edge; /* that its TIP led over; NULL: it had none */
+	struct native_count_edge *last_edge; /* edge of the last region's TIP; NULL: the region was left without TIP */
 };
 
 /* ---- leaving regions --------------------------------------------------------------------------------------- */
@@ -39,7 +39,10 @@ static inline void remember(struct path *path, unsigned way)
 	path->last_edge = NULL;
 }
 
-/* Counts all of the region at hand, whatever it has. False without memory: nothing was done. */
+/*
+ * Counts the region at `here` as left by `way`; works for any region. Returns false without memory: then nothing was
+ * counted.
+ */
 static bool leave(struct path *path, const struct native_region *region, unsigned way)
 {
 	const struct native_run *run = &region->run;
@@ -55,7 +58,7 @@ static bool leave(struct path *path, const struct native_region *region, unsigne
 	return true;
 }
 
-/* The same for one that is plain. */
+/* As leave, for a plain counter. */
 static inline void leave_plain(struct path *path, struct native_counter *counter)
 {
 	counter->count[0]++;
@@ -67,7 +70,7 @@ static inline void leave_plain(struct path *path, struct native_counter *counter
 
 /* ---- regions that no packet decides ------------------------------------------------------------------------ */
 
-/* Goes to where a packet decides; NULL: that is not for this path, and nothing was done. */
+/* Moves to the region in which a packet decides. Returns NULL, without any change, if this path cannot follow. */
 static struct native_region *settle(struct path *path)
 {
 	struct native_passed passed;
@@ -85,7 +88,7 @@ static struct native_region *settle(struct path *path)
 
 /* ---- TNT bits ---------------------------------------------------------------------------------------------- */
 
-/* Any TNT bit; false: it is not for this path, and not taken. */
+/* Follows any TNT bit. Returns false, without following the bit, if this path cannot. */
 static __attribute__((noinline)) bool step(struct path *path, unsigned taken)
 {
 	struct native_region *region = settle(path);
@@ -97,7 +100,10 @@ static __attribute__((noinline)) bool step(struct path *path, unsigned taken)
 	return true;
 }
 
-/* Takes bits by what counters know; returns how many are left. `counting`: a constant, whether counts are wanted. */
+/*
+ * Follows bits whose targets the counters know. Returns the number of remaining bits. counting: whether counts are
+ * wanted; a constant.
+ */
 INLINE unsigned follow_known(struct path *path, uint64_t bits, unsigned count, bool counting)
 {
 	struct native_counter *const table = path->walk.table;
@@ -105,7 +111,7 @@ INLINE unsigned follow_known(struct path *path, uint64_t bits, unsigned count, b
 	uint64_t here = path->walk.here, last = path->last;
 	uint64_t sums = 0;
 
-	/* The oldest is the highest of all. */
+	/* The oldest bit becomes the highest bit of all. */
 	bits <<= 64 - count;
 	do {
 		const uint64_t from = here;
@@ -155,14 +161,14 @@ static inline unsigned take_known(struct path *path, uint64_t bits, unsigned cou
 
 /* ---- packets ----------------------------------------------------------------------------------------------- */
 
-/* Finds where a TIP leads, and puts that into its place; 0: without memory. */
+/* Finds the counter at a TIP's address, and stores the counter in the table of targets. Returns 0 without memory. */
 static __attribute__((noinline)) uint32_t find_target(struct path *path, uint64_t ip)
 {
 	struct native_decoder *decoder = path->walk.decoder;
 	struct native_region *region = native_target_get(decoder->code, ip, decoder->mode);
 	uint32_t to;
 
-	/* A stub has no blocks, to which an edge could lead. */
+	/* An edge needs a block as its target, but a stub has no blocks. */
 	if (region && region->stub)
 		region = native_region_follow(decoder->code, region, 0);
 	to = native_counter_walk_number(&path->walk, region);
@@ -172,7 +178,7 @@ static __attribute__((noinline)) uint32_t find_target(struct path *path, uint64_
 	return to;
 }
 
-/* The edge from where flow is; NULL without memory. */
+/* Finds or makes the edge from the current region to `to`. Returns NULL without memory. */
 static __attribute__((noinline)) struct native_count_edge *find_edge(struct path *path, uint64_t ip, uint32_t to)
 {
 	struct native_counters *counters = &path->walk.decoder->code->counters;
@@ -187,8 +193,8 @@ static __attribute__((noinline)) struct native_count_edge *find_edge(struct path
 }
 
 /*
- * A TIP without FUP: the branch at the region's end leads to ip. False: it is not for this path. Where flow goes on does not
- * wait for where it is.
+ * Handles a TIP without a FUP: the branch at the region's end leads to ip. Returns false if this path cannot. The
+ * target depends on ip only, so its load does not wait for the current counter.
  */
 INLINE bool take_target(struct path *path, uint64_t ip)
 {
@@ -238,7 +244,7 @@ static bool take_tip(struct path *path, unsigned first)
 	return true;
 }
 
-/* MTC; any other packet of time; false: it is none. */
+/* Handles MTC or any other packet of time. Returns false for another packet. */
 static bool take_time(struct path *path, uint64_t word)
 {
 	struct native_decoder *decoder = path->walk.decoder;
@@ -260,7 +266,7 @@ static bool take_time(struct path *path, uint64_t word)
 	return true;
 }
 
-/* Whether the TNT16 cache may take what follows. */
+/* Checks whether the TNT16 cache may take the next packets. */
 static bool is_dense(const struct path *path, const struct native_interleaved *slot, uint64_t word)
 {
 	return native_is_full_tnt(word) && path->walk.at >= slot->refused &&
@@ -275,7 +281,7 @@ static void settle_sums(struct path *path)
 	path->sums = 0;
 }
 
-/* Whether more packets are to be taken: *until is before the limit, and so near that their sums fit. */
+/* Checks whether to continue. *until: an offset up to the limit, near enough for the sums. */
 static inline bool goes_on(struct path *path, const uint8_t *limit, const uint8_t **until)
 {
 	if (__builtin_expect(path->walk.at < *until, 1))
@@ -285,7 +291,10 @@ static inline bool goes_on(struct path *path, const uint8_t *limit, const uint8_
 	return path->walk.at < limit;
 }
 
-/* Packets up to one that is not for this path; returns how many bits are left of a TNT packet, which are in *bits. */
+/*
+ * Decodes packets up to the first packet that this path cannot decode. Returns the number of remaining bits of a TNT
+ * packet; *bits: the bits.
+ */
 static unsigned take_packets(struct path *path, const struct native_interleaved *slot, const uint8_t *limit,
 			     uint64_t *bits)
 {
@@ -324,7 +333,7 @@ static unsigned take_packets(struct path *path, const struct native_interleaved 
 
 /* ---- the decoder's state ----------------------------------------------------------------------------------- */
 
-/* Adds the region left last to the batch, instead of counting it. */
+/* Adds the last region to the batch, and takes the region's count back. */
 static void give_last(struct path *path, const struct native_region *first)
 {
 	struct native_decoder *decoder = path->walk.decoder;

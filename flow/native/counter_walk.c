@@ -5,7 +5,7 @@
 
 /* ---- begin and end ----------------------------------------------------------------------------------------- */
 
-/* Whether the packet may be one for counters: else what is prepared for it is in vain. */
+/* Checks whether counters may handle the packet; otherwise preparing the walk is wasted work. */
 static bool is_frequent(uint64_t word)
 {
 	switch (word & FORMAT_PT_MASK_ADDRESS) {
@@ -77,7 +77,7 @@ bool native_counter_walk_calls(struct native_counter_walk *walk, const struct na
 	return true;
 }
 
-/* The region of the counter, made again if its code has changed; NULL without memory. */
+/* Returns the counter's region. A region whose code has changed is made again. NULL without memory. */
 static struct native_region *refresh(struct native_counter_walk *walk, uint32_t *number)
 {
 	struct native_region *region = native_counter_walk_counted(walk, *number)->region;
@@ -110,7 +110,7 @@ struct native_region *native_counter_walk_decision(struct native_counter_walk *w
 
 /* ---- TNT bits ---------------------------------------------------------------------------------------------- */
 
-/* Where a compressed return leads; 0: to a call that is not known. */
+/* Returns the counter at a compressed return's target; 0: the call is unknown. */
 static uint32_t return_target(struct native_counter_walk *walk, const struct native_region *region)
 {
 	const struct native_run *run = &region->run;

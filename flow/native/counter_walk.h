@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Flow that goes from counter to counter: where it is, and the calls that it is in. What becomes of regions is the caller's. */
+/* Flow from counter to counter: the current counter, and the current calls. The caller counts the regions. */
 #ifndef FLOW_NATIVE_COUNTER_WALK_H
 #define FLOW_NATIVE_COUNTER_WALK_H
 
@@ -11,48 +11,57 @@
 #include "flow/native/walk.h"
 #include "format/pt/last_ip.h"
 
-/* Regions in a row that no packet decides: more may be an endless loop. */
+/* maximum number of consecutive regions without a packet; more may be an endless loop */
 #define NATIVE_PASSED_MAX 16
 
-/* The state of the decoder that is changed. */
+/* The parts of the decoder's state that the walk changes. */
 struct native_counter_walk {
 	struct native_decoder *decoder;
 	struct native_counter *table;
 	const uint8_t *at;
-	unsigned size; /* of the packet at hand, if it is a TNT packet */
+	unsigned size; /* size of the current packet, if a TNT packet */
 	uint64_t last_ip;
-	uint32_t here; /* the counter of the region where flow is */
-	/* The return stack: those of the calls from `known` on are in `calls`, the older ones where the decoder has them. */
+	uint32_t here; /* counter of the current region */
+	/* The return stack. Calls from `known` on are in `calls`; the decoder has the older calls. */
 	unsigned top, depth, known;
-	uint32_t calls[NATIVE_STACK]; /* counters, in a ring */
+	uint32_t calls[NATIVE_STACK]; /* counters of return addresses, as a ring */
 };
 
-/* Counters of regions that flow goes through before a packet decides, and of the one where that is. */
+/*
+ * Counters of regions that flow passes before a packet decides (numbers), and of the region in which a packet decides
+ * (here).
+ */
 struct native_passed {
 	uint32_t numbers[NATIVE_PASSED_MAX];
 	uint32_t count;
 	uint32_t here;
 };
 
-/* Whether counters can follow flow from where it is, and the next packet may be one for them. */
+/* Checks whether counters can follow flow from the current region, and may handle the next packet. */
 bool native_counter_walk_is_ready(const struct native_decoder *decoder);
-/* Begins where the decoder is, whose return stack is complete; its ring of calls is not cleared. False without memory. */
+/*
+ * Begins a walk at the decoder's place. The decoder's return stack must be complete. The walk's ring of calls is not
+ * cleared. Returns false without memory.
+ */
 bool native_counter_walk_begin(struct native_counter_walk *walk, struct native_decoder *decoder);
 /* Gives position, region and return stack back to the decoder. */
 void native_counter_walk_end(const struct native_counter_walk *walk);
 
-/* 0 without memory, or a region. */
+/* Returns the number of the region's counter; 0: no region, or no memory. */
 uint32_t native_counter_walk_number(struct native_counter_walk *walk, struct native_region *region);
-/* Pushes the calls of a region; finds out where they return to. False without memory: nothing was done. */
+/*
+ * Pushes the calls of a region, and finds the counters of their return addresses. Returns false without memory: then
+ * nothing was pushed.
+ */
 bool native_counter_walk_calls(struct native_counter_walk *walk, const struct native_region *region);
 /*
- * Finds where a packet decides: the caller leaves those that are passed, and then is `here`. NULL, and none is passed: that is
- * not to be followed by counters, or there is no memory.
+ * Finds the region in which a packet decides. The caller leaves the regions in passed->numbers, and then continues at
+ * passed->here. Returns NULL, with no passed regions, if counters cannot follow the flow, or without memory.
  */
 struct native_region *native_counter_walk_decision(struct native_counter_walk *walk, struct native_passed *passed);
-/* The counter to which a TNT bit leads from a region; 0: to none that is known. */
+/* Returns the counter to which a TNT bit leads from a region; 0: unknown. */
 uint32_t native_counter_walk_target(struct native_counter_walk *walk, struct native_region *region, unsigned taken);
-/* Goes there, where the region at hand was left. */
+/* Moves the walk to counter `to`, after the current region was left. */
 void native_counter_walk_go(struct native_counter_walk *walk, const struct native_region *region, unsigned taken,
 			    uint32_t to);
 
@@ -76,7 +85,7 @@ static inline void native_counter_walk_push(struct native_counter_walk *walk, ui
 		walk->known--;
 }
 
-/* Pushes the calls of a plain counter, which has some: its `push`. */
+/* Pushes the calls of a plain counter. push: the counter's `push`, not 0. */
 static inline void native_counter_walk_push_plain(struct native_counter_walk *walk, uint32_t push)
 {
 	const uint32_t *call;
@@ -101,7 +110,7 @@ static inline void native_counter_walk_pop(struct native_counter_walk *walk)
 		walk->known = walk->depth;
 }
 
-/* The address of the TIP packet at hand; returns the size of the packet, or 0: it has no address. */
+/* Finds the address of the current TIP packet. Returns the size of the packet; 0: the packet has no address. */
 static inline unsigned native_counter_walk_ip(const struct native_counter_walk *walk, unsigned first, uint64_t *ip)
 {
 	const unsigned form = first >> FORMAT_PT_IP_SHIFT;

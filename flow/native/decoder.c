@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The packet loop of the native engine: from PSB+ to the next segment, frequent packets inline. */
+/* The packet loop of the native engine: from PSB+ to the next segment. Frequent packets are handled inline. */
 #include "flow/native/cache/packet_word.h"
 #include "flow/native/count_path.h"
 #include "flow/native/fast_path.h"
@@ -39,10 +39,10 @@ void native_decoder_clear_tnt_cache(struct native_decoder *decoder)
 	decoder->code->generation++;
 }
 
-/* All regions were cleared: finds that of the current address again, if there is one. */
+/* Finds the region of the current address again after all regions were cleared. */
 static void find_again(struct native_decoder *decoder, uint64_t ip)
 {
-	/* Return sites are retired too, but have an address that can be looked up again. */
+	/* Return sites are retired, too, but keep their addresses for a new look-up. */
 	for (unsigned i = 0; i < decoder->calls.count; i++)
 		decoder->calls.sites[(decoder->calls.top - 1 - i) % NATIVE_STACK]->region = NULL;
 	if (decoder->region)
@@ -67,7 +67,7 @@ void native_decoder_change(struct native_decoder *decoder, const struct flow_cod
 		find_again(decoder, ip);
 }
 
-/* A FUP that comes too early in a PSB+: BDM70. */
+/* Checks for a FUP that comes too early in a PSB+: BDM70. */
 static bool is_early(const struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	return packet->kind == PTL_PT_FUP &&
@@ -76,7 +76,7 @@ static bool is_early(const struct native_decoder *decoder, const struct ptl_pt_p
 				     &decoder->errata);
 }
 
-/* False at the end. */
+/* Skips padding. Returns false at the end. */
 static bool pass_padding(struct native_decoder *decoder)
 {
 	decoder->packets.at += format_pt_padding(decoder->packets.at,
@@ -84,7 +84,7 @@ static bool pass_padding(struct native_decoder *decoder)
 	return decoder->packets.at < decoder->packets.end;
 }
 
-/* Reads PSB+ from the packet behind its PSB on; false where the bytes are damaged. */
+/* Reads PSB+ from the packet behind the PSB. Returns false if the bytes are damaged. */
 static bool read_header(struct native_decoder *decoder)
 {
 	bool within = decoder->region != NULL;
@@ -93,7 +93,7 @@ static bool read_header(struct native_decoder *decoder)
 
 	decoder->packets.last_ip = 0;
 	decoder->packets.context = (struct ptl_pt_context){0};
-	/* An overflow ends it too. */
+	/* An overflow ends PSB+, too. */
 	while (packet.kind != PTL_PT_PSBEND && packet.kind != PTL_PT_OVF && pass_padding(decoder)) {
 		int size = native_read(decoder, decoder->packets.at, &decoder->packets.context, &packet);
 
@@ -102,7 +102,7 @@ static bool read_header(struct native_decoder *decoder)
 			return false;
 		decoder->packets.at += size;
 	}
-	/* The CPU forgets its calls at a PSB; those before it must not be pushed later. */
+	/* The CPU forgets its calls at a PSB. Earlier calls must not be pushed later. */
 	native_clear_stack(decoder);
 	decoder->gap.cause = FLOW_GAP_NONE;
 	native_output_since(&decoder->out);
@@ -116,7 +116,7 @@ static bool read_header(struct native_decoder *decoder)
 
 /* --- the loop ----------------------------------------------------------------------------------------- */
 
-/* A PSB within the segment, which the index of PSBs does not have: flow goes on in it. */
+/* Handles a PSB within the segment that is missing in the index of PSBs: flow continues. */
 static bool pass_psb(struct native_decoder *decoder)
 {
 	if (decoder->events_pending)
@@ -131,14 +131,14 @@ static bool pass_psb(struct native_decoder *decoder)
 	return !decoder->failed && !decoder->out.status;
 }
 
-/* A FUP without its TIP still proves what came before it. */
+/* A FUP without a TIP still proves the instructions before the FUP. */
 static void walk_to_fup(struct native_decoder *decoder)
 {
 	if (decoder->region && decoder->has_from)
 		native_walk_to(decoder, decoder->from);
 }
 
-/* Any packet but PAD; false at the segment's end. */
+/* Decodes any packet except PAD. Returns false at the segment's end. */
 static bool read_packet(struct native_decoder *decoder)
 {
 	struct ptl_pt_packet packet;
@@ -157,7 +157,9 @@ static bool read_packet(struct native_decoder *decoder)
 	return !decoder->failed && !decoder->out.status;
 }
 
-/* Far from the end of the segment: takes frequent packets, then one of any kind; false at the end. */
+/*
+ * Decodes frequent packets, then a single packet of any kind, while the segment's end is far. Returns false at the end.
+ */
 static inline bool read_some(struct native_decoder *decoder, const struct native_interleaved *slot, bool *ready)
 {
 	if (!slot && decoder->out.sink->step && !native_step_path(decoder))
@@ -190,14 +192,14 @@ bool native_decoder_read(struct native_decoder *decoder, const struct native_int
 	return false;
 }
 
-/* What lies between the last packet and the next segment's start. */
+/* Follows the flow between the last packet and the start of the next segment. */
 static void end_flow(struct native_decoder *decoder, const struct flow_engine_input *input)
 {
 	if (!input->has_next) {
-		/* A FUP without its TIP still proves what came before it. */
+		/* A FUP without a TIP still proves the instructions before the FUP. */
 		if (decoder->has_from)
 			native_walk_to(decoder, decoder->from);
-		/* So does what comes with a far transfer. */
+		/* An announced change proves the far transfer. */
 		else if (decoder->announced.paging_due || decoder->announced.vmcs_due)
 			native_pass_far(decoder);
 	} else if (decoder->has_from)
@@ -219,7 +221,10 @@ static void finish(struct native_decoder *decoder, const struct flow_engine_inpu
 		native_drop_held(decoder, input->has_next);
 	if (decoder->region)
 		end_flow(decoder, input);
-	/* Packets are disabled here, and enabled at the next PSB, but the TIP.PGE between is missing; a gap says so already. */
+	/*
+	 * Packets are disabled here, and enabled at the next PSB, but the TIP.PGE in between is missing. An earlier gap
+	 * already reports the loss.
+	 */
 	else if (decoder->place == NATIVE_PLACE_KNOWN && decoder->gap.cause == FLOW_GAP_NONE && input->has_next &&
 		 input->next_ip_known)
 		native_gap(decoder, FLOW_GAP_MISMATCH, 0);
@@ -259,7 +264,7 @@ static void start(struct native_decoder *decoder, const struct flow_engine_input
 	decoder->next_disabled = input->has_next && !input->next_ip_known;
 }
 
-/* The runs of the batch are about to be removed, but their calls are still needed. */
+/* Called before the batch's runs are removed: saves the calls of the runs, which are still needed. */
 static void keep_calls(void *context)
 {
 	struct native_decoder *decoder = context;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* PTL's own engine behind the interface of all engines: docs/engine.md says how it works. */
+/* PTL's own engine, behind the interface of all engines. docs/engine.md describes how the engine works. */
 #include <stdlib.h>
 
 #include "common/error.h"
@@ -10,33 +10,33 @@
 #include "flow/native/native.h"
 
 /*
- * Programs that run again and again, as those that a compiler consists of, have the same code at the same addresses: what was
- * made of it stays, for so many address spaces.
+ * Number of address spaces whose decoded code is kept. Programs that run repeatedly, such as the programs of a
+ * compiler, have the same code at the same addresses.
  */
 #define KEPT 4
 
 struct kept {
 	struct native_code *code;
 	bool open;
-	flow_root root; /* the version that it is of, and its process */
+	flow_root root; /* version and process of the code */
 	uint32_t process;
-	uint64_t used; /* the time of its last use, in uses */
+	uint64_t used; /* value of `uses` at the last use */
 };
 
 struct native_engine {
 	struct native_decoder decoder;
 	struct kept kept[KEPT];
-	struct kept *at;                   /* that of the decoder */
-	struct native_code more[KEPT - 1]; /* the first is the decoder's own */
+	struct kept *at;                   /* the decoder's kept code */
+	struct native_code more[KEPT - 1]; /* further codes; the first code belongs to the decoder */
 	uint64_t uses;
-	bool counting; /* images that are alike are one, and codes are kept */
+	bool counting; /* equal images are treated as one image, and codes are kept */
 	const struct flow_count_sink *counts;
 	struct native_interleaved *interleaved; /* NULL: no segment has been counted yet */
 	struct flow_code *code;
 	struct flow_version version;
 	uint32_t process;
 	bool selected;
-	const struct flow_engine_input *input; /* of the segment at hand, where threads take turns in it */
+	const struct flow_engine_input *input; /* input of the current segment, if the segment has turns */
 };
 
 static void find(void *context, uint64_t ip, struct flow_code_range *range)
@@ -48,7 +48,7 @@ static void find(void *context, uint64_t ip, struct flow_code_range *range)
 		range->image = flow_timeline_alike(flow_code_timeline(engine->code), range->image);
 }
 
-/* Whether packets come from ip, by the machine's filters. */
+/* Checks whether the machine's filters let packets from ip pass. */
 static bool passes(void *context, uint64_t ip)
 {
 	const struct native_engine *engine = context;
@@ -58,7 +58,7 @@ static bool passes(void *context, uint64_t ip)
 	return flow_filter_passes(flow_code_filter(engine->code), engine->decoder.machine.index, range.image, ip);
 }
 
-/* Returns where the engine's code comes from. */
+/* Returns the source of the engine's code. */
 static struct native_source source_of(struct native_engine *engine, const struct ptl_machine *machine)
 {
 	const bool filtered = flow_filter_is_there(flow_code_filter(engine->code), machine->index);
@@ -66,20 +66,20 @@ static struct native_source source_of(struct native_engine *engine, const struct
 	return (struct native_source){.find = find, .context = engine, .passes = filtered ? passes : NULL};
 }
 
-/* What of the code differs from the version selected before. */
+/* Differences between the code and the version selected before. */
 struct changes {
 	struct flow_code_span spans[FLOW_CODE_CHANGES];
-	size_t count; /* 0: nothing */
+	size_t count; /* 0: no difference */
 	bool all;     /* too many to list */
 };
 
-/* From what a kept code is of to the version at hand, which is of this process. */
+/* Compares a kept code with the current version, of this process. */
 static void compare(const struct native_engine *engine, const struct kept *kept, uint32_t process,
 		    struct changes *changes)
 {
 	changes->count = flow_code_changes(engine->code, kept->root, engine->version.root, engine->counting,
 					   changes->spans);
-	/* What two processes do not share is no hint at what will change. */
+	/* Differences between two processes do not predict future changes, so the code is cleared instead. */
 	changes->all = changes->count > FLOW_CODE_CHANGES || (changes->count && process != kept->process);
 }
 
@@ -90,7 +90,7 @@ static void select_process(struct native_engine *engine, uint32_t process)
 	engine->process = process;
 }
 
-/* Selects the code of a process as of time; *changes have to be reported to the decoder. */
+/* Selects the code of a process at time. The caller must report *changes to the decoder. */
 static void select_version(struct native_engine *engine, uint32_t process, uint64_t time, struct changes *changes)
 {
 	flow_timeline_version(flow_code_timeline(engine->code), process, time, &engine->version);
@@ -107,13 +107,13 @@ static int open_kept(struct native_engine *engine, struct kept *kept)
 	if (status < 0)
 		return status;
 	kept->open = true;
-	/* No run of this code is mistaken for one of another. */
+	/* A unique generation: no run of this code is mistaken for a run of another code. */
 	kept->code->generation += ++engine->uses << 32;
 	kept->code->counters.sink = engine->counts;
 	return 0;
 }
 
-/* Gives its counts away before. */
+/* Closes a kept code, and first gives its counts to the sink. */
 static int close_kept(struct kept *kept)
 {
 	int status;
@@ -125,7 +125,7 @@ static int close_kept(struct kept *kept)
 	return status;
 }
 
-/* One that is not open, or else the one that was not used for longest, but never that at hand. */
+/* Returns a code that is not open, or else the least recently used code; never the current code. */
 static struct kept *oldest(struct native_engine *engine)
 {
 	struct kept *found = NULL;
@@ -136,7 +136,7 @@ static struct kept *oldest(struct native_engine *engine)
 	return found;
 }
 
-/* All but the code at hand take no more than that may. */
+/* Closes codes until all codes except the current one together have at most NATIVE_CODE_LIMIT bytes. */
 static int trim_kept(struct native_engine *engine)
 {
 	struct kept *found;
@@ -159,7 +159,7 @@ static int trim_kept(struct native_engine *engine)
 	}
 }
 
-/* The kept code that the version is of, or of which least has to be changed; else one with nothing in it. */
+/* Finds the kept code of the version, or the code with the fewest differences. Otherwise finds an empty code. */
 static int find_kept(struct native_engine *engine, uint32_t process, struct kept **found, struct changes *changes)
 {
 	*found = NULL;
@@ -183,7 +183,10 @@ static int find_kept(struct native_engine *engine, uint32_t process, struct kept
 	return (*found)->open ? 0 : open_kept(engine, *found);
 }
 
-/* Before a segment, while none is being decoded. PTL_NO_MEMORY, or what counts are answered with. */
+/*
+ * Selects the code before a segment, while no segment is being decoded. Returns PTL_NO_MEMORY, or an error of the sink
+ * of counts.
+ */
 static int select_before(struct native_engine *engine, const struct flow_segment *segment)
 {
 	struct kept *kept = engine->at;
@@ -215,8 +218,8 @@ static int select_before(struct native_engine *engine, const struct flow_segment
 /* ---- decoding ---------------------------------------------------------------------------------------------- */
 
 /*
- * When the code changes within a segment. The software source begins a segment at each change that it records, so
- * only what a rewriting has added changes by time.
+ * Returns the time at which the code changes within a segment. The software source begins a segment at each recorded
+ * change, so only injected changes happen by time.
  */
 static uint64_t changes_at(const struct native_engine *engine)
 {
@@ -224,8 +227,8 @@ static uint64_t changes_at(const struct native_engine *engine)
 }
 
 /*
- * With the software source, packets of what was executed before a change may come behind it: code that is removed or
- * replaced stays to the end of the segment.
+ * Callback: selects the code at time. With the software source, packets of code executed before a change may come after
+ * the change. Removed or replaced code therefore stays valid to the end of the segment.
  */
 static uint64_t recode(void *context, uint64_t time)
 {
@@ -244,7 +247,7 @@ static uint64_t recode(void *context, uint64_t time)
 	return changes_at(engine);
 }
 
-/* Flow leaves the kernel: for the process of whichever thread has the CPU by now. */
+/* Callback: flow leaves the kernel. Selects the process of the thread that has the CPU now. */
 static uint64_t enter(void *context, uint64_t time)
 {
 	struct native_engine *engine = context;
@@ -301,7 +304,7 @@ static int decode(struct flow_engine *base, const struct flow_engine_input *inpu
 
 /* ---- counting ---------------------------------------------------------------------------------------------- */
 
-/* Whether the selected version is valid to the end of the segment. */
+/* Checks whether the selected version is valid to the end of the segment. */
 static bool keeps_its_code(const struct native_engine *engine, const struct flow_segment *segment)
 {
 	const uint64_t until = changes_at(engine);
@@ -310,7 +313,7 @@ static bool keeps_its_code(const struct native_engine *engine, const struct flow
 	       (engine->decoder.machine.software && segment->end_time && until > segment->end_time);
 }
 
-/* Whether the segment has exactly the code that is selected, so that it can be decoded while others are. */
+/* Checks whether the segment has exactly the selected code, and can be decoded together with other segments. */
 static bool fits(struct native_engine *engine, const struct flow_segment *segment)
 {
 	const struct flow_version version = engine->version;
@@ -328,15 +331,16 @@ static bool fits(struct native_engine *engine, const struct flow_segment *segmen
 	return false;
 }
 
-/* The state of one count_segments. */
+/* The state of a call of count_segments. */
 struct count {
 	struct native_engine *engine;
 	const struct flow_engine_feed *feed;
-	struct native_interleaved *waiting; /* has other code: waits until the others are done */
+	/* slot waiting for the other slots, because its segment has different code */
+	struct native_interleaved *waiting;
 	bool no_more;
 };
 
-/* Starts the next segment in a free slot; negative ends all. */
+/* Starts the next segment in a free slot. A negative result ends the decoding. */
 static int fill(struct count *count, unsigned place)
 {
 	struct native_interleaved *slot = &count->engine->interleaved[place];
@@ -352,7 +356,7 @@ static int fill(struct count *count, unsigned place)
 	return 0;
 }
 
-/* No slot is busy: the code can be changed. */
+/* Starts the waiting segment. No slot is busy, so the code can be changed. */
 static int start_waiting(struct count *count)
 {
 	struct native_engine *engine = count->engine;
@@ -372,7 +376,7 @@ static int start_waiting(struct count *count)
 	return status < 0 ? status : count->feed->done(count->feed->context, (unsigned)(slot - engine->interleaved));
 }
 
-/* Ends segments that are done and starts others; returns how many slots are busy. */
+/* Ends finished segments, and starts others. Returns the number of busy slots. */
 static int serve_slots(struct count *count)
 {
 	int busy = 0;
@@ -394,7 +398,7 @@ static int serve_slots(struct count *count)
 	return busy;
 }
 
-/* From now on codes are kept, and this is where their counts go. */
+/* Begins keeping codes. The sink of counts receives all further counts. */
 static void start_counting(struct native_engine *engine, const struct flow_count_sink *counts)
 {
 	if (!engine->counting && engine->selected)
@@ -405,7 +409,7 @@ static void start_counting(struct native_engine *engine, const struct flow_count
 		engine->kept[i].code->counters.sink = counts;
 }
 
-/* The first answer that is negative. */
+/* Returns the first negative result of the sinks of counts. */
 static int counted(const struct native_engine *engine)
 {
 	for (unsigned i = 0; i < KEPT; i++)

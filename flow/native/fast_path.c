@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A loop over frequent packets whose state is in registers, and over packet words that are known. */
+/* A loop over frequent packets, with the state in registers, and over known packet words. */
 #include "flow/native/fast_path.h"
 
 #include "flow/native/cache/packet_word.h"
@@ -28,7 +28,7 @@ static inline void end(struct native_decoder *decoder, const struct native_fast_
 {
 	struct native_output *out = &decoder->out;
 
-	/* The mark that was due stands before the first of the new runs. */
+	/* The due mark stands before the first of the new runs. */
 	if (!out->run_limit && fast->runs != out->runs + out->run_count)
 		native_output_turn(out);
 	decoder->packets.at = fast->at;
@@ -42,16 +42,16 @@ static inline void end(struct native_decoder *decoder, const struct native_fast_
 	out->branches = fast->branches;
 }
 
-/* Takes packets one by one. */
+/* Decodes packets one by one. */
 static inline void take_packets(struct native_decoder *decoder, struct native_fast_path *fast,
 				const struct native_fast_path_ends *ends)
 {
 	while (decoder->packets.end - fast->at > PTL_PT_PACKET_MAX && fast->runs < ends->runs &&
 	       fast->events < ends->events) {
 		uint64_t word = common_load64(fast->at);
-		unsigned padding; /* bits */
+		unsigned padding; /* number of padding bits */
 
-		/* CPUs pad by any number of bytes: no branch for each byte. */
+		/* CPUs pad by any number of bytes. Skipping all padding at once avoids a branch for each byte. */
 		if (!word) {
 			fast->at += 8;
 			continue;
@@ -63,7 +63,7 @@ static inline void take_packets(struct native_decoder *decoder, struct native_fa
 	}
 }
 
-/* Not inlined into native_fast_path, whose state stays in registers. */
+/* Never inlined into native_fast_path, to keep that function's state in registers. */
 static __attribute__((noinline)) void take_words(struct native_decoder *decoder,
 						 const struct native_fast_path_ends *ends)
 {

@@ -5,7 +5,7 @@
 
 #include "flow/native/walk.h"
 
-/* Whether nothing is pending that the frequent packets would have to know of. */
+/* Checks that nothing pending affects the frequent packets. */
 static inline bool native_fast_path_may_begin(const struct native_decoder *decoder)
 {
 	return !decoder->busy && !decoder->packets.context.bip_bytes && !decoder->announced.mode &&
@@ -13,12 +13,12 @@ static inline bool native_fast_path_may_begin(const struct native_decoder *decod
 }
 
 /*
- * Takes packets while each is a PAD, TNT-8, TIP, TIP.PGE or TIP.PGD whose effect is cached, nothing is pending and
- * there is room in the batch. Ends before any other packet, and PTL_PT_PACKET_MAX bytes before the end of the
+ * Decodes packets as long as each packet is a PAD, TNT-8, TIP, TIP.PGE or TIP.PGD with a cached effect, no event is
+ * pending, and the batch has room. Stops before any other packet, and PTL_PT_PACKET_MAX bytes before the end of the
  * segment.
  */
 void native_fast_path(struct native_decoder *decoder);
-/* Only by packet words, as long as these are used. */
+/* As native_fast_path, by packet words only, while packet words are in use. */
 void native_fast_path_known(struct native_decoder *decoder);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One of the frequent packets, with its state in registers: at most one branch that cannot be predicted for each. */
+/*
+ * Decodes one of the frequent packets, with the state in registers. Each packet has at most one unpredictable branch.
+ */
 #ifndef FLOW_NATIVE_FAST_PATH_PACKET_H
 #define FLOW_NATIVE_FAST_PATH_PACKET_H
 
@@ -7,12 +9,12 @@
 #include "flow/native/decoder.h"
 #include "format/pt/packet.h"
 
-/* The state of the decoder and its output that these packets change, and the caches that they need. */
+/* The state of decoder and output that frequent packets change, and the caches needed for these packets. */
 struct native_fast_path {
 	const struct native_tnt_entry *tnt_cache;
 	struct native_target_cache targets;
 	const uint8_t *at;
-	uint64_t to; /* the region: see native_to; 0: none */
+	uint64_t to; /* the region as a number: see native_to; 0: no region */
 	uint64_t last_ip;
 	uint64_t disabled_ip;
 	const struct flow_block_run **runs;
@@ -26,12 +28,12 @@ struct native_fast_path_ends {
 	const struct flow_event *events;
 };
 
-/* Adds all code of the region to the batch. */
+/* Adds all blocks of the region to the batch. */
 static inline void native_fast_path_leave(struct native_fast_path *fast, const struct native_region *region)
 {
 	const struct native_run *run = &region->run;
 
-	/* A run without blocks is overwritten by the next. */
+	/* A run without blocks is overwritten by the next run. */
 	*fast->runs = &run->run;
 	fast->runs += run->run.count != 0;
 	fast->instructions += run->run.instructions;
@@ -52,7 +54,7 @@ static inline void native_fast_path_put(struct native_decoder *decoder, struct n
 	};
 }
 
-/* A TNT-8 that is in the TNT cache. */
+/* Follows a TNT-8 packet whose bits are in the TNT cache. Returns false if they are not. */
 static inline bool native_fast_path_take_bits(struct native_fast_path *fast, uint32_t key)
 {
 	const struct native_tnt_entry *entry = &fast->tnt_cache[(uint32_t)(fast->to >> 48) ^ key];
@@ -68,7 +70,7 @@ static inline bool native_fast_path_take_bits(struct native_fast_path *fast, uin
 	return true;
 }
 
-/* By form: the shift of a payload from the highest bit, and the bits that are kept of the last IP. */
+/* By form of the address: bits kept from the last IP, and shift of the payload from the highest bit. */
 static const struct {
 	uint64_t keep;
 	uint64_t shift;
@@ -88,7 +90,7 @@ static inline uint64_t native_fast_path_expand(const struct native_fast_path *fa
 	return (fast->last_ip & native_fast_path_forms[form].keep) | (payload & ~native_fast_path_forms[form].keep);
 }
 
-/* A packet with an address; false: it is another packet, or its effect is not cached. */
+/* Handles a packet with an address. Returns false for another packet, or if the effect is not cached. */
 static inline __attribute__((always_inline)) bool native_fast_path_take_address(struct native_decoder *decoder,
 										struct native_fast_path *fast,
 										unsigned first)
@@ -133,7 +135,7 @@ static inline __attribute__((always_inline)) bool native_fast_path_take_address(
 }
 
 /*
- * One packet but PAD, of which `first` is the first byte; false: nothing is done, as it is another packet or its
+ * Handles one packet except PAD. first: first byte. Returns false, without any change, for another packet, or if the
  * effect is not cached.
  */
 static inline bool native_fast_path_take(struct native_decoder *decoder, struct native_fast_path *fast, unsigned first)

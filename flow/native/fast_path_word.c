@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A loop over packet words: the effect of each is looked up by its bytes and the state before it. */
+/* A loop over packet words: the effect of each word is looked up by the word's bytes and the state before the word. */
 #include "flow/native/fast_path_word.h"
 
 #include <string.h>
 
 #include "flow/native/cache/packet_word.h"
 
-/* The most runs and events of a word whose packets are taken one by one. */
+/* maximum number of runs and events of a word that is decoded packet by packet */
 #define WORD_ROOM NATIVE_PACKET_WORD_SIZE
-/* The cost of a word that is not cached, in words that are. */
+/* cost of a word that is not cached, in cached words */
 #define MISS_COST 8
 #define CREDIT_MAX (1 << 16)
 #define CREDIT_AGAIN (1 << 10)
-/* Bytes that are decoded without packet words where these cost more than they save. */
+/* bytes decoded without packet words, after packet words cost more than they saved */
 #define REST (4 << 20)
 
-/* As bytes in memory, for keys. */
+/* Loads bytes as in memory, for keys. */
 static inline uint64_t load_word(const uint8_t *at)
 {
 	uint64_t bytes;
@@ -24,9 +24,9 @@ static inline uint64_t load_word(const uint8_t *at)
 	return bytes;
 }
 
-/* ---- one by one ------------------------------------------------------------------------------------------- */
+/* ---- packet by packet ------------------------------------------------------------------------------------- */
 
-/* Fills the caches so that native_fast_path_take takes the packet; false: it is not for this loop. */
+/* Fills the caches for native_fast_path_take. Returns false if the packet is not for this loop. */
 static bool learn(struct native_decoder *decoder, const struct native_fast_path *fast, unsigned first)
 {
 	struct native_region *region = native_to_region(fast->to);
@@ -44,7 +44,7 @@ static bool learn(struct native_decoder *decoder, const struct native_fast_path 
 				 decoder->mode);
 }
 
-/* Takes packets that end at `limit` or before it; false: one of them is not for this loop. */
+/* Decodes packets that end at or before `limit`. Returns false at a packet that is not for this loop. */
 static bool take_until(struct native_decoder *decoder, struct native_fast_path *fast, const uint8_t *limit)
 {
 	while (fast->at < limit) {
@@ -71,7 +71,7 @@ static bool take_until(struct native_decoder *decoder, struct native_fast_path *
 
 /* ---- states ----------------------------------------------------------------------------------------------- */
 
-/* The number of the state before the word at `start`; 0: too many bytes of a packet are before it. */
+/* Returns the number of the state before the word at `start`; 0: the packet before `start` has too many bytes. */
 static uint32_t state_at(struct native_decoder *decoder, const struct native_fast_path *fast, const uint8_t *start)
 {
 	const size_t carry = (size_t)(start - fast->at);
@@ -102,7 +102,10 @@ static void to_state(const struct native_packet_words *words, struct native_fast
 
 /* ---- words ------------------------------------------------------------------------------------------------ */
 
-/* Takes the word at start packet by packet; false: a packet is not for this loop. */
+/*
+ * Decodes the word at start packet by packet, and adds the word to the cache. Returns false at a packet that is not for
+ * this loop.
+ */
 static bool take_new(struct native_decoder *decoder, struct native_fast_path *fast, uint32_t *state,
 		     const uint8_t *start)
 {
@@ -123,11 +126,11 @@ static bool take_new(struct native_decoder *decoder, struct native_fast_path *fa
 	return true;
 }
 
-/* A word with events that was taken. */
+/* A decoded word with events. */
 struct taken {
 	const struct native_packet_word *word;
 	const uint8_t *at;
-	uint64_t sums; /* of the words before it */
+	uint64_t sums; /* sums of the earlier words */
 };
 
 static void put_events(const struct native_decoder *decoder, struct native_fast_path *fast, const struct taken *taken,
@@ -154,7 +157,7 @@ static void put_events(const struct native_decoder *decoder, struct native_fast_
 	fast->events = events;
 }
 
-/* The number of a word that the guess missed; 0: it is not cached. */
+/* Corrects a wrong guess. Returns the number of the word; 0: the word is not cached. */
 static __attribute__((noinline)) uint16_t guess_again(const struct native_packet_words *words, uint16_t *guess,
 						      uint32_t state, uint64_t bytes)
 {
@@ -165,14 +168,14 @@ static __attribute__((noinline)) uint16_t guess_again(const struct native_packet
 	return *guess = (uint16_t)(word - words->table);
 }
 
-/* Takes up to `most` words that are cached from `start` on; returns how many. */
+/* Decodes up to `most` cached words from `start` on. Returns the number of decoded words. */
 static size_t take_known(const struct native_decoder *decoder, struct native_fast_path *fast, uint32_t *number,
 			 const uint8_t *const start, size_t most)
 {
 	const struct native_packet_words *const words = &decoder->code->packet_words;
 	const struct native_packet_word *const table = words->table;
 	uint16_t *const guesses = words->guesses;
-	/* Events are added after all words, as which words have some cannot be predicted. */
+	/* The CPU cannot predict which words have events. So events are added after all words. */
 	struct taken with_events[NATIVE_PACKET_WORD_STEPS + 1];
 	const struct flow_block_run **const runs = fast->runs;
 	uint64_t sums = 0, before = load_word(start - NATIVE_PACKET_WORD_SIZE);
@@ -185,7 +188,7 @@ static size_t take_known(const struct native_decoder *decoder, struct native_fas
 		uint16_t *guess;
 		const struct native_packet_word *word;
 
-		/* Padding changes nothing, and would hide the word before it from the next one's guess. */
+		/* Padding changes nothing. Skipping padding keeps the previous word for the guess of the next word. */
 		if (__builtin_expect(!bytes, 0) && !words->states[state - 1].carry)
 			continue;
 		guess = &guesses[native_packet_word_guess(before, bytes)];
@@ -198,7 +201,7 @@ static size_t take_known(const struct native_decoder *decoder, struct native_fas
 		}
 		with_events[event_count] = (struct taken){word, at, sums};
 		event_count += word->events != 0;
-		/* A run without blocks is overwritten by the next. */
+		/* A run without blocks is overwritten by the next run. */
 		runs[run_count] = &word->run->run;
 		run_count += native_packet_word_blocks(word->sums) != 0;
 		sums += word->sums;
@@ -218,7 +221,7 @@ static inline size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* How many words from `start` on there is room for, if all of them are cached. */
+/* Returns the number of words, from `start` on, for which the batch has room if all words are cached. */
 static size_t known_most(const struct native_decoder *decoder, const struct native_fast_path *fast,
 			 const struct native_fast_path_ends *ends, const uint8_t *start)
 {
@@ -230,7 +233,7 @@ static size_t known_most(const struct native_decoder *decoder, const struct nati
 	return smaller(smaller(room, left), NATIVE_PACKET_WORD_STEPS);
 }
 
-/* Whether the word at `start` can be taken packet by packet. */
+/* Checks whether the word at `start` can be decoded packet by packet. */
 static bool has_room(const struct native_decoder *decoder, const struct native_fast_path *fast,
 		     const struct native_fast_path_ends *ends, const uint8_t *start)
 {
@@ -238,7 +241,7 @@ static bool has_room(const struct native_decoder *decoder, const struct native_f
 	       ends->runs - fast->runs >= WORD_ROOM && ends->events - fast->events >= WORD_ROOM;
 }
 
-/* Whether packet words still save time; if not, they are suspended for a while. */
+/* Checks whether packet words still save time; otherwise suspends packet words for a while. */
 static bool pays(struct native_packet_words *words, int32_t credit)
 {
 	words->credit = credit < CREDIT_MAX ? credit : CREDIT_MAX;

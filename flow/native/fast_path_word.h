@@ -6,9 +6,8 @@
 #include "flow/native/fast_path_packet.h"
 
 /*
- * Takes packets by packet words that are cached, and adds words to the cache. Ends before a packet that
- * native_fast_path_take does not take, where the batch is full, near the end of the segment, and where words are
- * suspended.
+ * Decodes packets by cached packet words, and adds words to the cache. Stops before a packet that native_fast_path_take
+ * does not handle, if the batch is full, near the end of the segment, and if packet words are suspended.
  */
 void native_fast_path_words(struct native_decoder *decoder, struct native_fast_path *fast,
 			    const struct native_fast_path_ends *ends);

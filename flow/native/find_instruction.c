@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the instruction that a packet without address refers to. */
+/* Finds the instruction to which a packet without address refers. */
 #include "flow/native/find_instruction.h"
 
 #include "flow/code/instruction.h"
@@ -21,11 +21,11 @@ static bool writes_cr3(const struct flow_instruction *instruction, const uint8_t
 
 static bool sets_vmcs(const struct flow_instruction *instruction, const uint8_t *code)
 {
-	/* VMCLEAR is VMPTRLD with a prefix. */
+	/* VMCLEAR is VMPTRLD with a prefix, and is excluded. */
 	return instruction->sets_vmcs && code[0] != 0x66;
 }
 
-/* The first instruction in the block of the kind that `is` asks for. */
+/* Finds the block's first instruction of the kind that `is` checks. */
 static bool find_in_block(const struct flow_block *block, is_function *is, uint64_t *ip, uint64_t *next)
 {
 	const uint8_t *code = block->code;
@@ -74,7 +74,10 @@ bool native_find_instruction(const struct native_decoder *decoder, unsigned nota
 	return false;
 }
 
-/* In the region; false: *count is what is left behind it. */
+/*
+ * Finds instruction number *count in the region. Returns false if the region is shorter: then *count is reduced by the
+ * region's instructions.
+ */
 static bool find_counted(const struct native_region *region, uint64_t *count, uint64_t *ip)
 {
 	for (uint32_t k = 0; k < region->run.run.count; k++) {
@@ -92,7 +95,7 @@ static bool find_counted(const struct native_region *region, uint64_t *count, ui
 	return !*count && region->decision > NATIVE_CONTINUE;
 }
 
-/* A packet from which instructions are counted anew. */
+/* Checks whether instructions are counted anew from this packet. */
 static bool is_anchor(uint8_t kind)
 {
 	switch (kind) {
@@ -109,7 +112,10 @@ static bool is_anchor(uint8_t kind)
 	}
 }
 
-/* Instructions since the last anchor that flow has passed for the sake of packets behind the anchor. */
+/*
+ * Returns the number of instructions since the last anchor that flow has already passed, because of packets after the
+ * anchor.
+ */
 static uint64_t counted(const struct native_decoder *decoder)
 {
 	struct ptl_pt_context context = {0};
@@ -144,7 +150,7 @@ bool native_find_counted(const struct native_decoder *decoder, uint64_t count, u
 	return false;
 }
 
-/* Adds the region's instructions before ip to *count; false: ip is not in the region. */
+/* Adds the region's instructions before ip to *count. Returns false if ip is not in the region. */
 static bool count_before(const struct native_region *region, uint64_t ip, uint64_t *count)
 {
 	for (uint32_t k = 0; k < region->run.run.count; k++) {
@@ -153,7 +159,7 @@ static bool count_before(const struct native_region *region, uint64_t ip, uint64
 
 		for (uint32_t i = 0; i < block->instructions && at != ip; i++, ++*count)
 			at += block->lengths[i];
-		/* The end of a block is the beginning of the next, unless a branch led elsewhere. */
+		/* The end of a block is the beginning of the next block, unless a branch led elsewhere. */
 		if (at == ip && (!block->branch || ip != block->ip + block->size))
 			return true;
 	}

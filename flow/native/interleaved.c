@@ -9,9 +9,9 @@
 #include "flow/native/interleaved_tnt.h"
 #include "flow/native/resynchronise.h"
 
-#define AHEAD 4 /* TNT-64 packets in a row that are enough to switch */
+#define AHEAD 4 /* number of consecutive TNT-64 packets that make the TNT16 cache worthwhile */
 
-/* Whether so many whole TNT-64 packets follow, with no other packets but MTC. */
+/* Checks whether AHEAD full TNT-64 packets follow, with no other packets except MTC. */
 static bool is_dense(const uint8_t *at, const uint8_t *end)
 {
 	unsigned found = 0;
@@ -44,7 +44,9 @@ bool native_interleaved_ready(const struct native_interleaved *slot)
 int native_interleaved_packet(struct native_interleaved *slot, const uint8_t *at, struct ptl_pt_packet *packet)
 {
 	struct native_decoder *decoder = &slot->decoder;
-	/* A packet that is left to the decoder must not change the context; those that are taken never do. */
+	/*
+	 * A packet left to the decoder must not change the context. The packets handled here never change the context.
+	 */
 	struct ptl_pt_context context = decoder->packets.context;
 	int size;
 
@@ -108,7 +110,7 @@ void native_interleaved_close(struct native_interleaved *slots)
 	free(slots);
 }
 
-/* Decodes packets up to the next run of TNT packets; false: the segment is done. */
+/* Decodes packets up to the next run of TNT packets. Returns false if the segment has ended. */
 static bool advance(struct native_interleaved *slot)
 {
 	while (native_decoder_read(&slot->decoder, slot)) {
@@ -148,7 +150,7 @@ void native_interleaved_count(struct native_interleaved *slots)
 	for (size_t i = 0; i < NATIVE_INTERLEAVED; i++)
 		if (slots[i].counting)
 			counting[count++] = &slots[i];
-	/* Until one of them is at its segment's end. */
+	/* until a segment ends */
 	while (count && all) {
 		native_interleaved_tnt_run(counting[0]->decoder.code, counting, count);
 		for (unsigned i = 0; i < count; i++) {

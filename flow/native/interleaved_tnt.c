@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counts TNT packets by the TNT16 cache, three lookups for a whole TNT-64, in several slots interleaved. Either adds sums
- * up, or counts lookups (counting): which it is never changes.
+ * Counts TNT packets by the TNT16 cache, in several interleaved slots: three look-ups for a full TNT-64 packet. The
+ * cache either adds sums, or counts look-ups (counting). The choice never changes.
  */
 #include "flow/native/interleaved_tnt.h"
 
@@ -9,14 +9,14 @@
 #include "flow/native/cache/tnt16.h"
 #include "flow/native/walk.h"
 
-/* The most bytes that a slot takes in a turn: an MTC and a TNT-64 packet. */
+/* maximum bytes of a slot's turn: an MTC and a TNT-64 packet */
 #define TURN (FORMAT_PT_SIZE_MTC + FORMAT_PT_SIZE_TNT_64)
 
 #define INLINE static inline __attribute__((always_inline))
 
 /* ---- the decoder's state and the slot's ------------------------------------------------------------------- */
 
-/* The context of the decoder's region and return stack; 0: there is none. */
+/* Returns the context of the decoder's region and return stack; 0: no context. */
 static uint32_t context_of(struct native_decoder *decoder)
 {
 	struct native_tnt16 *tnt16 = &decoder->code->tnt16;
@@ -56,15 +56,18 @@ static void give_back(struct native_interleaved *slot)
 
 /* ---- tnt16 ------------------------------------------------------------------------------------------------- */
 
-/* The state that lookups change, in registers. */
+/* The state that look-ups change, kept in registers. */
 struct position {
 	const uint8_t *at;
 	uint64_t sums;
 	uint64_t context;
-	struct native_interleaved_packet last, before; /* as of the slot */
+	struct native_interleaved_packet last, before; /* as in the slot */
 };
 
-/* `shifted`: see native_tnt16_place. times: 0 adds the sums up, else the lookup counts so often. */
+/*
+ * Looks up one window of bits. shifted: see native_tnt16_place. times: 0 adds the entry's sums; otherwise the look-up
+ * counts `times` times.
+ */
 INLINE void take_window(struct native_code *code, struct native_tnt16_entry *table, struct position *position,
 			size_t part, uint64_t shifted, uint64_t times)
 {
@@ -95,14 +98,14 @@ INLINE void store(struct native_interleaved *slot, const struct position *positi
 	slot->instructions += NATIVE_TNT16_SUM_INSTRUCTIONS(position->sums);
 }
 
-/* The packet at hand is about to be counted. */
+/* Records the current packet, which is about to be counted. */
 INLINE void remember(struct position *position)
 {
 	position->before = position->last;
 	position->last = (struct native_interleaved_packet){position->at, position->context};
 }
 
-/* The bits of any TNT packet. */
+/* Looks up the bits of any TNT packet. */
 INLINE void take_bits(struct native_code *code, struct position *position, uint64_t bits, unsigned count,
 		      uint64_t times)
 {
@@ -119,8 +122,8 @@ INLINE void take_bits(struct native_code *code, struct position *position, uint6
 }
 
 /*
- * Takes the last packet back: it does not fit the code, or what becomes of its last branch may depend on what follows, so
- * that it is for the decoder.
+ * Takes back the count of the last packet, and leaves the packet to the decoder. Either the packet does not fit the
+ * code, or the meaning of its last branch may depend on later packets.
  */
 static __attribute__((noinline)) void take_back_to(struct native_interleaved *slot, struct position *position)
 {
@@ -143,7 +146,7 @@ static void take_back(struct native_interleaved *slot)
 	store(slot, &position);
 }
 
-/* Where counts are wanted, bits that do not fit end counting at once: a context after them would count what is not there. */
+/* With counts, counting stops at once at bits that do not fit: look-ups in a lost context would count nonsense. */
 INLINE bool keeps(struct native_interleaved *slot, struct position *position)
 {
 	if (__builtin_expect(position->context != NATIVE_CONTEXT_LOST, 1))
@@ -153,7 +156,7 @@ INLINE bool keeps(struct native_interleaved *slot, struct position *position)
 	return false;
 }
 
-/* Packets up to the next whole TNT-64, or the slot stops. */
+/* Handles packets up to the next full TNT-64 packet, or stops the slot. */
 static void pass(struct native_interleaved *slot)
 {
 	struct native_code *code = slot->decoder.code;
@@ -192,7 +195,10 @@ void native_interleaved_tnt_end(struct native_interleaved *slot)
 	if (counting && slot->last.at)
 		take_back(slot);
 	native_tnt16_end(&decoder->code->tnt16, (uint64_t)(slot->here - decoder->packets.at) / sizeof(uint64_t));
-	/* The decoder takes these packets, or the one that the TNT16 cache could not take. */
+	/*
+	 * The decoder must handle the packets up to `refused`, or at least the packet that the TNT16 cache cannot
+	 * count.
+	 */
 	if (!fits || counting || slot->here == decoder->packets.at)
 		slot->refused = slot->here + 1;
 	if (!fits)
@@ -202,7 +208,7 @@ void native_interleaved_tnt_end(struct native_interleaved *slot)
 	give_back(slot);
 }
 
-/* False: the TNT16 cache cannot be used here. */
+/* Finds the context of the decoder. Returns false if the TNT16 cache cannot be used here. */
 static bool enter_context(struct native_interleaved *slot)
 {
 	struct native_decoder *decoder = &slot->decoder;
@@ -240,7 +246,10 @@ static __attribute__((noinline)) void take_mtc(struct native_interleaved *slot, 
 	flow_clock_mtc(&slot->clock, (uint8_t)(word >> 8));
 }
 
-/* A whole TNT-64 packet, and an MTC before it; false: there is another packet, or its bits do not fit. */
+/*
+ * Counts a full TNT-64 packet and an MTC before the packet. Returns false at any other packet, or if the bits do not
+ * fit.
+ */
 INLINE bool take_packet(struct native_code *code, struct native_interleaved *slot, struct native_tnt16_entry *table,
 			struct position *position, bool counting)
 {
@@ -265,7 +274,7 @@ INLINE bool take_packet(struct native_code *code, struct native_interleaved *slo
 	return true;
 }
 
-/* How many turns all slots can take before one is near its end. */
+/* Returns the number of turns for all slots before any slot is near its end. */
 static size_t turns_of(struct native_interleaved *const *slots, unsigned count)
 {
 	size_t turns = NATIVE_TNT16_SUMMED / 3;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The mode and the address space that a far transfer leads to: SDM, "MODE Packets", "PIP Packet", "VMCS Packet". */
+/* Mode and address space after a far transfer: SDM, "MODE Packets", "PIP Packet", "VMCS Packet". */
 #include "flow/native/mode_packet.h"
 
 #include "flow/native/pending_event.h"
@@ -22,7 +22,7 @@ struct flow_event *native_put_mode(struct native_decoder *decoder)
 	return event;
 }
 
-/* MODE.Exec holds from the address of the TIP or TIP.PGE behind it on. */
+/* MODE.Exec takes effect at the address of the following TIP or TIP.PGE. */
 void native_change_mode(struct native_decoder *decoder, uint64_t ip)
 {
 	struct flow_event *event;
@@ -38,7 +38,10 @@ static void put_address_space(struct native_decoder *decoder, uint8_t flags, uin
 {
 	struct flow_event *event;
 
-	/* With an interrupt, VMCS comes first: it says whose page table it is. Otherwise they keep their order. */
+	/*
+	 * After an interrupt, VMCS comes first, because the VMCS tells the owner of the page table. Otherwise the order
+	 * is unchanged.
+	 */
 	for (unsigned i = 0; i < 2; i++) {
 		bool paging = (i == 0) == decoder->announced.paging_first;
 
@@ -53,7 +56,7 @@ static void put_address_space(struct native_decoder *decoder, uint8_t flags, uin
 	decoder->announced.vmcs_due = decoder->announced.paging_due = decoder->announced.paging_first = false;
 }
 
-/* What a far transfer has changed besides the instruction pointer: before the code at its target. */
+/* Adds the events of a far transfer before the code at the target. */
 void native_change_address_space(struct native_decoder *decoder, bool has_from, uint64_t from)
 {
 	put_address_space(decoder, has_from ? FLOW_EVENT_HAS_FROM : 0, from);

@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The mode and the address space after a far transfer, which packets before its TIP announce. */
+/* Mode and address space after a far transfer. Packets before the transfer's TIP announce both. */
 #ifndef FLOW_NATIVE_MODE_PACKET_H
 #define FLOW_NATIVE_MODE_PACKET_H
 
 #include "flow/native/decoder.h"
 
-/* 64, 32 or 16, as a MODE.Exec says. */
+/* Returns the mode of a MODE.Exec: 64, 32 or 16. */
 uint8_t native_mode_of(const struct ptl_pt_packet *packet);
 
-/* The announced mode is valid from here on: adds the event, whose address the caller fills in if there is one. */
+/* Makes the announced mode valid, and adds an event. The caller fills in the event's address, if any. */
 struct flow_event *native_put_mode(struct native_decoder *decoder);
 
-/* The same if one was announced, from `ip` on. */
+/* As native_put_mode, with address `ip`, if a mode was announced. */
 void native_change_mode(struct native_decoder *decoder, uint64_t ip);
 
 /*
- * The announced page table and VMCS are valid from here on, before the code at the target of the far transfer;
- * `from`, if has_from: see struct flow_event.
+ * Makes the announced page table and VMCS valid, before the code at the far transfer's target. has_from, from: see
+ * struct flow_event.
  */
 void native_change_address_space(struct native_decoder *decoder, bool has_from, uint64_t from);
 
-/*
- * The same where the TIP is missing: the events have no place, but are not left out. The mode is valid from here on.
- */
+/* Add the announced events without a place, because the TIP is missing. The mode becomes valid. */
 void native_drop_address_space(struct native_decoder *decoder);
 void native_drop_mode(struct native_decoder *decoder);
 

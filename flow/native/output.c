@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fills batches, and hands them to the consumer. */
+/* Fills batches, and hands batches to the consumer. */
 #include "flow/native/output.h"
 
 #include <stdlib.h>
 
 #include "common/error.h"
 
-/* Of runs that nobody keeps. */
+/* generation of runs that are never kept */
 static const uint64_t no_generation;
 
 int native_output_open(struct native_output *output)
 {
-	/* Not cleared: most of it is never used, and would only be page faults. */
+	/* Not cleared: most of the memory is never used, and clearing would cause page faults. */
 	*output = (struct native_output){
 		.runs = malloc(NATIVE_BATCH_RUNS * sizeof(*output->runs)),
 		.events = malloc(NATIVE_BATCH_EVENTS * sizeof(*output->events)),
@@ -49,7 +49,7 @@ void native_output_start(struct native_output *output, const struct flow_sink *s
 	output->status = 0;
 }
 
-/* Nanoseconds from a to b; FLOW_UNBOUNDED where one of them is unknown, 0 where b is before a. */
+/* Returns the nanoseconds from a to b; FLOW_UNBOUNDED: a or b is unknown; 0: b is before a. */
 static uint32_t span(uint64_t a, uint64_t b)
 {
 	if (!a || !b || (b > a && b - a >= FLOW_UNBOUNDED))
@@ -59,7 +59,7 @@ static uint32_t span(uint64_t a, uint64_t b)
 
 void native_output_tick(struct native_output *output, uint64_t time)
 {
-	/* No mark is due: there are blocks of the time before, and its mark is the last. */
+	/* No mark is due: the batch has blocks of the previous time, and the last mark is the mark of that time. */
 	if (output->run_limit && output->mark_count) {
 		output->marks[output->mark_count - 1].after = span(output->time, time);
 		output->since[0] = output->since[1];

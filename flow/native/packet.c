@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What each packet does to the flow: SDM, "Intel Processor Trace", "Packet Definitions". */
+/* The effect of each packet on the flow: SDM, "Intel Processor Trace", "Packet Definitions". */
 #include "flow/native/packet.h"
 
 #include "flow/native/address.h"
@@ -19,7 +19,7 @@ static void pass_time(struct native_decoder *decoder)
 {
 	uint64_t time = flow_clock_time(&decoder->clock);
 
-	/* Without timing packets, the time of the PSB is the best there is. */
+	/* Without timing packets, the time of the PSB is the best known time. */
 	if (!time)
 		return;
 	native_output_time(&decoder->out, time);
@@ -33,7 +33,7 @@ static void on_time(struct native_decoder *decoder, const struct ptl_pt_packet *
 	pass_time(decoder);
 }
 
-/* The TIP of what was announced is lost. Without a FUP, the far transfer itself was executed. */
+/* Handles announced changes whose TIP is lost. Without a FUP, the far transfer itself was executed. */
 static void lose_announced(struct native_decoder *decoder)
 {
 	if ((decoder->announced.paging_due || decoder->announced.vmcs_due) && !decoder->has_from &&
@@ -70,7 +70,7 @@ static void on_mode(struct native_decoder *decoder, const struct ptl_pt_packet *
 {
 	const uint8_t mode = decoder->mode;
 
-	/* An earlier one without a TIP is not valid for the code up to the TIP of this one. */
+	/* An earlier announced mode without a TIP does not apply to the code before the TIP of this mode. */
 	native_drop_mode(decoder);
 	decoder->mode = mode;
 	decoder->announced.mode = native_mode_of(packet);
@@ -85,7 +85,7 @@ static void on_tsx(struct native_decoder *decoder, const struct ptl_pt_packet *p
 						  : FLOW_TSX_COMMITTED;
 
 	native_pending_event(decoder, (struct native_pending_event){.kind = FLOW_TSX, .value = state});
-	/* An abort continues elsewhere: its FUP also belongs to the TIP that follows. */
+	/* An abort continues elsewhere: its FUP also belongs to the following TIP. */
 	if (decoder->region || (decoder->place == NATIVE_PLACE_LOST && decoder->gap.within))
 		decoder->pending.fup_owned = state != FLOW_TSX_ABORTED;
 	else if (native_fup_follows(decoder, decoder->packets.at + packet->size))
@@ -110,8 +110,8 @@ static void on_ptwrite(struct native_decoder *decoder, const struct ptl_pt_packe
 }
 
 /*
- * A trigger without FUP counts instructions from the branch that the packet before reports, or from the address of a
- * FUP.
+ * Handles a trigger. A trigger without a FUP counts instructions from the branch of the previous packet, or from the
+ * address of a FUP.
  */
 static void on_trigger(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
@@ -135,7 +135,7 @@ static void on_trigger(struct native_decoder *decoder, const struct ptl_pt_packe
 	native_go(decoder, ip);
 }
 
-/* CR3 changes by a MOV, by the far transfer that the next TIP reports, or while packets are disabled. */
+/* Handles a change of CR3: by a MOV, by the far transfer of the next TIP, or while packets are disabled. */
 static void on_paging(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	uint64_t ip, next;
@@ -157,7 +157,7 @@ static void on_paging(struct native_decoder *decoder, const struct ptl_pt_packet
 	}
 }
 
-/* The VMCS changes by VMPTRLD, by the VM entry or exit that the next TIP reports, or while packets are disabled. */
+/* Handles a change of the VMCS: by VMPTRLD, by the VM entry or exit of the next TIP, or while packets are disabled. */
 static void on_vmcs(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	uint64_t ip, next;
@@ -241,7 +241,7 @@ static bool resolve(struct native_decoder *decoder, const struct ptl_pt_packet *
 	return true;
 }
 
-/* Where flow leaves the kernel, all before is given out, so that whose code it goes on with is known. */
+/* When flow leaves the kernel, gives out all earlier flow, so that the process of the following code can be found. */
 static void leave_kernel(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
 	if (!decoder->recode.enter || !has_ip)
@@ -266,7 +266,7 @@ static void on_branches(struct native_decoder *decoder, const struct ptl_pt_pack
 		native_bad_packet(decoder);
 }
 
-/* Before these packets all TNT bits are used up, and no TIP is deferred. */
+/* Checks for packets before which all TNT bits are used, and no TIP is deferred. */
 static bool ends_tnt(uint8_t kind)
 {
 	switch (kind) {
@@ -339,7 +339,7 @@ bool native_state_packet(struct native_decoder *decoder, const struct ptl_pt_pac
 	case PTL_PT_PIP:
 	case PTL_PT_VMCS:
 	case PTL_PT_MNT:
-		/* State that is repeated is no event. */
+		/* Repeated state is no event. */
 		break;
 	case PTL_PT_TSC:
 	case PTL_PT_TMA:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps events until the FUP with their address comes. */
+/* Keeps events until the FUP with the events' address comes. */
 #include "flow/native/pending_event.h"
 
 void native_speculate(struct native_decoder *decoder, uint64_t state)
@@ -41,7 +41,7 @@ void native_pending_events_flush(struct native_decoder *decoder)
 	native_pending_events_put(decoder, decoder->pending.placed, decoder->pending.from);
 }
 
-/* The FUP that follows belongs to the pending events; if there is none, they are added at once. */
+/* Assigns the following FUP to the pending events. Without a FUP, adds the events at once. */
 static void close_pending(struct native_decoder *decoder, bool fup)
 {
 	if (fup)
@@ -50,7 +50,7 @@ static void close_pending(struct native_decoder *decoder, bool fup)
 		native_pending_events_flush(decoder);
 }
 
-/* Whether the event comes with a branch, whose FUP gives the address if the CFE has none. */
+/* Checks whether the event comes with a branch. If the CFE has no address, the branch's FUP gives the address. */
 static bool shares_fup(uint8_t type)
 {
 	switch (type) {
@@ -68,7 +68,7 @@ static bool shares_fup(uint8_t type)
 	}
 }
 
-/* Whether the event is of an instruction, a branch. The event comes behind it. */
+/* Checks whether the event belongs to a branch instruction. The event stands behind the branch. */
 static bool is_instruction(uint8_t type)
 {
 	switch (type) {
@@ -119,7 +119,7 @@ void native_pending_event_packet(struct native_decoder *decoder, const struct pt
 	case PTL_PT_MWAIT:
 		on_mwait(decoder, packet);
 		break;
-	case PTL_PT_EXSTOP: /* ends what MWAIT starts */
+	case PTL_PT_EXSTOP: /* ends the state that MWAIT starts */
 		native_pending_event(decoder, (struct native_pending_event){.kind = FLOW_EXSTOP});
 		close_pending(decoder, packet->exstop.ip);
 		break;

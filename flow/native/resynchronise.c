@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Gaps, and resynchronisation with the flow at the next address in a packet. */
+/* Gaps, and resynchronisation of the flow at the next address in a packet. */
 #include "flow/native/resynchronise.h"
 
 #include "flow/native/pending_event.h"
@@ -8,7 +8,7 @@
 #include "flow/segment/packets.h"
 #include "format/pt/last_ip.h"
 
-/* A packet after which it is known where flow is, or that there is none. */
+/* Checks whether the packet gives the place of flow, or ends the flow. */
 static bool has_place(const struct ptl_pt_packet *packet)
 {
 	switch (packet->kind) {
@@ -24,7 +24,7 @@ static bool has_place(const struct ptl_pt_packet *packet)
 	}
 }
 
-/* Bytes from the packet at hand to the end of the next one that has a place. */
+/* Returns the bytes from the current packet to the end of the next packet with a place. */
 static uint64_t skipped_bytes(const struct native_decoder *decoder)
 {
 	struct ptl_pt_context context = decoder->packets.context;
@@ -99,7 +99,10 @@ void native_resume(struct native_decoder *decoder, uint64_t ip)
 
 /* ---- errata ---------------------------------------------------------------------------------------------- */
 
-/* Skips packets of time; *packet: the next other one, or of no kind. False: there is none before `end`. */
+/*
+ * Skips packets of time. *packet: the next other packet, or a packet of kind PTL_PT_NONE for damaged bytes. Returns
+ * false if no other packet comes before `end`.
+ */
 static bool pass_time(const struct native_decoder *decoder, const uint8_t *at, const uint8_t *end,
 		      struct ptl_pt_packet *packet)
 {
@@ -144,7 +147,7 @@ bool native_fup_follows(const struct native_decoder *decoder, const uint8_t *at)
 	       packet.ip.form != PTL_PT_IP_NONE;
 }
 
-/* Whether the FUP behind it is for this packet alone. */
+/* Checks whether the packet has its own FUP. */
 static bool has_own_fup(const struct ptl_pt_packet *packet)
 {
 	switch (packet->kind) {
@@ -163,7 +166,7 @@ static bool has_own_fup(const struct ptl_pt_packet *packet)
 	}
 }
 
-/* Whether flow resumes at the address of this packet; `at` is behind it. */
+/* Checks whether flow resumes at the packet's address. at: end of the packet. */
 static bool resumes(const struct native_decoder *decoder, const struct ptl_pt_packet *packet, const uint8_t *at)
 {
 	if (packet->kind == PTL_PT_FUP)
@@ -202,7 +205,7 @@ bool native_resumes_at(const struct native_decoder *decoder, uint64_t *ip)
 	return false;
 }
 
-/* PSB+ has a FUP where packets are enabled. */
+/* Checks for a PSB+ without a FUP: packets are disabled. */
 static bool is_disabled_at_psb(const struct native_decoder *decoder, const uint8_t *at)
 {
 	struct flow_psb_plus psb_plus;

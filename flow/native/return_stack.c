@@ -31,7 +31,7 @@ void native_return_stack_restore(struct native_decoder *decoder)
 		decoder->gap.from = 0;
 	}
 	kept = calls.count > decoder->calls.missing ? calls.count - (unsigned)decoder->calls.missing : 0;
-	/* The oldest are dropped where there are too many. */
+	/* The oldest calls are dropped if the stack would overflow. */
 	if (kept > NATIVE_STACK - own) {
 		first = kept - (NATIVE_STACK - own);
 		kept = NATIVE_STACK - own;

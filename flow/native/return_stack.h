@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The return stack over context switches: a CPU remembers the calls since its last PSB for return compression, of all
- * threads. So a part of a segment begins with those of the parts before it.
+ * The return stack over context switches. For return compression, a CPU remembers the calls of all threads since the
+ * last PSB. So a part of a segment begins with the calls of the earlier parts.
  */
 #ifndef FLOW_NATIVE_RETURN_STACK_H
 #define FLOW_NATIVE_RETURN_STACK_H
@@ -9,13 +9,13 @@
 #include "flow/native/decoder.h"
 
 /*
- * Puts the calls from before the part (decoder->calls.before) below those on the stack, without those that returns of
- * the part have taken off. This is done once, when a return needs one: without compressed returns over context
- * switches it costs nothing. Where a gap hides some, returns to them are gaps (FLOW_GAP_SWITCH).
+ * Puts the calls from before the part (decoder->calls.before) below the calls on the stack, except the calls that the
+ * part's returns have popped. Called once, when a return needs an older call; without compressed returns over context
+ * switches, the cost is zero. If a gap hides calls, returns to such calls are gaps (FLOW_GAP_SWITCH).
  */
 void native_return_stack_restore(struct native_decoder *decoder);
 
-/* The calls on the stack at the end of the segment. */
+/* Saves the calls on the stack at the end of the segment. */
 void native_return_stack_save(struct native_decoder *decoder, struct flow_return_stack *calls);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Follows packets from counter to counter, as count_path.c does, and gives the consumer each run of blocks but for those
- * that it lets pass. Where the consumer's states have numbers, what packets lead to is remembered, and done again.
+ * Follows packets from counter to counter, as count_path.c does, and gives the consumer each run of blocks except the
+ * passed runs. If the consumer's states have numbers, the effects of packets are remembered and repeated.
  */
 #include "flow/native/step_path.h"
 
@@ -9,41 +9,46 @@
 #include "flow/native/fast_path.h"
 #include "flow/native/interleaved_tnt.h"
 
-/* The state of the decoder that is changed. */
+/* The decoder's state during the path. */
 struct path {
 	struct native_counter_walk walk;
-	uint32_t home;         /* the consumer's */
-	struct flow_step step; /* the next one, as far as it is known */
-	uint32_t passed;       /* of the regions that were passed since the last step, the last one; 0: none was */
-	bool fresh;            /* a region was left since the time is what it is, */
-	uint64_t time;         /* and else this is the time of the last that was; 0: none was */
+	uint32_t home;         /* home of the consumer */
+	struct flow_step step; /* the next step, as far as known */
+	uint32_t passed;       /* last region passed since the last step; 0: no region was passed */
+	bool fresh;            /* a region was left since the time last changed */
+	uint64_t time;         /* if not fresh: time of the last region that was left; 0: no region was left */
 
-	/* Steps that are remembered: */
-	struct native_step_memory *memory; /* NULL: none are */
+	/* For remembered steps: */
+	struct native_step_memory *memory; /* NULL: steps are not remembered */
 	const struct flow_step_states *consumer;
-	uint32_t state;    /* where flow and the consumer are; 0: that has no number */
+	uint32_t state;    /* number of the state of flow and consumer; 0: the state has no number */
 	bool ahead;        /* the walk's region and calls, and the consumer, are still in an earlier state */
-	uint64_t ticked;   /* the time that the consumer was told last */
-	uint64_t missing;  /* calls of the decoder's, as they were */
-	unsigned numbered; /* so many calls, from the oldest on, have contexts, which are in the rings below, */
-	unsigned oldest;   /* where the oldest call was in its ring at that time; they hold while it is there */
-	uint32_t contexts[NATIVE_STACK], of_calls[NATIVE_STACK]; /* in rings; the calls that they are of */
+	uint64_t ticked;   /* last time given to the consumer */
+	uint64_t missing;  /* the decoder's calls.missing at the last numbered state */
+	unsigned numbered; /* number of calls, from the oldest call on, whose contexts are in the rings below */
+	/*
+	 * place of the oldest call in its ring when the contexts were stored; the contexts are valid while the place is
+	 * unchanged
+	 */
+	unsigned oldest;
+	/* as rings: contexts of the calls, and the calls themselves */
+	uint32_t contexts[NATIVE_STACK], of_calls[NATIVE_STACK];
 };
 
 /* ---- steps ----------------------------------------------------------------------------------------------- */
 
-/* The region was passed, and left the consumer at this home; 0: at none. */
+/* Records that the region was passed. home: home of the consumer afterwards; 0: no home. */
 static inline void pass(struct path *path, uint32_t region, uint64_t sums, uint32_t home)
 {
 	path->fresh = true;
 	path->step.instructions += sums & (NATIVE_COUNTER_BLOCK - 1);
 	path->passed = region;
-	/* Nothing is passed without a home but what took it away. */
+	/* A region is passed only with a home. No home afterwards means that the region ended with a return. */
 	path->step.returned = !home;
 	path->home = home;
 }
 
-/* The step, with what was passed: new regions may have moved that. */
+/* Completes the step with the passed regions. Finds the run again, because new regions may have moved it. */
 static inline const struct flow_step *complete(struct path *path)
 {
 	path->step.passed = path->passed ? &native_counter_walk_counted(&path->walk, path->passed)->run : NULL;
@@ -65,7 +70,7 @@ static inline bool give(struct path *path)
 	return out->status == 0;
 }
 
-/* Gives the run of the region at hand. False: the consumer wants no more. */
+/* Gives the current region's run to the consumer. Returns false if the consumer wants no more flow. */
 static inline bool give_run(struct path *path, struct native_counter *counter)
 {
 	path->fresh = true;
@@ -75,7 +80,10 @@ static inline bool give_run(struct path *path, struct native_counter *counter)
 	return give(path);
 }
 
-/* All of the region at hand was executed. False: the consumer wants no more. */
+/*
+ * Gives or passes the current region's run, which was executed completely. Returns false if the consumer wants no more
+ * flow.
+ */
 static bool take_run(struct path *path)
 {
 	struct native_counter *counter = native_counter_walk_here(&path->walk);
@@ -88,7 +96,10 @@ static bool take_run(struct path *path)
 
 /* ---- leaving regions --------------------------------------------------------------------------------------- */
 
-/* Leaves the region at hand, whatever it has. False: nothing was done for lack of memory, or the consumer wants no more. */
+/*
+ * Leaves the current region; works for any region. Returns false without memory, without any change, or if the consumer
+ * wants no more flow.
+ */
 static bool leave(struct path *path, const struct native_region *region)
 {
 	if (!native_counter_walk_calls(&path->walk, region))
@@ -97,7 +108,10 @@ static bool leave(struct path *path, const struct native_region *region)
 	return !region->run.run.count || take_run(path);
 }
 
-/* Goes to where a packet decides; NULL: that is not for this path, and nothing was done, or the consumer wants no more. */
+/*
+ * Moves to the region in which a packet decides. Returns NULL, without any change, if this path cannot follow, or if
+ * the consumer wants no more flow.
+ */
 static struct native_region *settle(struct path *path)
 {
 	struct native_passed passed;
@@ -115,7 +129,7 @@ static struct native_region *settle(struct path *path)
 
 /* ---- TNT bits ---------------------------------------------------------------------------------------------- */
 
-/* Any TNT bit; false: it is not for this path, and not taken. */
+/* Follows any TNT bit. Returns false, without following the bit, if this path cannot. */
 static __attribute__((noinline)) bool take_bit(struct path *path, unsigned taken)
 {
 	struct native_region *region = settle(path);
@@ -127,10 +141,10 @@ static __attribute__((noinline)) bool take_bit(struct path *path, unsigned taken
 	return true;
 }
 
-/* No counter has this home. */
+/* A home that no counter has. */
 #define NO_HOME UINT32_MAX
 
-/* Whether the counter, which a TNT bit does not lead on from, returns to one. */
+/* Checks whether a counter without a next counter returns to a known counter. */
 static inline bool returns(const struct path *path, const struct native_counter *counter, uint64_t taken)
 {
 	return counter->plain && counter->decision == NATIVE_RETURN && taken &&
@@ -143,13 +157,13 @@ static inline uint32_t pop(struct path *path)
 	return path->walk.calls[--path->walk.top % NATIVE_STACK];
 }
 
-/* Takes bits by what counters know; returns how many are left. */
+/* Follows bits whose targets the counters know. Returns the number of remaining bits. */
 static inline unsigned take_known(struct path *path, uint64_t bits, unsigned count)
 {
 	struct native_counter *const table = path->walk.table;
 	uint32_t here = path->walk.here;
 
-	/* The oldest is the highest of all. */
+	/* The oldest bit becomes the highest bit of all. */
 	bits <<= 64 - count;
 	do {
 		uint32_t home = path->home ? path->home : NO_HOME, next, passed = 0;
@@ -175,7 +189,7 @@ static inline unsigned take_known(struct path *path, uint64_t bits, unsigned cou
 		if (!count || (!next && !returns(path, counter, bits >> 63)))
 			break;
 		path->walk.here = here;
-		/* While the consumer looks at the run. */
+		/* Loads the next counter while the consumer handles the run. */
 		__builtin_prefetch(native_counter_at(table, next));
 		if (!give_run(path, counter))
 			break;
@@ -188,7 +202,7 @@ static inline unsigned take_known(struct path *path, uint64_t bits, unsigned cou
 	return count;
 }
 
-/* Takes any bits; returns how many are left. */
+/* Follows any bits. Returns the number of remaining bits. */
 static inline unsigned take_bits(struct path *path, uint64_t bits, unsigned count)
 {
 	while (count && (count = take_known(path, bits, count)) && !path->walk.decoder->out.status &&
@@ -197,21 +211,21 @@ static inline unsigned take_bits(struct path *path, uint64_t bits, unsigned coun
 	return count;
 }
 
-/* ---- steps that are remembered ------------------------------------------------------------------------------ */
+/* ---- remembered steps --------------------------------------------------------------------------------------- */
 
-/* Of the oldest call that the stack has: changes where it forgets one. */
+/* Returns the ring number of the stack's oldest call. The number changes when the stack forgets a call. */
 static inline unsigned oldest_call(const struct path *path)
 {
 	return path->walk.top - path->walk.depth;
 }
 
-/* The ring's place of a call, by its number from the oldest on. */
+/* Returns the place of a call in the ring. call: number of the call, from the oldest on. */
 static inline unsigned place_of_call(const struct path *path, unsigned call)
 {
 	return (oldest_call(path) + call) % NATIVE_STACK;
 }
 
-/* All calls of the stack become counters. False: some cannot. */
+/* Converts all calls of the stack to counters. Returns false if a call cannot be converted. */
 static bool know_calls(struct path *path)
 {
 	struct native_decoder *decoder = path->walk.decoder;
@@ -230,14 +244,17 @@ static bool know_calls(struct path *path)
 	return true;
 }
 
-/* The context of the walk's region and calls; 0: it has no number. */
+/* Finds the context of the walk's region and calls; 0: the context has no number. */
 static uint32_t find_context(struct path *path)
 {
 	const struct native_counter_walk *walk = &path->walk;
 	const unsigned oldest = oldest_call(path);
 	uint32_t under = 0;
 
-	/* It has forgotten some, and others are the oldest: what the rings have is of other calls, though they may look alike. */
+	/*
+	 * The stack has forgotten its oldest calls. The rings belong to other calls now, although the calls may look
+	 * alike.
+	 */
 	if (oldest != path->oldest)
 		path->numbered = 0;
 	path->oldest = oldest;
@@ -257,7 +274,7 @@ static uint32_t find_context(struct path *path)
 	return native_step_context(path->memory, walk->here, under);
 }
 
-/* The walk's region and calls become those of a context. */
+/* Sets the walk's region and calls to those of a context. */
 static void go_to_context(struct path *path, uint32_t number)
 {
 	const struct native_step_context *contexts = path->memory->contexts;
@@ -279,7 +296,7 @@ static void go_to_context(struct path *path, uint32_t number)
 	path->numbered = walk->depth;
 }
 
-/* Steps are about to be given: flow and the consumer go to where they are. */
+/* Moves flow and consumer to the current state, before steps are given. */
 static void catch_up(struct path *path)
 {
 	const struct native_step_state *state;
@@ -293,7 +310,7 @@ static void catch_up(struct path *path)
 	path->ahead = false;
 }
 
-/* Gives the consumer the time, where that has changed. What it returns. */
+/* Gives the consumer the time, if changed. Returns the consumer's result. */
 static inline int tick(struct path *path)
 {
 	const struct native_output *out = &path->walk.decoder->out;
@@ -307,7 +324,9 @@ static inline int tick(struct path *path)
 	return status;
 }
 
-/* Does what is known of the state. False: it is not known, or steps must be given. */
+/*
+ * Repeats the known effect of the packet in the state. Returns false if the effect is unknown, or if steps are needed.
+ */
 static inline bool do_again(struct path *path, uint32_t what)
 {
 	const uint64_t key = native_step_key(path->state, what);
@@ -331,7 +350,7 @@ static inline bool do_again(struct path *path, uint32_t what)
 	return true;
 }
 
-/* Steps were given from the state on: remembers what they led to. */
+/* Remembers the effect of the steps just given from the state on. */
 static __attribute__((noinline)) void learn(struct path *path, uint32_t what)
 {
 	struct native_step_memory *memory = path->memory;
@@ -362,7 +381,7 @@ static __attribute__((noinline)) void learn(struct path *path, uint32_t what)
 	}
 }
 
-/* Takes up to NATIVE_STEP_BITS bits; returns how many are left. */
+/* Follows up to NATIVE_STEP_BITS bits. Returns the number of remaining bits. */
 static inline unsigned take_step(struct path *path, uint32_t bits, unsigned count)
 {
 	const uint32_t what = (bits & ((1u << count) - 1)) | 1u << count;
@@ -381,7 +400,7 @@ static inline unsigned take_step(struct path *path, uint32_t bits, unsigned coun
 	return left;
 }
 
-/* Takes the bits of a packet; returns how many are left. */
+/* Follows the bits of a packet. Returns the number of remaining bits. */
 static inline unsigned take_tnt(struct path *path, uint64_t bits, unsigned count)
 {
 	while (count && path->memory) {
@@ -397,7 +416,7 @@ static inline unsigned take_tnt(struct path *path, uint64_t bits, unsigned count
 
 /* ---- packets ----------------------------------------------------------------------------------------------- */
 
-/* Finds where the TIP leads, and puts that into the place. False: it is not for this path. */
+/* Finds the counter at the TIP's target, and stores the edge in `place`. Returns false if this path cannot. */
 static bool find_target(struct path *path, uint64_t ip, struct native_count_edge *place)
 {
 	struct native_code *code = path->walk.decoder->code;
@@ -411,7 +430,7 @@ static bool find_target(struct path *path, uint64_t ip, struct native_count_edge
 					      &(struct native_count_edge){.ip = ip, .from = path->walk.here, .to = to});
 }
 
-/* A TIP without FUP: the branch at the region's end leads to ip. False: it is not for this path. */
+/* Handles a TIP without a FUP: the branch at the region's end leads to ip. Returns false if this path cannot. */
 static bool take_target(struct path *path, uint64_t ip)
 {
 	const struct native_region *region = NULL;
@@ -439,7 +458,7 @@ static bool take_target(struct path *path, uint64_t ip)
 	return true;
 }
 
-/* The same, which may be known. */
+/* As take_target, for a step that may be known. */
 static bool take_target_step(struct path *path, uint64_t ip)
 {
 	const struct native_decoder *decoder = path->walk.decoder;
@@ -474,7 +493,7 @@ static bool take_tip(struct path *path, unsigned first)
 	return true;
 }
 
-/* A packet of time, nearly always MTC; false: it is none, or code changes then. */
+/* Handles a packet of time, mostly MTC. Returns false for another packet, or if code changes at the packet's time. */
 static bool take_time(struct path *path, uint64_t word)
 {
 	struct native_decoder *decoder = path->walk.decoder;
@@ -507,7 +526,10 @@ static bool take_time(struct path *path, uint64_t word)
 	return true;
 }
 
-/* Packets up to one that is not for this path; returns how many bits are left of a TNT packet, which are in *bits. */
+/*
+ * Decodes packets up to the first packet that this path cannot decode. Returns the number of remaining bits of a TNT
+ * packet; *bits: the bits.
+ */
 static unsigned take_packets(struct path *path, const uint8_t *limit, uint64_t *bits)
 {
 	while (path->walk.at < limit) {
@@ -556,7 +578,7 @@ static void end(struct path *path)
 	give(path);
 }
 
-/* Begins to remember steps, where that pays. */
+/* Begins to remember steps, if remembering saves time. */
 static void remember(struct path *path)
 {
 	struct native_decoder *decoder = path->walk.decoder;

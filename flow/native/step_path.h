@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fast path where few runs of blocks are wanted: see flow_step. */
+/* The fast path for consumers that need few runs of blocks: see flow_step. */
 #ifndef FLOW_NATIVE_STEP_PATH_H
 #define FLOW_NATIVE_STEP_PATH_H
 
 #include "flow/native/walk.h"
 
 /*
- * Takes packets while each is a PAD, TNT, TIP or a packet of time, nothing is pending, and flow is where counters can follow
- * it; the sink has a step. Ends before any other packet, and PTL_PT_PACKET_MAX bytes before the end of the segment. False:
- * decoding has ended.
+ * Decodes packets as long as each packet is a PAD, TNT, TIP or a packet of time, no event is pending, and counters can
+ * follow the flow. The sink has a step function. Stops before any other packet, and PTL_PT_PACKET_MAX bytes before the
+ * end of the segment. Returns false if decoding has ended.
  */
 bool native_step_path(struct native_decoder *decoder);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Follows the code as packets decide, and adds what was executed to the batch. */
+/* Follows the code as packets decide, and adds executed code to the batch. */
 #include "flow/native/walk.h"
 
 #include "flow/native/address.h"
@@ -13,7 +13,10 @@ static void fail_memory(struct native_decoder *decoder)
 	decoder->region = NULL;
 }
 
-/* An empty stack stays empty; `missing` counts calls from before the part, which are not on it yet. */
+/*
+ * Pops calls. An empty stack stays empty; `missing` counts popped calls from before the part, which are not on the
+ * stack yet.
+ */
 static void pop(struct native_decoder *decoder, unsigned count)
 {
 	if (count > decoder->calls.count) {
@@ -63,7 +66,7 @@ void native_go_target(struct native_decoder *decoder, uint64_t ip)
 	enter(decoder, native_target_get(decoder->code, ip, decoder->mode));
 }
 
-/* The region has no more code, but there are packets of it. */
+/* Handles a region whose code ends although packets follow. */
 static void dead_end(struct native_decoder *decoder, const struct native_region *region)
 {
 	bool missing = region->decision == NATIVE_NO_CODE;
@@ -73,8 +76,8 @@ static void dead_end(struct native_decoder *decoder, const struct native_region 
 }
 
 /*
- * Leaves regions that need no packet; NULL after a gap. Stubs do not count: the flow must not depend on
- * invalidations.
+ * Leaves regions that need no packet. Returns NULL after a gap. Stubs are not counted, because the flow must not depend
+ * on invalidations.
  */
 static struct native_region *settle(struct native_decoder *decoder)
 {
@@ -110,11 +113,11 @@ bool native_pass_far(struct native_decoder *decoder)
 	return region;
 }
 
-/* The packet does not fit the branch at the region's end, which was executed all the same. */
+/* Handles a packet that does not fit the branch at the region's end. The branch was executed anyway. */
 static void mismatch(struct native_decoder *decoder, const struct native_region *region)
 {
 	const struct flow_block_run *run = &region->run.run;
-	/* Without blocks: the code was changed under TNT bits that waited for a TIP. */
+	/* The region has no blocks if the code was changed while TNT bits waited for a TIP. */
 	const uint64_t from = run->count ? run->blocks[run->count - 1]->last_ip : region->here.ip;
 
 	native_leave(decoder, region);
@@ -122,8 +125,8 @@ static void mismatch(struct native_decoder *decoder, const struct native_region 
 }
 
 /*
- * A return that is compressed to a TNT bit goes to the newest call that has not returned. If there is none, the call
- * was in a gap, or the packets do not fit.
+ * Handles a TNT bit for a compressed return: the return goes to the newest call that has not returned. Without such a
+ * call, the call was in a gap, or the packets do not fit.
  */
 static void take_return(struct native_decoder *decoder, struct native_region *region, unsigned taken)
 {
@@ -148,7 +151,7 @@ static void take_return(struct native_decoder *decoder, struct native_region *re
 					decoder->mode));
 }
 
-/* One bit, without the cache; false: a TIP decides here, not a bit. */
+/* Follows one bit without the cache. Returns false if a TIP decides here, not a bit. */
 static bool take_bit(struct native_decoder *decoder, unsigned taken)
 {
 	struct native_region *region = settle(decoder);
@@ -167,8 +170,8 @@ static bool take_bit(struct native_decoder *decoder, unsigned taken)
 }
 
 /*
- * Keeps bits until the TIP of the branch before theirs has come: a CPU may fill a TNT packet before it sends TIPs
- * that belong into its middle (SDM, "Deferred TIPs").
+ * Keeps bits until the TIP of the branch before the bits comes. A CPU may fill a TNT packet before sending TIPs that
+ * belong into the middle of the packet (SDM, "Deferred TIPs").
  */
 static void hold(struct native_decoder *decoder, uint64_t bits, unsigned count)
 {
@@ -196,7 +199,7 @@ void native_drop_held(struct native_decoder *decoder, bool gap)
 	}
 }
 
-/* Makes the entry of the key in the current region; NULL without memory. */
+/* Makes the entry of the key in the current region. Returns NULL without memory. */
 static const struct native_tnt_entry *find_run(struct native_decoder *decoder, uint32_t key)
 {
 	const struct native_tnt_entry *entry;
@@ -210,8 +213,8 @@ static const struct native_tnt_entry *find_run(struct native_decoder *decoder, u
 }
 
 /*
- * Takes as many bits as there are whole entries for, and returns how many bits are left. A step needs only `to` of
- * the entry before: everything else can be executed earlier or later.
+ * Follows bits while the cache has whole entries. Returns the number of remaining bits. A step needs only `to` of the
+ * previous entry: the CPU can execute all other work earlier or later.
  */
 static unsigned take_known(struct native_decoder *decoder, uint64_t bits, unsigned count)
 {
@@ -256,7 +259,7 @@ void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned co
 			count = take_known(decoder, bits, count);
 		if (!count)
 			break;
-		/* Mostly a return to a call before these bits: its target is not in the cache. */
+		/* Mostly a return to a call before these bits: the return's target is not in the cache. */
 		if (decoder->region->decision != NATIVE_CONDITIONAL) {
 			if (!take_bit(decoder, bits >> (count - 1) & 1)) {
 				hold(decoder, bits, count);
@@ -272,7 +275,7 @@ void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned co
 			entry = find_run(decoder, key);
 		if (!entry)
 			return;
-		/* A region that is too long for an entry. */
+		/* The region is too long for an entry. */
 		if (!native_tnt_entry_used(entry)) {
 			count--;
 			take_bit(decoder, bits >> count & 1);
@@ -299,7 +302,7 @@ void native_take_target_slowly(struct native_decoder *decoder, uint64_t ip)
 	enter(decoder, native_target_get(decoder->code, ip, decoder->mode));
 }
 
-/* Adds one block to the batch; false without memory. */
+/* Adds one block to the batch. Returns false without memory. */
 static bool leave_block(struct native_decoder *decoder, const struct flow_block *block)
 {
 	const struct native_run *run = native_block_alone(decoder->code, block);
@@ -339,13 +342,15 @@ static bool starts_instruction(const struct flow_block *block, uint64_t ip)
 	return at == ip;
 }
 
-/* Looks for ip in the region; 1 found and left, 0 not there, -1 no memory. */
+/*
+ * Looks for ip in the region. Returns 1: found, and the region was left before ip; 0: not in the region; -1: no memory.
+ */
 static int walk_in(struct native_decoder *decoder, const struct native_region *region, uint64_t ip)
 {
 	for (uint32_t i = 0; i < region->run.run.count; i++)
 		if (starts_instruction(region->run.run.blocks[i], ip))
 			return native_leave_part(decoder, region, i, ip) ? 1 : -1;
-	/* Code that is missing does not matter if nothing of it was executed. */
+	/* Missing code does not matter if the missing code was not executed. */
 	if (region->decision > NATIVE_CONTINUE && region->stop_ip == ip)
 		return native_leave_part(decoder, region, region->run.run.count, ip) ? 1 : -1;
 	return 0;
@@ -385,7 +390,7 @@ bool native_walk_to(struct native_decoder *decoder, uint64_t ip)
 	return false;
 }
 
-/* 1: the region was left, with the instruction at ip as its last one; 0: it is another. */
+/* Returns 1 if the instruction at ip ends the region, and leaves the region; 0: another instruction ends the region. */
 static int walk_through_in(struct native_decoder *decoder, const struct native_region *region, uint64_t ip)
 {
 	const struct flow_block_run *run = &region->run.run;

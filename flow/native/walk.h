@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Following the code as packets decide: frequent steps inline, the rest by calls. */
+/* Follows the code as packets decide: frequent steps inline, other steps by calls. */
 #ifndef FLOW_NATIVE_WALK_H
 #define FLOW_NATIVE_WALK_H
 
 #include "flow/native/resynchronise.h"
 
-/* Regions that may follow each other without a packet: more are an endless loop. */
+/* maximum number of consecutive regions without a packet; more are an endless loop */
 #define NATIVE_LOOP_REGIONS 1024
 
-/* Moves flow to ip; the code there is not in the batch yet. */
+/* Moves flow to ip. The code at ip is not in the batch yet. */
 void native_go(struct native_decoder *decoder, uint64_t ip);
 
-/* The same for an address where flow often goes. */
+/* As native_go, for an address where flow often goes. */
 void native_go_target(struct native_decoder *decoder, uint64_t ip);
 
 /*
- * Updates the return stack with the runs of the batch, but for a return at the end of the last one, if flow is still
- * there (returning).
+ * Updates the return stack with the runs of the batch. If flow is still at a return at the end of the last run
+ * (returning), this return is not popped.
  */
 void native_update_stack(struct native_decoder *decoder);
-/* The same where flow has left the last run: a return at its end has taken its address off. */
+/* As native_update_stack, after flow has left the last run: a return at the run's end is popped. */
 void native_complete_stack(struct native_decoder *decoder);
 
 /* Forgets all calls so far. */
@@ -31,43 +31,47 @@ static inline void native_clear_stack(struct native_decoder *decoder)
 	decoder->calls.before = NULL;
 }
 
-/* Takes count TNT bits, the oldest highest: any number, in any state. */
+/* Follows `count` TNT bits, the oldest highest; works for any number of bits in any state. */
 void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned count);
 
 /*
- * TNT bits wait for a TIP that does not come. With `gap`, the branch that needs the TIP is the last before a gap;
- * without, flow ends behind that branch.
+ * Handles TNT bits whose TIP does not come. gap: the branch that needs the TIP is the last branch before a gap;
+ * otherwise flow ends after the branch.
  */
 void native_drop_held(struct native_decoder *decoder, bool gap);
 
-/* The slow path of native_take_target. */
+/* Slow path of native_take_target. */
 void native_take_target_slowly(struct native_decoder *decoder, uint64_t ip);
 
-/* Adds all code before the instruction at ip, which is reached without a packet; false: a gap. */
+/* Adds all code before the instruction at ip, if flow reaches ip without a packet. Returns false after a gap. */
 bool native_walk_to(struct native_decoder *decoder, uint64_t ip);
 
-/* The same up to and with the far transfer at ip, which native_reaches. */
+/* As native_walk_to, including the far transfer at ip. The caller has checked native_reaches. */
 bool native_walk_through(struct native_decoder *decoder, uint64_t ip);
 
 /*
- * After a region was searched: found > 0 is there and left, 0 not there, < 0 no memory. Goes on to the next region
- * where no packet decides. 1: found; 0: search the decoder's region; -1: not found, and there is a gap.
+ * Finishes the search of a region. found > 0: found, and the region was left; 0: not in the region; < 0: no memory. If
+ * no packet decides at the region's end, moves to the next region. Returns 1: found; 0: search the decoder's region
+ * next; -1: not found, and a gap was added.
  */
 int native_pass_region(struct native_decoder *decoder, struct native_region *region, int found, uint64_t ip);
 
-/* Adds the region's blocks below `count` to the batch, and of the next one the part before ip. False without memory. */
+/*
+ * Adds the region's first `count` blocks to the batch, and the part of the next block before ip. Returns false without
+ * memory.
+ */
 bool native_leave_part(struct native_decoder *decoder, const struct native_region *region, uint32_t count, uint64_t ip);
 
-/* Whether the instruction at ip is reached without a packet. Adds nothing. */
+/* Checks whether flow reaches the instruction at ip without a packet. Adds nothing. */
 bool native_reaches(struct native_decoder *decoder, uint64_t ip);
 
-/* The branch to which flow comes next, if it needs a TIP and ends before `end`; 0: there is none. Adds nothing. */
+/* Returns the next branch, if the branch needs a TIP and ends before `end`; 0: no such branch. Adds nothing. */
 uint64_t native_branch_before(struct native_decoder *decoder, uint64_t end);
 
-/* walk_out.c. A TIP.PGD without FUP, with the address where the flow went if has_ip; false: a gap. */
+/* walk_out.c. Handles a TIP.PGD without a FUP. ip: target of the flow, if has_ip. Returns false after a gap. */
 bool native_walk_out(struct native_decoder *decoder, bool has_ip, uint64_t ip);
 
-/* Adds all code up to a far transfer, if one is reached without a packet; false: it is not. */
+/* Adds all code up to a far transfer, if flow reaches a far transfer without a packet; otherwise returns false. */
 bool native_pass_far(struct native_decoder *decoder);
 
 /* Adds all code of the region to the batch. */
@@ -76,7 +80,7 @@ static inline void native_leave(struct native_decoder *decoder, const struct nat
 	native_output_run(&decoder->out, &region->run);
 }
 
-/* A TIP without FUP: the branch at the region's end leads to ip. */
+/* Handles a TIP without a FUP: the branch at the region's end leads to ip. */
 static inline void native_take_target(struct native_decoder *decoder, uint64_t ip)
 {
 	struct native_region *region = decoder->region;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the branch by which flow left what is traced. */
+/* Finds the branch by which flow left the traced code. */
 #include "flow/native/address.h"
 #include "flow/native/cache/block.h"
 #include "flow/native/walk.h"
 
-/* Whether the filters are known and exclude ip. */
+/* Checks whether the filters are known and exclude ip. */
 static bool is_filtered(const struct native_decoder *decoder, uint64_t ip)
 {
 	const struct native_source *source = &decoder->code->source;
@@ -12,7 +12,7 @@ static bool is_filtered(const struct native_decoder *decoder, uint64_t ip)
 	return source->passes && !source->passes(source->context, ip);
 }
 
-/* Adds the first `count` blocks of a region to the batch. False without memory. */
+/* Adds the first `count` blocks of a region to the batch. Returns false without memory. */
 static bool leave_blocks(struct native_decoder *decoder, const struct native_region *region, uint32_t count)
 {
 	const struct flow_block_run *run = &region->run.run;
@@ -20,7 +20,7 @@ static bool leave_blocks(struct native_decoder *decoder, const struct native_reg
 	return native_leave_part(decoder, region, count, count < run->count ? run->blocks[count]->ip : 0);
 }
 
-/* Whether the branch at the end of block, if there is one, may have left what is traced. */
+/* Checks whether the block's branch may have left the traced code. */
 static bool leads_out(const struct native_decoder *decoder, const struct flow_block *block, bool has_ip, uint64_t ip)
 {
 	switch (block->branch) {
@@ -36,12 +36,15 @@ static bool leads_out(const struct native_decoder *decoder, const struct flow_bl
 	case FLOW_BRANCH_CONDITIONAL:
 		return has_ip && (block->target == ip || block->ip + block->size == ip);
 	default:
-		/* A return or an indirect branch: without a TIP, flow cannot go on. */
+		/* A return or an indirect branch: flow cannot continue without a TIP. */
 		return true;
 	}
 }
 
-/* 1: the region was left where packets stopped; 0: that is not in the region; -1 no memory. */
+/*
+ * Searches the region for the place where packets stopped. Returns 1: found, and the region was left; 0: not in the
+ * region; -1: no memory.
+ */
 static int walk_out_in(struct native_decoder *decoder, struct native_region *region, bool has_ip, uint64_t ip)
 {
 	for (uint32_t i = 0; i < region->run.run.count; i++) {
@@ -62,7 +65,7 @@ static int walk_out_in(struct native_decoder *decoder, struct native_region *reg
 		native_leave(decoder, region);
 		return 1;
 	}
-	/* Packets were disabled right before code that is missing: nothing of that was executed. */
+	/* Packets were disabled right before missing code. None of the missing code was executed. */
 	if (has_ip && region->run.run.count && region->decision > NATIVE_CONTINUE && region->stop_ip == ip) {
 		native_leave(decoder, region);
 		return 1;
@@ -70,14 +73,14 @@ static int walk_out_in(struct native_decoder *decoder, struct native_region *reg
 	return 0;
 }
 
-/* What a search for the branch that led out without an address has found. */
+/* Result of the search for a branch that left without an address. */
 struct direct_branches {
-	struct native_region *region; /* with the first direct branch */
-	uint32_t block;               /* of the region: that branch ends it */
-	unsigned count;               /* direct branches; 2 for more */
+	struct native_region *region; /* region with the first direct branch */
+	uint32_t block;               /* index of the block that ends with the branch */
+	unsigned count;               /* number of direct branches; 2: two or more */
 };
 
-/* Looks at the blocks of a region; true: one of them may have led out by itself. */
+/* Searches the blocks of a region. Returns true if another block may explain the end of flow. */
 static bool search_blocks(struct native_region *region, struct direct_branches *found)
 {
 	for (uint32_t i = 0; i < region->run.run.count; i++) {
@@ -98,8 +101,8 @@ static bool search_blocks(struct native_region *region, struct direct_branches *
 }
 
 /*
- * SKL014, with unknown filters: where no far transfer is reached, a direct branch led out. Only what comes before the first such
- * branch, and itself, is certain to have been executed. *found has no branch if there is another explanation.
+ * SKL014, with unknown filters: if flow reaches no far transfer, a direct branch left the traced code. Only the code up
+ * to the first such branch was certainly executed. *found has no branch if another explanation exists.
  */
 static void search_direct(struct native_decoder *decoder, struct direct_branches *found)
 {
@@ -109,13 +112,16 @@ static void search_direct(struct native_decoder *decoder, struct direct_branches
 	for (unsigned i = 0; i < NATIVE_LOOP_REGIONS && region; i++) {
 		const bool stub = region->stub;
 
-		/* Code that is missing may have had anything in it. */
+		/* Missing code may have had any branch. */
 		if (search_blocks(region, found) || region->decision > NATIVE_CONTINUE) {
 			found->count = 0;
 			return;
 		}
 		if (region->decision != NATIVE_CONTINUE) {
-			/* The branch there may have led out itself, where no CPU with the erratum is known to have made the packets. */
+			/*
+			 * The region's last branch may have left the traced code, unless a CPU with the erratum made
+			 * the packets.
+			 */
 			found->count *= region->decision == NATIVE_CONDITIONAL || decoder->errata.skl014;
 			return;
 		}
@@ -124,7 +130,7 @@ static void search_direct(struct native_decoder *decoder, struct direct_branches
 	}
 }
 
-/* Walks to the end of the block that search_direct found; a gap behind it if there is more than one such block. */
+/* Walks to the end of the block that search_direct found. If several blocks are possible, adds a gap. */
 static bool walk_out_direct(struct native_decoder *decoder, const struct direct_branches *found)
 {
 	const struct flow_block *block = found->region->run.run.blocks[found->block];

@@ -17,7 +17,7 @@ static void take_tsc(struct flow_clock *clock, uint64_t tsc)
 	clock->has_ctc = false;
 }
 
-/* The crystal clock was ctc when the TSC was `fast` less than the TSC packet before said. */
+/* Sets the crystal clock to `ctc` at the TSC of the last TSC packet minus `fast`. */
 static void take_tma(struct flow_clock *clock, uint16_t ctc, uint16_t fast)
 {
 	if (!clock->has_tsc || !clock->machine->ctc_denominator)
@@ -28,7 +28,10 @@ static void take_tma(struct flow_clock *clock, uint16_t ctc, uint16_t fast)
 	clock->has_ctc = true;
 }
 
-/* value * numerator / denominator; a division of 128 bits only where it needs one, as MTC packets are frequent. */
+/*
+ * Returns value * numerator / denominator. MTC packets are frequent, so the 128-bit division is used only for large
+ * values.
+ */
 static uint64_t scale(uint64_t value, uint32_t numerator, uint32_t denominator)
 {
 	if (value <= UINT32_MAX)
@@ -63,7 +66,7 @@ void flow_clock_packet(struct flow_clock *clock, const struct ptl_pt_packet *pac
 		clock->cycles += packet->cyc.cycles;
 		break;
 	case PTL_PT_CBR:
-		/* Cycles so far went by at the old ratio. */
+		/* The cycles so far passed at the old ratio. */
 		if (clock->ratio && clock->cycles) {
 			clock->tsc += clock->cycles * clock->machine->nominal_ratio / clock->ratio;
 			clock->cycles = 0;

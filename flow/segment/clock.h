@@ -10,28 +10,30 @@
 #include <ptl/trace.h>
 
 /*
- * TSC and TMA give an exact pair of TSC and crystal clock; an MTC moves the crystal clock on; CYC counts core
- * cycles since the last of them, which CBR turns into TSC ticks. SDM, "Intel Processor Trace", section
- * "Decoding Time".
+ * State of the clock. TSC and TMA together give an exact pair of TSC and crystal clock. MTC advances the crystal clock.
+ * CYC counts core cycles since the last TSC, TMA or MTC; CBR gives the ratio to convert cycles to TSC ticks. SDM,
+ * "Intel Processor Trace", section "Decoding Time".
  */
 struct flow_clock {
 	const struct ptl_machine *machine;
-	uint64_t lowest;   /* TSC that a TSC packet may mean */
-	uint64_t tsc;      /* at the last packet that tells it, estimates by MTC included */
-	uint64_t base;     /* TSC when the crystal clock was `ctc` */
+	uint64_t lowest;   /* lowest TSC that a TSC packet can mean */
+	uint64_t tsc;      /* TSC at the last TSC or CBR packet, or an estimate from MTC */
+	uint64_t base;     /* TSC at the last TMA, from which `crystals` counts */
 	uint64_t crystals; /* crystal clocks since base */
 	uint64_t cycles;   /* core cycles since tsc */
-	uint32_t ctc;      /* the last one, as many bits as MTC tells */
-	uint8_t ratio;     /* CBR; 0 unknown */
+	uint32_t ctc;      /* last crystal clock, with the bits that MTC packets have */
+	uint8_t ratio;     /* core-to-bus ratio of the last CBR; 0 unknown */
 	bool has_tsc;
 	bool has_ctc;
-	bool ahead; /* crystals are more than tsc tells */
+	bool ahead; /* `crystals` has advanced since `tsc` was computed */
 };
 
 void flow_clock_start(struct flow_clock *clock, const struct ptl_machine *machine);
-/* Takes any packet; those that tell no time change nothing. */
+/* Updates the clock by any packet. Packets without time change nothing. */
 void flow_clock_packet(struct flow_clock *clock, const struct ptl_pt_packet *packet);
-/* The work of many MTC packets in a row: the time is only worked out when they are settled, before anything else is done. */
+/*
+ * Fast update for many MTC packets in a row. The caller must call flow_clock_settle before any other use of the clock.
+ */
 static inline void flow_clock_mtc(struct flow_clock *clock, uint8_t mtc)
 {
 	const unsigned shift = clock->machine->mtc_frequency & 15;
@@ -40,7 +42,7 @@ static inline void flow_clock_mtc(struct flow_clock *clock, uint8_t mtc)
 
 	if (!clock->has_ctc)
 		return;
-	/* TMA has 16 bits of the crystal clock, so fewer than all bits of MTC may be comparable at first. */
+	/* TMA has 16 bits of the crystal clock. At first, fewer bits than MTC's may be comparable. */
 	if (!clock->crystals && mask > 0xffff)
 		mask = 0xffff;
 	clock->crystals += (ctc - clock->ctc) & mask;
@@ -49,11 +51,11 @@ static inline void flow_clock_mtc(struct flow_clock *clock, uint8_t mtc)
 }
 void flow_clock_settle(struct flow_clock *clock);
 /*
- * Nanoseconds of trace time in which another timing packet comes: MTC's period, if the machine says that there are MTC
- * packets and how long it is. UINT32_MAX: not known.
+ * Returns the nanoseconds of trace time until the next timing packet: MTC's period, if the machine has MTC packets and
+ * the period is known. UINT32_MAX: unknown.
  */
 uint32_t flow_clock_period(const struct ptl_machine *machine);
-/* The trace time now; 0 unknown. */
+/* Returns the current trace time; 0 unknown. */
 uint64_t flow_clock_time(const struct flow_clock *clock);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which CPU has which errata, and how to read the packets that they damage. */
+/* Errata of each CPU, and the reading of packets that errata damage. */
 #include "flow/segment/errata.h"
 
 /* Family and model in one number: 0x65e is model 0x5e of family 6. */
@@ -8,12 +8,12 @@
 #define MODELS_MAX 20
 
 /*
- * As libipt 2.2 has them (pt_cpu_errata), through the CPUs of 2025. Where it leaves out a product (Lakefield, Alder Lake
- * N, Bartlett Lake), those of others with the same cores.
+ * As in libipt 2.2 (pt_cpu_errata), for CPUs until 2025. Products that libipt leaves out (Lakefield, Alder Lake N,
+ * Bartlett Lake) have the errata of products with the same cores.
  */
 static const struct {
 	struct flow_errata errata;
-	uint32_t cpus[MODELS_MAX]; /* up to the first 0 */
+	uint32_t cpus[MODELS_MAX]; /* ends at the first 0 */
 } known[] = {
 	/* Broadwell */
 	{{.bdm64 = true}, {CPU(6, 0x3d), CPU(6, 0x47), CPU(6, 0x4f), CPU(6, 0x56)}},
@@ -33,7 +33,7 @@ static const struct {
 	 {CPU(6, 0x8a), CPU(6, 0x97), CPU(6, 0x9a), CPU(6, 0xb7), CPU(6, 0xba), CPU(6, 0xbf), CPU(6, 0xd7),
 	  CPU(6, 0xaa), CPU(6, 0xac), CPU(6, 0xb5), CPU(6, 0xc5), CPU(6, 0xc6), CPU(6, 0xbd), CPU(6, 0xcc),
 	  CPU(6, 0xd5), CPU(0x12, 0x01), CPU(0x12, 0x03)}},
-	/* Goldmont; of servers */
+	/* Goldmont, then Goldmont for servers */
 	{{.apl11 = true, .apl12 = true, .nlip = true}, {CPU(6, 0x5c)}},
 	{{.apl11 = true, .apl12 = true}, {CPU(6, 0x5f)}},
 	/* Goldmont Plus, Tremont, Gracemont, Grand Ridge, Sierra Forest, Clearwater Forest */
@@ -57,7 +57,7 @@ struct flow_errata flow_errata_of(const struct ptl_machine *machine)
 
 /* ---- damaged packets ----------------------------------------------------------------------------------------- */
 
-/* Two bytes of which the second can begin an OVF whose other byte follows: no CPU sends such a CYC. */
+/* Checks for a CYC of two bytes whose second byte begins an OVF. No CPU sends such a CYC. */
 static bool is_cut_cyc(const uint8_t *data, size_t left, const struct ptl_pt_packet *packet)
 {
 	return packet->kind == PTL_PT_CYC && packet->size == 2 && left > 2 &&

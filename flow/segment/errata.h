@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Errata of CPUs that matter to the meaning of their packets; docs/decoding.md says what is done about each. */
+/*
+ * Errata of CPUs that change the meaning of packets. docs/decoding.md describes how the decoders handle each erratum.
+ */
 #ifndef FLOW_SEGMENT_ERRATA_H
 #define FLOW_SEGMENT_ERRATA_H
 
@@ -10,8 +12,8 @@
 #include "format/pt/decode.h"
 
 /*
- * Called as Intel's specification updates call them; where several do, as the first one did. BDM70 is not among them:
- * its packets have no other meaning on any CPU.
+ * Names as in Intel's specification updates; if an erratum has several names, the first. BDM70 is not listed: its
+ * packets have no other meaning on any CPU.
  */
 struct flow_errata {
 	bool bdm64;  /* a branch just before a transaction's abort is recorded wrongly */
@@ -22,27 +24,28 @@ struct flow_errata {
 	bool skl168; /* a CYC before PSB is missing */
 	bool apl11;  /* OVF is followed by TIP.PGD */
 	bool apl12;  /* OVF with a FUP, though packets are disabled */
-	bool nlip;   /* FUP at an indirect branch has the address behind it; Linux: INTEL_PT_FUP_WITH_NLIP */
-	bool skz84;  /* TMA is damaged, and has a byte too many */
+	/* the FUP at an indirect branch has the address behind the branch; Linux: INTEL_PT_FUP_WITH_NLIP */
+	bool nlip;
+	bool skz84; /* TMA is damaged, and has an extra byte */
 };
 
-/* Those of the CPU that made the packets; none for a CPU that is not known, and for software. */
+/* Returns the errata of the CPU that made the packets. Unknown CPUs and software have no errata. */
 struct flow_errata flow_errata_of(const struct ptl_machine *machine);
 
-/* Whether packets are damaged, and only flow_errata_read finds out where the next one is. */
+/* Checks whether packets can be damaged. Then only flow_errata_read finds the next packet. */
 static inline bool flow_errata_damage(const struct flow_errata *errata)
 {
 	return errata->skd007 || errata->skz84;
 }
 
 /*
- * Looks at what format_pt_decode_inline made of the bytes at data, with `left` bytes, and returns the size of what is
- * really there: SKD007's cut CYC and SKZ84's TMA become PAD packets.
+ * Corrects a decoded packet. size: result of format_pt_decode_inline for the `left` bytes at data. SKD007's cut CYC and
+ * SKZ84's TMA become PAD packets. Returns the actual size.
  */
 int flow_errata_mend(const struct flow_errata *errata, const uint8_t *data, size_t left, int size,
 		     struct ptl_pt_packet *packet);
 
-/* format_pt_decode_inline, for packets that may be damaged. */
+/* As format_pt_decode_inline, for packets that may be damaged. */
 static inline int flow_errata_read(const struct flow_errata *errata, const uint8_t *data, size_t left,
 				   struct ptl_pt_context *context, struct ptl_pt_packet *packet)
 {

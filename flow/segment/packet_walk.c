@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The walk over a PT stream: reads pieces, decodes, resynchronises at PSBs. */
+/* Walks a PT stream: reads pieces, decodes packets, resynchronises at PSBs. */
 #include "flow/segment/packet_walk.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "format/pt/decode.h"
 
 #define PIECE_SIZE ((size_t)256 << 10)
-/* A packet, and a PSB that may begin within it. */
+/* bytes for a packet, and for a PSB that may begin within the packet */
 #define LOOK_AHEAD ((size_t)PTL_PT_PACKET_MAX + PTL_PT_PSB_SIZE + 1)
 
 static void lose_sync(struct flow_packet_walk *walk, uint64_t from, const char *cause)
@@ -36,7 +36,7 @@ void flow_packet_walk_free(struct flow_packet_walk *walk)
 	walk->data = NULL;
 }
 
-/* Moves the bytes from `at` on to the front and fills up behind them. */
+/* Moves the bytes from `at` to the front, and fills the rest of the buffer. */
 static int fill(struct flow_packet_walk *walk)
 {
 	walk->size -= walk->at;
@@ -60,7 +60,7 @@ static int fill(struct flow_packet_walk *walk)
 	return 0;
 }
 
-/* All data is used up: the stream ends here, or has a hole. */
+/* Handles the end of the data: the stream ends, or has a hole. */
 static int at_hole(struct flow_packet_walk *walk, struct flow_packet_item *item)
 {
 	uint64_t hole;
@@ -85,7 +85,7 @@ static int at_hole(struct flow_packet_walk *walk, struct flow_packet_item *item)
 	return 1;
 }
 
-/* The bytes before stream offset `to` are no packets. 0 where there are none. */
+/* Makes an item of the bytes before stream offset `to`, which are no packets. Returns 0 if there are no such bytes. */
 static int skipped(struct flow_packet_walk *walk, uint64_t to, struct flow_packet_item *item)
 {
 	if (to > walk->end)
@@ -100,14 +100,14 @@ static int skipped(struct flow_packet_walk *walk, uint64_t to, struct flow_packe
 	return 1;
 }
 
-/* Looks for a PSB. 1: item says what was skipped; 0: synchronised, or all data is used up. */
+/* Looks for a PSB. Returns 1 if item describes skipped bytes; 0 if the walk is synchronised or all data is used up. */
 static int find_sync(struct flow_packet_walk *walk, struct flow_packet_item *item)
 {
 	for (;;) {
 		size_t psb = ptl_pt_find_psb(walk->data, walk->size, walk->at);
 		int status;
 
-		/* A PSB that ends the data may turn out to be the end of the packet before one. */
+		/* A PSB at the end of the data may still prove to be the end of another packet. */
 		if (psb < walk->size && (psb + PTL_PT_PSB_SIZE + 1 < walk->size || walk->complete)) {
 			walk->at = psb;
 			walk->synced = true;
@@ -133,13 +133,16 @@ static int find_sync(struct flow_packet_walk *walk, struct flow_packet_item *ite
 	}
 }
 
-/* A packet that was cut off has taken the beginning of a PSB for its own bytes: how much of it there is; 0: it is whole. */
+/*
+ * Checks whether the packet is cut off and contains the beginning of a PSB. Returns the number of bytes before the PSB;
+ * 0: the packet is complete.
+ */
 static size_t cut_by_psb(const uint8_t *data, size_t left, size_t size)
 {
 	const size_t searched = size + PTL_PT_PSB_SIZE + 1;
 	size_t psb;
 
-	/* Such a PSB goes on behind the packet. */
+	/* The PSB would continue behind the packet. */
 	if (size < 2 || size >= left ||
 	    (data[size - 1] ^ data[size]) != ((FORMAT_PT_MATCH_PSB >> 8) ^ (FORMAT_PT_MATCH_PSB & 0xff)))
 		return 0;
@@ -147,13 +150,13 @@ static size_t cut_by_psb(const uint8_t *data, size_t left, size_t size)
 	return psb < size ? psb : 0;
 }
 
-/* What flow_errata_mend has made a PAD of. */
+/* Checks whether flow_errata_mend made the packet a PAD. */
 static bool is_damaged(const struct ptl_pt_packet *packet, const uint8_t *data)
 {
 	return packet->kind == PTL_PT_PAD && *data;
 }
 
-/* 1: item is the next packet; 0: there is none here, and the walk is no longer synchronised. */
+/* Reads the next packet into item. Returns 1; 0 if the bytes are no packet: then the walk is no longer synchronised. */
 static int next_packet(struct flow_packet_walk *walk, struct flow_packet_item *item)
 {
 	const uint8_t *data = walk->data + walk->at;

@@ -11,7 +11,7 @@
 enum flow_packet_item_type {
 	FLOW_PACKET_ITEM_PACKET,
 	FLOW_PACKET_ITEM_SKIPPED, /* bytes that are no packets, up to the next PSB */
-	FLOW_PACKET_ITEM_DAMAGED, /* a packet that is wrong because of an erratum, and the next one is right behind it */
+	FLOW_PACKET_ITEM_DAMAGED, /* a packet damaged by an erratum; the next packet follows directly */
 	FLOW_PACKET_ITEM_LOST,    /* a hole in the stream: buffers that are missing or damaged */
 };
 
@@ -19,15 +19,15 @@ struct flow_packet_item {
 	enum flow_packet_item_type type;
 	uint64_t offset; /* in the stream */
 	uint64_t size;   /* bytes of the stream */
-	/* Of packets: */
+	/* FLOW_PACKET_ITEM_PACKET and FLOW_PACKET_ITEM_DAMAGED: */
 	struct ptl_pt_packet packet;
-	uint64_t last_ip;     /* before the packet */
+	uint64_t last_ip;     /* last IP before the packet */
 	const uint8_t *bytes; /* valid until the next call */
-	/* Of the others, for people: "unknown opcode 05". */
+	/* All types except FLOW_PACKET_ITEM_PACKET: a text for users, such as "unknown opcode 05". */
 	char cause[96];
 };
 
-/* A walk under way; its memory is the same for any stream. All members are the walk's own. */
+/* A walk in progress. Its memory does not depend on the stream's size. All members are private to the walk. */
 struct flow_packet_walk {
 	struct ptl_trace *trace;
 	uint32_t stream;
@@ -35,28 +35,27 @@ struct flow_packet_walk {
 	uint64_t offset; /* stream offset of data[0] */
 	uint8_t *data;
 	size_t size;           /* bytes in data */
-	size_t at;             /* of the next packet in data */
+	size_t at;             /* offset of the next packet in data */
 	bool complete;         /* data reaches to a hole or the stream's end */
-	bool synced;           /* at a packet; otherwise looking for a PSB */
-	uint64_t skipped_from; /* unless synced: where the bytes that are no packets begin */
-	char cause[96];        /* unless synced: why */
+	bool synced;           /* the walk is at a packet; false: the walk looks for a PSB */
+	uint64_t skipped_from; /* unless synced: offset of the first byte that is no packet */
+	char cause[96];        /* unless synced: cause of the loss of synchronisation */
 	struct flow_errata errata;
 	struct ptl_pt_context context;
 	uint64_t last_ip;
 };
 
 /*
- * Begins at the stream offset `from`, which need not be that of a packet: bytes up to the first PSB
- * are an item of their own. The walk goes up to `end` (UINT64_MAX: the stream's end). `errata` are
- * those of the CPU that made the packets. Ended with flow_packet_walk_free. PTL_NO_MEMORY.
+ * Begins a walk at the stream offset `from`, at a packet or within a packet: the bytes before the first PSB become an
+ * item. The walk ends at `end` (UINT64_MAX: the stream's end). errata: errata of the CPU that made the packets. The
+ * caller ends the walk with flow_packet_walk_free. Returns PTL_NO_MEMORY.
  */
 int flow_packet_walk_start(struct flow_packet_walk *walk, struct ptl_trace *trace, uint32_t stream, uint64_t from,
 			   uint64_t end, struct flow_errata errata);
 void flow_packet_walk_free(struct flow_packet_walk *walk);
 
 /*
- * The next item: 1; 0 at the end; or what ptl_stream_read says (PTL_SYSTEM, PTL_NO_MEMORY,
- * PTL_MISUSE).
+ * Reads the next item. Returns 1; 0 at the end; or an error of ptl_stream_read (PTL_SYSTEM, PTL_NO_MEMORY, PTL_MISUSE).
  */
 int flow_packet_walk_next(struct flow_packet_walk *walk, struct flow_packet_item *item);
 

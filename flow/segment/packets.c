@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads PSB+ and finds the last packet of a segment that matters to its flow. */
+/* Reads PSB+, and finds the last packet of a segment that matters to the flow. */
 #include "flow/segment/packets.h"
 
 #include "format/pt/psb_plus.h"
@@ -54,11 +54,11 @@ bool flow_psb_plus_enables(const uint8_t *bytes, size_t size, const struct flow_
 	return false;
 }
 
-/* What a packet means to where the flow ends. */
+/* Meaning of a packet for the end of the flow. */
 enum meaning {
-	NOTHING, /* to the flow */
+	NOTHING, /* no flow: time, power or padding */
 	FLOW,
-	BINDS, /* flow, and the FUP that follows is part of it */
+	BINDS, /* part of the flow, together with a following FUP */
 };
 
 static enum meaning meaning_of(const struct ptl_pt_packet *packet)
@@ -96,7 +96,7 @@ static enum meaning meaning_of(const struct ptl_pt_packet *packet)
 	}
 }
 
-/* A packet that says something of flow, but for a FUP. */
+/* Checks whether the packet changes the flow. A FUP does not count. */
 static bool moves(const struct ptl_pt_packet *packet)
 {
 	switch (packet->kind) {
@@ -113,7 +113,10 @@ static bool moves(const struct ptl_pt_packet *packet)
 	}
 }
 
-/* An overflow lasts until a packet says where flow is, or that there is none. The packet ends at `at`. */
+/*
+ * Updates end->enabled and the state of overflows. An overflow lasts until a packet gives the place of flow, or says
+ * that flow stops. at: end of the packet.
+ */
 static void note_enabled(const struct ptl_pt_packet *packet, size_t at, struct flow_segment_end *end)
 {
 	if (moves(packet))
@@ -145,13 +148,13 @@ static void note_enabled(const struct ptl_pt_packet *packet, size_t at, struct f
 	}
 }
 
-/* What stands between an interrupt's FUP and its TIP, and says nothing without that. */
+/* Checks for a packet between an interrupt's FUP and TIP. Such a packet means nothing without the TIP. */
 static bool comes_with_tip(uint8_t kind)
 {
 	return kind == PTL_PT_MODE_EXEC || kind == PTL_PT_PIP || kind == PTL_PT_VMCS;
 }
 
-/* A TIP without an address, which no CPU makes. */
+/* Checks for a TIP without an address. No CPU makes such a TIP. */
 static bool leads_nowhere(const struct ptl_pt_packet *packet)
 {
 	return packet->kind == PTL_PT_TIP && packet->ip.form == PTL_PT_IP_NONE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a segment's packets say about where it begins, and where its flow ends. */
+/* Where a segment's flow begins and ends, as its packets tell. */
 #ifndef FLOW_SEGMENT_PACKETS_H
 #define FLOW_SEGMENT_PACKETS_H
 
@@ -12,44 +12,47 @@
 /* PSB+: the packets from PSB to PSBEND (SDM, section "PSB+"). */
 struct flow_psb_plus {
 	bool complete; /* ends with PSBEND: decoding can start here */
-	bool has_ip; /* a FUP that flow_psb_plus_enables does not rule out: packets are enabled, the next instruction is at ip */
-	bool has_mode; /* a MODE.Exec */
-	bool overflow; /* an OVF ends it, and there is no PSBEND */
+	/*
+	 * PSB+ has a FUP, and flow_psb_plus_enables does not reject the FUP: packets are enabled, and the next
+	 * instruction is at ip
+	 */
+	bool has_ip;
+	bool has_mode; /* PSB+ has a MODE.Exec */
+	bool overflow; /* an OVF ends PSB+, without PSBEND */
 	uint64_t ip;
-	size_t size; /* bytes up to and including PSBEND, or of the packets before what is wrong */
+	size_t size; /* bytes up to and including PSBEND, or up to the first wrong packet */
 };
 
-/* bytes begins with a PSB. FLOW_PSB_PLUS_MAX bytes are enough for what CPUs make. */
+/* Reads PSB+. bytes begins with a PSB. FLOW_PSB_PLUS_MAX bytes are enough for the PSB+ of any CPU. */
 void flow_psb_plus_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata,
 			struct flow_psb_plus *psb_plus);
 
 /*
- * Whether only state and TIP.PGE follow in the bytes behind a FUP of PSB+, so that packets were disabled and the FUP is
- * not to be there: erratum BDM70, which most CPUs have under one name or another, and which no right packets look like.
+ * Checks whether only state and TIP.PGE follow a FUP of PSB+. bytes: the bytes behind the FUP. Then packets were
+ * disabled, and the FUP is wrong: erratum BDM70, which most CPUs have under some name. Correct packets never look like
+ * this.
  */
 bool flow_psb_plus_enables(const uint8_t *bytes, size_t size, const struct flow_errata *errata);
 
 #define FLOW_PSB_PLUS_MAX 512
 
-/* How a segment's packets end. */
+/* The end of a segment's packets. */
 struct flow_segment_end {
 	/*
-	 * Where the packets end that say something about the flow: those of time and of power, and
-	 * padding, behind them do not count. Bytes that are no packet count as flow: what decodes
-	 * them finds out.
+	 * End of the last packet with flow. Packets of time and power, and padding, are no flow. Bytes that are no
+	 * packet count as flow: the decoder reports such bytes.
 	 */
 	size_t flow;
-	bool fup;        /* the last of these is a FUP of its own: its TIP is missing */
-	bool enabled;    /* packets are, at the end: as TIP.PGE, TIP.PGD, PSB+ and what follows OVF say */
-	bool overflowed; /* an OVF is not followed by a packet that says where flow goes on */
-	/*
-	 * The FUP behind an OVF, if no packet behind it says that flow goes on or stops: where it begins and ends.
-	 * 0: there is none.
-	 */
+	bool fup; /* the last flow packet is a FUP whose TIP is missing */
+	/* packets are enabled at the end, according to PSB+, TIP.PGE, TIP.PGD and the packets after an OVF */
+	bool enabled;
+	bool overflowed; /* after an OVF, no packet gives the place where flow continues */
+	/* Begin and end of the FUP after an OVF, if no later packet continues or stops the flow. 0: no such FUP. */
 	size_t resume, resume_end;
 	/*
-	 * Where packets end that are whole: below the size if the last is cut off, or if a TIP within the flow has no address. From
-	 * there on nothing is known; libipt 2.0.5 runs the block before once more, if its cache has that block.
+	 * End of the complete packets. Below the segment's size if the last packet is cut off, or if a TIP within the
+	 * flow has no address. The flow behind `whole` is unknown; libipt 2.0.5 runs the previous block again, if its
+	 * cache has that block.
 	 */
 	size_t whole;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rewrites the packets before a part of a segment to what they leave behind: time and state. */
+/* Replaces the packets before a part of a segment by packets with an equal effect on time and state, and padding. */
 #include "flow/segment/replay.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "flow/segment/packets.h"
 
-/* Packets in the making, in the place of those before the part and up to its first address. */
+/* The new packets. They replace the packets from the PSB to the first address of the part. */
 struct replay {
 	const uint8_t *bytes;
 	size_t size;
@@ -17,7 +17,7 @@ struct replay {
 	uint8_t *made;
 	size_t used, room;
 	bool failed;
-	struct ptl_pt_packet mode, ratio; /* the last ones before skip; size 0: none */
+	struct ptl_pt_packet mode, ratio; /* last MODE.Exec and CBR before skip; size 0: no such packet */
 	uint64_t last_ip;
 };
 
@@ -45,7 +45,7 @@ static void put_packet(struct replay *replay, const struct ptl_pt_packet *packet
 		replay->used += (size_t)size;
 }
 
-/* What was the state at skip? */
+/* Reads the state at skip. */
 static void read_state(struct replay *replay)
 {
 	struct ptl_pt_context context = {0};
@@ -67,7 +67,7 @@ static void read_state(struct replay *replay)
 	}
 }
 
-/* PSB+ with the state in it and without FUP, then timing packets up to skip. */
+/* Writes PSB+ with the state but without FUP, then the timing packets before skip. */
 static void put_state(struct replay *replay)
 {
 	struct ptl_pt_context context = {0};
@@ -86,8 +86,8 @@ static void put_state(struct replay *replay)
 }
 
 /*
- * The first packet from skip on that has an address: its offset, and itself with all of the address. Its size, or 0
- * where there is none.
+ * Finds the first packet at or behind skip that has an address. *at: offset of the packet. *packet: the packet with the
+ * full address. Returns the packet's size; 0: no packet has an address.
  */
 static size_t find_address(const struct replay *replay, size_t *at, struct ptl_pt_packet *packet)
 {
@@ -108,7 +108,10 @@ static size_t find_address(const struct replay *replay, size_t *at, struct ptl_p
 	return 0;
 }
 
-/* Padding, what stands between skip and the address, the address: they end where they ended. */
+/*
+ * Writes padding, the packets between skip and the address, and the packet with the address. The new packet ends at the
+ * old packet's end.
+ */
 static void put_rest(struct replay *replay)
 {
 	struct ptl_pt_packet address;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lists segments: which streams are wanted, whose flow they hold, and where their PSBs are. */
+/* Lists segments: selects streams, finds the owner of each stream, and cuts streams at PSBs. */
 #include "flow/segment/segment_state.h"
 
 #include <stdlib.h>
@@ -8,19 +8,21 @@
 #include "common/vector.h"
 #include "flow/segment/turn.h"
 
-/* What segments are made from. */
+/* Inputs of the segment list. */
 struct segment_source {
 	const struct flow_timeline *timeline;
 	const struct flow_selection *selection;
 	const struct flow_switch *switches;
 	size_t switch_count;
-	uint64_t entry; /* of FLOW_TURN_FUNCTION, in the kernel of the stream's machine; 0: not known */
+	uint64_t entry; /* address of FLOW_TURN_FUNCTION in the kernel of the stream's machine; 0 unknown */
 };
 
-/* ---- streams ------------------------------------------------------------------------------------
- */
+/* ---- streams ------------------------------------------------------------------------------------ */
 
-/* A stream of no process belongs to the only one there is: so it is with bare PT bytes. */
+/*
+ * Finds the process and thread of a stream. A stream without a process, such as raw PT bytes, belongs to the only
+ * process.
+ */
 static void find_owner(const struct flow_timeline *timeline, struct flow_segment_stream *owned)
 {
 	const struct ptl_stream *stream = owned->stream;
@@ -103,7 +105,7 @@ int flow_segment_streams(const struct ptl_trace *trace, const struct flow_timeli
 			continue;
 		find_owner(timeline, &streams[kept]);
 		find_switches(timeline, &streams[kept]);
-		/* Whose the parts of a CPU's stream are shows later. */
+		/* Owners of the parts of a CPU's stream are found later. */
 		if (streams[kept].switches ||
 		    is_selected(selection, streams[kept].pid, streams[kept].tid, streams[kept].stream->cpu))
 			kept++;
@@ -114,8 +116,7 @@ int flow_segment_streams(const struct ptl_trace *trace, const struct flow_timeli
 	return 0;
 }
 
-/* ---- segments -----------------------------------------------------------------------------------
- */
+/* ---- segments ----------------------------------------------------------------------------------- */
 
 static int add_segment(struct flow_segment_list *list, size_t *capacity, const struct flow_segment *segment)
 {
@@ -128,7 +129,7 @@ static int add_segment(struct flow_segment_list *list, size_t *capacity, const s
 	return 0;
 }
 
-/* What is not known to lie outside of the window may lie in it. */
+/* Checks whether the segment overlaps the time window. Segments without times may overlap. */
 static bool in_window(const struct flow_selection *selection, const struct flow_segment *segment)
 {
 	if (selection->last_time && segment->time > selection->last_time)
@@ -137,8 +138,8 @@ static bool in_window(const struct flow_selection *selection, const struct flow_
 }
 
 /*
- * A PSB whose time is not known: the last known one of the stream serves; where the stream has no
- * times at all, the address space as it was last.
+ * Returns the time that selects the code of a PSB. If the PSB has no time, the stream's last known time serves. If the
+ * stream has no times, the last version of the address space serves.
  */
 static uint64_t time_of_code(const struct ptl_stream *stream, uint64_t time, uint64_t known)
 {
@@ -150,8 +151,8 @@ static uint64_t time_of_code(const struct ptl_stream *stream, uint64_t time, uin
 /* ---- streams of CPUs -------------------------------------------------------------------------- */
 
 /*
- * The thread that a CPU went over to with this switch; none that is recorded is process 0. What ran before the first switch
- * may not be known: it stays the stream's.
+ * Sets the segment's owner to the thread of this switch. A thread that is not recorded belongs to process 0. If the
+ * thread before the first switch is unknown, the stream's owner stays.
  */
 static void find_switched(const struct flow_timeline *timeline, const struct flow_switch *to, uint64_t time,
 			  struct flow_segment *segment)
@@ -167,13 +168,13 @@ static void find_switched(const struct flow_timeline *timeline, const struct flo
 	segment->switched = true;
 }
 
-/* All but the last of the parts of one segment. */
+/* All parts of one segment except the last. */
 struct flow_segment_parts {
 	struct flow_segment_parts *next;
 	struct flow_segment_part parts[];
 };
 
-/* Room for so many parts in the list; NULL without memory. */
+/* Adds room for `count` parts to the list. Returns NULL without memory. */
 static struct flow_segment_part *make_parts(struct flow_segment_list *list, size_t count)
 {
 	struct flow_segment_parts *made = malloc(sizeof(*made) + count * sizeof(made->parts[0]));
@@ -185,7 +186,7 @@ static struct flow_segment_part *make_parts(struct flow_segment_list *list, size
 	return made->parts;
 }
 
-/* Those made last are of no segment in the list. */
+/* Frees the parts that were made last. No segment in the list uses the parts. */
 static void drop_parts(struct flow_segment_list *list)
 {
 	struct flow_segment_parts *dropped = list->parts;
@@ -194,7 +195,7 @@ static void drop_parts(struct flow_segment_list *list)
 	free(dropped);
 }
 
-/* Adds the turns of each thread that is selected; *found: there are any, so that the segment is not to be cut. */
+/* Adds the turns of each selected thread. *found: the segment has turns, and is not to be cut. */
 static int add_turns(struct ptl_trace *trace, const struct segment_source *source, const struct flow_segment *whole,
 		     struct flow_segment_list *list, size_t *capacity, bool *found)
 {
@@ -226,7 +227,7 @@ static int add_turns(struct ptl_trace *trace, const struct segment_source *sourc
 	return status;
 }
 
-/* Cuts the segment at context switches and adds those parts that are selected. */
+/* Cuts the segment at context switches, and adds the selected parts. */
 static int add_pieces(struct ptl_trace *trace, const struct segment_source *source, const struct flow_segment *whole,
 		      struct flow_segment_list *list, size_t *capacity)
 {
@@ -239,7 +240,7 @@ static int add_pieces(struct ptl_trace *trace, const struct segment_source *sour
 
 	if (status < 0 || found_turns)
 		return status;
-	/* Without a time of its own, the last one known. */
+	/* A segment without a time gets the last known time. */
 	placed.time = whole->order_time;
 	status = flow_segment_pieces_find(trace, &placed, source->switches, source->switch_count, &found);
 	if (!status && found.count > 1) {
@@ -281,7 +282,7 @@ static int add_pieces(struct ptl_trace *trace, const struct segment_source *sour
 	return status;
 }
 
-/* By thread, those of streams of its own first, and by time. */
+/* Orders by thread, then streams of the thread before streams of CPUs, then by time. */
 static int compare_segments(const void *a_, const void *b_)
 {
 	const struct flow_segment *a = a_, *b = b_;
@@ -330,8 +331,8 @@ void flow_segments_group_by_thread(struct flow_segment_list *list)
 }
 
 /*
- * The packets of a CPU may go on in another stream, as those of the files of a series do: when that begins, so that who runs
- * there later is not looked for here. 0: they do not.
+ * Returns the time at which the CPU's packets continue in another stream, as in the next file of a series. Threads that
+ * run after that time are not looked for in this stream. 0: no other stream.
  */
 static uint64_t time_of_successor(struct ptl_trace *trace, const struct ptl_stream *stream, uint64_t after)
 {
@@ -370,12 +371,12 @@ static int add_stream(struct ptl_trace *trace, const struct flow_segment_stream 
 	const struct ptl_psb *psbs;
 	int status = ptl_psb_index(trace, stream->id, &psbs, &count);
 
-	/* Of a trace that is being written, a PSB may be known whose bytes are not there yet. */
+	/* While a trace is written, the index may have a PSB whose bytes are still missing. */
 	while (!status && count && psbs[count - 1].offset >= stream->bytes)
 		count--;
 	if (selection->range)
 		selection->range(selection->range_context, stream->id, &from, &until);
-	/* A writer gives buffers the time at which it had their bytes; a PSB's own time is before that. */
+	/* A writer stores the time when it received a buffer's bytes. The time of a PSB in the buffer is earlier. */
 	if (!status && count && psbs[0].time && psbs[0].time < known)
 		known = psbs[0].time;
 	/* Bytes before the first PSB make a segment that cannot be decoded. */

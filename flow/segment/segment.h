@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cuts PT streams into segments, from one PSB to the next: the units of parallel decoding. */
+/* Cuts PT streams into segments, from one PSB to the next. Segments are the units of parallel decoding. */
 #ifndef FLOW_SEGMENT_SEGMENT_H
 #define FLOW_SEGMENT_SEGMENT_H
 
@@ -9,9 +9,9 @@
 
 #include "flow/timeline/timeline.h"
 
-/* One of the parts of what lies between two PSBs of a CPU's stream: it ends where the next one begins. */
+/* A part of a segment of a CPU's stream. A part ends at the beginning of the next part. */
 struct flow_segment_part {
-	uint64_t skip; /* these as of flow_segment */
+	uint64_t skip; /* all members as in flow_segment */
 	uint64_t code_time;
 	uint32_t process;
 	bool unknown;
@@ -19,87 +19,88 @@ struct flow_segment_part {
 };
 
 /*
- * What one thread runs on a CPU, of which the kernel's code is traced, too: from one passage through the function in which
- * the kernel goes over from one thread to another, to the next.
+ * One thread's turn on a CPU whose kernel code is traced. A turn begins and ends when the CPU passes
+ * FLOW_TURN_FUNCTION, in which the kernel switches from one thread to another.
  */
 struct flow_turn {
-	uint64_t time;     /* the kernel goes over to the thread from this time on */
-	uint64_t skip;     /* of the segment: about where its packets begin, by the times of packets */
-	uint32_t pid, tid; /* PTL_NO_ID: not known */
-	uint32_t process;  /* as those of flow_segment */
+	uint64_t time;     /* earliest time at which the kernel switches to the thread */
+	uint64_t skip;     /* approximate offset of the turn's packets in the segment, from the times of packets */
+	uint32_t pid, tid; /* PTL_NO_ID: unknown */
+	uint32_t process;  /* process and thread as in flow_segment */
 	uint32_t thread;
-	uint32_t group; /* that of the segment that has the turn */
+	uint32_t group; /* turn_group of the turn's segment */
 };
 
-/* All turns in what lies between two PSBs, in order. */
+/* All turns between two PSBs, in order. */
 struct flow_turns {
-	struct flow_turns *next;  /* of the list of segments */
-	uint64_t entry;           /* address of that function */
-	uint64_t time, code_time; /* of the PSB, as those of flow_segment */
-	uint64_t size;            /* up to the next segment, or the stream's end */
-	uint64_t end_time;        /* of that; FLOW_TIME_END: not known */
-	uint32_t
-		period; /* nanoseconds in which a timing packet comes before what has a later time; UINT32_MAX: not known */
+	struct flow_turns *next;  /* next element in the list of the segment list */
+	uint64_t entry;           /* address of FLOW_TURN_FUNCTION */
+	uint64_t time, code_time; /* times of the PSB, as in flow_segment */
+	uint64_t size;            /* bytes up to the next segment, or to the stream's end */
+	uint64_t end_time;        /* time of the end; FLOW_TIME_END: unknown */
+	uint32_t period; /* within so many nanoseconds, a timing packet precedes later packets; UINT32_MAX: unknown */
 	bool has_next;
-	bool open;       /* the flow shows whether the PSB is of the first turn or of the second one */
-	uint32_t groups; /* turns of one thread, between which it did nothing elsewhere, are one group */
+	bool open; /* the flow has to show whether the PSB is in the first or the second turn */
+	/* number of groups; turns of a thread are one group unless the thread ran on another CPU in between */
+	uint32_t groups;
 	size_t count;
 	struct flow_turn list[];
 };
 
 struct flow_segment {
-	size_t index;    /* its place in the list */
-	uint32_t stream; /* id */
-	uint32_t cpu;    /* PTL_NO_CPU where the stream belongs to a thread */
-	uint32_t pid;    /* whose flow it is; PTL_NO_ID unknown */
+	size_t index;    /* index in the list */
+	uint32_t stream; /* id of the stream */
+	uint32_t cpu;    /* PTL_NO_CPU: the stream belongs to a thread */
+	uint32_t pid;    /* pid of the flow's process; PTL_NO_ID unknown */
 	uint32_t tid;
 	uint32_t process; /* index in the timeline, FLOW_NONE */
 	uint32_t thread;  /* index in the timeline, FLOW_NONE */
-	/* Number of its stream among the selected ones: a group's segments are consecutive. */
+	/* Number of the segment's group. The segments of a group are consecutive in the list. */
 	size_t group;
-	uint64_t offset; /* of its PSB in the stream; of the first byte where it has no PSB */
-	uint64_t size;   /* bytes up to the next segment of the stream, or to its end */
+	uint64_t offset; /* stream offset of the PSB, or of the first byte if the segment has no PSB */
+	uint64_t size;   /* bytes up to the next segment, or to the stream's end */
 	/*
-	 * Of a CPU's stream with context switches, a segment may be a part of what lies between two PSBs: these bytes
-	 * at its beginning belong to parts before it, and only give it the time.
+	 * Bytes at the beginning that belong to earlier parts. If a CPU's stream has context switches, a segment may be
+	 * a part of the packets between two PSBs. The skipped bytes only give the time.
 	 */
 	uint64_t skip;
-	/* The parts before it, from the PSB on, of any thread: the CPU remembers calls of theirs. */
+	/* Earlier parts of any thread, from the PSB on. A CPU remembers the calls of these parts. */
 	const struct flow_segment_part *before;
 	size_t before_count;
 	/*
-	 * Threads take turns within flow: the segment has those of one group, and is decoded from the PSB on, whatever skip and
-	 * size are; these only share the bytes out. NULL: they do not.
+	 * Turns, if threads take turns within the flow. Then the segment has the turns of one group, and decoding
+	 * begins at the PSB regardless of skip and size. skip and size only divide the bytes among groups. NULL: no
+	 * turns.
 	 */
 	const struct flow_turns *turns;
 	uint32_t turn_group;
-	uint32_t last_turn; /* of the group */
-	uint64_t time;      /* of its PSB; 0 unknown */
-	/* The version of the address space of this time is the one that holds at its PSB. */
+	uint32_t last_turn; /* last turn of the group */
+	uint64_t time;      /* time of the PSB; 0 unknown */
+	/* Time of the address space version that is valid at the PSB. */
 	uint64_t code_time;
-	uint64_t order_time; /* time, or the last one known: never less than its forerunner's */
-	uint64_t end_time;   /* of the next segment's PSB; 0 unknown, or the stream's last one */
-	bool has_psb;        /* false: bytes in which decoding cannot start */
+	uint64_t order_time; /* time, or the last known time; never decreases within a stream */
+	uint64_t end_time;   /* time of the next segment's PSB; 0: unknown, or the stream's last segment */
+	bool has_psb;        /* false: the segment cannot be decoded */
 	bool has_next;       /* another segment of the stream follows */
-	bool ends_disabled;  /* another part follows, and packets are disabled where it begins */
-	bool unknown;        /* the owner of these packets is unknown: a gap */
+	bool ends_disabled;  /* another part follows, and packets are disabled at its beginning */
+	bool unknown;        /* the thread of these packets is unknown: a gap */
 	bool switched;       /* the thread is known from context switches */
-	bool first;          /* of its group */
+	bool first;          /* first segment of the group */
 	bool last;
-	uint32_t source; /* of flow_segments_join: which list it was in */
+	uint32_t source; /* number of the list before flow_segments_join */
 };
 
 /* What to decode. Zero-initialised selects everything. */
 struct flow_selection {
-	const uint32_t *pids; /* any of these */
+	const uint32_t *pids; /* flow of any of these processes */
 	size_t pid_count;
 	const uint32_t *tids;
 	size_t tid_count;
-	const uint32_t *cpus; /* streams of these CPUs; those of threads have none, and are out */
+	const uint32_t *cpus; /* streams of these CPUs; streams of threads have no CPU and are left out */
 	size_t cpu_count;
 	uint64_t first_time; /* trace clock, inclusive */
-	uint64_t last_time;  /* inclusive; 0 means no end */
-	/* Of each stream, only the segments that begin from *first on and before *end. NULL: all. */
+	uint64_t last_time;  /* inclusive; 0: no end */
+	/* Limits the segments of a stream to offsets at or behind *first and before *end. NULL: all segments. */
 	void (*range)(void *context, uint32_t stream, uint64_t *first, uint64_t *end);
 	void *range_context;
 };
@@ -108,37 +109,36 @@ struct flow_segment_list {
 	struct flow_segment *segments;
 	size_t count;
 	size_t groups;
-	struct flow_segment_parts *parts; /* what segments' `before` point to */
-	struct flow_turns *turns;         /* likewise */
-	uint64_t bytes;                   /* of PT in all segments */
+	struct flow_segment_parts *parts; /* storage of the segments' `before` */
+	struct flow_turns *turns;         /* storage of the segments' `turns` */
+	uint64_t bytes;                   /* bytes of PT in all segments */
 };
 
 /*
- * Lists the segments that the selection asks for: streams in the order of (process, thread, first
- * time), segments in the order of their offset. With a time window, those that may overlap it; a
- * segment without a known time always may. PTL_NO_MEMORY, or what the reader says. Free with
- * flow_segments_free.
+ * Lists the selected segments: streams ordered by process, thread and first time; segments ordered by offset. A time
+ * window selects segments that may overlap the window; segments without a known time may always overlap.
+ * Returns PTL_NO_MEMORY, or an error of the reader. Free with flow_segments_free.
  */
 int flow_segments_list(struct ptl_trace *trace, const struct flow_timeline *timeline,
 		       const struct flow_selection *selection, struct flow_segment_list *list);
 void flow_segments_free(struct flow_segment_list *list);
 
-/* What one of several shards has of each stream: the segments that begin from `first` on and before `end`. */
+/* A shard's range of a stream: segments that begin at or behind `first` and before `end`. */
 struct flow_segment_range {
 	uint32_t stream;
 	uint64_t first, end;
 };
 
 struct flow_segment_shard {
-	struct flow_segment_range *ranges; /* in order of streams' ids */
+	struct flow_segment_range *ranges; /* ranges in order of stream ids */
 	size_t count;
 };
 
 /*
- * Cuts what the selection asks for into `count` shards of about the same number of PT bytes, and gives the one of this number,
- * from 1 on. Needs the index alone: no PT is read. Each segment is in one of the shards, and in the order of
- * flow_segments_list all those of a stream with a lower number come before it. What flow_segments_list returns. The range's
- * function takes the shard as its context.
+ * Cuts the selected segments into `count` shards with about equal numbers of PT bytes, and finds the shard `number`,
+ * from 1. Reads the index only, no PT. Each segment is in exactly one shard. In the order of flow_segments_list, the
+ * segments of a stream in lower shards come first.
+ * Returns errors as flow_segments_list does. flow_segments_shard_range takes the shard as its context.
  */
 int flow_segments_shard(struct ptl_trace *trace, const struct flow_timeline *timeline,
 			const struct flow_selection *selection, uint32_t number, uint32_t count,
@@ -147,8 +147,9 @@ void flow_segments_shard_range(void *shard, uint32_t stream, uint64_t *first, ui
 void flow_segments_shard_free(struct flow_segment_shard *shard);
 
 /*
- * Puts the segments of several shards' lists, all of which are in this one by now, into the order and groups of the one list
- * that flow_segments_list would have made. PTL_CORRUPT where they cannot be of this trace, or one is there twice; PTL_NO_MEMORY.
+ * Sorts and groups the segments of several shards as flow_segments_list would. The caller has put all segments into
+ * `list`.
+ * Returns PTL_CORRUPT if a segment cannot be of this trace, or if a segment occurs twice; PTL_NO_MEMORY.
  */
 int flow_segments_join(const struct ptl_trace *trace, const struct flow_timeline *timeline,
 		       const struct flow_selection *selection, struct flow_segment_list *list);

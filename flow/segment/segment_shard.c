@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cuts the work on a trace into shards, and makes one list of the segments of all shards again. */
+/* Cuts the work on a trace into shards, and joins the segments of all shards into one list. */
 #include <stdlib.h>
 
 #include "common/error.h"
@@ -13,7 +13,7 @@ static int compare_u64(uint64_t a, uint64_t b)
 
 /* ---- cutting --------------------------------------------------------------------------------- */
 
-/* Where the stream has what may lie in the window of time: from *first on and before *end. */
+/* Finds the range of the stream that may overlap the time window: from *first on, before *end. */
 static int find_window(struct ptl_trace *trace, const struct ptl_stream *stream, const struct flow_selection *selection,
 		       uint64_t *first, uint64_t *end)
 {
@@ -28,7 +28,7 @@ static int find_window(struct ptl_trace *trace, const struct ptl_stream *stream,
 	status = ptl_psb_index(trace, stream->id, &psbs, &count);
 	if (status < 0)
 		return status;
-	/* What comes before a PSB of an earlier time does not reach into the window. */
+	/* Packets before a PSB that is earlier than the window lie before the window. */
 	while (at < count && psbs[at].time && psbs[at].time < selection->first_time)
 		*first = psbs[at++].offset;
 	for (at = count; at-- > 0 && selection->last_time && psbs[at].time > selection->last_time;)
@@ -45,15 +45,16 @@ static int compare_ranges(const void *a_, const void *b_)
 	return compare_u64(a->stream, b->stream);
 }
 
-/* bytes * number / count, which may not fit 64 bits on the way. */
+/* Returns bytes * number / count without an overflow of 64 bits. */
 static uint64_t share_of(uint64_t bytes, uint32_t number, uint32_t count)
 {
 	return bytes / count * number + bytes % count * number / count;
 }
 
 /*
- * Where a stream is cut whose window begins at `window` and has size bytes, if the cut is at this place of all bytes, of which
- * `before` are of streams before it. Cuts outside of it are at its very ends, so that what two cuts part is all there is.
+ * Converts a cut in the sum of all bytes to an offset in a stream. before: bytes of all earlier streams. The stream's
+ * window begins at `window` and has size bytes. A cut outside the stream becomes 0 or UINT64_MAX, so that the shards
+ * together have all bytes.
  */
 static uint64_t place_cut(uint64_t cut, uint64_t before, uint64_t window, uint64_t size)
 {
@@ -62,7 +63,7 @@ static uint64_t place_cut(uint64_t cut, uint64_t before, uint64_t window, uint64
 	return cut - before < size ? window + (cut - before) : UINT64_MAX;
 }
 
-/* Ranges hold the window of each stream, in the order of the streams; they become what lies between two cuts. */
+/* Reduces the ranges, which hold the window of each stream in order, to the bytes between two cuts. */
 static void cut_ranges(struct flow_segment_shard *shard, uint32_t number, uint32_t count)
 {
 	uint64_t bytes = 0, before = 0, from, until;
@@ -132,7 +133,7 @@ void flow_segments_shard_free(struct flow_segment_shard *shard)
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
-/* By place of the stream, which is in index, and by the place in it. */
+/* Orders by stream, whose place is in `index`, then by place in the stream. */
 static int compare_places(const void *a_, const void *b_)
 {
 	const struct flow_segment *a = a_, *b = b_;
@@ -152,7 +153,7 @@ static int check_place(const struct flow_segment *segment, const struct ptl_stre
 	return 0;
 }
 
-/* Gives each segment the place of its stream as its index. */
+/* Stores the place of each segment's stream in the segment's index. */
 static int place_segments(struct flow_segment_list *list, const struct flow_segment_stream *streams, size_t count)
 {
 	struct common_hash_map places = {0};

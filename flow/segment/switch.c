@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Puts context switches between the packets of a segment, by time. */
+/* Places context switches between the packets of a segment, by time. */
 #include "flow/segment/segment_state.h"
 
 #include <stdlib.h>
@@ -10,21 +10,22 @@
 #include "flow/segment/clock.h"
 #include "flow/segment/packets.h"
 
-/* A segment has some KiB. Switches behind this are not placed, and what follows is of an unknown thread. */
+/* A segment has a few KiB. Behind this limit switches are not placed, and packets are of an unknown thread. */
 #define WALK_LIMIT ((size_t)4 << 20)
 
 /*
- * A stretch without flow: packets are disabled, or were lost. A switch may have taken place in it if its time is
- * from `from` to `until`. The first one ends, and the last one begins, what has flow: they may be empty.
+ * A stretch without flow: packets are disabled or lost. A switch may lie in the pause if its time is from `from` to
+ * `until`. The first pause ends where the segment's flow begins, and the last pause begins where the flow ends. Both
+ * may be empty.
  */
 struct pause {
-	size_t cut; /* offset at which what follows begins: behind TIP.PGD, at OVF */
+	size_t cut; /* offset of the first packet after the pause: behind TIP.PGD, or at OVF */
 	uint64_t from;
 	uint64_t until;
-	uint64_t time;     /* at the cut */
-	size_t events_end; /* behind the last event within the pause, such as CBR; 0: there is none */
+	uint64_t time;     /* time at the cut */
+	size_t events_end; /* end of the last event within the pause, such as CBR; 0: no event */
 	uint64_t events_time;
-	bool disabled; /* not an overflow, nor an end of the segment */
+	bool disabled; /* packets are disabled; false: an overflow, or the segment's end */
 };
 
 struct walk {
@@ -32,7 +33,7 @@ struct walk {
 	uint64_t time;
 	struct pause *pauses;
 	size_t count, capacity;
-	size_t timed; /* pauses before this one have `until` */
+	size_t timed; /* number of pauses whose `until` is known */
 	bool paused;
 	bool overflow;
 };
@@ -47,7 +48,7 @@ static int add_pause(struct walk *walk, size_t cut, bool disabled)
 	return 0;
 }
 
-/* Pauses that have ended did so at or before time. */
+/* Sets `until` of all pauses that ended at or before time. */
 static void end_pauses(struct walk *walk, uint64_t time)
 {
 	const size_t ended = walk->count - walk->paused;
@@ -67,14 +68,14 @@ static void take_time(struct walk *walk)
 
 	if (!time)
 		return;
-	/* An estimate was too late. */
+	/* The estimated time was too late. */
 	for (size_t i = walk->count; i > 0 && walk->pauses[i - 1].from > time; i--)
 		walk->pauses[i - 1].from = time;
 	walk->time = time;
 	end_pauses(walk, time);
 }
 
-/* The packet is an event of the CPU, or of the thread that it ran before. */
+/* Records an event of the CPU or of the previous thread. */
 static void note_event(struct walk *walk, size_t end)
 {
 	struct pause *pause = walk->paused ? &walk->pauses[walk->count - 1] : NULL;
@@ -132,7 +133,7 @@ static int take_packet(struct walk *walk, const struct ptl_pt_packet *packet, si
 	return status;
 }
 
-/* Finds all pauses; false where packets are damaged, or too many, so that there may be more. */
+/* Finds all pauses. Damaged packets, or flow at the segment's end, add a last pause at the end. */
 static int find_pauses(struct walk *walk, const uint8_t *bytes, size_t size, const struct flow_errata *errata,
 		       uint64_t end_time)
 {
@@ -144,7 +145,7 @@ static int find_pauses(struct walk *walk, const uint8_t *bytes, size_t size, con
 
 	flow_psb_plus_read(bytes, size, errata, &psb_plus);
 	status = add_pause(walk, 0, true);
-	/* Where it goes on from the segment before, no switch of this one comes before its first flow. */
+	/* If the previous segment's flow continues, no switch comes before this segment's first flow. */
 	if (psb_plus.has_ip || !psb_plus.complete) {
 		walk->paused = false;
 		end_pauses(walk, walk->time);
@@ -197,13 +198,16 @@ int flow_segment_bytes_read(struct ptl_trace *trace, const struct flow_segment *
 	return status < 0 ? status : 0;
 }
 
-/* Where a switch lies; those of the one before are where the search for the next begins. */
+/* Place of a switch. The search for the next switch begins at low and high. */
 struct place {
-	size_t low, high; /* the first pause that ends, and the last one that begins, at its time */
+	size_t low, high; /* first pause that ends, and last pause that begins, at the switch's time */
 	size_t first, last;
 };
 
-/* The pauses in which a switch may have taken place: first to last. If there is none, what has flow around it. */
+/*
+ * Finds the pauses first to last in which a switch may lie. If the switch lies in no pause, finds the pauses around the
+ * switch.
+ */
 static void place_switch(const struct walk *walk, uint64_t time, struct place *place)
 {
 	while (place->low + 1 < walk->count && walk->pauses[place->low].until < time)
@@ -222,7 +226,9 @@ static int add_piece(struct flow_segment_pieces *list, size_t *capacity, const s
 	return 0;
 }
 
-/* Where what follows the switch begins: events before its time are of the thread before. */
+/*
+ * Returns the offset at which the new thread's packets begin. Events before the switch belong to the previous thread.
+ */
 static size_t cut_of(const struct pause *pause, const struct flow_switch *to)
 {
 	return pause->events_end && to->time > pause->events_time ? pause->events_end : pause->cut;
@@ -251,13 +257,16 @@ static int make_pieces(const struct walk *walk, const struct flow_segment *segme
 				break;
 		}
 		piece.owner = owner;
-		/* What runs from here on does so since the switch, which the packets' own time may only show later. */
+		/* The new thread runs since the switch. The packets may show that time only later. */
 		if (owner < count && switches[owner].time > piece.time && switches[owner].time <= pause->until)
 			piece.time = switches[owner].time;
 		piece.unknown = owner + 1 < count && place.first <= i;
 		if (before && before->owner == piece.owner && before->unknown == piece.unknown)
 			continue;
-		/* Decoding begins where packets are enabled; and times before it are read once more for each piece. */
+		/*
+		 * Decoding begins where packets are enabled. Each piece reads the times before the piece again, so the
+		 * number of pieces is limited.
+		 */
 		if (before && !piece.unknown && (!pause->disabled || replayed + pause->cut > 64 * segment->size)) {
 			piece.unknown = true;
 			if (before->unknown)
@@ -289,13 +298,13 @@ int flow_segment_pieces_find(struct ptl_trace *trace, const struct flow_segment 
 	*pieces = (struct flow_segment_pieces){0};
 	if (owner + 1 >= count || switches[owner + 1].time > end_time)
 		return add_piece(pieces, &capacity, &whole);
-	/* Those behind the segment are not to be looked for in its last stretch. */
+	/* Switches behind the segment are not searched for in the last stretch. */
 	count = flow_switch_at(switches, count, end_time) + 1;
 	flow_clock_start(&walk.clock, machine);
 	status = flow_segment_bytes_read(trace, segment, &bytes, &size);
 	if (!status)
 		status = find_pauses(&walk, bytes, size, &errata, end_time);
-	/* What lies behind a hole, or too far away, counts as more of the last stretch. */
+	/* Bytes behind a hole or behind the limit count as part of the last stretch. */
 	if (!status && size < segment->size) {
 		walk.paused = false;
 		status = add_pause(&walk, size, false);

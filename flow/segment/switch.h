@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds where the PT of a CPU goes over from one thread to another: at context switches, while packets are disabled. */
+/* Finds the context switches in the PT of a CPU: places where packets are disabled and the thread changes. */
 #ifndef FLOW_SEGMENT_SWITCH_H
 #define FLOW_SEGMENT_SWITCH_H
 
 #include "flow/segment/segment.h"
 
-/* A part of a segment of which all packets are of one thread, or of nobody knows whom. */
+/* A part of a segment. All its packets are of one thread, or of an unknown thread. */
 struct flow_segment_piece {
-	uint64_t begin;     /* offset in the segment */
-	uint64_t time;      /* at which it begins */
-	size_t owner;       /* index of the switch to the thread; where it is not known, to the one before */
-	bool unknown;       /* its owner is unknown */
-	bool ends_disabled; /* packets are disabled where it ends (not for the last one) */
+	uint64_t begin; /* offset in the segment */
+	uint64_t time;  /* time at the beginning */
+	/* index of the switch to the thread; if the thread is unknown, index of the switch before */
+	size_t owner;
+	bool unknown;       /* the thread is unknown */
+	bool ends_disabled; /* packets are disabled at the piece's end (not for the last piece) */
 };
 
 struct flow_segment_pieces {
-	struct flow_segment_piece *pieces; /* at least one, without holes between them */
+	struct flow_segment_piece *pieces; /* at least one piece, without holes in between */
 	size_t count;
 };
 
 /*
- * Cuts the segment, which has a PSB and belongs to a CPU with these switches. A switch lies between two packets: it
- * took place while packets were disabled, at the only such stretch that was there at its time as far as timing
- * packets tell; if that can be several, the packets between them are of an unknown thread. segment->time and end_time
- * say when it begins and ends. PTL_NO_MEMORY, or what the reader says. Free with flow_segment_pieces_free.
+ * Cuts the segment at context switches. The segment has a PSB, and belongs to a CPU with these switches. A switch took
+ * place while packets were disabled. The times of packets tell which pause contains the switch. If several pauses may
+ * contain the switch, the packets between the pauses are of an unknown thread. segment->time and end_time are the times
+ * of the segment's begin and end.
+ * Returns PTL_NO_MEMORY, or an error of the reader. Free with flow_segment_pieces_free.
  */
 int flow_segment_pieces_find(struct ptl_trace *trace, const struct flow_segment *segment,
 			     const struct flow_switch *switches, size_t count, struct flow_segment_pieces *pieces);

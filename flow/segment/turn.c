@@ -10,19 +10,25 @@
 #include "flow/segment/packets.h"
 #include "flow/segment/segment_state.h"
 
-/* Each group is decoded from the PSB on. With more, or more turns, it would take too long. */
+/* Limits of decoding time: each group is decoded from the PSB on. */
 #define GROUPS_MAX 128
 #define TURNS_MAX 4096
-/* The kernel reports a switch before it passes its function, by less than this many nanoseconds. */
+/* nanoseconds; the kernel reports a switch before passing FLOW_TURN_FUNCTION, by less than this time */
 #define SWITCH_TIME 1000000u
 
-/* Not one of the two events of a switch, which says only that the thread before stops. */
+/*
+ * Checks whether the next thread is known. A switch may have two events; the first event only says that the old thread
+ * stops.
+ */
 static bool is_known(const struct flow_switch *at)
 {
 	return at->pid != PTL_NO_ID || at->tid;
 }
 
-/* The switches that may lie in the segment: the first one is what ran before, or else is behind the PSB. */
+/*
+ * Switches that may lie in the segment. `first`: the thread at the PSB. open: the kernel may have reported the next
+ * switch just before the PSB, so the PSB may belong to the turn of `first` or to the next turn.
+ */
 struct range {
 	size_t first, end;
 	bool open;
@@ -35,7 +41,7 @@ static struct range find_range(const struct flow_segment *segment, const struct 
 	struct range range = {.first = flow_switch_at(switches, count, segment->time)};
 
 	range.end = flow_switch_at(switches, count, end_time) + 1;
-	/* Where the thread before only stops, the switch has two events. */
+	/* If the first event only stops the old thread, the switch has two events. */
 	for (unsigned i = 0; in_kernel && i < 2 && range.first; i++) {
 		const struct flow_switch *at = &switches[range.first];
 
@@ -47,7 +53,7 @@ static struct range find_range(const struct flow_segment *segment, const struct 
 	return range;
 }
 
-/* Adds the turn that begins with switch *at, which may be two events; *at is the last one of them. */
+/* Adds the turn that begins with switch *at. If the switch has two events, *at becomes the second event. */
 static void add_turn(const struct flow_timeline *timeline, const struct flow_switch *switches, size_t count, size_t *at,
 		     struct flow_turns *turns)
 {
@@ -66,7 +72,10 @@ static void add_turn(const struct flow_timeline *timeline, const struct flow_swi
 	turn->thread = flow_timeline_thread_at(timeline, to->pid, to->tid, to->time);
 }
 
-/* Turns of a thread that went on to nothing else on another CPU meanwhile are one group. PTL_NO_MEMORY. */
+/*
+ * Groups the turns. Turns of a thread are one group unless the thread ran on another CPU in between. Returns
+ * PTL_NO_MEMORY.
+ */
 static int group(const struct flow_timeline *timeline, uint32_t cpu, struct flow_turns *turns)
 {
 	struct common_hash_map last = {0};
@@ -88,7 +97,7 @@ static int group(const struct flow_timeline *timeline, uint32_t cpu, struct flow
 	return status;
 }
 
-/* Shares out the bytes, by time; false where the packets are not of the kernel. */
+/* Divides the bytes among turns, by time. Returns false if no packet is in the kernel. */
 static bool place(const struct flow_segment *segment, const uint8_t *bytes, size_t size,
 		  const struct ptl_machine *machine, struct flow_turns *turns)
 {
@@ -112,7 +121,7 @@ static bool place(const struct flow_segment *segment, const uint8_t *bytes, size
 	}
 	for (; next < turns->count; next++)
 		turns->list[next].skip = segment->size;
-	/* Each has a byte of its own. */
+	/* Each turn gets at least one byte. */
 	for (size_t i = 1; i < turns->count; i++, least++) {
 		const uint64_t most = segment->size - (turns->count - i);
 
@@ -122,7 +131,7 @@ static bool place(const struct flow_segment *segment, const uint8_t *bytes, size
 	return kernel;
 }
 
-/* CYC packets come with all others, or from so many cycles on. */
+/* Returns the period of timing packets. CYC packets come with every other packet, or after the threshold of cycles. */
 static uint32_t period_of(const struct ptl_machine *machine)
 {
 	if (machine->timing == PTL_TIMING_CYC)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the function in which a kernel goes over from one thread to another, by its name in the trace. */
+/* Finds the kernel function that switches threads, by its symbol name in the trace. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,10 @@ void flow_turn_entries_close(struct flow_turn_entries *entries)
 	free(entries->looked);
 }
 
-/* The address of the function in an image of the kernel; 0: it has none. What cannot be read has no names. PTL_NO_MEMORY. */
+/*
+ * Finds the address of the function in an image of the kernel; 0: not found. An unreadable table has no names. Returns
+ * PTL_NO_MEMORY.
+ */
 static int look_up(struct ptl_trace *trace, const struct ptl_image_event *image, uint64_t *address)
 {
 	struct ptl_symbol_table *table = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Executable sections and segments, sorted and merged. */
+/* Collects executable sections or segments, and sorts and merges their ranges. */
 #include "flow/symbol/code_ranges.h"
 
 #include <gelf.h>
@@ -84,7 +84,7 @@ bool flow_code_ranges_read(Elf *elf, struct flow_code_ranges *ranges)
 
 bool flow_code_ranges_have(const struct flow_code_ranges *ranges, uint64_t address)
 {
-	/* Ranges that begin at or before address. */
+	/* number of ranges that begin at or before address */
 	const size_t low = COMMON_PARTITION(ranges->count, at, ranges->list[at].first <= address);
 
 	return !ranges->count || (low && address < ranges->list[low - 1].end);

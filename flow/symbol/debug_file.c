@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens the DWARF of an ELF file for as long as tables are made of it. */
+/* Opens the DWARF of an ELF file while tables are made from the DWARF. */
 #include "flow/symbol/debug_file.h"
 
 #include <elfutils/libdwelf.h>
@@ -15,11 +15,11 @@
 #include "elf/split_search.h"
 #include "flow/symbol/dwarf_section.h"
 
-#define SHARED_MAX ((size_t)1 << 30) /* bytes of a file that debug files share, in the trace */
+#define SHARED_MAX ((size_t)1 << 30) /* maximum bytes of an attached file that debug files share */
 
-/* ---- the file that several debug files share ----------------------------------------------------- */
+/* ---- the file shared by several debug files ------------------------------------------------------- */
 
-/* An ELF header and nothing else: a DWARF file without a unit. */
+/* A file with only an ELF header: DWARF without a unit. */
 static const Elf64_Ehdr empty_file = {
 	.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 	.e_type = ET_REL,
@@ -28,12 +28,12 @@ static const Elf64_Ehdr empty_file = {
 	.e_ehsize = sizeof(Elf64_Ehdr),
 };
 
-/* DWARF that lies in an ELF file of its own. */
+/* DWARF in a separate ELF file. */
 struct shared {
 	int fd;
-	uint8_t *data; /* the file in memory; NULL: it is open on disk */
+	uint8_t *data; /* file in memory; NULL: the file is open on disk */
 	Elf *elf;
-	Dwarf *dwarf; /* NULL: there is none */
+	Dwarf *dwarf; /* NULL: no DWARF */
 };
 
 static void close_shared(struct shared *shared)
@@ -55,7 +55,7 @@ static struct shared open_shared(int fd)
 	return shared;
 }
 
-/* Of the trace, if it has the build id that it is said to have. */
+/* Opens the shared file attached to the trace, if the file's build id is id. */
 static struct shared open_attached(struct ptl_trace *trace, const void *id, size_t id_size)
 {
 	struct shared shared = {.fd = -1};
@@ -74,15 +74,16 @@ static struct shared open_attached(struct ptl_trace *trace, const void *id, size
 		if (shared.elf && dwelf_elf_gnu_build_id(shared.elf, &own) == (ssize_t)id_size &&
 		    memcmp(own, id, id_size) == 0)
 			shared.dwarf = elf_dwarf_open(shared.elf);
-		/* One is enough: a trace may say the same of any number of files. */
+		/* Only the first attachment is tried: a trace may attach any number of files with one id. */
 		break;
 	}
 	return shared;
 }
 
 /*
- * Gives dwarf the file that its .gnu_debugaltlink names. libdw would look for it by itself, and open whatever has that name,
- * for as long as that takes: so there is always one, an empty one where the right one is not there, or refers to another.
+ * Links dwarf to the file named in its .gnu_debugaltlink. Otherwise libdw itself would search for the file, and open
+ * any file of this name, however long that takes. So a file is always linked: an empty file if the correct file is
+ * missing, or if the shared file itself refers to a file.
  */
 static void link_shared(struct ptl_trace *trace, Dwarf *dwarf, const char *path, struct shared *shared,
 			struct shared *nothing, char **missing)
@@ -111,14 +112,14 @@ static void link_shared(struct ptl_trace *trace, Dwarf *dwarf, const char *path,
 /* ---- .dwo files ---------------------------------------------------------------------------------- */
 
 struct split_files {
-	struct ptl_trace *trace; /* NULL: none */
+	struct ptl_trace *trace; /* NULL: no trace */
 	bool listed;
-	struct common_hash_map attached; /* those of the trace, by id */
-	const char *path, *image;        /* for those of this machine */
+	struct common_hash_map attached; /* attached files, by id */
+	const char *path, *image;        /* paths for the search on this machine */
 	struct elf_split_search *search; /* NULL: not needed yet */
 };
 
-/* Of several with the same id, the first one. */
+/* Lists the attached .dwo files by id. If several files have one id, the first file counts. */
 static void list_attached(struct split_files *files)
 {
 	const size_t count = files->trace ? ptl_attachment_count(files->trace) : 0;
@@ -154,7 +155,7 @@ static bool read_split(void *context, const struct elf_split_unit *split, uint8_
 
 /* ---- tables -------------------------------------------------------------------------------------- */
 
-/* Where a file is: on disk, and when it was mapped; NULL: not known. */
+/* Path of a file on disk, and path at the time of its mapping; NULL: unknown. */
 struct place {
 	const char *path, *image;
 };
@@ -175,12 +176,12 @@ static struct flow_scope_table *make_scopes(struct ptl_trace *trace, Dwarf *dwar
 	return scopes;
 }
 
-/* A file with all that it refers to. */
+/* An open file and the files to which it refers. */
 struct flow_debug_open {
 	int fd;
-	uint8_t *data; /* the file in memory; NULL: it is open on disk */
+	uint8_t *data; /* file in memory; NULL: the file is open on disk */
 	Elf *elf;
-	Dwarf *dwarf; /* NULL: not asked for, or there is none */
+	Dwarf *dwarf; /* NULL: not needed, or no DWARF */
 	struct shared shared, nothing;
 };
 
@@ -222,7 +223,7 @@ struct flow_debug *flow_debug_of_lines(const struct elf_line *lines, size_t coun
 	return debug;
 }
 
-/* What takes libdw, which unpacks all sections. */
+/* Reads the parts that need libdw, which unpacks all sections. */
 static void read_entries(struct flow_debug *debug, struct ptl_trace *trace, const struct place *place, bool scopes)
 {
 	struct flow_debug_open *const open = debug->open;
@@ -238,7 +239,7 @@ static void read_debug(struct flow_debug *debug, struct ptl_trace *trace, const 
 {
 	struct flow_debug_open *const open = debug->open;
 
-	/* Old names of sections are libdw's to unpack. */
+	/* Only libdw unpacks sections with old names. */
 	if (flow_dwarf_has_section(open->elf, "zdebug_line"))
 		open->dwarf = elf_dwarf_open(open->elf);
 	debug->lines = flow_lines_make(open->elf);
@@ -249,7 +250,7 @@ static void read_debug(struct flow_debug *debug, struct ptl_trace *trace, const 
 		read_entries(debug, trace, place, scopes);
 }
 
-/* A trace may have more files than a process can have open: they stay mapped. */
+/* Closes the file descriptor, and keeps the file mapped: a trace may have more files than a process can open. */
 static void let_go(Elf *elf, int *fd)
 {
 	if (!elf || *fd < 0 || elf_cntl(elf, ELF_C_FDREAD) != 0)
@@ -258,7 +259,7 @@ static void let_go(Elf *elf, int *fd)
 	*fd = -1;
 }
 
-/* Takes data and fd. */
+/* Opens debug information. Takes ownership of data and fd. */
 static struct flow_debug *open_debug(struct ptl_trace *trace, uint8_t *data, size_t size, int fd,
 				     const struct place *place, bool scopes)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds sections as libdw does: what holds no bytes is not there. */
+/* Finds sections as libdw does: sections without bytes are ignored. */
 #include "flow/symbol/dwarf_section.h"
 
 #include <gelf.h>
 #include <string.h>
 
-/* With its dot; an old name, ".zdebug_line", is that of "debug_line", too. */
+/* Compares a section's name, which begins with a dot. The old name ".zdebug_line" also matches "debug_line". */
 static bool is_named(const char *found, const char *name)
 {
 	return found && *found == '.' &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tables by image, read once each. */
+/* Tables by image. Each table is read once. */
 #include "flow/symbol/image_tables.h"
 
 #include <stdatomic.h>
@@ -10,7 +10,7 @@
 #include "elf/debug_search.h"
 #include "elf/jit_names.h"
 
-/* Stands for "no table" in by_image, where NULL is "not asked yet". Never looked into. */
+/* Marks "no table" in by_image, where NULL means "not read yet". Never dereferenced. */
 static char nothing_here;
 #define NOTHING ((void *)&nothing_here)
 
@@ -46,16 +46,16 @@ void flow_image_tables_close(struct flow_image_tables *tables)
 	pthread_mutex_destroy(&tables->lock);
 }
 
-/* What the tables of an image are known by: those of several images may be one. */
+/* Key of an image's table. Images with equal keys share a table. */
 struct key {
 	const uint8_t *bytes;
-	size_t size;                     /* 0: there is nothing to look for */
-	const struct elf_jit_names *jit; /* not NULL: bytes are this pointer */
+	size_t size;                     /* 0: no table is possible */
+	const struct elf_jit_names *jit; /* if not NULL, bytes is this pointer */
 };
 
 /*
- * The hash of what the trace has of them (NULL: nothing), unless folders of debug files were given; else the build id; else
- * the names of code that was made at run time: of files that the user names, or those in the trace.
+ * Makes the key: the hash of the trace's blob (NULL: no blob), unless folders of debug files were given; otherwise the
+ * build id; otherwise the names of code made at run time, from files that the user names or from the trace.
  */
 static void make_key(const struct ptl_image_event *image, const uint8_t *hash, struct flow_jit_files *jit,
 		     struct key *key)
@@ -76,7 +76,7 @@ static void make_key(const struct ptl_image_event *image, const uint8_t *hash, s
 	}
 }
 
-/* Of several for one build id, the first one. */
+/* Lists the attachments by build id. If several attachments have one build id, the first attachment counts. */
 static void list_attachments(struct flow_image_tables *tables)
 {
 	struct ptl_trace *trace = tables->jit.trace;
@@ -94,7 +94,10 @@ static void list_attachments(struct flow_image_tables *tables)
 	}
 }
 
-/* What was found after the image had been reported goes before what was there then. */
+/*
+ * Replaces the image's blob by an attached blob. An attachment was found after the image was reported, and takes
+ * precedence.
+ */
 static void attach(struct flow_image_tables *tables, struct ptl_image_event *image)
 {
 	const uint64_t *found;
@@ -108,7 +111,7 @@ static void attach(struct flow_image_tables *tables, struct ptl_image_event *ima
 		tables->kind->attach(image, ptl_attachment_at(tables->jit.trace, *found)->hash);
 }
 
-/* Called with the lock held. */
+/* Finds or makes the table. The caller holds the lock. */
 static void *find_or_make(struct flow_image_tables *tables, const struct ptl_image_event *reported)
 {
 	struct ptl_image_event completed = *reported;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A table for each image (symbols, or source lines), made when it is first asked for. Images that the same blob or the same file
- * explains share one. Threads may ask at the same time.
+ * A table of symbols or source lines for each image, made at the first request. Images with the same blob or the same
+ * file share a table. Several threads may request tables at once.
  */
 #ifndef FLOW_SYMBOL_IMAGE_TABLES_H
 #define FLOW_SYMBOL_IMAGE_TABLES_H
@@ -16,16 +16,17 @@
 #include "flow/timeline/timeline.h"
 
 struct flow_image_tables_kind {
-	/* The hash of the blob that the trace has for the image; NULL: none. */
+	/* Returns the hash of the trace's blob for the image; NULL: no blob. */
 	const uint8_t *(*blob)(const struct ptl_image_event *image);
 	/*
-	 * reported: the image as the trace says it was mapped, without what is attached. jit: what names code that the process made; or
-	 * NULL. NULL: there is no table. One call at a time.
+	 * Makes a table. reported: the image as reported at its mapping, without attachments. jit: names of code that
+	 * the process made, or NULL. Returns NULL if no table can be made. Never called on two threads at once.
 	 */
 	void *(*make)(void *context, const struct ptl_image_event *image, const struct ptl_image_event *reported,
 		      const struct elf_jit_names *jit);
 	void (*free)(void *table);
-	uint32_t attachment; /* whose blobs stand for the image's own, by build id: an enum ptl_attachment_kind */
+	/* enum ptl_attachment_kind of attachments whose blobs replace the image's blob, by build id */
+	uint32_t attachment;
 	void (*attach)(struct ptl_image_event *image, const uint8_t *hash);
 };
 
@@ -35,25 +36,25 @@ struct flow_image_tables {
 	const struct flow_timeline *timeline;
 	size_t image_count;
 	_Atomic(void *) *by_image;
-	pthread_mutex_t lock; /* of what is below */
+	pthread_mutex_t lock; /* protects the following members */
 	struct flow_jit_files jit;
-	bool listed;                        /* by_build_id is made */
-	struct common_byte_map by_build_id; /* index of the attachment */
-	struct common_byte_map by_key;      /* what explains an image: index in list */
-	void **list;                        /* owned; NULL where there is none */
+	bool listed;                        /* by_build_id is complete */
+	struct common_byte_map by_build_id; /* by build id: index of the attachment */
+	struct common_byte_map by_key;      /* by key of a table: index in list */
+	void **list;                        /* owned; NULL: no table */
 	size_t count;
-	size_t asked, found; /* images; of which there are tables */
-	size_t failed;       /* without memory */
+	size_t asked, found; /* number of requested images, and of images with a table */
+	size_t failed;       /* number of failures for lack of memory */
 };
 
-/* kind and context stay. PTL_NO_MEMORY. */
+/* Initialises the tables. kind and context must outlive the tables. Returns PTL_NO_MEMORY. */
 int flow_image_tables_open(struct flow_image_tables *tables, const struct flow_image_tables_kind *kind, void *context,
 			   struct ptl_trace *trace, const struct flow_timeline *timeline);
 void flow_image_tables_close(struct flow_image_tables *tables);
 
-/* The table of an image, the tables'; NULL: there is none, or no such image. */
+/* Returns the table of an image, owned by tables; NULL: no table, or no such image. */
 void *flow_image_tables_get(struct flow_image_tables *tables, uint32_t image);
-/* The same of an image that the timeline need not have. */
+/* As flow_image_tables_get, for an image that may be missing in the timeline. */
 void *flow_image_tables_of(struct flow_image_tables *tables, const struct ptl_image_event *image);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the files of just-in-time compilers that a trace has. */
+/* Reads the files of just-in-time compilers in a trace. */
 #include "flow/symbol/jit_file.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void add_file(struct flow_jit_files *files, const struct ptl_attachment *
 		status = elf_jit_set_add(&files->names, attachment->name, &source, attachment->pid);
 		free(data);
 	}
-	/* The recording may have ended while the file was being written: so it may end anywhere. */
+	/* A recording may end while the file is being written, so a truncated file is normal. */
 	files->unreadable += status < 0 && status != PTL_TRUNCATED;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Line programs, as DWARF 5, 6.2, says. */
+/* Line programs according to DWARF 5, section 6.2. */
 #include "flow/symbol/line_program.h"
 
 #include <dwarf.h>
@@ -8,14 +8,14 @@
 #include "common/vector.h"
 #include "flow/symbol/dwarf_section.h"
 
-#define LARGE_UNIT UINT32_MAX /* the size that follows has 8 bytes */
-#define RESERVED 0xfffffff0u  /* from here on no size */
+#define LARGE_UNIT UINT32_MAX /* the following size has 8 bytes */
+#define RESERVED 0xfffffff0u  /* first reserved value, which is no size */
 #define OLDEST 2
 #define NEWEST 5
 
 /* ---- units --------------------------------------------------------------------------------------- */
 
-/* The next bytes as a cursor of their own; has failed where there are fewer. */
+/* Reads `size` bytes as a separate cursor. The result has failed if fewer bytes are left. */
 static struct common_cursor take(struct common_cursor *from, uint64_t size)
 {
 	const uint8_t *bytes = common_read_bytes(from, size > SIZE_MAX ? SIZE_MAX : (size_t)size);
@@ -32,7 +32,7 @@ static bool read_header(struct common_cursor bytes, struct flow_line_unit *unit)
 	if (version < OLDEST || version > NEWEST)
 		return false;
 	if (version >= 5)
-		(void)common_read16(&bytes); /* sizes of addresses and of segment selectors */
+		(void)common_read16(&bytes); /* sizes of addresses and segment selectors */
 	unit->names = take(&bytes, common_read_le(&bytes, unit->offset_size));
 	unit->program = bytes;
 	unit->program.data += bytes.at;
@@ -40,7 +40,7 @@ static bool read_header(struct common_cursor bytes, struct flow_line_unit *unit)
 	unit->program.at = 0;
 	unit->minimum_length = common_read8(&unit->names);
 	unit->maximum_operations = version >= 4 ? common_read8(&unit->names) : 1;
-	(void)common_read8(&unit->names); /* whether rows begin statements at first */
+	(void)common_read8(&unit->names); /* whether rows begin statements by default */
 	unit->line_base = (int8_t)common_read8(&unit->names);
 	unit->line_range = common_read8(&unit->names);
 	unit->opcode_base = common_read8(&unit->names);
@@ -98,7 +98,7 @@ static void advance(struct flow_line_program *program, uint64_t operations)
 	program->row.address += unit->minimum_length * operations;
 }
 
-/* True where it ends a sequence. */
+/* Runs an extended opcode. Returns true at the end of a sequence. */
 static bool extended_opcode(struct flow_line_program *program)
 {
 	struct common_cursor operands = take(&program->bytes, flow_dwarf_unsigned(&program->bytes));
@@ -118,7 +118,7 @@ static bool extended_opcode(struct flow_line_program *program)
 	return opcode == DW_LNE_end_sequence;
 }
 
-/* True where it makes a row. */
+/* Runs a standard opcode. Returns true if the opcode makes a row. */
 static bool standard_opcode(struct flow_line_program *program, uint8_t opcode)
 {
 	struct common_cursor *const bytes = &program->bytes;
@@ -189,7 +189,7 @@ struct reading {
 	struct flow_line_names *names;
 };
 
-/* "" where it does not end; the cursor has failed. */
+/* Reads a text. For a text without an end, the cursor fails, and the result is "". */
 static const char *read_text(struct common_cursor *bytes)
 {
 	const uint8_t *const text = bytes->data + bytes->at;
@@ -230,14 +230,14 @@ static bool add_file(struct flow_line_names *names, const char *name, uint64_t f
 	return true;
 }
 
-/* Before DWARF 5: each table ends with an empty text. */
+/* Reads the names of DWARF 2 to 4. Each table ends with an empty text. */
 static bool read_old(struct reading *reading)
 {
 	struct common_cursor *const bytes = &reading->bytes;
 	struct flow_line_names *const names = reading->names;
 	const char *text;
 
-	/* Numbers begin with 1; folder 0 is the one of the compilation, and there is no file 0. */
+	/* Numbers begin with 1. Folder 0 is the compilation folder, and file 0 is not used. */
 	if (!add_folder(names, NULL) || !add_file(names, "", 0))
 		return false;
 	while (*(text = read_text(bytes)))
@@ -246,8 +246,8 @@ static bool read_old(struct reading *reading)
 	while (*(text = read_text(bytes))) {
 		const uint64_t folder = flow_dwarf_unsigned(bytes);
 
-		(void)flow_dwarf_unsigned(bytes); /* when it was changed */
-		(void)flow_dwarf_unsigned(bytes); /* its size */
+		(void)flow_dwarf_unsigned(bytes); /* time of the last change */
+		(void)flow_dwarf_unsigned(bytes); /* size in bytes */
 		if (bytes->failed || folder >= names->folder_count || !add_file(names, text, folder))
 			return false;
 		if (*text != '/' && (!folder || *names->folders[folder] != '/'))
@@ -256,7 +256,7 @@ static bool read_old(struct reading *reading)
 	return !bytes->failed;
 }
 
-/* A value: a text or a number; neither where it is of another kind. The cursor fails for a form that is not known. */
+/* Reads a value: a text or a number; other values are skipped. For an unknown form, the cursor fails. */
 static void read_form(struct reading *reading, uint64_t form, const char **text, uint64_t *number)
 {
 	struct common_cursor *const bytes = &reading->bytes;
@@ -298,7 +298,7 @@ static void read_form(struct reading *reading, uint64_t form, const char **text,
 	}
 }
 
-/* What an entry of a table of DWARF 5 has. */
+/* Content and form of a column in a DWARF 5 table. */
 struct format {
 	uint64_t content, form;
 };
@@ -315,7 +315,7 @@ static bool read_table(struct reading *reading, bool files)
 		formats[i].form = flow_dwarf_unsigned(bytes);
 	}
 	count = flow_dwarf_unsigned(bytes);
-	/* An entry takes a byte at least, so that the table is not longer than what is left of the unit. */
+	/* An entry has at least one byte, so the table cannot be longer than the rest of the unit. */
 	if (bytes->failed || (count && !format_count))
 		return false;
 	for (uint64_t entry = 0; entry < count; entry++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where the sequences of line programs are, and the rows of the units that were asked for. */
+/* The places of sequences in line programs, and the rows of units with requested addresses. */
 #include "flow/symbol/line_table.h"
 
 #include <dwarf.h>
@@ -18,31 +18,31 @@
 
 #define ROWS_MAX ((size_t)1 << 27)
 
-/* Holds from its address up to the next row's. */
+/* A row. Valid from its address to the next row's address. */
 struct row {
 	uint64_t address;
-	const char *file; /* NULL: nothing is known from here on */
+	const char *file; /* NULL: unknown from here on */
 	uint32_t line;
-	uint32_t order; /* in which it came: of rows of one address, the last one holds */
+	uint32_t order; /* number of the row in the program; of several rows with one address, the last row counts */
 };
 
 struct unit {
-	size_t offset;              /* in .debug_line */
-	size_t count;               /* of its rows */
-	_Atomic(struct row *) rows; /* owned, sorted within each sequence; NULL: not made yet */
+	size_t offset;              /* offset in .debug_line */
+	size_t count;               /* number of rows */
+	_Atomic(struct row *) rows; /* owned; sorted within each sequence; NULL: not made yet */
 };
 
-/* Rows that lie together, with no other code between them: [first, end). */
+/* A sequence: rows of contiguous code, [first, end). */
 struct sequence {
 	uint64_t first, end;
 	uint32_t unit;
-	uint32_t row, count; /* which rows of the unit */
+	uint32_t row, count; /* first row in the unit, and number of rows */
 };
 
-/* Whose code lies from here on, up to the next piece. */
+/* A piece: addresses of one sequence, up to the next piece. */
 struct piece {
 	uint64_t first;
-	uint32_t sequence; /* NONE: no sequence's */
+	uint32_t sequence; /* NONE: no sequence */
 };
 
 #define NONE UINT32_MAX
@@ -50,20 +50,20 @@ struct piece {
 struct flow_line_table {
 	struct unit *units;
 	size_t unit_count, unit_capacity;
-	struct sequence *sequences; /* sorted by where they begin */
+	struct sequence *sequences; /* sorted by begin */
 	size_t sequence_count, sequence_capacity;
 	struct piece *pieces;
 	size_t piece_count, piece_capacity;
-	size_t row_count;           /* of all units */
-	uint8_t *sections[3];       /* owned: copies of what is below */
+	size_t row_count;           /* rows of all units */
+	uint8_t *sections[3];       /* owned; copies of the following sections */
 	struct common_cursor lines; /* .debug_line */
 	struct flow_line_strings strings;
-	struct flow_code_ranges code; /* only while it is made */
+	struct flow_code_ranges code; /* valid only while the table is made */
 	bool needs_folders;
-	pthread_mutex_t lock;           /* of what is below */
-	struct common_arena arena;      /* names */
-	struct common_byte_map by_name; /* the same names: where each is */
-	struct common_hash_map folders; /* text of each, by the offset of the unit */
+	pthread_mutex_t lock;           /* protects the following members */
+	struct common_arena arena;      /* memory of names */
+	struct common_byte_map by_name; /* by name: address of the interned name */
+	struct common_hash_map folders; /* by offset of the unit: compilation folder */
 	struct ptl_bytes path;
 };
 
@@ -98,7 +98,7 @@ static struct flow_line_table *new_table(void)
 
 /* ---- names --------------------------------------------------------------------------------------- */
 
-/* NULL for no name, and without memory. */
+/* Returns the interned name. NULL for an empty name, and without memory. */
 static const char *intern(struct flow_line_table *table, const char *name)
 {
 	const uint64_t *known;
@@ -115,7 +115,10 @@ static const char *intern(struct flow_line_table *table, const char *name)
 	return copy;
 }
 
-/* A name that is no path from the root is one from its folder, and that one from the folder that the unit was compiled in. */
+/*
+ * Returns the path of a file. A relative name is relative to its folder. A relative folder is relative to the
+ * compilation folder.
+ */
 static const char *path_of(struct flow_line_table *table, const struct flow_line_file *file, const char *compiled_in)
 {
 	const char *const folder = file->folder ? file->folder : compiled_in;
@@ -142,7 +145,9 @@ bool flow_lines_need_folders(const struct flow_line_table *table)
 	return table->needs_folders;
 }
 
-/* Of several units of .debug_info that one of .debug_line is for, the last one. */
+/*
+ * Reads the compilation folders. If several units of .debug_info refer to one unit of .debug_line, the last one counts.
+ */
 void flow_lines_take_folders(struct flow_line_table *table, Dwarf *dwarf)
 {
 	Dwarf_Off offset = 0, next;
@@ -167,7 +172,10 @@ void flow_lines_take_folders(struct flow_line_table *table, Dwarf *dwarf)
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
-/* Where one row ends what is known and another begins at once, the beginning counts: it comes last. */
+/*
+ * Orders by address. If a row ends a known range and another row begins at the same address, the beginning row comes
+ * last and counts.
+ */
 static int compare_rows(const void *left, const void *right)
 {
 	const struct row *a = left, *b = right;
@@ -189,11 +197,11 @@ static void sort_rows(struct row *rows, size_t count)
 		qsort(rows, count, sizeof(*rows), compare_rows);
 }
 
-/* The files of a unit by their numbers, as far as they have been asked for. */
+/* The files of a unit by number; paths are made at the first request. */
 struct files {
 	struct flow_line_names names;
-	const char *folder; /* of the compilation */
-	const char **paths; /* NULL: not asked for, or not known */
+	const char *folder; /* compilation folder */
+	const char **paths; /* NULL: not requested yet, or unknown */
 };
 
 static const char *file_of(struct flow_line_table *table, struct files *files, uint64_t number)
@@ -205,7 +213,7 @@ static const char *file_of(struct flow_line_table *table, struct files *files, u
 	return files->paths[number];
 }
 
-/* All rows of a unit, of which it is known by now that they can be read. */
+/* Makes all rows of a unit. The unit was checked before. */
 static void fill_rows(struct flow_line_table *table, const struct flow_line_unit *header, struct files *files,
 		      struct row *rows)
 {
@@ -253,7 +261,7 @@ static struct row *make_rows(struct flow_line_table *table, const struct unit *u
 	return rows;
 }
 
-/* The rows of a sequence; NULL without memory. */
+/* Returns the rows of a sequence. NULL without memory. */
 static const struct row *rows_of(struct flow_line_table *table, const struct sequence *sequence)
 {
 	struct unit *const unit = &table->units[sequence->unit];
@@ -275,7 +283,7 @@ static const struct row *rows_of(struct flow_line_table *table, const struct seq
 
 static bool add_sequence(struct flow_line_table *table, const struct sequence *sequence)
 {
-	/* Without bytes it is of no instruction. */
+	/* A sequence without bytes contains no instruction. */
 	if (sequence->first >= sequence->end)
 		return true;
 	if (table->sequence_count == NONE ||
@@ -286,8 +294,9 @@ static bool add_sequence(struct flow_line_table *table, const struct sequence *s
 }
 
 /*
- * Adds the sequences of a unit and counts its rows. False where its program is damaged, or without memory. A linker that leaves out code
- * may keep its sequence, which then begins at an address that is no code: at 0, or at the last ones, from which it goes on at 0.
+ * Adds the sequences of a unit, and counts its rows. Returns false if the program is damaged, or without memory. A
+ * linker that leaves out code may keep the code's sequence. Such a sequence begins at an address that is no code: at 0,
+ * or at the highest addresses, from which it continues at 0.
  */
 static bool add_sequences(struct flow_line_table *table, const struct flow_line_unit *header, size_t *count)
 {
@@ -316,7 +325,7 @@ static bool add_sequences(struct flow_line_table *table, const struct flow_line_
 	       (left_out || add_sequence(table, &sequence));
 }
 
-/* A unit that is damaged has no rows at all. */
+/* Adds a unit. A damaged unit has no rows. */
 static void add_unit(struct flow_line_table *table, size_t offset, const struct flow_line_unit *header,
 		     bool *in_strings)
 {
@@ -353,7 +362,7 @@ static int compare_sequences(const void *left, const void *right)
 	return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* From the address on; addresses do not fall. */
+/* Begins a piece at the address. Addresses never decrease between calls. */
 static bool add_piece(struct flow_line_table *table, uint64_t first, uint32_t sequence)
 {
 	if (table->piece_count && table->pieces[table->piece_count - 1].first == first)
@@ -364,7 +373,7 @@ static bool add_piece(struct flow_line_table *table, uint64_t first, uint32_t se
 	return true;
 }
 
-/* Takes those away that end at or before an address; what they lie in goes on behind them. */
+/* Closes the sequences that end at or before an address. An enclosing sequence continues behind a closed sequence. */
 static bool end_sequences(struct flow_line_table *table, uint32_t *open, size_t *count, uint64_t address)
 {
 	bool room = true;
@@ -380,8 +389,8 @@ static bool end_sequences(struct flow_line_table *table, uint32_t *open, size_t 
 }
 
 /*
- * Sequences of one file may overlap where a linker has left out code and not its lines, and 0, where their addresses then begin, is the
- * address of other code. The one that begins last counts.
+ * Makes pieces. Sequences of a file may overlap if a linker has left out code but not its lines: such lines begin at 0,
+ * which may be the address of other code. The sequence that begins last counts.
  */
 static bool make_pieces(struct flow_line_table *table)
 {
@@ -444,7 +453,7 @@ struct flow_line_table *flow_lines_make(Elf *elf)
 	return NULL;
 }
 
-/* One sequence without end. */
+/* Adds the lines as a sequence without end. */
 static bool add_lines(struct flow_line_table *table, const struct elf_line *lines, size_t count)
 {
 	struct row *rows = malloc((count + 1) * sizeof(*rows));
@@ -475,7 +484,7 @@ struct flow_line_table *flow_lines_of(const struct elf_line *lines, size_t count
 
 /* ---- looking up ---------------------------------------------------------------------------------- */
 
-/* The rows of a piece. */
+/* Rows of a piece. */
 struct rows {
 	const struct row *list;
 	size_t count;
@@ -495,7 +504,7 @@ static struct rows rows_of_piece(struct flow_line_table *table, size_t piece)
 
 static struct rows rows_at(struct flow_line_table *table, uint64_t address)
 {
-	/* Pieces at or before address. */
+	/* number of pieces that begin at or before address */
 	const size_t low = COMMON_PARTITION(table->piece_count, at, table->pieces[at].first <= address);
 
 	return low ? rows_of_piece(table, low - 1) : (struct rows){0};
@@ -504,7 +513,7 @@ static struct rows rows_at(struct flow_line_table *table, uint64_t address)
 bool flow_lines_find(struct flow_line_table *table, uint64_t address, const char **file, uint32_t *line)
 {
 	const struct rows rows = rows_at(table, address);
-	/* Rows at or before address. */
+	/* number of rows at or before address */
 	const size_t low = COMMON_PARTITION(rows.count, at, rows.list[at].address <= address);
 
 	if (!low || !rows.list[low - 1].file)
@@ -524,7 +533,7 @@ bool flow_lines_begins(struct flow_line_table *table, uint64_t address, uint32_t
 	return at < rows.count && rows.list[at].address == address && rows.list[at].line == line;
 }
 
-/* The rows of a piece, in [first, end). Those without bytes of their own are of no instruction. */
+/* Visits the rows of a piece within [first, end). Rows without bytes contain no instruction. */
 static int walk_rows(const struct rows *rows, uint64_t first, uint64_t end, flow_lines_visit *visit, void *context)
 {
 	size_t at = COMMON_PARTITION(rows->count, i, rows->list[i].address <= first);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Source lines of an ELF file's code: its DWARF line programs are gone through once, and rows are made of those units alone in which
- * an address is looked up.
+ * Source lines of an ELF file's code. All DWARF line programs are scanned once; rows are made only for units with
+ * requested addresses.
  */
 #ifndef FLOW_SYMBOL_LINE_TABLE_H
 #define FLOW_SYMBOL_LINE_TABLE_H
@@ -15,30 +15,32 @@
 struct flow_line_table;
 
 /*
- * Does not keep elf; sections that it needs are unpacked there. NULL where there are no lines, or no memory. What needs the folders that
- * units were compiled in (before DWARF 5) takes them from .debug_info, once, before any line is looked up.
+ * flow_lines_make: does not keep elf, but unpacks the needed sections in elf. Returns NULL if elf has no lines, or
+ * without memory.
+ * flow_lines_need_folders: checks whether units refer to their compilation folders (before DWARF 5).
+ * flow_lines_take_folders: reads these folders from .debug_info. Must be called once, before any line is looked up.
  */
 struct flow_line_table *flow_lines_make(Elf *elf);
 bool flow_lines_need_folders(const struct flow_line_table *table);
 void flow_lines_take_folders(struct flow_line_table *table, Dwarf *dwarf);
-/* Of lines that somebody else read, in any order. */
+/* Makes a table from lines read elsewhere, in any order. */
 struct flow_line_table *flow_lines_of(const struct elf_line *lines, size_t count);
 void flow_lines_free(struct flow_line_table *table);
 
-/* What follows may be called from several threads. Lines that there is no memory for are not known. */
+/* The following functions may be called from several threads. Without memory, lines are unknown. */
 
-/* address is in the file's own address space. *file lives as long as table. */
+/* Finds the line of an address in the file's own address space. *file is valid as long as table. */
 bool flow_lines_find(struct flow_line_table *table, uint64_t address, const char **file, uint32_t *line);
 
 /*
- * Whether the first row of an address is of this line: a compiler says so of the bracket of a function that begins there, and then
- * what code is really left there.
+ * Checks whether the first row of an address has this line. Compilers emit such a row for the opening brace of a
+ * function, followed by a row for the code at the same address.
  */
 bool flow_lines_begins(struct flow_line_table *table, uint64_t address, uint32_t line);
 
-/* Code of a line: addresses of the file, from first up to end. Ends the walk with what it returns, if that is not 0. */
+/* Callback for the code of a line: addresses of the file, from first up to end. A result other than 0 ends the walk. */
 typedef int flow_lines_visit(void *context, uint64_t first, uint64_t end, const char *file, uint32_t line);
-/* All lines that have code, in order of their addresses. */
+/* Visits all lines with code, in order of address. Returns the result of the last visit. */
 int flow_lines_walk(struct flow_line_table *table, flow_lines_visit *visit, void *context);
 
 #endif

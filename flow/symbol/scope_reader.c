@@ -9,11 +9,11 @@
 #include "common/vector.h"
 
 #define RANGES_MAX ((size_t)1 << 24)
-#define DEPTH_MAX 256 /* entries within each other: real ones reach some dozen */
+#define DEPTH_MAX 256 /* maximum nesting of entries; real nesting reaches a few dozen */
 
-/* ---- what functions are called ------------------------------------------------------------------- */
+/* ---- names of functions ---------------------------------------------------------------------------- */
 
-/* "" for NULL; and without memory. */
+/* Returns the interned text. "" for NULL, and without memory. */
 static const char *intern(struct flow_scope_reader *reader, const char *text)
 {
 	const uint64_t *known;
@@ -48,7 +48,7 @@ static const char *name_of(Dwarf_Die *die)
 	return name ? name : text_of(die, DW_AT_name);
 }
 
-/* What all copies of a function have in common. */
+/* Finds the common origin of all copies of a function. */
 static void find_origin(Dwarf_Die *die, Dwarf_Die *origin)
 {
 	Dwarf_Attribute reference;
@@ -71,8 +71,8 @@ static Dwarf_Files *files_of(Dwarf_Die *unit)
 }
 
 /*
- * Where an entry is declared; NULL: not known. dwarf_decl_file does not know that files count from 0 since DWARF 5, nor that those of a
- * .dwo file may be the skeleton's.
+ * Returns the file of an entry's declaration; NULL: unknown. dwarf_decl_file fails for two cases: file numbers begin
+ * with 0 since DWARF 5, and the files of a .dwo file may be listed in the skeleton.
  */
 static const char *file_of(const struct flow_scope_reader *reader, Dwarf_Die *die)
 {
@@ -85,7 +85,7 @@ static const char *file_of(const struct flow_scope_reader *reader, Dwarf_Die *di
 	if (!dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) || dwarf_formudata(&attribute, &file) != 0 ||
 	    dwarf_cu_info(attribute.cu, &version, NULL, &unit, NULL, NULL, NULL, NULL) != 0 || (!file && version < 5))
 		return NULL;
-	/* It may be described in another unit. */
+	/* The entry may belong to another unit. */
 	if (!reader->split)
 		files = files_of(&unit);
 	return files ? dwarf_filesrc(files, file, NULL, NULL) : NULL;
@@ -100,7 +100,7 @@ static const struct flow_source_function *function_of(struct flow_scope_reader *
 	int line = 0;
 
 	find_origin(die, &origin);
-	/* Offsets would be of one file, and an origin may lie in another: where it is in memory is of all. */
+	/* The address in memory is a unique key. Offsets are not unique, because an origin may lie in another file. */
 	key = (uintptr_t)origin.addr;
 	known = common_hash_map_get(&reader->functions, key);
 	if (known)
@@ -117,7 +117,7 @@ static const struct flow_source_function *function_of(struct flow_scope_reader *
 	return function;
 }
 
-/* ---- where they are ------------------------------------------------------------------------------ */
+/* ---- addresses of functions ------------------------------------------------------------------------ */
 
 static void find_call(struct flow_scope_reader *reader, Dwarf_Die *die, struct flow_scope *scope)
 {
@@ -131,7 +131,7 @@ static void find_call(struct flow_scope_reader *reader, Dwarf_Die *die, struct f
 		scope->call_line = (uint32_t)value;
 }
 
-/* A walk over the addresses of an entry: zero at first. */
+/* A walk over the address ranges of an entry. Zero at first. */
 struct walk {
 	ptrdiff_t at;
 	Dwarf_Addr base;
@@ -147,7 +147,7 @@ static bool next_range(const struct flow_scope_reader *reader, Dwarf_Die *die, s
 	return walk->at > 0;
 }
 
-/* The scope of an entry that has code; outer where it has none. */
+/* Adds the scope of an entry. Returns the scope; for an entry without code, returns outer. */
 static const struct flow_scope *add_scope(struct flow_scope_reader *reader, Dwarf_Die *die,
 					  const struct flow_scope *outer, unsigned depth)
 {
@@ -179,7 +179,7 @@ static const struct flow_scope *add_scope(struct flow_scope_reader *reader, Dwar
 	return scope ? scope : outer;
 }
 
-/* Which entries are looked into for functions. */
+/* Checks whether an entry of this kind may contain functions. */
 static bool may_have_functions(int tag)
 {
 	switch (tag) {
@@ -213,18 +213,18 @@ static void add_children(struct flow_scope_reader *reader, Dwarf_Die *parent, co
 		reader->entries--;
 		if (!may_have_functions(tag))
 			continue;
-		/* A function within another's entry is not inlined into it. */
+		/* A function inside another function's entry is not inlined. */
 		if (tag == DW_TAG_subprogram)
 			scope = add_scope(reader, &die, NULL, depth);
 		else if (tag == DW_TAG_inlined_subroutine)
 			scope = add_scope(reader, &die, outer, depth);
-		/* The description of what is only ever inlined has no code anywhere below. */
+		/* A function that is only ever inlined has no code in its own description. */
 		if (tag != DW_TAG_subprogram || scope)
 			add_children(reader, &die, scope, depth + 1);
 	} while (!reader->failed && reader->entries && dwarf_siblingof(&die, &die) == 0);
 }
 
-/* All that units of a file may have. */
+/* Returns the bytes of all units of a file, as a bound on their entries. */
 static uint64_t size_of_units(Dwarf *dwarf)
 {
 	Dwarf_Off offset = 0, next;
@@ -241,7 +241,7 @@ static void add_unit(struct flow_scope_reader *reader, Dwarf_Die *unit)
 	add_children(reader, unit, NULL, 0);
 }
 
-/* The .dwo file takes the place of the unit, the skeleton; false where it does not have its id. */
+/* Adds the unit in a .dwo file in place of the skeleton. Returns false if the file has no unit with this id. */
 static bool add_file(struct flow_scope_reader *reader, Dwarf_Die *skeleton, uint64_t id, uint8_t *data, size_t size)
 {
 	struct flow_split_unit split;
@@ -255,7 +255,10 @@ static bool add_file(struct flow_scope_reader *reader, Dwarf_Die *skeleton, uint
 			reader->files = files_of(skeleton);
 		add_children(reader, &split.die, NULL, 0);
 		reader->split = NULL;
-		/* It refers to nothing outside, and other entries may come to lie where its were. */
+		/*
+		 * The unit refers to no other file. Other entries may reuse the memory of its entries, so their keys
+		 * must go.
+		 */
 		common_hash_map_free(&reader->functions);
 		reader->functions = (struct common_hash_map){0};
 	}
@@ -263,7 +266,9 @@ static bool add_file(struct flow_scope_reader *reader, Dwarf_Die *skeleton, uint
 	return opened;
 }
 
-/* Split DWARF: the unit says little more than in which file the rest is. False where it is a unit of another kind. */
+/*
+ * Adds a unit of split DWARF: the skeleton names the file with the rest of the unit. Returns false for any other unit.
+ */
 static bool add_split(struct flow_scope_reader *reader, Dwarf_Die *unit)
 {
 	struct flow_split_source *const source = reader->source;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions that a unit of DWARF describes, inlined ones too, and where their code is. */
+/* Reads the functions of a DWARF unit, including inlined functions, and their addresses. */
 #ifndef FLOW_SYMBOL_SCOPE_READER_H
 #define FLOW_SYMBOL_SCOPE_READER_H
 
@@ -18,28 +18,30 @@
 struct flow_scope_range {
 	uint64_t first, end;
 	const struct flow_scope *scope;
-	unsigned depth; /* of the entry in the unit's tree */
+	unsigned depth; /* depth of the entry in the unit's tree */
 };
 
-/* Zero at first but for dwarf and source. */
+/* The reader. Zero at first except dwarf and source. */
 struct flow_scope_reader {
 	Dwarf *dwarf;
-	struct flow_split_source *source;    /* of .dwo files */
-	const struct flow_split_unit *split; /* the unit at hand is in such a file; NULL: it is not */
-	struct flow_scope_range *ranges;     /* of the units that were read; whose this is may take them away */
+	struct flow_split_source *source;    /* source of .dwo files */
+	const struct flow_split_unit *split; /* .dwo file of the current unit; NULL: the unit is not split */
+	/* ranges of the units read so far; the reader's owner may take the array */
+	struct flow_scope_range *ranges;
 	size_t range_count, range_capacity;
-	size_t range_total;               /* of all units so far */
-	struct common_arena arena;        /* scopes, functions and names */
+	size_t range_total;               /* number of ranges of all units so far */
+	struct common_arena arena;        /* memory of scopes, functions and names */
 	struct common_byte_map names;     /* interned texts */
-	struct common_hash_map functions; /* by where what describes them is in memory */
-	Dwarf_Files *files;               /* of the unit at hand; NULL: it names none */
-	uint64_t entries;                 /* that the unit may still have: each takes a byte, but links may lead back */
-	bool failed;                      /* there is no more memory: what has been read so far holds */
+	struct common_hash_map functions; /* by memory address of the description: function */
+	Dwarf_Files *files;               /* files of the current unit; NULL: no files */
+	/* bound on the remaining entries of the unit: each entry takes a byte, but links may form cycles */
+	uint64_t entries;
+	bool failed; /* out of memory; the data read so far are valid */
 };
 
-/* Adds the ranges of a unit, in the order of its entries. */
+/* Adds the ranges of a unit, in the order of the entries. */
 void flow_scope_reader_add(struct flow_scope_reader *reader, const struct flow_unit *unit);
-/* No more units are read: scopes stay, until all is freed. */
+/* Ends reading. Scopes stay valid until flow_scope_reader_free. */
 void flow_scope_reader_end(struct flow_scope_reader *reader);
 void flow_scope_reader_free(struct flow_scope_reader *reader);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The functions of those units in whose code an address is looked up, flattened into sorted arrays of where the innermost one changes. */
+/* Functions of units with requested addresses, flattened into sorted arrays of changes of the innermost function. */
 #include "flow/symbol/scope_table.h"
 
 #include <pthread.h>
@@ -12,10 +12,10 @@
 #include "flow/symbol/scope_reader.h"
 #include "flow/symbol/unit_map.h"
 
-/* Holds from its address up to the next row's. */
+/* A row. Valid from its address to the next row's address. */
 struct row {
 	uint64_t address;
-	const struct flow_scope *scope; /* NULL: nothing is known from here on */
+	const struct flow_scope *scope; /* NULL: unknown from here on */
 };
 
 /* The rows of a cluster of units. */
@@ -27,15 +27,16 @@ struct piece {
 
 struct unit_ranges {
 	bool read;
-	struct flow_scope_range *list; /* sorted */
+	struct flow_scope_range *list; /* sorted ranges */
 	size_t count;
 };
 
 struct flow_scope_table {
 	struct flow_unit_map map;
-	struct piece *pieces; /* of each cluster */
-	struct piece rest; /* of units that do not say where their code is; of all units where some are in .dwo files */
-	pthread_mutex_t lock; /* of what is not made yet, and of what is below */
+	struct piece *pieces; /* by cluster */
+	/* rows of units that do not tell their addresses; if any unit is in a .dwo file, rows of all units */
+	struct piece rest;
+	pthread_mutex_t lock; /* protects unfinished pieces, and the following members */
 	struct unit_ranges *units;
 	struct flow_scope_reader reader;
 };
@@ -76,7 +77,7 @@ static int compare_ranges(const void *left, const void *right)
 	return a->end > b->end ? -1 : a->end < b->end;
 }
 
-/* From the address on; addresses do not fall. */
+/* Begins a row at the address. Addresses never decrease between calls. */
 static bool add_row(struct piece *piece, uint64_t address, const struct flow_scope *scope)
 {
 	if (piece->row_count && piece->rows[piece->row_count - 1].address == address)
@@ -88,8 +89,8 @@ static bool add_row(struct piece *piece, uint64_t address, const struct flow_sco
 }
 
 /*
- * Ranges lie in each other. The ones around an address are the beginning of the array of ranges itself, which is never longer than
- * what has been read of it.
+ * Makes rows from nested ranges. The ranges that enclose the current address are stored at the beginning of the array
+ * `ranges`, and never need more room than the ranges already read.
  */
 static bool make_rows(struct piece *piece, struct flow_scope_range *ranges, size_t count)
 {
@@ -118,7 +119,7 @@ static bool make_rows(struct piece *piece, struct flow_scope_range *ranges, size
 
 /* ---- units --------------------------------------------------------------------------------------- */
 
-/* Ranges of some units, put together. */
+/* Joined ranges of several units. */
 struct ranges {
 	struct flow_scope_range *list;
 	size_t count, capacity;
@@ -142,7 +143,7 @@ static const struct unit_ranges *read_unit(struct flow_scope_table *table, uint3
 	return unit;
 }
 
-/* What a unit has in [first, end). */
+/* Adds a unit's ranges that begin in [first, end). */
 static bool take_ranges(struct flow_scope_table *table, uint32_t number, uint64_t first, uint64_t end,
 			struct ranges *ranges)
 {
@@ -166,7 +167,10 @@ static int compare_numbers(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Each unit of the cluster once, in the order of the file: of two that say the same, the last one holds. */
+/*
+ * Adds each unit of the cluster once, in the order of the file: if two units describe one address, the last unit
+ * counts.
+ */
 static bool take_cluster(struct flow_scope_table *table, const struct flow_unit_cluster *cluster, struct ranges *ranges)
 {
 	uint32_t *const numbers = malloc(cluster->extent_count * sizeof(*numbers));
@@ -193,7 +197,7 @@ static bool take_rest(struct flow_scope_table *table, struct ranges *ranges)
 	return room;
 }
 
-/* cluster NULL: the rest. What there is no memory for is not known. */
+/* Makes the rows of a cluster. cluster NULL: makes the rest. Without memory, scopes are unknown. */
 static void make_piece(struct flow_scope_table *table, const struct flow_unit_cluster *cluster, struct piece *piece)
 {
 	struct ranges ranges = {0};
@@ -206,7 +210,7 @@ static void make_piece(struct flow_scope_table *table, const struct flow_unit_cl
 
 /* ---- the table ----------------------------------------------------------------------------------- */
 
-/* A .dwo file is open only while its unit is read, and which ones are missing is to be known at once: all units are read. */
+/* Reads all units at once: a .dwo file is open only while its unit is read, and missing files must be known early. */
 static void read_split(struct flow_scope_table *table)
 {
 	make_piece(table, NULL, &table->rest);
@@ -256,7 +260,7 @@ static const struct flow_scope *find_in(struct flow_scope_table *table, const st
 		}
 		pthread_mutex_unlock(&table->lock);
 	}
-	/* Rows at or before address. */
+	/* number of rows at or before address */
 	low = COMMON_PARTITION(piece->row_count, at, piece->rows[at].address <= address);
 	return low ? piece->rows[low - 1].scope : NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which debug information belongs to an image, and the line tables made of it. */
+/* Finds the debug information of an image, and makes line tables. */
 #include "flow/symbol/source_line.h"
 
 #include <pthread.h>
@@ -14,14 +14,14 @@
 #include "flow/symbol/image_tables.h"
 #include "flow/symbol/symbol.h"
 
-#define DEBUG_MAX ((size_t)2 << 30) /* bytes of one ELF file in the trace */
+#define DEBUG_MAX ((size_t)2 << 30) /* maximum bytes of an ELF file in the trace */
 
 struct flow_sources {
 	struct ptl_trace *trace;
 	bool scopes;
-	struct flow_image_tables tables; /* struct flow_debug * */
-	/* Under their lock. */
-	const char *missing; /* of a table; NULL: nothing is */
+	struct flow_image_tables tables; /* elements: struct flow_debug * */
+	/* protected by the lock of `tables`: */
+	const char *missing; /* first missing file; NULL: no file is missing */
 	size_t missing_count;
 };
 
@@ -35,7 +35,7 @@ static struct flow_debug *from_trace(struct ptl_trace *trace, const struct ptl_i
 	return flow_debug_from_memory(trace, data, size, image->file_name, scopes);
 }
 
-/* From the file that was mapped, if this machine has it, or from the debug file of one of either. */
+/* Reads debug information from the mapped file on this machine, or from its debug file. */
 static struct flow_debug *from_files(const struct flow_sources *sources, const struct ptl_image_event *image,
 				     bool given)
 {
@@ -64,7 +64,7 @@ static struct flow_debug *from_files(const struct flow_sources *sources, const s
 	return table;
 }
 
-/* What the user names goes before what the trace has, and that before what this machine has. */
+/* Makes a table. Folders of debug files come first, then the trace, then this machine. */
 static void *make_table(void *context, const struct ptl_image_event *image, const struct ptl_image_event *reported,
 			const struct elf_jit_names *jit)
 {
@@ -104,7 +104,7 @@ static void free_table(void *table)
 	flow_debug_free(table);
 }
 
-/* ---- all of a trace ------------------------------------------------------------------------------ */
+/* ---- all images of a trace ------------------------------------------------------------------------ */
 
 int flow_sources_open(struct ptl_trace *trace, const struct flow_timeline *timeline, struct flow_sources **result)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Source lines and functions of addresses, from DWARF in the trace or, where that has none, in files on disk. */
+/* Source lines and functions of addresses, from DWARF in the trace, or from files on disk. */
 #ifndef FLOW_SYMBOL_SOURCE_LINE_H
 #define FLOW_SYMBOL_SOURCE_LINE_H
 
@@ -13,55 +13,55 @@
 struct flow_sources;
 
 /*
- * Debug information of an image is looked for when an address of it is first asked for: in the folders of
- * elf_debug_path_add; in the trace's own copy; in the image's file, if its build id is the image's, and in the debug file of
- * that (elf/debug_search.h). A file without the right build id is never used. All functions may be called from
- * several threads. trace and timeline outlive it. PTL_NO_MEMORY.
+ * Opens the sources. Debug information of an image is searched at the first request for an address of the image: in the
+ * folders of elf_debug_path_add; in the trace; in the image's file, if the build id matches; and in the file's debug
+ * file (elf/debug_search.h). A file with another build id is never used. All functions may be called from several
+ * threads. trace and timeline must outlive the sources. Returns PTL_NO_MEMORY.
  */
 int flow_sources_open(struct ptl_trace *trace, const struct flow_timeline *timeline, struct flow_sources **sources);
-/* To be called before anything is looked up by those who use flow_sources_scope: scopes take time and memory. */
+/* Requests scopes for flow_sources_scope. Must be called before any look-up. Scopes take time and memory. */
 void flow_sources_want_scopes(struct flow_sources *sources);
 void flow_sources_close(struct flow_sources *sources);
 
-/* Images that were asked about, and those of them for which lines were found. */
+/* Stores the number of requested images, and of images with lines. */
 void flow_sources_counts(struct flow_sources *sources, size_t *asked, size_t *found);
 /*
- * How much of the debug information that was found refers to a file that is not there, so that names of inlined functions may be
- * missing; *name is such a file, as long as sources live.
+ * Returns how many debug files refer to a missing file, so that names of inlined functions may be missing. *name: such
+ * a missing file, valid as long as sources.
  */
 size_t flow_sources_missing(struct flow_sources *sources, const char **name);
 
 /*
- * The line that the instruction at address comes from; false where it is not known. *file lives as long as
- * sources. image is an index in the timeline or FLOW_NONE.
+ * Finds the source line of the instruction at address. Returns false if the line is unknown. *file is valid as long as
+ * sources. image is an index in the timeline, or FLOW_NONE.
  */
 bool flow_sources_find(struct flow_sources *sources, uint32_t image, uint64_t address, const char **file,
 		       uint32_t *line);
 
-/* flow_lines_begins of an address of the image's file. */
+/* As flow_lines_begins, for an address of the image's file. */
 bool flow_sources_begins(struct flow_sources *sources, uint32_t image, uint64_t address, uint32_t line);
 
-/* A function of the source; one that is compiled into several places has one description for each unit. */
+/* A function of the source. A function compiled into several units has a description for each unit. */
 struct flow_source_function {
-	const char *name; /* as the linker knows it where that is said, else as in the source; "" where it has none */
-	const char *file; /* where it is declared; "" unknown */
+	const char *name; /* linker name, if known; otherwise name in the source; "": no name */
+	const char *file; /* file of the declaration; "" unknown */
 	uint32_t line;    /* 0 unknown */
 };
 
-/* Code of a function: its own, or a copy that was inlined into other code. */
+/* Code of a function: its own code, or an inlined copy. */
 struct flow_scope {
 	const struct flow_source_function *function;
-	const struct flow_scope *outer; /* what it was inlined into; NULL: it was not */
-	const char *call_file;          /* where in the outer function it was called; "" unknown */
+	const struct flow_scope *outer; /* scope that contains the inlined copy; NULL: not inlined */
+	const char *call_file;          /* file of the call in the outer function; "" unknown */
 	uint32_t call_line;
 };
 
-/* The innermost function that the instruction at address comes from; NULL where it is not known. It lives as long as sources. */
+/* Finds the innermost function of the instruction at address; NULL: unknown. The result is valid as long as sources. */
 const struct flow_scope *flow_sources_scope(struct flow_sources *sources, uint32_t image, uint64_t address);
 
 /*
- * All lines that have code in the image, with addresses of its file, whether it ran or not; *any is false where no lines
- * are known. Returns what visit did, or 0.
+ * Visits all lines with code in the image, executed or not, with addresses of the image's file. *any is false if no
+ * lines are known. Returns 0, or the result of visit.
  */
 int flow_sources_walk(struct flow_sources *sources, uint32_t image, flow_lines_visit *visit, void *context, bool *any);
 

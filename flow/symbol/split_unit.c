@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Addresses of split DWARF: an entry of a .dwo file has an index into the table of its skeleton, as DWARF 5, 7.3.2, says. */
+/*
+ * Addresses of split DWARF: an entry of a .dwo file has an index into the skeleton's table of addresses. DWARF 5,
+ * section 7.3.2.
+ */
 #include "flow/symbol/split_unit.h"
 
 #include <dwarf.h>
@@ -10,9 +13,9 @@
 #include "elf/split_search.h"
 #include "flow/symbol/dwarf_section.h"
 
-#define ADDRESS 8u             /* bytes: x86-64's */
-#define RANGES_HEADER 12u      /* of a table of lists of ranges, DWARF 5 */
-#define SELECT_BASE UINT64_MAX /* DWARF 4: the pair is no range, but names the base of those that follow */
+#define ADDRESS 8u             /* bytes of an address of x86-64 */
+#define RANGES_HEADER 12u      /* header bytes of a table of range lists, DWARF 5 */
+#define SELECT_BASE UINT64_MAX /* DWARF 4: the pair is no range, but sets the base of the following ranges */
 
 static uint64_t read_at(struct common_cursor table, uint64_t offset, size_t size, bool *failed)
 {
@@ -33,7 +36,10 @@ static uint64_t address_at(const struct flow_split_unit *split, uint64_t index, 
 
 /* ---- opening ------------------------------------------------------------------------------------- */
 
-/* The rest of it, from an offset on that the skeleton names in either of these attributes; all of it where it does not. */
+/*
+ * Returns the section from the offset in either of the skeleton's attributes on; without these attributes, the whole
+ * section.
+ */
 static struct common_cursor from_base(struct common_cursor section, Dwarf_Die *skeleton, unsigned name, unsigned old)
 {
 	Dwarf_Attribute attribute;
@@ -80,7 +86,7 @@ void flow_split_close(struct flow_split_unit *split)
 
 /* ---- values of attributes ------------------------------------------------------------------------ */
 
-/* Where the value of an attribute is. */
+/* Returns a cursor at an attribute's value. */
 static struct common_cursor value_of(const struct flow_split_unit *split, const Dwarf_Attribute *attribute)
 {
 	struct common_cursor value = split->entries;
@@ -91,7 +97,7 @@ static struct common_cursor value_of(const struct flow_split_unit *split, const 
 	return value;
 }
 
-/* An index into the table of addresses; false where the form is another. */
+/* Reads an index into the table of addresses. Returns false if the form is no index. */
 static bool read_index(const struct flow_split_unit *split, const Dwarf_Attribute *attribute, uint64_t *index,
 		       bool *failed)
 {
@@ -149,7 +155,7 @@ static bool single_range(const struct flow_split_unit *split, Dwarf_Die *die, ui
 
 /* ---- lists of ranges ----------------------------------------------------------------------------- */
 
-/* Where an entry's list begins. */
+/* Finds the range list of an entry. */
 static bool find_list(const struct flow_split_unit *split, Dwarf_Die *die, struct common_cursor *list)
 {
 	Dwarf_Attribute attribute;
@@ -161,7 +167,7 @@ static bool find_list(const struct flow_split_unit *split, Dwarf_Die *die, struc
 		return false;
 	value = value_of(split, &attribute);
 	if (attribute.form == DW_FORM_rnglistx) {
-		/* The offsets of lists follow the header, from whose end they count. */
+		/* The offsets of lists follow the header, and count from the header's end. */
 		const uint64_t index = flow_dwarf_unsigned(&value);
 
 		failed = index >= split->ranges.size;
@@ -177,7 +183,7 @@ static bool find_list(const struct flow_split_unit *split, Dwarf_Die *die, struc
 	return true;
 }
 
-/* DWARF 4: pairs of addresses relative to the base. */
+/* Reads the next range of DWARF 4: pairs of addresses relative to the base. */
 static bool next_pair(struct flow_split_walk *walk, uint64_t *first, uint64_t *end)
 {
 	while (!walk->list.failed) {
@@ -195,7 +201,7 @@ static bool next_pair(struct flow_split_walk *walk, uint64_t *first, uint64_t *e
 	return false;
 }
 
-/* DWARF 5: each entry has its kind. */
+/* Reads the next range of DWARF 5: each entry begins with its kind. */
 static bool next_entry(const struct flow_split_unit *split, struct flow_split_walk *walk, uint64_t *first,
 		       uint64_t *end)
 {
@@ -230,7 +236,7 @@ static bool next_entry(const struct flow_split_unit *split, struct flow_split_wa
 			*first = common_read64(list);
 			*end = *first + flow_dwarf_unsigned(list);
 			break;
-		default: /* DW_RLE_end_of_list, or not known */
+		default: /* DW_RLE_end_of_list, or an unknown kind */
 			return false;
 		}
 		return !list->failed && !failed;

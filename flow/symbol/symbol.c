@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of addresses: symbol tables by image, read once each. */
+/* Names of addresses: symbol tables by image, each read once. */
 #include "flow/symbol/symbol.h"
 
 #include <stdatomic.h>
@@ -18,12 +18,12 @@
 #include "flow/symbol/image_tables.h"
 #include "flow/symbol/symbol_file.h"
 
-#define TABLE_MAX ((size_t)1 << 30) /* bytes of one symbol table */
+#define TABLE_MAX ((size_t)1 << 30) /* maximum bytes of a symbol table */
 
 struct flow_symbols {
 	struct ptl_trace *trace;
 	bool demangle;
-	struct flow_image_tables tables; /* struct ptl_symbol_table * */
+	struct flow_image_tables tables; /* elements: struct ptl_symbol_table * */
 	atomic_size_t unreadable;
 };
 
@@ -36,8 +36,8 @@ static bool has_type(const struct ptl_symbol_table *table, uint8_t type)
 }
 
 /*
- * A table without local functions is of dynamic symbols: the file had no others when it was recorded. Who lets servers be asked
- * wants theirs.
+ * Asks servers for a table with local functions. A table without local functions only has dynamic symbols: the recorded
+ * file had no other symbols. Called only if the user enabled servers.
  */
 static struct ptl_symbol_table *ask_for_more(const struct ptl_image_event *image, struct ptl_symbol_table *table)
 {
@@ -68,8 +68,8 @@ static int decode_blob(const struct flow_symbols *symbols, const uint8_t *hash, 
 }
 
 /*
- * What the user names goes before what the trace has, and that before what this machine has. NULL for a blob that cannot be
- * read, or a file that is not there.
+ * Reads the symbol table of an image. Folders of debug files come first, then the trace, then this machine. Returns
+ * NULL if the blob is unreadable, or the file is missing.
  */
 static struct ptl_symbol_table *read_table(struct flow_symbols *symbols, const struct ptl_image_event *image)
 {
@@ -110,7 +110,7 @@ static size_t add_of_type(struct ptl_symbol *list, size_t count, const struct pt
 	return count;
 }
 
-/* Both in one, which takes the first one's place if there is memory for it. */
+/* Joins both tables. The joined table replaces `table`; without memory, `table` stays unchanged. */
 static struct ptl_symbol_table *with_stubs(struct ptl_symbol_table *table, const struct ptl_symbol_table *other)
 {
 	struct ptl_symbol *list = calloc(ptl_symbols_count(table) + ptl_symbols_count(other) + 1, sizeof(*list));
@@ -124,7 +124,7 @@ static struct ptl_symbol_table *with_stubs(struct ptl_symbol_table *table, const
 	return both ? both : table;
 }
 
-/* The entries of the PLT have their names from the file that ran; who had its debug file alone knows none of them. */
+/* Adds the PLT entries of the executed file's table. A debug file does not name PLT entries. */
 static struct ptl_symbol_table *keep_stubs(const struct flow_symbols *symbols, const struct ptl_image_event *reported,
 					   struct ptl_symbol_table *table)
 {
@@ -197,7 +197,7 @@ void flow_symbols_close(struct flow_symbols *symbols)
 	free(symbols);
 }
 
-/* Without memory names are missing, and counted as such. */
+/* Without memory, names are missing; such failures count, too. */
 size_t flow_symbols_unreadable(const struct flow_symbols *symbols)
 {
 	return symbols->unreadable + symbols->tables.failed + symbols->tables.jit.unreadable;
@@ -235,13 +235,13 @@ bool flow_symbols_find(struct flow_symbols *symbols, uint32_t image, uint64_t ad
 	return true;
 }
 
-/* Symbols at or below an address of the file: the index behind the last of them. */
+/* Returns the index behind the last symbol at or below an address of the file. */
 static size_t behind(const struct ptl_symbol_table *table, uint64_t own)
 {
 	return COMMON_PARTITION(ptl_symbols_count(table), at, ptl_symbols_get(table, at).address <= own);
 }
 
-/* Narrows the span, which is in the file's own addresses here, to where the answer is the same. */
+/* Reduces the span to addresses with equal results. The span is in the file's address space here. */
 static void narrow(const struct ptl_symbol_table *table, uint64_t own, struct flow_symbol_span *span)
 {
 	const struct ptl_symbol found = ptl_symbols_find(table, own);
@@ -254,7 +254,10 @@ static void narrow(const struct ptl_symbol_table *table, uint64_t own, struct fl
 		const struct ptl_symbol nearest = ptl_symbols_get(table, next - 1);
 
 		first = nearest.address;
-		/* Behind its end another one may cover, which began before: then the answer holds for one address. */
+		/*
+		 * Behind the nearest symbol's end, an earlier symbol may cover the address. Then the result is valid
+		 * for one address only.
+		 */
 		if (nearest.size && own - nearest.address >= nearest.size)
 			first = found.name || ptl_symbols_find(table, first + nearest.size).name ? own
 												 : first + nearest.size;
@@ -289,7 +292,7 @@ bool flow_symbols_span(struct flow_symbols *symbols, uint32_t image, uint64_t ad
 	span->first += shift;
 	span->last += shift;
 	span->start += shift;
-	/* An image that passes the end of its file's address space. */
+	/* The image extends beyond the end of the file's address space. */
 	if (address < span->first || address > span->last)
 		span->first = span->last = address;
 	return true;
@@ -316,7 +319,7 @@ bool flow_symbols_lowest(struct flow_symbols *symbols, uint32_t image, const cha
 	return false;
 }
 
-/* Appends a name as in the source, if that is wanted. */
+/* Appends a name, demangled if wanted. */
 static void add_name(const struct flow_symbols *symbols, const char *name, bool safe, struct ptl_bytes *text)
 {
 	struct ptl_bytes plain = {0};
@@ -337,7 +340,7 @@ void flow_symbols_name(const struct flow_symbols *symbols, const char *name, str
 	add_name(symbols, name, false, text);
 }
 
-/* "deflate+0x1f" */
+/* Appends a name with an offset: "deflate+0x1f". */
 static void add_symbol(const struct flow_symbols *symbols, const struct flow_symbol *symbol, struct ptl_bytes *text)
 {
 	add_name(symbols, symbol->name, true, text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads symbol tables of files, and of their separate debug files. */
+/* Reads the symbol tables of files and their separate debug files. */
 #include "flow/symbol/symbol_file.h"
 
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include "common/bytes.h"
 #include "elf/debug_search.h"
 
-/* An ELF file on disk; elf is NULL where there is none. */
+/* An ELF file on disk; elf is NULL if the file cannot be opened. */
 struct open_file {
 	int fd;
 	struct elf_file *elf;
@@ -46,7 +46,7 @@ struct ptl_symbol_table *flow_symbols_from_file(const struct ptl_image_event *im
 	wanted.file = file.elf;
 	if (given || !file.elf || !elf_has_symtab(file.elf))
 		debug = open_elf(elf_debug_search(&wanted));
-	/* Without the file itself the debug file stands for it: it lacks the PLT alone. */
+	/* Without the file itself, the debug file replaces the file; only PLT entries are missing. */
 	if ((debug.elf || (file.elf && !given)) && !elf_symbols(file.elf ? file.elf : debug.elf, debug.elf, &bytes) &&
 	    bytes.size && ptl_symbols_decode(bytes.data, bytes.size, &table))
 		table = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of functions from files of this machine: of the file that was mapped, or of its separate debug file. */
+/* Names of functions from files of this machine: the mapped file, or its separate debug file. */
 #ifndef FLOW_SYMBOL_SYMBOL_FILE_H
 #define FLOW_SYMBOL_SYMBOL_FILE_H
 
@@ -11,8 +11,8 @@
 #include <ptl/symbols.h>
 
 /*
- * A table that the caller frees; NULL: no such file, one of another build id, or one without names. With `given` only
- * debug files below the folders of elf_debug_path_add count.
+ * Reads a symbol table, which the caller frees. Returns NULL if the file is missing, has another build id, or has no
+ * names. given: only use debug files in the folders of elf_debug_path_add.
  */
 struct ptl_symbol_table *flow_symbols_from_file(const struct ptl_image_event *image, bool given);
 

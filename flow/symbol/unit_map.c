@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Addresses of compilation units, sorted, and those that overlap put together. */
+/* Sorts the addresses of compilation units, and joins overlapping units into clusters. */
 #include "flow/symbol/unit_map.h"
 
 #include <dwarf.h>
@@ -29,7 +29,7 @@ static bool add_extent(struct flow_unit_map *map, uint64_t first, uint64_t end)
 	return true;
 }
 
-/* The addresses of the unit that comes next. What says nothing of them, or what is damaged, may have code anywhere. */
+/* Adds the addresses of the next unit. A unit without addresses, or with damaged addresses, may have code anywhere. */
 static bool add_extents(struct flow_unit_map *map, Dwarf_Die *die, const struct flow_code_ranges *code, bool *anywhere)
 {
 	const size_t before = map->extent_count;
@@ -48,7 +48,7 @@ static bool add_extents(struct flow_unit_map *map, Dwarf_Die *die, const struct 
 	return true;
 }
 
-/* Units of types, and of what other units have in common, have no code. */
+/* Checks whether the unit may have code. Type units and partial units have no code. */
 static bool has_code(Dwarf_Die *die)
 {
 	const int tag = dwarf_tag(die);
@@ -132,7 +132,7 @@ bool flow_unit_map_make(Dwarf *dwarf, struct flow_unit_map *map)
 
 const struct flow_unit_cluster *flow_unit_map_find(const struct flow_unit_map *map, uint64_t address)
 {
-	/* Clusters that begin at or before address. */
+	/* number of clusters that begin at or before address */
 	const size_t low = COMMON_PARTITION(map->cluster_count, at, map->clusters[at].first <= address);
 
 	return low && address < map->clusters[low - 1].end ? &map->clusters[low - 1] : NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which units of .debug_info describe the code of an address, by what the units say themselves: nothing below their first entries is read. */
+/*
+ * Finds the units of .debug_info that describe the code of an address, by the addresses in each unit's first entry. No
+ * other entries are read.
+ */
 #ifndef FLOW_SYMBOL_UNIT_MAP_H
 #define FLOW_SYMBOL_UNIT_MAP_H
 
@@ -9,9 +12,9 @@
 #include <stdint.h>
 
 struct flow_unit {
-	Dwarf_Off entry; /* the first one */
+	Dwarf_Off entry; /* offset of the unit's first entry */
 	uint64_t size;
-	bool anywhere; /* it does not say where its code is */
+	bool anywhere; /* the unit does not tell its addresses */
 };
 
 /* Code of a unit: [first, end). */
@@ -20,27 +23,30 @@ struct flow_unit_extent {
 	uint32_t unit;
 };
 
-/* Code in one piece of units that overlap, such as all that have the same template: [first, end). */
+/* Contiguous code of overlapping units, such as units with a common template: [first, end). */
 struct flow_unit_cluster {
 	uint64_t first, end;
 	size_t extent, extent_count;
 };
 
 struct flow_unit_map {
-	struct flow_unit *units; /* in the order of the file; those that have no code are left out */
+	struct flow_unit *units; /* units with code, in the order of the file */
 	size_t unit_count, unit_capacity;
 	struct flow_unit_extent *extents;
 	size_t extent_count, extent_capacity;
-	struct flow_unit_cluster *clusters; /* in order, apart from each other */
+	struct flow_unit_cluster *clusters; /* sorted clusters, not overlapping */
 	size_t cluster_count;
-	bool split; /* some unit is the skeleton of one in a .dwo file */
+	bool split; /* a unit is the skeleton of a unit in a .dwo file */
 };
 
-/* Code that is not in the file is no unit's (flow/symbol/code_ranges.h). False without memory; free in any case. */
+/*
+ * Makes the map. Code that is missing in the file belongs to no unit (flow/symbol/code_ranges.h). Returns false without
+ * memory. The caller frees the map in any case.
+ */
 bool flow_unit_map_make(Dwarf *dwarf, struct flow_unit_map *map);
 void flow_unit_map_free(struct flow_unit_map *map);
 
-/* The cluster of an address; NULL: no unit says that it has it. */
+/* Finds the cluster of an address; NULL: no unit claims the address. */
 const struct flow_unit_cluster *flow_unit_map_find(const struct flow_unit_map *map, uint64_t address);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds images that several processes have at the same place. */
+/* Finds images of several processes with equal data at the same address. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,10 +7,13 @@
 #include "flow/timeline/query.h"
 #include "flow/timeline/timeline_state.h"
 
-/* All that an image is but for its process. Filled in over zeroes, as padding counts. */
+/*
+ * All data of an image except the process. The structure is zeroed before it is filled, because the padding is
+ * compared, too.
+ */
 struct alike_key {
 	uint64_t base, size, default_base, file_offset, inode, build_id_size;
-	const char *file_name; /* one for equal names */
+	const char *file_name; /* equal names have one pointer */
 	uint32_t time_date_stamp, protection, device_major, device_minor;
 	uint8_t build_id[PTL_BUILD_ID_MAX];
 	uint8_t code[PTL_HASH_SIZE], symbols[PTL_HASH_SIZE], debug[PTL_HASH_SIZE];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Images that were there before any event reported them. A session of Windows may report the images only at its end, or when
- * they are unloaded. The timeline keeps such events, and is built again with each image loaded at the start of the trace, or of
- * its process.
+ * Images that were loaded before any event reported them. A session of Windows may report images only at the end of the
+ * session, or when the images are unloaded. The timeline keeps such events. Then the timeline is built again, with each
+ * image loaded at the start of the trace or of the image's process.
  */
 #include <stdlib.h>
 
@@ -16,10 +16,10 @@
 struct flow_before_image {
 	uint32_t pid;
 	uint32_t process;       /* index in the timeline that kept the image */
-	uint64_t start;         /* 0: of the trace, else of the process that began then */
-	struct ptl_event event; /* its payload is in the arena */
-	size_t next;            /* the next image with the same key; NONE */
-	bool is_wanted;         /* flow_before_settle */
+	uint64_t start;         /* start time of the process; 0: start of the trace */
+	struct ptl_event event; /* event whose payload is in the arena */
+	size_t next;            /* index of the next image with an equal key; NONE */
+	bool is_wanted;         /* set by flow_before_settle: the image was loaded before its event */
 };
 
 static uint64_t place_key(uint32_t process, uint64_t base)
@@ -60,7 +60,7 @@ static int keep(struct flow_before *before, uint32_t number, const struct format
 	image.event.payload = (const uint8_t *)common_arena_copy(&before->arena, event->payload, event->payload_size);
 	if (!image.event.payload)
 		return PTL_NO_MEMORY;
-	/* What the event carries beside its payload tells nothing of the image. */
+	/* Only the payload describes the image. */
 	image.event.extended = NULL;
 	image.event.extended_count = 0;
 	image.event.time = start;
@@ -81,7 +81,10 @@ int flow_before_unannounced(void *context, struct format_fold_process *process, 
 
 	if (timeline->before.is_known || common_hash_map_get(&timeline->before.places, key))
 		return 0;
-	/* A fork gives a process its parent's images; a pid that was used before had another process at the start. */
+	/*
+	 * A forked process has the images of its parent. If the pid was used before, another process had the pid at the
+	 * start of the trace.
+	 */
 	if (process->started ? !state->begins_empty : state->previous != FLOW_NONE)
 		return 0;
 	status = common_hash_map_put(&timeline->before.places, key, 0);
@@ -110,7 +113,10 @@ int flow_before_load_all(struct flow_timeline *timeline)
 	return status;
 }
 
-/* A process that was reported when the trace began had no other images then; of one that no event reports nothing is known. */
+/*
+ * Checks whether the process may have had the image before its event. A process reported in the rundown had only the
+ * images of the rundown. A process without events is unknown.
+ */
 static bool is_before(const struct flow_timeline *timeline, const struct flow_before_image *image)
 {
 	const struct format_fold_process *process = &timeline->processes[image->process].fold;

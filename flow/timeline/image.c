@@ -7,7 +7,7 @@
 
 /* ---- versions ---------------------------------------------------------------------------- */
 
-/* Changes of one time make one version together; older versions stay as they are. */
+/* Changes of equal time make one version together. Older versions are kept. */
 static int change_begins(void *context, struct format_fold_process *process, uint64_t time, bool injected)
 {
 	struct flow_timeline *timeline = context;
@@ -17,7 +17,7 @@ static int change_begins(void *context, struct format_fold_process *process, uin
 	timeline->change.time = time;
 	if (!state->version_count)
 		return 0;
-	/* Times never decrease within a process; if an event says otherwise, order wins. */
+	/* Times never decrease within a process. If an event has an earlier time, the order of events counts. */
 	if (time < state->versions[state->version_count - 1].time)
 		timeline->change.time = state->versions[state->version_count - 1].time;
 	if (timeline->change.time != state->versions[state->version_count - 1].time)
@@ -73,12 +73,12 @@ static uint32_t use_blob(struct flow_timeline *timeline, const uint8_t hash[PTL_
 	return (uint32_t)*index;
 }
 
-/* Bytes that are not in the trace may be in a code store, or in the file that was mapped: *blob is a number for them. */
+/* Numbers bytes that are not in the trace but may be in a code store, or in the mapped file. *blob: the number. */
 static int use_outside(struct flow_timeline *timeline, const uint8_t hash[PTL_HASH_SIZE], const char *path,
 		       uint64_t file_offset, uint64_t size, uint32_t *blob)
 {
 	const size_t index = timeline->blob_count + timeline->outside_count;
-	/* No file has such a name: "//anon". */
+	/* Names such as "//anon" are no files. */
 	const bool names_file = path[0] == '/' && path[1] != '/';
 	struct flow_outside_blob outside = {.file_offset = file_offset, .size = size};
 	uint64_t stored;
@@ -128,7 +128,7 @@ static uint64_t blob_size(const struct flow_timeline *timeline, uint32_t blob)
 					   : timeline->outside[blob - timeline->blob_count].size;
 }
 
-/* Where the blob is too short, the rest of the piece is without bytes. */
+/* If the blob is too short, the rest of the piece has no bytes. */
 static void maps(void *context, struct format_fold_process *process, const struct format_piece *whole, uint64_t base)
 {
 	struct flow_timeline *timeline = context;
@@ -153,7 +153,7 @@ static void maps(void *context, struct format_fold_process *process, const struc
 	format_pieces_put(pieces, &process->root, &piece);
 }
 
-/* An image that loses its last byte ends. */
+/* An image ends with its last mapped byte. */
 static void hides(void *context, const struct format_piece *piece, uint64_t bytes)
 {
 	struct flow_timeline *timeline = context;
@@ -254,7 +254,7 @@ static void disinherits(void *context, struct format_fold_process *process)
 	flow_timeline_state_of(process)->inherited_root = 0;
 }
 
-/* The child's address space begins as the parent's was when it forked. */
+/* The child's address space begins as a copy of the parent's space at the fork. */
 static int inherits(void *context, struct format_fold_process *process)
 {
 	struct flow_timeline *timeline = context;
@@ -270,7 +270,7 @@ static int inherits(void *context, struct format_fold_process *process)
 	return status < 0 ? status : change_ends(timeline, process);
 }
 
-/* The child's image for one of the parent's; copies: those that it has already. */
+/* Replaces the parent's image in *image by the child's copy. copies: the copies made so far, by the parent's image. */
 static int copy_image(struct flow_timeline *timeline, uint32_t process, struct common_hash_map *copies, uint32_t *image)
 {
 	const uint64_t *known = common_hash_map_get(copies, *image);

@@ -56,7 +56,7 @@ int flow_timeline_need_process(struct flow_timeline *timeline, uint32_t pid, uin
 	return *process == FLOW_NONE ? add_process(timeline, pid, process) : 0;
 }
 
-/* The pid of the process that has the images of the kernel under which `pid` ran. */
+/* Returns the pid of the process that holds the kernel's images on the machine of `pid`. */
 static uint32_t kernel_pid(const struct flow_timeline *timeline, uint32_t pid)
 {
 	const uint32_t machine = pid / PTL_MACHINE_IDS;
@@ -76,7 +76,7 @@ void flow_timeline_settle_kernels(struct flow_timeline *timeline)
 
 #define ANCESTORS_MAX 256u
 
-/* Whether `ancestor` is the process itself or above it; true also if that takes too long to find out. */
+/* Checks whether `ancestor` is the process itself or an ancestor. Also true beyond ANCESTORS_MAX generations. */
 static bool is_above(const struct flow_timeline *timeline, uint32_t ancestor, uint32_t process)
 {
 	for (unsigned i = 0; process != FLOW_NONE && process != ancestor; i++) {
@@ -94,20 +94,23 @@ void flow_timeline_settle_parents(struct flow_timeline *timeline)
 		const struct flow_timeline_process *found;
 		uint32_t parent;
 
-		/* A parent of 0 is unknown. */
+		/* A parent pid of 0 is unknown. */
 		if (process->parent != FLOW_NONE || process->parent_pid == PTL_NO_ID ||
 		    process->parent_pid % PTL_MACHINE_IDS == 0)
 			continue;
 		parent = flow_timeline_process_at(timeline, process->parent_pid, process->start);
 		found = parent == FLOW_NONE ? NULL : &timeline->processes[parent].data;
-		/* The pid may have come to another process meanwhile, even to a descendant. */
+		/* The parent's pid may have passed to another process meanwhile, even to a descendant. */
 		if (found && !found->implied && found->start <= process->start && found->end >= process->start &&
 		    !is_above(timeline, (uint32_t)i, parent))
 			process->parent = parent;
 	}
 }
 
-/* Whose program could not be read is known by the first word of its command. NULL without memory. */
+/*
+ * Returns the program's name. If the path is unknown, the first word of the command line serves as the path. NULL
+ * without memory.
+ */
 static const char *name_of(struct flow_timeline *timeline, const struct flow_program *program)
 {
 	const size_t size = strcspn(program->command_line, " ");
@@ -195,7 +198,7 @@ static int begins(void *context, struct format_fold_process *process, const stru
 	state->data.started = process->started;
 	state->data.start = process->start;
 	state->begins_empty = data->begins_empty;
-	/* Who is first reported when it is there began behind the last process that had its pid. */
+	/* A process first reported in a rundown began after the end of the previous process with its pid. */
 	if (!process->started && state->previous != FLOW_NONE &&
 	    timeline->processes[state->previous].data.end != FLOW_TIME_END)
 		state->data.start = process->start = timeline->processes[state->previous].data.end;

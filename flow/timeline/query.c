@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looking things up in a timeline that has been built. */
+/* Queries of a complete timeline. */
 #include "flow/timeline/query.h"
 
 #include "common/partition.h"
@@ -75,7 +75,7 @@ const struct flow_program *flow_timeline_program_at(const struct flow_timeline *
 
 /* ---- versions ---------------------------------------------------------------------------- */
 
-/* A process's own trees at time. */
+/* Finds the process's own trees at time. */
 static void own_version(const struct flow_process_state *state, uint64_t time, struct flow_version *version)
 {
 	const size_t low = COMMON_PARTITION(state->version_count, at, state->versions[at].time <= time);
@@ -132,7 +132,7 @@ size_t flow_timeline_outside(const struct flow_timeline *timeline, const struct 
 
 /* ---- two trees --------------------------------------------------------------------------- */
 
-#define UPPER_HALF (1ull << 63) /* what the kernel has of every process's addresses */
+#define UPPER_HALF (1ull << 63) /* first address of the half that every process shares with the kernel */
 
 static uint32_t own_of(flow_root root)
 {
@@ -144,7 +144,7 @@ static uint32_t kernel_of(flow_root root)
 	return (uint32_t)(root >> 32);
 }
 
-/* What of the piece lies in [first, last], which it touches. */
+/* Reduces the piece to its part within [first, last]. The piece and the range overlap. */
 static void clip(struct format_piece *piece, uint64_t first, uint64_t last)
 {
 	if (piece->first < first) {
@@ -193,11 +193,11 @@ bool flow_version_next(const struct flow_timeline *timeline, flow_root root, uin
 	return true;
 }
 
-/* What differs of a process's own pieces in the lower half, and then of the kernel's in the upper one. */
+/* Compares the process's own pieces in the lower half, then the kernel's pieces in the upper half. */
 struct halves {
 	bool (*differs)(void *context, uint64_t first, uint64_t last);
 	void *context;
-	bool above; /* more differs above */
+	bool above; /* the process's own pieces differ in the upper half */
 };
 
 static bool differs_below(void *context, uint64_t first, uint64_t last)
@@ -225,7 +225,7 @@ bool flow_version_compare(const struct flow_timeline *timeline, flow_root one, f
 		return format_pieces_compare(pieces, own_of(one), own_of(other), differs, context);
 	if (!format_pieces_compare(pieces, own_of(one), own_of(other), differs_below, &halves))
 		return false;
-	/* In order, whichever tree it is in. */
+	/* Differences must be reported in order of address, across both trees. */
 	if (halves.above)
 		return differs(context, UPPER_HALF, UINT64_MAX);
 	return format_pieces_compare(pieces, kernel_of(one), kernel_of(other), differs_above, &halves);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which thread each CPU went over to, and when, from context switches. */
+/* The thread that each CPU ran at each time, from context switches. */
 #include <stdlib.h>
 
 #include "common/error.h"
@@ -30,7 +30,7 @@ static int add(struct flow_cpu_switches *cpu, uint64_t time, uint32_t pid, uint3
 {
 	int status;
 
-	/* Of switches of one time, the last one counts. */
+	/* If several switches have one time, the last switch counts. */
 	if (!cpu->count || cpu->switches[cpu->count - 1].time != time) {
 		status = flow_timeline_grow((void **)&cpu->switches, cpu->count, &cpu->capacity,
 					    sizeof(*cpu->switches));
@@ -43,8 +43,9 @@ static int add(struct flow_cpu_switches *cpu, uint64_t time, uint32_t pid, uint3
 }
 
 /*
- * Who runs from this event on. The idle thread's process is 0. A switch to no thread whose event is of the one before says
- * only that this one stops, and one whose event is of nobody that switches were lost.
+ * Returns the thread that runs after this event. The idle thread's process is 0. If new_thread is 0 and the event
+ * belongs to the old thread, the old thread stops and the next thread is still unknown. If new_thread is 0 and the
+ * event belongs to no process, switches were lost.
  */
 static struct flow_switch switched_to(const struct ptl_event *event, const struct ptl_switch_event *data)
 {
@@ -67,7 +68,10 @@ int flow_timeline_switched(void *context, const struct ptl_event *event, const s
 	if (event->cpu == PTL_NO_CPU)
 		return 0;
 	status = need_cpu(timeline, event->cpu, &cpu);
-	/* Who ran before the first switch: its process is known where the CPU goes idle; else see settle. */
+	/*
+	 * Adds the thread before the first switch. Its process is known if the CPU goes idle; otherwise
+	 * flow_timeline_settle_switches finds the process.
+	 */
 	if (!status && !cpu->count)
 		status = add(cpu, 0, data->new_thread || event->tid != data->old_thread ? PTL_NO_ID : event->pid,
 			     data->old_thread);
@@ -86,7 +90,7 @@ void flow_timeline_settle_switches(struct flow_timeline *timeline)
 		const struct flow_timeline_thread *thread = &timeline->threads[i].data;
 		const uint64_t *known = common_hash_map_get(&pids, thread->tid);
 
-		/* Without memory it stays unknown. */
+		/* Without memory, the process stays unknown. */
 		if (common_hash_map_put(&pids, thread->tid, known && *known != thread->pid ? several : thread->pid) < 0)
 			break;
 	}

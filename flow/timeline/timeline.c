@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Builds the timeline: folds a trace's events, then completes what they leave open. */
+/* Builds the timeline: folds a trace's events, then completes processes, threads and images. */
 #include "flow/timeline/timeline.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ int flow_timeline_grow(void **array, size_t count, size_t *capacity, size_t elem
 
 	if (count < *capacity)
 		return 0;
-	/* Indexes are 32 bits wide and FLOW_NONE is none of them. */
+	/* Indexes are 32 bits wide, and FLOW_NONE is no index. */
 	if (count >= FLOW_NONE / 2)
 		return common_fail(PTL_NO_MEMORY, "too many processes, threads or images");
 	room = common_vector_capacity(*capacity, count + 1, FLOW_NONE / 2);
@@ -87,7 +87,7 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	return format_fold_event(&timeline->fold, event);
 }
 
-/* The same, with images that were there before: those of a process stand behind the event that begins the process. */
+/* As take_event, and loads the images from before their events: directly behind the event that begins their process. */
 static int take_event_again(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct flow_timeline *timeline = context;
@@ -125,7 +125,7 @@ static int index_blobs(struct flow_timeline *timeline, const struct ptl_trace *t
 	return 0;
 }
 
-/* Threads that have PT bytes, but which no event reports. */
+/* Adds threads that have PT bytes but no event. */
 static int add_stream_threads(struct flow_timeline *timeline, const struct ptl_trace *trace)
 {
 	for (size_t i = 0; i < ptl_stream_count(trace); i++) {
@@ -145,7 +145,7 @@ static int add_stream_threads(struct flow_timeline *timeline, const struct ptl_t
 	return 0;
 }
 
-/* Whatever no event ended went with its process. */
+/* Ends threads and images without an end event together with their process. */
 static void end_with_process(struct flow_timeline *timeline)
 {
 	for (size_t i = 0; i < timeline->thread_count; i++) {
@@ -162,7 +162,7 @@ static void end_with_process(struct flow_timeline *timeline)
 	}
 }
 
-/* Gives each process its list of threads and images: counted, then placed. */
+/* Gives each process its lists of threads and images: counts the members, then stores them. */
 static int list_members(struct flow_timeline *timeline)
 {
 	size_t image_at = 0, thread_at = 0;
@@ -199,7 +199,7 @@ static int list_members(struct flow_timeline *timeline)
 	return 0;
 }
 
-/* NULL without memory. */
+/* Returns NULL without memory. */
 static struct flow_timeline *new_timeline(void)
 {
 	struct flow_timeline *timeline = calloc(1, sizeof(*timeline));
@@ -218,7 +218,7 @@ int flow_timeline_begin(struct flow_timeline **timeline)
 	*timeline = new_timeline();
 	if (!*timeline)
 		return PTL_NO_MEMORY;
-	/* Events come once: what they report late stays late. */
+	/* Events arrive only once. Images reported late are therefore not moved to an earlier time. */
 	(*timeline)->before.is_known = true;
 	return 0;
 }
@@ -240,7 +240,7 @@ static int fold_events(struct flow_timeline *built, struct ptl_trace *trace)
 	return status ? status : ptl_process(trace, NULL, &callbacks, built);
 }
 
-/* Builds it again with the images that were there before an event reported them. */
+/* Builds the timeline again, with the images from before their events. */
 static int fold_again(struct flow_timeline **timeline, struct ptl_trace *trace)
 {
 	struct flow_timeline *again = new_timeline();
@@ -264,7 +264,10 @@ int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline
 	if (!status && flow_before_settle(built))
 		status = fold_again(&built, trace);
 	flow_before_free(&built->before);
-	/* All, since a pid that was forked and used again within one moment finds the later process alone. */
+	/*
+	 * Decides for all processes: if a pid was forked and used again at one time, the fold finds the later process
+	 * only.
+	 */
 	for (size_t i = 0; !status && i < built->process_count; i++)
 		status = format_fold_decide(&built->fold, &built->processes[i].fold);
 	if (!status)

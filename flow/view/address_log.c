@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The log of executed addresses: distinct blocks, and the sequence in which they ran. */
+/* The log of executed addresses: distinct blocks, and the order of their execution. */
 #include "flow/view/address_log.h"
 
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 #include "common/hash.h"
 #include "common/vector.h"
 
-/* Addresses that are gathered before they are handed on. */
+/* number of addresses passed in one call */
 #define WALK_ADDRESSES 4096
 
 struct flow_logged_block {
-	size_t first; /* in addresses */
+	size_t first; /* index in addresses */
 	uint32_t count;
 };
 
@@ -60,7 +60,7 @@ static int grow_slots(struct flow_address_log *log)
 	return 0;
 }
 
-/* Gives a block that is met for the first time its number. */
+/* Adds a new block to the log, and numbers the block. */
 static int add_block(struct flow_address_log *log, const struct flow_block *block, uint32_t *number)
 {
 	int status = COMMON_VECTOR_RESERVE(log->blocks, log->block_capacity, (size_t)log->block_count + 1,

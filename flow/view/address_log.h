@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which instructions were executed in a stretch of flow, compactly, to be hashed in order later. */
+/* A compact log of the instructions executed in a stretch of flow, for hashing in order later. */
 #ifndef FLOW_VIEW_ADDRESS_LOG_H
 #define FLOW_VIEW_ADDRESS_LOG_H
 
@@ -7,15 +7,15 @@
 #include "flow/engine/flow.h"
 
 /*
- * Each distinct block once with its addresses, and the sequence of blocks. Made by the worker that
- * decodes; a hash is sequential, so the log is what is handed over. Zero-initialised is empty.
+ * The log has each distinct block once, with its addresses, and the sequence of blocks. A worker makes the log while
+ * decoding. A hash must be computed in order, so the log is handed over instead. Zero-initialised, the log is empty.
  */
 struct flow_address_log {
 	uint32_t *sequence;
 	size_t count, capacity;
 	struct flow_logged_block *blocks;
 	uint32_t block_count, block_capacity;
-	uint64_t *addresses; /* of all distinct blocks, one after the other */
+	uint64_t *addresses; /* addresses of all distinct blocks, in sequence */
 	size_t address_count, address_capacity;
 	struct flow_log_slot *slots; /* blocks by pointer */
 	size_t slot_count;
@@ -23,12 +23,11 @@ struct flow_address_log {
 
 void flow_address_log_free(struct flow_address_log *log);
 
-/* Adds a batch. All batches of a log are of one segment. PTL_NO_MEMORY. */
+/* Adds a batch. All batches of a log must be of one segment. Returns PTL_NO_MEMORY. */
 int flow_address_log_add(struct flow_address_log *log, const struct flow_batch *batch);
 
 /*
- * Calls take with all addresses in order, some thousand at a time; stops at a non-zero result and
- * returns it.
+ * Calls take with all addresses in order, a few thousand at a time. Stops at a non-zero result, and returns the result.
  */
 int flow_address_log_walk(const struct flow_address_log *log,
 			  int (*take)(void *context, const uint64_t *addresses, size_t count), void *context);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Holds each branch against what follows it, as dump/print/flow_view.c does for the lines of branches. */
+/*
+ * Compares each branch with the place where flow continues, as dump/print/flow_view.c does for the lines of branches.
+ */
 #include "flow/view/branch_tally.h"
 
 static void settle(struct flow_branch_tally *tally, const struct flow_branch_pending *branch,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counts branches that were taken and those that were not: what counts is where the flow goes on. */
+/* Counts taken and not taken branches, by the place where flow continues. */
 #ifndef FLOW_VIEW_BRANCH_TALLY_H
 #define FLOW_VIEW_BRANCH_TALLY_H
 
@@ -9,21 +9,21 @@
 #include "common/bytes.h"
 #include "flow/engine/flow.h"
 
-/* Where flow goes on: a block, or an event that may say where it would have. */
+/* Place where flow continues: a block, or an event that may give the address. */
 struct flow_branch_landing {
 	bool valid;
-	bool known; /* ip is */
+	bool known; /* `ip` is known */
 	uint64_t ip;
 };
 
-/* A branch whose block is the last so far. */
+/* A branch at the end of the flow so far. */
 struct flow_branch_pending {
 	bool valid;
 	uint8_t kind;
-	uint64_t next_ip; /* behind it */
+	uint64_t next_ip; /* address behind the branch */
 };
 
-/* Zero-initialised is a tally of no flow. Of a conditional branch behind which a gap comes nothing is known. */
+/* The tally. Zero-initialised, the tally is empty. A conditional branch before a gap is neither taken nor not taken. */
 struct flow_branch_tally {
 	uint64_t taken;
 	uint64_t not_taken;
@@ -31,11 +31,11 @@ struct flow_branch_tally {
 	struct flow_branch_pending last;
 };
 
-/* Adds flow that comes next. */
+/* Adds the flow that follows. */
 void flow_branch_tally_add(struct flow_branch_tally *tally, const struct flow_batch *batch);
-/* Adds what a tally of the flow behind this one has. */
+/* Adds the tally of the flow that follows. */
 void flow_branch_tally_join(struct flow_branch_tally *tally, const struct flow_branch_tally *next);
-/* For files of shards: the reader fails where a tally cannot be like this. */
+/* Write and read a tally, for files of shards. The cursor fails if the record is no valid tally. */
 void flow_branch_tally_write(const struct flow_branch_tally *tally, struct ptl_bytes *record);
 void flow_branch_tally_read(struct flow_branch_tally *tally, struct common_cursor *record);
 

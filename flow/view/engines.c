@@ -6,7 +6,7 @@
 
 const struct flow_engine_class *const flow_engines[] = {
 	&flow_engine_native,
-#ifndef FLOW_WITHOUT_LIBIPT /* of `make static` */
+#ifndef FLOW_WITHOUT_LIBIPT /* set by `make static` */
 	&flow_engine_libipt,
 	&flow_engine_libipt_insn,
 #endif

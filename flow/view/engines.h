@@ -10,7 +10,7 @@
 extern const struct flow_engine_class *const flow_engines[];
 /* Returns the engine of this name, or NULL. */
 const struct flow_engine_class *flow_engine_find(const char *name);
-/* Returns the engine that is used if none is asked for. */
+/* Returns the default engine. */
 const struct flow_engine_class *flow_engine_default(void);
 
 #endif

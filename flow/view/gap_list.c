@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Each segment lists its first gaps, and lists are joined in order. */
+/* Each segment lists its first gaps. Lists are joined in order. */
 #include "flow/view/gap_list.h"
 
 #include <stdlib.h>

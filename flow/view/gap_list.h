@@ -16,7 +16,7 @@ struct flow_gap {
 	struct flow_event event; /* kind FLOW_GAP: cause, offset, time, from, size */
 };
 
-/* Zero-initialised is empty. */
+/* The list. Zero-initialised, the list is empty. */
 struct flow_gap_list {
 	struct flow_gap *gaps;
 	size_t count, capacity;
@@ -24,13 +24,13 @@ struct flow_gap_list {
 
 void flow_gap_list_free(struct flow_gap_list *list);
 
-/* Each adds what there is room for below the limit. PTL_NO_MEMORY. */
+/* Add gaps while the list is shorter than the limit. Return PTL_NO_MEMORY. */
 int flow_gap_list_add(struct flow_gap_list *list, size_t limit, const struct flow_segment *segment,
 		      const struct flow_event *event);
 int flow_gap_list_join(struct flow_gap_list *list, size_t limit, const struct flow_gap_list *more);
 
 void flow_gap_list_write(const struct flow_gap_list *list, struct ptl_bytes *record);
-/* Of this segment. PTL_NO_MEMORY; the cursor fails where there is no such gap. */
+/* Reads the gaps of this segment. Returns PTL_NO_MEMORY. The cursor fails for an invalid gap. */
 int flow_gap_list_read(struct flow_gap_list *list, size_t limit, const struct flow_segment *segment,
 		       struct common_cursor *record);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adds gaps up, by cause. */
+/* Adds up gaps, by cause. */
 #include "flow/view/missing.h"
 
 int flow_missing_add_gap(struct flow_missing *missing, const struct flow_segment *segment,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counts blocks: each worker has a table of its own, and what lies between two segments is settled in order. */
+/* Counts blocks: each worker has its own table. Branches between two segments are settled in order. */
 #include "flow/view/profile.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "flow/view/profile_table.h"
 #include "flow/view/shard.h"
 
-/* Takes a worker's counts. */
+/* Sink of a worker's counts. */
 struct counter {
 	struct profile_view *view;
 	struct flow_profile_table *table;
@@ -21,16 +21,16 @@ struct counter {
 
 struct profile_view {
 	bool edges;
-	struct counter *counters;          /* one for each worker */
-	struct flow_profile_table *tables; /* one for each worker */
-	struct flow_profile_runs *runs;    /* likewise */
-	struct common_byte_map by_ends;    /* both ids: index in borders */
-	struct flow_border *borders;       /* what was settled between segments */
+	struct counter *counters;          /* by worker */
+	struct flow_profile_table *tables; /* by worker */
+	struct flow_profile_runs *runs;    /* by worker */
+	struct common_byte_map by_ends;    /* by both ids: index in borders */
+	struct flow_border *borders;       /* results of branches between segments */
 	size_t border_count;
 	struct flow_missing missing;
 	unsigned threads;
 	const struct flow_timeline *timeline;
-	struct flow_profile_source *sources; /* of what is loaded */
+	struct flow_profile_source *sources; /* sources of loaded results */
 	size_t source_count;
 };
 
@@ -50,7 +50,7 @@ static int begin_on(void *context, unsigned worker, const struct flow_segment *s
 	return 0;
 }
 
-/* The flow has gone on at ip, which ends what is not known of the branch before. */
+/* Counts the previous branch as taken or not taken, because flow continues at ip. */
 static void settle(struct flow_profile_partial *partial, uint64_t ip)
 {
 	struct flow_profile_entry *entry = &partial->table->entries[partial->last.entry];
@@ -86,7 +86,7 @@ static int add_block(const struct profile_view *view, struct flow_profile_partia
 	return status;
 }
 
-/* What follows was counted: flow has gone on with this block, and what becomes of its branch is known. */
+/* Handles FLOW_COUNTED: flow continues with a block that was counted, and whose branch was counted, too. */
 static int add_counted(const struct profile_view *view, struct flow_profile_partial *partial,
 		       const struct flow_event *event)
 {
@@ -135,7 +135,7 @@ static int add_event(const struct profile_view *view, struct flow_profile_partia
 	return status;
 }
 
-/* ---- runs as a whole --------------------------------------------------------------------- */
+/* ---- complete runs ------------------------------------------------------------------------ */
 
 /* A walk over a batch. */
 struct walk {
@@ -143,12 +143,12 @@ struct walk {
 	struct flow_profile_partial *partial;
 	const struct flow_segment *segment;
 	const struct flow_batch *batch;
-	size_t event;                  /* the next one */
-	size_t block;                  /* number of the next one */
-	struct flow_profile_run *last; /* the run before, whose branch is not settled; else it is partial->last */
+	size_t event;                  /* index of the next event */
+	size_t block;                  /* number of the next block */
+	struct flow_profile_run *last; /* previous run, whose branch is not settled yet; NULL: see partial->last */
 };
 
-/* The run before may be flushed, or an event comes. */
+/* Stores the previous run's branch in partial->last, because the run may be flushed, or an event comes. */
 static void keep_pending(struct walk *walk)
 {
 	const struct flow_profile_run *last = walk->last;
@@ -162,7 +162,7 @@ static void keep_pending(struct walk *walk)
 	walk->last = NULL;
 }
 
-/* Events before the block of this number. */
+/* Adds the events before the block with this number. */
 static int take_events(struct walk *walk, size_t block)
 {
 	const struct flow_batch *batch = walk->batch;
@@ -188,7 +188,7 @@ static int take_blocks(struct walk *walk, const struct flow_block_run *run)
 	return status;
 }
 
-/* The run before has gone on in this one. */
+/* Settles the previous run's branch: flow continues in this run. */
 static int settle_run(struct walk *walk, const struct flow_profile_run *run)
 {
 	struct flow_profile_run *last = walk->last;
@@ -251,7 +251,7 @@ static int take_run(struct walk *walk, const struct flow_block_run *run)
 	return status;
 }
 
-#define AHEAD 8 /* runs whose places are fetched before they are asked for */
+#define AHEAD 8 /* number of runs whose places are prefetched */
 
 static int take_runs(struct walk *walk)
 {
@@ -300,13 +300,13 @@ static int consume(void *context, void *partial_, const struct flow_segment *seg
 	}
 	if (!status)
 		status = batch->generation ? take_runs(&walk) : take_all_blocks(view, partial, segment, batch);
-	/* The table may be another's by the time that segments are merged. */
+	/* Stores the id, because another worker's table may be used when segments are merged. */
 	if (!status && partial->last.valid)
 		partial->last.id = partial->table->entries[partial->last.entry].id;
 	return status;
 }
 
-/* ---- what was counted -------------------------------------------------------------------- */
+/* ---- counts from the engine --------------------------------------------------------------- */
 
 static int take_count(void *context, const struct flow_block_run *run, uint64_t count, uint64_t taken)
 {
@@ -322,7 +322,7 @@ static int take_count(void *context, const struct flow_block_run *run, uint64_t 
 	}
 	if (status || last->branch != FLOW_BRANCH_CONDITIONAL)
 		return status;
-	/* What counts is where flow goes on. */
+	/* A branch counts as taken by the place where flow continues; here both ways lead to one address. */
 	if (last->target == last->ip + last->size)
 		taken = 0;
 	counter->table->entries[index].taken += taken;
@@ -355,7 +355,7 @@ static void drop(void *context, void *partial_)
 	free(partial);
 }
 
-/* The border between these two blocks. PTL_NO_MEMORY. */
+/* Finds the border between two blocks, or adds a new border. Returns PTL_NO_MEMORY. */
 static int find_border(struct profile_view *view, const struct flow_border *like, struct flow_border **border)
 {
 	const struct flow_block_id ends[2] = {like->from, like->to};
@@ -422,7 +422,7 @@ static int finish(void *context, const struct flow_segment *last, void *result)
 	return status;
 }
 
-/* What workers counted by runs goes to their blocks. */
+/* Adds the workers' counts of runs to the counts of blocks. */
 static int flush_workers(struct profile_view *view, unsigned threads)
 {
 	int status = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How often each block ran, which way each conditional branch went, and where indirect ones led. */
+/* Counts of each block, of both ways of each conditional branch, and of the targets of indirect branches. */
 #ifndef FLOW_VIEW_PROFILE_H
 #define FLOW_VIEW_PROFILE_H
 
@@ -7,35 +7,35 @@
 #include "flow/view/view.h"
 
 /*
- * Code that a file gave to processes, the same in all of them and in other traces: images of one build id or, without one, of
- * one path. What no image covers is the content FLOW_NONE.
+ * Content: code from one file, equal in all processes and in other traces. Images with one build id or, without a build
+ * id, with one path have a common content. Code without an image has the content FLOW_NONE.
  */
 struct flow_content {
-	const char *path; /* of the first image; lives as long as the timeline */
+	const char *path; /* path of the first image; valid as long as the timeline */
 	const uint8_t *build_id;
 	size_t build_id_size;
-	uint32_t image; /* the first one that ran, in the order of the timeline */
+	uint32_t image; /* first executed image, in the order of the timeline */
 };
 
-/* Blocks of the same bytes at the same address of the same content in the same mode, in whatever process. */
+/* A block of one content, of all processes: equal bytes, address and mode. */
 struct flow_profile_block {
-	uint64_t address; /* in the file's own address space; without a content as it ran */
-	uint64_t target;  /* of a direct branch, likewise; 0 */
+	uint64_t address; /* in the file's address space; without a content, the executed address */
+	uint64_t target;  /* target of a direct branch, in the same address space; 0: no direct branch */
 	uint64_t count;
-	uint64_t taken; /* of a conditional branch; what follows is not always known */
+	uint64_t taken; /* counts of a conditional branch; the way is not always known */
 	uint64_t not_taken;
 	uint32_t content;
-	uint32_t image; /* one that it ran in; FLOW_NONE */
+	uint32_t image; /* an image in which the block was executed; FLOW_NONE */
 	uint32_t instructions;
 	uint32_t size;
 	uint8_t branch; /* enum flow_branch */
 	uint8_t mode;
 	bool code_event;
-	const uint8_t *code;    /* the size bytes */
-	const uint8_t *lengths; /* of the instructions */
+	const uint8_t *code;    /* `size` bytes */
+	const uint8_t *lengths; /* lengths of the instructions */
 };
 
-/* An indirect branch that led from the end of one block to the beginning of another. */
+/* An indirect branch from the end of one block to the beginning of another block. */
 struct flow_profile_edge {
 	size_t from; /* indexes of blocks */
 	size_t to;
@@ -43,23 +43,24 @@ struct flow_profile_edge {
 };
 
 struct flow_profile {
-	struct flow_content *contents; /* in order of path and build id */
+	struct flow_content *contents; /* ordered by path and build id */
 	size_t content_count;
-	struct flow_profile_block *blocks; /* in order of content, address, size, bytes and mode */
+	struct flow_profile_block *blocks; /* ordered by content, address, size, bytes and mode */
 	size_t block_count;
-	uint32_t largest;                /* size of a block */
-	struct flow_profile_edge *edges; /* in order of their blocks */
+	uint32_t largest;                /* size of the largest block */
+	struct flow_profile_edge *edges; /* ordered by their blocks */
 	size_t edge_count;
-	uint64_t instructions; /* all that ran */
+	uint64_t instructions; /* number of all executed instructions */
 	struct flow_missing missing;
-	struct ptl_bytes *bytes; /* what code and lengths point into: one for each worker */
+	struct ptl_bytes *bytes; /* memory of code and lengths: one element for each worker */
 	size_t byte_count;
 };
 
 /*
- * Counts the selection; with `edges` also indirect jumps and calls. It is the fold for all that does without the order of
- * flow: the native engine counts on the way, about as fast as sums (see docs/engine.md), unless there is a window of time;
- * results are the same as of a walk over all blocks. Memory goes by the code that ran, not by how long it did. Free with flow_profile_free, before the timeline.
+ * Counts the selected flow. edges: also counts the targets of indirect jumps and calls. For all results that need no
+ * order of flow: the native engine counts while decoding, about as fast as sums (see docs/engine.md), unless a time
+ * window is selected. The results equal those of a walk over all blocks. The memory depends on the amount of executed
+ * code, not on the length of the flow. Free with flow_profile_free, before the timeline.
  */
 int flow_profile_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
 		     const struct flow_view_options *options, bool edges, struct flow_profile *profile);

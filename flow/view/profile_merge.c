@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From blocks of processes to blocks of files: all are put in order, and neighbours that are the same are one. */
+/* Converts blocks of processes to blocks of files: sorts all blocks, and joins equal neighbours. */
 #include "flow/view/profile_merge.h"
 
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "flow/symbol/symbol.h"
 #include "flow/timeline/query.h"
 
-/* An entry of a table, by what puts it in order. */
+/* An entry of a table, with its sort keys. */
 struct place {
-	uint64_t address; /* in the file's own address space */
+	uint64_t address; /* in the file's address space */
 	uint32_t content;
 	uint32_t size;
 	uint32_t table;
@@ -21,11 +21,11 @@ struct place {
 struct merging {
 	const struct flow_timeline *timeline;
 	struct flow_profile *profile;
-	uint32_t *contents;             /* of each image + 1; 0: not asked yet */
-	struct common_byte_map by_file; /* build id, or path: index of a content */
+	uint32_t *contents;             /* by image: content + 1; 0: not known yet */
+	struct common_byte_map by_file; /* by build id or path: index of a content */
 	const struct flow_profile_table *tables;
 	size_t table_count;
-	size_t **indexes; /* for each table: of each entry, that of its block */
+	size_t **indexes; /* by table and entry: index of the block */
 	struct place *places;
 	size_t place_count;
 	size_t edge_capacity;
@@ -97,7 +97,7 @@ static const struct flow_profile_entry *entry_of(const struct merging *merging, 
 	return &merging->tables[place->table].entries[place->entry];
 }
 
-/* Where entries are in files: contents are numbered as they come. */
+/* Finds the places of entries in files. Contents are numbered in the order of their first entry. */
 static int find_places(struct merging *merging)
 {
 	size_t count = 0;
@@ -119,7 +119,9 @@ static int find_places(struct merging *merging)
 						.size = id->size,
 						.table = i,
 						.entry = k};
-			/* As if all that are alike were one: it must not depend on how segments came to be decoded. */
+			/*
+			 * Equal images count as one image, because the result must not depend on the order of decoding.
+			 */
 			status = content_of(merging, flow_timeline_alike(merging->timeline, id->image),
 					    &place->content);
 		}
@@ -173,7 +175,7 @@ static int sort_contents(struct merging *merging)
 	return good ? 0 : common_fail_memory("images", count * sizeof(*sorted));
 }
 
-/* Of two blocks at one place. Bytes of an image's file are known by where they are, and others by what they are. */
+/* Compares two blocks at one place. Bytes of an image's file are equal at equal places; other bytes are compared. */
 static int compare_code(const struct merging *merging, const struct place *a, const struct place *b)
 {
 	const struct flow_profile_entry *left = entry_of(merging, a), *right = entry_of(merging, b);
@@ -230,12 +232,12 @@ static void add_entry(struct merging *merging, const struct flow_profile_entry *
 	profile->instructions += entry->count * entry->instructions;
 	block->taken += entry->taken;
 	block->not_taken += entry->not_taken;
-	/* Which process's image it is must not depend on who counted first. */
+	/* The lowest image is chosen, because the result must not depend on the order of counting. */
 	if (image < block->image)
 		block->image = image;
 }
 
-/* Blocks in order, from places in order. */
+/* Makes the sorted blocks, from sorted places. */
 static int make_blocks(struct merging *merging)
 {
 	const struct place *places = merging->places;
@@ -282,7 +284,7 @@ static int add_edges(struct merging *merging, size_t number)
 	return status;
 }
 
-/* The block that a block of any process stands for; SIZE_MAX: there is none. */
+/* Finds the block for a block of any process; SIZE_MAX: not found. */
 static size_t find_block(const struct merging *merging, const struct flow_block_id *id)
 {
 	for (size_t i = 0; i < merging->table_count; i++) {
@@ -314,7 +316,7 @@ static int by_edge(const void *a_, const void *b_)
 	return order ? order : compare(a->to, b->to);
 }
 
-/* In order, each once. */
+/* Sorts the edges, and joins equal edges. */
 static void sort_edges(struct flow_profile *profile)
 {
 	struct flow_profile_edge *edges = profile->edges;
@@ -332,7 +334,7 @@ static void sort_edges(struct flow_profile *profile)
 	profile->edge_count = kept + 1;
 }
 
-/* Code stays where it is: the profile owns it from here on. */
+/* Moves the code's memory from the tables to the profile. */
 static int take_bytes(struct flow_profile *profile, struct flow_profile_table *tables, size_t count)
 {
 	profile->bytes = calloc(count, sizeof(*profile->bytes));

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adds the counts of all workers up to a profile, in which blocks are known by what their files are. */
+/* Adds up the counts of all workers in a profile. A profile identifies blocks by their files. */
 #ifndef FLOW_VIEW_PROFILE_MERGE_H
 #define FLOW_VIEW_PROFILE_MERGE_H
 
 #include "flow/view/profile.h"
 #include "flow/view/profile_table.h"
 
-/* What became of a branch at the end of segments. */
+/* Result of a branch between two segments. */
 struct flow_border {
-	struct flow_block_id from, to; /* to: of an edge; else zero */
-	uint64_t count;                /* of an edge */
+	struct flow_block_id from, to; /* `to` is zero without an edge */
+	uint64_t count;                /* count of the edge */
 	uint64_t taken, not_taken;
 };
 
-/* Takes over the tables' bytes. PTL_NO_MEMORY. */
+/* Merges the tables, and takes ownership of their bytes. Returns PTL_NO_MEMORY. */
 int flow_profile_merge(const struct flow_timeline *timeline, struct flow_profile_table *tables, size_t table_count,
 		       const struct flow_border *borders, size_t border_count, struct flow_profile *profile);
 

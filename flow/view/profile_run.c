@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Remembers which blocks a run has, so that its count can be added to theirs when the run is long gone. */
+/* Records the blocks of a run, so that the run's count can be added to the blocks after the run is freed. */
 #include "flow/view/profile_run.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #define USED_MAX (FLOW_PROFILE_RUNS / 4 * 3)
 #define LIST_MAX ((size_t)1 << 20)
-#define LONG (1u << 16) /* blocks */
+#define LONG (1u << 16) /* number of blocks in a long run */
 
 void flow_profile_runs_free(struct flow_profile_runs *runs)
 {

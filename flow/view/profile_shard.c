@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes and reads the tables of a profile: blocks with their code, and edges by the numbers of their blocks. */
+/* Writes and reads the tables of a profile: blocks with their code, and edges between numbers of blocks. */
 #include "flow/view/profile_shard.h"
 
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static bool has_size(const struct flow_block *block)
 	return size == block->size;
 }
 
-/* A block as an engine gives it; it points into the record. The cursor fails where there is no such block. */
+/* Reads a block. The block points into the record. The cursor fails for an invalid block. */
 static void read_block(const struct flow_timeline *timeline, struct common_cursor *record, struct flow_block *block)
 {
 	uint64_t image;
@@ -198,7 +198,7 @@ void flow_profile_partial_write(const struct flow_profile_partial *partial, cons
 	flow_missing_write(&partial->missing, record);
 }
 
-/* The block of an entry; zero where there is none to be. */
+/* Reads the block id of an entry; zero if not wanted. */
 static struct flow_block_id read_id(const struct flow_profile_source *source, struct common_cursor *record,
 				    uint64_t table, bool wanted)
 {

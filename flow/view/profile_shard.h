@@ -1,29 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of a profile in files of shards. Blocks are known by table and entry, as hashes differ from process to process. */
+/*
+ * The tables of a profile in files of shards. Blocks are identified by table and entry, because hashes differ between
+ * processes.
+ */
 #ifndef FLOW_VIEW_PROFILE_SHARD_H
 #define FLOW_VIEW_PROFILE_SHARD_H
 
 #include "flow/view/profile_state.h"
 
-/* What the blocks of a source are here. Zero-initialised is empty. */
+/* Block ids of a source. Zero-initialised, empty. */
 struct flow_profile_source {
-	struct flow_block_id *ids; /* of all its tables, one after the other */
+	struct flow_block_id *ids; /* ids of all tables, in sequence */
 	size_t count;
-	size_t *ends; /* behind the last of each table */
+	size_t *ends; /* by table: index behind the table's last id */
 	size_t tables;
 };
 
 void flow_profile_source_free(struct flow_profile_source *source);
-/* NULL: it has no such entry. */
+/* Returns the id of an entry. NULL: no such entry. */
 const struct flow_block_id *flow_profile_source_find(const struct flow_profile_source *source, uint64_t table,
 						     uint64_t entry);
 
-/* Appends all tables. */
+/* Appends all tables to the record. */
 void flow_profile_tables_write(const struct flow_profile_table *tables, size_t count, struct ptl_bytes *record);
-/* Adds the tables of a source to the one table. PTL_NO_MEMORY; the cursor fails where a table cannot be like this. */
+/* Adds the tables of a source to one table. Returns PTL_NO_MEMORY. The cursor fails for an invalid table. */
 int flow_profile_tables_read(struct flow_profile_table *table, struct flow_profile_source *source,
 			     const struct flow_timeline *timeline, struct common_cursor *record);
-/* A segment's result; tables: the first of all workers. PTL_NO_MEMORY; the cursor fails where there is no such block. */
+/*
+ * Write and read a segment's result. tables: first table of all workers. flow_profile_partial_read returns
+ * PTL_NO_MEMORY. The cursor fails for an unknown block.
+ */
 void flow_profile_partial_write(const struct flow_profile_partial *partial, const struct flow_profile_table *tables,
 				struct ptl_bytes *record);
 int flow_profile_partial_read(struct flow_profile_partial *partial, const struct flow_profile_source *source,

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The partial result of a profile: what lies between two segments. For those who count and those who save it alone. */
+/* The partial result of a profile: branches between segments. For counting and saving profiles only. */
 #ifndef FLOW_VIEW_PROFILE_STATE_H
 #define FLOW_VIEW_PROFILE_STATE_H
 
 #include "flow/view/missing.h"
 #include "flow/view/profile_run.h"
 
-/* Where a segment's flow begins: with a block, or with an event that may say where it would have gone on. */
+/* Begin of a segment's flow: a block, or an event that may give the address where flow would have continued. */
 struct flow_profile_landing {
 	bool valid;
-	bool known; /* ip is */
+	bool known; /* `ip` is known */
 	bool is_block;
 	uint64_t ip;
-	uint32_t entry; /* of a block, in the worker's table */
+	uint32_t entry; /* index of the block in the worker's table */
 	struct flow_block_id id;
 };
 
-/* A branch that a segment ends with. */
+/* A branch at the end of a segment. */
 struct flow_profile_pending {
 	bool valid;
 	uint8_t branch;

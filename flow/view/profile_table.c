@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds blocks again, first by where the engine has them, then by what they are. */
+/* Finds the entry of a block: first by the engine's pointer, then by id. */
 #include "flow/view/profile_table.h"
 
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static int add(struct flow_profile_table *table, const struct flow_block *block,
 	return common_hash_map_put(&table->places, hash, table->count++);
 }
 
-/* The engine may have put another block where one was. */
+/* Compares the entry with the block, because the engine may have put another block at the same address. */
 static bool is_entry(const struct flow_profile_table *table, const struct flow_profile_entry *entry,
 		     const struct flow_block *block)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The counts of one worker: a table of the blocks that it has met, found by what they are. */
+/* The counts of one worker: a table of executed blocks, by id. */
 #ifndef FLOW_VIEW_PROFILE_TABLE_H
 #define FLOW_VIEW_PROFILE_TABLE_H
 
@@ -7,10 +7,10 @@
 #include "common/hash_map.h"
 #include "flow/engine/flow.h"
 
-/* What makes a block the same again: the bytes of an image's file are known by their place, others by a hash. */
+/* Id of a block. Bytes of an image's file are identified by their place, other bytes by a hash. */
 struct flow_block_id {
 	uint64_t ip;
-	uint64_t code; /* hash of its bytes where a code event gave them, or 0; with the mode that they ran in */
+	uint64_t code; /* hash of the bytes from a code event, or 0; combined with the mode */
 	uint32_t image;
 	uint32_t size;
 };
@@ -19,41 +19,41 @@ struct flow_profile_entry {
 	struct flow_block_id id;
 	uint64_t target;
 	uint64_t count, taken, not_taken;
-	size_t bytes; /* in the table's bytes: its code, and the lengths behind it */
+	size_t bytes; /* offset in the table's bytes: the code, then the lengths */
 	uint32_t instructions;
-	uint32_t next; /* another entry whose id has the same hash; FLOW_NONE */
+	uint32_t next; /* next entry with an equal hash; FLOW_NONE */
 	uint8_t branch, mode;
 	bool code_event;
 };
 
 #define FLOW_PROFILE_CACHE 8192 /* a power of two */
 
-/* Zero-initialised is empty. */
+/* The table. Zero-initialised, the table is empty. */
 struct flow_profile_table {
-	struct common_hash_map places; /* of entries, by the hash of their ids: no entry is looked at for nothing */
+	struct common_hash_map places; /* by hash of the id: first entry */
 	struct flow_profile_entry *entries;
 	size_t count;
 	struct ptl_bytes bytes;
-	struct common_hash_map edges; /* from << 32 | to, both indexes: how often */
-	/* Entries by the engine's own blocks, which stay where they are for a while: index + 1. */
+	struct common_hash_map edges; /* by from << 32 | to, indexes of entries: count */
+	/* Entries by the engine's blocks, whose pointers stay valid for a while. */
 	struct {
 		const struct flow_block *block;
 		uint32_t entry;
 	} cache[FLOW_PROFILE_CACHE];
 };
 
-/* Whether where the branch leads is counted as an edge. */
+/* Checks whether the branch's target is counted as an edge. */
 static inline bool flow_profile_is_edge(uint8_t branch)
 {
 	return branch == FLOW_BRANCH_JUMP_INDIRECT || branch == FLOW_BRANCH_CALL_INDIRECT;
 }
 
 void flow_profile_table_free(struct flow_profile_table *table);
-/* The index of the entry with this id; FLOW_NONE: there is none. */
+/* Returns the index of the entry with this id; FLOW_NONE: not found. */
 uint32_t flow_profile_table_find(const struct flow_profile_table *table, const struct flow_block_id *id);
-/* The index of the block's entry, which is made if need be. PTL_NO_MEMORY. */
+/* Finds or adds the block's entry. *index: index of the entry. Returns PTL_NO_MEMORY. */
 int flow_profile_find(struct flow_profile_table *table, const struct flow_block *block, uint32_t *index);
-/* PTL_NO_MEMORY. */
+/* Adds to the count of an edge. Returns PTL_NO_MEMORY. */
 int flow_profile_edge(struct flow_profile_table *table, uint32_t from, uint32_t to, uint64_t count);
 
 #endif

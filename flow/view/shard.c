@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Partial results as records: a list of segments, what workers have, and then the result of each segment. */
+/* Partial results as records: a list of segments, then the workers' data, then the result of each segment. */
 #include "flow/view/shard.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 /* ---- merging ------------------------------------------------------------------------------------- */
 
-/* Takes the result over. */
+/* Finishes the group, and passes ownership of the result. */
 static int finish_group(const struct flow_view *view, const struct flow_segment *last, void **merged)
 {
 	void *result = *merged;
@@ -81,7 +81,7 @@ int flow_shard_check_end(const struct common_cursor *record, const char *what)
 	return common_fail(PTL_CORRUPT, "%s: the record is not what a shard has", what);
 }
 
-/* An index of the timeline, which may be FLOW_NONE. */
+/* Writes an index of the timeline, possibly FLOW_NONE. */
 static void write_index(struct ptl_bytes *record, uint32_t index)
 {
 	common_write_varint(record, index == FLOW_NONE ? 0 : (uint64_t)index + 1);
@@ -178,7 +178,7 @@ static int read_segments(struct common_cursor *record, const struct flow_timelin
 {
 	const uint64_t count = common_read_varint(record);
 
-	/* As many as are written: the record ends them. */
+	/* The record bounds the number of segments. */
 	for (uint64_t i = 0; i < count && !record->failed; i++) {
 		struct flow_segment segment = read_segment(record, timeline);
 
@@ -256,7 +256,7 @@ void flow_shard_saver_free(struct flow_shard_saver *saver)
 
 /* ---- loading ------------------------------------------------------------------------------------- */
 
-/* What is loaded, for functions that get the next record of a source. */
+/* State of loading, for functions that get the next record of a source. */
 struct loading {
 	const struct flow_shard *shard;
 	const struct flow_view *view;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counts flow: each segment by itself, segments added up to threads, threads to processes. */
+/* Counts flow: counts of segments are added up for threads, and counts of threads for processes. */
 #include "flow/view/stats.h"
 
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 
 _Static_assert(sizeof(((struct flow_thread_stats *)0)->ip_sha256) == COMMON_SHA256_SIZE, "a SHA-256");
 
-/* One segment's counts. */
+/* Counts of one segment. */
 struct partial {
 	struct flow_counts counts;
-	struct flow_gap_list gaps; /* the first ones */
+	struct flow_gap_list gaps; /* first gaps */
 	struct flow_address_log log;
 	struct flow_branch_tally tally;
 };
@@ -25,11 +25,11 @@ struct partial {
 struct stats_view {
 	struct flow_stats *stats;
 	struct flow_stats_wanted wanted;
-	struct flow_branch_tally tally; /* of the stream whose segments are being added */
+	struct flow_branch_tally tally; /* tally of the current stream */
 	size_t thread_capacity;
 	struct flow_gap_list gaps;
-	size_t group;                 /* of the segments added last */
-	struct common_sha256 *sha256; /* of the last thread */
+	size_t group;                 /* group of the last segments */
+	struct common_sha256 *sha256; /* hash of the last thread */
 };
 
 /* ---- on workers -------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static void end_thread(struct stats_view *view)
 	}
 }
 
-/* A thread may have several streams: they follow each other. */
+/* Checks whether the segment belongs to the last thread. The streams of a thread follow each other. */
 static bool is_last_thread(const struct stats_view *view, const struct flow_segment *segment)
 {
 	const struct flow_thread_stats *last;
@@ -156,7 +156,7 @@ static int find_thread(struct stats_view *view, const struct flow_segment *segme
 	return view->wanted.hash && !view->sha256 ? common_fail_memory("hash", 0) : 0;
 }
 
-/* Addresses are hashed as 8 bytes little-endian each, which is how this machine has them. */
+/* Hashes addresses as 8 bytes little-endian, the byte order of this machine. */
 static int hash_addresses(void *context, const uint64_t *addresses, size_t count)
 {
 	struct common_sha256 *sha256 = context;
@@ -166,7 +166,7 @@ static int hash_addresses(void *context, const uint64_t *addresses, size_t count
 	return 0;
 }
 
-/* Neighbours of one stream. */
+/* Merges neighbours of one stream. */
 static int merge(void *context, void *left_, void *right_)
 {
 	const struct stats_view *view = context;
@@ -178,7 +178,7 @@ static int merge(void *context, void *left_, void *right_)
 	return status;
 }
 
-/* A stream, or a part of it: goes to its thread. */
+/* Adds the result of a stream, or of a part of a stream, to its thread. */
 static int finish(void *context, const struct flow_segment *segment, void *result)
 {
 	struct stats_view *view = context;
@@ -196,7 +196,7 @@ static int finish(void *context, const struct flow_segment *segment, void *resul
 	return status;
 }
 
-/* A branch at the end of a segment is settled by the beginning of the next one. */
+/* Adds the segment's tally. The beginning of the next segment settles a branch at the end of this segment. */
 static void join_tally(struct stats_view *view, const struct flow_segment *segment, struct partial *partial)
 {
 	const uint64_t taken = view->tally.taken, not_taken = view->tally.not_taken;
@@ -208,7 +208,7 @@ static void join_tally(struct stats_view *view, const struct flow_segment *segme
 		view->tally = (struct flow_branch_tally){0};
 }
 
-/* A hash takes what comes one after the other: each segment at once, so that none has to wait. */
+/* A hash needs addresses in order. Each segment is added at once, so that no segment has to wait. */
 static int emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
 {
 	(void)horizon;
@@ -259,7 +259,7 @@ static bool is_same_process(const struct flow_process_stats *process, const stru
 	return process->process == thread->process && process->pid == thread->pid;
 }
 
-/* Threads come process by process. */
+/* Adds up threads for processes. Threads are grouped by process. */
 static int sum_processes(struct flow_stats *stats)
 {
 	stats->processes = calloc(stats->thread_count + 1, sizeof(*stats->processes));
@@ -298,7 +298,7 @@ int flow_stats_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 		.finish = finish,
 		.emit = walks ? emit : NULL,
 		.drop = drop,
-		/* A hash takes all addresses one after the other. */
+		/* A hash needs all addresses in order, so partial results cannot be saved. */
 		.codec = wanted->hash ? NULL : &codec,
 	};
 	struct flow_view_options in_order = *options;
@@ -334,7 +334,7 @@ static int compare_threads(const void *a_, const void *b_)
 	return order ? order : compare(a->cpu, b->cpu);
 }
 
-/* Sorts threads, and makes one of those that are the same. */
+/* Sorts threads, and joins equal threads. */
 static void join_threads(struct flow_stats *stats)
 {
 	size_t kept = 0;

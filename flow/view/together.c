@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "common/hash_map.h"
 
-/* Segments that were last of their turns so far, by these. */
+/* Links the segment to the last earlier segment with the same turns. last: that segment's place, by turns. */
 static int link_segment(struct flow_together *together, struct common_hash_map *last,
 			const struct flow_segment *segment, size_t place)
 {

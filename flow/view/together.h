@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Segments whose threads take turns in one stretch of packets: these are decoded once for all of them. The first one in order has the
- * others decoded with it, and keeps their partial results until it is their turn.
+ * Segments whose threads take turns in one stretch of packets. The packets are decoded only once: the first such
+ * segment also decodes the others, and keeps their partial results until their places come.
  */
 #ifndef FLOW_VIEW_TOGETHER_H
 #define FLOW_VIEW_TOGETHER_H
@@ -11,25 +11,25 @@
 
 #include "flow/segment/segment.h"
 
-/* By place in order. Zero-initialised is without any. */
+/* The links, by place in the order of segments. Zero-initialised, without links. */
 struct flow_together {
-	size_t *next;    /* segment of the same turns; 0: none */
-	bool *follows;   /* one before it has it decoded */
-	void **partials; /* of those that follow */
+	size_t *next;    /* place of the next segment with the same turns; 0: last segment */
+	bool *follows;   /* an earlier segment also decodes this segment */
+	void **partials; /* partial results of following segments */
 	size_t count;
 };
 
-/* Of the segments in this order. PTL_NO_MEMORY; to be freed in any case. */
+/* Makes the links for segments in this order. Returns PTL_NO_MEMORY. The caller frees the links in any case. */
 int flow_together_make(struct flow_together *together, const struct flow_segment *const *order, size_t count);
 void flow_together_free(struct flow_together *together);
 
-/* Whether the segment is decoded with one before it. */
+/* Checks whether the segment is decoded with an earlier segment. */
 static inline bool flow_together_follows(const struct flow_together *together, size_t place)
 {
 	return together->count && together->follows[place];
 }
 
-/* How many are decoded with this one: itself, too. */
+/* Returns the number of segments decoded with this segment, including itself. */
 size_t flow_together_count(const struct flow_together *together, size_t place);
 
 #endif

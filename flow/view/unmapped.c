@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Gathers executed pages that no image covers, or none with a name; joins neighbours, and ranks them. */
+/* Collects executed pages without an image, or without a named image. Joins adjacent pages, and ranks the ranges. */
 #include "flow/view/unmapped.h"
 
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 
 #define PAGE_SHIFT 12
 
-/* Pages of one process: of a segment while it is decoded, of a stream when merged. */
+/* Pages of one process: from a segment while decoding, from a stream after merging. */
 struct partial {
-	struct common_hash_map pages; /* page << 1 | has_code: index in ranges */
+	struct common_hash_map pages; /* by page << 1 | has_code: index in ranges */
 	struct flow_unmapped *ranges;
 	size_t count, capacity;
 	uint32_t process, pid;
@@ -87,7 +87,7 @@ static int add_page(struct partial *partial, const struct flow_unmapped *more)
 	return status < 0 ? status : append(&partial->ranges, &partial->count, &partial->capacity, more);
 }
 
-/* Memory without a name, which recorders call //anon, names nobody's code. */
+/* Checks whether the image has a name. Recorders call memory without a name //anon. */
 static bool has_name(const struct unmapped_view *view, uint32_t image)
 {
 	return image != FLOW_NONE && strcmp(flow_timeline_image(view->timeline, image)->data.file_name, "//anon") != 0;
@@ -110,7 +110,7 @@ static int add_block(struct partial *partial, const struct flow_block *block, ui
 	return add_page(partial, &range);
 }
 
-/* Code is missing: because no image is there, or because the image came without its bytes? */
+/* Adds a gap with missing code: either no image covers the address, or the image's bytes are missing. */
 static int add_gap(const struct unmapped_view *view, struct partial *partial, const struct flow_segment *segment,
 		   const struct flow_event *event)
 {
@@ -275,7 +275,7 @@ static int by_harm(const void *a_, const void *b_)
 	return order ? order : by_place(a, b);
 }
 
-/* Whether next lies in the same pages as range (from another thread), or in the page behind it. */
+/* Checks whether next is in the pages of range (from another thread), or in the following page. */
 static bool is_neighbour(const struct flow_unmapped *range, const struct flow_unmapped *next)
 {
 	return range->process == next->process && range->pid == next->pid && range->image == next->image &&

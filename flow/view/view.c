@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs a view: segments are decoded on all workers, and their partial results merged in order. */
+/* Runs a view: decodes segments on all workers, and merges partial results in order. */
 #include "flow/view/view.h"
 
 #include <stdatomic.h>
@@ -14,29 +14,32 @@
 #include "flow/view/window.h"
 
 /*
- * A job is some neighbouring segments: so many that handing it over costs little compared with
- * decoding it, and where there is enough for everybody, as many as a buffer of the file has, so
- * that workers decompress different buffers instead of waiting for the same one.
+ * Bytes of a job. A job is a number of neighbouring segments. A job must be so large that handing over costs little
+ * compared with decoding. If there are enough segments for all workers, a job is about as large as a buffer of the
+ * file, so that workers decompress different buffers instead of waiting for one buffer.
  */
 #define JOB_BYTES_MIN ((uint64_t)64 << 10)
 #define JOB_BYTES_MAX ((uint64_t)512 << 10)
 #define JOBS_PER_THREAD 4
 /*
- * Counting goes on in several segments of a job side by side, which is slower at its end where few are left, and workers
- * that come to the same buffer at the same time wait for each other: few jobs are better. They become smaller towards the
- * end, so that all workers end at the same time.
+ * Bytes of a counting job. Counting decodes several segments of a job side by side, and slows down at the job's end,
+ * when few segments are left. Workers that need the same buffer at the same time wait for each other. So few jobs are
+ * better. Jobs become smaller towards the end of the run, so that all workers end at the same time.
  */
 #define COUNT_BYTES_MIN ((uint64_t)256 << 10)
 #define COUNT_BYTES_MAX ((uint64_t)8 << 20)
-/* A segment of a few bytes, of which damage makes many, has a partial result as large as any other: this bounds those at hand. */
+/*
+ * Maximum segments of a job. Damage may make many small segments, and the partial result of a small segment is as large
+ * as any other. The limit bounds the number of partial results in memory.
+ */
 #define JOB_SEGMENTS_MAX 4096
-/* Buffers of the first job of each worker that are decompressed by threads that have no code to load. */
+/* buffers of each worker's first job that threads without code to load decompress */
 #define AHEAD 8
 
 struct job {
-	size_t first; /* in order */
+	size_t first; /* place in order */
 	size_t count;
-	void **partials; /* one for each segment, while the job is between work and finish */
+	void **partials; /* partial results of the segments, between work and finish */
 };
 
 struct run {
@@ -45,18 +48,18 @@ struct run {
 	const struct flow_view_options *options;
 	const struct flow_view *view;
 	struct flow_segment_list list;
-	const struct flow_segment **order; /* segments in the order in which they are finished */
+	const struct flow_segment **order; /* segments in the order of finishing */
 	uint64_t *horizons;                /* by place in order; only for emit by time */
 	struct job *jobs;
 	size_t job_count;
-	unsigned threads; /* that have jobs */
+	unsigned threads; /* number of threads with jobs */
 	struct flow_source *workers;
 	struct flow_window *windows; /* by worker */
 	atomic_bool counts_failed;   /* the last counts were not given to the view, for lack of memory */
 	struct flow_merger merger;
 	struct flow_together together;
 	struct flow_shard_saver *saver; /* NULL: results are not saved */
-	uint64_t done;                  /* bytes */
+	uint64_t done;                  /* bytes done */
 };
 
 /* ---- on workers -------------------------------------------------------------------------- */
@@ -106,7 +109,7 @@ static int begin(const struct run *run, unsigned worker, const struct flow_segme
 			      : view->begin(view->context, segment, partial);
 }
 
-/* An empty partial result, and a sink that adds to it. */
+/* Makes an empty partial result, and a sink that adds to the result. */
 static int open_consumer(struct run *run, unsigned worker, const struct flow_segment *segment,
 			 struct consumer *consumer, struct flow_sink *sink)
 {
@@ -118,7 +121,7 @@ static int open_consumer(struct run *run, unsigned worker, const struct flow_seg
 		.window = run->windows ? &run->windows[worker] : NULL,
 	};
 	status = begin(run, worker, segment, &consumer->partial);
-	/* A window cuts batches. */
+	/* A window cuts batches, so steps are not used. */
 	*sink = (struct flow_sink){
 		.take = take_batch,
 		.context = consumer,
@@ -157,7 +160,7 @@ struct turn_job {
 	struct flow_sink sink;
 };
 
-/* The segment at this place, and those that are decoded with it. */
+/* Decodes the segment at this place, and the segments linked to this segment. */
 static int decode_together(struct run *run, unsigned worker, size_t place, void **partial)
 {
 	const size_t count = flow_together_count(&run->together, place);
@@ -180,7 +183,7 @@ static int decode_together(struct run *run, unsigned worker, size_t place, void 
 	return status < 0 ? fail_segment(status, run->order[place]) : 0;
 }
 
-/* The segment at this place, whatever it is. */
+/* Decodes the segment at this place, alone or with linked segments. */
 static int decode_place(struct run *run, unsigned worker, size_t place, void **partial)
 {
 	if (flow_together_follows(&run->together, place))
@@ -190,13 +193,13 @@ static int decode_place(struct run *run, unsigned worker, size_t place, void **p
 		       : decode_segment(run, worker, run->order[place], partial);
 }
 
-/* Whether the segment is counted side by side with others. */
+/* Checks whether the segment is counted side by side with other segments. */
 static bool is_counted(const struct run *run, size_t place)
 {
 	return !run->together.count || !run->order[place]->turns;
 }
 
-/* All segments of the job that no others are decoded with, for a view that only counts. */
+/* Counts all segments of the job without linked segments. */
 static int count_segments(struct run *run, unsigned worker, struct job *job, struct flow_portion *portion,
 			  const struct flow_segment **segments, struct consumer *consumers, struct flow_sink *sinks)
 {
@@ -263,7 +266,7 @@ static int work(void *context, unsigned worker, size_t index)
 
 /* ---- on the calling thread --------------------------------------------------------------- */
 
-/* The partial result of the i-th segment in order is complete. */
+/* Takes the complete partial result of the i-th segment in order. */
 static int take_partial(struct run *run, size_t i, void *partial)
 {
 	const struct flow_segment *segment = run->order[i];
@@ -306,7 +309,7 @@ static int finish(void *context, size_t index)
 
 /* ---- preparation ------------------------------------------------------------------------- */
 
-/* For sorting by time: within a stream a segment never comes before its predecessor. */
+/* Sorts by time; within a stream, a segment never comes before its predecessor. */
 static int compare_times(const void *a_, const void *b_)
 {
 	const struct flow_segment *a = *(const struct flow_segment *const *)a_;
@@ -317,7 +320,10 @@ static int compare_times(const void *a_, const void *b_)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* Then segments are in the order of time, in which those that share turns are near each other, and each thread keeps a result. */
+/*
+ * Checks whether segments with common turns are decoded together. Then segments are ordered by time, so that such
+ * segments are close together, and each thread keeps a result.
+ */
 static bool shares_turns(const struct run *run)
 {
 	return run->list.turns && run->view->counts_only && !run->view->emit && !run->saver;
@@ -361,10 +367,10 @@ static uint64_t between(uint64_t least, uint64_t value, uint64_t most)
 	return value < most ? value : most;
 }
 
-/* Of the next one; left: bytes that are in no job yet. */
+/* Returns the bytes of the next job. left: bytes without a job. */
 static uint64_t bytes_of_job(const struct run *run, unsigned threads, uint64_t left)
 {
-	/* What is emitted has to wait in memory for its turn: it comes in the smallest portions. */
+	/* Emitted results wait in memory until their place comes, so jobs are as small as possible. */
 	if (run->view->emit)
 		return 0;
 	if (run->view->counts_only)
@@ -372,7 +378,7 @@ static uint64_t bytes_of_job(const struct run *run, unsigned threads, uint64_t l
 	return between(JOB_BYTES_MIN, run->list.bytes / threads / JOBS_PER_THREAD, JOB_BYTES_MAX);
 }
 
-/* That are decoded when the segment at this place has its turn. */
+/* Returns the bytes decoded for the segment at this place. */
 static uint64_t bytes_at(const struct run *run, size_t place)
 {
 	const struct flow_segment *segment = run->order[place];
@@ -428,7 +434,7 @@ static int make_workers(struct run *run, unsigned threads)
 
 /* ---- while code is loaded ------------------------------------------------------------------ */
 
-/* The i-th of the buffers that workers begin with. */
+/* Decompresses buffer number i of the buffers with which workers begin. */
 static void read_ahead(void *context, size_t i)
 {
 	struct run *run = context;
@@ -489,7 +495,7 @@ static void clean_up(struct run *run, unsigned threads)
 	flow_segments_free(&run->list);
 }
 
-/* Decodes what the selection of the options selects. */
+/* Decodes the selected segments. */
 static int run_all(struct ptl_trace *trace, const struct flow_timeline *timeline,
 		   const struct flow_view_options *options, const struct flow_view *view,
 		   struct flow_shard_saver *saver)
@@ -533,7 +539,7 @@ static int run_all(struct ptl_trace *trace, const struct flow_timeline *timeline
 	return status;
 }
 
-/* One of several shards. */
+/* Decodes one of several shards. */
 static int run_shard(struct ptl_trace *trace, const struct flow_timeline *timeline,
 		     const struct flow_view_options *options, const struct flow_view *view)
 {

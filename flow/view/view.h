@@ -10,81 +10,85 @@
 
 struct flow_code;       /* flow/code/code.h */
 struct flow_shard;      /* flow/view/shard.h */
-struct flow_view_codec; /* there, too */
+struct flow_view_codec; /* flow/view/shard.h */
 
 /*
- * A view makes a partial result of each segment, on any worker thread, and neighbours are merged in
- * order. Merging is associative, so that results do not depend on the number of threads. Functions
- * return 0 or a negative ptl_status, which ends the run. The partial result belongs to the view.
+ * A view makes a partial result of each segment, on any worker thread. Neighbouring results are merged in order.
+ * Merging is associative, so results do not depend on the number of threads. Functions return 0 or a negative
+ * ptl_status. A negative status ends the run. The view owns partial results.
  */
 struct flow_view {
-	void *context; /* handed to all functions; what it points to is shared by all workers */
+	void *context; /* passed to all functions; the context's data are shared by all workers */
 	/*
-	 * consume does without the order of blocks: what is counted is in no run of a batch, and there may be no marks. A worker may be at
-	 * several segments at a time.
+	 * consume needs no order of blocks: counted blocks are in no run of a batch, and batches may have no marks. A
+	 * worker may decode several segments at a time.
 	 */
 	bool counts_only;
-	/* With counts_only: where each worker puts counts of blocks, which then need not be in sums; NULL: sums suffice. */
+	/*
+	 * With counts_only: sinks of counts of blocks. Counted blocks need not be in sums then. NULL: only sums are
+	 * wanted.
+	 */
 	const struct flow_count_sink *counts; /* by worker */
 
-	/* On a worker: an empty partial result for the segment. */
+	/* Runs on a worker. Makes an empty partial result for the segment. */
 	int (*begin)(void *context, const struct flow_segment *segment, void **partial);
 	/*
-	 * Instead of begin, for a view that keeps something for each worker: their numbers are below the options' threads, and
-	 * a worker is at one segment at a time, but for counts_only.
+	 * Replaces begin, for a view with data for each worker. Numbers of workers are below the options' threads. A
+	 * worker decodes one segment at a time, unless counts_only.
 	 */
 	int (*begin_on)(void *context, unsigned worker, const struct flow_segment *segment, void **partial);
-	/* On a worker: more flow of the segment, in order. */
+	/* Runs on a worker. Receives more flow of the segment, in order. */
 	int (*consume)(void *context, void *partial, const struct flow_segment *segment,
 		       const struct flow_batch *batch);
-	/* On a worker, instead of consume where it is not NULL and the engine can: see flow_sink. */
+	/* Runs on a worker. Replaces consume if not NULL, and if the engine can give steps: see flow_sink. */
 	int (*step)(void *partial, const struct flow_step *step, uint32_t *home);
-	const struct flow_step_states
-		*states; /* of those steps, by worker; their context is the partial result; NULL: none */
-	/* On a worker: there is no more flow of the segment. May be NULL. */
+	/* states of the steps, by worker; the context of states is the partial result; NULL: no states */
+	const struct flow_step_states *states;
+	/* Runs on a worker at the end of the segment's flow. May be NULL. */
 	int (*complete)(void *context, void *partial);
 	/*
-	 * On the calling thread, segments in order: adds right, which it takes over (also on
-	 * failure), to left. Both are of the same group. NULL for a view that only emits.
+	 * Runs on the calling thread, for segments in order. Adds right to left, and takes ownership of right, also on
+	 * failure. Both results are of one group. NULL for a view that only emits.
 	 */
 	int (*merge)(void *context, void *left, void *right);
-	/* On the calling thread: a group (one stream's flow) is complete. Takes result over. */
+	/* Runs on the calling thread when a group (one stream's flow) is complete. Takes ownership of result. */
 	int (*finish)(void *context, const struct flow_segment *last, void *result);
 	/*
-	 * Instead of merge and finish, for a view whose result is output: takes each segment's
-	 * partial result over in order, on the calling thread. horizon: no segment that comes later
-	 * has flow before this trace time (0: unknown), so what is earlier may be printed in order
-	 * of time.
+	 * Replaces merge and finish, for a view that writes output. Runs on the calling thread. Takes ownership of each
+	 * segment's partial result, in order. horizon: no later segment has flow before this trace time (0: unknown),
+	 * so earlier flow may be printed in order of time.
 	 */
 	int (*emit)(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon);
-	/* Frees a partial result that nobody took over, after a failure. */
+	/* Frees a partial result without an owner, after a failure. */
 	void (*drop)(void *context, void *partial);
-	/* How partial results are written to files of shards; NULL: they cannot. */
+	/* codec for files of shards; NULL: partial results cannot be saved */
 	const struct flow_view_codec *codec;
 };
 
 struct flow_view_options {
 	struct flow_selection selection;
-	const struct flow_engine_class *engine; /* NULL: the default */
-	unsigned threads;                       /* 0: one per CPU */
-	/* Segments of all groups in order of their time, not group after group; emit only. */
+	const struct flow_engine_class *engine; /* NULL: the default engine */
+	unsigned threads;                       /* 0: one thread for each CPU */
+	/* Orders the segments of all groups by time, instead of group after group; emit only. */
 	bool by_time;
-	/* Called on the calling thread now and then: PT bytes done and in all. May be NULL. */
+	/* Called now and then on the calling thread. done: PT bytes decoded; total: all PT bytes. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *progress_context;
 	/*
-	 * Saves the partial results of some segments, or runs over those that were saved; NULL: neither. Results that are merged
-	 * are also merged here, as far as this shard has them; nothing is emitted where results are saved.
+	 * Saves the partial results of some segments, or runs over saved results; NULL: neither. Results of this
+	 * shard's segments are also merged here. Nothing is emitted while results are saved.
 	 */
 	const struct flow_shard *shard;
-	/* Where the code goes that was loaded, for the caller to close: NULL where none was needed. NULL: it is closed. */
+	/*
+	 * Receives the loaded code, which the caller closes; *code is NULL if no code was needed. NULL: the code is
+	 * closed.
+	 */
 	struct flow_code **code;
 };
 
 /*
- * Decodes all selected segments and runs the view over them. Flow outside the selection's time
- * window is left out, as exactly as the trace's timing allows. Results are the same for any number
- * of threads.
+ * Decodes all selected segments, and runs the view over the flow. Flow outside of the time window is left out, as
+ * exactly as the trace's timing allows. Results do not depend on the number of threads.
  */
 int flow_view_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
 		  const struct flow_view_options *options, const struct flow_view *view);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Copies what lies in the window out of a batch, unless all of it does. */
+/* Copies the part of a batch within the time window, unless the whole batch is within the window. */
 #include "flow/view/window.h"
 
 static bool is_inside(const struct flow_window *window, uint64_t time)
@@ -7,7 +7,7 @@ static bool is_inside(const struct flow_window *window, uint64_t time)
 	return !time || (time >= window->first_time && time <= window->last_time);
 }
 
-/* Whether nothing is to be left out. */
+/* Checks whether the whole batch is within the window. */
 static bool is_all_inside(const struct flow_window *window, const struct flow_batch *batch)
 {
 	for (size_t i = 0; i < batch->mark_count; i++) {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cuts batches of flow down to a window of time. */
+/* Reduces batches of flow to a time window. */
 #ifndef FLOW_VIEW_WINDOW_H
 #define FLOW_VIEW_WINDOW_H
 
 #include "flow/engine/batch_copy.h"
 
-/* Zero but for the window. A cut batch's arrays are in the copy or the batch's own: both last until the next. */
+/*
+ * The window. Zero-initialised except the times. The arrays of a cut batch belong to the copy or to the original batch,
+ * and are valid until the next cut.
+ */
 struct flow_window {
 	uint64_t first_time; /* trace clock, both inclusive */
 	uint64_t last_time;
@@ -13,8 +16,8 @@ struct flow_window {
 };
 
 /*
- * Keeps the blocks and events of which the time lies in the window, or is not known, at the
- * exactness of the marks. PTL_NO_MEMORY.
+ * Keeps blocks and events with a time within the window, or without a known time. The marks limit the exactness.
+ * Returns PTL_NO_MEMORY.
  */
 int flow_window_cut(struct flow_window *window, const struct flow_batch *batch, struct flow_batch *cut);
 void flow_window_free(struct flow_window *window);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An arena of chunks: a small or lent one at first, then huge pages; a larger piece has a chunk of its own. */
+/* An arena of chunks: first a small or lent chunk, then huge pages. A large piece has a chunk of its own. */
 #include "flow/native/cache/arena.h"
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@ void *native_pages_take(size_t size)
 	memory = mmap(NULL, size + NATIVE_HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		return NULL;
-	/* Unmaps what lies before the first whole huge page and behind the last. */
+	/* Unmaps the memory before the first complete huge page and behind the last. */
 	first = (uintptr_t)memory;
 	last = first + size + NATIVE_HUGE_PAGE;
 	start = (first + NATIVE_HUGE_PAGE - 1) & ~(NATIVE_HUGE_PAGE - 1);
@@ -36,7 +36,7 @@ void *native_pages_take(size_t size)
 		munmap(memory, start - first);
 	if (last > end)
 		munmap((void *)end, last - end);
-	/* Without huge pages it is only slower. */
+	/* Without huge pages, the memory only is slower. */
 	madvise((void *)start, size, MADV_HUGEPAGE);
 	return (void *)start;
 }

@@ -5,27 +5,31 @@
 
 #include <stddef.h>
 
-/* Zero-initialised is empty. */
+/* An arena. Zero-initialised, the arena is empty. */
 struct native_arena {
-	struct native_chunk *chunk; /* the newest; older ones hang on it */
-	size_t used;                /* of the newest */
+	struct native_chunk *chunk; /* newest chunk, first in a list */
+	size_t used;                /* bytes used in the newest chunk */
 	size_t total;               /* bytes of all chunks */
-	struct native_chunk *spare; /* empty ones, for the next chunks: see native_arena_reuse */
+	struct native_chunk *spare; /* empty chunks for later use: see native_arena_reuse */
 };
 
-/* Allocates size bytes, aligned to 16, not cleared; NULL without memory. */
+/* Allocates size bytes, aligned to 16, not cleared. Returns NULL without memory. */
 void *native_arena_take(struct native_arena *arena, size_t size);
 void native_arena_free(struct native_arena *arena);
-/* The empty arena allocates first from this memory, aligned to 16, which still belongs to the caller. */
+/* Lends memory, aligned to 16, to an empty arena. The arena uses the lent memory first. The caller keeps ownership. */
 void native_arena_lend(struct native_arena *arena, void *memory, size_t size);
-/* Frees all pieces of `from`, but keeps up to `most` bytes of its huge pages for `to`, which takes them before others. */
+/*
+ * Frees all pieces of `from`, but moves up to `most` bytes of huge pages to `to`, which uses these pages before new
+ * memory.
+ */
 void native_arena_reuse(struct native_arena *from, struct native_arena *to, size_t most);
-/* Moves all pieces of `from` to `to`; `from` is empty then. */
+/* Moves all pieces of `from` to `to`. `from` is empty afterwards. */
 void native_arena_move(struct native_arena *from, struct native_arena *to);
 
 /*
- * Zeroed memory that starts on a huge page, and lies in huge pages where the kernel has some: one page fault instead
- * of hundreds. NULL without memory. native_pages_free needs the same size, and accepts NULL.
+ * Allocates zeroed memory that starts on a huge page. The memory lies in huge pages if the kernel has free huge pages:
+ * one page fault instead of hundreds. Returns NULL without memory. native_pages_free needs the same size, and accepts
+ * NULL.
  */
 #define NATIVE_HUGE_PAGE ((size_t)2 << 20)
 void *native_pages_take(size_t size);

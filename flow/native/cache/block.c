@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes blocks: reads code across ranges, decodes each instruction once. */
+/* Makes blocks: reads code across ranges, and decodes each instruction once. */
 #include "flow/native/cache/block.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static bool find_range(struct native_code *code, uint64_t ip)
 	return range->bytes != NULL;
 }
 
-/* Copies up to size bytes from ip on, over the ends of ranges; returns how many there are. */
+/* Copies up to size bytes from ip on, across the ends of ranges. Returns the number of bytes. */
 static size_t gather(struct native_code *code, uint64_t ip, uint8_t *to, size_t size)
 {
 	size_t done = 0;
@@ -42,7 +42,10 @@ static size_t gather(struct native_code *code, uint64_t ip, uint8_t *to, size_t 
 	return done;
 }
 
-/* Decodes the instruction at ip, near the end of a range; PTL_NOT_FOUND where its bytes are not all known. */
+/*
+ * Decodes the instruction at ip, near the end of a range. Returns PTL_NOT_FOUND if bytes of the instruction are
+ * unknown.
+ */
 static int decode_at(struct native_code *code, uint64_t ip, unsigned mode, struct flow_instruction *instruction)
 {
 	uint8_t scratch[FLOW_INSTRUCTION_MAX];
@@ -63,7 +66,7 @@ static __attribute__((noinline, cold)) bool grow_lengths(struct native_code *cod
 	return COMMON_VECTOR_GROW(code->blocks.lengths, code->blocks.length_capacity, capacity + 1);
 }
 
-/* Once for each instruction of a new block. */
+/* Adds the length of an instruction of a new block. */
 static inline bool add_length(struct native_code *code, uint32_t at, uint8_t length)
 {
 	if (at == code->blocks.length_capacity && !grow_lengths(code))
@@ -78,13 +81,16 @@ static uint8_t notable_of(const struct flow_instruction *instruction)
 	       (instruction->ptwrite ? NATIVE_PTWRITE : 0);
 }
 
-/* Bytes of a range that are followed by enough others for any instruction: they are decoded in place. */
+/*
+ * A stretch: bytes of a range with enough bytes behind for any instruction. Instructions in a stretch are decoded in
+ * place.
+ */
 struct stretch {
-	const uint8_t *bytes; /* of the next instruction */
-	uint64_t left;        /* bytes that may still be passed */
+	const uint8_t *bytes; /* bytes of the next instruction */
+	uint64_t left;        /* number of bytes left in the stretch */
 };
 
-/* The bytes at ip; `left` is 0 where they have to be gathered. */
+/* Returns the stretch at ip. `left` is 0 if the bytes of the instruction must be gathered. */
 static struct stretch stretch_at(struct native_code *code, uint64_t ip)
 {
 	uint64_t after;
@@ -104,15 +110,15 @@ static void pass(struct stretch *stretch, unsigned length)
 	stretch->left -= length < stretch->left ? length : stretch->left;
 }
 
-/* Bytes from ip to the next address where a long block ends. */
+/* Returns the number of bytes from ip to the next address where a long block ends. */
 static uint64_t reach_of(uint64_t ip)
 {
 	return FLOW_BLOCK_SPAN - ip % FLOW_BLOCK_SPAN;
 }
 
 /*
- * Adds plain instructions that lie in the stretch and begin less than `reach` bytes behind the start of the block;
- * false without memory.
+ * Adds plain instructions in the stretch that begin less than `reach` bytes behind the block's start. Returns false
+ * without memory.
  */
 static bool walk_plain(struct native_code *code, struct flow_block *block, struct stretch *stretch, uint64_t reach,
 		       uint64_t *at)
@@ -133,7 +139,7 @@ static bool walk_plain(struct native_code *code, struct flow_block *block, struc
 	return true;
 }
 
-/* Decodes the instruction at ip, where `stretch` is. */
+/* Decodes the instruction at ip, at the beginning of `stretch`. */
 static int decode_next(struct native_code *code, uint64_t ip, unsigned mode, struct stretch *stretch,
 		       struct flow_instruction *instruction)
 {
@@ -156,7 +162,7 @@ static void add_kind(struct native_block *made, const struct flow_instruction *i
 	made->block.target = instruction->direct ? instruction->target : 0;
 }
 
-/* Walks from ip to the first branch, lengths into code->blocks.lengths; false without memory. */
+/* Decodes from ip to the first branch, and stores lengths in code->blocks.lengths. Returns false without memory. */
 static bool walk(struct native_code *code, struct native_block *made, uint64_t ip, unsigned mode)
 {
 	struct flow_block *block = &made->block;
@@ -196,7 +202,7 @@ static bool walk(struct native_code *code, struct native_block *made, uint64_t i
 	return true;
 }
 
-/* Points the block to its bytes: in their range, or a copy where they come from several. */
+/* Points the block to its bytes: in their range, or a copy of bytes from several ranges. */
 static bool keep_bytes(struct native_code *code, struct flow_block *block)
 {
 	uint8_t *copy;
@@ -241,7 +247,7 @@ static int grow(struct native_code *code)
 	return 0;
 }
 
-/* Adds a block to the table, with room for the lengths of a whole one; NULL without memory. */
+/* Adds a block to the table. A whole block has room for its lengths. Returns NULL without memory. */
 static struct native_block *insert(struct native_code *code, const struct native_block *made)
 {
 	const size_t lengths = made->whole ? made->block.instructions : 0;
@@ -276,7 +282,10 @@ void native_block_remove(struct native_code *code, struct native_block *block)
 	code->blocks.count--;
 }
 
-/* A call of the next instruction only reads the instruction pointer: SDM, "Return Compression". */
+/*
+ * Checks whether the block pushes a return address. A call of the next instruction only reads the instruction pointer:
+ * SDM, "Return Compression".
+ */
 static bool pushes(const struct flow_block *block)
 {
 	if (block->branch == FLOW_BRANCH_CALL)

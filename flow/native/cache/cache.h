@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What all caches of code have in common: how each is closed, cleared, and invalidated where code changes. */
+/* Interface of all caches of code: operations to close, clear and invalidate a cache. */
 #ifndef FLOW_NATIVE_CACHE_CACHE_H
 #define FLOW_NATIVE_CACHE_CACHE_H
 
@@ -9,18 +9,21 @@
 struct native_code;
 
 /*
- * A cache of something that is made of code. It is a member of struct native_code, and has a row in the table of code.c. An
- * operation that it does not need is NULL.
+ * A cache of data made from code. Each cache is a member of struct native_code, and has a row in the table of code.c.
+ * An operation that the cache does not need is NULL.
  */
 struct native_cache {
 	void (*close)(struct native_code *code);
-	/* All code may be different: nothing is found any more. Memory that batches may point to goes to code->retired. */
+	/*
+	 * Empties the cache, because all code may be different. Memory that batches may point to is moved to
+	 * code->retired.
+	 */
 	void (*clear)(struct native_code *code);
-	/* Code in these pages has changed, see native_page_bit: no entry that depends on it is found any more. */
+	/* Removes the entries that depend on code in these pages: see native_page_bit. The code has changed. */
 	void (*invalidate)(struct native_code *code, uint64_t pages);
-	/* Bytes of memory that grows. */
+	/* Returns the bytes of growing memory. */
 	size_t (*size)(const struct native_code *code);
-	/* Whether it has no room for more, and is to be cleared between segments. */
+	/* Checks whether the cache is full, and must be cleared between segments. */
 	bool (*is_full)(const struct native_code *code);
 };
 

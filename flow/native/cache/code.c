@@ -19,7 +19,7 @@ static const struct native_cache *const caches[] = {
 
 #define CACHES (sizeof(caches) / sizeof(caches[0]))
 
-/* What code->tables holds: all that the first decoding needs, in one huge page, which is one page fault. */
+/* Contents of code->tables: all memory for the first decoding, in one huge page, which costs one page fault. */
 struct tables {
 	struct native_tnt_entry tnt_entries[NATIVE_TNT_CACHE_ENTRIES];
 	struct native_target targets[NATIVE_TARGETS];
@@ -93,7 +93,7 @@ bool native_code_change(struct native_code *code, const struct flow_code_span *c
 	code->range = (struct flow_code_range){.first = 1};
 	if (code->tnt16.pages & pages)
 		native_tnt16_drain(code);
-	/* Where no region has changed, no entry of the other caches has: they are made of regions. */
+	/* The other caches are made from regions: if no region has changed, no entry has changed. */
 	if (!native_invalidation_change(code, changes, count))
 		return false;
 	code->generation++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All code of one address space in one version, and what has been made of it. */
+/* All code of an address space in one version, and all data made from this code. */
 #ifndef FLOW_NATIVE_CACHE_CODE_H
 #define FLOW_NATIVE_CACHE_CODE_H
 
@@ -15,29 +15,29 @@
 #include "flow/native/cache/tnt_cache.h"
 
 struct native_source {
-	/* The range that holds ip, or the hole around it. */
+	/* Finds the range that contains ip, or the hole around ip. */
 	void (*find)(void *context, uint64_t ip, struct flow_code_range *range);
 	void *context;
-	/* Whether packets come from ip, by the address filters. NULL: there are none, or they are unknown. */
+	/* Checks whether the address filters let packets from ip pass. NULL: no filters, or unknown filters. */
 	bool (*passes)(void *context, uint64_t ip);
 };
 
 /* All blocks of a code, by address. */
 struct native_block_table {
-	struct native_block **slots; /* a hash table with chains */
+	struct native_block **slots; /* hash table with chains */
 	size_t slot_count;           /* a power of two */
 	size_t count;
-	uint8_t *lengths; /* of the instructions of the block being made */
+	uint8_t *lengths; /* instruction lengths of the block being made */
 	size_t length_capacity;
 };
 
 struct native_code {
 	struct native_source source;
-	struct flow_code_range range; /* the last one found */
-	struct native_arena arena;    /* blocks, regions, their runs and return sites: cleared together */
-	struct native_arena retired;  /* what was cleared, but is in batches of the segment at hand */
-	uint64_t generation;          /* changes where a pointer to a run may become another run */
-	void *tables;                 /* native_pages: the first memory of the caches */
+	struct flow_code_range range; /* last range found */
+	struct native_arena arena;    /* blocks, regions, and their runs and return sites, which are cleared together */
+	struct native_arena retired;  /* cleared memory that batches of the current segment still use */
+	uint64_t generation;          /* changes when a pointer to a run may become another run */
+	void *tables;                 /* native_pages: first memory of the caches */
 
 	/* Caches: see cache.h. */
 	struct native_block_table blocks;
@@ -51,31 +51,31 @@ struct native_code {
 	struct native_invalidation invalidation;
 };
 
-/* Beyond this size of blocks, regions and runs, all are cleared before the next segment. */
+/* Maximum bytes of blocks, regions and runs. Above the limit, all caches are cleared before the next segment. */
 #define NATIVE_CODE_LIMIT (128u << 20)
 
-/* PTL_NO_MEMORY. */
+/* Opens all caches. Returns PTL_NO_MEMORY. */
 int native_code_open(struct native_code *code, struct native_source source);
 void native_code_close(struct native_code *code);
 /*
- * Clears all caches: the code may have changed. Nothing is found any more, but pointers to blocks, regions and runs stay
- * valid until native_code_trim.
+ * Clears all caches, because the code may have changed. Pointers to blocks, regions and runs stay valid until
+ * native_code_trim.
  */
 void native_code_clear(struct native_code *code);
 /*
- * Some code is different from here on, and the source gives the new one. True: all caches were cleared, see
- * native_code_clear; else all regions stay where they are. No run may wait to be added to a batch.
+ * Handles changed code; the source already gives the new code. Returns true if all caches were cleared: see
+ * native_code_clear. Otherwise all regions stay in place. No run may wait to be added to a batch.
  */
 bool native_code_change(struct native_code *code, const struct flow_code_span *changes, size_t count);
-/* Between segments: frees what was cleared, and clears what takes too much memory. */
+/* Frees cleared memory, and clears large caches. Called between segments. */
 void native_code_trim(struct native_code *code);
-/* Bytes that blocks, regions and runs take. */
+/* Returns the bytes of blocks, regions and runs. */
 size_t native_code_size(const struct native_code *code);
 
-/* Frees a table of regions or blocks that has grown. */
+/* Frees a table of regions or blocks after growing. */
 void native_code_free_table(const struct native_code *code, void *table, size_t slot_count);
 
-/* native_region_get by the cache of targets. */
+/* As native_region_get, through the cache of targets. */
 static inline struct native_region *native_target_get(struct native_code *code, uint64_t ip, unsigned mode)
 {
 	struct native_target *target = native_target_slot(&code->targets, ip);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of counters, and what becomes of them. */
+/* The table of counters: makes counters, collects counts, and gives the counts to the sink. */
 #include "flow/native/cache/counter.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 _Static_assert(sizeof(struct native_counter) == 32, "half a cache line");
 
-/* ---- making them ------------------------------------------------------------------------------------------- */
+/* ---- making counters -------------------------------------------------------------------------------------- */
 
 static bool grow(struct native_counters *counters)
 {
@@ -57,7 +57,7 @@ uint32_t native_counter_make(struct native_code *code, struct native_region *reg
 	return region->counter;
 }
 
-/* The list of the calls, as `push`; 0 without memory. */
+/* Stores the list of a run's calls. Returns the value for `push`; 0 without memory. */
 static uint32_t list_calls(struct native_counters *counters, const struct native_run *run)
 {
 	const uint32_t first = counters->call_count;
@@ -93,7 +93,7 @@ void native_counters_leave(struct native_counters *counters, struct native_regio
 
 	if (!region->counter)
 		return;
-	/* Edges from now on lead to the blocks that the region gets. */
+	/* Later edges must lead to the region's new blocks. */
 	target = native_counters_target(counters, region->here.ip);
 	if (target->to == region->counter)
 		*target = (struct native_count_target){0};
@@ -159,7 +159,7 @@ bool native_counters_edge_put(struct native_counters *counters, struct native_co
 	return true;
 }
 
-/* ---- giving them away -------------------------------------------------------------------------------------- */
+/* ---- giving counts to the sink ---------------------------------------------------------------------------- */
 
 static int flush_regions(struct native_counters *counters)
 {
@@ -231,7 +231,7 @@ static void close(struct native_code *code)
 	*counters = (struct native_counters){0};
 }
 
-/* Regions are cleared with it, and so are their links to counters. */
+/* Regions are cleared together with counters, and so are the regions' links to counters. */
 static void clear(struct native_code *code)
 {
 	struct native_counters *counters = &code->counters;

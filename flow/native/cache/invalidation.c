@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lists what is made of tracked code by page, and invalidates it where that changes. */
+/* Lists the blocks and regions made from tracked code by page, and invalidates blocks and regions when code changes. */
 #include "flow/native/cache/invalidation.h"
 
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 #include "flow/native/cache/cache.h"
 #include "flow/native/cache/code.h"
 
-#define PAGES_SHIFT 12 /* log2 of the slots of the table */
+#define PAGES_SHIFT 12 /* log2 of the table's slots */
 #define PAGES (1u << PAGES_SHIFT)
 
-/* A block, or a region as made after this number of invalidations. In the arena of the code, as these are. */
+/* A block, or a region in its state after this number of invalidations. The memory is in the code's arena. */
 struct native_dependent {
 	struct native_dependent *next;
 	struct native_block *block;
@@ -31,9 +31,9 @@ void native_invalidation_range(struct native_invalidation *invalidation, const s
 		native_spans_add(&invalidation->fixed, range->first, range->last);
 }
 
-/* ---- what depends on which page ---------------------------------------------------------------------------- */
+/* ---- dependencies on pages ---------------------------------------------------------------------------------- */
 
-/* The last byte that was read to make the block: behind its end, too, where no instruction was found. */
+/* Returns the last byte read while making the block. A block without a branch was also read behind its end. */
 static uint64_t block_last(const struct native_block *block)
 {
 	uint64_t last = block->block.ip + block->block.size - 1;
@@ -48,7 +48,7 @@ static size_t page_slot(uint64_t page)
 	return common_hash_high(page, PAGES_SHIFT);
 }
 
-/* Lists a dependent under all pages from that of `first` to that of `last`; false without memory. */
+/* Lists a dependent under all pages from the page of `first` to the page of `last`. Returns false without memory. */
 static bool add_dependent(struct native_code *code, const struct native_dependent *made, uint64_t first, uint64_t last)
 {
 	struct native_invalidation *invalidation = &code->invalidation;
@@ -61,7 +61,7 @@ static bool add_dependent(struct native_code *code, const struct native_dependen
 		struct native_dependent **head = &invalidation->by_page[page_slot(page)];
 		struct native_dependent *dependent;
 
-		/* The blocks of a region, one after the other, are often in the same page. */
+		/* Consecutive blocks of a region are often in one page. */
 		if (*head && (*head)->region && (*head)->region == made->region &&
 		    (*head)->invalidations == made->invalidations)
 			continue;
@@ -103,7 +103,7 @@ static void add_region(struct native_code *code, struct native_region *region, u
 		last);
 }
 
-/* The last byte at which a region without code, or with less than there might be, looked for more. */
+/* Returns the last byte read in search of more code at the region's end. */
 static uint64_t stop_last(const struct native_region *region)
 {
 	uint64_t last = region->stop_ip + FLOW_INSTRUCTION_MAX - 1;
@@ -145,7 +145,10 @@ static bool region_meets(const struct native_region *region, const struct flow_c
 	return region->decision > NATIVE_CONTINUE && meet(region->stop_ip, stop_last(region), changes, count);
 }
 
-/* Invalidates the dependent if it is made of what has changed. True: it is invalid now, or was before. */
+/*
+ * Invalidates the dependent if its code has changed. Returns true if the dependent is invalid now, or was invalid
+ * before.
+ */
 static bool invalidate_dependent(struct native_code *code, const struct native_dependent *made,
 				 const struct flow_code_span *changes, size_t count, bool *stubs)
 {
@@ -167,7 +170,7 @@ static bool invalidate_dependent(struct native_code *code, const struct native_d
 	return true;
 }
 
-/* Those of one slot of the table. */
+/* Invalidates the dependents in a slot of the table. */
 static bool invalidate_slot(struct native_code *code, size_t slot, const struct flow_code_span *changes, size_t count)
 {
 	struct native_dependent **at = &code->invalidation.by_page[slot];
@@ -200,7 +203,7 @@ bool native_invalidation_change(struct native_code *code, const struct flow_code
 	return stubs;
 }
 
-/* Whether fixed code is among what changed; it is tracked from now on. */
+/* Checks whether fixed code has changed. Changed fixed code is tracked from now on. */
 static bool fixed_changed(struct native_invalidation *invalidation, const struct flow_code_span *changes, size_t count)
 {
 	bool met = false;

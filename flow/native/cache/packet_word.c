@@ -10,16 +10,13 @@
 #define RUNS_LIMIT (8u << 20)
 #define STATES_SHIFT 14
 #define STATES (1u << STATES_SHIFT)
-/* Twice as many as words, so that a search is short. */
+/* places for twice the number of words, to keep searches short */
 #define PLACES (2 * NATIVE_PACKET_WORDS)
 #define SEEN (2 * NATIVE_PACKET_WORDS)
 #define SEEN_FRESH 1u
-/* A run with more calls is not cached. */
+/* maximum calls of a cached run */
 #define RUN_PUSHES 64
-/*
- * Bytes that are decoded before words are cached: a short trace, or one of changing code, would not get back the
- * cost.
- */
+/* Bytes decoded before words are cached. Short traces, and traces of changing code, would not regain the cost. */
 #define REST_FIRST (1 << 20)
 #define CREDIT_FIRST (1 << 16)
 
@@ -81,7 +78,7 @@ static void clear(struct native_code *code)
 		return;
 	native_arena_move(&words->arena, &code->retired);
 	native_page_bits_clear(&words->made_of);
-	/* The guesses may stay: without words, all are wrong. */
+	/* The guesses may stay: without words, all guesses are wrong. */
 	memset(words->table, 0, (words->word_count + 1) * sizeof(*words->table));
 	memset(words->places, 0, PLACES * sizeof(*words->places));
 	memset(words->seen, 0, SEEN * sizeof(*words->seen));
@@ -155,7 +152,7 @@ uint32_t native_packet_word_state_get(struct native_packet_words *words, const s
 	return words->state_count;
 }
 
-/* Takes addresses off those that the run pushed, then off those before it. */
+/* Pops addresses: first the run's own, then addresses from before the run. */
 static void pop(struct native_run *run, unsigned count)
 {
 	const unsigned own = count < run->push_count ? count : run->push_count;
@@ -164,7 +161,7 @@ static void pop(struct native_run *run, unsigned count)
 	run->pops += (uint16_t)(count - own);
 }
 
-/* Copies the runs of a word into one. NULL: it is too long, or there is no memory. */
+/* Copies the runs of a word into one run. Returns NULL if the run is too long, or without memory. */
 static const struct native_run *keep(struct native_packet_words *words, const struct native_packet_word_flow *flow)
 {
 	struct native_run *kept, sums = {.push_count = 0};
@@ -197,7 +194,7 @@ static const struct native_run *keep(struct native_packet_words *words, const st
 
 		memcpy(blocks, run->run.blocks, run->run.count * sizeof(*blocks));
 		blocks += run->run.count;
-		/* Only a TIP leaves a return here, so the return is complete. */
+		/* Only a TIP leaves a return within a word, so the return is complete. */
 		pop(kept, run->pops);
 		memcpy(return_sites + kept->push_count, run->pushes, run->push_count * sizeof(*return_sites));
 		kept->push_count += run->push_count;
@@ -251,8 +248,8 @@ static uint16_t add_events(struct native_packet_words *words, const struct nativ
 }
 
 /*
- * Whether the word was met before in the state, as far as its tag is still there. A tag is replaced by the second
- * other word at its slot, so that two words that alternate there are both found.
+ * Checks whether the word was met before in this state, according to the tags. A tag is replaced only by the second
+ * different word in its slot, so that two alternating words are both found.
  */
 static bool met_before(struct native_packet_words *words, uint32_t from, uint64_t bytes)
 {

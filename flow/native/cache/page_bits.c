@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A table of bits by entry, with a summary of each group so that most entries need not be read. */
+/* A table of bits by entry. Each group of entries has a summary, so that most entries need not be read. */
 #include "flow/native/cache/page_bits.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes regions of blocks, once for each address, and keeps both in tables by address. */
+/* Makes regions of blocks, once for each address, and keeps blocks and regions in tables by address. */
 #include "flow/native/cache/region.h"
 
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static const uint8_t decisions[] = {
 	[FLOW_BRANCH_FAR_JUMP] = NATIVE_FAR,
 };
 
-/* Adds the block; *at is where the next one starts. True at the end of the region. */
+/* Adds the block. *at: start of the next block. Returns true at the end of the region. */
 static bool add_block(struct draft *draft, const struct flow_block *block, uint64_t *at)
 {
 	struct native_region *region = &draft->region;
@@ -111,7 +111,7 @@ static int draft_region(struct native_code *code, struct draft *draft, uint64_t 
 	return 0;
 }
 
-/* Copies the draft's run into the arena; that of one block is there already. False without memory. */
+/* Copies the draft's run into the arena. A single block already has a run. Returns false without memory. */
 static bool keep_run(struct native_code *code, struct draft *draft)
 {
 	const size_t blocks = draft->run.count * sizeof(draft->blocks[0]);
@@ -135,7 +135,7 @@ static bool keep_run(struct native_code *code, struct draft *draft)
 	return true;
 }
 
-/* Memory for a region, at the start of a cache line. */
+/* Allocates a region at the start of a cache line. */
 static struct native_region *take_region(struct native_code *code)
 {
 	if (!code->regions.spare_count) {
@@ -168,7 +168,7 @@ static struct native_region *make_region(struct native_code *code, uint64_t ip, 
 	return region;
 }
 
-/* Makes a stub a region again; NULL without memory. */
+/* Makes a region from a stub again. Returns NULL without memory. */
 static struct native_region *remake_region(struct native_code *code, struct native_region *region)
 {
 	struct draft draft;
@@ -197,7 +197,7 @@ void native_region_invalidate(struct native_region *region)
 	};
 }
 
-/* Loads what a new region needs along with the slot of the table, instead of one after the other. */
+/* Prefetches the memory for a new region in parallel with the table's slot. */
 static inline void expect_region(const struct native_code *code, uint64_t ip)
 {
 	const struct flow_code_range *range = &code->range;
@@ -229,7 +229,7 @@ struct native_region *native_region_get(struct native_code *code, uint64_t ip, u
 	return region;
 }
 
-/* Where a CONDITIONAL or CONTINUE leads. */
+/* Returns the address to which a CONDITIONAL or CONTINUE leads. */
 static uint64_t next_ip(const struct native_region *region, unsigned taken)
 {
 	const struct flow_block_run *run = &region->run.run;
@@ -266,5 +266,5 @@ static void clear(struct native_code *code)
 	regions->count = regions->spare_count = 0;
 }
 
-/* Regions and blocks are invalidated one by one: see invalidation.h. */
+/* invalidation.h invalidates single regions and blocks. */
 const struct native_cache native_cache_regions = {.close = close, .clear = clear};

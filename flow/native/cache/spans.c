@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A sorted array; spans that touch become one. */
+/* A sorted array of spans. Adjacent spans are joined. */
 #include "flow/native/cache/spans.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define SPANS_MAX 4096
 
-/* The first span that does not end before `first`. */
+/* Returns the index of the first span with an end at or above `first`. */
 static size_t place_of(const struct native_spans *set, uint64_t first)
 {
 	return COMMON_PARTITION(set->count, at, set->spans[at].last < first);
@@ -30,7 +30,7 @@ static bool reserve(struct native_spans *set)
 
 void native_spans_add(struct native_spans *set, uint64_t first, uint64_t last)
 {
-	/* The span that ends right before it is one with it, too. */
+	/* A span that ends directly before `first` is joined, too. */
 	size_t place = place_of(set, first ? first - 1 : 0), end = place;
 
 	if (set->all)

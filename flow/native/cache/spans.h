@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A small set of addresses, as spans in order. */
+/* A small set of addresses, as ordered spans. */
 #ifndef FLOW_NATIVE_CACHE_SPANS_H
 #define FLOW_NATIVE_CACHE_SPANS_H
 
@@ -9,18 +9,21 @@
 
 #include "flow/code/range.h"
 
-/* Zero-initialised is empty. A set that would have too many spans, or no memory for them, is of all addresses. */
+/*
+ * A set of addresses. Zero-initialised, the set is empty. If a set has too many spans, or without memory, the set
+ * contains all addresses.
+ */
 struct native_spans {
-	struct flow_code_span *spans; /* apart from each other, in order */
+	struct flow_code_span *spans; /* ordered spans, not adjacent */
 	size_t count;
 	size_t capacity;
 	bool all;
 };
 
 void native_spans_add(struct native_spans *set, uint64_t first, uint64_t last);
-/* Whether any address of [first, last] is in the set. */
+/* Checks whether the set contains an address of [first, last]. */
 bool native_spans_meet(const struct native_spans *set, uint64_t first, uint64_t last);
-/* Empties it. */
+/* Empties the set. */
 void native_spans_clear(struct native_spans *set);
 void native_spans_free(struct native_spans *set);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of steps that are remembered, and the numbers of contexts and states. */
+/* The table of remembered steps, and the numbers of contexts and states. */
 #include "flow/native/cache/step_memory.h"
 
 #include <stdlib.h>
@@ -12,23 +12,23 @@
 
 _Static_assert(sizeof(struct native_step_entry) == 16, "a quarter of a cache line");
 
-/* Of each there are at most so many: then all is forgotten. */
+/* maximum numbers of contexts and states; above, the table is cleared */
 #define CONTEXTS_MAX (1u << 18)
 #define STATES_MAX (1u << 18)
 
 #define CONTEXT_WORDS (offsetof(struct native_step_context, depth) / sizeof(uint64_t))
 #define STATE_WORDS (sizeof(struct native_step_state) / sizeof(uint64_t))
 
-#define DEPTH_MAX 63 /* calls; below what the CPU remembers, so that it has forgotten none */
+#define DEPTH_MAX 63 /* calls; less than the CPU remembers, so that the CPU has forgotten no call */
 
-/* Costs, in steps that are found: one that is not, and to clear the table. */
+/* Costs, in found steps: of an unknown step, and of clearing the table. */
 #define LEARN_COST 10
-#define LEARN_COST_BITS 80 /* where steps are worth as many as they have bits */
+#define LEARN_COST_BITS 80 /* if the worth of a step is its number of bits */
 #define CLEAR_COST 4000
-/* The credit at first, and when steps are remembered again after a pause. */
+/* Credit at first, and credit after a pause. */
 #define CREDIT (1 << 19)
 #define TRIAL (1 << 16)
-/* Bytes; each pause is twice as long as the one before, up to so many times. */
+/* bytes of the first pause; each pause is twice as long as the previous pause, up to PAUSES_MAX times */
 #define PAUSE (1 << 18)
 #define PAUSES_MAX 4
 
@@ -139,7 +139,7 @@ static void clear(struct native_code *code)
 	native_step_memory_clear(&code->steps);
 }
 
-/* Pages are not kept for each entry, which is made of many regions. */
+/* Entries do not record their pages, because an entry depends on many regions. */
 static void invalidate(struct native_code *code, uint64_t pages)
 {
 	(void)pages;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Entries point to regions alone, which stay in place where code changes: nothing is to be invalidated. */
+/* Entries point only to regions, which stay in place when code changes: invalidation is not needed. */
 #include "flow/native/cache/target_cache.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where indirect branches lead: regions by the address of a TIP. */
+/* Targets of indirect branches: regions by the address of a TIP. */
 #ifndef FLOW_NATIVE_CACHE_TARGET_CACHE_H
 #define FLOW_NATIVE_CACHE_TARGET_CACHE_H
 
@@ -18,13 +18,15 @@ struct native_target_cache {
 	struct native_target *entries; /* direct-mapped by address */
 };
 
-/* The address with the mode: no address of 64-bit mode is one of another mode, and 0 is none. */
+/*
+ * Returns the address combined with the mode. No address of 64-bit mode equals an address of another mode; 0 is no tag.
+ */
 static inline uint64_t native_target_tag(uint64_t ip, unsigned mode)
 {
 	return mode == 64 ? ip ^ 1ull << 56 : (ip & 0xffffffff) | (uint64_t)mode << 57;
 }
 
-/* The place of the entry for ip, whatever it holds now. */
+/* Returns the place of the entry for ip. The place may hold another entry. */
 static inline struct native_target *native_target_slot(const struct native_target_cache *targets, uint64_t ip)
 {
 	return &targets->entries[common_hash_high(ip, NATIVE_TARGET_SHIFT)];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The TNT16 cache: follows TNT bits once and keeps their sums; contexts, each of which is made once. */
+/* The TNT16 cache: follows TNT bits once, and keeps their sums. Each context is made once. */
 #include "flow/native/cache/tnt16.h"
 
 #include <stdlib.h>
@@ -14,27 +14,29 @@ _Static_assert((NATIVE_CONTEXT_FACTOR * NATIVE_CONTEXT_INVERSE & (NATIVE_CONTEXT
 _Static_assert(sizeof(struct native_tnt16_entry) == 1 << 4, "offsets are of tnt16");
 
 /*
- * An entry can be at four places: its own, and those of which two bits differ. Its tag has these bits, where ids have
- * zeros.
+ * Number of possible places of an entry: its own place, and three places that differ in two bits. The tag has these two
+ * bits, which are zero in ids.
  */
 #define PLACES 4
 #define OTHER(index) ((uint32_t)(index) << 17)
 
-/* Regions without a decision in a row: more may be an endless loop. */
+/* maximum number of consecutive regions without a decision; more may be an endless loop */
 #define RUN_REGIONS 16
 #define CONTEXT_DEPTH 64 /* calls that the CPU remembers */
 #define HALF_BITS (NATIVE_TNT16_BITS / 2)
 
 /*
- * Costs, in packets that are counted: computing an entry, a context of the stack when a slot begins, clearing the
- * table.
+ * Costs, in counted packets: of computing an entry, of a stack's context when a slot begins, and of clearing the table.
  */
 #define WALK_COST 16
 #define FRAME_COST 2
 #define CLEAR_COST 10000
-/* The credit at first, and when the cache is tried again after a pause; and the most. */
+/* Credit at first and after a pause; also the maximum credit. */
 #define CREDIT (1 << 17)
-/* Calls of native_tnt16_begin; each pause is twice as long as the one before, up to so many times. */
+/*
+ * calls of native_tnt16_begin in the first pause; each pause is twice as long as the previous pause, up to PAUSES_MAX
+ * times
+ */
 #define PAUSE 1024
 #define PAUSES_MAX 10
 
@@ -68,7 +70,7 @@ static void clear_contexts(struct native_code *code)
 	tnt16->full = false;
 }
 
-/* Allocates the table at first; clears all where there is no room for contexts. */
+/* Allocates the table at first use. Clears the cache if there is no room for contexts. */
 static bool prepare(struct native_code *code)
 {
 	struct native_tnt16 *tnt16 = &code->tnt16;
@@ -127,7 +129,7 @@ static uint32_t add_context(struct native_tnt16 *tnt16, struct native_region *re
 	tnt16->full |= tnt16->context_count >= NATIVE_CONTEXT_LIMIT - 2;
 	if (tnt16->full || depth > CONTEXT_DEPTH)
 		return 0;
-	/* Number 0 and the lost one are no contexts. */
+	/* Number 0 and the number of the lost context are not used. */
 	number = ++tnt16->context_count;
 	number += number >= (NATIVE_CONTEXT_INVERSE & (NATIVE_CONTEXT_LIMIT - 1));
 	id = native_context_id(number);
@@ -149,13 +151,13 @@ uint32_t native_context_get(struct native_tnt16 *tnt16, struct native_region *re
 
 /* ---- walking ----------------------------------------------------------------------------------------------- */
 
-/* What has been followed so far. */
+/* The result of following bits so far. */
 struct draft {
-	struct native_region *region; /* NULL: it does not go on */
+	struct native_region *region; /* NULL: the bits cannot be followed */
 	uint32_t under;
 	uint32_t blocks;
 	uint64_t instructions;
-	uint64_t count; /* to be added to the counters of what is followed */
+	uint64_t count; /* count to add to the counters of the followed regions */
 };
 
 static void count_region(struct native_code *code, const struct draft *draft, unsigned way)
@@ -168,7 +170,7 @@ static void count_region(struct native_code *code, const struct draft *draft, un
 		code->counters.status = PTL_NO_MEMORY;
 }
 
-/* Adds all of the draft's region, which is left this way; false where an entry cannot have it. */
+/* Adds the draft's region, which is left by this way. Returns false if an entry cannot contain the region. */
 static bool leave_region(struct native_code *code, struct draft *draft, unsigned way)
 {
 	const struct native_run *run = &draft->region->run;
@@ -211,7 +213,7 @@ static void step(struct native_code *code, struct draft *draft, unsigned taken)
 		draft->region = native_region_follow(code, region, taken);
 }
 
-/* To the next region where a bit decides. */
+/* Moves to the next region where a bit decides. */
 static bool settle(struct native_code *code, struct draft *draft)
 {
 	for (unsigned i = 0; draft->region && draft->region->decision == NATIVE_CONTINUE; i++) {
@@ -232,12 +234,15 @@ static void follow(struct native_code *code, struct draft *draft, uint32_t conte
 
 	draft->region = from->region;
 	draft->under = from->under;
-	/* What comes behind the last bit may be interrupted. */
+	/* An interrupt may follow the last bit, so code after the last bit is left out. */
 	for (unsigned left = 31 - (unsigned)__builtin_clz(window); left > 0 && settle(code, draft); left--)
 		step(code, draft, window >> (left - 1) & 1);
 }
 
-/* The effect of the bits below a stop bit in the context. It ends in front of a block, so that flow is sure to go on there. */
+/*
+ * Computes the effect of the bits below a stop bit in the context. The effect ends before a block, so that flow
+ * certainly continues there.
+ */
 static struct native_tnt16_entry walk(struct native_code *code, uint32_t context, uint32_t window)
 {
 	struct draft draft = {.count = 0};
@@ -254,7 +259,7 @@ static struct native_tnt16_entry walk(struct native_code *code, uint32_t context
 
 /* ---- counts ------------------------------------------------------------------------------------------------ */
 
-/* The stop bit above the bits of a window of this part of the table; 0: the window has its own. */
+/* Returns the stop bit for windows of this part of the table; 0: the window contains a stop bit. */
 static uint32_t stop_bit(size_t part)
 {
 	if (part == NATIVE_TNT16_SHORT)
@@ -262,7 +267,7 @@ static uint32_t stop_bit(size_t part)
 	return 1u << (part ? NATIVE_TNT16_FIRST_BITS : NATIVE_TNT16_BITS);
 }
 
-/* Adds the count of the entry at a place to counters. */
+/* Adds the count of the entry at a place to the counters. */
 static void drain_entry(struct native_code *code, size_t part, uint64_t place)
 {
 	struct native_tnt16_entry *entry = native_tnt16_at(code->tnt16.table + part, place);
@@ -303,7 +308,7 @@ static struct native_tnt16_entry short_entry(struct native_code *code, uint32_t 
 	return *entry;
 }
 
-/* By halves, which often are cached where the whole is not. */
+/* Computes an entry from its halves, which are often cached. */
 static struct native_tnt16_entry join(struct native_code *code, uint32_t context, uint32_t bits, unsigned count)
 {
 	const struct native_tnt16_entry first = short_entry(code, context, (bits | 1u << count) >> HALF_BITS);
@@ -311,7 +316,7 @@ static struct native_tnt16_entry join(struct native_code *code, uint32_t context
 							     (bits & ((1u << HALF_BITS) - 1)) | 1u << HALF_BITS);
 	struct native_tnt16_entry both = {.to = second.to, .sums = first.sums + second.sums};
 
-	/* The sums of halves may be too large together. */
+	/* The sums of both halves may be too large together. */
 	if (NATIVE_TNT16_SUM_BLOCKS(both.sums) > NATIVE_TNT16_BLOCKS_MAX ||
 	    NATIVE_TNT16_SUM_INSTRUCTIONS(both.sums) > NATIVE_TNT16_INSTRUCTIONS_MAX)
 		return lost;
@@ -327,7 +332,7 @@ static struct native_tnt16_entry make(struct native_code *code, size_t part, uin
 	return join(code, context, window, part ? NATIVE_TNT16_FIRST_BITS : NATIVE_TNT16_BITS);
 }
 
-/* Moves an entry to another of its four places; what is there is dropped. */
+/* Moves an entry to another of its four places. The entry in that place is dropped. */
 static void move_away(struct native_code *code, size_t part, uint64_t place, unsigned index)
 {
 	struct native_tnt16_entry *entry = native_tnt16_at(code->tnt16.table + part, place);
@@ -373,7 +378,7 @@ static void clear(struct native_code *code)
 	clear_contexts(code);
 }
 
-/* Dependencies are not kept for each entry, as there are too many entries. */
+/* Entries do not record their dependencies, because there are too many entries. */
 static void invalidate(struct native_code *code, uint64_t pages)
 {
 	if (code->tnt16.pages & pages)

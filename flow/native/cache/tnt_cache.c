@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The TNT cache: follows several TNT bits once and keeps the run of all blocks. */
+/* The TNT cache: follows several TNT bits once, and keeps the run of all blocks. */
 #include "flow/native/cache/tnt_cache.h"
 
 #include <string.h>
@@ -7,13 +7,13 @@
 #include "flow/native/cache/cache.h"
 #include "flow/native/cache/code.h"
 
-/* Memory for runs; beyond it the cache is cleared. */
+/* bytes of runs; above, the cache is cleared */
 #define RUNS_LIMIT (16u << 20)
-/* Blocks in one run; a run that would be longer ends early. */
+/* maximum number of blocks in a run; a longer run ends early */
 #define RUN_BLOCKS 512
-/* Calls that a run may leave on the return stack, well below the stack's 64. */
+/* maximum number of calls that a run leaves on the return stack; much less than the stack's 64 */
 #define RUN_PUSHES 32
-/* Regions without a decision in a row: more may be an endless loop of direct jumps. */
+/* maximum number of consecutive regions without a decision; more may be an endless loop of direct jumps */
 #define RUN_REGIONS 16
 
 struct sums {
@@ -21,17 +21,17 @@ struct sums {
 	uint32_t blocks;
 	uint32_t branches;
 	uint32_t pushes;
-	uint64_t pages; /* of all regions: see native_page_bit */
+	uint64_t pages; /* pages of all regions: see native_page_bit */
 };
 
-/* The arrays are not cleared, as that would take longer than all else. */
+/* The arrays are not cleared, because clearing would take longer than everything else. */
 struct draft {
 	struct sums sums;
 	const struct flow_block *blocks[RUN_BLOCKS];
 	struct native_return_site *pushes[RUN_PUSHES];
 };
 
-/* Adds all of the region to the run; false where it does not fit. */
+/* Adds the region to the run. Returns false if the run would be too long. */
 static bool leave_region(struct draft *draft, const struct native_region *region)
 {
 	const struct flow_block_run *run = &region->run.run;
@@ -40,7 +40,7 @@ static bool leave_region(struct draft *draft, const struct native_region *region
 	if (sums->blocks + run->count > RUN_BLOCKS || sums->pushes + region->run.push_count > RUN_PUSHES ||
 	    sums->instructions + run->instructions > NATIVE_RUN_INSTRUCTIONS)
 		return false;
-	/* Mostly one block, and seldom a call: a call of memcpy would take longer. */
+	/* Mostly one block and rarely a call, so calling memcpy would take longer. */
 	for (uint32_t i = 0; i < run->count; i++)
 		draft->blocks[sums->blocks++] = run->blocks[i];
 	for (uint32_t i = 0; i < region->run.push_count; i++)
@@ -51,7 +51,7 @@ static bool leave_region(struct draft *draft, const struct native_region *region
 	return true;
 }
 
-/* Takes one bit at region; NULL where the run has to end before it (or without memory: *failed). */
+/* Follows one bit from the region. Returns NULL if the run must end before the bit, or without memory (*failed). */
 static struct native_region *step(struct native_code *code, struct draft *draft, struct native_region *region,
 				  unsigned taken, bool *failed)
 {
@@ -77,8 +77,8 @@ static struct native_region *step(struct native_code *code, struct draft *draft,
 }
 
 /*
- * Leaves regions that need no decision, if one that needs one follows soon: how many are left before an endless loop of
- * them is a gap must not depend on what is cached.
+ * Leaves regions without a decision, if a region with a decision follows soon; otherwise leaves nothing. An endless
+ * loop of such regions becomes a gap after a fixed number of regions, and the number must not depend on the cache.
  */
 static struct native_region *settle(struct native_code *code, struct draft *draft, struct native_region *region,
 				    bool *failed)
@@ -142,7 +142,7 @@ const struct native_tnt_entry *native_tnt_cache_add(struct native_code *code, st
 	while (used < bits && !failed) {
 		struct native_region *next;
 
-		/* Only now: what comes behind the last bit may be interrupted. */
+		/* Settles before each bit, because the code after the last bit may be interrupted. */
 		to = settle(code, &draft, to, &failed);
 		next = failed ? NULL : step(code, &draft, to, key >> (bits - 1 - used) & 1, &failed);
 		if (!next)

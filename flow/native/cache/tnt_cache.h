@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What up to seven TNT bits lead to from a region: computed once, then found by one load. */
+/* The result of up to seven TNT bits from a region: computed once, then found by one load. */
 #ifndef FLOW_NATIVE_CACHE_TNT_CACHE_H
 #define FLOW_NATIVE_CACHE_TNT_CACHE_H
 
@@ -13,14 +13,18 @@
 #define NATIVE_TNT_BITS 7
 
 /*
- * What (region, up to 7 TNT bits) leads to. Only conditional branches, and returns from calls of the same run, are in a run.
- * Half a cache line: addresses of user space have 47 bits, so that a pointer has room for more.
+ * The result of up to 7 TNT bits from a region. A run has only conditional branches, and returns from calls of the same
+ * run. The entry has half a cache line: addresses of user space have 47 bits, so pointers have room for more data.
  */
 struct native_tnt_entry {
-	uint64_t from; /* as `to`, of the region; + 1 where not all bits are consumed. The place gives the bits */
-	uint64_t to;   /* the region, and where its own entries are << 48: see native_tnt_cache_base */
-	uint64_t run;  /* its address, and << 56 the bits consumed: fewer than asked for before another decision */
-	uint32_t instructions; /* of the run, as the next two: */
+	/* the region, as in `to`; + 1 if some bits were not consumed. The entry's index gives the bits */
+	uint64_t from;
+	uint64_t to; /* next region, and the index of its entries << 48: see native_tnt_cache_base */
+	/*
+	 * address of the run, and number of consumed bits << 56; another decision may come before all bits are consumed
+	 */
+	uint64_t run;
+	uint32_t instructions; /* sums of the run: */
 	uint16_t blocks;
 	uint16_t branches;
 };
@@ -38,23 +42,23 @@ static inline struct native_region *native_to_region(uint64_t to)
 	return (struct native_region *)(uintptr_t)(to & NATIVE_POINTER_MASK);
 }
 
-/* The index in the table that, with a key, gives the entry of the region for that key. */
+/* Returns the index that, combined with a key, gives the region's entry for the key. */
 static inline uint32_t native_tnt_cache_base(const struct native_region *region)
 {
 	return (uint32_t)common_hash_high((uintptr_t)region >> 4, NATIVE_TNT_CACHE_SHIFT);
 }
 
-/* The region with its index, which need not be computed then. */
+/* Returns the region combined with its index, to save computing the index. */
 static inline uint64_t native_to(const struct native_region *region)
 {
 	return (uint64_t)(uintptr_t)region | (uint64_t)native_tnt_cache_base(region) << 48;
 }
 
-/* The place of the entry for the region and key, whatever it holds now. */
+/* Returns the place of the entry for the region and key. The place may hold another entry. */
 static inline struct native_tnt_entry *native_tnt_cache_slot(const struct native_tnt_cache *cache,
 							     const struct native_region *region, uint32_t key)
 {
-	/* The entries of one region lie near each other: fewer cache lines for the few that are used. */
+	/* The entries of a region lie close together, so that the few used entries share cache lines. */
 	return &cache->entries[native_tnt_cache_base(region) ^ key];
 }
 
@@ -73,22 +77,22 @@ static inline bool native_tnt_entry_is(const struct native_tnt_entry *entry, con
 	return (entry->from & ~1ull) == native_to(region);
 }
 
-/* Whether it is the entry for all of the bits. */
+/* Checks whether the entry is for the region, and has consumed all bits. */
 static inline bool native_tnt_entry_is_whole(const struct native_tnt_entry *entry, uint64_t to)
 {
 	return entry->from == to;
 }
 
 /*
- * Follows the key (1 to 7 bits below a stop bit) from the region and adds an entry for it. NULL without memory. Does not
- * limit the memory of runs: callers ask native_tnt_cache_full before.
+ * Follows the key (1 to 7 bits below a stop bit) from the region, and adds an entry. Returns NULL without memory. Does
+ * not limit the memory of runs: callers first check native_tnt_cache_full.
  */
 const struct native_tnt_entry *native_tnt_cache_add(struct native_code *code, struct native_region *region,
 						    uint32_t key);
 
-/* Whether runs take so much memory that all should be cleared. */
+/* Checks whether the memory of runs is so large that the cache should be cleared. */
 bool native_tnt_cache_full(const struct native_tnt_cache *cache);
-/* Removes all entries and frees the runs, which no batch may point to. */
+/* Removes all entries, and frees the runs. No batch may point to the runs. */
 void native_tnt_cache_clear(struct native_tnt_cache *cache);
 
 #endif
