@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
 import perf_file  # noqa: E402
 from cpu_test import Cpu, executed  # noqa: E402
 from perf_file import assemble  # noqa: E402
-from scratch_test import DUMP, RECORD, RELOG, check, path, plan, run, write  # noqa: E402
+from scratch_test import DUMP, RECORD, RELOG, check, path, plan, run, without_randomisation, write  # noqa: E402
 
 PROGRAMS = os.environ["PTL_PROGRAMS"]
 TEXT = 0xffffffff81000000
@@ -326,9 +326,9 @@ def is_right(flow, truth):
 
 
 def recording(name, program, *words):
-    """The same wherever the test runs: with another path or environment, the program's stack is elsewhere, and takes other turns."""
+    """The same in each run: at another position of the stack, programs take other branches, and threads other turns."""
     shutil.copy(os.path.join(PROGRAMS, program), path(program))
-    run(RECORD, "-f", "-q", "-o", name, "--clock=virtual", "--timing=tsc", "--no-retcomp", "--", "./" + program, *words,
+    run(*without_randomisation(), RECORD, "-f", "-q", "-o", name, "--clock=virtual", "--timing=tsc", "--no-retcomp", "--", "./" + program, *words,
         env={"PATH": "/usr/bin:/bin"})
     trace = perf_file.load(path(name))
     return name, trace, min(event["time"] for event in trace.events()), perf_file.streams_of(trace)

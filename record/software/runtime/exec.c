@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "record/software/runtime/runtime.h"
 #include "record/software/shared/inject.h"
@@ -268,6 +269,15 @@ static void fill_start(struct exec_tracer *tracer, struct runtime_thread *thread
 		tracer->start.slot = (int64_t)runtime_slot_index(thread->slot);
 }
 
+/* Waits until the tracer has attached, cannot attach, or was killed. */
+static void await_tracer(struct exec_tracer *tracer)
+{
+	const struct timespec pause = {.tv_nsec = 20000000};
+
+	while (!__atomic_load_n(&tracer->ready, __ATOMIC_ACQUIRE) && __atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE))
+		RUNTIME_CALL(SYS_futex, &tracer->ready, FUTEX_WAIT, 0, &pause, 0, 0);
+}
+
 int64_t runtime_do_exec(struct runtime_thread *thread, int64_t number)
 {
 	struct exec_tracer *tracer = take_tracer();
@@ -307,8 +317,7 @@ int64_t runtime_do_exec(struct runtime_thread *thread, int64_t number)
 			RUNTIME_CALL(SYS_prctl, 0x59616d61 /* PR_SET_PTRACER */, pid);
 			__atomic_store_n(&tracer->go, 1, __ATOMIC_RELEASE);
 			RUNTIME_CALL(SYS_futex, &tracer->go, FUTEX_WAKE, 1, 0, 0, 0);
-			while (!__atomic_load_n(&tracer->ready, __ATOMIC_ACQUIRE))
-				RUNTIME_CALL(SYS_futex, &tracer->ready, FUTEX_WAIT, 0, 0, 0, 0);
+			await_tracer(tracer);
 		}
 		followed = pid > 0 && tracer->ready == 1;
 	}

@@ -16,6 +16,9 @@
 #define FP_MAGIC1 0x46505853u
 #define FP_MAGIC2 0x46505845u
 #define FP_WORDS_AT 464u
+#define XSAVE_HEADER 512u /* offset of XSTATE_BV in an xsave area */
+#define XSAVE_X87 1u
+#define XSAVE_SSE 2u
 #define AUTODISARM (1u << 31)
 #define MIN_STACK 2048u
 #define RED_ZONE 128u
@@ -413,14 +416,31 @@ static uint32_t xsave_size(void)
 	return size;
 }
 
+/*
+ * Writes the xsave area of a signal frame. As the kernel does, marks the x87 and SSE state as in use: a handler that changes
+ * these registers in the frame need not know xsave's header. Some CPUs clear the mark while the registers are zero.
+ */
+static bool save_registers(uint64_t area, uint64_t mask)
+{
+	const uint64_t empty[8] = {0};
+	uint64_t used;
+
+	/* xsave reads its header. */
+	if (!runtime_copy((void *)(area + XSAVE_HEADER), empty, sizeof(empty)) || !runtime_xsave((void *)area, mask) ||
+	    !runtime_copy(&used, (const void *)(area + XSAVE_HEADER), sizeof(used)))
+		return false;
+	used |= XSAVE_X87 | XSAVE_SSE;
+	return runtime_copy((void *)(area + XSAVE_HEADER), &used, sizeof(used));
+}
+
 /* Writes the frame below sp; its address, or 0 if it cannot be written. */
 static uint64_t make_frame(struct runtime_thread *thread, const struct runtime_pending_signal *pending,
 			   const struct runtime_sigaction *action)
 {
 	const uint32_t size = xsave_size();
 	uint64_t sp = thread->regs[RSP] - RED_ZONE, area, at, mask;
-	const uint64_t header[8] = {0};
 	const uint32_t magic = FP_MAGIC2;
+	const uint8_t last = 0;
 	struct kernel_frame frame = {.restorer = action->restorer, .info = pending->info};
 
 	if (action->flags & SA_ONSTACK && thread->altstack_size && !on_altstack(thread, thread->regs[RSP]))
@@ -444,10 +464,8 @@ static uint64_t make_frame(struct runtime_thread *thread, const struct runtime_p
 		.ss_size = thread->altstack_size,
 		.ss_flags = (int)(thread->altstack_size ? thread->altstack_flags & AUTODISARM : SS_DISABLE),
 	};
-	/* xsave reads its header. */
 	memcpy(&mask, runtime.fp_words + 8, sizeof(mask));
-	if (!runtime_copy((void *)(area + 512), header, sizeof(header)) ||
-	    !runtime_copy((void *)(area + size - 1), header, 1) || !runtime_xsave((void *)area, mask) ||
+	if (!runtime_copy((void *)(area + size - 1), &last, 1) || !save_registers(area, mask) ||
 	    !runtime_copy((void *)(area + FP_WORDS_AT), runtime.fp_words, sizeof(runtime.fp_words)) ||
 	    !runtime_copy((void *)(area + size), &magic, sizeof(magic)) ||
 	    !runtime_copy((void *)at, &frame, sizeof(frame)))
