@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Measures what it costs to take Intel PT out of the kernel's areas: CPU seconds for each GB, and what is lost at 1 GB/s.
+# Measures the cost of draining Intel PT from the kernel's areas: CPU seconds per GB, and the loss at 1 GB/s.
 """aux_bench.py [--json] [--quick]
 
-The library that stands in for the driver (tests/pmu) fills the areas with packets of gzip that ptl-record made by software; its own
-CPU time is not counted. Beside it: zstd -1 and cat of the same bytes, which are the least that can be done with them.
+A library that replaces the driver (tests/pmu) fills the areas with packets of gzip, recorded by software. Its CPU time is not
+counted. For comparison: zstd -1 and cat of the same bytes, the minimum work on the data.
 """
 import json
 import os
@@ -33,7 +33,7 @@ def cpu_seconds():
 
 
 def make_packets(size):
-    """At least so many bytes, as they come from a CPU."""
+    """Makes at least `size` bytes of packets, as from a CPU."""
     make_text(path("text"), size)
     with open(path("text"), "rb") as text:
         subprocess.run([RECORD, "-f", "-q", "-o", "gzip.ptl", "--timing=mtc", "--", "gzip", "-9", "-c"], cwd=scratch, stdin=text,
@@ -44,7 +44,7 @@ def make_packets(size):
 
 
 def flood(total, cpus, rate, *options):
-    """Seconds of CPU for each GB that was taken, and which share was lost."""
+    """Returns CPU seconds per drained GB, and the lost share."""
     pmu_test.device(None, f"0-{cpus - 1}")
     write("script", f"process 1 0\nbytes packets.bin\nstart 0 1 1 10\nflood {cpus} {rate} {total // cpus} 1 1 1000\n".encode())
     before = cpu_seconds()

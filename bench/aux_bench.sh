@@ -1,4 +1,4 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Measures what ptl-record takes of the kernel: see bench/aux_bench.py.
+# Measures how ptl-record drains Intel PT of the kernel: see bench/aux_bench.py.
 exec "${PYTHON:-/usr/bin/python3}" "$(dirname "$0")/aux_bench.py" "$@"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the benchmarks share: figures as a table or JSON lines, clocks, numbers that look random and are the same in every run. */
+/*
+ * Shared parts of benchmarks: results as a table or JSON lines, clocks, and pseudo-random numbers that are equal in
+ * every run.
+ */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
@@ -12,9 +15,9 @@
 #include "common/error.h"
 #include "common/text/json.h"
 
-/* How figures are printed; bench_start() sets it. */
+/* Output settings, set by bench_start(). */
 static struct {
-	const char *name; /* of the benchmark */
+	const char *name; /* name of the benchmark */
 	bool as_json;
 	struct common_json json;
 } bench_output;
@@ -26,7 +29,7 @@ static inline void bench_start(const char *name, bool as_json)
 	common_json_start(&bench_output.json, stdout);
 }
 
-/* One figure; the note is for people. */
+/* Prints a result; only tables have the note. */
 static inline void bench_report(const char *name, double value, const char *unit, const char *note)
 {
 	struct common_json *json = &bench_output.json;
@@ -44,7 +47,7 @@ static inline void bench_report(const char *name, double value, const char *unit
 	common_json_line(json);
 }
 
-/* Ends the benchmark, with what the library says of its last error. */
+/* Ends the benchmark with the library's last error. */
 static inline _Noreturn void bench_fail(const char *what)
 {
 	fprintf(stderr, "%s_bench: %s: %s\n", bench_output.name, what, ptl_error_text());
@@ -57,7 +60,10 @@ static inline void bench_check(int status, const char *what)
 		bench_fail(what);
 }
 
-/* In seconds. Wall time says what a worker thread saves; CPU time is fair to single threads on a busy machine. */
+/*
+ * Returns a clock in seconds. Wall time shows the benefit of worker threads; CPU time is fair to single threads on a
+ * busy machine.
+ */
 static inline double bench_now(clockid_t clock)
 {
 	struct timespec time;

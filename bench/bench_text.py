@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The text that is compressed while benchmarks record.
-"""Text for benchmarks: the same every time."""
+# Makes the text that programs compress while benchmarks record.
+"""Text for benchmarks, equal in each run."""
 import random
 
 TEXT_SIZE = 27_000_000
 
 
 def make_text(path, size):
-    """Sentences of 4,000 made-up words, some of them frequent; the same every time."""
+    """Writes sentences of 4,000 invented words, a few of them frequent; equal in each run."""
     chance = random.Random(27)
     syllables = [a + b for a in "bcdfghklmnprstvw" for b in ("a", "e", "i", "o", "u", "an", "er")]
     words = ["".join(chance.choices(syllables, k=chance.randint(1, 4))) for _ in range(4000)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Measures ptl-dump from the start of the process to its end, on a recording of gzip -1 and on a trace with 1 GB of PT.
+# Measures whole runs of ptl-dump, on a recording of gzip -1 and on a trace with 1 GB of PT.
 """dump_bench.py [--json] [--quick]
 
-Rates are the best of some runs, by wall time and by CPU time (user and system), which a busy machine changes less.
-What is compared runs in turn, A B A B. Traces are made in $TMPDIR, which needs 700 MB.
+Rates are the best of several runs, by wall time and by CPU time (user and system); a busy machine changes CPU time less.
+Compared commands run alternately, A B A B. Traces are made in $TMPDIR, which needs 700 MB.
 """
 import json
 import os
@@ -27,7 +27,7 @@ AIMS = {"stats": "500 MB/s", "stats, 2 threads": "1.8 x", "memory": "128 MB + co
 
 
 def run(*command, times=1):
-    """Runs it with its output thrown away, so many times at once; seconds of wall and of CPU, and MB of memory at most."""
+    """Runs `times` processes of the command at once, without output. Returns wall seconds, CPU seconds, and peak memory in MB."""
     start = time.monotonic()
     processes = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) for _ in range(times)]
     cpu = memory = 0
@@ -42,11 +42,11 @@ def run(*command, times=1):
 
 
 class Twice(tuple):
-    """A command that is run twice at once: what the machine can do of it."""
+    """A command to run twice at once: measures the machine's parallel speed."""
 
 
 def best(runs, *commands):
-    """Of each command, in turn: the least wall time, CPU time, and the most memory."""
+    """Runs the commands alternately. Returns minimum wall time, minimum CPU time and peak memory of each."""
     measured = [[run(*command, times=2 if isinstance(command, Twice) else 1) for command in commands]
                 for _ in range(runs)]
     return [(min(m[i][0] for m in measured), min(m[i][1] for m in measured), max(m[i][2] for m in measured))
@@ -63,7 +63,7 @@ def pt_bytes(trace):
 
 
 def middle(trace):
-    """Of the capture: the time of the trace's clock in nanoseconds, and milliseconds from the start."""
+    """Returns the middle of the capture: nanoseconds of the trace's clock, and milliseconds from the start."""
     clock = info(trace)["clock"]
     milliseconds = (clock["end_time"] - clock["start_time"]) // 2_000_000
     return clock["start_time"] + milliseconds * 1_000_000, milliseconds
@@ -96,7 +96,7 @@ def measure_long(trace, runs):
         wall, cpu, memory = run(DUMP, "stats", "-q", "--engine", "native", jobs, trace)
         yield {"name": "memory", "threads": int(jobs[2:]), "pt_mb": size, "mb_per_second": size / wall,
                "cpu_mb_per_second": size / cpu, "memory_mb": memory}
-    # In the middle: nothing before it may be read.
+    # A window in the middle: ptl-dump must not read the packets before.
     _, first = middle(trace)
     (wall, cpu, memory), = best(runs, [DUMP, "flow", "-q", "--engine", "native", "--time",
                                        "%dms..%dms" % (first, first + WINDOW_MS), trace])

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decoding speed of the native engine against libipt's block decoder: same bytes, same code, one thread, one run. libipt
- * runs with its image alone and with its image section cache, as ptxed does.
+ * Compares the decoding speed of the native engine and libipt's block decoder: same bytes, same code, one thread, one
+ * run. libipt runs with its image alone, and with its image section cache as in ptxed.
  *
- *     engine_bench [--json]                    the hardware traces in $PTL_SHARED_TRACES, one of them with its code in
- *                                              67 ranges and each packet at a multiple of 16 bytes, and a random
- *                                              program whose code lies in 64 separate ranges
- *     engine_bench [--json] NAME DIRECTORY     a trace as raw bytes: trace.pt, memory.raw, memory.map
- *     engine_bench --pad FROM TO               writes the one in this shape into a directory, for other versions of this
- *     engine_bench --first ENGINE DIRECTORY    decodes once and prints the milliseconds: for a fresh process
+ *     engine_bench [--json]                        the hardware traces in $PTL_SHARED_TRACES; one of these traces also
+ *                                                  with its code in 67 ranges and each packet at a multiple of 16
+ *                                                  bytes; and a random program with code in 64 separate ranges
+ *     engine_bench [--json] NAME DIRECTORY         a trace as raw bytes: trace.pt, memory.raw, memory.map
+ *     engine_bench --pad FROM TO                   writes the padded trace into a directory, for other versions of
+ *                                                  this benchmark
+ *     engine_bench --first ENGINE DIRECTORY        decodes once and prints the milliseconds: for a fresh process
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,14 +27,15 @@
 #include "flow/native/decoder.h"
 #include "flow/segment/packets.h"
 
-#define ROUNDS 15 /* an odd number: the median is one of them */
+#define ROUNDS 15 /* odd, so that the median is a measured value */
 #define FIRST_ROUNDS 9
-#define LEAST_SECONDS 0.02 /* a decoder runs at least so long, so that the others' use of the CPU's caches is past */
-#define SECTION_LIMIT ((uint64_t)1 << 30) /* libipt's cache: all code */
+/* minimum seconds per decoder, until the previous decoder's effects on the CPU's caches fade */
+#define LEAST_SECONDS 0.02
+#define SECTION_LIMIT ((uint64_t)1 << 30) /* size of libipt's cache: holds all code */
 
 struct sums {
 	uint64_t instructions, branches, blocks;
-	uint64_t mixed; /* of all block addresses in order, so that none can be left out */
+	uint64_t mixed; /* mix of all block addresses in order, so that the compiler cannot skip blocks */
 };
 
 /* ---- the native engine ------------------------------------------------------------------------------------ */
@@ -60,13 +62,15 @@ static void find_code(void *context, uint64_t ip, struct flow_code_range *found)
 	*found = (struct flow_code_range){first, UINT64_MAX, NULL, FLOW_NONE, false};
 }
 
-/* Depends on all blocks and their order, and takes little time of its own: a multiplication would take more than decoding. */
+/*
+ * Mixes an address. The result depends on all blocks and their order. A multiplication would take longer than decoding.
+ */
 static inline uint64_t mix(uint64_t mixed, uint64_t ip)
 {
 	return (mixed << 5 | mixed >> 59) + ip;
 }
 
-/* Full ordered flow: looks at every block. */
+/* Consumes ordered flow: examines each block. */
 static int take(void *context, const struct flow_batch *batch)
 {
 	struct sums *sums = context;
@@ -82,7 +86,7 @@ static int take(void *context, const struct flow_batch *batch)
 	return 0;
 }
 
-/* The same in order, by runs: what a view gets that does not ask for single blocks. */
+/* Consumes ordered flow by runs, as views do that need no single blocks. */
 static int take_runs(void *context, const struct flow_batch *batch)
 {
 	struct sums *sums = context;
@@ -137,7 +141,7 @@ static void open_native(struct native_decoder *decoder, struct subject *subject)
 struct libipt {
 	struct pt_block_decoder *decoder;
 	struct pt_image *image;
-	struct pt_image_section_cache *cache; /* NULL: without */
+	struct pt_image_section_cache *cache; /* NULL: no cache */
 };
 
 static void add_section(struct libipt *libipt, const char *path, const struct range *range)
@@ -224,7 +228,7 @@ static double median(double *values, size_t count)
 	return values[count / 2];
 }
 
-/* Seconds of one decode, by each. */
+/* Seconds of one decode, by decoder. */
 struct times {
 	double native, plain, cached;
 };
@@ -272,7 +276,7 @@ static void run_cached(struct decoders *decoders)
 	decode_libipt(&decoders->cached, &decoders->sums);
 }
 
-/* Seconds of one decode, of as many as take some time. */
+/* Returns the seconds of one decode, averaged over at least LEAST_SECONDS. */
 static double seconds_of(void (*decode)(struct decoders *), struct decoders *decoders)
 {
 	double start = bench_now(CLOCK_THREAD_CPUTIME_ID), seconds;
@@ -286,7 +290,7 @@ static double seconds_of(void (*decode)(struct decoders *), struct decoders *dec
 	return seconds / count;
 }
 
-/* Native and libipt in turn, so that a machine that changes its speed changes it for both. */
+/* Measures native engine and libipt alternately, so that changes of the machine's speed affect both. */
 static void measure_steady(struct subject *subject, bool json)
 {
 	static void (*const decodes[])(struct decoders *) = {run_runs, run_blocks, run_plain, run_cached};
@@ -310,7 +314,7 @@ static void measure_steady(struct subject *subject, bool json)
 	close_libipt(&decoders.cached);
 }
 
-/* Seconds of one decode in this process. */
+/* Returns the seconds of the first decode in this process. */
 static double decode_once(struct subject *subject, const char *engine)
 {
 	struct native_decoder decoder;
@@ -405,7 +409,7 @@ static void measure_padded(const char *directory, bool json)
 	measure_steady(&subject, json);
 }
 
-/* The traces of real hardware, where they are. */
+/* Measures the traces of real hardware, if available. */
 static void measure_hardware(bool json)
 {
 	static const char *const names[] = {"mruby", "foo"};

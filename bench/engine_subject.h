@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the decoders of engine_bench.c decode: traces as raw bytes, made ones among them. */
+/* Traces for engine_bench.c: raw bytes from files, and generated traces. */
 #ifndef BENCH_ENGINE_SUBJECT_H
 #define BENCH_ENGINE_SUBJECT_H
 
@@ -25,14 +25,14 @@ struct range {
 
 struct subject {
 	const char *name;
-	const char *directory; /* NULL: random */
+	const char *directory; /* NULL: a random program */
 	uint8_t *pt;
 	size_t pt_size;
 	uint8_t *code;
 	size_t code_size;
 	struct range ranges[RANGES_MAX];
 	size_t range_count;
-	int code_file; /* of libipt's sections */
+	int code_file; /* file of libipt's sections */
 };
 
 static void die(const char *what)
@@ -103,9 +103,9 @@ static void make_subject(struct subject *subject)
 	subject->range_count = RANDOM_FLOW_RANGES;
 }
 
-/* ---- a trace in the shape of one with much padding --------------------------------------------------------- */
+/* ---- a trace with much padding ------------------------------------------------------------------------------- */
 
-/* Puts each packet at a multiple of PADDED_PACKET. */
+/* Moves each packet to a multiple of PADDED_PACKET bytes. */
 static void pad_packets(struct subject *subject)
 {
 	struct ptl_pt_context context = {0};
@@ -131,7 +131,7 @@ static void pad_packets(struct subject *subject)
 	subject->pt_size = size;
 }
 
-/* The code of one range as PADDED_RANGES that follow each other. */
+/* Splits the only range of code into PADDED_RANGES adjacent ranges. */
 static void split_code(struct subject *subject)
 {
 	const struct range whole = subject->ranges[0];

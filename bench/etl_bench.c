@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Measures how fast ptl-relog reads .etl files, on one core: a file of 1 GB as the kernel's logger writes it (switches,
- * samples, events of a provider that describes itself), and the same with stacks. --size MIB makes it smaller; --json
- * gives JSON lines; --make FILE only writes the first file, with --stacks the second.
+ * Measures how fast ptl-relog reads .etl files on one core: a file of 1 GB as written by the kernel logger (switches,
+ * samples, self-describing events of a provider), and the same with stacks. --size MIB makes smaller files; --json
+ * prints JSON lines; --make FILE only writes the first file, or with --stacks the second file.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -133,7 +133,7 @@ static void put_sample(struct maker *maker, uint64_t random)
 	put_perfinfo(maker, 0x0f2e, payload, sizeof(payload));
 }
 
-/* What describes itself: a number, a text, a pointer's worth of bits. */
+/* Writes a self-describing event with a number, a text and a 64-bit number. */
 static void put_described(struct maker *maker, uint64_t random)
 {
 	static const char description[] = "\x1f\0\0Request\0Id\0\x08Name\0\x01Time\0\x0a";
@@ -184,7 +184,7 @@ static uint64_t make(size_t mebibytes, bool stacks)
 	return maker.events;
 }
 
-/* CPU time of ptl-relog on one core. */
+/* Returns the CPU time of ptl-relog on one core. */
 static double run(long *kibibytes)
 {
 	const char *bin = getenv("PTL_BIN");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Measures the container: size of context-switch events, speed of writing and reading events and PT
- * bytes, each against plain zstd at the same level on the same bytes.
+ * Measures the container: size of context-switch events, and speed of writing and reading events and PT bytes, compared
+ * with plain zstd at the same level on the same bytes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,11 +20,11 @@
 #include "common/file.h"
 
 #define LEVEL 3
-#define PLAIN_PART (512u << 10) /* plain zstd works on parts as large as the writer's buffers */
+#define PLAIN_PART (512u << 10) /* plain zstd compresses parts of the size of the writer's buffers */
 #define CPUS 4
 #define THREADS 200
 #define PAYLOAD 24
-#define FLAT 40 /* ETW's own record of a context switch: 16 bytes of header, 24 of payload */
+#define FLAT 40 /* size of ETW's record of a context switch: 16 bytes of header, 24 of payload */
 
 /* ---- the load ------------------------------------------------------------------------------------- */
 
@@ -39,13 +39,13 @@ struct cswitch {
 	uint8_t payload[PAYLOAD];
 };
 
-/* A thread keeps its habits: how often it runs, how long, at what priority, what it waits for. */
+/* A thread has constant habits: frequency and length of runs, priority, wait reason. */
 struct thread {
 	uint32_t tid;
 	uint8_t priority;
 	uint8_t wait_reason;
 	double mean_run; /* ns */
-	double share;    /* of all switches, cumulated */
+	double share;    /* cumulative share of all switches */
 };
 
 static void make_threads(struct thread threads[THREADS])
@@ -75,9 +75,8 @@ static const struct thread *pick(const struct thread threads[THREADS])
 }
 
 /*
- * Fields of ETW's Thread_V2 CSwitch event. Half of the switches go to the idle thread, as on a
- * machine that is not saturated; run times are exponential, in whole nanoseconds; one preemption in
- * ten.
+ * Fills the fields of ETW's Thread_V2 CSwitch event. Half of the switches go to the idle thread, as on a machine that
+ * is not saturated. Run times are exponential, in whole nanoseconds. One switch in ten is a preemption.
  */
 static void fill_switch(struct cswitch *event, const struct thread *old, const struct thread *new)
 {
@@ -131,10 +130,7 @@ static struct cswitch *make_switches(size_t count)
 	return events;
 }
 
-/*
- * PT of a program with 500 functions, each with its own run of TNT and TIP packets, called by
- * habit.
- */
+/* Makes PT of a program with 500 functions. Each function has its own sequence of TNT and TIP packets; calls repeat. */
 static uint8_t *make_pt(size_t size)
 {
 	enum { FUNCTIONS = 500, MOST = 48 };
@@ -149,7 +145,7 @@ static uint8_t *make_pt(size_t size)
 		length[f] = 8 + (unsigned)(bench_random() % (MOST - 8));
 		for (unsigned i = 0; i < length[f]; i++)
 			body[f][i] = (uint8_t)(bench_random() & 0xfe) | 4; /* short TNT */
-		body[f][length[f] - 3] = 0x2d;                             /* TIP, two bytes of address */
+		body[f][length[f] - 3] = 0x2d;                             /* TIP with two address bytes */
 	}
 	while (used < size) {
 		if (!used || since >= 4096) {
@@ -360,7 +356,7 @@ static double write_pt(const uint8_t *data, size_t size, unsigned threads)
 	return bench_now(clock) - start;
 }
 
-/* In pieces, through the cache, as a decoder does that goes from PSB to PSB. */
+/* Reads in pieces through the cache, as a decoder reads from PSB to PSB. */
 static double read_pt(const uint8_t *data, size_t size, size_t piece, unsigned rounds)
 {
 	uint8_t *back = malloc(piece);
@@ -379,7 +375,7 @@ static double read_pt(const uint8_t *data, size_t size, size_t piece, unsigned r
 			bench_check(ptl_stream_read(trace, ptl_buffer_at(trace, 1)->stream.id, at, back, piece, &got,
 						    &hole),
 				    "cannot read");
-			/* Comparing is not reading: once is enough. */
+			/* Compare in the first round only: comparing takes time. */
 			if (!round && memcmp(back, data + at, got) != 0)
 				bench_fail("PT bytes differ");
 			at += got;

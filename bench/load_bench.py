@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Measures recorders of the kernel's events on the same load: ptl-record, perf record, trace-cmd.
+# Measures recorders of kernel events under the same load: ptl-record, perf record, trace-cmd.
 """load_bench.py [--json] [--quick] [--seconds N] [--rate N] [--runs N]
 
-Each recorder records the same number of events of testdata/programs/kernel_load, which makes them at the same rate: system calls
-(a million a second unless --rate says otherwise), and switches between two threads (four tenths of that). CPU is that of the recorder
-and what it starts, user and system, without the load's own, for each event that it kept; the run with the least counts. Recorders take
-turns. Lost are those events that the load made and the file does not have. Needs root; recorders that are not installed are left out, which is said.
+The load, testdata/programs/kernel_load, makes the same number of events at the same rate for each recorder: system calls (a million
+per second, or --rate), and switches between two threads (four tenths of the rate). CPU time is user and system time of the recorder
+and its children, without the load, per kept event; the run with the minimum counts. Recorders run alternately. Lost events are
+events of the load that the file lacks. Needs root. Recorders that are not installed are skipped, with a message.
 """
 import argparse
 import json
@@ -20,7 +20,7 @@ sys.dont_write_bytecode = True
 BIN = os.path.abspath(os.environ.get("PTL_BIN", "build/bin"))
 RECORD, DUMP = os.path.join(BIN, "ptl-record"), os.path.join(BIN, "ptl-dump")
 LOAD = os.path.join(os.path.abspath(os.environ.get("PTL_PROGRAMS", "build/programs")), "kernel_load")
-# trace-cmd ends where it may not reset the tracer of functions, which it does not use here: it gets empty files in their place.
+# trace-cmd fails if it may not reset the function tracer, although unused here: give trace-cmd empty files instead.
 SHADOWS = ["/proc/sys/kernel/ftrace_enabled"] + [
     "/sys/kernel/tracing/" + name for name in ("set_ftrace_filter", "set_ftrace_notrace", "set_ftrace_pid", "set_ftrace_notrace_pid")]
 SHADOW = 'for file in %s; do : > "$1" && mount --bind "$1" "$file" || exit 1; done; shift; exec "$@"' % " ".join(SHADOWS)
@@ -69,7 +69,7 @@ class Perf:
 
 
 class TraceCmd:
-    """Records all processes. What the rings of the kernel lost is in the file; reading tens of millions of lines would take hours."""
+    """Records all processes. The file has the losses of the kernel's rings; reading tens of millions of lines would take hours."""
     name = "trace-cmd"
     available = bool(shutil.which("trace-cmd"))
 
@@ -88,7 +88,7 @@ RECORDERS = (Ptl, Perf(), Perf("-z"), TraceCmd)
 
 
 def made(report, kind):
-    """How many events of the kind it was."""
+    """Returns the number of events of this kind that the load made."""
     return report["switches"] if kind == "switches" else report["made"] + report["pauses"]
 
 
@@ -106,7 +106,7 @@ def measure_once(recorder, load, rate, seconds, scratch):
     expected, size = made(of_load, kind), os.path.getsize(file)
     kept = recorder.kept(event, file, expected)
     os.unlink(file)
-    # Some system calls of its start and its end are beyond what it counts.
+    # The file may have more events: the load does not count some system calls at its start and end.
     return {"load": kind, "event": event, "recorder": recorder.name, "made": expected, "kept": kept, "lost": max(expected - kept, 0),
             "rate": expected / of_load["seconds"], "cpu": cpu - of_load["user"] - of_load["system"],
             "load_cpu": of_load["user"] + of_load["system"], "bytes": size}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Measures the packet codec in one thread: encoding, decoding, the search for PSBs, printing. Kinds
- * come in random order, so that a CPU predicts none of them: real streams, which --pt takes, go
- * faster.
+ * Measures the packet codec in one thread: encoding, decoding, the search for PSBs, printing. Packet kinds come in
+ * random order, which CPUs cannot predict. Real streams (--pt) are faster.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,16 +16,13 @@
 #define ROUNDS 5
 #define PSB_PERIOD (16u << 10)
 
-/* What is to be encoded, decided beforehand so that only encoding is measured. */
+/* A packet to encode, decided in advance so that only encoding is measured. */
 struct step {
 	uint64_t value;
 	uint8_t kind;
 };
 
-/*
- * Branches and indirect branches, near more often than far, as an interpreter has them; some
- * timing.
- */
+/* Makes conditional and indirect branches, more near than far, as of an interpreter; and some timing packets. */
 static void make_steps(struct step *steps, size_t count)
 {
 	uint64_t near = 0x401000, far = 0x7ffff7a00000;
@@ -77,7 +73,7 @@ static size_t encode(const struct step *steps, size_t count, uint8_t *data)
 	return (size_t)(at - data);
 }
 
-/* Packets up to the end or the first that is none. */
+/* Decodes packets up to the end, or to the first invalid packet. */
 static size_t decode(const uint8_t *data, size_t size, bool print)
 {
 	struct ptl_pt_context context = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an event costs the program that writes it: not registered, not enabled, of a level that nobody
- * asked for, and enabled, with three fields of 32 bytes together; for one session and for two, and with threads.
- * CPU time of the writing threads, the best of some rounds, the loop around the event included. The rings are
+ * Measures the cost of an event for the writing program: provider not registered, not enabled, enabled for another
+ * level only, and enabled. The event has three fields of 32 bytes in total. Measured with one and two sessions, and
+ * with threads. Prints the CPU time of the writing threads, best of several rounds, including the loop. Rings are
  * emptied between timed spans. provider_lttng.sh measures lttng-ust in the same way.
  */
 #include <dirent.h>
@@ -41,7 +41,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* ---- a recorder, which throws away what it gets ---- */
+/* ---- a recorder that discards events ---- */
 
 static void start_session(unsigned slot, uint8_t level)
 {
@@ -66,7 +66,7 @@ static void start_session(unsigned slot, uint8_t level)
 
 	snprintf(path, sizeof(path), "%s/" PROVIDER_SHM_SESSION_NAME, folder, slot);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	/* Locked until the end. */
+	/* The lock is held until the process ends. */
 	if (fd < 0 || flock(fd, LOCK_EX) || write(fd, &file, file.session.size) != (ssize_t)file.session.size)
 		fail(path);
 }
@@ -79,7 +79,7 @@ static void stop_session(unsigned slot)
 	unlink(path);
 }
 
-/* All rings of all sessions, mapped. */
+/* All rings of all sessions, mapped into memory. */
 static struct provider_shm_ring *rings[2 * THREADS_MAX];
 static size_t ring_count;
 
@@ -139,7 +139,7 @@ static void remove_files(void)
 		closedir(files);
 }
 
-/* ---- what is measured ---- */
+/* ---- measured code ---- */
 
 static __attribute__((noinline)) void write_wanted(void)
 {

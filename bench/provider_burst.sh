@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# How much of a burst is kept: 8 threads write a million small events each, as fast as they can. ptl-record and
-# lttng-ust with what their buffers are by default, both writing to the same folder.
+# Measures how many events of a burst are kept: 8 threads write a million small events each, at full speed. ptl-record and
+# lttng-ust run with their default buffers, and write to the same folder.
 set -u
 
 here=$(dirname "$0")/lttng
@@ -27,9 +27,9 @@ row() {
 	fi
 }
 
-# Where it is by default, too: in shared memory.
+# In shared memory, like the default folder.
 export PTL_SESSION_DIR="$shared/ptl"
-# What was written, by the recorder's closing line: what is not counted as lost need not be there.
+# Check the number of written events in the recorder's last line: events could be missing without being counted as lost.
 "$PTL_BIN/ptl-record" --no-progress -o "$folder/burst.ptl" --source=none -p PTL-Test-Writer -- "$PTL_PROGRAMS/provider_writer" \
 	threads=$threads,$events 2>"$folder/said"
 kept=$(sed -n 's/.*, \([0-9,]*\) events;.*/\1/p' "$folder/said" | tr -d ,)
@@ -49,7 +49,7 @@ skip() {
 command -v lttng >/dev/null || skip 'lttng-tools is not installed'
 "${CC:-gcc}" -O2 -I"$here" "$here/bench_lttng.c" -o "$folder/bench" -llttng-ust -ldl -pthread 2>"$folder/errors" ||
 	skip 'liblttng-ust-dev is not installed'
-# A daemon of our own, so that nobody else's sessions are touched.
+# Use a separate daemon, so that other sessions stay untouched.
 export LTTNG_HOME="$folder" LTTNG_UST_REGISTER_TIMEOUT=5000
 pgrep -x lttng-sessiond >/dev/null && skip 'an lttng-sessiond runs already'
 lttng-sessiond --no-kernel >"$folder/daemon" 2>&1 &
@@ -67,6 +67,6 @@ lttng stop burst >/dev/null
 lost=$(lttng list burst | sed -n 's/.*Discarded events: *//p' | head -n 1)
 [ -n "$lost" ] || skip 'lttng list does not say what was lost'
 lttng destroy burst >/dev/null
-# It has been seen to give the largest number there is where it did not know.
+# lttng list sometimes prints the largest number for an unknown count.
 [ ${#lost} -le 12 ] || skip "lttng list says that $lost events were discarded"
 row 'lttng-ust' $((threads * events - lost))

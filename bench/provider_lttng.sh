@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Measures events of lttng-ust beside those of libptl-provider: the same three fields, the same loop. The trace is a
-# ring in memory that is overwritten (a snapshot session), so that no consumer is in the way.
+# Measures events of lttng-ust for comparison with libptl-provider: the same three fields, the same loop. The trace is a
+# memory ring that is overwritten (a snapshot session), so that no consumer interferes.
 set -u
 
 here=$(dirname "$0")/lttng
@@ -27,7 +27,7 @@ trap 'exit 1' INT TERM
 "${CC:-gcc}" -O2 -I"$here" "$here/bench_lttng.c" -o "$folder/bench" -llttng-ust -ldl 2>"$folder/errors" ||
 	skip 'liblttng-ust-dev is not installed'
 
-# A daemon of our own, so that nobody else's sessions are touched.
+# Use a separate daemon, so that other sessions stay untouched.
 export LTTNG_HOME="$folder" LTTNG_UST_REGISTER_TIMEOUT=5000
 pgrep -x lttng-sessiond >/dev/null && skip 'an lttng-sessiond runs already'
 lttng-sessiond --no-kernel >"$folder/daemon" 2>&1 &

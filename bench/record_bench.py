@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Measures what recording costs: wall time and memory of gzip -1 under ptl-record, and natively.
+# Measures the cost of recording: wall time and memory of gzip -1 under ptl-record, and natively.
 """record_bench.py [--json] [--quick]
 
-Time is the best of some runs, output to a file in $TMPDIR. Memory is the proportional set size (PSS) of all processes
-together, sampled in a run of its own; what counts is how much it is beyond that of the native run.
+Time is the best of several runs, with output to a file in $TMPDIR. Memory is the proportional set size (PSS) of all
+processes together, sampled in a separate run; the result is the difference from the native run.
 """
 import json
 import os
@@ -31,13 +31,13 @@ VARIANTS = (
 
 
 def cpu_seconds():
-    """Of all children so far, user and system together: what a busy machine does not change much."""
+    """Returns user and system time of all children so far. A busy machine changes CPU time little."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def run(command, text):
-    """Wall and CPU time, in seconds."""
+    """Runs the command. Returns wall and CPU time in seconds."""
     with open(text, "rb") as source, open(os.devnull, "wb") as sink:
         start, cpu = time.monotonic(), cpu_seconds()
         status = subprocess.run(command, stdin=source, stdout=sink, check=False).returncode
@@ -70,7 +70,7 @@ def pss(pid):
 
 
 def peak_memory(command, text):
-    """MB."""
+    """Returns the peak memory of the command in MB."""
     peak = 0
     with open(text, "rb") as source, open(os.devnull, "wb") as sink, \
             subprocess.Popen(command, stdin=source, stdout=sink) as process:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Measures the relogger: copying a trace of 1 GB against cp on the same file, warm in the cache; and rewriting every
- * event on one core. --size MIB makes the first trace smaller, --events N the second; --json gives JSON lines.
+ * Measures the relogger: copying a trace of 1 GB, compared with cp of the same cached file; and rewriting each event on
+ * one core. --size MIB makes the first trace smaller, --events N the second; --json prints JSON lines.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -45,7 +45,7 @@ static struct ptl_writer *open_trace(uint32_t kind, struct ptl_stream *streams, 
 	return writer;
 }
 
-/* PT with a PSB every 4 KiB, of bytes that hardly compress: what is copied is as large as what is read. */
+/* Makes PT with a PSB every 4 KiB and nearly incompressible bytes, so that the copy has the size of the original. */
 static void make_pt(size_t mebibytes)
 {
 	struct ptl_stream stream;
@@ -69,7 +69,7 @@ static void make_pt(size_t mebibytes)
 	bench_check(ptl_writer_close(writer), "cannot write");
 }
 
-/* Context switches: half of the payload varies. */
+/* Makes context switches; half of the payload varies. */
 static void make_events(size_t count)
 {
 	struct ptl_stream streams[CPUS];
@@ -101,7 +101,7 @@ static void make_events(size_t count)
 
 /* --- copying ------------------------------------------------------------------------------------------ */
 
-/* Wall time of a program; its largest memory in *kibibytes. */
+/* Runs a program. Returns its wall time. *kibibytes: peak memory. */
 static double run(char *const argv[], long *kibibytes)
 {
 	const double start = bench_now(CLOCK_MONOTONIC);
@@ -149,8 +149,8 @@ static void bench_copy(size_t mebibytes)
 	snprintf(relog, sizeof(relog), "%s/ptl-relog", bin ? bin : "build/bin");
 	make_pt(mebibytes);
 	unlink(out_path);
-	run(cp, &unused); /* warms the cache */
-	/* In turns, so that what else the machine does meets both. */
+	run(cp, &unused); /* fills the page cache */
+	/* Measure alternately, so that background load affects all programs. */
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		unlink(out_path);
 		with_cp[i] = run(cp, &unused);
@@ -182,7 +182,7 @@ static int rewrite(void *context, struct ptl_relogger *relogger, struct ptl_trac
 	return ptl_relogger_inject(relogger, event);
 }
 
-/* Rewrites all events, by a callback or by a rule file of this text, and reports the best of the rounds. */
+/* Rewrites all events by a callback, or by a rule file with this text. Reports the best round. */
 static void bench_rewriting(const char *name, size_t count, const char *rules, const char *note)
 {
 	const struct ptl_relogger_callbacks callbacks = {.size = sizeof(callbacks), .event = rewrite};

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Measures what traces cost for each byte of PT: space, CPU time, rows; and what databases make of rows. For docs/scale.md.
+# Measures the cost of traces per byte of PT: space, CPU time, rows; and the cost of rows in databases. For docs/scale.md.
 """scale_bench.py [--json] [--quick]
 
-CPU time is that of user and system, of one thread, which a busy machine changes less than wall time; the least of some runs. Databases
-are measured where their servers are installed (make check-databases). Needs 2 GB in $TMPDIR, and 1 GB in /tmp for the databases.
+CPU time is user and system time of one thread, the minimum of several runs; a busy machine changes CPU time less than wall time.
+Databases are measured if their servers are installed (make check-databases). Needs 2 GB in $TMPDIR, and 1 GB in /tmp for databases.
 """
 import json
 import os
@@ -35,7 +35,7 @@ for i in range(%d):
 
 
 def cpu_of(*command, output=None):
-    """Seconds of CPU of one run; its output goes nowhere, or to a file."""
+    """Runs the command. Returns its CPU seconds. output: file for the command's output, which is else discarded."""
     with open(output or os.devnull, "wb") as target:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=target, stderr=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
@@ -55,7 +55,7 @@ def pt_bytes(trace):
 
 
 def workloads(scratch, quick):
-    """(name, trace)"""
+    """Yields (name, trace)."""
     text, trace = os.path.join(scratch, "text"), os.path.join(scratch, "gzip.ptl")
     make_text(text, TEXT_SIZE // (80 if quick else 8))
     with open(text, "rb") as source:
@@ -71,7 +71,7 @@ def workloads(scratch, quick):
         subprocess.run([RELOG, "-q", "--force", "--pt", os.path.join(folder, "trace.pt"), "--memory", os.path.join(folder, "memory.raw"),
                         "--memory-map", os.path.join(folder, "memory.map"), "-o", trace], check=True)
         yield "mruby (hardware)", trace
-        # What each trace costs once is less in a long one.
+        # Fixed costs per trace matter less in a long trace.
         long_trace = os.path.join(scratch, "long.ptl")
         subprocess.run([os.path.join(TOOLS, "ptl_repeat"), trace, "10" if quick else "100", long_trace], check=True)
         yield "the same, 100 times", long_trace
@@ -111,7 +111,7 @@ def made(trace, form):
 
 
 def server_cpu(server):
-    """Seconds of CPU of the server, and of its processes, once it has seen that they have ended."""
+    """Returns CPU seconds of the server and its ended processes. Waits until the server has noticed their end."""
     time.sleep(1)
     with open("/proc/%d/stat" % server.process.pid) as file:
         fields = file.read().rsplit(")", 1)[1].split()

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""User CPU time of programs that ptl-record records by software, against their native time in the same run.
+"""Measures user CPU time of programs recorded by software, compared with their native time in the same run.
 
-A shell measures the program's own time, inside the recording, so the recorder's work does not count. Each figure is the least of
-PTL_BENCH_RUNS runs (5). Programs that this machine lacks are left out. --json prints one object a line.
+A shell inside the recording measures the program's own time, so the recorder's work does not count. Each result is the minimum of
+PTL_BENCH_RUNS runs (5). Missing programs are skipped. --json prints one object per line.
 """
 import json
 import os

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Measures the views of calls beside uftrace's and perf's views of the same program.
+# Compares the views of calls with views of uftrace and perf of the same program.
 """views_bench.py [--json] [--quick]
 
-A small program that calls much is recorded by ptl-record and, built with -pg, by uftrace. The trace is written as
-perf.data, too, so that perf decodes the same packets. Each view is printed to /dev/null; times are of the process as
-a whole, with one thread, the best of some runs in turn. uftrace's views have fewer calls: those of the program itself
-without its libraries. Where uftrace or perf is missing, its lines are left out, and a message says so.
+ptl-record records a small program with many calls; uftrace records the same program built with -pg. The trace is also
+exported to perf.data, so that perf decodes the same packets. Each view is printed to /dev/null. Times are of the whole
+process with one thread, the best of several alternating runs. uftrace's views have fewer calls: the program's calls,
+without calls of its libraries. If uftrace or perf is missing, its lines are skipped, with a message.
 """
 import json
 import os
@@ -63,7 +63,7 @@ def call(*command, **options):
 
 
 def seconds(command):
-    """Of wall and of CPU; MB of memory."""
+    """Runs the command. Returns wall seconds, CPU seconds, and memory in MB."""
     start = time.monotonic()
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -82,7 +82,7 @@ def have(program):
 
 
 def prepare(scratch, times):
-    """Records the program in each way; returns whether uftrace's and perf's files are there."""
+    """Records the program with all tools. Returns whether the files of uftrace and perf exist."""
     def file(name):
         return os.path.join(scratch, name)
     with open(file("views.c"), "w") as source:

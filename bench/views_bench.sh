@@ -1,4 +1,4 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Measures views of calls beside those of uftrace and perf: see bench/views_bench.py.
+# Compares views of calls with views of uftrace and perf: see bench/views_bench.py.
 exec "${PYTHON:-/usr/bin/python3}" "$(dirname "$0")/views_bench.py" "$@"

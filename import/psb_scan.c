@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The codec's search for PSBs, over bytes that arrive in pieces. */
+/* Searches PSBs, with the codec's function, in bytes that arrive in pieces. */
 #include "import/psb_scan.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static bool follows(uint8_t byte, uint8_t before)
 	return (before == PSB_FIRST && byte == PSB_SECOND) || (before == PSB_SECOND && byte == PSB_FIRST);
 }
 
-/* Bytes at the end of data that the pattern may go on from. */
+/* Returns how many bytes at the end of data may begin a PSB that continues in the next piece. */
 static size_t tail_of(const uint8_t *data, size_t size)
 {
 	size_t run = 1;
@@ -26,7 +26,7 @@ static size_t tail_of(const uint8_t *data, size_t size)
 	return run;
 }
 
-/* Remembers the end of a run; a PSB is the last 16 bytes of it. */
+/* Appends data to the remembered end of a run. A PSB is the last 16 bytes of a run. */
 static void keep(struct import_psb_scan *scan, const uint8_t *data, size_t size)
 {
 	const size_t more = size < sizeof(scan->run) ? size : sizeof(scan->run);
@@ -37,7 +37,7 @@ static void keep(struct import_psb_scan *scan, const uint8_t *data, size_t size)
 	scan->run_size = old + more;
 }
 
-/* All PSBs of data, which starts at this offset of the stream. */
+/* Reports all PSBs of data. offset: position of data in the stream. */
 static int search(struct import_psb_scan *scan, const uint8_t *data, size_t size, uint64_t offset,
 		  int (*found)(void *context, uint64_t offset), void *context)
 {

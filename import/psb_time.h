@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* When a PSB was made, by the TSC packet of its PSB+. */
+/* Finds the time of a PSB, from the TSC packet of its PSB+. */
 #ifndef IMPORT_PSB_TIME_H
 #define IMPORT_PSB_TIME_H
 
@@ -8,15 +8,15 @@
 
 #include <ptl/trace.h>
 
-#define IMPORT_PSB_PLUS_MAX 64u /* bytes from a PSB on in which its TSC stands */
+#define IMPORT_PSB_PLUS_MAX 64u /* maximum bytes from the PSB to the end of its TSC packet */
 
 enum import_psb_found {
 	IMPORT_PSB_TIMED,
 	IMPORT_PSB_TIMELESS,
-	IMPORT_PSB_UNFINISHED, /* the bytes end before it can be said */
+	IMPORT_PSB_UNFINISHED, /* more bytes are needed */
 };
 
-/* data begins with the PSB, or behind it. */
+/* Finds the time of a PSB. data begins at the PSB, or just behind the PSB. */
 enum import_psb_found import_psb_time(const struct ptl_machine *machine, const uint8_t *data, size_t size,
 				      uint64_t *time);
 

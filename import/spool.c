@@ -18,10 +18,10 @@
 #include "common/vector.h"
 #include "format/metadata/input_hash.h"
 
-#define PIECE ((size_t)1 << 20) /* bytes read at once */
-#define LOOK_MS 100             /* between looks at signals */
+#define PIECE ((size_t)1 << 20) /* bytes per read */
+#define LOOK_MS 100             /* milliseconds between checks for signals */
 
-/* Not every file system has unnamed files. */
+/* Opens an unnamed temporary file. Avoids O_TMPFILE, which some file systems lack. */
 static int open_file(int *fd)
 {
 	const char *folder = getenv("TMPDIR");
@@ -38,7 +38,7 @@ static int open_file(int *fd)
 	return *fd < 0 ? PTL_SYSTEM : 0;
 }
 
-/* Nothing to read does not keep from looking at signals: one may come right before the read. */
+/* Waits for data with a timeout: a signal that comes just before a blocking read would go unnoticed. */
 static bool is_ready(int pipe, bool follow)
 {
 	struct pollfd wanted = {.fd = pipe, .events = POLLIN};
@@ -144,7 +144,10 @@ int import_spool_origin_file(struct import_spool *spool, const char *path, int f
 	return status ? status : import_spool_origin(spool, &origin);
 }
 
-/* Two traces made of the same files are the same recording, though each has a GUID of its own. */
+/*
+ * Gives the input an identity from the hashes of its files. Two traces made of the same files are the same recording,
+ * although each has a GUID of its own.
+ */
 static void name_input(const struct import_spool *spool, struct ptl_relogger_input *input)
 {
 	uint8_t hash[PTL_HASH_SIZE];

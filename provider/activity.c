@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Each thread's activities, as EventSource has them. */
+/* Activities of threads, with the semantics of EventSource. */
 #include <string.h>
 
 #include "provider/state.h"
@@ -38,7 +38,7 @@ void ptl_activity_set(const struct ptl_guid *activity, struct ptl_guid *previous
 	thread->base = activity ? *activity : none;
 }
 
-/* The part of the name that a Start and its Stop have in common. */
+/* Returns the length of a name without the suffix "Start" or "Stop". */
 static size_t stem(const char *name, const char *suffix)
 {
 	size_t size = strlen(name), rest = strlen(suffix);
@@ -47,8 +47,8 @@ static size_t stem(const char *name, const char *suffix)
 }
 
 /*
- * What a Start and its Stop have in common, as a number: definitions may be gone (dlclose) while the
- * activity goes on.
+ * Returns a key that a Start and its Stop share. The key is a number, because a definition may vanish (dlclose) while
+ * its activity lasts.
  */
 static uint64_t key_of(const struct ptl_event_definition *event)
 {
@@ -61,7 +61,7 @@ static uint64_t key_of(const struct ptl_event_definition *event)
 	return common_fnv1a(key, event->name, size);
 }
 
-/* The innermost frame of the activity; the number of frames if there is none. */
+/* Returns the index of the activity's innermost frame; the number of frames if there is no such frame. */
 static uint32_t find(const struct provider_thread *thread, uint64_t key)
 {
 	for (uint32_t i = thread->frame_count; i-- > 0;) {
@@ -71,7 +71,7 @@ static uint32_t find(const struct provider_thread *thread, uint64_t key)
 	return thread->frame_count;
 }
 
-/* Takes a frame out, and those that were started within it and do not go on without it. */
+/* Removes a frame, and the later frames that are not detachable. */
 static void end(struct provider_thread *thread, uint32_t at)
 {
 	uint32_t kept = at;
@@ -86,7 +86,7 @@ static void end(struct provider_thread *thread, uint32_t at)
 static void begin(struct provider_thread *thread, const struct ptl_event_definition *event,
 		  const struct ptl_guid *activity)
 {
-	/* The outermost ones are forgotten where there are too many: a Stop that never came. */
+	/* Drop the outermost frame if there are too many: its Stop has probably never come. */
 	if (thread->frame_count == PROVIDER_ACTIVITIES_MAX) {
 		memmove(thread->frames, thread->frames + 1, sizeof(thread->frames) - sizeof(thread->frames[0]));
 		thread->frame_count--;
@@ -114,7 +114,7 @@ void provider_activity_step(struct provider_thread *thread, const struct ptl_eve
 		begin(thread, event, activity);
 		return;
 	}
-	/* A Stop whose Start nobody wanted is an event of the present activity. */
+	/* A Stop whose Start no session wanted belongs to the current activity. */
 	*activity = at < thread->frame_count ? thread->frames[at].id : *provider_activity_of(thread);
 	if (at < thread->frame_count)
 		end(thread, at);

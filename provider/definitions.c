@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which events this program has defined: a trace can explain an event in one way alone. The registry's lock is
- * held. What was defined once stays so, since events of it may be in a trace already.
+ * Events that this program has defined. A trace can have only one schema of an event, so a later, different definition
+ * is an error. Definitions are never removed, because a trace may have their events already. Callers hold the
+ * registry's lock.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ struct definition {
 	uint16_t id;
 	uint8_t version;
 	uint8_t opcode;
-	uint64_t hash; /* of the schema */
+	uint64_t hash; /* hash of the schema */
 };
 
 static struct definition *definitions;

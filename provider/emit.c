@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes events. This is the path that is to be fast: docs/providers.md, "Rings". */
+/* Writes events: the fast path. See docs/providers.md, "Rings". */
 #include <sched.h>
 #include <string.h>
 #include <time.h>
@@ -21,7 +21,7 @@ static inline uint64_t now(void)
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* glibc has the kernel keep the number of the CPU in the thread's memory; else the vDSO knows it. */
+/* Returns the current CPU: from rseq memory that glibc registers with the kernel, else from the vDSO. */
 static inline uint32_t current_cpu(void)
 {
 #ifdef HAVE_RSEQ
@@ -34,10 +34,10 @@ static inline uint32_t current_cpu(void)
 	return (uint32_t)sched_getcpu();
 }
 
-/* What is the same for all sessions. */
+/* Data of an event, shared by all sessions. */
 struct emission {
 	struct provider_shm_record header;
-	const struct ptl_guid *activity; /* NULL: none */
+	const struct ptl_guid *activity; /* NULL: no activity */
 	const struct ptl_guid *related;
 	const struct ptl_piece *pieces;
 	size_t count;
@@ -58,7 +58,7 @@ static inline bool has_room(struct provider_ring_view *view, uint64_t head, uint
 	return true;
 }
 
-/* from may be NULL where size is 0. */
+/* Copies bytes; `from` may be NULL if size is 0. */
 static inline void copy(uint8_t *to, const void *from, size_t size)
 {
 	switch (size) {
@@ -93,7 +93,10 @@ static inline void fill(uint8_t *at, const struct emission *emission)
 	}
 }
 
-/* False: dropped. Nothing else writes to this ring meanwhile, handlers of this thread included. */
+/*
+ * Writes a record to the ring. Returns false if the ring is full. No other code writes to this ring meanwhile, not even
+ * a signal handler of this thread.
+ */
 static inline bool write_record(struct provider_ring_view *view, struct emission *emission)
 {
 	uint64_t head = view->ring->head, size = emission->header.size;
@@ -108,7 +111,7 @@ static inline bool write_record(struct provider_ring_view *view, struct emission
 	return true;
 }
 
-/* A burst: the ring is full, and the thread goes on in another one where the session has any for it. */
+/* Handles a burst: the ring is full, so the thread continues in another ring, if the session allows more rings. */
 static __attribute__((noinline)) bool write_elsewhere(struct provider_thread *thread, uint32_t level, unsigned slot,
 						      struct emission *emission)
 {
@@ -161,9 +164,9 @@ static bool begins_or_ends(const struct ptl_event_definition *event)
 }
 
 /*
- * How many writes of this thread are under way already: a handler has interrupted them. A handler that is
- * left by siglongjmp never returns to the write it interrupted; that shows in a frame that lies where the
- * one of that write was or above it, unless the present one is on a signal stack.
+ * Returns how many writes of this thread a signal handler has interrupted.
+ * A handler left by siglongjmp never returns to the interrupted write. Such a write is detected by its stack frame: the
+ * current frame is at the same address or above. This does not hold on a signal stack.
  */
 static __attribute__((noinline)) uint32_t level_in_handler(struct provider_thread *thread, uintptr_t frame)
 {
@@ -215,7 +218,7 @@ static inline void emit(const struct ptl_event_definition *event, const struct p
 
 	if (!sessions)
 		return;
-	/* First: in a forked child this may show that other sessions, or none, are meant. */
+	/* Call this first: in a forked child the call may change the sessions. */
 	thread = provider_thread_get();
 	sessions = __atomic_load_n(&enabled->sessions, __ATOMIC_ACQUIRE);
 	wanted = ptl_sessions_that_want(enabled, sessions, event->level, event->keyword);
@@ -278,7 +281,7 @@ void ptl_emit_with(const struct ptl_event_definition *event, const struct ptl_em
 {
 	struct ptl_emit_options taken = {0};
 
-	/* Nobody can be told of members that this version does not know, nor of a size that was not set. */
+	/* Ignore unknown members, and an unset size: ptl_emit_with cannot report errors. */
 	if (options)
 		memcpy(&taken, options, options->size < sizeof(taken) ? options->size : sizeof(taken));
 	emit(event, options ? &taken : NULL, pieces, count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The session folder and the files in it, as a program sees them. Safe in signal handlers. */
+/* The session folder and its files, from a program's view. Safe in signal handlers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ int provider_folder_open(const char *path)
 	return folder;
 }
 
-/* A living recorder holds an exclusive lock. */
+/* A living recorder holds an exclusive lock on its file. */
 static bool recorder_is_dead(int file)
 {
 	return flock(file, LOCK_SH | LOCK_NB) == 0;
@@ -82,7 +82,7 @@ void provider_folder_answer(int folder, const struct provider_shm_session_file *
 		if (session < 0) {
 			provider_name_session(path, file->session.slot);
 			session = openat(folder, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-			/* Another one may have the slot by now: it must not grow. */
+			/* A new session may have the slot by now: do not extend its file. */
 			if (session < 0 || pread(session, &now, sizeof(now), 0) != sizeof(now) ||
 			    now.id != file->session.id || now.rule_count != file->session.rule_count)
 				break;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Callbacks: a thread that waits for recorders to say that they have changed something. It is there
- * only in processes with a provider that wants to be notified.
+ * Callbacks of providers. A thread waits for changes by recorders. The thread runs only if a provider has a callback.
  */
 #include <linux/futex.h>
 #include <string.h>
@@ -11,15 +10,15 @@
 #include "common/signals.h"
 #include "provider/state.h"
 
-/* What a provider was notified of last. */
+/* State of the last notification of a provider. */
 struct reported {
 	uint32_t sessions;
 	uint8_t level;
 	uint64_t keywords;
-	uint64_t ids; /* sum */
+	uint64_t ids; /* sum of session ids */
 };
 
-/* Held while a callback runs, which may register and unregister providers. */
+/* Held while a callback runs; a callback may register and unregister providers. */
 static pthread_mutex_t callbacks = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static struct reported reported[PROVIDER_SHM_PROVIDERS_MAX];
 static bool running;
@@ -118,7 +117,7 @@ void provider_listener_child(void)
 {
 	static const pthread_mutex_t fresh = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-	/* A recursive mutex belongs to a thread, whose id is another one in the child. */
+	/* A recursive mutex belongs to a thread id, which differs in the child. */
 	callbacks = fresh;
 	running = false;
 	memset(reported, 0, sizeof(reported));

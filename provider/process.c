@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The process's file: made for the first provider, and again in a forked child. Safe in signal handlers. */
+/* The file of this process: made for the first provider, and again in a forked child. Safe in signal handlers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -19,7 +19,8 @@
 #include "provider/state.h"
 
 #define MAP_SIZE PROVIDER_SHM_HEAP_OFFSET
-#define NEW_FOLDER_WAITS 100 /* of a millisecond each, and where a recorder gave its session's id alone */
+/* milliseconds to wait for a session in a new folder, if a recorder gave this program a session id */
+#define NEW_FOLDER_WAITS 100
 
 struct provider_this_process provider_this_process;
 struct ptl_enabled ptl_nothing_enabled;
@@ -118,7 +119,7 @@ static void describe(struct provider_shm_process *header)
 	strncpy(header->program, program_invocation_short_name, sizeof(header->program) - 1);
 }
 
-/* What the entry's page holds behind the words of sessions. */
+/* Writes the entry's page behind the words of sessions. */
 static bool write_entry(int file, uint32_t number)
 {
 	const struct provider_entry *entry = &provider_this_process.entries[number];
@@ -134,7 +135,7 @@ static bool write_entry(int file, uint32_t number)
 			       sizeof(struct provider_shm_provider) - offsetof(struct provider_shm_provider, state),
 		       "as in the layout");
 	page.state = entry->provider ? PROVIDER_SHM_REGISTERED : PROVIDER_SHM_UNREGISTERED;
-	page.flags = 0; /* nobody listens in a forked child */
+	page.flags = 0; /* a forked child has no listener */
 	page.guid = entry->guid;
 	memcpy(page.name, entry->name, sizeof(page.name));
 	page.group = entry->group;
@@ -144,10 +145,10 @@ static bool write_entry(int file, uint32_t number)
 
 static bool fill_file(int file)
 {
-	static struct provider_shm_process header; /* the lock is held */
+	static struct provider_shm_process header; /* protected by the lock */
 
 	describe(&header);
-	/* All pages that will be touched are allocated: a full folder is no SIGBUS. */
+	/* Allocate all pages in advance: a full file system would cause SIGBUS later. */
 	if (ftruncate(file, (off_t)(MAP_SIZE + provider_this_process.heap_size)) ||
 	    fallocate(file, 0, 0, (off_t)PROVIDER_SHM_PROVIDER_OFFSET(provider_this_process.entry_count)) ||
 	    !provider_write_at(file, &header, sizeof(header), 0) ||
@@ -162,8 +163,8 @@ static bool fill_file(int file)
 }
 
 /*
- * Puts the mapping where that of a former life was, which pointers in providers refer to. Not before
- * sessions were looked for: another thread would find that nobody wants anything.
+ * Replaces the mapping of the parent process, which pointers in providers refer to. Call after looking for sessions:
+ * otherwise another thread would see no session in between.
  */
 static bool put_in_place(void *fresh)
 {
@@ -174,7 +175,7 @@ static bool put_in_place(void *fresh)
 	return true;
 }
 
-/* Fills the file, shows it to recorders, and looks for sessions. */
+/* Fills the file, makes the file visible to recorders, and looks for sessions. */
 static bool make_from(int folder, int file, const char *new_name)
 {
 	char name[PROVIDER_SHM_NAME_SIZE];
@@ -202,8 +203,8 @@ static bool make_from(int folder, int file, const char *new_name)
 }
 
 /*
- * A recorder of another user, which is root's, has no session in a folder that did not exist. It watches for it, and what this
- * program writes at once would come before it, once for each user and start of the machine.
+ * Waits for the session of another user's recorder (root). Such a recorder cannot have a session in a folder that did
+ * not exist; it watches for the folder. Without the wait, early events would be lost, once per user and boot.
  */
 static void await_session(int folder)
 {
@@ -247,7 +248,7 @@ static bool make_file(void)
 	return made;
 }
 
-/* Nothing is enabled, for good: there is no file to enable it in. */
+/* Disables all providers permanently, because the process has no file. */
 static void map_nothing(void)
 {
 	if (provider_this_process.map)
@@ -284,7 +285,7 @@ bool provider_process_write_heap(size_t from)
 	close(folder);
 	if (file < 0)
 		return false;
-	/* Entries that are yet to come are one page further. */
+	/* Also allocate the page of the next entry. */
 	written = fallocate(file, 0, 0,
 			    (off_t)PROVIDER_SHM_PROVIDER_OFFSET(provider_this_process.entry_count <
 										PROVIDER_SHM_PROVIDERS_MAX
@@ -321,7 +322,7 @@ void provider_process_look(uint8_t *map, uint32_t number)
 			continue;
 		session = file->session.id;
 		provider_shm_turn_on(enabled, slot, session, level, keywords);
-		/* It may have ended meanwhile, before the bit was there for it to clear. */
+		/* The session may have ended before the bit was set, and thus not cleared the bit. */
 		if (!provider_folder_session(folder, slot, file) || file->session.id != session)
 			provider_shm_turn_off(enabled, slot, session);
 		else

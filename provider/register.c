@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Registers providers: their definitions go into shared memory, and sessions are looked for. */
+/* Registers providers: writes definitions to shared memory, and looks for sessions. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +16,9 @@
 
 static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- once ---- */
+/* ---- initialisation ---- */
 
-/* Ids of 16 hexadecimal digits, with a comma between them; anything else ends the list. */
+/* Parses ids of 16 hexadecimal digits, separated by commas; stops at anything else. */
 static void read_sessions(const char *text)
 {
 	while (text && provider_this_process.session_count < PTL_SESSIONS_MAX) {
@@ -34,7 +34,7 @@ static void read_sessions(const char *text)
 
 static void before_fork(void)
 {
-	/* In this order: a callback may register providers. */
+	/* In this order, because a callback may register providers. */
 	provider_listener_lock();
 	pthread_mutex_lock(&registry);
 }
@@ -46,8 +46,8 @@ static void after_fork_in_parent(void)
 }
 
 /*
- * The child has nothing of its own yet. Its providers say that something is enabled: then the first event finds
- * out. Until then the pages are the parent's, which may remove its file.
+ * Gives the child anonymous pages in place of the parent's file, which the parent may remove. All providers appear
+ * enabled, so that the child's first event makes the child's own file.
  */
 static void after_fork_in_child(void)
 {
@@ -65,7 +65,10 @@ static void after_fork_in_child(void)
 	provider_listener_child();
 }
 
-/* A word that the kernel wipes in a child, however it was made. Where it cannot, after_fork_in_child does. */
+/*
+ * Allocates the instance word. The kernel wipes the word in each child, however the child was created. On kernels
+ * without MADV_WIPEONFORK, after_fork_in_child does.
+ */
 static bool make_instance(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -97,7 +100,7 @@ static bool prepare(void)
 	return true;
 }
 
-/* A file that no session has used is of no use to anybody. */
+/* Removes the file if no session has used it. */
 static __attribute__((destructor)) void remove_file(void)
 {
 	char name[PROVIDER_SHM_NAME_SIZE];
@@ -128,7 +131,7 @@ static const char *opcode_name(const struct ptl_event_definition *event)
 	return event->opcode < sizeof(names) / sizeof(names[0]) ? names[event->opcode] : "";
 }
 
-/* The fields that belong to the one at `at`, itself included; 0 where they are not there. */
+/* Returns the number of fields of the field at `at`, including its members; 0 if members are missing or invalid. */
 static size_t extent(const struct ptl_field *fields, size_t at, size_t end, unsigned depth)
 {
 	const struct ptl_field *field = &fields[at];
@@ -217,7 +220,7 @@ static void put_map(struct ptl_bytes *out, const struct ptl_map_definition *defi
 	put_record(out, FORMAT_RECORD_MAP, &body);
 }
 
-/* ---- the heap; the process is locked ---- */
+/* ---- the heap; callers hold the process lock ---- */
 
 static bool make_room(size_t size)
 {
@@ -262,14 +265,14 @@ static int add_chunk(uint32_t number, const struct ptl_bytes *records)
 	return PTL_SYSTEM;
 }
 
-/* ---- groups, of providers that are to be registered or are ---- */
+/* ---- groups of providers, also before registration ---- */
 
 static struct {
-	const struct ptl_provider *provider; /* NULL: free */
+	const struct ptl_provider *provider; /* NULL: free slot */
 	struct ptl_guid group;
 } groups[PROVIDER_SHM_PROVIDERS_MAX];
 
-/* Where the provider's group is, or is to be; -1: there is no more room. */
+/* Returns the index of the provider's group, or of a free slot; -1: no room. */
 static int find_group(const struct ptl_provider *provider)
 {
 	int free_place = -1;
@@ -283,7 +286,7 @@ static int find_group(const struct ptl_provider *provider)
 	return free_place;
 }
 
-/* All zero: none. */
+/* Returns the provider's group; all zero: no group. */
 static struct ptl_guid group_of(const struct ptl_provider *provider)
 {
 	const int at = find_group(provider);
@@ -317,9 +320,9 @@ int ptl_provider_set_group(struct ptl_provider *provider, const struct ptl_guid 
 	return status;
 }
 
-/* ---- entries; the process is locked ---- */
+/* ---- entries; callers hold the process lock ---- */
 
-/* One that the same provider had before, or a new one; its number, or PTL_NO_MEMORY. */
+/* Returns the number of an equal entry that was unregistered, or of a new entry; PTL_NO_MEMORY beyond the limit. */
 static int find_entry(const struct ptl_provider *provider, const struct ptl_bytes *records)
 {
 	const struct ptl_guid group = group_of(provider);
@@ -343,7 +346,7 @@ static int add_entry(uint32_t number, const struct ptl_provider *provider, const
 	struct provider_entry *entry = &provider_this_process.entries[number];
 	struct provider_shm_provider *shared = provider_shared_entry(number);
 	size_t chunk = provider_this_process.heap_size + sizeof(struct provider_shm_chunk);
-	/* Without definitions, too: this allocates the entry's page. */
+	/* Call even without definitions, to allocate the entry's page. */
 	int status = records->size                                                  ? add_chunk(number, records)
 		     : provider_process_write_heap(provider_this_process.heap_size) ? 0
 										    : PTL_SYSTEM;
@@ -361,7 +364,7 @@ static int add_entry(uint32_t number, const struct ptl_provider *provider, const
 	return 0;
 }
 
-/* The entry is complete but for its state; from here on sessions find it. */
+/* Publishes a complete entry: sets its state, so that sessions find the provider. */
 static void publish_entry(uint32_t number, struct ptl_provider *provider)
 {
 	struct provider_shm_provider *shared = provider_shared_entry(number);
@@ -401,7 +404,7 @@ static int add_provider(struct ptl_provider *provider, const struct ptl_bytes *r
 	return status;
 }
 
-/* ---- what is public ---- */
+/* ---- public functions ---- */
 
 static int check_provider(struct ptl_provider *provider)
 {
@@ -523,7 +526,7 @@ void ptl_provider_unregister(struct ptl_provider *provider)
 		__atomic_store_n(&provider->enabled, &ptl_nothing_enabled, __ATOMIC_RELEASE);
 		provider->registered = 0;
 		__atomic_store_n(&provider_this_process.entries[number].provider, NULL, __ATOMIC_RELEASE);
-		/* In a forked child without a file these pages are nobody's, which does no harm. */
+		/* In a forked child without a file these pages are private, and the writes are harmless. */
 		__atomic_store_n(&shared->state, PROVIDER_SHM_UNREGISTERED, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&shared->enabled.sessions, 0, __ATOMIC_SEQ_CST);
 		provider_process_unlock(&before);

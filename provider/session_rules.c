@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks session files, matches their rules, and writes the words that turn providers on and off. */
+/* Checks session files, matches rules, and writes the words that turn providers on and off. */
 #include "provider/session_rules.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ bool provider_shm_session_valid(const struct provider_shm_session_file *file, si
 	return true;
 }
 
-/* strcasecmp and fnmatch depend on the locale, and are not for signal handlers. */
+/* strcasecmp and fnmatch depend on the locale, and are unsafe in signal handlers. */
 static char upper(char c)
 {
 	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
@@ -45,7 +45,7 @@ static bool same_name(const char *a, const char *b)
 	return false;
 }
 
-/* What the last * stands for grows by a byte when the rest does not match. */
+/* Matches without recursion: after a mismatch, extends the text of the last * by a byte. */
 static bool matches_pattern(const char *pattern, const char *name)
 {
 	const char *star = NULL, *from = NULL;
@@ -74,7 +74,7 @@ static bool same_guid(const struct ptl_guid *a, const struct ptl_guid *b)
 	return !memcmp(a->bytes, b->bytes, sizeof(a->bytes));
 }
 
-/* No group is none that a rule could be about. */
+/* A rule for the zero GUID does not match providers without a group. */
 static bool is_in_group(const struct provider_shm_identity *provider, const struct ptl_guid *group)
 {
 	static const struct ptl_guid none;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Session files: whether one is well formed, and what it wants. Used by programs and recorders alike. */
+/* Checks and evaluates session files. Used by programs and recorders. */
 #ifndef PROVIDER_SESSION_RULES_H
 #define PROVIDER_SESSION_RULES_H
 
@@ -12,40 +12,36 @@
 #define PROVIDER_SHM_SESSION_SIZE_MAX                                                                                  \
 	(sizeof(struct provider_shm_session) + PROVIDER_SHM_RULES_MAX * sizeof(struct provider_shm_rule))
 
-/* A session file as read: aligned, and large enough for any that is well formed. */
+/* A session file in memory: aligned, and large enough for any valid session file. */
 struct provider_shm_session_file {
 	struct provider_shm_session session;
 	struct provider_shm_rule rules[PROVIDER_SHM_RULES_MAX];
 };
 
-/* Whether the first `size` bytes of the file are all of a well-formed session file of this slot. */
+/* Whether the first `size` bytes are a complete, valid session file of this slot. */
 bool provider_shm_session_valid(const struct provider_shm_session_file *file, size_t size, unsigned slot);
 
-/* What rules know a provider by. */
+/* Properties of a provider that rules match. */
 struct provider_shm_identity {
 	const char *name;
 	const struct ptl_guid *guid;
-	const struct ptl_guid *group; /* all zero: it is in none */
+	const struct ptl_guid *group; /* all zero: no group */
 };
 
-/* Whether the rule is about this provider. */
+/* Whether the rule matches the provider. */
 bool provider_shm_rule_matches(const struct provider_shm_rule *rule, const struct provider_shm_identity *provider);
 
 /*
- * What the session wants of a provider: all rules that match taken together. False: nothing; level
- * and keywords are left alone then.
+ * Combines all rules that match the provider. Returns false if no rule matches; level and keywords then stay unchanged.
  */
 bool provider_shm_session_wants(const struct provider_shm_session_file *file,
 				const struct provider_shm_identity *provider, uint8_t *level, uint64_t *keywords);
 
-/*
- * Turns the slot on as docs/providers.md says, or leaves it alone where it is so already. True if
- * anything changed. For memory that is mapped.
- */
+/* Turns on the slot, in mapped memory, by the protocol of docs/providers.md. Returns whether anything changed. */
 bool provider_shm_turn_on(struct ptl_enabled *enabled, unsigned slot, uint64_t session, uint8_t level,
 			  uint64_t keywords);
 
-/* Turns the slot off if it is the session's; true if it was on. */
+/* Turns off the slot if the slot belongs to the session. Returns whether the slot was on. */
 bool provider_shm_turn_off(struct ptl_enabled *enabled, unsigned slot, uint64_t session);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What each thread has: its rings. Made at a thread's first event for a session, given back when the
- * thread ends. Safe in signal handlers.
+ * Rings of threads: made at a thread's first event for a session, given back when the thread ends. Safe in signal
+ * handlers.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
-/* How many rings that threads have left are looked at for one that can be taken over. */
+/* maximum abandoned rings examined for taking one over */
 #define LOOKS_MAX 64
 
 __thread struct provider_thread *provider_thread_self __attribute__((tls_model("initial-exec")));
@@ -43,7 +43,7 @@ static void close_view(struct provider_ring_view *view)
 		munmap(ring, PAGE + 2 * size);
 }
 
-/* The rings of a former life of the process are the parent's. */
+/* Rings of an earlier life of the process belong to the parent. */
 static void start_life(struct provider_thread *thread, uint64_t instance)
 {
 	for (unsigned i = 0; i < PROVIDER_LEVELS_MAX * PTL_SESSIONS_MAX; i++)
@@ -72,7 +72,10 @@ struct provider_thread *provider_thread_make(void)
 	if (thread) {
 		start_life(thread, provider_this_instance());
 		provider_thread_self = thread;
-		/* Keys from 32 on would allocate; such a thread's rings are found by looking for it. */
+		/*
+		 * pthread_setspecific would allocate memory for keys from 32 on. The rings of such a thread are found
+		 * by checking whether the thread exists.
+		 */
 		if (have_key)
 			pthread_setspecific(key, thread);
 	}
@@ -121,7 +124,7 @@ static struct provider_shm_rings *first_page(unsigned slot)
 	return (void *)(provider_this_process.first_pages + (size_t)slot * PAGE);
 }
 
-/* Over that of the session that had the slot before: other threads may be counting in it. */
+/* Maps the first page over the page of the slot's previous session, in which other threads may be counting. */
 static bool map_first_page(int file, unsigned slot)
 {
 	if (!provider_this_process.first_pages) {
@@ -162,7 +165,7 @@ static int make_rings(int folder, unsigned slot, const struct provider_shm_sessi
 	*mine = (struct provider_process_session){
 		.session = session, .ring_size = wanted->ring_size, .burst_rings = wanted->burst_rings};
 	provider_this_process.made_rings = true;
-	/* It may have ended meanwhile, and its recorder have removed what there was of ours. */
+	/* The session may have ended meanwhile, and its recorder may have removed our files. */
 	if (!provider_folder_session(folder, slot, &provider_this_process.file) ||
 	    provider_this_process.file.session.id != session) {
 		unlinkat(folder, name, 0);
@@ -214,7 +217,7 @@ static bool thread_is_gone(uint32_t tid)
 	return syscall(SYS_tgkill, provider_this_process.pid, tid, 0) < 0 && errno == ESRCH;
 }
 
-/* Whether a ring's thread has left it and all of the ring was read. */
+/* Whether the ring's thread has left, and all of the ring was read. */
 static bool can_take_over(int file, uint64_t ring_size, uint32_t number, bool look_for_thread)
 {
 	struct provider_shm_ring ring;
@@ -230,7 +233,7 @@ static bool can_take_over(int file, uint64_t ring_size, uint32_t number, bool lo
 static bool find_old(int file, struct provider_process_session *mine, uint32_t *number)
 {
 	bool closed = mine->closed != 0;
-	/* Now and then, since some threads end without a word: see provider_thread_make. */
+	/* Now and then check for threads that ended unnoticed: see provider_thread_make. */
 	bool look_for_threads = !closed && mine->ring_count && mine->ring_count % LOOKS_MAX == 0;
 
 	if (!closed && !look_for_threads)
@@ -243,7 +246,7 @@ static bool find_old(int file, struct provider_process_session *mine, uint32_t *
 	return false;
 }
 
-/* All pages that will be touched: a full folder is no SIGBUS. Nor may a file grow beyond what the program is allowed. */
+/* Allocates all pages in advance: a full file system would cause SIGBUS later. Respects the file size limit. */
 static bool allocate(int file, uint64_t ring_size, uint32_t number)
 {
 	uint64_t offset = PROVIDER_SHM_RING_OFFSET(ring_size, number), whole = PAGE + ring_size;
@@ -259,7 +262,7 @@ static bool can_add(const struct provider_process_session *mine)
 	       (mine->ring_count + 1) * (PAGE + mine->ring_size) <= PROVIDER_SHM_RINGS_MEMORY_MAX;
 }
 
-/* What bursts take leaves half of the shared memory to others. */
+/* Bursts leave half of the shared memory to others. */
 static bool can_add_for_burst(int file, const struct provider_process_session *mine)
 {
 	struct statfs info;
@@ -267,7 +270,7 @@ static bool can_add_for_burst(int file, const struct provider_process_session *m
 	return mine->ring_count < mine->burst_rings && fstatfs(file, &info) == 0 && info.f_bavail >= info.f_blocks / 2;
 }
 
-/* The recorder may be giving back the memory of a ring that was closed. */
+/* Claims a closed ring, unless the recorder is freeing the ring's memory. */
 static bool claim(struct provider_shm_ring *ring)
 {
 	uint32_t state = __atomic_load_n(&ring->state, __ATOMIC_RELAXED);
@@ -305,7 +308,7 @@ static bool add_ring(int file, struct provider_process_session *mine, struct pro
 	       map_ring(file, view, mine->ring_size, mine->ring_count);
 }
 
-/* Puts a ring into the view, which has none. */
+/* Finds a ring for a view without a ring. */
 static bool find_ring(int file, uint32_t tid, unsigned slot, bool burst, struct provider_ring_view *view)
 {
 	struct provider_process_session *mine = &provider_this_process.slots[slot];
@@ -313,7 +316,7 @@ static bool find_ring(int file, uint32_t tid, unsigned slot, bool burst, struct 
 
 	if (!old && ((burst && !can_add_for_burst(file, mine)) || !add_ring(file, mine, view)))
 		return false;
-	/* Now, and not a page at a time by events; an older kernel than 5.14 knows no such thing. */
+	/* Populate all pages now, instead of one page fault per event; kernels before 5.14 lack this. */
 	(void)madvise(view->ring, PAGE + view->size, MADV_POPULATE_WRITE);
 	__atomic_store_n(&view->ring->tid, tid, __ATOMIC_RELAXED);
 	__atomic_store_n(&view->ring->state, PROVIDER_SHM_RING_ACTIVE, __ATOMIC_RELEASE);
@@ -346,13 +349,13 @@ void provider_ring_open(struct provider_thread *thread, uint32_t level, unsigned
 		(void)find_ring(file, thread->tid, slot, false, view);
 		close(file);
 	}
-	/* After a failure there is no second try for this session. */
+	/* After a failure there is no second attempt for this session. */
 	view->session = session;
 	provider_process_unlock(&before);
 	errno = error;
 }
 
-/* Nobody reads what is written for a recorder that was killed. */
+/* Opens the rings file, unless the recorder was killed: then nobody would read the events. */
 static int open_for_burst(unsigned slot, uint64_t session)
 {
 	int folder, file = -1;

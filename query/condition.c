@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads conditions from the text itself: what they may be is more than the words of expressions. */
+/* Parses conditions directly from the text: words of conditions may have more characters than words of expressions. */
 #include "query/condition.h"
 
 #include <ctype.h>
@@ -39,7 +39,7 @@ static bool is_word(const char *text, size_t length, const char *word)
 	return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
-/* ---- what is left to expressions ----------------------------------------------------------------- */
+/* ---- telling conditions from expressions ----------------------------------------------------------- */
 
 static bool is_loop(const struct query_parser *parser, const char *text)
 {
@@ -64,7 +64,7 @@ static bool is_header(const char *text, size_t length)
 	return false;
 }
 
-/* Bytes of a word in parentheses that belong to them, and not to it. */
+/* Returns the length of the word up to a closing parenthesis or comma of an enclosing pair. */
 static size_t cut_at_parenthesis(const struct query_parser *parser, const char *text, size_t length)
 {
 	unsigned open = 0;
@@ -78,7 +78,7 @@ static size_t cut_at_parenthesis(const struct query_parser *parser, const char *
 	return length;
 }
 
-/* What begins so is to be computed: FUNCTION(...), event.PART, the number of a loop, `...`. */
+/* Whether the text begins an expression: FUNCTION(...), event.PART, the variable of a loop, `...`. */
 static bool is_computed(const struct query_parser *parser, const char *text, size_t length)
 {
 	const size_t name = name_length(text);
@@ -87,13 +87,13 @@ static bool is_computed(const struct query_parser *parser, const char *text, siz
 	       (name < length && text[name] == '(' && (query_is_function(text, name) || parser->parentheses));
 }
 
-/* "(null)" is a word that many events have. */
+/* "(null)" is a common value of events. */
 static bool is_word_in_parentheses(const char *text, size_t length)
 {
 	return length > 2 && *text == '(' && name_length(text + 1) == length - 2 && text[length - 1] == ')';
 }
 
-/* Whether what comes behind a condition lets it be one. */
+/* Whether the rest of the text may follow a condition. */
 static bool ends_here(const struct query_parser *parser, const char *at)
 {
 	const size_t name = name_length(at);
@@ -107,7 +107,7 @@ static bool ends_here(const struct query_parser *parser, const char *at)
 
 /* ---- the parts of a condition -------------------------------------------------------------------- */
 
-/* Each of these moves *at; false: it is no condition. */
+/* Each function parses a part and moves *at; returns false if the text is no condition. */
 
 static bool take_field(const struct query_parser *parser, const char **at, struct query_condition *condition)
 {
@@ -144,7 +144,7 @@ static bool take_test(const char **at, struct query_condition *condition)
 	return false;
 }
 
-/* Copies up to the closing quote. */
+/* Copies text up to the closing quote. */
 static bool take_quoted(const char **at, struct ptl_bytes *text)
 {
 	static const char letters[] = "n\nt\t";
@@ -169,7 +169,7 @@ static bool take_quoted(const char **at, struct ptl_bytes *text)
 	return true;
 }
 
-/* Up to a blank or &&. */
+/* Returns the length of a word, which ends at a blank or &&. */
 static size_t word_length(const struct query_parser *parser, const char *at)
 {
 	size_t length = 0;
@@ -190,7 +190,7 @@ static bool take_word(const struct query_parser *parser, const char **at, struct
 	return true;
 }
 
-/* Reads a literal as a number, if it is one. */
+/* Parses the literal as a number, if possible. */
 static bool read_number(struct query_condition *condition)
 {
 	const char *text = condition->text, *digits = text + (*text == '-');
@@ -223,7 +223,7 @@ static bool take_value(const struct query_parser *parser, const char **at, struc
 	return true;
 }
 
-/* Where the condition ends, or NULL. */
+/* Parses a condition. Returns its end, or NULL. */
 static const char *read_condition(const struct query_parser *parser, struct query_condition *condition)
 {
 	const char *at = skip_blanks(parser->token.source);
@@ -317,7 +317,7 @@ int query_take_word_value(struct query_parser *parser, struct query_expr **expr)
 	return status < 0 ? status : 1;
 }
 
-/* An expression that can only come to something else would be a mistake that shows late. */
+/* Refuses expressions that can never be true or false: the mistake would show only later. */
 static int check_truth(const struct query_parser *parser, const struct query_expr *expr)
 {
 	int status = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Evaluates the tree of an expression; numbers are exact. */
+/* Evaluates the tree of an expression. Numbers are exact. */
 #include "query/evaluate.h"
 
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static int overflow(const struct query_scope *scope, const struct query_expr *ex
 	return query_fail_at(scope->name, expr->at, "expected a number of at most 127 bits, found more");
 }
 
-/* ---- one operand ------------------------------------------------------------------------- */
+/* ---- unary operators --------------------------------------------------------------------- */
 
 static int evaluate_unary(const struct query_scope *scope, const struct query_expr *expr, struct query_value *value)
 {
@@ -63,7 +63,7 @@ static int evaluate_unary(const struct query_scope *scope, const struct query_ex
 
 /* ---- and, or ----------------------------------------------------------------------------- */
 
-/* What is missing on one side counts only where the other does not decide. */
+/* A missing value on one side matters only if the other side does not decide. */
 static int evaluate_logic(const struct query_scope *scope, const struct query_expr *expr, struct query_value *value)
 {
 	bool decides = expr->op == QUERY_OR;
@@ -188,7 +188,7 @@ static int join(const struct query_scope *scope, const struct query_value *a, co
 	return 0;
 }
 
-/* False for an operator that broken numbers do not have. */
+/* Computes with reals. Returns false for an operator without a real variant. */
 static bool compute_real(enum query_op op, double a, double b, double *result)
 {
 	switch (op) {
@@ -209,7 +209,7 @@ static bool compute_real(enum query_op op, double a, double b, double *result)
 	}
 }
 
-/* True where the result leaves 127 bits. Shifts by more than that are checked before. */
+/* Computes with whole numbers. Returns true if the result exceeds 127 bits. Callers check the range of shifts. */
 static bool compute(enum query_op op, query_number a, query_number b, query_number *result)
 {
 	switch (op) {
@@ -394,7 +394,7 @@ int query_evaluate(const struct query_scope *scope, const struct query_expr *exp
 	}
 }
 
-/* ---- what must be of a kind -------------------------------------------------------------- */
+/* ---- values of a required kind ----------------------------------------------------------- */
 
 int query_evaluate_truth(const struct query_scope *scope, const struct query_expr *expr, bool *truth)
 {

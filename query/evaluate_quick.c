@@ -115,7 +115,7 @@ bool query_quick_truth(const struct query_scope *scope, const struct query_expr 
 		return true;
 	case QUERY_OR:
 	case QUERY_AND:
-		/* The second operand counts where the first one does not decide. */
+		/* Evaluate the second operand only if the first does not decide. */
 		if (!query_quick_truth(scope, expr->argument[0], truth))
 			return false;
 		return *truth == (expr->op == QUERY_OR) || query_quick_truth(scope, expr->argument[1], truth);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The way that most expressions can go: whole numbers and comparisons of them. Each function is false where it is not
- * that simple, or where something is wrong; query_evaluate then does it all again, and says what.
+ * Fast evaluation for most expressions: whole numbers and their comparisons. A function returns false if the expression
+ * is not that simple, or wrong. query_evaluate must then evaluate the expression again, and reports errors.
  */
 #ifndef QUERY_EVALUATE_QUICK_H
 #define QUERY_EVALUATE_QUICK_H

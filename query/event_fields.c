@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Binds the fields that expressions name to those of schemas, once for each, and reads them from payloads. */
+/* Binds field names of expressions to schemas, once per schema, and reads the fields from payloads. */
 #include "query/event_fields.h"
 
 void query_event_fields_free(struct query_event_fields *at)
@@ -11,7 +11,7 @@ void query_event_fields_free(struct query_event_fields *at)
 	*at = (struct query_event_fields){0};
 }
 
-/* NULL without memory. */
+/* Returns the cached locations of the fields in a schema. NULL: no memory. */
 static const struct query_location *locate(struct query_event_fields *at, const struct query_fields *fields,
 					   const struct ptl_schema *schema)
 {

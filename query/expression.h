@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An expression as a tree, and the fields that it names: man/ptl-rules.5, EXPRESSIONS. Everything is in one arena. */
+/*
+ * Syntax tree of an expression, and the fields that the expression names: man/ptl-rules.5, EXPRESSIONS. All nodes are
+ * in one arena.
+ */
 #ifndef QUERY_EXPRESSION_H
 #define QUERY_EXPRESSION_H
 
@@ -7,11 +10,11 @@
 
 #define QUERY_STATEMENTS_MAX 65536u   /* statements, actions, fields and operators of a file */
 #define QUERY_DEPTH_MAX 64u           /* nesting of expressions */
-#define QUERY_LOOPS_MAX 4u            /* loops in loops */
-#define QUERY_LOOP_STEPS_MAX 1048576u /* that the loops of a rule take together, for one event */
-#define QUERY_CHAIN_MAX 1000u         /* depth of their trees: a + b + c is one of 2 */
+#define QUERY_LOOPS_MAX 4u            /* nesting of loops */
+#define QUERY_LOOP_STEPS_MAX 1048576u /* limit for all loops of a rule, for an event */
+#define QUERY_CHAIN_MAX 1000u         /* depth of the trees; a + b + c has depth 2 */
 
-/* 128 bits: sums and products of 64-bit numbers are exact. */
+/* 128 bits, so that sums and products of 64-bit numbers are exact. */
 typedef __int128 query_number;
 
 enum query_op {
@@ -19,13 +22,13 @@ enum query_op {
 	QUERY_REAL,
 	QUERY_TEXT,
 	QUERY_BOOL,
-	QUERY_FIELD,     /* index: of the fields that the expression is read with */
+	QUERY_FIELD,     /* index: index in the parser's fields */
 	QUERY_HEADER,    /* index: enum query_header */
-	QUERY_PID,       /* of the process an image statement is applied to */
+	QUERY_PID,       /* pid of the process that an image statement is applied to */
 	QUERY_CALL,      /* index: enum query_function */
-	QUERY_LOOP,      /* the number of the element that a loop is at */
-	QUERY_CONDITION, /* index: of the conditions that the expression is read with */
-	QUERY_ANY,       /* of an array's elements: its loop has the array; argument 0: what is asked of each */
+	QUERY_LOOP,      /* index of a loop's current element */
+	QUERY_CONDITION, /* index: index in the parser's conditions */
+	QUERY_ANY,       /* over the array of its loop; argument 0: expression for each element */
 	QUERY_ALL,
 	QUERY_COUNT,
 	QUERY_NOT,
@@ -52,7 +55,7 @@ enum query_op {
 	QUERY_SHIFT_RIGHT,
 };
 
-/* event.NAME, in this order in query_header_names; those from PROCESS on cannot be set. */
+/* event.NAME, in the order of query_header_names. From PROCESS on, names cannot be set. */
 enum query_header {
 	QUERY_HEADER_PROVIDER,
 	QUERY_HEADER_ID,
@@ -97,29 +100,29 @@ enum query_function {
 /* A loop over an array. */
 struct query_loop {
 	struct query_place at;
-	unsigned slot;  /* which of the loops around each other */
-	unsigned array; /* index: of the fields */
+	unsigned slot;  /* slot among nested loops */
+	unsigned array; /* index in the fields */
 };
 
 struct query_expr {
 	enum query_op op;
 	struct query_place at;
 	unsigned index;
-	unsigned depth; /* of the tree below it */
+	unsigned depth; /* depth of the tree below */
 	bool truth;     /* BOOL */
 	query_number number;
 	double real;
 	const char *text;
 	size_t text_size;
-	struct query_loop loop;                           /* ANY, ALL, COUNT; LOOP: its slot */
-	struct query_expr *argument[QUERY_ARGUMENTS_MAX]; /* operands, too */
+	struct query_loop loop;                           /* ANY, ALL, COUNT; LOOP uses the slot */
+	struct query_expr *argument[QUERY_ARGUMENTS_MAX]; /* arguments of a call, or operands */
 };
 
-/* One step of a field's name: a member, or an element. */
+/* A step of a field's path: a member, or an element. */
 struct query_step {
-	const char *name; /* NULL: the element `index` of what the step before names */
+	const char *name; /* NULL: element `index` of the array named by the previous step */
 	uint32_t index;
-	unsigned loop; /* instead of index: the slot of a loop plus one; 0: none */
+	unsigned loop; /* slot of a loop plus one, instead of index; 0: no loop */
 };
 
 struct query_field {
@@ -127,11 +130,11 @@ struct query_field {
 	const char *text; /* as written */
 	const struct query_step *steps;
 	size_t step_count;
-	bool condition; /* a condition names it outside of has(): a rule does not match without it */
-	bool whole;     /* an array without an element may stand here */
+	bool condition; /* used by a condition outside has(): a rule does not match events without this field */
+	bool whole;     /* the field may be a whole array */
 };
 
-/* The fields that expressions name, each once: their index stands in the trees. */
+/* Fields that expressions name, without duplicates. Trees refer to fields by index. */
 struct query_fields {
 	struct query_field *list;
 	size_t count, room;

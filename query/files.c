@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads files that expressions name; the most recently used stay in memory. */
+/* Reads files named in expressions, and caches the most recently used ones. */
 #include "query/files.h"
 
 #include <fcntl.h>
@@ -13,9 +13,9 @@
 #include "common/vector.h"
 
 struct query_data_file {
-	uint8_t *data; /* NULL: not in memory now */
+	uint8_t *data; /* NULL: not in memory */
 	size_t size;
-	uint64_t used; /* the clock of its last use */
+	uint64_t used; /* clock value of the last use */
 };
 
 char *query_files_path(const struct query_files *files, const char *name, struct common_arena *arena)
@@ -30,7 +30,7 @@ char *query_files_path(const struct query_files *files, const char *name, struct
 	return path;
 }
 
-/* Lets go of files that were not used recently, but for the one of the last use. */
+/* Frees the least recently used files, but not the last used one. */
 static void make_room(struct query_files *files)
 {
 	while (files->bytes > QUERY_FILES_KEPT) {

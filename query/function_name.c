@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the parameters in "int ns::twice<int>(int) const", and where the name begins. */
+/* Finds the beginning of the name, and the parameters, in a function such as "int ns::twice<int>(int) const". */
 #include "query/function_name.h"
 
 #include <ctype.h>
@@ -12,11 +12,11 @@
 
 struct scan {
 	const char *at;
-	unsigned depth;     /* of brackets */
-	const char *begin;  /* behind the last blank before any parameters */
-	const char *open;   /* bracket of the last list that may be the parameters; NULL: none */
-	const char *closed; /* behind that list */
-	bool is_conversion; /* "operator unsigned long": blanks are of its type */
+	unsigned depth;     /* nesting of brackets */
+	const char *begin;  /* behind the last blank before parameters */
+	const char *open;   /* opening bracket of the last candidate for the parameters; NULL: none */
+	const char *closed; /* behind the closing bracket */
+	bool is_conversion; /* "operator unsigned long": blanks belong to the type */
 };
 
 static bool is_word(char c)
@@ -30,7 +30,7 @@ static bool begins_operator(const struct scan *scan, const char *name)
 	       (scan->at == name || !is_word(scan->at[-1]));
 }
 
-/* Brackets of its name are none: "operator()", "operator<". */
+/* Skips an operator name, whose brackets are no brackets: "operator()", "operator<". */
 static void skip_operator(struct scan *scan)
 {
 	scan->at += strlen(OPERATOR);
@@ -40,7 +40,7 @@ static void skip_operator(struct scan *scan)
 		return;
 	}
 	scan->at += strncmp(scan->at, "()", 2) ? strspn(scan->at, "<>=!+-*/%&|^~[],") : 2;
-	/* Arguments of a template follow. */
+	/* Template arguments follow. */
 	if (scan->at[0] == ' ' && scan->at[1] == '<')
 		scan->at++;
 }
@@ -100,7 +100,7 @@ bool query_function_is_called(const char *name, const char *text)
 		else
 			step(&scan);
 	}
-	/* Behind parameters may be "const", "[clone .cold]" or "@plt"; "runtime.(*mcache).refill" has none. */
+	/* "const", "[clone .cold]" or "@plt" may follow parameters. "runtime.(*mcache).refill" has no parameters. */
 	short_end = scan.open && scan.closed > scan.open && strchr(" [@", *scan.closed) ? scan.open : end;
 	return is_part(name, short_end, text, is_pattern) ||
 	       (scan.begin != name && (is_part(scan.begin, end, text, is_pattern) ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What expressions can call, and what they can ask of an event's header. */
+/* Functions of expressions, and members of event headers. */
 #include "query/functions.h"
 
 #include <stdio.h>
@@ -125,7 +125,7 @@ static int call_lower(const struct query_scope *scope, const struct query_value 
 	return 0;
 }
 
-/* The part behind the last slash, or the one before it ("" where there is none). */
+/* Returns the part behind the last slash, or the part before ("" without a slash). */
 static int call_part(const struct query_scope *scope, bool base, const struct query_value *argument,
 		     struct query_value *value)
 {

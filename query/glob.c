@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Matches patterns without recursion: only the last * is ever extended. */
+/* Matches patterns without recursion: only the text of the last * is extended. */
 #include "query/glob.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static void capture(struct query_captures *captures, unsigned index, const char 
 bool query_glob(const char *pattern, const char *text, size_t size, struct query_captures *captures)
 {
 	const char *end = text + size, *at = text;
-	/* Behind the last *, where its text begins, and where it ends so far. */
+	/* Position behind the last *; start and current end of its text. */
 	const char *star = NULL, *star_start = NULL, *star_end = NULL;
 	unsigned count = 0, star_count = 0;
 

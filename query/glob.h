@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Patterns of rule files: *, ? and backslash over any bytes; man/ptl-rules.5, WORDS. */
+/* Patterns of rule files: *, ? and backslash over arbitrary bytes; man/ptl-rules.5, WORDS. */
 #ifndef QUERY_GLOB_H
 #define QUERY_GLOB_H
 
@@ -10,7 +10,7 @@
 
 #define QUERY_CAPTURES_MAX 9
 
-/* What the wildcards of a pattern matched, in their order. */
+/* Texts that the wildcards of a pattern matched, in order. */
 struct query_captures {
 	struct {
 		const char *text;
@@ -20,15 +20,15 @@ struct query_captures {
 };
 
 /*
- * Whether the pattern matches all of the text; each * takes as little as it can, from the left. captures may be
- * NULL, and point into the text. The time is at most that of the product of both sizes.
+ * Whether the pattern matches the whole text. From the left, each * matches as little as possible. captures may be
+ * NULL; captures point into the text. Time is at most the product of both sizes.
  */
 bool query_glob(const char *pattern, const char *text, size_t size, struct query_captures *captures);
 
-/* The same for a path: its last part, or all of it if the pattern has a slash. */
+/* As query_glob for the last component of a path, or for the whole path if the pattern has a slash. */
 bool query_glob_path(const char *pattern, const char *path);
 
-/* Appends the replacement with $1 to $9 and $$ put in. A number beyond the captures is the empty text. */
+/* Appends the replacement with $1 to $9 and $$ replaced. A number beyond the captures becomes the empty text. */
 void query_replace(struct ptl_bytes *out, const char *replacement, const struct query_captures *captures);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Splits a text into words, and says exactly where it is none. */
+/* Splits a text into tokens, and reports exact positions of errors. */
 #include "query/lexer.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "common/error.h"
 #include "common/program/options.h"
 
-#define NUMBER_MAX 63 /* characters of a number */
+#define NUMBER_MAX 63 /* maximum characters of a number */
 
 static bool is_digit(char c)
 {
@@ -26,7 +26,7 @@ static char peek(const struct query_lexer *lexer, size_t ahead)
 	return lexer->size - lexer->at > ahead ? lexer->text[lexer->at + ahead] : '\0';
 }
 
-/* Moves over one byte; the later bytes of a UTF-8 character take no column. */
+/* Advances by one byte. Continuation bytes of UTF-8 do not count as columns. */
 static void step(struct query_lexer *lexer)
 {
 	char c = lexer->text[lexer->at++];
@@ -45,7 +45,7 @@ static void skip_blanks(struct query_lexer *lexer)
 		char c = lexer->text[lexer->at];
 
 		if (c == '#' && !lexer->without_comments) {
-			/* A zero byte ends texts of C: it is allowed nowhere. */
+			/* A zero byte is an error everywhere, because it ends C strings. */
 			while (lexer->at < lexer->size && lexer->text[lexer->at] != '\n' && lexer->text[lexer->at])
 				step(lexer);
 		} else if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
@@ -67,7 +67,7 @@ static const char *end_of(const struct query_lexer *lexer)
 	return lexer->end ? lexer->end : "the end of the file";
 }
 
-/* Names the byte at the cursor. */
+/* Describes the byte at the cursor for a message. */
 static const char *shown_byte(const struct query_lexer *lexer, char shown[16])
 {
 	uint8_t c = (uint8_t)lexer->text[lexer->at];
@@ -109,7 +109,7 @@ static int hex_value(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* What follows a backslash; the cursor is on it. */
+/* Parses an escape; the cursor is behind the backslash. */
 static int read_escape(struct query_lexer *lexer, struct query_place at, struct ptl_bytes *out)
 {
 	static const char from[] = "\"'\\nt", to[] = "\"'\\\n\t";
@@ -201,7 +201,7 @@ static bool is_time_unit(const char *unit)
 	return false;
 }
 
-/* text: as it stands in the file; its digits end at `unit`. */
+/* Parses a number. text: as in the file; `unit` is behind its digits. */
 static int take_number(struct query_token *token, const char *text, const char *unit)
 {
 	bool fraction = strchr(text, '.') != NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Expressions, by precedence: man/ptl-rules.5, EXPRESSIONS. */
+/* Parses expressions by precedence: man/ptl-rules.5, EXPRESSIONS. */
 #include <string.h>
 
 #include "common/error.h"
@@ -22,7 +22,10 @@ static const struct {
 	[QUERY_U64] = {"u64", 2},
 };
 
-/* The operators of one level; 0 ends. Words and symbols do not mix up: no name has such letters. */
+/*
+ * Operators of a precedence level; ends with 0. Words and symbols need no distinction: no name has characters of
+ * symbols.
+ */
 struct operator_of_level {
 	const char *text;
 	enum query_op op;
@@ -87,7 +90,7 @@ static int add_step(struct query_parser *parser, struct query_field *field, stru
 
 #define STEPS_MAX 32u
 
-/* The slot of the innermost loop of this name, plus one; 0: there is none. */
+/* Returns the slot of the innermost loop with this variable, plus one; 0: no such loop. */
 static unsigned find_loop(const struct query_parser *parser)
 {
 	unsigned i = parser->token.kind == QUERY_TOKEN_NAME && !parser->token.quoted ? parser->loop_count : 0;
@@ -97,7 +100,7 @@ static unsigned find_loop(const struct query_parser *parser)
 	return i;
 }
 
-/* What stands between [ and ]. */
+/* Parses the index between [ and ]. */
 static int parse_element(struct query_parser *parser, struct query_step *step)
 {
 	uint64_t index = 0;
@@ -153,7 +156,7 @@ static bool same_field(const struct query_field *a, const struct query_field *b)
 	return true;
 }
 
-/* The index of the field, which it gets here if it is new. */
+/* Returns the index of the field; adds a new field. */
 static int intern_field(struct query_parser *parser, const struct query_field *field, unsigned *index)
 {
 	struct query_fields *fields = parser->fields;
@@ -236,7 +239,7 @@ void query_leave_loop(struct query_parser *parser)
 	parser->loop_count--;
 }
 
-/* any(NAME in FIELD, EXPRESSION): behind the parenthesis. */
+/* Parses any(NAME in FIELD, EXPRESSION). The opening parenthesis is the next token. */
 static int parse_quantifier(struct query_parser *parser, enum query_op op, struct query_expr *expr)
 {
 	int status = query_advance(parser);
@@ -255,7 +258,7 @@ static int parse_quantifier(struct query_parser *parser, enum query_op op, struc
 	return status < 0 ? status : query_need_symbol(parser, ")", NULL);
 }
 
-/* ---- what stands alone ------------------------------------------------------------------- */
+/* ---- primaries --------------------------------------------------------------------------- */
 
 static int parse_header(struct query_parser *parser, struct query_expr *expr)
 {
@@ -295,7 +298,7 @@ static int parse_arguments(struct query_parser *parser, struct query_expr *expr)
 	return status;
 }
 
-/* name: the word before the opening parenthesis, at which the cursor is. */
+/* Parses a call. name: the word before the opening parenthesis, which is the next token. */
 static int parse_call(struct query_parser *parser, const struct query_token *name, struct query_expr *expr)
 {
 	int status;
@@ -356,7 +359,7 @@ static int parse_name(struct query_parser *parser, struct query_expr *expr)
 	}
 	if (!strcmp(name.text, "event") && !name.quoted && query_is_symbol(parser, "."))
 		return parse_header(parser, expr);
-	/* It begins a field: go back to its name. */
+	/* The word begins a field: go back to the word. */
 	parser->lexer = saved;
 	parser->token = name;
 	expr->op = QUERY_FIELD;
@@ -428,7 +431,7 @@ static int parse_unary(struct query_parser *parser, struct query_expr **result)
 	return status;
 }
 
-/* Evaluation recurses: the depth of a tree is bounded, and that of a chain of operators is its length. */
+/* Checks the depth of the tree, because evaluation recurses. A chain of operators has the depth of its length. */
 static int deepen(const struct query_parser *parser, struct query_expr *expr)
 {
 	for (unsigned i = 0; i < QUERY_ARGUMENTS_MAX; i++)
@@ -449,7 +452,7 @@ static const struct operator_of_level *find_operator(const struct query_parser *
 	return NULL;
 }
 
-/* What stands behind an operator; a comparison may have a word there where conditions may, too. */
+/* Parses the right operand. If conditions are allowed, the operand of a comparison may be an unquoted word. */
 static int parse_right(struct query_parser *parser, bool compares,
 		       int (*operand)(struct query_parser *, struct query_expr **), struct query_expr **result)
 {
@@ -461,7 +464,7 @@ static int parse_right(struct query_parser *parser, bool compares,
 	return status < 0 ? status : operand(parser, result);
 }
 
-/* operand { operator operand }, from left to right; once: at most one operator. */
+/* Parses operand { operator operand }, left-associative. once: at most one operator. */
 static int parse_level(struct query_parser *parser, const struct operator_of_level *operators, bool once,
 		       int (*operand)(struct query_parser *, struct query_expr **), struct query_expr **result)
 {

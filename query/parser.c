@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks at the next word, takes it or refuses it. */
+/* Examines, consumes or refuses the next token. */
 #include "query/parser.h"
 
 #include <stdarg.h>
@@ -26,7 +26,7 @@ int query_expected(const struct query_parser *parser, const char *what)
 		struct query_lexer lexer = parser->lexer;
 		struct query_token token;
 
-		/* Once more, for its message. */
+		/* Lex again, for the error text. */
 		query_move(&lexer, &parser->token, 0);
 		return query_next_token(&lexer, &token);
 	}

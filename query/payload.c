@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds fields in schemas, once, and their values in payloads. */
+/* Finds fields in schemas, once per schema, and field values in payloads. */
 #include "query/payload.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "common/vector.h"
 
-/* ---- where fields are -------------------------------------------------------------------- */
+/* ---- locations of fields ----------------------------------------------------------------- */
 
 static unsigned fixed_size(const struct ptl_field *field)
 {
@@ -22,7 +22,7 @@ static unsigned fixed_size(const struct ptl_field *field)
 	return field->array == PTL_ARRAY_NONE && field->type <= PTL_TYPE_STRUCT ? sizes[field->type] : 0;
 }
 
-/* The field of this name among [from, to), not looking into structures. */
+/* Returns the field with this name in [from, to), without searching structures. */
 static size_t find_member(const struct ptl_schema *schema, size_t from, size_t to, const char *name)
 {
 	for (size_t i = from; i < to; i++) {
@@ -113,7 +113,7 @@ int query_payload_decode(struct query_payload *payload, const struct ptl_schema 
 	if (!schema)
 		return 0;
 	status = ptl_payload_decode(schema, bytes, size, keep_value, payload, &payload->rest);
-	/* What the payload still has is there; the rest is not. */
+	/* Keep the values before the truncation. */
 	payload->truncated = status < 0;
 	return status == PTL_NO_MEMORY ? status : 0;
 }
@@ -129,7 +129,7 @@ static uint32_t element_of(const struct query_loops *loops, const struct query_l
 	return location->loop[depth] ? loops->at[location->loop[depth] - 1] : location->element[depth];
 }
 
-/* How far the last search serves this one: the levels that are the same, and at the next one a place that is before. */
+/* Returns where to resume from the last search. *level: number of leading levels that match. */
 static size_t start_of(const struct query_payload *payload, const struct query_location *location,
 		       const struct query_loops *loops, unsigned *level)
 {
@@ -157,7 +157,7 @@ static void remember(struct query_found *found, const struct ptl_value *value, u
 struct ptl_value *query_payload_find(struct query_payload *payload, const struct query_location *location,
 				     const struct query_loops *loops)
 {
-	unsigned matched; /* levels of the chain that the walk is in */
+	unsigned matched; /* levels of the chain that match so far */
 
 	for (size_t i = start_of(payload, location, loops, &matched); i < payload->count; i++) {
 		struct ptl_value *value = &payload->values[i];
@@ -205,7 +205,7 @@ int query_payload_value(struct query_payload *payload, const struct query_locati
 	if (!found)
 		return 0;
 	if (location->whole || location->field->type == PTL_TYPE_STRUCT) {
-		/* Only has() comes here: it asks whether anything is there. */
+		/* Only has() needs this case, and asks for the field's presence. */
 		*value = (struct query_value){.kind = QUERY_VALUE_BOOL, .truth = true};
 		return 0;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fields of an event, as its schema explains its payload: where they are, and what they hold. */
+/* Fields of an event's payload: locations by schema, and values. */
 #ifndef QUERY_PAYLOAD_H
 #define QUERY_PAYLOAD_H
 
@@ -9,55 +9,60 @@
 
 #define QUERY_NESTING_MAX 9
 
-/* Where a field that an expression names is in the payloads of one schema. */
+/* Location of a field in payloads of a schema. */
 struct query_location {
-	const struct ptl_field *field; /* NULL: this schema does not have it */
-	size_t index;                  /* of field in the schema */
-	bool fixed;                    /* a number at `offset` of every payload */
+	const struct ptl_field *field; /* NULL: the schema lacks the field */
+	size_t index;                  /* index of the field in the schema */
+	bool fixed;                    /* a number at `offset` in each payload */
 	uint32_t offset;
-	/* Else: the fields that it is in, outermost first, and which element of each. */
+	/* Else: the enclosing fields, outermost first, and the element index in each. */
 	const struct ptl_field *chain[QUERY_NESTING_MAX];
 	uint32_t element[QUERY_NESTING_MAX];
-	unsigned loop[QUERY_NESTING_MAX]; /* instead: the slot of a loop plus one; 0: none */
+	unsigned loop[QUERY_NESTING_MAX]; /* slot of a loop plus one, instead of element; 0: no loop */
 	unsigned depth;
-	bool whole; /* an array, all of it */
+	bool whole; /* the whole array */
 };
 
-/* Fills a location; its field is NULL where the schema (which may be NULL) has no such field. */
+/* Fills a location. location->field is NULL if the schema (may be NULL) lacks the field. */
 void query_locate(const struct ptl_schema *schema, const struct query_field *field, struct query_location *location);
 
-/* The values of one payload. Zero-initialised: none yet. */
+/* Values of a payload. Zero-initialised: not decoded. */
 struct query_payload {
-	bool decoded; /* cleared where there is another payload */
+	bool decoded; /* clear this for another payload */
 	struct ptl_value *values;
 	size_t count, room;
 	size_t rest;    /* bytes behind the last field */
-	bool truncated; /* the payload ends before its schema does */
-	/* Where the last search ended, so that the next element is not looked for from the start. */
+	bool truncated; /* the payload is shorter than the schema */
+	/* End of the last search, so that the next element is found without starting over. */
 	struct query_found {
-		unsigned depth; /* of the levels below: how many are known */
+		unsigned depth; /* number of known levels */
 		const struct ptl_field *field[QUERY_NESTING_MAX];
 		uint32_t element[QUERY_NESTING_MAX];
 		size_t at[QUERY_NESTING_MAX];
 	} found;
 };
 
-/* Decodes, once; PTL_NO_MEMORY. A payload that its schema does not fit has fewer values; schema NULL: none. */
+/*
+ * Decodes the payload, unless decoded already. A payload that does not fit its schema has fewer values; without a
+ * schema there are no values. Returns PTL_NO_MEMORY.
+ */
 int query_payload_decode(struct query_payload *payload, const struct ptl_schema *schema, const uint8_t *bytes,
 			 size_t size);
 void query_payload_free(struct query_payload *payload);
 
-/* The value at a location; NULL: not there. loops: where the loops are that the location names. */
+/* Returns the value at a location; NULL: missing. loops: current indexes of loops in the location. */
 struct ptl_value *query_payload_find(struct query_payload *payload, const struct query_location *location,
 				     const struct query_loops *loops);
-/* How many elements an array has (0 where it is not there); 1 for what is none. */
+/* Returns the number of elements of an array (0 if missing); 1 for a single value. */
 uint32_t query_payload_elements(struct query_payload *payload, const struct query_location *location,
 				const struct query_loops *loops);
-/* What an expression gets of it: NONE where it is not there. PTL_NO_MEMORY. */
+/* Returns the value for expressions; NONE if missing. Returns PTL_NO_MEMORY. */
 int query_payload_value(struct query_payload *payload, const struct query_location *location,
 			const struct query_loops *loops, struct common_arena *scratch, struct query_value *value);
 
-/* A number at its fixed place, without decoding; false where it takes the long way. The way of most conditions. */
+/*
+ * Fast path of most conditions: reads a number at a fixed offset without decoding. Returns false if decoding is needed.
+ */
 static inline bool query_payload_number(const struct query_location *location, const uint8_t *bytes, size_t size,
 					query_number *number)
 {

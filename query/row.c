@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Binds the names of an expression to the fields of a table. */
+/* Binds names in an expression to fields of a table. */
 #include "query/row.h"
 
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static int find_field(struct query_row *query, struct query_place at, const char
 	return refuse_name(query, at, name);
 }
 
-/* A number, or a duration such as 1.5ms, where the field is one. */
+/* Checks the literal: a number, or, for a duration, a number with a unit such as 1.5ms. */
 static int check_literal(const struct query_row_field *field, struct query_condition *condition)
 {
 	uint64_t nanoseconds;
@@ -62,7 +62,7 @@ static int check_literal(const struct query_row_field *field, struct query_condi
 			     field->name, condition->text);
 }
 
-/* No field has members or elements. */
+/* Returns the field's name. Fields of rows have no members or elements. */
 static const char *name_of(const struct query_field *field)
 {
 	return field->step_count == 1 && field->steps[0].name ? field->steps[0].name : field->text;
@@ -90,7 +90,7 @@ static int bind(struct query_row *query)
 	return status;
 }
 
-/* There is no event whose header could be asked. */
+/* Refuses event headers: rows have no event. */
 static int check_header(const struct query_expr *expr)
 {
 	int status = 0;
@@ -150,7 +150,7 @@ static bool field_number(void *context, unsigned index, query_number *number)
 	return value.kind == QUERY_VALUE_NUMBER;
 }
 
-/* No field has several elements. */
+/* Fields of rows have no elements. */
 static int elements(void *context, unsigned index, uint32_t *count, bool *there)
 {
 	(void)context;

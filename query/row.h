@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What calls and blocks are asked by --where: expressions of ptl-rules(5), and conditions, on fields that a table names. */
+/* --where for calls and blocks: expressions of ptl-rules(5), and conditions, on the fields of a table. */
 #ifndef QUERY_ROW_H
 #define QUERY_ROW_H
 
@@ -16,46 +16,49 @@ enum query_row_kind {
 	QUERY_ROW_DURATION, /* nanoseconds; conditions may have units */
 };
 
-/* Ends with a NULL name. The index of a field is its place. */
+/* A field of the table. The table ends with a NULL name; the index is the position. */
 struct query_row_field {
 	const char *name;
 	enum query_row_kind kind;
-	bool varies; /* not the same each time the same code is executed */
+	bool varies; /* differs between executions of the same code */
 };
 
-/* Zero-initialised asks nothing. Once made it does not change, and may be used by several threads. */
+/* Zero-initialised matches all rows. Constant once made; several threads may use it. */
 struct query_row {
 	struct common_arena arena;
-	struct query_expr *expr; /* NULL: nothing is asked */
+	struct query_expr *expr; /* NULL: all rows match */
 	struct query_fields fields;
 	struct query_conditions conditions;
 	const struct query_row_field *table;
 	unsigned *of_field; /* index in the table, by field and by condition of the expression */
 	unsigned *of_condition;
-	bool varies; /* what is asked does */
+	bool varies; /* the expression uses a field that varies */
 };
 
-/* All of the texts have to hold. PTL_MISUSE with a text that shows the place; PTL_NO_MEMORY. */
+/* Makes a query that requires all texts. Returns PTL_MISUSE with a text that shows the position; PTL_NO_MEMORY. */
 int query_row_make(struct query_row *query, const struct query_row_field *table,
 		   const struct common_string_list *texts);
 void query_row_free(struct query_row *query);
 
-/* Asks. For one thread at a time; zero-initialised but for the first three. */
+/* Evaluates a query, in one thread at a time. Zero-initialise all members except the first three. */
 struct query_row_asker {
 	const struct query_row *query;
-	/* Text has to live until the question is answered, and ends with a zero byte. NONE: it is not known. */
+	/*
+	 * Returns a field's value; NONE: unknown. A text must be zero-terminated, and live until query_row_matches
+	 * returns.
+	 */
 	void (*get)(void *context, unsigned field, struct query_value *value);
 	void *context;
 
 	struct common_arena scratch;
 	struct query_files files;
-	uint64_t failures; /* rows that the expression cannot be computed of: they will not do */
-	char *failure;     /* why, of the first; owned */
+	uint64_t failures; /* rows for which the expression failed; such rows do not match */
+	char *failure;     /* text of the first failure; owned */
 };
 
-/* Whether what `get` tells will do. What is asked of a field that is not known is not so, nor is its opposite. */
+/* Whether the row matches. A condition on an unknown field is false, and so is its negation. */
 bool query_row_matches(struct query_row_asker *asker);
-/* Warns of failures. */
+/* Frees the asker, and warns of failures. */
 void query_row_asker_end(struct query_row_asker *asker);
 
 #endif

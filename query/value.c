@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Values from and to payload fields. */
+/* Converts values from and to payload fields. */
 #include "query/value.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ const char *query_value_name(const struct query_value *value)
 
 enum group { GROUP_UNSIGNED, GROUP_SIGNED, GROUP_FLOAT, GROUP_BOOL, GROUP_UTF16, GROUP_BYTES, GROUP_NONE };
 
-/* Which of a field's members holds it, and how many bits it has. */
+/* Member of ptl_value that holds a type, and its bits. */
 static const struct {
 	uint8_t group;
 	uint8_t bits;
@@ -51,7 +51,7 @@ static const struct {
 	[PTL_TYPE_STRUCT] = {GROUP_NONE, 0},
 };
 
-/* UTF-16 as the reader of terminated text takes it: a zero unit within would end it early. */
+/* Converts UTF-16 to UTF-8. Stops at a zero unit, as for terminated text. */
 static int from_utf16(const struct ptl_value *field, struct common_arena *scratch, struct query_value *value)
 {
 	struct ptl_bytes units = {0}, text = {0};

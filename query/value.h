@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an expression is while it is computed, and how it meets the fields of a payload. */
+/* Values of expressions, and conversion from and to payload fields. */
 #ifndef QUERY_VALUE_H
 #define QUERY_VALUE_H
 
@@ -8,10 +8,10 @@
 #include "query/expression.h"
 
 enum query_value_kind {
-	QUERY_VALUE_NONE, /* a field, or an element, that this event does not have */
+	QUERY_VALUE_NONE, /* the event lacks the field or element */
 	QUERY_VALUE_NUMBER,
 	QUERY_VALUE_REAL,
-	QUERY_VALUE_TEXT, /* bytes, too; UTF-16 has become UTF-8 */
+	QUERY_VALUE_TEXT, /* also bytes; UTF-16 was converted to UTF-8 */
 	QUERY_VALUE_BOOL,
 };
 
@@ -24,15 +24,15 @@ struct query_value {
 	size_t size;
 };
 
-/* "a number", "a text", ... */
+/* Returns "a number", "a text", ... */
 const char *query_value_name(const struct query_value *value);
 
-/* A field as a value; texts are copied to scratch where they have to be converted. PTL_NO_MEMORY. */
+/* Converts a field to a value. Converted texts are in scratch. Returns PTL_NO_MEMORY. */
 int query_value_of_field(const struct ptl_value *field, struct common_arena *scratch, struct query_value *value);
 
 /*
- * A value for a field of field->field's type: sets u, i, f, bytes and size. NULL: it fits; else what was expected
- * ("a number of 0 to 255"). *status is PTL_NO_MEMORY without memory.
+ * Converts a value to the type of field->field: sets u, i, f, bytes and size. Returns NULL on success; else the
+ * expected value ("a number of 0 to 255"). *status is PTL_NO_MEMORY without memory.
  */
 const char *query_value_to_field(const struct query_value *value, struct common_arena *scratch, struct ptl_value *field,
 				 int *status);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks names up in the maps that schemas name. */
+/* Looks up value names in the maps of schemas. */
 #include "query/value_names.h"
 
 #include <string.h>
 
-/* NULL: the expression is no field, or its values have no names. */
+/* Returns the map of a field's values. NULL: no field, or no names. */
 static const struct ptl_map *map_of(const struct query_scope *scope, const struct query_expr *expr)
 {
 	const struct ptl_map *map = expr->op == QUERY_FIELD && scope->map ? scope->map(scope->context, expr->index)
@@ -24,7 +24,7 @@ const struct ptl_map_entry *query_next_named(const struct ptl_map *map, size_t *
 	return NULL;
 }
 
-/* Of flags, all that are named: "Read|Write". */
+/* Replaces a name by its number; for flags, several names by the combined number: "Read|Write". */
 static int take_number(const struct query_scope *scope, const struct query_expr *expr, const struct ptl_map *map,
 		       struct query_value *value)
 {
@@ -48,7 +48,7 @@ static int take_number(const struct query_scope *scope, const struct query_expr 
 	return 0;
 }
 
-/* "" for a value without a name. */
+/* Replaces a number by its name; "" for a number without a name. */
 static void take_name(const struct ptl_map *map, struct query_value *value)
 {
 	const char *name = ptl_map_name(map, (uint64_t)value->number);
@@ -72,7 +72,7 @@ int query_name_values(const struct query_scope *scope, const struct query_expr *
 	}
 	if (expr->op != QUERY_EQUAL && expr->op != QUERY_UNEQUAL && expr->op != QUERY_BIT_AND)
 		return 0;
-	/* Maps have the values of signed fields as they are in 64 bits. */
+	/* Maps hold values of signed fields as 64-bit numbers. */
 	number->number = (uint64_t)number->number;
 	return take_number(scope, expr->argument[is_first ? 1 : 0], map, text);
 }

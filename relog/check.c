@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The flow of a redacted trace is held against that of the same trace without redaction: the input, where nothing else was
- * changed, or what a second run writes.
+ * Compares the flow of a redacted trace with the flow of an unredacted reference. The reference is the input, if the
+ * run only redacted one trace; else the output of a second run without redaction.
  */
 #include "relog/check.h"
 
@@ -27,7 +27,7 @@ static int open_trace(const struct relog_settings *settings, const char *file, s
 	return ptl_open(file, &options, trace);
 }
 
-/* ---- all of it can be read ------------------------------------------------------------------- */
+/* ---- reading all of the output --------------------------------------------------------------- */
 
 static int check_interrupt(void *context, size_t done)
 {
@@ -36,7 +36,7 @@ static int check_interrupt(void *context, size_t done)
 	return common_interrupt_check();
 }
 
-/* The first place that cannot be read; NULL: there is none. */
+/* Returns the first damage that this version cannot read; NULL if the whole trace is readable. */
 static const struct ptl_damage *first_damage(const struct ptl_trace *trace)
 {
 	for (size_t i = 0; i < ptl_damage_count(trace); i++)
@@ -73,9 +73,9 @@ static int check_reading(const struct relog_settings *settings, bool *found)
 	return status;
 }
 
-/* ---- the flow is the same -------------------------------------------------------------------- */
+/* ---- comparing the flow ---------------------------------------------------------------------- */
 
-/* A damaged trace has a flow as well. */
+/* Damage in the trace is no failure: the flow has gaps. */
 static int read_flow(const struct relog_settings *settings, const char *file, struct relog_flow_digest *digest)
 {
 	struct ptl_trace *trace;
@@ -107,7 +107,7 @@ static int compare_flow(const struct relog_settings *settings, const char *refer
 	return status;
 }
 
-/* Whether nothing but redaction was asked for, of one trace. */
+/* Whether the settings ask for nothing but redaction of one trace, so that the input is the reference. */
 static bool is_reference(const struct relog_settings *settings)
 {
 	struct ptl_trace *trace;
@@ -119,7 +119,7 @@ static bool is_reference(const struct relog_settings *settings)
 	return true;
 }
 
-/* The same run once more, without redaction, into a file that is gone afterwards. */
+/* Repeats the run without redaction into a temporary file, compares, and removes the file. */
 static int compare_with_second_run(const struct relog_settings *settings, bool *found)
 {
 	struct relog_settings *again = malloc(sizeof(*again));

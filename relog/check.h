@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks an output once it is written: whether all of it can be read, and whether redaction has left the flow as it was. */
+/* Checks a complete output: all of the output can be read, and redaction has not changed the flow. */
 #ifndef RELOG_CHECK_H
 #define RELOG_CHECK_H
 
@@ -8,8 +8,8 @@
 #include "relog/settings/settings.h"
 
 /*
- * *found: the output is not as it should be, which has been reported. PTL_SYSTEM, PTL_NO_MEMORY,
- * PTL_CANCELLED; what relog_run returns.
+ * *found: the output is wrong; messages have told how. Returns PTL_SYSTEM, PTL_NO_MEMORY, PTL_CANCELLED, or the errors
+ * of relog_run.
  */
 int relog_check(const struct relog_settings *settings, bool *found);
 

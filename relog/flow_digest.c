@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The hash is a polynomial of all values in order, modulo a prime: that of two stretches together follows from those of each, so
- * segments are hashed alone, on any thread. Its point is random, so that no trace can be made to have the hash of another.
+ * The hash is a polynomial of all values in order, modulo a prime. The hash of two consecutive stretches follows from
+ * the hash of each, so threads hash segments independently. The polynomial's point is random: nobody can construct a
+ * trace with the hash of another trace.
  */
 #include "relog/flow_digest.h"
 
@@ -17,7 +18,7 @@
 
 #define PRIME (((uint64_t)1 << 61) - 1)
 
-/* Of a segment, or of several in order. */
+/* The digest of a segment, or of several consecutive segments. */
 struct partial {
 	struct relog_flow_group group;
 	uint64_t power; /* the point to the power of the number of values */
@@ -36,7 +37,7 @@ static uint64_t add(uint64_t a, uint64_t b)
 	return a + b >= PRIME ? a + b - PRIME : a + b;
 }
 
-/* The same for all digests of a run, which are compared with each other. */
+/* Returns the random point. All digests of a run share the point, so they can be compared. */
 static uint64_t choose_point(void)
 {
 	static uint64_t point;
@@ -51,7 +52,7 @@ static uint64_t choose_point(void)
 
 static void take(struct partial *partial, uint64_t point, uint64_t value)
 {
-	/* In halves: a value may be beyond the prime. */
+	/* Hash both halves: a 64-bit value may exceed the prime. */
 	const uint64_t halves[] = {(uint32_t)value, value >> 32};
 
 	for (size_t i = 0; i < 2; i++) {

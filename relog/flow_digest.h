@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a trace's flow comes to, in a few numbers for each thread, so that the flow of two traces can be compared. */
+/* A digest of a trace's flow: a few numbers for each thread. Comparing digests compares the flow of two traces. */
 #ifndef RELOG_FLOW_DIGEST_H
 #define RELOG_FLOW_DIGEST_H
 
@@ -9,11 +9,11 @@
 
 struct ptl_trace;
 
-/* Consecutive flow of one thread; of one CPU where the thread is not known. */
+/* Consecutive flow of a thread; of a CPU if the thread is unknown. */
 struct relog_flow_group {
 	uint32_t pid, tid, cpu;
 	uint64_t segments, blocks, instructions, events, gaps;
-	uint64_t hash; /* of the addresses of all instructions and of all events, in order */
+	uint64_t hash; /* hash of the addresses of all instructions and events, in order */
 };
 
 struct relog_flow_digest {
@@ -22,8 +22,8 @@ struct relog_flow_digest {
 };
 
 /*
- * Decodes all of the trace. Damage and missing code are gaps, and no failure. PTL_NO_MEMORY, PTL_SYSTEM; PTL_CANCELLED once a signal
- * has come (common/program/interrupt.h).
+ * Decodes the whole trace. Damage and missing code become gaps, and are no failure. Returns PTL_NO_MEMORY, PTL_SYSTEM;
+ * PTL_CANCELLED after a signal (common/program/interrupt.h).
  */
 int relog_flow_digest(struct ptl_trace *trace, struct relog_flow_digest *digest);
 void relog_flow_digest_free(struct relog_flow_digest *digest);

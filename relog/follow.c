@@ -21,7 +21,7 @@
 #include "format/container/layout.h"
 
 #define PAUSE_NS 50000000
-#define BEGINNING 8 /* bytes that tell a trace */
+#define BEGINNING 8 /* bytes that identify a trace file */
 
 static bool was_interrupted;
 
@@ -55,9 +55,15 @@ void relog_follow(int fd, const char *name)
 		common_message_note("%s: nobody writes it any more", name);
 }
 
-/* ---- as it comes ----------------------------------------------------------------------------------------------------- */
+/*
+ * ---- traces that are processed while they are written
+ * ----------------------------------------------------------------
+ */
 
-/* What is there of the first bytes; they stay in a pipe. -1: none, or it is neither a file nor a pipe. */
+/*
+ * Returns how many of the first bytes are available. Does not consume bytes of a pipe. -1: no bytes, or fd is neither a
+ * file nor a pipe.
+ */
 static ssize_t look_ahead(int fd, uint8_t *data, size_t size)
 {
 	ssize_t got = pread(fd, data, size, 0);
@@ -76,7 +82,9 @@ static ssize_t look_ahead(int fd, uint8_t *data, size_t size)
 	return got;
 }
 
-/* Asked before the bytes are looked at: what a writer that is gone has left is all there. */
+/*
+ * Whether fd has a writer. Call before looking at the bytes: once the writer is gone, all of its bytes are available.
+ */
 static bool has_writer(int fd)
 {
 	struct pollfd state = {.fd = fd, .events = POLLIN};
@@ -103,7 +111,7 @@ bool relog_follow_is_trace(int fd)
 	}
 }
 
-/* false: nothing is known so far. */
+/* Sets *pt unless the trace's source is "none". Returns false if the source is not known yet. */
 static bool find_source(int fd, const char *name, bool *pt)
 {
 	const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -142,7 +150,7 @@ bool relog_follow_may_have_pt(int fd, const char *name)
 }
 
 static bool following;
-static int told; /* how many interruptions there are to say nothing about any more */
+static int told; /* deferred interruptions left at the last look; 0: the end was announced */
 
 void relog_follow_begin(int fd)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes a trace of an .etl file. */
+/* Converts an .etl file to a trace. */
 #include "relog/input_etl.h"
 
 #include "common/program/interrupt.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* .etl files, as Event Tracing for Windows writes them, as inputs. */
+/* .etl files of Event Tracing for Windows as inputs. */
 #ifndef RELOG_INPUT_ETL_H
 #define RELOG_INPUT_ETL_H
 

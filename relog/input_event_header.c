@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes a trace of a file of EventHeader events. */
+/* Converts a file of EventHeader events to a trace. */
 #include "relog/input_event_header.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "common/text/guid.h"
 
 #define SIZE_FIELD 4u
-#define HEADER_SIZE 8u        /* of an event */
+#define HEADER_SIZE 8u        /* bytes of an event's header */
 #define RECORD_MAX (1u << 17) /* an event has at most 64 KiB */
 #define CHECK_EVERY 1024u
 
@@ -31,7 +31,9 @@ struct importing {
 	struct event_header_outcome *outcome;
 };
 
-/* Where the name ends; 0: within these bytes there is none that is by the convention. */
+/*
+ * Returns the size of the tracepoint name with its zero byte; 0: these bytes are no name of the EventHeader convention.
+ */
 static size_t name_size(const uint8_t *name, size_t size)
 {
 	const size_t length = strnlen((const char *)name, size);
@@ -61,7 +63,10 @@ static int lose_rest(struct importing *import, const char *cause)
 	return ptl_writer_loss(import->writer, &loss);
 }
 
-/* The next record: 1; 0 at the file's end; PTL_CORRUPT or PTL_TRUNCATED where none can be. */
+/*
+ * Reads the size of the next record. Returns 1; 0 at the end of the file; PTL_CORRUPT or PTL_TRUNCATED for an
+ * impossible record.
+ */
 static int next_record(struct importing *import, size_t *size)
 {
 	const uint64_t left = import->size - import->at;

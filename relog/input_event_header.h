@@ -6,19 +6,19 @@
 #include "relog/inputs.h"
 
 struct event_header_outcome {
-	uint64_t unknown; /* records of tracepoints that are none of EventHeader's, or of a newer kind */
-	char damage[256]; /* why the rest could not be read; "": it could */
+	uint64_t unknown; /* records of tracepoints outside EventHeader, or of a newer EventHeader version */
+	char damage[256]; /* why the rest could not be read; "": everything was read */
 };
 
 /*
- * Writes the whole content but the provenance record. fd can be sought, and stays the caller's. Damage is no failure: it is in
- * *outcome, and a loss record. PTL_NO_MEMORY, PTL_SYSTEM, PTL_CANCELLED.
+ * Writes all content except the provenance record. fd must be seekable, and stays the caller's. Damage is no failure:
+ * damage is reported in *outcome, and as a loss record. Returns PTL_NO_MEMORY, PTL_SYSTEM, PTL_CANCELLED.
  */
 int relog_event_header_import(int fd, struct ptl_writer *writer, struct event_header_outcome *outcome);
 
 /*
- * A file of records: u32 size of the record, itself included; the tracepoint's name up to a zero byte; the event, from its
- * header on. Times, processes and threads are not reported.
+ * The format of a file of records. A record is: u32 size of the record including the size; the tracepoint's name with a
+ * zero byte; the event, beginning with its header. Records have no time, process and thread.
  */
 extern const struct relog_format relog_format_event_header;
 

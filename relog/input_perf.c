@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* perf.data files as inputs: says what could not be read of them. */
+/* perf.data files as inputs. Reports data that could not be read. */
 #include "relog/input_perf.h"
 
 #include "common/program/message.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What perf record writes, as inputs. */
+/* Files of perf record as inputs. */
 #ifndef RELOG_INPUT_PERF_H
 #define RELOG_INPUT_PERF_H
 

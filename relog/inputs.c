@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From the names of inputs to traces that the relogger can read. */
+/* Opens inputs by name, and converts foreign formats to traces for the relogger. */
 #include "relog/inputs.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 #define START_SIZE 512
 
-/* Formats besides trace files; NULL ends it. */
+/* Formats besides trace files; ends with NULL. */
 static const struct relog_format *const formats[] = {&relog_format_perf, &relog_format_etl, &relog_format_event_header,
 						     NULL};
 
@@ -32,7 +32,7 @@ static const struct relog_format *find_format(const uint8_t *start, size_t size)
 	return NULL;
 }
 
-/* What there was among the inputs. */
+/* Findings about all inputs. */
 struct found {
 	bool damaged;
 	bool etl;
@@ -54,7 +54,7 @@ static int convert(const struct relog_settings *settings, struct ptl_relogger *r
 	return status;
 }
 
-/* What perf record --threads writes is a folder; the file that begins it is "data". */
+/* perf record --threads writes a folder; the folder's main file is "data". */
 static int open_within(int *fd)
 {
 	const int folder = *fd;
@@ -81,7 +81,10 @@ static int open_input(const struct relog_settings *settings, const char *path, i
 	return open_within(fd);
 }
 
-/* Who looks on a session expects an output that grows. */
+/*
+ * Prints once that the output of a session appears only after the session has completed a file: users expect a growing
+ * output.
+ */
 static void note_wait(void)
 {
 	static bool noted;
@@ -93,7 +96,7 @@ static void note_wait(void)
 	noted = true;
 }
 
-/* A descriptor that can be sought: what a pipe brings is kept in an unnamed file. Closes *fd on failure. */
+/* Replaces *fd by a seekable descriptor: data of a pipe is copied to an unnamed file. Closes *fd on failure. */
 static int wait_for_input(const struct relog_settings *settings, const char *name, int *fd)
 {
 	int pipe;
@@ -112,7 +115,7 @@ static int wait_for_input(const struct relog_settings *settings, const char *nam
 	return status;
 }
 
-/* A trace that is being written is worked on as it comes. Takes fd over if it is one, *added, or on failure. */
+/* Adds a trace that is being written as a live input. Takes fd over if *added, or on failure. */
 static int add_live(const struct relog_settings *settings, struct ptl_relogger *relogger, int fd, const char *name,
 		    bool *added)
 {
@@ -177,7 +180,7 @@ static int add_raw(const struct relog_settings *settings, struct ptl_relogger *r
 	return status;
 }
 
-/* Rather a slip: of what both are known to have in common, the output has one. */
+/* Warns of an input that is given twice, probably by mistake. Content that both are known to share is written once. */
 static void warn_of_same(const struct relog_settings *settings, size_t number)
 {
 	struct stat info, other;
@@ -212,7 +215,7 @@ static int check_not_output(const char *name, const struct stat *output)
 	struct stat info;
 
 	if (!name || stat(name, &info) < 0)
-		return 0; /* reading it will say why */
+		return 0; /* opening the input will report the error */
 	if (info.st_dev != output->st_dev || info.st_ino != output->st_ino)
 		return 0;
 	return common_fail(PTL_MISUSE, "%s is an input and the output", name);

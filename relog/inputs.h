@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What ptl-relog reads: trace files, and formats that are made trace files first. */
+/* The inputs of ptl-relog: trace files, and foreign formats that are converted to traces. */
 #ifndef RELOG_INPUTS_H
 #define RELOG_INPUTS_H
 
@@ -12,26 +12,29 @@
 #include "relog/settings/settings.h"
 #include "import/spool.h"
 
-/* A format that is recognised by how a file begins, and is made a trace. The table of them is in inputs.c. */
+/* A foreign format. The first bytes of a file identify the format. The table of formats is in inputs.c. */
 struct relog_format {
 	const char *name; /* "perf.data" */
-	/* start: the file's first bytes, at most 512. */
+	/* start: first bytes of the file, at most 512. */
 	bool (*is_it)(const uint8_t *start, size_t size);
 	/*
-	 * Fills spool->writer with the whole content but the provenance record, and names the origins
-	 * (import_spool_origin). fd can be sought, and stays the caller's. Calls common_interrupt_check now and then.
+	 * Writes all content except the provenance record to spool->writer, and names the origins
+	 * (import_spool_origin). fd is seekable, and stays the caller's. Must call common_interrupt_check now and then.
 	 */
 	int (*convert)(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start,
 		       size_t size, struct import_spool *spool);
 };
 
 /*
- * Adds all inputs that the settings name to the relogger. *damaged becomes true where one of another format could
- * not be read whole, of which a message tells. Messages name the input. What ptl_relogger_add_file and
- * the converters give.
+ * Adds all inputs of the settings to the relogger. *damaged becomes true if a foreign input could not be read
+ * completely; a message has told so. Messages name the input. Returns the errors of ptl_relogger_add_file and of the
+ * converters.
  */
 int relog_inputs_add(const struct relog_settings *settings, struct ptl_relogger *relogger, bool *damaged);
-/* PTL_MISUSE if a file that is read for an input (raw PT, memory, rules, ...) is the output; traces are checked later. */
+/*
+ * Returns PTL_MISUSE if the output is also a file that is read for an input (raw PT, memory, rules, ...). Traces are
+ * checked later.
+ */
 int relog_inputs_check(const struct relog_settings *settings);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-relog: from the command line to a run, and to the exit status. */
+/* Entry of ptl-relog: parses the command line, runs, and returns the exit status. */
 #include <stdbool.h>
 
 #include <ptl/error.h>
@@ -26,7 +26,9 @@ int main(int argc, char **argv)
 		return status > 0 ? COMMON_EXIT_OK : common_exit_of(status);
 	}
 	common_message_start("ptl-relog", settings.quiet);
-	/* Three quarters are for what has to be remembered of the inputs; buffers, caches and the program have the rest. */
+	/*
+	 * Three quarters of the limit are for data kept about the inputs. Buffers, caches and the program use the rest.
+	 */
 	common_memory_budget_limit(settings.memory_limit / 4 * 3);
 	status = settings.split  ? relog_split(&settings, &damaged)
 		 : settings.live ? relog_session(&settings, &damaged)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Puts inputs, stages and output together, and runs them. */
+/* Connects inputs, stages and output, and runs the relogger. */
 #include "relog/run.h"
 
 #include <fcntl.h>
@@ -19,9 +19,9 @@
 #include "relog/inputs.h"
 #include "relog/stages.h"
 
-#define REPORTED_MAX 20u /* pieces of damage that are reported one by one */
+#define REPORTED_MAX 20u /* maximum damage entries in messages */
 
-/* What the relogger's functions of a run get. */
+/* Context of the relogger's callbacks. */
 struct run {
 	const struct relog_settings *settings;
 	struct ptl_relogger *relogger;
@@ -76,8 +76,8 @@ static int set_provenance(const struct relog_settings *settings, const struct re
 }
 
 /*
- * Tells what of an input could not be read; true if there is such a thing. What this version cannot read, and a newer version's
- * parts, are on the list, too, but they are kept.
+ * Reports the damage of an input. Returns true if data was lost. Damage also lists parts of a newer version that this
+ * version cannot read; such parts are kept.
  */
 static bool report_damage(const struct ptl_relogger_input *input, bool repeated)
 {
@@ -104,7 +104,7 @@ static bool report_damage(const struct ptl_relogger_input *input, bool repeated)
 	return damaged;
 }
 
-/* Parts of a split name their inputs alike: each was hashed once. */
+/* Sets origins that were computed before. All parts of a split have the same inputs, so the inputs are hashed once. */
 static int set_origins(const struct relog_settings *settings, struct ptl_relogger *relogger)
 {
 	int status = 0;
@@ -122,7 +122,7 @@ static void write_ids(struct ptl_bytes *out, const struct common_id_set *ids)
 		common_write_varint(out, ids->ids[i]);
 }
 
-/* What else than a cut by time makes of the inputs: only parts made in the same way belong together. */
+/* Records all changes except a cut by time. Parts belong together only if they were changed the same way. */
 static int set_change(const struct relog_settings *settings, const struct relog_stages *stages,
 		      struct ptl_relogger *relogger)
 {
@@ -188,7 +188,10 @@ static int prepare(const struct relog_settings *settings, struct ptl_relogger *r
 	return status;
 }
 
-/* Each thread compresses with tables of its own, which are some 15 MiB at high levels: memory is bounded. */
+/*
+ * Returns the number of compression threads. At high levels, each thread needs tables of about 15 MiB, so memory bounds
+ * the count.
+ */
 static unsigned count_threads(const struct relog_settings *settings)
 {
 	const unsigned most = settings->recompress && settings->level > 9 ? 7 : 15;
@@ -207,7 +210,7 @@ void relog_catch_interrupts(struct ptl_relogger *relogger)
 	common_interrupt_catch(cancel, relogger);
 }
 
-/* A trace that was worked on as it came, and is not whole. */
+/* Prints a note if a followed trace ended incomplete. */
 static void say_left(const struct ptl_relogger *relogger, const struct relog_settings *settings)
 {
 	const struct ptl_relogger_input *input = ptl_relogger_input_at(relogger, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One run of ptl-relog: inputs, stages, output, and what is said about it. */
+/* A run of ptl-relog: connects inputs, stages and output, and reports. */
 #ifndef RELOG_RUN_H
 #define RELOG_RUN_H
 
@@ -9,10 +9,10 @@
 
 struct ptl_relogger;
 
-/* *damaged: the output is there, and inputs were damaged or incomplete. */
+/* *damaged: the output was written, but inputs were damaged or incomplete. */
 int relog_run(const struct relog_settings *settings, bool *damaged);
 
-/* From now on an interruption cancels the relogger, until common_interrupt_forget. */
+/* Makes interruptions cancel the relogger until common_interrupt_forget. */
 void relog_catch_interrupts(struct ptl_relogger *relogger);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From the name of a session to its files, one after the other. */
+/* Processes the files of a named session one after the other. */
 #include "relog/session.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "relog/run.h"
 #include "relog/split.h"
 
-/* An interruption between two files ends the session for us. */
+/* An interruption between two files stops the run. */
 static int wait_for_session(void *context, const char *name, uint64_t waited)
 {
 	(void)context;
@@ -39,7 +39,7 @@ static int begin_session(struct format_session_files *files, int *fd, char **pat
 	return status;
 }
 
-/* missed: events before this file. */
+/* missed: events that were lost before this file. */
 static int write_file(const struct relog_settings *settings, const char *path, int fd, size_t number, uint64_t missed,
 		      bool *damaged)
 {
@@ -64,7 +64,7 @@ static int write_file(const struct relog_settings *settings, const char *path, i
 	return status;
 }
 
-/* Whether the window of --time ends in a file that is complete. */
+/* Whether the complete file reaches beyond the end of the --time window. */
 static bool is_past_window(const struct relog_settings *settings, int fd, const char *path)
 {
 	const struct common_time_span *span = &settings->cut.span;

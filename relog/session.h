@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A named session of ptl-record, whose files are written again as they come. */
+/* Relogs the files of a named session while the session writes files. */
 #ifndef RELOG_SESSION_H
 #define RELOG_SESSION_H
 
@@ -8,8 +8,8 @@
 #include "relog/settings/settings.h"
 
 /*
- * As relog_run, for each file that the session writes until it is over: out.ptl, then out.2.ptl, out.3.ptl and so on. Those that
- * were gone before they could be read are counted, and said.
+ * As relog_run, for each file of the session until the session ends. The outputs are out.ptl, out.2.ptl, out.3.ptl and
+ * so on. Files that vanished before they could be read are counted and reported.
  */
 int relog_session(const struct relog_settings *settings, bool *damaged);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Splits by cutting several times. How much a span of time takes is estimated from the inputs' buffers; a part that
- * comes out too large is made again with a shorter span.
+ * Splits by cutting several times. The size of a span of time is estimated from the buffers of the inputs. A part that
+ * becomes too large is written again with a shorter span.
  */
 #include "relog/split.h"
 
@@ -24,11 +24,11 @@
 #include "relog/inputs.h"
 #include "relog/run.h"
 
-#define TRIES 6 /* for one part */
+#define TRIES 6 /* attempts for a part */
 #define PARTS_MAX 10000u
-#define MARGIN 64u * 1024u /* of a part, for its metadata and index */
+#define MARGIN 64u * 1024u /* reserve in a part for metadata and index */
 
-/* What a buffer takes, and when. */
+/* Size and time range of a buffer. */
 struct span {
 	uint64_t first, last;
 	uint64_t bytes;
@@ -38,19 +38,19 @@ struct split {
 	const struct relog_settings *settings;
 	struct span *spans;
 	size_t count, capacity;
-	uint64_t start, end;                  /* of what is to be split, both inclusive */
-	struct ptl_provenance_input *origins; /* of the inputs, which every part names */
+	uint64_t start, end;                  /* time range to split, both inclusive */
+	struct ptl_provenance_input *origins; /* origins of the inputs, which every part records */
 	size_t origin_count;
-	uint64_t fixed;              /* bytes of code and metadata, which every part may need */
-	struct relog_settings *part; /* what the settings are while a part is written */
-	bool again;                  /* what there is to say about the inputs was said */
-	char **parts;                /* temporary names of those that are written */
+	uint64_t fixed;              /* bytes of code and metadata that every part may need */
+	struct relog_settings *part; /* settings of the current part */
+	bool again;                  /* messages about the inputs were printed */
+	char **parts;                /* temporary names of the written parts */
 	size_t part_count;
-	size_t large_count; /* of those, larger than asked */
+	size_t large_count; /* parts that are larger than requested */
 	uint64_t largest;
 };
 
-/* --- what there is ------------------------------------------------------------------------------------ */
+/* --- examining the inputs ------------------------------------------------------------------------------ */
 
 static int add_span(struct split *split, const struct ptl_buffer *buffer, uint64_t shift)
 {
@@ -79,7 +79,7 @@ static int look_at_input(struct split *split, const struct ptl_relogger_input *i
 	return status;
 }
 
-/* What provenance says of the inputs that are not made of other files. */
+/* Computes the origins of inputs that were not made of other files. */
 static int hash_inputs(struct split *split, struct ptl_relogger *relogger)
 {
 	const size_t count = ptl_relogger_input_count(relogger);
@@ -105,7 +105,7 @@ static int hash_inputs(struct split *split, struct ptl_relogger *relogger)
 	return status;
 }
 
-/* The begin callback of a run that ends with it: how times are shifted is known by then. */
+/* A begin callback that stops the run: the shifts of times are known then. */
 static int look(void *context, struct ptl_relogger *relogger)
 {
 	struct split *split = context;
@@ -129,7 +129,7 @@ static int look_at_inputs(struct split *split)
 	const struct ptl_relogger_options options = {
 		.size = sizeof(options), .hash = PTL_HASH_NONE, .max_expansion = split->settings->max_expansion};
 	struct ptl_relogger *relogger;
-	bool damaged = false; /* each part reports it */
+	bool damaged = false; /* every part reports damage */
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	int status = fd < 0 ? common_fail_errno("/dev/null") : ptl_relogger_new(&options, &relogger);
 
@@ -155,7 +155,7 @@ static int look_at_inputs(struct split *split)
 	return status == 1 ? 0 : status;
 }
 
-/* The span of time that is split ends where the inputs do. */
+/* Limits the time range to split to the time range of the inputs. */
 static void bound(struct split *split)
 {
 	uint64_t first = UINT64_MAX, last = 0;
@@ -170,9 +170,9 @@ static void bound(struct split *split)
 		split->end = last;
 }
 
-/* --- where to split ----------------------------------------------------------------------------------- */
+/* --- choosing the bounds ---------------------------------------------------------------------------------- */
 
-/* What the inputs have within [from, to], as if the bytes of each buffer were spread evenly over its time. */
+/* Estimates the bytes of the inputs in [from, to], as if a buffer's bytes were spread evenly over its time range. */
 static double bytes_within(const struct split *split, uint64_t from, uint64_t to)
 {
 	double bytes = 0;
@@ -189,7 +189,7 @@ static double bytes_within(const struct split *split, uint64_t from, uint64_t to
 	return bytes;
 }
 
-/* The latest time up to which a part that starts at `from` has at most these bytes. */
+/* Returns the latest end of a part that starts at `from` and has at most `bytes` bytes. */
 static uint64_t find_end(const struct split *split, uint64_t from, double bytes)
 {
 	uint64_t low = from, high = split->end;
@@ -223,7 +223,7 @@ char *relog_part_name(const char *path, size_t number, bool temporary)
 	return size < 0 ? NULL : name;
 }
 
-/* Writes [from, to] as the next part. */
+/* Writes [from, to] as the next part. *size: bytes of the file. */
 static int write_part(struct split *split, uint64_t from, uint64_t to, bool *damaged, uint64_t *size)
 {
 	struct relog_settings *settings = split->part;
@@ -232,11 +232,11 @@ static int write_part(struct split *split, uint64_t from, uint64_t to, bool *dam
 
 	settings->output = split->parts[split->part_count];
 	settings->force = true;
-	unlink(settings->output); /* an earlier try: nothing to lose */
+	unlink(settings->output); /* an earlier attempt at this part */
 	settings->repeated = split->again;
 	settings->origins = split->origins;
 	split->again = true;
-	/* The first part begins, and the last one ends, where the whole does: at no time in particular. */
+	/* The first part begins, and the last part ends, at the bounds of the settings, which may be no bounds. */
 	settings->cut.span.from = from == split->start ? split->settings->cut.span.from
 						       : (struct common_time_bound){true, true, from};
 	settings->cut.span.to = to == split->end ? split->settings->cut.span.to
@@ -249,8 +249,8 @@ static int write_part(struct split *split, uint64_t from, uint64_t to, bool *dam
 }
 
 /*
- * Whether it is the span of time that makes a part too large. Code and rundown that every part needs do not become less,
- * and parts of a few events each would only repeat them more often.
+ * Whether a shorter span would help. Code and rundown do not shrink with the span, and tiny parts would only repeat
+ * them more often.
  */
 static bool is_too_long(const struct split *split, uint64_t from, uint64_t to, uint64_t size)
 {
@@ -259,7 +259,7 @@ static bool is_too_long(const struct split *split, uint64_t from, uint64_t to, u
 	return to > from && others < 0.75 * (double)split->settings->split;
 }
 
-/* Makes a part from `from` on that fits, if that can be; *to is where it ends. */
+/* Writes a part from `from` on that fits, if possible. *to: end of the part. */
 static int make_part(struct split *split, uint64_t from, uint64_t *to, bool *damaged)
 {
 	const uint64_t wanted = split->settings->split;
@@ -307,7 +307,7 @@ static int make_parts(struct split *split, bool *damaged)
 	return status;
 }
 
-/* --- all or none -------------------------------------------------------------------------------------- */
+/* --- renaming all parts, or none -------------------------------------------------------------------------- */
 
 static int check_target(const struct split *split, const char *name)
 {
@@ -346,7 +346,7 @@ static int commit(struct split *split)
 
 		if (!name)
 			return common_fail_memory("a file name", 0);
-		/* As with a single output: what is replaced is not lost before its successor is on disk. */
+		/* Syncs a part before the part replaces a file, as for a single output. */
 		if (!split->settings->sync && access(name, F_OK) == 0)
 			status = common_sync_file(split->parts[i]);
 		if (!status && rename(split->parts[i], name) < 0)
@@ -377,7 +377,7 @@ int relog_split(const struct relog_settings *settings, bool *damaged)
 
 	if (split.part) {
 		*split.part = *settings;
-		split.part->follow = false; /* that was waited for */
+		split.part->follow = false; /* look_at_inputs has waited */
 	}
 	if (!status && !split.count)
 		status = common_fail(PTL_MISUSE, "--split: nothing in this trace has a time");

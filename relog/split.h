@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One trace as several, each of which is whole and decodes alone: cut at times that give parts of a size. */
+/* Splits a trace into parts of a given size. Each part is a complete trace that decodes alone. */
 #ifndef RELOG_SPLIT_H
 #define RELOG_SPLIT_H
 
@@ -9,11 +9,14 @@
 #include "relog/settings/settings.h"
 
 /*
- * As relog_run, for settings->split bytes a part: out.ptl becomes out.1.ptl, out.2.ptl and so on. All of them appear,
- * or none. What relog_run gives; PTL_MISUSE for inputs without a clock.
+ * As relog_run, with at most settings->split bytes a part. out.ptl becomes out.1.ptl, out.2.ptl and so on. Either all
+ * parts appear or none. Returns the errors of relog_run; PTL_MISUSE for inputs without a clock.
  */
 int relog_split(const struct relog_settings *settings, bool *damaged);
-/* out.ptl is out.3.ptl, or .out.3.ptl.tmp-PID in the same folder while it is made; in fresh memory, NULL without. */
+/*
+ * Returns the name of a part in new memory: out.3.ptl for out.ptl, or, if temporary, .out.3.ptl.tmp-PID in the same
+ * folder. NULL: no memory.
+ */
 char *relog_part_name(const char *path, size_t number, bool temporary);
 
 #endif

@@ -9,7 +9,7 @@
 #include "relog/rules/stage.h"
 #include "relog/store/store.h"
 
-/* In the order in which events pass them; NULL ends it. */
+/* In the order in which events pass the stages; ends with NULL. */
 static const struct relog_stage *const table[RELOG_STAGES_MAX + 1] = {&relog_stage_rules,
 								      &relog_stage_announce,
 								      &relog_stage_cut,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an event of lttng-ust costs: the same event, loop and clock as in provider_bench.c. Prints nanoseconds.
- * With a number of threads and of events: each thread writes so many small ones, as fast as it can.
+ * Measures the cost of an lttng-ust event: same event, loop and clock as in provider_bench.c. Prints nanoseconds. With
+ * a number of threads and a number of events: each thread writes so many small events at full speed.
  */
 #include <pthread.h>
 #include <stdio.h>

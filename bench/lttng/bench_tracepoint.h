@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The event of provider_bench.c for lttng-ust. It is included several times. */
+/* The event of provider_bench.c for lttng-ust. lttng-ust includes this file several times. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER ptl_bench
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes ptl/_declarations.py: what the public headers declare, ready for cffi (out of line, ABI mode).
+"""Makes ptl/_declarations.py: the declarations of the public headers for cffi (out of line, ABI mode).
 
   bindings/python/build.py OUTPUT-FOLDER        from the top of the sources
 """

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events of a trace, a chunk at a time: ptl_process calls back, and Python wants to ask. A thread lies in between. */
+/*
+ * Reads events of a trace in chunks. ptl_process calls back, but Python needs an iterator: a thread connects the two.
+ */
 #include "bindings/python/loops.h"
 
 #include <pthread.h>
@@ -9,7 +11,7 @@
 #include <string.h>
 
 #define CHUNK_EVENTS 4096
-#define CHUNK_BYTES ((size_t)1 << 20) /* of payloads, but for one that is larger */
+#define CHUNK_BYTES ((size_t)1 << 20) /* limit of payload bytes; a single larger payload is allowed */
 
 struct chunk {
 	struct python_event_row rows[CHUNK_EVENTS];
@@ -28,16 +30,16 @@ struct python_events {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct chunk chunks[3]; /* one is being filled, one waits, one is with the caller */
-	unsigned filled;        /* chunks that were handed over, ever */
-	unsigned taken;         /* chunks that the caller was given, ever */
-	bool ended;             /* the thread will hand over no more */
-	bool stop;              /* the caller wants no more */
+	struct chunk chunks[3]; /* states: being filled, ready, with the caller */
+	unsigned filled;        /* chunks handed over in total */
+	unsigned taken;         /* chunks given to the caller in total */
+	bool ended;             /* the thread hands over no more chunks */
+	bool stop;              /* the caller has closed */
 	int status;
 	char error[1024];
 };
 
-/* Hands the chunk that is being filled over, and waits until there is room for the next one. */
+/* Hands over the filled chunk, and waits until another chunk is free. */
 static int hand_over(struct python_events *events)
 {
 	bool stop;
@@ -45,7 +47,7 @@ static int hand_over(struct python_events *events)
 	pthread_mutex_lock(&events->lock);
 	events->filled++;
 	pthread_cond_broadcast(&events->changed);
-	/* The caller has one, one waits: the third is free. */
+	/* The caller holds a chunk, a second chunk is ready: the third chunk is free. */
 	while (!events->stop && events->filled - events->taken > 1)
 		pthread_cond_wait(&events->changed, &events->lock);
 	stop = events->stop;
@@ -138,7 +140,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* The thread gets no signals: they are Python's. */
+/* Starts the thread with all signals blocked: signals are for Python. */
 static int start(struct python_events *events)
 {
 	sigset_t all;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Flow, many items at a time. */
+/* Reads flow items in bulk. */
 #include "bindings/python/loops.h"
 
 static void fill_block(struct python_flow_row *row, const struct ptl_flow_item *item)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Loops of the Python module that are too hot for Python, over libptl's public headers alone. build.py reads this file too:
- * declarations behind the mark are what Python sees.
+ * Loops of the Python module that would be too slow in Python. Uses only libptl's public headers. build.py also reads
+ * this file: declarations behind the mark are visible to Python.
  */
 #ifndef BINDINGS_PYTHON_LOOPS_H
 #define BINDINGS_PYTHON_LOOPS_H
@@ -16,8 +16,8 @@
 struct python_event_row {
 	uint64_t time;
 	uint64_t keyword;
-	uint64_t schema;  /* the address of its struct ptl_schema; 0: none */
-	uint64_t payload; /* where in the chunk's bytes */
+	uint64_t schema;  /* address of the struct ptl_schema; 0: none */
+	uint64_t payload; /* offset in the chunk's bytes */
 	uint32_t payload_size;
 	uint32_t cpu;
 	uint32_t pid;
@@ -33,7 +33,7 @@ struct python_event_row {
 	uint32_t reserved;
 };
 
-/* Of one round of python_events_next, which the next one ends. */
+/* Result of python_events_next, valid until the next call. */
 struct python_chunk {
 	const struct python_event_row *rows;
 	size_t count;
@@ -43,10 +43,10 @@ struct python_chunk {
 
 struct python_events;
 
-/* Reads in a thread of its own. provider: 16 bytes, or NULL for the events of all; 0 for a time: no limit. */
+/* Starts reading events in a separate thread. provider: 16 bytes, or NULL for all providers. A time of 0: no limit. */
 int python_events_open(struct ptl_trace *trace, uint64_t first_time, uint64_t last_time, const uint8_t *provider,
 		       struct python_events **events);
-/* 1; 0 at the end; negative: reading failed, for python_events_error. */
+/* Returns the next chunk: 1; 0 at the end; negative after an error, whose text python_events_error returns. */
 int python_events_next(struct python_events *events, struct python_chunk *chunk);
 const char *python_events_error(const struct python_events *events);
 void python_events_close(struct python_events *events);
@@ -55,42 +55,42 @@ void python_events_close(struct python_events *events);
 
 struct python_value {
 	uint32_t step;   /* enum ptl_step */
-	uint32_t field;  /* number in the schema */
-	uint32_t offset; /* in the payload, of size bytes */
+	uint32_t field;  /* index in the schema */
+	uint32_t offset; /* position in the payload, with `size` */
 	uint32_t size;
 	uint64_t number;
 };
 
-/* Puts the steps of a payload into values, at most `room` of them; *count is how many there are. */
+/* Decodes a payload into at most `room` steps. *count: number of all steps. */
 int python_payload(const struct ptl_schema *schema, const uint8_t *payload, size_t size, struct python_value *values,
 		   size_t room, size_t *count);
 
 /* --- flow --- */
 
 struct python_flow_row {
-	uint64_t ip;      /* of a block; of an event: from */
-	uint64_t last_ip; /* of an event: to */
+	uint64_t ip;      /* address of a block; source of an event */
+	uint64_t last_ip; /* last address of a block; destination of an event */
 	uint64_t time;
-	uint64_t target; /* of an event: value */
-	uint64_t offset; /* of an event, in the stream */
+	uint64_t target; /* target of a block; value of an event */
+	uint64_t offset; /* stream offset of an event */
 	uint64_t gap_size;
-	uint32_t instructions; /* 0: it is an event */
+	uint32_t instructions; /* 0: the row is an event */
 	uint32_t size;
 	uint32_t image;
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t cpu;
-	uint8_t branch; /* of an event: its kind */
-	uint8_t mode;   /* of an event: type */
+	uint8_t branch; /* branch of a block; kind of an event */
+	uint8_t mode;   /* mode of a block; type of an event */
 	uint8_t flags;  /* of a block: 1 code_event, 2 speculative */
 	uint8_t cause;
 	uint32_t reserved;
 };
 
-/* The next items: 0, with *count of them; 0 of them at the end. */
+/* Returns the next items. *count: number of items; 0 at the end. */
 int python_flow_rows(struct ptl_flow_iterator *iterator, struct python_flow_row *rows, size_t room, size_t *count);
 
-/* Arrays for the blocks, each of which may be NULL. */
+/* Arrays for blocks; each array may be NULL. */
 struct python_columns {
 	uint64_t *ip;
 	uint64_t *last_ip;
@@ -105,7 +105,7 @@ struct python_columns {
 	uint8_t *branch;
 };
 
-/* The same for blocks alone; *gaps is the number of gaps between them. */
+/* As python_flow_rows for blocks only. *gaps: number of gaps between the blocks. */
 int python_flow_columns(struct ptl_flow_iterator *iterator, const struct python_columns *columns, size_t room,
 			size_t *count, size_t *gaps);
 

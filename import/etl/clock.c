@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The clocks of .etl files: the performance counter, the system's time, cycles of the CPU. */
+/* Clocks of .etl files: the performance counter, the system time, CPU cycles. */
 #include <stdio.h>
 #include <time.h>
 
@@ -8,7 +8,7 @@
 
 #define SECOND 1000000000u
 #define FILETIME_UNIT 100u                  /* nanoseconds */
-#define FILETIME_1970 116444736000000000ull /* 1970 in units since 1601 */
+#define FILETIME_1970 116444736000000000ull /* 1970 in FILETIME units since 1601 */
 
 int64_t etl_clock_filetime(uint64_t filetime)
 {
@@ -41,7 +41,7 @@ int64_t etl_clock_systemtime(const uint8_t *systemtime)
 	return nanoseconds;
 }
 
-/* As times of the trace and its machine go: 0 for what was before 1970. */
+/* Converts a FILETIME to a time of the machine record; 0 for times before 1970. */
 static int64_t wall_time(uint64_t filetime)
 {
 	const int64_t time = etl_clock_filetime(filetime);
@@ -49,7 +49,7 @@ static int64_t wall_time(uint64_t filetime)
 	return time < 0 ? 0 : time;
 }
 
-/* A frequency that divides a second costs one multiplication. */
+/* A frequency that divides a second needs only a multiplication. */
 static uint64_t from_ticks(uint64_t ticks, uint64_t frequency)
 {
 	if (!frequency)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events of an import: what they become, and in which stream they go. */
+/* Writes events of an import: explains payloads, and assigns streams. */
 #include <string.h>
 
 #include "common/error.h"
@@ -7,11 +7,14 @@
 #include "import/etl/import.h"
 #include "import/etl/schema/clr_map.h"
 
-#define TIMER_UNIT 100u /* nanoseconds in the unit of the timer's resolution */
+#define TIMER_UNIT 100u /* nanoseconds per unit of timer_resolution */
 #define EXTENDED_MAX (ETL_ITEMS_MAX - 3 - ETL_STACKS_MAX)
 #define IDENTITY_SIZE 3u /* bytes of PTL_EXTENDED_ETW_ID */
 
-/* The stream that ends last before time; where there are enough of them, times may go back in one. */
+/*
+ * Finds the stream with the latest end before `time`, or opens a stream. When there are too many streams, times may go
+ * back in one.
+ */
 static int find_lane(struct etl_import *import, uint64_t time)
 {
 	struct ptl_stream stream = {.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
@@ -41,7 +44,7 @@ static int find_lane(struct etl_import *import, uint64_t time)
 
 int etl_event_write(struct etl_import *import, const struct ptl_event *event)
 {
-	/* Most events come right behind the one before them. */
+	/* Most events follow the previous event in time, and go to the same stream. */
 	if (import->lane >= import->lane_count || event->time < import->lanes[import->lane].last) {
 		int status = find_lane(import, event->time);
 
@@ -59,7 +62,7 @@ static bool is_zero(const uint8_t *guid)
 	return memcmp(guid, zero, sizeof(zero)) == 0;
 }
 
-/* Kernel and user time of the event's thread, in nanoseconds. */
+/* Adds the kernel and user time of the event's thread, in nanoseconds. */
 static void put_cpu_times(struct etl_import *import, const struct etl_record *record, uint8_t bytes[16],
 			  struct ptl_extended *item)
 {
@@ -70,7 +73,7 @@ static void put_cpu_times(struct etl_import *import, const struct etl_record *re
 	*item = (struct ptl_extended){PTL_EXTENDED_THREAD_TIMES, 16, bytes};
 }
 
-/* The id and version that the event was recorded with, if explain() gave the event new ones. Returns how many items. */
+/* Adds the recorded id and version, if explain() has replaced them. Returns the number of items. */
 static size_t put_identity(const struct ptl_descriptor *recorded, const struct ptl_descriptor *now,
 			   uint8_t bytes[IDENTITY_SIZE], struct ptl_extended *item)
 {
@@ -82,7 +85,10 @@ static size_t put_identity(const struct ptl_descriptor *recorded, const struct p
 	return 1;
 }
 
-/* The payload stays as ETW wrote it, and says so: another input may have a schema for an equal descriptor. */
+/*
+ * Keeps the payload as ETW wrote it, and marks the event as raw: another input may have a schema for an equal
+ * descriptor.
+ */
 static int leave_raw(struct etl_import *import, struct ptl_extended *item)
 {
 	import->outcome.unexplained++;
@@ -91,8 +97,8 @@ static int leave_raw(struct etl_import *import, struct ptl_extended *item)
 }
 
 /*
- * Makes the payload that the trace has. *item is an extended item that the event gets, if its type is not 0: a payload that does not
- * fit its schema is kept as it was, too.
+ * Rewrites the payload for its schema. *item: an extended item for the event, unless its type is 0. A payload that does
+ * not fit its schema is kept unchanged as an item, too.
  */
 static int explain(struct etl_import *import, struct etl_record *record, struct ptl_event *event,
 		   struct ptl_extended *item)

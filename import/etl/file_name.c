@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An address stands for a file from when the file is opened or named, until the file is closed or deleted. What a rundown names, or an event
- * that ends a name, was there before, too, if nothing else had the address.
+ * An address belongs to a file from opening or naming the file until closing or deleting the file. A name in rundown,
+ * or in the event that ends the name, also holds before, unless the address had another file.
  */
 #include "import/etl/file_name.h"
 
@@ -12,9 +12,10 @@
 
 #define COUNT_MAX 1000000u
 #define NAMES_MAX (48u << 20)
-#define UNITS_MAX 2048u /* of a name; a longer one is not known, as it would stand in every event of its file */
+/* maximum units of a name; a longer name is dropped, because each event of the file would repeat the name */
+#define UNITS_MAX 2048u
 
-/* Opcodes of FileIO. */
+/* opcodes of FileIO */
 #define NAME 0u
 #define FILE_CREATE 32u
 #define FILE_DELETE 35u
@@ -26,7 +27,7 @@ enum change { BEGINS, WAS_THERE, ENDS_NAMED, ENDS };
 
 struct etl_file_name {
 	uint64_t address, time;
-	uint32_t name, units; /* where the name is in names */
+	uint32_t name, units; /* position of the name in names */
 	enum change change;
 };
 
@@ -60,7 +61,7 @@ static int add(struct etl_file_names *names, const struct etl_file_name *entry, 
 	return names->names.failed ? common_fail_memory("names of files", names->names.size) : 0;
 }
 
-/* The string at the cursor, up to its zero or the end. */
+/* Reads the string at the cursor, up to its zero or the end. */
 static const uint8_t *read_name(struct common_cursor *cursor, struct etl_file_name *entry)
 {
 	const uint8_t *text = cursor->data + cursor->at;
@@ -73,7 +74,7 @@ static const uint8_t *read_name(struct common_cursor *cursor, struct etl_file_na
 	return text;
 }
 
-/* Skips what stands before the path of a Create event, and reads the file's address there. */
+/* Reads the file's address in a Create event, and skips the fields before the path. */
 static void read_create(struct common_cursor *cursor, const struct etl_record *record, struct etl_file_name *entry)
 {
 	const bool has_short_thread = record->descriptor.version >= 3;
@@ -95,7 +96,7 @@ static int add_close(struct etl_file_names *names, const struct etl_record *reco
 	if (record->descriptor.version < 3)
 		common_read_le(&cursor, record->pointer_size);
 	entry->address = common_read_le(&cursor, record->pointer_size);
-	/* The event that opened the file may stand in a later buffer, of another CPU. */
+	/* The event that opened the file may lie in a later buffer of another CPU, so keep the close event. */
 	if (cursor.failed || !entry->address)
 		return 0;
 	entry->change = ENDS;
@@ -112,7 +113,7 @@ int etl_file_names_add(struct etl_file_names *names, const struct etl_record *re
 	if (!record->has_time)
 		return 0;
 	if (opcode == CLOSE || opcode == CREATE)
-		/* Version 2 is the first one whose layout is known. */
+		/* Layouts before version 2 are unknown. */
 		if (record->descriptor.version < 2)
 			return 0;
 	if (opcode == CLOSE)
@@ -154,7 +155,7 @@ void etl_file_names_sort(struct etl_file_names *names)
 		qsort(names->list, names->count, sizeof(*names->list), compare);
 }
 
-/* Whether the entry has taken effect: the event that ends a name still has it. */
+/* Whether the entry has taken effect. The event that ends a name still has the name. */
 static bool is_past(const struct etl_file_name *entry, uint64_t address, uint64_t time)
 {
 	if (entry->address != address)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Windows writes a buffer when it is full: a stack may lie in one of another CPU, before its event's or far behind it. */
+/*
+ * Windows writes a buffer when the buffer is full. A stack may lie in a buffer of another CPU, before its event or far
+ * behind.
+ */
 #include "import/etl/held.h"
 
 #include <stdlib.h>
@@ -10,15 +13,15 @@
 
 #define AHEAD_MIN ((size_t)12 << 20) /* bytes */
 #define AHEAD_MAX ((size_t)24 << 20)
-#define ROUNDS 3u         /* buffers of every CPU */
+#define ROUNDS 3u         /* buffers of each CPU */
 #define BUFFERS_MAX 4096u /* a power of two */
 #define BUFFERS_AHEAD (BUFFERS_MAX / 4 * 3)
 
 struct etl_held_buffer {
 	struct etl_buffer buffer;
-	int status;      /* 1, or why it cannot be read */
-	uint8_t *memory; /* the buffer's bytes, or the cause */
-	size_t stacks;   /* in it */
+	int status;      /* 1, or the error that made the buffer unreadable */
+	uint8_t *memory; /* bytes of the buffer, or text of the error */
+	size_t stacks;   /* number of stacks in the buffer */
 };
 
 static struct etl_held_buffer *at(const struct etl_held *held, size_t index)
@@ -56,7 +59,7 @@ static int keep(struct etl_held_buffer *one, const void *bytes, size_t size)
 	return 0;
 }
 
-/* One more. What cannot be read is said in its place. */
+/* Reads the next buffer into the ring. An unreadable buffer keeps its place with the error. */
 static int hold(struct etl_import *import)
 {
 	struct etl_held *held = &import->held;
@@ -82,7 +85,7 @@ static int hold(struct etl_import *import)
 	return one->status > 0 ? etl_stacks_find(import, &one->buffer, &one->stacks) : 0;
 }
 
-/* Bytes ahead. The buffers of the CPUs come in turn. */
+/* Returns how many bytes to hold ahead: several rounds of buffers of all CPUs. */
 static size_t find_reach(const struct etl_import *import)
 {
 	const struct etl_log_header *header = etl_file_header(import->file);

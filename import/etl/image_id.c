@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RSDS records by process and base. */
+/* RSDS records, by process and base. */
 #include "import/etl/image_id.h"
 
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 
 struct etl_image_id {
 	uint64_t base, time;
-	uint32_t pid, next; /* index of another one with the same hash */
-	uint32_t name;      /* where it is among the names */
+	uint32_t pid, next; /* index of the next entry with the same hash */
+	uint32_t name;      /* position in names */
 	uint8_t id[ETL_BUILD_ID];
 };
 
@@ -33,7 +33,7 @@ static uint64_t key_of(uint32_t pid, uint64_t base)
 	return base ^ (uint64_t)pid << 40;
 }
 
-/* As text shows a GUID: the first three groups with their high bytes first. */
+/* Writes GUID and age in the byte order of a GUID's text: high byte first in the first three groups. */
 static void write_id(uint8_t id[ETL_BUILD_ID], const uint8_t *guid, uint32_t age)
 {
 	static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An .etl file on its way into a trace: what the parts of the import share. */
+/* State of an import of an .etl file, shared by the parts of the import. */
 #ifndef IMPORT_ETL_IMPORT_H
 #define IMPORT_ETL_IMPORT_H
 
@@ -18,9 +18,9 @@
 #include "import/etl/stack.h"
 #include "import/etl/thread.h"
 
-/* Event streams; each holds times that do not go back. */
+/* Maximum event streams. Times within a stream do not go back. */
 #define ETL_LANES_MAX 256u
-#define ETL_ITEMS_MAX 70u /* extended items of an event */
+#define ETL_ITEMS_MAX 70u /* maximum extended items of an event */
 
 struct etl_lane {
 	uint32_t stream;
@@ -45,41 +45,41 @@ struct etl_import {
 
 	struct etl_lane lanes[ETL_LANES_MAX];
 	size_t lane_count;
-	size_t lane; /* that the last event went to */
+	size_t lane; /* stream of the last event */
 
-	struct ptl_bytes storage; /* the payload of the event being written */
+	struct ptl_bytes storage; /* payload of the event being written */
 	struct etl_outcome outcome;
-	uint64_t now; /* the latest time so far */
+	uint64_t now; /* latest time so far */
 };
 
 /* ---- clock.c */
 
-/* Clock, start and wall time of the machine record. */
+/* Sets clock, start and wall time of the machine record. */
 void etl_clock_set(struct etl_import *import);
-/* Nanoseconds since 1970 of a FILETIME and of the 16 bytes of a SYSTEMTIME; the farthest there are, beyond. */
+/* Converts a FILETIME, or a SYSTEMTIME of 16 bytes, to nanoseconds since 1970. Clamps to the range of the result. */
 int64_t etl_clock_filetime(uint64_t filetime);
 int64_t etl_clock_systemtime(const uint8_t *systemtime);
-/* Ticks of the file's clock as nanoseconds of the trace's. */
+/* Converts ticks of the file's clock to nanoseconds of the trace. */
 uint64_t etl_clock_time(const struct etl_import *import, uint64_t ticks);
 
 /* ---- event.c */
 
-/* Writes an event into a stream whose times end before it. PTL_NO_MEMORY, PTL_SYSTEM. */
+/* Writes an event to a stream whose times end before the event. Returns PTL_NO_MEMORY, PTL_SYSTEM. */
 int etl_event_write(struct etl_import *import, const struct ptl_event *event);
-/* Writes what a record of the buffer says. */
+/* Converts and writes a record of the buffer. */
 int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, struct etl_record *record);
 
 /* ---- survey.c */
 
 /*
- * Reads the whole file for what explains events, wherever it stands: a description often comes behind what it explains.
- * Damage is said when events are read. PTL_NO_MEMORY, PTL_SYSTEM.
+ * Reads the whole file for descriptions of events: a description often follows the events that need the description.
+ * Damage is reported later, when events are read. Returns PTL_NO_MEMORY, PTL_SYSTEM.
  */
 int etl_survey(struct etl_import *import);
 
 /*
- * Makes the payload that the trace's schema explains, in storage where it is not the record's own. *lost: what did not
- * fit is left out. PTL_NO_MEMORY.
+ * Rewrites the payload for the trace's schema, in storage if it differs from the record's payload. *lost: the payload
+ * did not fit, and was cut. Returns PTL_NO_MEMORY.
  */
 int etl_payload(const struct etl_import *import, const struct etl_schema *schema, const struct etl_record *record,
 		struct ptl_bytes *storage, const uint8_t **payload, size_t *size, bool *lost);

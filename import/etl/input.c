@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads an .etl file from its start to its end. */
+/* Converts an .etl file from start to end. */
 #include "import/etl/input.h"
 
 #include <stdio.h>
@@ -11,14 +11,14 @@
 #include "import/etl/import.h"
 
 #define MANIFEST_LIMIT ((size_t)64 << 20)
-#define LOSSES_MAX 1000u /* buffers with a loss record of their own */
+#define LOSSES_MAX 1000u /* maximum buffers with a loss record of their own */
 
 static int check(const struct etl_import *import)
 {
 	return import->options->check ? import->options->check() : 0;
 }
 
-/* Something of the file cannot be read: said once, counted always, and a loss of the trace. */
+/* Handles unreadable data: keeps the first cause, counts, and writes a loss. */
 static int lose(struct etl_import *import, const char *cause)
 {
 	const struct ptl_loss loss = {
@@ -48,7 +48,7 @@ static int lose_rest(struct etl_import *import, const struct etl_buffer *buffer)
 	return lose(import, cause);
 }
 
-/* Stacks of the event behind the one at hand are far from it in memory: they are asked for while that is written. */
+/* Prefetches the stacks of the next event, which lie far away in memory, while the current event is written. */
 static void expect_next(const struct etl_import *import, const struct etl_buffer *buffer, size_t at)
 {
 	struct etl_raw raw;
@@ -57,7 +57,7 @@ static void expect_next(const struct etl_import *import, const struct etl_buffer
 		etl_stacks_expect(&import->stacks, etl_raw_time(&raw));
 }
 
-/* Every event of a buffer, up to one that cannot be read. */
+/* Reads the events of a buffer up to the first unreadable event. */
 static int read_buffer(struct etl_import *import, const struct etl_buffer *buffer)
 {
 	struct etl_record record;
@@ -103,7 +103,7 @@ static int read_buffers(struct etl_import *import)
 	return status;
 }
 
-/* What Windows says it could not write. */
+/* Writes the losses that Windows has counted. */
 static int write_losses(struct etl_import *import)
 {
 	const struct etl_log_header *header = etl_file_header(import->file);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The rundown at the end of a session names methods that were compiled before it began, or at any time. So a method whose
- * addresses no other method ever has is there from the start of its process.
+ * The rundown at the end of a session names methods that were compiled at any time, also before the session. A method
+ * that shares no address with another method is therefore reported from the start of its process.
  */
 #include "import/etl/method.h"
 
@@ -19,7 +19,7 @@
 #define COUNT_MAX 300000u
 #define NAMES_MAX (32u << 20)
 #define NAME_MAX_BYTES 1024u
-#define GAP_MAX 4096u /* between methods of one image */
+#define GAP_MAX 4096u /* maximum bytes between two methods in an image */
 #define SIZE_MAX_BYTES (16u << 20)
 #define READ_EXECUTE 5u
 #define IMAGE_NAME "[.NET code]"
@@ -27,25 +27,25 @@
 static const struct ptl_guid runtime = PTL_GUID(0xe13c0d23, 0xccbc, 0x4e12, 0x931b, 0xd9cc2eee27e4);
 static const struct ptl_guid rundown = PTL_GUID(0xa669021c, 0xc450, 0x4609, 0xa035, 0x5af59af4df18);
 
-/* Ids of events. In the rundown's provider the same numbers are a method that is there when that begins, or ends. */
+/* Event ids. The rundown provider uses the same ids for methods that exist when the rundown begins or ends. */
 #define LOAD_VERBOSE 143u
 #define UNLOAD_VERBOSE 144u
 #define START_VERBOSE_V2 139u
 #define STOP_VERBOSE_V2 140u
 
-/* MethodFlags. Other methods were compiled before, and lie in images. */
+/* MethodFlags. Methods without these flags were compiled ahead of time, and lie in images. */
 #define DYNAMIC 0x1u
 #define JITTED 0x8u
 
 struct etl_method {
 	uint32_t pid, size;
 	uint64_t address;
-	uint64_t process;  /* ticks at which its process started; 0: before the trace */
-	uint64_t loaded;   /* ticks; 0: before the trace, or unknown */
-	uint64_t unloaded; /* UINT64_MAX: not as far as the trace says */
-	uint64_t seen;     /* ticks of the event that reported the method */
-	uint32_t name;     /* where it is in names */
-	bool is_alone;     /* no other method shares an address */
+	uint64_t process;  /* start of the process in ticks; 0: before the trace */
+	uint64_t loaded;   /* load time in ticks; 0: before the trace, or unknown */
+	uint64_t unloaded; /* unload time in ticks; UINT64_MAX: not unloaded in the trace */
+	uint64_t seen;     /* time in ticks of the event that reported the method */
+	uint32_t name;     /* position in names */
+	bool is_alone;     /* the method shares no address with another method */
 };
 
 struct etl_process_start {
@@ -73,7 +73,7 @@ int etl_methods_process(struct etl_methods *methods, const struct etl_record *re
 	struct common_cursor cursor = common_cursor(record->payload, record->payload_size);
 	struct etl_process_start start = {.time = record->time};
 
-	/* The process's key, or the base of its page directory. */
+	/* Key of the process, or base of its page directory. */
 	if (record->descriptor.version)
 		common_read_le(&cursor, record->pointer_size);
 	start.pid = common_read32(&cursor);
@@ -85,7 +85,7 @@ int etl_methods_process(struct etl_methods *methods, const struct etl_record *re
 	return 0;
 }
 
-/* "Namespace.Type.Method(arguments)", cut to a bound. */
+/* Adds "Namespace.Type.Method(arguments)", truncated to NAME_MAX_BYTES. */
 static int add_name(struct etl_methods *methods, struct common_cursor *cursor)
 {
 	struct ptl_bytes space = {0}, name = {0}, signature = {0};
@@ -152,7 +152,7 @@ int etl_methods_add(struct etl_methods *methods, const struct etl_record *record
 	return add(methods, &method);
 }
 
-/* ---- which method is where and when ---------------------------------------------------------------------- */
+/* ---- addresses and times of methods -------------------------------------------------------------------------- */
 
 static int compare_starts(const void *left, const void *right)
 {
@@ -163,7 +163,7 @@ static int compare_starts(const void *left, const void *right)
 	return a->time < b->time ? -1 : a->time > b->time;
 }
 
-/* When the process started that had the pid at that time; 0: before the trace. */
+/* Returns the start in ticks of the process that had the pid at that time; 0: before the trace. */
 static uint64_t find_start(const struct etl_methods *methods, uint32_t pid, uint64_t time)
 {
 	size_t low = 0, high = methods->start_count;
@@ -180,7 +180,7 @@ static uint64_t find_start(const struct etl_methods *methods, uint32_t pid, uint
 	return low && methods->starts[low - 1].pid == pid ? methods->starts[low - 1].time : 0;
 }
 
-/* Orders methods by process, then address, then time. */
+/* Sorts methods by process, then address, then time. */
 static int compare_methods(const void *left, const void *right)
 {
 	const struct etl_method *a = left, *b = right;
@@ -202,7 +202,7 @@ static bool is_same(const struct etl_methods *methods, const struct etl_method *
 	       strcmp(names + a->name, names + b->name) == 0;
 }
 
-/* Joins the events of each method: load, unload and rundown. */
+/* Merges the events of each method: load, unload and rundown. */
 static void join(struct etl_methods *methods)
 {
 	size_t kept = 0;
@@ -210,7 +210,7 @@ static void join(struct etl_methods *methods)
 	for (size_t i = 0; i < methods->count; i++) {
 		struct etl_method *method = &methods->list[i], *last = kept ? &methods->list[kept - 1] : NULL;
 
-		/* One that was unloaded, and is loaded again, is another. */
+		/* A load after an unload begins another method. */
 		if (!last || !is_same(methods, last, method) || (last->unloaded != UINT64_MAX && method->loaded)) {
 			methods->list[kept++] = *method;
 			continue;
@@ -232,7 +232,7 @@ static bool is_of(const struct etl_method *method, const struct etl_method *othe
 	return method->pid == other->pid && method->process == other->process;
 }
 
-/* Marks methods whose addresses no other method has. Two loads of one method at the same address count as two methods. */
+/* Marks methods that share no address. Two loads of one method at the same address count as two methods. */
 static void mark(struct etl_methods *methods)
 {
 	uint64_t end = 0;
@@ -252,11 +252,11 @@ static void mark(struct etl_methods *methods)
 
 /* ---- writing --------------------------------------------------------------------------------------------- */
 
-/* An image to be written: methods from first on that are alone, or a single method that shares addresses. */
+/* An image to write: consecutive unshared methods from `first` on, or a single method that shares addresses. */
 struct code_image {
 	size_t first, count;
 	uint64_t base, size;
-	uint64_t time; /* of the trace */
+	uint64_t time; /* time of the trace */
 	uint32_t pid;
 	uint8_t opcode;
 };
@@ -280,7 +280,7 @@ static struct code_image image_of(const struct etl_import *import, const struct 
 		.size = method->size,
 		.time = process_time(import, method),
 		.pid = method->pid,
-		/* A start rundown would say that the process had no other images then. */
+		/* A start rundown would mean that the process had no other images at that time. */
 		.opcode = PTL_OPCODE_LOAD,
 	};
 }
@@ -293,7 +293,7 @@ static int add_image(struct code_images *images, const struct code_image *image)
 	return 0;
 }
 
-/* Images of neighbouring methods whose addresses no other method has. */
+/* Makes images of neighbouring unshared methods. */
 static int add_stretches(struct etl_import *import, struct code_images *images)
 {
 	const struct etl_methods *methods = &import->methods;
@@ -319,7 +319,7 @@ static int add_stretches(struct etl_import *import, struct code_images *images)
 	return status;
 }
 
-/* Images of methods that share addresses: from the load, or the first event, to the unload. */
+/* Makes an image for each method that shares addresses: from the load, or the first event, to the unload. */
 static int add_shared(struct etl_import *import, struct code_images *images)
 {
 	const struct etl_methods *methods = &import->methods;
@@ -331,7 +331,10 @@ static int add_shared(struct etl_import *import, struct code_images *images)
 
 		if (method->is_alone)
 			continue;
-		/* If the unload is the first event of a method, the load time is unknown. */
+		/*
+		 * If the unload is the first event of a method, the load time is unknown: keep the start of the
+		 * process.
+		 */
 		if (method->loaded || method->unloaded == UINT64_MAX)
 			image.time = etl_clock_time(import, method->loaded ? method->loaded : method->seen);
 		status = add_image(images, &image);
@@ -344,7 +347,7 @@ static int add_shared(struct etl_import *import, struct code_images *images)
 	return status;
 }
 
-/* Images in order of time; an unload before a load, a stretch before what lies within it. */
+/* Sorts images by time; unloads before loads, large images before small ones. */
 static int compare_images(const void *left, const void *right)
 {
 	const struct code_image *a = left, *b = right;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of files: \Device\HarddiskVolume2\Windows is C:\Windows, where the trace says so. */
+/* Converts file names: \Device\HarddiskVolume2\Windows becomes C:\Windows, if the trace has the mapping. */
 #include "import/etl/path.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ void etl_paths_free(struct etl_paths *paths)
 	paths->count = 0;
 }
 
-/* Units up to the zero. */
+/* Returns the number of units before the zero. */
 static size_t length_of(const uint8_t *text, size_t size)
 {
 	size_t units = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel's names of devices, and the drive letters that people know them by. */
+/* Maps the kernel's device names to drive letters. */
 #ifndef IMPORT_ETL_PATH_H
 #define IMPORT_ETL_PATH_H
 
@@ -11,19 +11,22 @@
 
 #define ETL_VOLUMES_MAX 256u
 
-/* Zero-initialised is empty. */
+/* Zero-initialised: empty. */
 struct etl_paths {
 	struct etl_volume {
-		uint8_t *from, *to; /* UTF-16, without a zero at the end */
+		uint8_t *from, *to; /* UTF-16 without a terminating zero */
 		size_t from_units, to_units;
 	} volumes[ETL_VOLUMES_MAX];
 	size_t count;
 };
 
 void etl_paths_free(struct etl_paths *paths);
-/* The payload of a VolumeMapping event: two strings in UTF-16. What does not fit is forgotten. PTL_NO_MEMORY. */
+/*
+ * Adds a VolumeMapping event, whose payload is two UTF-16 strings. Drops mappings beyond the limits. Returns
+ * PTL_NO_MEMORY.
+ */
 int etl_paths_add(struct etl_paths *paths, const uint8_t *payload, size_t size);
-/* Writes units of UTF-16, with a drive letter in place of a device where one is known. */
+/* Writes UTF-16 units, with a known device replaced by its drive letter. */
 void etl_paths_write(const struct etl_paths *paths, const uint8_t *text, size_t units, struct ptl_bytes *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Payloads, rewritten as the trace's schemas describe them. */
+/* Rewrites payloads for the trace's schemas. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define COUNT_MAX 0xffffu
 #define DEPTH_MAX 8u
-#define FIELDS_WRITTEN_MAX 1000000u /* elements counted: a payload that asks for more is cut */
+#define FIELDS_WRITTEN_MAX 1000000u /* maximum elements written; a larger payload is cut */
 
 struct rewriting {
 	const struct etl_import *import;
@@ -23,7 +23,7 @@ struct rewriting {
 	uint64_t time;
 	size_t written;
 	bool lost;
-	uint64_t *values; /* of fields, where the schema refers to some */
+	uint64_t *values; /* values of fields, if the schema refers to fields */
 };
 
 /* ---- single values ------------------------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ static void take_bytes(struct rewriting *work, size_t size)
 		common_write_bytes(work->out, bytes, size);
 }
 
-/* A count of units, then the units. */
+/* Copies counted units, with a u16 count. */
 static void take_counted(struct rewriting *work, size_t units, size_t unit)
 {
 	const uint8_t *bytes;
@@ -60,7 +60,7 @@ static void take_counted(struct rewriting *work, size_t units, size_t unit)
 		common_write_bytes(work->out, bytes, units * unit);
 }
 
-/* Up to a zero, which the end of the payload may stand for. */
+/* Copies a string up to its zero, or to the end of the payload. */
 static void take_string(struct rewriting *work, size_t unit)
 {
 	const uint8_t *start = work->in.data + work->in.at;
@@ -78,7 +78,7 @@ static void take_string(struct rewriting *work, size_t unit)
 	common_read_bytes(&work->in, size + unit <= left ? unit : left - size);
 }
 
-/* The same of UTF-16, with the names that people know devices by. */
+/* As take_string for UTF-16, with device names replaced by drive letters. */
 static void take_path(struct rewriting *work)
 {
 	const uint8_t *start = work->in.data + work->in.at;
@@ -96,7 +96,7 @@ static void take_path(struct rewriting *work)
 	common_read_bytes(&work->in, 2 * units + 2 <= left ? 2 * units + 2 : left);
 }
 
-#define PROCESS_AT 16u /* in payloads of images, from version 1 on; the base is at their start */
+#define PROCESS_AT 16u /* offset of the process in payloads of images, from version 1 on; the base has offset 0 */
 
 static void take_image_id(struct rewriting *work)
 {
@@ -109,7 +109,7 @@ static void take_image_id(struct rewriting *work)
 	etl_image_id_write(ids, id, work->out);
 }
 
-/* The file of the FileKey that stands before, else that of the FileObject. */
+/* Writes the file name for the preceding FileKey, else for the FileObject. */
 static void take_file_name(struct rewriting *work)
 {
 	static const char *const keys[] = {"FileKey", "FileObject"};
@@ -157,7 +157,7 @@ static void take_ticks(struct rewriting *work)
 		common_write_le(work->out, etl_clock_time(work->import, value), 8);
 }
 
-/* S-1-5-21-..., as all of Windows shows it. */
+/* Writes a SID as text: S-1-5-21-... */
 static void take_sid(struct rewriting *work)
 {
 	common_sid_read(&work->in, work->out);
@@ -165,7 +165,7 @@ static void take_sid(struct rewriting *work)
 		common_write_le(work->out, 0, 1);
 }
 
-/* A TOKEN_USER and the SID behind it; a first pointer of 0 stands alone: nobody. */
+/* Reads a TOKEN_USER and the SID behind. A first pointer of 0 stands alone, and means no user. */
 static void take_wbem_sid(struct rewriting *work)
 {
 	if (common_cursor_left(&work->in) >= 4 && !common_load32(work->in.data + work->in.at)) {
@@ -186,7 +186,7 @@ static uint64_t number_of(const struct rewriting *work, uint8_t is, uint32_t val
 	return value;
 }
 
-/* A string in room of a fixed size: what is behind its zero says nothing. */
+/* Copies a string in a buffer of fixed size; drops bytes behind the zero. */
 static void take_room(struct rewriting *work, size_t units, size_t unit)
 {
 	const uint8_t *bytes = units > COUNT_MAX ? NULL : common_read_bytes(&work->in, units * unit);
@@ -230,7 +230,7 @@ static void take_socket(struct rewriting *work, uint64_t size)
 		work->in.failed = true;
 }
 
-/* Numbers whose bytes stay as they are. */
+/* Sizes of numbers that are copied unchanged. */
 static const uint8_t number_sizes[] = {
 	[ETL_IN_INT8] = 1,    [ETL_IN_UINT8] = 1, [ETL_IN_INT16] = 2,  [ETL_IN_UINT16] = 2, [ETL_IN_INT32] = 4,
 	[ETL_IN_UINT32] = 4,  [ETL_IN_INT64] = 8, [ETL_IN_UINT64] = 8, [ETL_IN_FLOAT] = 4,  [ETL_IN_DOUBLE] = 8,
@@ -350,7 +350,10 @@ static void take_element(struct rewriting *work, size_t index, unsigned depth)
 		work->values[index] = value;
 }
 
-/* Bytes of an element that stays as it is, so that many can be taken at once; 0: it does not. */
+/*
+ * Returns the bytes of an element that is copied unchanged, so that many elements are copied at once; 0: the element is
+ * converted.
+ */
 static size_t plain_size(const struct rewriting *work, const struct etl_field *field)
 {
 	if (field->in < sizeof(number_sizes) && number_sizes[field->in])
@@ -392,7 +395,7 @@ static void take_fields(struct rewriting *work, size_t from, size_t end, unsigne
 
 /* ---- whole payloads -------------------------------------------------------------------------------------- */
 
-/* Whether the payload is already as the trace has it. */
+/* Whether the payload already fits the trace's schema. */
 static bool is_as_is(const struct etl_schema *schema, const struct etl_record *record)
 {
 	const size_t size = record->payload_size;
@@ -432,7 +435,7 @@ int etl_payload(const struct etl_import *import, const struct etl_schema *schema
 	storage->size = 0;
 	take_fields(&work, 0, schema->field_count, 0);
 	*lost = work.in.failed;
-	/* What newer versions add behind the last field. */
+	/* Fields of newer versions behind the last known field. */
 	if (!work.in.failed && common_cursor_left(&work.in))
 		take_bytes(&work, common_cursor_left(&work.in));
 	if (storage->failed)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Addresses of sockets as text. */
+/* Writes socket addresses as text. */
 #include "import/etl/socket.h"
 
 #include <arpa/inet.h>
 
 #include "common/text/text.h"
 
-/* Families as Windows numbers them, and what lies where: all but family and scope is in network order. */
+/* Address families of Windows, and layouts. All members except family and scope are in network byte order. */
 #define FAMILY_IPV4 2u
 #define FAMILY_IPV6 23u
 #define PORT_AT 2

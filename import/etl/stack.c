@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Joins stacks with the events of their time and thread. */
+/* Joins stacks with events of the same time and thread. */
 #include "import/etl/stack.h"
 
 #include <stdlib.h>
@@ -11,42 +11,42 @@
 #include "import/etl/import.h"
 #include "import/etl/stack_internal.h"
 
-#define STACKS 131072u        /* that are known at once; a power of two */
-#define BUCKETS 65536u        /* likewise */
-#define LOOKED_MAX 64u        /* stacks of one time that are looked at */
-#define ITEM_BYTES_MAX 65008u /* of an extended item: a number and addresses */
-#define RUNTIME_THREADS 1024u /* whose last event is known; a power of two */
-#define RUNTIME_STACK 82u     /* CLRStackWalk */
-#define RUNTIME_STACK_HEAD 8u /* bytes of its payload in front of the addresses */
+#define STACKS 131072u        /* maximum known stacks; a power of two */
+#define BUCKETS 65536u        /* hash buckets; a power of two */
+#define LOOKED_MAX 64u        /* maximum stacks examined for an event */
+#define ITEM_BYTES_MAX 65008u /* maximum bytes of an extended item: match id and addresses */
+#define RUNTIME_THREADS 1024u /* threads whose last runtime event is remembered; a power of two */
+#define RUNTIME_STACK 82u     /* event id of CLRStackWalk */
+#define RUNTIME_STACK_HEAD 8u /* bytes of CLRStackWalk's payload before the addresses */
 #define NONE UINT32_MAX
 
 enum part { PART_KERNEL, PART_USER, PART_RUNTIME };
 
 struct etl_stack {
-	uint64_t ticks;       /* of the event that it belongs to */
-	uint64_t time;        /* its own */
-	const uint8_t *bytes; /* addresses, or a key */
+	uint64_t ticks;       /* time of the stack's event */
+	uint64_t time;        /* time of the stack itself */
+	const uint8_t *bytes; /* addresses, or a stack key */
 	uint32_t size;
 	uint32_t tid;
-	uint32_t next; /* in its bucket */
+	uint32_t next; /* next stack in the bucket */
 	uint16_t cpu;
 	uint8_t pointer_size;
 	uint8_t part; /* enum part */
 	bool is_key;
 	bool taken;
-	bool gone; /* the addresses are in the event that it belongs to */
+	bool gone; /* all addresses are in the stack's event */
 };
 
-/* First in, first out. */
+/* A queue of stacks. */
 struct etl_stack_bucket {
 	uint32_t first, last;
 };
 
-/* The last event that the runtime of .NET wrote in a thread: its stack comes right behind it. */
+/* The last event of the .NET runtime in a thread. The stack of the event follows at once. */
 struct etl_runtime_event {
 	uint64_t ticks;
 	uint32_t tid;
-	bool waits; /* no stack has come yet */
+	bool waits; /* the stack has not come yet */
 };
 
 static const struct ptl_guid runtime = PTL_GUID(0xe13c0d23, 0xccbc, 0x4e12, 0x931b, 0xd9cc2eee27e4);
@@ -81,7 +81,7 @@ bool etl_is_stack(const struct etl_record *record)
 
 static struct etl_stack_bucket *bucket_of(const struct etl_stacks *stacks, uint64_t ticks)
 {
-	/* Neighbours in time are neighbours in memory. */
+	/* Keeps stacks with neighbouring times in neighbouring memory. */
 	return &stacks->buckets[(ticks ^ ticks >> 16) & (BUCKETS - 1)];
 }
 
@@ -108,7 +108,9 @@ static int begin(struct etl_stacks *stacks)
 	return 0;
 }
 
-/* ---- what the buffers hold ------------------------------------------------------------------------------------ */
+/*
+ * ---- stacks of held buffers -----------------------------------------------------------------------------------------
+ */
 
 static void add(struct etl_stacks *stacks, const struct etl_stack *stack)
 {
@@ -141,13 +143,13 @@ void etl_stacks_drop(struct etl_import *import, size_t count)
 	}
 }
 
-/* Addresses of the kernel are in the upper half. */
+/* Tells kernel stacks from user stacks: kernel addresses are in the upper half. */
 static uint8_t part_of(const uint8_t *frames, size_t size, unsigned unit)
 {
 	return size >= unit && frames[unit - 1] & 0x80 ? PART_KERNEL : PART_USER;
 }
 
-/* What a StackWalk event tells; false: nothing of one event. */
+/* Parses a StackWalk event. Returns false if the event is not the stack of one event. */
 static bool read_walk(const struct etl_record *record, struct etl_stack *stack)
 {
 	struct common_cursor cursor = common_cursor(record->payload, record->payload_size);
@@ -166,7 +168,7 @@ static bool read_walk(const struct etl_record *record, struct etl_stack *stack)
 	       (opcode == ETL_STACK || opcode == ETL_STACK_KEY_KERNEL || opcode == ETL_STACK_KEY_USER);
 }
 
-/* CLRStackWalk belongs to the event that the runtime wrote before in the same thread. */
+/* Parses CLRStackWalk, which belongs to the thread's previous runtime event. */
 static bool read_runtime(struct etl_stacks *stacks, const struct etl_record *record, struct etl_stack *stack)
 {
 	struct etl_runtime_event *event = &stacks->runtime[record->tid >> 2 & (RUNTIME_THREADS - 1)];
@@ -221,11 +223,13 @@ void etl_stacks_expect(const struct etl_stacks *stacks, uint64_t ticks)
 		__builtin_prefetch(&stacks->ring[first]);
 }
 
-/* ---- what belongs to an event --------------------------------------------------------------------------------- */
+/*
+ * ---- stacks of an event ---------------------------------------------------------------------------------------------
+ */
 
 /*
- * Of an event that does not tell its thread, the kernel's part is of the same CPU; the user's part may be written where
- * the thread goes on later.
+ * Whether the stack belongs to the record. Without a known thread, the kernel part must come from the same CPU; the
+ * user part may be written later on another CPU.
  */
 static bool belongs(const struct etl_stack *stack, const struct etl_record *record, uint32_t cpu,
 		    const struct etl_stack *const parts[])
@@ -239,7 +243,7 @@ static bool belongs(const struct etl_stack *stack, const struct etl_record *reco
 	return parts[PART_KERNEL] ? parts[PART_KERNEL]->tid == stack->tid : stack->cpu == cpu;
 }
 
-/* As ETW has it in events that carry theirs: a number that matches the parts of one stack, then the addresses. */
+/* Writes an extended item as in ETW: match id of the parts of a stack, then addresses. */
 static void write_item(uint8_t *bytes, uint64_t match, const uint8_t *frames, size_t size, unsigned unit,
 		       struct ptl_extended *item)
 {
@@ -255,7 +259,7 @@ static void write_item(uint8_t *bytes, uint64_t match, const uint8_t *frames, si
 	*item = (struct ptl_extended){ETL_EXTENDED_STACK64, (uint16_t)(8 + 8 * count), bytes};
 }
 
-/* The item of the addresses that a key stands for; false: nothing says them. */
+/* Writes an item with the addresses of a stack key. Returns false if the key is unknown. */
 static bool write_key(const struct etl_import *import, uint64_t key, uint64_t time, uint64_t match, uint8_t *bytes,
 		      struct ptl_extended *item)
 {
@@ -280,7 +284,7 @@ static bool write_stack(const struct etl_import *import, struct etl_stack *stack
 	return true;
 }
 
-/* What is added when traces are merged has the times of others. */
+/* Events that merging tools add have the times of other events. */
 static bool takes_stacks(const struct etl_record *record)
 {
 	static const struct ptl_guid image_id = PTL_GUID(0xb3e675d7, 0x2554, 0x4f18, 0x830b, 0x2762732560de);
@@ -288,7 +292,7 @@ static bool takes_stacks(const struct etl_record *record)
 	return !etl_is_stack(record) && !common_guid_equal(&record->descriptor.provider, &image_id);
 }
 
-/* What stands in the event itself: stacks, and keys of some, which get their addresses. Whether there are any. */
+/* Takes stacks in the event itself; replaces stack keys by addresses. Returns whether the event has stacks. */
 static bool take_inline(const struct etl_import *import, const struct etl_record *record,
 			struct ptl_extended items[ETL_STACKS_MAX], size_t *count)
 {
@@ -338,14 +342,14 @@ int etl_stacks_take(struct etl_import *import, const struct etl_record *record, 
 	whole = take_inline(import, record, items, count);
 	if (stacks->count)
 		find_parts(stacks, record, cpu, parts);
-	/* The user's part may come before the kernel's, which tells whose it is. */
+	/* Search again: the user part may precede the kernel part, which tells the thread. */
 	if (parts[PART_KERNEL] && !parts[PART_USER])
 		find_parts(stacks, record, cpu, parts);
 	for (size_t i = 0; i < ETL_STACKS_MAX; i++) {
 		if (!parts[i] || *count == ETL_STACKS_MAX)
 			continue;
 		parts[i]->taken = true;
-		/* The runtime's own stack is a part of what Windows saw. */
+		/* The runtime's stack is a part of the stack that Windows recorded. */
 		if ((i == PART_RUNTIME && (whole || parts[PART_USER])) ||
 		    !write_stack(import, parts[i], stacks->items + *count * ITEM_BYTES_MAX, &items[*count]))
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the parts that know of stacks share. */
+/* Shared declarations of stack.c and stack_key.c. */
 #ifndef IMPORT_ETL_STACK_INTERNAL_H
 #define IMPORT_ETL_STACK_INTERNAL_H
 
@@ -15,12 +15,12 @@ enum etl_stack_opcode {
 
 struct etl_stack_key {
 	uint64_t time;
-	size_t frames; /* where they are */
+	size_t frames; /* position in frames */
 	uint32_t count;
-	uint32_t previous; /* another one of the same key; UINT32_MAX: none */
+	uint32_t previous; /* previous entry with equal key; UINT32_MAX: none */
 };
 
-/* NULL: nothing says what it stands for. */
+/* Returns the addresses of a key; NULL: unknown. */
 const struct etl_stack_key *etl_stack_key_find(const struct etl_stack_keys *keys, uint64_t key, uint64_t time);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keys of stacks: a stack that is often the same is written once, when its key is deleted or the trace ends. */
+/* Stack keys. A frequent stack is written once, when its key is deleted or the trace ends. */
 #include <stdlib.h>
 
 #include "common/error.h"
@@ -17,7 +17,7 @@ void etl_stack_keys_free(struct etl_stack_keys *keys)
 	*keys = (struct etl_stack_keys){0};
 }
 
-/* Addresses as 8 bytes each. */
+/* Writes each address as 8 bytes. */
 static void write_frames(const uint8_t *frames, size_t count, unsigned pointer_size, struct ptl_bytes *out)
 {
 	if (pointer_size == 8) {
@@ -56,7 +56,7 @@ int etl_stack_keys_add(struct etl_stack_keys *keys, const struct etl_record *rec
 	return common_hash_map_put(&keys->by_key, key, keys->count++);
 }
 
-/* A key stands for what is said of it first after it was used. */
+/* The valid entry of a key is the first one written after the key's use. */
 const struct etl_stack_key *etl_stack_key_find(const struct etl_stack_keys *keys, uint64_t key, uint64_t time)
 {
 	const uint64_t *last = common_hash_map_get(&keys->by_key, key);

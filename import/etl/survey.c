@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What of a file explains its events. */
+/* Collects descriptions of events from the whole file. */
 #include <stdio.h>
 
 #include "common/error.h"
@@ -50,7 +50,7 @@ static int take_file_name(struct etl_import *import, const struct etl_record *re
 	return etl_file_names_add(&import->file_names, record);
 }
 
-/* What Windows calls the machine. */
+/* Takes the computer's name. */
 static int take_cpu(struct etl_import *import, const struct etl_record *record)
 {
 	struct ptl_bytes name = {0};
@@ -104,7 +104,10 @@ static int look_at(struct etl_import *import, const struct etl_record *record)
 	return 0;
 }
 
-/* Whether a look at the record is worth its while: most events of a large file are switches, samples, and providers'. */
+/*
+ * Whether the survey needs the record. Most events of a large file are switches, samples, and events of providers,
+ * which are skipped.
+ */
 static bool is_wanted(const struct etl_raw *raw)
 {
 	const unsigned hook = etl_raw_is_system(raw) ? etl_raw_hook(raw) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What runs on each CPU, by the context switches. */
+/* Tracks the running thread of each CPU by context switches. */
 #include "import/etl/thread.h"
 
 #include <stdlib.h>
@@ -13,11 +13,11 @@
 
 #define THREADS_MAX 1000000u
 #define CPUS_AT_ONCE 64u
-#define SWITCH 36u /* opcodes of the group of threads */
+#define SWITCH 36u /* opcodes of the thread group */
 #define COMPRESSED_SWITCH 37u
-#define SAMPLE 46u /* opcodes of the group of performance */
+#define SAMPLE 46u /* opcodes of the performance group */
 #define COUNTER_SAMPLE 47u
-#define STACK_PROCESS_AT 8u /* in the payload of a stack */
+#define STACK_PROCESS_AT 8u /* offset in the payload of a stack */
 
 static const struct etl_running unknown = {PTL_NO_ID, PTL_NO_ID};
 
@@ -28,7 +28,7 @@ void etl_threads_free(struct etl_threads *threads)
 	*threads = (struct etl_threads){0};
 }
 
-/* An event that tells the process of a thread. */
+/* Parses an event that tells the process of a thread. */
 static bool read_life(const struct etl_record *record, uint32_t *pid, uint32_t *tid)
 {
 	const bool swapped = record->descriptor.version == 0;
@@ -55,7 +55,9 @@ int etl_threads_survey(struct etl_threads *threads, const struct etl_record *rec
 	return put(threads, tid, pid);
 }
 
-/* ---- what runs on a CPU ----------------------------------------------------------------------------------------- */
+/*
+ * ---- running threads ------------------------------------------------------------------------------------------------
+ */
 
 static int set_running(struct etl_threads *threads, uint32_t cpu, const struct etl_running *running)
 {
@@ -86,13 +88,15 @@ void etl_threads_forget_all(struct etl_threads *threads)
 		etl_threads_forget(threads, cpu);
 }
 
-/* ---- what an event tells ---------------------------------------------------------------------------------------- */
+/*
+ * ---- threads of events ----------------------------------------------------------------------------------------------
+ */
 
 static struct etl_running thread_of(const struct etl_threads *threads, uint32_t tid)
 {
 	const uint64_t *pid = tid ? common_hash_map_get(&threads->pids, tid) : NULL;
 
-	/* Each CPU has a thread 0 of process 0, which runs when no other does. */
+	/* Thread 0 of process 0 is the idle thread of each CPU. */
 	return (struct etl_running){!tid ? 0 : pid ? (uint32_t)*pid : PTL_NO_ID, tid};
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Attributes of perf's events. */
+/* Attributes of perf events. */
 #include "import/perf/attr.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static int add(struct perf_attrs *attrs, const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* The ids of the attribute added last. */
+/* Adds ids of the last added attribute. */
 static int add_ids(struct perf_attrs *attrs, const uint8_t *data, size_t count)
 {
 	int status = 0;
@@ -94,7 +94,7 @@ void perf_attrs_event_type(struct perf_attrs *attrs, const uint8_t *data, size_t
 			perf_attrs_name(attrs, i, (const char *)data + 8, strnlen((const char *)data + 8, size - 8));
 }
 
-/* What is cut off ends the table: it has only names. */
+/* Reads the table of event types. Stops silently at a truncated entry: the table only has names. */
 static int read_event_types(struct perf_attrs *attrs, const struct perf_file *file)
 {
 	const struct perf_section table = perf_file_event_types(file);

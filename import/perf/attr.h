@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The events that perf recorded, and how the parts of their records lie. */
+/* The events that perf recorded, and the layout of their records. */
 #ifndef IMPORT_PERF_ATTR_H
 #define IMPORT_PERF_ATTR_H
 
@@ -12,7 +12,7 @@
 #include "common/hash_map.h"
 #include "import/perf/file.h"
 
-#define PERF_NAME_MAX (sizeof("user_events:") - 1 + PTL_TRACEPOINT_NAME_MAX) /* the longest there is */
+#define PERF_NAME_MAX (sizeof("user_events:") - 1 + PTL_TRACEPOINT_NAME_MAX) /* length of the longest name */
 
 struct perf_attr {
 	uint32_t type;
@@ -21,59 +21,59 @@ struct perf_attr {
 	uint64_t read_format;
 	uint64_t flags;
 	uint64_t branches;  /* branch_sample_type */
-	uint64_t registers; /* masks of the registers in a sample: of the user, and at the interrupt */
+	uint64_t registers; /* masks of the registers in a sample: registers of user mode, and at the interrupt */
 	uint64_t interrupt_registers;
-	uint64_t sample_period; /* the same for all samples, which need not say it; 0: the kernel chose it each time */
+	uint64_t sample_period; /* period of all samples, which then lack the period; 0: the kernel chose each period */
 	int32_t clockid;
-	char name[PERF_NAME_MAX]; /* as perf shows it */
+	char name[PERF_NAME_MAX]; /* name as perf shows the event */
 };
 
-/* All events of a file. Zero-initialised is empty. */
+/* All events of a file. Zero-initialised: no events. */
 struct perf_attrs {
 	struct perf_attr *list;
 	size_t count;
 	size_t capacity;
-	struct common_hash_map ids; /* of the kernel: index in list */
-	bool have_stacks;           /* samples of some have copies of stacks */
+	struct common_hash_map ids; /* kernel's event id: index in list */
+	bool have_stacks;           /* samples of some events have stack copies */
 };
 
-/* 64-bit words within a sample. */
+/* A sequence of 64-bit words in a sample. */
 struct perf_words {
 	const uint8_t *data;
 	size_t count;
 };
 
-/* Counters that were read with a sample: value, then id and number of lost samples if read_format has them. */
+/* Counters that were read with a sample: value, then id and number of lost samples if read_format has these bits. */
 struct perf_counters {
 	const uint8_t *data;
 	size_t count;
-	uint64_t format; /* of the attribute */
+	uint64_t format; /* read_format of the attribute */
 	uint64_t time_enabled, time_running;
 };
 
 struct perf_registers {
-	uint64_t abi;            /* 0: there are none */
-	struct perf_words words; /* of the attribute's mask, the lowest bit first */
+	uint64_t abi;            /* 0: no registers */
+	struct perf_words words; /* registers of the attribute's mask, lowest bit first */
 };
 
-/* A counter that was read. */
+/* Value of a counter in a sample. */
 struct perf_counter {
 	uint64_t value;
-	uint64_t id; /* 0: that of the sample */
+	uint64_t id; /* 0: id of the sample */
 	uint64_t lost;
 };
 
-/* What a record says besides its body, or a sample within it. Absent parts are 0, or as noted. */
+/* Fields of a record's trailer, or of a sample. Missing fields are 0, unless noted. */
 struct perf_sample {
-	const struct perf_attr *attr; /* NULL: unknown */
+	const struct perf_attr *attr; /* NULL: unknown event */
 	bool has_time;
 	uint64_t time;
-	uint32_t pid; /* PTL_NO_ID: absent */
+	uint32_t pid; /* PTL_NO_ID: missing */
 	uint32_t tid;
-	uint32_t cpu; /* PTL_NO_CPU: absent */
+	uint32_t cpu; /* PTL_NO_CPU: missing */
 	uint64_t id;
-	/* Of samples alone: */
-	bool user; /* the CPU executed user code */
+	/* Samples only: */
+	bool user; /* the CPU was executing user code */
 	bool has_ip;
 	uint64_t ip;
 	uint64_t address;
@@ -83,44 +83,49 @@ struct perf_sample {
 	const uint8_t *raw;
 	size_t raw_size;
 	struct perf_counters counters;
-	struct perf_words branches; /* three for each: from, to, flags */
+	struct perf_words branches; /* three words per branch: from, to, flags */
 	uint64_t branch_index;
 	struct perf_words branch_counters;
 	struct perf_registers registers, interrupt_registers;
-	bool has_stack; /* a copy of the user's stack */
+	bool has_stack; /* the sample has a copy of the user stack */
 	const uint8_t *stack;
 	size_t stack_size;
 	uint64_t weight, data_source, transaction, physical_address, cgroup, data_page_size, code_page_size;
-	const uint8_t *rest; /* AUX data, or parts that only newer kernels have */
+	const uint8_t *rest; /* AUX data, or fields of newer kernels */
 	size_t rest_size;
 };
 
-/* A counter of those of a sample, i < counters->count. */
+/* Returns counter i of a sample; i < counters->count. */
 struct perf_counter perf_counter_at(const struct perf_counters *counters, size_t i);
 
-/* The event that a kernel's id belongs to; NULL: none. */
+/* Returns the event with a kernel's id; NULL: no such event. */
 const struct perf_attr *perf_attrs_find(const struct perf_attrs *attrs, uint64_t id);
 
 void perf_attrs_free(struct perf_attrs *attrs);
 
-/* Reads the table of a file that is no pipe. PTL_CORRUPT, PTL_TRUNCATED, PTL_NO_MEMORY, PTL_SYSTEM. */
+/*
+ * Reads the attribute table of a file that was not a pipe. Returns PTL_CORRUPT, PTL_TRUNCATED, PTL_NO_MEMORY,
+ * PTL_SYSTEM.
+ */
 int perf_attrs_read(struct perf_attrs *attrs, const struct perf_file *file);
 
-/* A HEADER_ATTR record: an attribute and its ids. PTL_CORRUPT, PTL_NO_MEMORY. */
+/* Adds the attribute and ids of a HEADER_ATTR record. Returns PTL_CORRUPT, PTL_NO_MEMORY. */
 int perf_attrs_record(struct perf_attrs *attrs, const struct perf_record *record);
 
-/* The name of a tracepoint by its number: the body of a HEADER_EVENT_TYPE record, or an entry of the table of an old file. */
+/*
+ * Notes the name of a tracepoint number. data: body of a HEADER_EVENT_TYPE record, or an entry of an old file's table.
+ */
 void perf_attrs_event_type(struct perf_attrs *attrs, const uint8_t *data, size_t size);
 
-/* Gives an event the name that perf has for its type and config, until the file names the event. */
+/* Sets the default name of an event, by type and config as perf does. The file may name the event later. */
 void perf_attr_name(struct perf_attr *attr);
 
-/* An attribute as EVENT_DESC repeats it, with its name and ids: gives those of the table names. */
+/* Sets the name of event `index`, from an EVENT_DESC entry. */
 void perf_attrs_name(struct perf_attrs *attrs, size_t index, const char *name, size_t length);
 
 /*
- * Takes a kernel record's trailer, or a sample, apart. *body is made shorter by the trailer. PTL_CORRUPT where
- * the record is too short for what its attribute says.
+ * Parses a kernel record's trailer, or a sample. Subtracts the trailer from *body. Returns PTL_CORRUPT if the record is
+ * too short for its attribute.
  */
 int perf_sample_parse(const struct perf_attrs *attrs, const struct perf_record *record, struct perf_sample *sample,
 		      size_t *body);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of events whose file does not name them: as perf would, from type and config. */
+/* Default names of events, by type and config as perf names events. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +59,7 @@ static void name_kind(const struct perf_attr *attr, char *name, size_t room)
 		snprintf(name, room, "type=%" PRIu32 "/config=0x%" PRIx64 "/", attr->type, config);
 }
 
-/* ":u", ":k" and ":p", as perf's command line has them. */
+/* Appends modifiers as in perf's command line: ":u", ":k", ":p". */
 static void add_modifiers(uint64_t flags, char *name, size_t room)
 {
 	const unsigned precise = flags >> PRECISE_SHIFT & 3;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Intel PT in perf.data: one stream for each CPU or thread. */
+/* Intel PT in perf.data: a stream for each CPU or thread. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +13,9 @@
 
 #define PIECE ((size_t)1 << 20)
 #define STREAMS_MAX 65536u
-#define THREAD_BIT (1ull << 32) /* in a key of import->aux: a thread, no CPU */
+#define THREAD_BIT (1ull << 32) /* in a key of import->aux: the key is a thread, not a CPU */
 #define AUXTRACE_BODY 40
-#define PADDING_MAX 7u /* perf fills a record up to a multiple of 8 bytes */
+#define PADDING_MAX 7u /* perf pads a record to a multiple of 8 bytes */
 
 /* A stream of PT. */
 struct perf_aux {
@@ -23,22 +23,22 @@ struct perf_aux {
 	uint32_t stream;
 	uint32_t pid, tid;
 	bool begun;
-	uint64_t ring_end; /* position in perf's ring behind the last record, its padding included */
-	uint64_t end;      /* in the stream, of what there is */
+	uint64_t ring_end; /* position in perf's ring behind the last record with padding */
+	uint64_t end;      /* end of the data in the stream */
 	struct perf_aux_record last;
 	struct import_psb_scan scan;
-	const uint8_t *piece; /* being scanned */
-	uint64_t piece_start; /* in the stream */
+	const uint8_t *piece; /* piece being scanned */
+	uint64_t piece_start; /* offset of the piece in the stream */
 	size_t piece_size;
 };
 
-/* Whether config has the bit, which perf gives as 0 where the CPU does not know it. */
+/* Whether config has the bit. perf gives bit 0 if the CPU lacks the feature. */
 static bool has_bit(uint64_t config, uint64_t bit)
 {
 	return bit && (config & bit);
 }
 
-/* The attribute of the PMU that made the packets says how it was set. */
+/* Returns the config of the PT event, from the attribute with the type of the PT PMU. */
 static uint64_t config_of(const struct perf_import *import, uint64_t pmu)
 {
 	for (size_t i = 0; i < import->attrs.count; i++)
@@ -47,7 +47,7 @@ static uint64_t config_of(const struct perf_import *import, uint64_t pmu)
 	return 0;
 }
 
-/* Keeps the filters that stand behind the numbers. What cannot be read, or is no range, is left out: its place is unknown. */
+/* Keeps the address filters that follow the numbers. Drops unreadable filters, and filters that are no ranges. */
 static int take_filters(struct perf_import *import, struct common_cursor *cursor, uint64_t size)
 {
 	char *text;
@@ -105,8 +105,8 @@ int perf_aux_info(struct perf_import *import, const struct perf_record *record)
 }
 
 /*
- * A ring of a CPU has the CPU's number. It also names a thread where perf was given what to record: the first one, if
- * there are several; where context switches are there, they say who ran.
+ * Opens the stream of a ring. The ring of a CPU has the CPU's number. Such a ring also names a thread if perf recorded
+ * chosen threads (the first of several), but context switches tell the running threads.
  */
 static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, struct perf_aux **opened)
 {
@@ -144,8 +144,8 @@ static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, s
 }
 
 /*
- * Returns the time of a PSB+ whose bytes are these; the latest time known where it has none. If no record has a time, the first
- * PSB+ is the start of the trace, and the TSC that perf read beside the packets says what TSC packets mean.
+ * Returns the time of a PSB+; the latest known time if the PSB+ has no TSC. If no record has a time, the first PSB+
+ * starts the trace, and the TSC that perf read with the packets anchors TSC packets.
  */
 static uint64_t psb_time(struct perf_import *import, const uint8_t *data, size_t size)
 {
@@ -164,7 +164,7 @@ static uint64_t psb_time(struct perf_import *import, const uint8_t *data, size_t
 static int write_psb(void *context, uint64_t offset)
 {
 	struct perf_aux *aux = context;
-	/* A PSB that began in the piece before has its time from there, nearly. */
+	/* A PSB that began in the previous piece gets the latest known time, which is nearly right. */
 	const bool here = offset >= aux->piece_start && offset - aux->piece_start < aux->piece_size;
 	const size_t at = here ? (size_t)(offset - aux->piece_start) : 0;
 	const uint64_t time = here ? psb_time(aux->import, aux->piece + at, aux->piece_size - at) : aux->import->now;
@@ -188,10 +188,10 @@ static int lose_bytes(struct perf_import *import, const struct perf_aux *aux, ui
 	return ptl_writer_loss(import->writer, &loss);
 }
 
-/* What follows does not continue what there is: bytes are missing, of which the number may be unknown. */
+/* Marks missing bytes: the next bytes do not continue the stream. missing: number of missing bytes; 0: unknown. */
 static int interrupt_stream(struct perf_aux *aux, uint64_t missing, const char *cause)
 {
-	const uint64_t hole = missing ? missing : 1; /* so that nobody takes both sides together */
+	const uint64_t hole = missing ? missing : 1; /* at least one byte, so that decoders do not join the two sides */
 	int status = import_psb_scan_end(&aux->scan, write_psb, aux);
 
 	if (!status)
@@ -201,7 +201,10 @@ static int interrupt_stream(struct perf_aux *aux, uint64_t missing, const char *
 	return status ? status : lose_bytes(aux->import, aux, missing, cause);
 }
 
-/* Snapshots have places in the ring as it is, over and over: only their bytes tell what they have in common. */
+/*
+ * Finds the overlap with the last snapshot by comparing bytes: snapshots copy the whole ring each time, so ring
+ * positions do not help.
+ */
 static int reconcile_snapshot(struct perf_aux *aux, const struct perf_aux_record *record, uint64_t *skip)
 {
 	int status;
@@ -209,14 +212,14 @@ static int reconcile_snapshot(struct perf_aux *aux, const struct perf_aux_record
 	if (!aux->begun)
 		return 0;
 	status = perf_aux_overlap(aux->import->file, &aux->last, record, skip);
-	if (status == PTL_TRUNCATED) /* what there is of it is still taken */
+	if (status == PTL_TRUNCATED) /* use the available bytes */
 		status = 0;
 	return status || *skip ? status : interrupt_stream(aux, 0, "between snapshots, as many as there may have been");
 }
 
 /*
- * Bytes of the ring that are not in the file; or that are in it twice, which perf does not do but in snapshots. A
- * record begins where the one before ended without its padding.
+ * Detects bytes of the ring that are missing from the file, and bytes that the file has twice (which only snapshots
+ * cause). A record begins at the end of the previous record, without its padding.
  */
 static int reconcile(struct perf_aux *aux, uint64_t offset, uint64_t *skip)
 {
@@ -250,7 +253,7 @@ static int take_piece(struct perf_aux *aux, const uint8_t *data, size_t size)
 	return status;
 }
 
-/* The record's bytes, but for the first ones, of which there are `skip`. */
+/* Reads the record's bytes without the first `skip` bytes. */
 static int take_bytes(struct perf_aux *aux, struct perf_aux_record *record, uint64_t skip)
 {
 	const size_t room = record->size < PIECE ? (size_t)record->size + 1 : PIECE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What two snapshots of one ring have in common: the end of the first one is the beginning of the second. PSBs are
- * looked for, as they stand out, and what stands around them must be equal.
+ * Finds the overlap of two snapshots of a ring: the end of the first equals the beginning of the second. Candidates are
+ * PSBs, which are easy to find; then the bytes around the PSBs are compared.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,15 +11,15 @@
 #include "import/psb_scan.h"
 
 #define PIECE ((size_t)1 << 18)
-#define QUICK ((size_t)256) /* bytes that are compared at once: a PSB with its time, and more */
-#define CANDIDATES_MAX 64u  /* places at which these are equal */
+#define QUICK ((size_t)256) /* bytes of a quick comparison: a PSB with its time, and more */
+#define CANDIDATES_MAX 64u  /* maximum positions that pass the quick comparison */
 
 struct search {
 	const struct perf_file *file;
 	const struct perf_aux_record *before, *record;
-	uint64_t first;  /* where the second record's first PSB stands */
-	uint64_t end;    /* of the first record's bytes, without padding */
-	uint8_t *pieces; /* two */
+	uint64_t first;  /* position of the first PSB in the second record */
+	uint64_t end;    /* end of the first record without padding */
+	uint8_t *pieces; /* two buffers of PIECE bytes */
 	unsigned candidates;
 	uint64_t overlap;
 };
@@ -30,7 +30,7 @@ static int found_first(void *context, uint64_t offset)
 	return 1;
 }
 
-/* Runs a scan over a record; what found returns if it ends it, else 0. */
+/* Scans a record for PSBs. Returns a non-zero result of `found`, else 0. */
 static int scan(const struct search *search, const struct perf_aux_record *record, uint64_t size,
 		int (*found)(void *context, uint64_t offset), void *context)
 {
@@ -52,7 +52,7 @@ static int scan(const struct search *search, const struct perf_aux_record *recor
 	return status;
 }
 
-/* 1: the bytes from `at` on in the first record are those at the beginning of the second one; 0: not. */
+/* Compares bytes of the first record from `at` on with the beginning of the second. Returns 1 if equal, 0 if not. */
 static int compare(const struct search *search, uint64_t at, uint64_t size)
 {
 	uint8_t *one = search->pieces, *other = search->pieces + PIECE;
@@ -71,7 +71,7 @@ static int compare(const struct search *search, uint64_t at, uint64_t size)
 	return status ? status : 1;
 }
 
-/* A PSB of the first record: is it the first one of the second? */
+/* Checks whether a PSB of record `before` matches the first PSB of `record`. */
 static int try_psb(void *context, uint64_t offset)
 {
 	struct search *search = context;
@@ -100,7 +100,7 @@ int perf_aux_overlap(const struct perf_file *file, const struct perf_aux_record 
 
 	*bytes = 0;
 	search.end = before->size - (before->zeros < before->size ? before->zeros : 0);
-	/* A ring has a PSB every few KiB; what has none at its beginning has nothing to be found by. */
+	/* A ring has a PSB every few KiB. A record without an early PSB cannot be matched. */
 	status = scan(&search, record, record->size < PIECE ? record->size : PIECE, found_first, &search.first);
 	if (status <= 0 || search.first == UINT64_MAX)
 		return status;

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a sample has beside address, period, calls and raw data: an event of its own. */
+/* Writes sample fields besides address, period, calls and raw data as an additional event. */
 #include <string.h>
 
 #include "common/error.h"
 #include "import/perf/import.h"
 #include "import/perf/schemas.h"
 
-#define LIST_MAX UINT16_MAX /* elements of a field */
+#define LIST_MAX UINT16_MAX /* maximum elements of a field */
 
-#define DATA_SOURCE_NONE 0x5080021u  /* PERF_MEM_NA: the event has no memory access */
-#define DATA_SOURCE_BITS 0xffffffffu /* of which newer kernels say more in further bits */
+#define DATA_SOURCE_NONE 0x5080021u  /* PERF_MEM_NA: no memory access */
+#define DATA_SOURCE_BITS 0xffffffffu /* bits of PERF_MEM_NA; newer kernels use further bits */
 
-/* Whether the sample has a part that its own event does not have. Registers beside a copy of the stack are in the calls. */
+/*
+ * Whether the sample has fields that the event of the sample lacks. Registers with a stack copy do not count: they
+ * become the calls.
+ */
 static bool has_detail(const struct perf_sample *sample)
 {
 	const bool accesses = sample->data_source && (sample->data_source & DATA_SOURCE_BITS) != DATA_SOURCE_NONE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events of an import: in which stream they go, and those that perf alone has. */
+/* Writes events of an import: assigns streams, and makes events of perf's own provider. */
 #include <string.h>
 
 #include "common/error.h"
@@ -29,8 +29,9 @@ bool perf_is_rundown(const struct perf_import *import, const struct perf_sample 
 }
 
 /*
- * perf.data is in order of time only within what came from one ring buffer. An event goes into the stream that
- * ends last before it, or begins one: so there are no more streams than rings, and nothing waits in memory.
+ * Finds a stream for an event. perf.data is sorted by time only within a ring buffer. The event goes to the stream with
+ * the latest end before the event, or to a new stream. So there are at most as many streams as rings, and no event
+ * waits in memory.
  */
 static int find_lane(struct perf_import *import, uint64_t time, struct perf_lane **found)
 {
@@ -47,7 +48,7 @@ static int find_lane(struct perf_import *import, uint64_t time, struct perf_lane
 			earliest = lane;
 	}
 	if (!best && import->lane_count == PERF_LANES_MAX)
-		best = earliest; /* times go back in it: kept as they are */
+		best = earliest; /* times then go back in this stream, unchanged */
 	if (best) {
 		*found = best;
 		return 0;
@@ -71,7 +72,7 @@ int perf_event_write(struct perf_import *import, struct ptl_event *event)
 	return ptl_writer_event(import->writer, lane->stream, event);
 }
 
-/* User code of process 0 is that of a process outside of the recorder's pid namespace. */
+/* Sets pid and tid. User code of process 0 belongs to a process outside the recorder's pid namespace. */
 static void set_thread(const struct perf_sample *sample, struct ptl_event *event)
 {
 	const bool outside = sample->user && sample->pid == 0;
@@ -92,7 +93,10 @@ struct ptl_event perf_event_of(const struct perf_import *import, uint16_t id, co
 	return event;
 }
 
-/* The size of a record's body without the zeros that make its last field, a string, a multiple of 8 bytes. */
+/*
+ * Returns the size of a record's body without padding. The last field, a string, is padded with zeros to a multiple of
+ * 8 bytes.
+ */
 static size_t without_padding(const struct perf_record *record, size_t body)
 {
 	static const uint8_t fixed[PERF_RECORD_KERNEL_END] = {
@@ -118,7 +122,7 @@ int perf_event_keep(struct perf_import *import, const struct perf_record *record
 	return perf_event_write(import, &event);
 }
 
-/* Writes a sample's event, with its stack. The payload may be the first bytes of the storage, or lie elsewhere. */
+/* Writes a sample's event with its stack. The payload may begin the storage, or lie elsewhere. */
 static int write_sample(struct perf_import *import, const struct perf_sample *sample, struct ptl_event *event)
 {
 	struct ptl_bytes *storage = &import->storage;
@@ -148,12 +152,12 @@ static int write_sample(struct perf_import *import, const struct perf_sample *sa
 	return perf_event_write(import, event);
 }
 
-/* Fields that each tracepoint has: id, flags, preempt count, pid. */
+/* Size of the common fields of tracepoints: id, flags, preempt count, pid. */
 #define TRACEPOINT_COMMON 8
 
 /*
- * An event that describes itself. 1: written; 0: it is none, or one that cannot be understood and is kept as any
- * other tracepoint's is.
+ * Writes a self-describing event (EventHeader). Returns 1: written; 0: not such an event, or not understood; the caller
+ * then handles the event as any other tracepoint.
  */
 static int write_described(struct perf_import *import, const struct perf_sample *sample)
 {
@@ -176,7 +180,7 @@ static int write_described(struct perf_import *import, const struct perf_sample 
 	return status ? status : 1;
 }
 
-/* An event whose format the file has. Returns as above. */
+/* Writes an event whose tracepoint format is in the file. Returns as write_described. */
 static int write_typed(struct perf_import *import, const struct perf_sample *sample)
 {
 	struct perf_tracing_described described;
@@ -221,8 +225,8 @@ static int write_any(struct perf_import *import, const struct perf_sample *sampl
 }
 
 /*
- * Writes the sample for an event that was read with it, as perf does: its period is what the event has counted since the last
- * sample, and an event that has counted nothing has no sample.
+ * Writes a sample for a counter of a group, as perf does. The sample's period is the count since the previous sample. A
+ * counter without counts gets no sample.
  */
 static int write_counted(struct perf_import *import, const struct perf_sample *sample,
 			 const struct perf_counter *counter)
@@ -241,7 +245,7 @@ static int write_counted(struct perf_import *import, const struct perf_sample *s
 	status = common_hash_map_put(&import->counters, id, counter->value);
 	if (status || !own.period)
 		return status;
-	/* The raw bytes are of the event that was sampled. */
+	/* Raw bytes belong to the sampled event only. */
 	if (attr != sample->attr)
 		own.raw = NULL, own.raw_size = 0;
 	return write_any(import, &own);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Decompresses records. */
+/* Decompresses records of perf record -z. */
 #include "import/perf/expand.h"
 
 #include <stdbool.h>
@@ -10,9 +10,9 @@
 #include "common/error.h"
 #include "common/vector.h"
 
-/* perf compresses what fits into its ring buffers, 512 KiB by default and 64 MiB where one asks for much. */
+/* perf compresses at most the contents of its ring buffer: 512 KiB by default, at most 64 MiB. */
 #define LEFT_MAX ((size_t)64 << 20)
-/* Memory that a stream may want: its window. */
+/* Limit of the zstd window, which bounds memory. */
 #define WINDOW_LOG_MAX 24
 
 void perf_expand_free(struct perf_expand *expand)
@@ -34,7 +34,7 @@ static int start(struct perf_expand *expand)
 	return 0;
 }
 
-/* Room for more behind what is left, which is moved to the front. */
+/* Moves remaining bytes to the front, and makes room for more. */
 static int make_room(struct perf_expand *expand)
 {
 	const size_t more = ZSTD_DStreamOutSize();
@@ -58,7 +58,7 @@ int perf_expand_add(struct perf_expand *expand, const uint8_t *data, size_t size
 	bool full = false;
 	int status = expand->stream ? 0 : start(expand);
 
-	/* A full output may mean that more is kept within the decompressor. */
+	/* A full output buffer may mean that the decompressor holds more bytes. */
 	while (!status && (in.pos < in.size || full)) {
 		ZSTD_outBuffer out;
 		size_t result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Features: what perf says of the machine and of the events it recorded. */
+/* Features: perf's description of the machine and of the recorded events. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "common/error.h"
 #include "import/perf/import.h"
 
-#define FEATURE_MAX (64u << 20) /* bytes of one that are read */
+#define FEATURE_MAX (64u << 20) /* maximum bytes of a feature */
 #define EVENT_UPDATE_NAME 2u
 
-/* A string: its size with padding, then bytes up to a zero. Returns their number. */
+/* Reads a string: u32 size with padding, then bytes up to a zero. Returns the length. */
 static size_t read_string(struct common_cursor *cursor, const char **text)
 {
 	const uint32_t size = common_read32(cursor);
@@ -28,7 +28,7 @@ static void copy_string(struct common_cursor cursor, char *to, size_t size)
 		snprintf(to, size, "%.*s", (int)(length < size ? length : size - 1), text);
 }
 
-/* "GenuineIntel,6,85,7": vendor, family, model, stepping. */
+/* Parses "GenuineIntel,6,85,7": vendor, family, model, stepping. */
 static void take_cpu(struct common_cursor cursor, struct ptl_machine *machine)
 {
 	char text[256] = "", vendor[64] = "";
@@ -44,7 +44,7 @@ static void take_cpu(struct common_cursor cursor, struct ptl_machine *machine)
 	machine->stepping = (uint8_t)stepping;
 }
 
-/* u32 count, u32 size of an attribute; each: attribute, u32 count of ids, name, ids. */
+/* Parses: u32 count, u32 size of an attribute; for each event: attribute, u32 count of ids, name, ids. */
 static void take_event_names(struct perf_import *import, struct common_cursor cursor)
 {
 	const uint32_t count = common_read32(&cursor), size = common_read32(&cursor);
@@ -68,7 +68,7 @@ static void take_event_names(struct perf_import *import, struct common_cursor cu
 	import->outcome.left_features += named < count;
 }
 
-/* u32 version, u32 clock id, u64 wall time, u64 the clock's time at that moment. */
+/* Parses: u32 version, u32 clock id, u64 wall time, u64 time of the clock at the same moment. */
 static void take_clock(struct perf_import *import, struct common_cursor cursor)
 {
 	const uint32_t version = common_read32(&cursor);
@@ -79,7 +79,7 @@ static void take_clock(struct perf_import *import, struct common_cursor cursor)
 	if (cursor.failed || version != 1)
 		return;
 	import->machine.wall_start = (int64_t)(wall + (import->machine.start_time - time));
-	/* perf reads the two one after the other. */
+	/* perf reads the two clocks one after the other. */
 	import->machine.wall_uncertainty = 1000000;
 }
 
@@ -124,7 +124,7 @@ static int take(struct perf_import *import, uint64_t feature, const uint8_t *dat
 	case PERF_FEATURE_ARCH:
 		copy_string(cursor, machine->architecture, sizeof(machine->architecture));
 		break;
-	case PERF_FEATURE_NRCPUS: /* available, online */
+	case PERF_FEATURE_NRCPUS: /* available CPUs, online CPUs */
 		common_read32(&cursor);
 		machine->cpus = common_read32(&cursor);
 		break;
@@ -212,7 +212,7 @@ int perf_event_update(struct perf_import *import, const struct perf_record *reco
 	return 0;
 }
 
-/* u64 shift, u64 multiplier, u64 zero, ...: as perf_event_mmap_page has them. */
+/* Parses u64 shift, u64 multiplier, u64 zero, ..., as in perf_event_mmap_page. */
 int perf_time_conversion(struct perf_import *import, const struct perf_record *record)
 {
 	struct common_cursor cursor = common_cursor(record->body, record->size);

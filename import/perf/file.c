@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The outer shape of perf.data files. */
+/* The container format of perf.data files. */
 #include "import/perf/file.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "format/metadata/input_hash.h"
 #include "import/perf/expand.h"
 
-#define WINDOW ((size_t)1 << 20) /* bytes of the file read at once; more than any record */
+#define WINDOW ((size_t)1 << 20) /* bytes per read of the file; larger than any record */
 #define RECORD_MAX 65535u
 #define PIECE ((size_t)1 << 20)
 
@@ -22,22 +22,22 @@ struct perf_file {
 	uint64_t size;
 	int64_t written;
 	bool pipe;
-	uint64_t end; /* of the records */
+	uint64_t end; /* end of the records in the file */
 	size_t attr_size;
 	struct perf_section attrs;
 	struct perf_section event_types;
 	struct perf_section features[PERF_FEATURES];
 
 	uint8_t *window;
-	uint64_t window_offset; /* of its first byte in the file */
+	uint64_t window_offset; /* file offset of the window's first byte */
 	size_t window_size;
-	uint64_t at;      /* where the next record starts */
-	uint64_t payload; /* bytes behind the record just read that are left to be read */
+	uint64_t at;      /* file offset of the next record */
+	uint64_t payload; /* unread bytes of the payload behind the current record */
 	uint64_t record_offset;
 	struct perf_expand expand;
 };
 
-/* The last one is of perf up to Linux 3.4: it is the same for all byte orders. */
+/* Magic numbers. old_magic (perf up to Linux 3.4) is the same in all byte orders. */
 static const char magic[] = "PERFILE2", swapped[] = "2ELIFREP", old_magic[] = "PERFFILE";
 
 bool perf_file_is(const uint8_t *data, size_t size)
@@ -60,7 +60,7 @@ static struct perf_section section_of(const uint8_t *data)
 	return (struct perf_section){common_load64(data), common_load64(data + 8)};
 }
 
-/* One section for each bit that is set, in order, behind the records. */
+/* Reads a section for each set bit. Sections lie in order behind the records. */
 static int read_features(struct perf_file *file, const uint8_t *bits)
 {
 	uint64_t at = file->end;
@@ -100,7 +100,9 @@ static int read_file_header(struct perf_file *file)
 		return common_fail(PTL_TRUNCATED, "offset 40: records at %llu in a file of %llu bytes",
 				   (unsigned long long)records.offset, (unsigned long long)file->size);
 	file->at = records.offset;
-	/* The size is filled in when perf ends: what was killed has all its records, and no features. */
+	/*
+	 * perf writes the size at its end. A killed perf leaves size 0: the file then has all records, and no features.
+	 */
 	if (!records.size) {
 		file->end = file->size;
 		return 0;
@@ -110,7 +112,7 @@ static int read_file_header(struct perf_file *file)
 		return 0;
 	}
 	file->end = records.offset + records.size;
-	/* Features are only descriptions: a file that is cut short within them still has its records. */
+	/* Features are optional: a file that is truncated in the features still has its records. */
 	status = read_features(file, data + 72);
 	return status == PTL_TRUNCATED ? 0 : status;
 }
@@ -144,7 +146,7 @@ static int read_header(struct perf_file *file)
 	return read_file_header(file);
 }
 
-/* Records from the first byte to the last one. */
+/* Opens a part: the file has records only. */
 static int read_nothing(struct perf_file *file)
 {
 	file->end = file->size;
@@ -228,7 +230,7 @@ struct perf_section perf_file_feature(const struct perf_file *file, unsigned fea
 	return feature < PERF_FEATURES ? file->features[feature] : (struct perf_section){0};
 }
 
-/* size bytes at file->at, in the window; PTL_TRUNCATED where the records end before. */
+/* Makes `size` bytes at file->at available in the window. Returns PTL_TRUNCATED at the end of the records. */
 static int look(struct perf_file *file, size_t size, const uint8_t **data)
 {
 	const uint64_t left = file->end - file->at;
@@ -253,7 +255,7 @@ static int look(struct perf_file *file, size_t size, const uint8_t **data)
 	return 0;
 }
 
-/* Takes the header apart; body is what follows it. */
+/* Parses a record's header; the body follows. */
 static int take_header(const struct perf_file *file, const uint8_t *header, struct perf_record *record)
 {
 	const size_t size = common_load16(header + 6);
@@ -268,7 +270,7 @@ static int take_header(const struct perf_file *file, const uint8_t *header, stru
 	return 0;
 }
 
-/* What follows the record that is no part of it: not counted by its size. */
+/* Returns the size of the payload that follows some records, and is not counted in the record's size. */
 static uint64_t payload_of(const struct perf_record *record)
 {
 	if (record->type == PERF_RECORD_AUXTRACE && record->size >= 8)
@@ -278,7 +280,7 @@ static uint64_t payload_of(const struct perf_record *record)
 	return 0;
 }
 
-/* The next record as it stands in the file. */
+/* Reads the next record as stored in the file. */
 static int next_stored(struct perf_file *file, struct perf_record *record)
 {
 	const uint8_t *data;
@@ -302,7 +304,7 @@ static int next_stored(struct perf_file *file, struct perf_record *record)
 	return 1;
 }
 
-/* The next record of those that were compressed; 0: none is whole. */
+/* Returns the next record of the decompressed records; 0: no complete record. */
 static int next_expanded(struct perf_file *file, struct perf_record *record)
 {
 	size_t left;
@@ -321,7 +323,7 @@ static int next_expanded(struct perf_file *file, struct perf_record *record)
 	return 1;
 }
 
-/* The compressed bytes in a record; the newer kind says how many they are, before padding. */
+/* Decompresses the bytes of a record. The newer kind of record begins with the size without padding. */
 static int expand(struct perf_file *file, const struct perf_record *record)
 {
 	const uint8_t *data = record->body;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Mappings, as images; and the files behind them, where this machine has the very same. */
+/* Converts mappings to images, and embeds the mapped files, if this machine has exactly these files. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +20,9 @@
 #include "elf/jitdump.h"
 #include "import/perf/import.h"
 
-#define KERNEL_PID 0u /* perf has the kernel's code in process -1 */
+#define KERNEL_PID 0u /* pid of the kernel's images; perf uses pid -1 */
 
-/* The path of an entry: build ids stand in the file's table for those who know no better. */
+/* Parses an entry of the build id table. The table serves mappings without a build id. */
 int perf_build_id(struct perf_import *import, uint16_t misc, const uint8_t *data, size_t size)
 {
 	struct common_cursor cursor = common_cursor(data, size);
@@ -31,7 +31,7 @@ int perf_build_id(struct perf_import *import, uint16_t misc, const uint8_t *data
 	const char *path;
 	size_t left;
 
-	common_read32(&cursor); /* pid: the kernel's, or a guest's */
+	common_read32(&cursor); /* pid: of the kernel, or of a guest */
 	bytes = common_read_bytes(&cursor, 24);
 	left = common_cursor_left(&cursor);
 	path = (const char *)common_read_bytes(&cursor, left);
@@ -55,8 +55,8 @@ static void find_build_id(const struct perf_import *import, struct perf_mapping 
 }
 
 /*
- * Whether the file was there, as it is, when perf.data was written: the number of a deleted file is given to another.
- * The time of its last change of any kind does not say: perf itself gives files further names, in ~/.debug.
+ * Whether the file existed unchanged when perf.data was written: the inode number of a deleted file may be used again.
+ * ctime is only the fallback: perf itself links files into ~/.debug, which changes ctime.
  */
 static bool is_older(const struct perf_import *import, int fd, const struct stat *info)
 {
@@ -70,7 +70,7 @@ static bool is_older(const struct perf_import *import, int fd, const struct stat
 	return info->st_ctim.tv_sec * 1000000000 + info->st_ctim.tv_nsec <= written;
 }
 
-/* Whether the open file is the one that was mapped: by its build id; else by device and inode, if it is older. */
+/* Whether the open file is the mapped file: by build id, else by device, inode and age. */
 static bool is_the_one(const struct perf_import *import, const struct perf_mapping *mapping, int fd,
 		       const struct stat *info)
 {
@@ -86,11 +86,11 @@ static bool is_the_one(const struct perf_import *import, const struct perf_mappi
 		return false;
 	size = elf_build_id(elf, id);
 	elf_close(elf);
-	/* perf fills short ids up with zeros. */
+	/* perf pads short build ids with zeros. */
 	return size && size >= mapping->id.size && !memcmp(id, mapping->id.bytes, mapping->id.size);
 }
 
-/* perf's own cache of files by build id has what was replaced since, and each vdso. */
+/* Opens a file of perf's cache by build id. The cache has files that were replaced since, and each vdso. */
 static int open_cached(const struct perf_mapping *mapping, const char *name, struct stat *info)
 {
 	const char *home = getenv("HOME");
@@ -106,7 +106,7 @@ static int open_cached(const struct perf_mapping *mapping, const char *name, str
 	return common_open_regular(path, info);
 }
 
-/* Whether perf.data was written on this machine, with the kernel that runs now. */
+/* Whether perf.data was recorded on this machine with the running kernel. */
 static bool is_this_kernel(const struct ptl_machine *machine)
 {
 	struct utsname now;
@@ -114,7 +114,10 @@ static bool is_this_kernel(const struct ptl_machine *machine)
 	return uname(&now) == 0 && !strcmp(machine->hostname, now.nodename) && !strcmp(machine->kernel, now.release);
 }
 
-/* Opens the mapped vdso: this machine's vdso if the build ids are equal, or, without build ids, if host and kernel are. */
+/*
+ * Opens the mapped vdso. Uses this machine's vdso if the build ids are equal, or, without build ids, if host and kernel
+ * are the same.
+ */
 static int open_vdso(struct perf_import *import, const struct perf_mapping *mapping, struct stat *info)
 {
 	const int fd = perf_vdso_open(&import->vdso);
@@ -164,7 +167,10 @@ static int add_file(struct perf_import *import, const struct perf_mapping *mappi
 	return status;
 }
 
-/* The jitdump that a compiler mapped, so that it is known; only the very same file has the names. */
+/*
+ * Attaches the jitdump that a JIT compiler mapped, if the very same file exists. A mapping only tells that the jitdump
+ * exists.
+ */
 static int add_jitdump(struct perf_import *import, const struct perf_mapping *mapping)
 {
 	const struct elf_image_sink sink = perf_image_sink(import);
@@ -231,7 +237,7 @@ int perf_mmap(struct perf_import *import, const struct perf_record *record, cons
 	if (!perf_mapping_parse(record, body, &mapping))
 		return common_fail(PTL_CORRUPT, "offset %llu: a mapping that cannot be",
 				   (unsigned long long)record->offset);
-	/* What a virtual machine mapped is in its own address spaces. */
+	/* A mapping of a virtual machine lies in other address spaces. */
 	if ((record->misc & PERF_MISC_CPUMODE_MASK) >= PERF_MISC_GUEST_KERNEL || !perf_mapping_is_code(&mapping))
 		return perf_event_keep(import, record, sample, body);
 	if (mapping.kernel)

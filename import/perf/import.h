@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A perf.data file on its way into a trace: what the parts of the import share. */
+/* State of an import of perf.data, shared by the parts of the import. */
 #ifndef IMPORT_PERF_IMPORT_H
 #define IMPORT_PERF_IMPORT_H
 
@@ -21,7 +21,7 @@
 #include "import/perf/unwind.h"
 #include "import/perf/vdso.h"
 
-/* Event streams; each holds times that do not go back. */
+/* Maximum event streams. Times within a stream do not go back. */
 #define PERF_LANES_MAX 256
 
 struct perf_lane {
@@ -33,21 +33,21 @@ struct perf_process;
 
 struct perf_import {
 	struct ptl_writer *writer;
-	struct perf_file *file; /* being read: main, or a part */
+	struct perf_file *file; /* file being read: main, or a part */
 	struct perf_file *main;
-	struct perf_parts parts; /* of a folder */
+	struct perf_parts parts; /* parts of a folder */
 	struct perf_attrs attrs;
 	struct perf_order order;
 	struct ptl_machine machine;
 	struct elf_image_store *images;
-	struct perf_tracing tracing;       /* what tracepoints look like */
-	struct ptl_event_headers *headers; /* of user_events, as Microsoft's LinuxTracepoints write them */
+	struct perf_tracing tracing;       /* formats of tracepoints */
+	struct ptl_event_headers *headers; /* decoder of EventHeader events (Microsoft's LinuxTracepoints) */
 	enum elf_embed embed;
 
-	struct perf_programs programs; /* of processes that were there before */
+	struct perf_programs programs; /* programs of processes older than the recording */
 	struct perf_unwinder unwinder;
 	struct perf_vdso vdso;
-	struct common_hash_map counters; /* id: value when a sample had it last */
+	struct common_hash_map counters; /* event id: counter value at the last sample */
 
 	struct perf_lane lanes[PERF_LANES_MAX];
 	size_t lane_count;
@@ -55,23 +55,23 @@ struct perf_import {
 	struct common_hash_map processes; /* pid: struct perf_process * */
 	struct common_hash_map tasks;     /* tid: struct perf_task * */
 	struct common_hash_map threads;   /* tid: pid */
-	struct common_hash_map aux;       /* CPU, or thread: struct perf_aux * */
-	struct common_hash_map on_cpu;    /* CPU: the thread that runs there, or was switched out last */
+	struct common_hash_map aux;       /* CPU or thread: struct perf_aux * */
+	struct common_hash_map on_cpu;    /* CPU: running thread, or last thread switched out */
 	struct common_byte_map build_ids; /* path: index in ids */
 	struct perf_build_id *ids;
 	size_t id_count;
-	bool aux_snapshots;     /* Intel PT was taken now and then */
-	bool aux_switches;      /* context switches say whose a CPU's Intel PT is */
-	uint64_t aux_reference; /* whole TSC that perf read when it wrote the last packets */
+	bool aux_snapshots;     /* Intel PT was recorded as snapshots */
+	bool aux_switches;      /* context switches tell the threads of a CPU's Intel PT */
+	uint64_t aux_reference; /* full TSC that perf read when writing the last packets */
 	uint64_t aux_start;     /* earliest time of a PSB; 0: none */
-	uint64_t next_key;      /* of processes */
-	uint64_t now;           /* time of the latest record that had one */
-	uint64_t last;          /* time of the last record that had one */
+	uint64_t next_key;      /* next unique key of a process */
+	uint64_t now;           /* latest time of all records */
+	uint64_t last;          /* time of the last record with a time */
 
-	struct ptl_bytes storage; /* of the event being written */
+	struct ptl_bytes storage; /* scratch memory of the event being written */
 	struct perf_outcome outcome;
 	uint64_t records;
-	bool running; /* what was there before has been reported */
+	bool running; /* rundown of existing processes is complete */
 };
 
 /* ---- input.c */
@@ -80,41 +80,44 @@ struct elf_image_sink perf_image_sink(struct perf_import *import);
 
 /* ---- event.c */
 
-/* The time of a record: its own, else that of the trace's start, as it says what was there before. */
+/* Returns the time of a record. A record without a time is rundown, and gets the start time of the trace. */
 uint64_t perf_time(const struct perf_import *import, const struct perf_sample *sample);
 
 /*
- * Whether the record reports what was there before: perf gives such a record no time. Where no record has one, it
- * is what comes before FINISHED_INIT, or the first sample.
+ * Whether the record is rundown of existing processes: perf gives such a record no time. If no record has a time,
+ * records before FINISHED_INIT or the first sample are rundown.
  */
 bool perf_is_rundown(const struct perf_import *import, const struct perf_sample *sample);
 
-/* Writes an event into a stream whose times end before it. PTL_NO_MEMORY, PTL_SYSTEM. */
+/* Writes an event to a stream whose times end before the event. Returns PTL_NO_MEMORY, PTL_SYSTEM. */
 int perf_event_write(struct perf_import *import, struct ptl_event *event);
 
-/* Writes the schemas of the events that perf_event_keep and perf_event_sample make. */
+/* Writes the schemas of the events of perf_event_keep and perf_event_sample. */
 int perf_event_schemas(struct perf_import *import);
 
-/* An event of the provider Linux-Perf without payload. */
+/* Returns an event of the provider Linux-Perf without a payload. */
 struct ptl_event perf_event_of(const struct perf_import *import, uint16_t id, const struct perf_sample *sample);
 
-/* Keeps a record that has no counterpart as an event of the provider Linux-Perf, its body as payload. */
+/* Writes a record without an ETW counterpart as an event of the provider Linux-Perf, with the body as payload. */
 int perf_event_keep(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		    size_t body);
-/* Writes a sample as an event; of a group of events, an event for each that has counted. */
+/* Writes a sample as an event. A sample of a group becomes an event for each counter that has counted. */
 int perf_event_sample(struct perf_import *import, struct perf_sample *sample);
 
 /* ---- detail.c */
 
-/* Writes what a sample has beside address, period, calls and raw data, if there is any. PTL_NO_MEMORY, PTL_SYSTEM. */
+/*
+ * Writes sample fields besides address, period, calls and raw data, if the sample has any. Returns PTL_NO_MEMORY,
+ * PTL_SYSTEM.
+ */
 int perf_detail_write(struct perf_import *import, const struct perf_sample *sample);
 
 /* ---- kernel_names.c */
 
-/* Puts the names of an image of the kernel into the trace, where they are known; sets has_symbols and build_id. PTL_NO_MEMORY. */
+/* Writes the symbols of a kernel image, if known. Sets has_symbols and build_id. Returns PTL_NO_MEMORY. */
 int perf_kernel_names(struct perf_import *import, struct ptl_image_event *image);
 
-/* ---- process.c: processes, threads and what they map */
+/* ---- process.c: processes, threads and their mappings */
 
 int perf_comm(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 	      size_t body);
@@ -124,7 +127,7 @@ int perf_exit(struct perf_import *import, const struct perf_record *record, cons
 	      size_t body);
 int perf_switch(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		size_t body);
-/* Sees to it that the process is there, and writes what waits for what comes next. */
+/* Adds the process if unknown, and writes a pending event of the process. */
 int perf_process_need(struct perf_import *import, uint32_t pid, uint64_t time);
 
 /* An executable mapping. */
@@ -134,13 +137,16 @@ struct perf_mapped {
 	const char *path;
 };
 
-/* A file was mapped: the program that a process has just started is that of the first one. PTL_NO_MEMORY, PTL_SYSTEM. */
+/*
+ * Handles the mapping of a file. A process that has just executed a program gets the first mapped file as program.
+ * Returns PTL_NO_MEMORY, PTL_SYSTEM.
+ */
 int perf_process_maps(struct perf_import *import, const struct perf_mapped *mapped);
-/* A FORK or COMM record says whose a thread is, before its turn comes. PTL_NO_MEMORY. */
+/* Learns a thread's process from a FORK or COMM record that is still waiting. Returns PTL_NO_MEMORY. */
 int perf_thread_seen(struct perf_import *import, const struct perf_record *record);
-/* The process of a thread; the thread's own number where it is unknown. */
+/* Returns the pid of a thread; the tid itself if the process is unknown. */
 uint32_t perf_thread_process(const struct perf_import *import, uint32_t tid);
-/* Writes what still waits. */
+/* Writes all pending events. */
 int perf_process_finish(struct perf_import *import);
 void perf_process_free(struct perf_import *import);
 
@@ -148,12 +154,14 @@ void perf_process_free(struct perf_import *import);
 
 int perf_mmap(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 	      size_t body);
-/* An entry of the build id table: a feature's bytes, or the body of a record. */
+/* Adds an entry of the build id table: bytes of a feature, or a record's body. */
 int perf_build_id(struct perf_import *import, uint16_t misc, const uint8_t *data, size_t size);
 
 struct stat;
 
-/* Opens the very file that was mapped; -1: this machine does not have it, or, if *other is set, has it in another version. */
+/*
+ * Opens exactly the mapped file. Returns -1 if this machine lacks the file. *other: the file exists in another version.
+ */
 int perf_image_open(struct perf_import *import, const struct perf_mapping *mapping, struct stat *info, bool *other);
 
 /* ---- aux.c: Intel PT */
@@ -165,25 +173,25 @@ int perf_aux_lost(struct perf_import *import, const struct perf_record *record, 
 int perf_aux_finish(struct perf_import *import);
 void perf_aux_free(struct perf_import *import);
 
-/* ---- aux_overlap.c: what two snapshots have in common */
+/* ---- aux_overlap.c: overlap of two snapshots */
 
-/* The bytes of a record of Intel PT. */
+/* Position of a record of Intel PT. */
 struct perf_aux_record {
-	uint64_t offset; /* in the file */
+	uint64_t offset; /* file offset */
 	uint64_t size;
-	size_t zeros; /* last bytes, up to 7, that may be padding */
+	size_t zeros; /* trailing zeros, up to 7, possibly padding */
 };
 
-/* How many of the first bytes of `record` are the last ones of `before`. What perf_file_read returns. */
+/* *bytes: how many first bytes of `record` equal the last bytes of `before`. Returns the errors of perf_file_read. */
 int perf_aux_overlap(const struct perf_file *file, const struct perf_aux_record *before,
 		     const struct perf_aux_record *record, uint64_t *bytes);
 
-/* ---- feature.c: what is said of the machine */
+/* ---- feature.c: description of the machine */
 
 int perf_features_read(struct perf_import *import);
 int perf_feature_record(struct perf_import *import, const struct perf_record *record);
 int perf_event_update(struct perf_import *import, const struct perf_record *record);
-/* The formats of tracepoints, as they come through a pipe. */
+/* Reads the formats of tracepoints from a record of a pipe. */
 int perf_tracing_record(struct perf_import *import, const struct perf_record *record);
 int perf_time_conversion(struct perf_import *import, const struct perf_record *record);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads a perf.data file from its start to its end. */
+/* Converts a perf.data file from start to end. */
 #include "import/perf/input.h"
 
 #include <stdio.h>
@@ -16,14 +16,14 @@
 #include "format/metadata/input_hash.h"
 #include "import/perf/import.h"
 
-#define LOOK_AHEAD 100000u /* records in which the first time is looked for */
-#define CHECK_EVERY 1024u  /* records between looks for signals */
-/* The kernel makes user_events whole words, and then a sample with the size of its raw bytes. */
+#define LOOK_AHEAD 100000u /* records that are searched for the first time */
+#define CHECK_EVERY 1024u  /* records between checks for signals */
+/* Exclusive limit of padding: the kernel pads user_events to whole words, and then the sample with its raw size. */
 #define RAW_ALIGNMENT (8u + 4u)
 #define CLOCKID_MONOTONIC 1
 #define CLOCKID_MONOTONIC_RAW 4
 
-/* What is done with a record of the kernel; whether it must come in order of time. */
+/* How a kernel record is handled. in_order: the record must be handled in order of time. */
 struct take_record {
 	int (*take)(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		    size_t body);
@@ -90,20 +90,20 @@ static int take_kernel_record(struct perf_import *import, const struct perf_reco
 	if (sample.has_time && sample.time > import->now)
 		import->now = sample.time;
 	import->running |= record->type == PERF_RECORD_SAMPLE;
-	/* A stack can be unwound when it is known what was mapped by then. */
+	/* A stack can be unwound only when all earlier mappings are known. */
 	if ((how->in_order || perf_unwind_wants(&sample)) && sample.has_time && sample.time)
 		return perf_order_push(&import->order, record, &sample, body);
 	return how->take ? how->take(import, record, &sample, body) : perf_event_keep(import, record, &sample, body);
 }
 
-/* Those whose turn has come. */
+/* Handles waiting records whose time has come. */
 static int take_waiting(struct perf_import *import)
 {
 	struct perf_waiting *waiting;
 	int status = 0;
 
 	while (!status && (waiting = perf_order_pop(&import->order))) {
-		/* What the copy of a sample points at is gone. */
+		/* Parse again: pointers of the copied sample are invalid. */
 		if (waiting->record.type == PERF_RECORD_SAMPLE)
 			status = perf_sample_parse(&import->attrs, &waiting->record, &waiting->sample, &waiting->body);
 		if (!status)
@@ -121,7 +121,7 @@ static int take_running(struct perf_import *import, const struct perf_record *re
 	return 0;
 }
 
-/* A round of one file says nothing of the others. */
+/* A round of one file says nothing about the other files. */
 static int take_round(struct perf_import *import, const struct perf_record *record)
 {
 	(void)record;
@@ -130,7 +130,7 @@ static int take_round(struct perf_import *import, const struct perf_record *reco
 	return 0;
 }
 
-/* An entry of the build id table that came through a pipe. */
+/* Adds a build id table entry of a pipe. */
 static int take_build_id(struct perf_import *import, const struct perf_record *record)
 {
 	return perf_build_id(import, record->misc, record->body, record->size);
@@ -147,7 +147,7 @@ static int take_event_type(struct perf_import *import, const struct perf_record 
 	return 0;
 }
 
-/* What has no counterpart, and says something all the same; or what a newer perf writes. */
+/* Keeps a record of perf as an event. Counts unknown records of a newer perf. */
 static int keep_own(struct perf_import *import, const struct perf_record *record)
 {
 	const struct perf_sample nobody = {.pid = PTL_NO_ID, .tid = PTL_NO_ID, .cpu = PTL_NO_CPU};
@@ -159,7 +159,7 @@ static int keep_own(struct perf_import *import, const struct perf_record *record
 	return perf_event_keep(import, record, &nobody, record->size);
 }
 
-/* Says nothing that a trace holds: of how perf itself worked, or what other records say, too. */
+/* Ignores a record about perf's own work, or with data that other records have, too. */
 static int leave_out(struct perf_import *import, const struct perf_record *record)
 {
 	(void)import;
@@ -167,7 +167,7 @@ static int leave_out(struct perf_import *import, const struct perf_record *recor
 	return 0;
 }
 
-/* Records of perf itself; those that are not here are kept as they are. */
+/* Handlers of perf's own records. Other records are kept as events. */
 static const struct {
 	uint32_t type;
 	int (*take)(struct perf_import *import, const struct perf_record *record);
@@ -202,9 +202,9 @@ static int take(struct perf_import *import, const struct perf_record *record)
 /* ---- before and after ------------------------------------------------------------------------ */
 
 /*
- * Looks at the first records: for the programs of processes that were there before, and for the trace's start.
- * The trace starts at the earliest time of the first records that have one: rundown, which has none, is as of then.
- * Each ring's first records stand near the start.
+ * Scans the first records for programs of existing processes, and for the start of the trace. The trace starts at the
+ * earliest time of these records; rundown, which has no time, gets the start time. The first records of each ring lie
+ * near the file's start.
  */
 static int find_start_of(struct perf_import *import, struct perf_attrs *attrs, struct perf_file *file)
 {
@@ -231,7 +231,7 @@ static int find_start_of(struct perf_import *import, struct perf_attrs *attrs, s
 		if (!import->machine.start_time || sample.time < import->machine.start_time)
 			import->machine.start_time = sample.time;
 	}
-	/* What is damaged is reported when it is read for the conversion. */
+	/* The conversion will report damage. */
 	return status == PTL_NO_MEMORY || status == PTL_SYSTEM ? status : 0;
 }
 
@@ -286,7 +286,7 @@ static int begin(struct perf_import *import, int fd)
 	return status ? status : perf_event_schemas(import);
 }
 
-/* The rest of the file cannot be read. */
+/* Records that the rest of the file is unreadable. */
 static int lose_rest(struct perf_import *import, const char *cause)
 {
 	const struct ptl_loss loss = {
@@ -303,7 +303,7 @@ static int lose_rest(struct perf_import *import, const char *cause)
 	return ptl_writer_loss(import->writer, &loss);
 }
 
-/* 1: one was read; 0: the file at hand has ended, or its rest is lost. */
+/* Reads and handles a record. Returns 1; 0 if the current file has ended, or its rest is lost. */
 static int read_record(struct perf_import *import)
 {
 	struct perf_record record;
@@ -340,7 +340,7 @@ static int read_records(struct perf_import *import)
 	return status;
 }
 
-/* What of the file is not in the trace, by kind, for who looks at the trace later. */
+/* Writes a loss record for each kind of data that the trace lacks. */
 static int write_losses(struct perf_import *import)
 {
 	const struct perf_outcome *outcome = &import->outcome;
@@ -422,7 +422,7 @@ static int import_file(struct perf_import *import, int fd)
 	return status ? status : end(import);
 }
 
-/* Of a folder, the hash is that of all files, one behind the other. */
+/* A folder's hash covers the bytes of all files in sequence. */
 static int add_origin(const struct perf_import *import, const char *name, struct import_spool *spool)
 {
 	struct ptl_provenance_input origin = {.name = name, .size = perf_file_size(import->main)};

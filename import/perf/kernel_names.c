@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of the kernel's functions: perf.data has none, but says which kernel it was. perf record leaves the list of that kernel's
- * symbols in its cache; else the kernel that runs here may be the same one.
+ * Names of kernel functions. perf.data lacks the names, but identifies the kernel. perf record keeps the symbol list of
+ * that kernel in its cache; else the running kernel may be the same.
  */
 #include <ptl/kernel.h>
 #include <ptl/symbols.h>
@@ -16,7 +16,8 @@
 #include "elf/symbol_list.h"
 #include "import/perf/import.h"
 
-#define KERNEL "[kernel.kallsyms]" /* perf's name of the kernel; behind it, of the symbol whose address its offset is */
+/* perf's name of the kernel, followed by the symbol whose address is the mapping's offset */
+#define KERNEL "[kernel.kallsyms]"
 #define NAMES_MAX ((size_t)512 << 20)
 #define NOTES_MAX 65536u
 
@@ -39,7 +40,10 @@ static int take(void *context, const struct elf_kallsym *symbol)
 	return copy.name ? elf_symbol_list_add(&reading->symbols, &copy) : PTL_NO_MEMORY;
 }
 
-/* perf's cache has a list for each kernel of which a perf.data was made here. */
+/*
+ * Returns the path of the symbol list in perf's cache. The cache has a list for each kernel that perf recorded on this
+ * machine.
+ */
 static bool cached_path(const struct perf_build_id *id, char *path, size_t room)
 {
 	const char *home = getenv("HOME");
@@ -54,7 +58,7 @@ static bool cached_path(const struct perf_build_id *id, char *path, size_t room)
 	return true;
 }
 
-/* Whether the kernel that runs has this build id. */
+/* Whether the running kernel has this build id. */
 static bool runs_here(const struct perf_build_id *id)
 {
 	uint8_t own[PTL_BUILD_ID_MAX], *notes;
@@ -78,7 +82,7 @@ static int read_list(const char *path, struct reading *reading)
 	return status < 0 ? status : reading->symbols.count && reading->reference_address;
 }
 
-/* 1: there is a list; 0: none. PTL_NO_MEMORY. */
+/* Reads the symbol list of the kernel. Returns 1: found; 0: no list; PTL_NO_MEMORY. */
 static int find_list(const struct perf_build_id *id, struct reading *reading)
 {
 	char path[4200];
@@ -91,7 +95,10 @@ static int find_list(const struct perf_build_id *id, struct reading *reading)
 	return found == PTL_SYSTEM ? 0 : found;
 }
 
-/* Addresses of the list are those of another start of the kernel, perhaps: the symbol that perf names says by how much. */
+/*
+ * Writes the symbols, moved to the addresses of the recorded kernel. The list may come from another boot; the symbol
+ * that perf names tells the distance.
+ */
 static int put_names(struct perf_import *import, const struct reading *reading, struct ptl_image_event *image)
 {
 	const struct elf_image_sink sink = perf_image_sink(import);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers of perf.data files: perf_event_open(2), include/uapi/linux/perf_event.h, and
+ * Constants of perf.data files: perf_event_open(2), include/uapi/linux/perf_event.h, and
  * tools/perf/Documentation/perf.data-file-format.txt of Linux.
  */
 #ifndef IMPORT_PERF_LAYOUT_H
@@ -16,7 +16,7 @@
 #define PERF_EVENT_TYPE_SIZE 72 /* u64 number, name */
 #define PERF_FEATURES 256
 
-/* Records of the kernel. */
+/* Record types of the kernel. */
 enum perf_record_type {
 	PERF_RECORD_MMAP = 1,
 	PERF_RECORD_LOST = 2,
@@ -39,7 +39,7 @@ enum perf_record_type {
 	PERF_RECORD_CGROUP = 19,
 	PERF_RECORD_TEXT_POKE = 20,
 	PERF_RECORD_AUX_OUTPUT_HW_ID = 21,
-	PERF_RECORD_KERNEL_END = 64, /* those from here on are perf's own, without a trailer */
+	PERF_RECORD_KERNEL_END = 64, /* from here on: records of perf itself, without a trailer */
 	PERF_RECORD_HEADER_ATTR = 64,
 	PERF_RECORD_EVENT_TYPE = 65,
 	PERF_RECORD_TRACING_DATA = 66,
@@ -60,10 +60,10 @@ enum perf_record_type {
 	PERF_RECORD_COMPRESSED = 81,
 	PERF_RECORD_FINISHED_INIT = 82,
 	PERF_RECORD_COMPRESSED2 = 83,
-	PERF_RECORD_OWN_END = 256, /* far from those that are in use; ids of events are from here on PTL's */
+	PERF_RECORD_OWN_END = 256, /* far above used types; event ids from here on belong to PTL */
 };
 
-/* misc of a record's header. */
+/* misc of a record header */
 #define PERF_MISC_CPUMODE_MASK 7u
 #define PERF_MISC_KERNEL 1u
 #define PERF_MISC_USER 2u
@@ -72,7 +72,7 @@ enum perf_record_type {
 #define PERF_MISC_COMM_EXEC 0x2000u     /* COMM */
 #define PERF_MISC_SWITCH_OUT 0x2000u    /* SWITCH */
 #define PERF_MISC_MMAP_BUILD_ID 0x4000u /* MMAP2 */
-#define PERF_MISC_BUILD_ID_SIZE 0x8000u /* an entry of the build id table says its size */
+#define PERF_MISC_BUILD_ID_SIZE 0x8000u /* the build id table's entry has a size */
 
 /* perf_event_attr.sample_type */
 #define PERF_SAMPLE_IP 0x1u
@@ -105,7 +105,7 @@ enum perf_record_type {
 #define PERF_BRANCH_HW_INDEX 0x20000u
 #define PERF_BRANCH_COUNTERS 0x80000u
 
-/* Words of a sample that say of which kind the registers behind are. */
+/* ABI word of a sample, which tells the kind of the following registers */
 #define PERF_REGS_ABI_64 2u
 
 /* perf_event_attr.read_format */
@@ -115,11 +115,11 @@ enum perf_record_type {
 #define PERF_FORMAT_GROUP 0x8u
 #define PERF_FORMAT_LOST 0x10u
 
-/* Offsets in perf_event_attr, and bits of its flag word. */
+/* Offsets in perf_event_attr, and bits of its flags. */
 #define PERF_ATTR_TYPE 0
 #define PERF_ATTR_SIZE 4
 #define PERF_ATTR_CONFIG 8
-#define PERF_ATTR_SAMPLE_PERIOD 16 /* or samples a second */
+#define PERF_ATTR_SAMPLE_PERIOD 16 /* or samples per second */
 #define PERF_ATTR_SAMPLE_TYPE 24
 #define PERF_ATTR_READ_FORMAT 32
 #define PERF_ATTR_FLAGS 40
@@ -168,7 +168,7 @@ enum perf_intel_pt_word {
 	PERF_PT_TSC_CTC_D,
 	PERF_PT_CYC_BIT,
 	PERF_PT_MAX_NONTURBO_RATIO,
-	PERF_PT_FILTER_SIZE, /* of the text of address filters that follows */
+	PERF_PT_FILTER_SIZE, /* bytes of the following text of address filters */
 	PERF_PT_WORDS,
 };
 

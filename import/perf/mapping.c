@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes MMAP and MMAP2 records apart. */
+/* Parses MMAP and MMAP2 records. */
 #include "import/perf/mapping.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "common/bytes.h"
 
-#define KERNEL_HALF 0xffff800000000000u /* the lowest address of the kernel of x86-64 */
+#define KERNEL_HALF 0xffff800000000000u /* lowest kernel address of x86-64 */
 
 static bool read_build_id(struct common_cursor *cursor, struct perf_build_id *id)
 {
@@ -35,8 +35,8 @@ static void clean_path(char *path)
 }
 
 /*
- * perf has the kernel's code in process -1. A process of number 0 is one that the recorder's pid namespace does not have: what it
- * maps lies in the user's half.
+ * Whether the kernel mapped the memory: perf reports kernel code as process -1. Process 0 may also be a process outside
+ * the recorder's pid namespace, whose mappings lie in the user half.
  */
 static bool is_kernel(const struct perf_record *record, const struct perf_mapping *mapping)
 {

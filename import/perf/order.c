@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A heap of records by their time. */
+/* A heap of records sorted by time. */
 #include "import/perf/order.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "common/heap.h"
 #include "common/vector.h"
 
-#define WAITING_MAX ((size_t)64 << 20) /* bytes of records */
+#define WAITING_MAX ((size_t)64 << 20) /* maximum bytes of waiting records */
 
 void perf_order_free(struct perf_order *order)
 {

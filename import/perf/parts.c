@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Folders of perf record --threads. */
+/* Folders written by perf record --threads. */
 #include "import/perf/parts.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "common/error.h"
 #include "common/vector.h"
 
-#define PARTS_MAX 1024u /* perf has one for each thread that records, at most one for each CPU */
+#define PARTS_MAX 1024u /* perf writes a file per recording thread; at most one thread per CPU */
 
 void perf_parts_close(struct perf_parts *parts)
 {
@@ -23,7 +23,7 @@ void perf_parts_close(struct perf_parts *parts)
 	*parts = (struct perf_parts){0};
 }
 
-/* 1: opened; 0: there are no more. */
+/* Opens the next part. Returns 1; 0: no more parts. */
 static int open_part(struct perf_parts *parts, int folder)
 {
 	struct perf_part part = {0};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The files data.0, data.1, ... of a folder that perf record --threads writes: records of its threads, without headers. */
+/*
+ * The files data.0, data.1, ... in a folder of perf record --threads. Each has records of a recording thread, without a
+ * header.
+ */
 #ifndef IMPORT_PERF_PARTS_H
 #define IMPORT_PERF_PARTS_H
 
@@ -12,20 +15,20 @@
 struct perf_part {
 	struct perf_file *file;
 	int fd;
-	uint64_t time; /* of its last record that had one */
+	uint64_t time; /* time of the last record with a time */
 	bool ended;
 };
 
-/* Zero-initialised has none. */
+/* Zero-initialised: no parts. */
 struct perf_parts {
 	struct perf_part *list;
 	size_t count;
 };
 
-/* Opens those that the folder has; none where it is no folder. PTL_NO_MEMORY, PTL_SYSTEM. */
+/* Opens all parts of the folder; no parts if `folder` is no folder. Returns PTL_NO_MEMORY, PTL_SYSTEM. */
 int perf_parts_open(struct perf_parts *parts, const char *folder);
 void perf_parts_close(struct perf_parts *parts);
-/* The one that is farthest behind in time, so that they go side by side; NULL: all have ended. */
+/* Returns the part with the earliest time, so that parts are read side by side; NULL: all parts have ended. */
 struct perf_part *perf_parts_next(struct perf_parts *parts);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes and threads, from COMM, FORK, EXIT and SWITCH records. */
+/* Converts COMM, FORK, EXIT and SWITCH records to processes and threads. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,36 +12,36 @@
 #define NAME_SIZE 64
 #define PROCESSES_MAX (1u << 22)
 #define THREADS_MAX (1u << 22)
-#define KTHREADD 2u               /* pid of the parent of all kernel threads but itself */
-#define EXEC_MAPS_WITHIN 1000000u /* nanoseconds from a COMM record to the program's mapping */
+#define KTHREADD 2u               /* pid of the parent of all other kernel threads */
+#define EXEC_MAPS_WITHIN 1000000u /* maximum nanoseconds from a COMM record to the mapping of the program */
 
 /*
- * A process. Its start, or the program that it now executes, may wait for the record that says its name, or
- * for the mapping of the program's file.
+ * A process. Its start event, or exec event, may be pending until a record names the process, or the program's file is
+ * mapped.
  */
 struct perf_process {
 	uint64_t key;
 	uint32_t pid;
 	uint32_t parent;
-	uint32_t threads;  /* known ones that are alive */
-	uint32_t programs; /* number of execs so far: threads of the program before are gone */
-	/* NAME_WAITS: a COMM record of a kernel that does not say whether it is an exec */
+	uint32_t threads;  /* known live threads */
+	uint32_t programs; /* number of execs so far; threads of an earlier program are gone */
+	/* NAME_WAITS: a COMM record of an old kernel, which does not tell whether the name is from exec */
 	enum { NOTHING_WAITS, RUNDOWN_WAITS, EXEC_WAITS, NAME_WAITS } waits;
-	struct ptl_event pending; /* its time, CPU, and thread */
+	struct ptl_event pending; /* time, CPU and thread of the pending event */
 	char name[NAME_SIZE];
-	char new_name[NAME_SIZE]; /* NAME_WAITS */
+	char new_name[NAME_SIZE]; /* name of NAME_WAITS */
 	bool ended;
 };
 
-/* A thread; of several that had its number, the last one. */
+/* The last thread with a tid. */
 struct perf_task {
-	uint64_t key;      /* of its process */
-	uint32_t programs; /* of its process, when the thread was seen first */
+	uint64_t key;      /* key of the thread's process */
+	uint32_t programs; /* `programs` of the process when the thread was first seen */
 	bool alive;
 	char name[NAME_SIZE];
 };
 
-/* A number in a table of pointers. */
+/* Returns the process with a pid. The table has pointers as numbers. */
 static struct perf_process *find(const struct perf_import *import, uint32_t pid)
 {
 	const uint64_t *value = common_hash_map_get(&import->processes, pid);
@@ -49,7 +49,7 @@ static struct perf_process *find(const struct perf_import *import, uint32_t pid)
 	return value ? (struct perf_process *)(uintptr_t)*value : NULL;
 }
 
-/* Whether the kernel had no number for the process: a process outside of the recorder's pid namespace, or a dead one. */
+/* Whether the pid is no pid: a process outside the recorder's pid namespace, or a dead process. */
 static bool is_outside(uint32_t pid)
 {
 	return pid == 0 || pid == PTL_NO_ID;
@@ -111,7 +111,7 @@ static bool is_alive(const struct perf_task *task, const struct perf_process *pr
 	return task && task->alive && task->key == process->key && task->programs == process->programs;
 }
 
-/* Counts a thread as alive. *started: it was not before. PTL_NO_MEMORY. */
+/* Marks a thread as alive. *started: the thread was not alive before. Returns PTL_NO_MEMORY. */
 static int start_task(struct perf_import *import, struct perf_process *process, uint32_t tid, const char *name,
 		      bool *started)
 {
@@ -136,8 +136,8 @@ static int start_task(struct perf_import *import, struct perf_process *process, 
 }
 
 /*
- * Writes the new name of a thread: rundown that reports a known thread again. A thread that was not known has been
- * there from the start. PTL_NO_MEMORY, PTL_SYSTEM.
+ * Writes the new name of a thread, as rundown. A thread that was unknown has existed from the start. Returns
+ * PTL_NO_MEMORY, PTL_SYSTEM.
  */
 static int rename_task(struct perf_import *import, struct perf_process *process, uint32_t tid, const char *name,
 		       const struct ptl_event *from)
@@ -148,7 +148,7 @@ static int rename_task(struct perf_import *import, struct perf_process *process,
 	return status ? status : write_thread(import, process->pid, tid, name, PTL_OPCODE_START_RUNDOWN, from);
 }
 
-/* ---- what waits ------------------------------------------------------------------------------ */
+/* ---- pending events -------------------------------------------------------------------------- */
 
 static void wait_with(struct perf_process *process, int what, const struct ptl_event *from)
 {
@@ -157,8 +157,8 @@ static void wait_with(struct perf_process *process, int what, const struct ptl_e
 }
 
 /*
- * The program of a process that is known by its name alone. A name with a slash is put into brackets, as ps(1)
- * shows kernel threads: it is no path.
+ * Returns the program of a process with an unknown file: its name. A name with a slash, which is no path, is put into
+ * brackets, as ps(1) shows kernel threads.
  */
 static const char *program_of(const struct perf_process *process, char room[NAME_SIZE + 2])
 {
@@ -168,7 +168,7 @@ static const char *program_of(const struct perf_process *process, char room[NAME
 	return room;
 }
 
-/* The process has begun to execute a program: it has one thread, the first. */
+/* Handles exec: the process has one thread, the main thread. */
 static int begin_program(struct perf_import *import, struct perf_process *process, const char *name,
 			 const struct ptl_event *at)
 {
@@ -182,13 +182,13 @@ static int begin_program(struct perf_import *import, struct perf_process *proces
 	wait_with(process, EXEC_WAITS, at);
 	perf_unwind_forget(&import->unwinder, process->pid);
 	status = start_task(import, process, process->pid, name, &started);
-	/* A thread that executes a program takes the number of the first one. */
+	/* A thread that calls exec gets the tid of the main thread. */
 	return status ? status
 		      : write_thread(import, process->pid, process->pid, name,
 				     led ? PTL_OPCODE_START_RUNDOWN : PTL_OPCODE_START, at);
 }
 
-/* Writes what waits. path: the program's file; NULL: not known. */
+/* Writes the pending event. path: file of the program; NULL: unknown. */
 static int release(struct perf_import *import, struct perf_process *process, const char *path)
 {
 	const uint8_t opcode = process->waits == EXEC_WAITS ? PTL_OPCODE_EXEC : PTL_OPCODE_START_RUNDOWN;
@@ -244,13 +244,13 @@ int perf_process_need(struct perf_import *import, uint32_t pid, uint64_t time)
 	status = add(import, pid, 0, &process);
 	if (!status && pid == 0)
 		snprintf(process->name, sizeof(process->name), "[kernel]");
-	/* The number is used again, and its FORK record was lost: what came before is not of this process. */
+	/* The pid is used again, and the FORK record was lost: earlier data belongs to another process. */
 	return status ? status
 		      : write_process(import, process, again ? PTL_OPCODE_START : PTL_OPCODE_START_RUNDOWN,
 				      process->name, &at);
 }
 
-/* Whether a mapping that follows a COMM record says that it was an exec: exec maps the program at once. */
+/* Whether the mapping shows that the preceding COMM record was an exec: exec maps the program at once. */
 static bool is_exec(const struct perf_process *process, const struct perf_mapped *mapped)
 {
 	return mapped->tid == process->pid && mapped->time >= process->pending.time &&
@@ -269,7 +269,7 @@ int perf_process_maps(struct perf_import *import, const struct perf_mapped *mapp
 		return release(import, process, NULL);
 	if (process->waits == NAME_WAITS)
 		status = begin_program(import, process, process->new_name, &process->pending);
-	/* The first file is the program: the kernel maps it before the dynamic linker. */
+	/* The first file is the program: the kernel maps the program before the dynamic linker. */
 	return status || !perf_program_rank("", mapped->path) ? status : release(import, process, mapped->path);
 }
 
@@ -289,7 +289,7 @@ int perf_thread_seen(struct perf_import *import, const struct perf_record *recor
 	return common_hash_map_put(&import->threads, common_load32(record->body + tid), common_load32(record->body));
 }
 
-/* The name of something that was there before. */
+/* Handles a COMM record of an existing process or thread. */
 static int comm_rundown(struct perf_import *import, const struct perf_sample *sample, uint32_t pid, uint32_t tid,
 			const char *name)
 {
@@ -318,7 +318,7 @@ static int comm_rundown(struct perf_import *import, const struct perf_sample *sa
 	return status ? status : rename_task(import, process, tid, name, &at);
 }
 
-/* Whether COMM records of this file say if they are of an exec: since Linux 3.16. */
+/* Whether COMM records of this file mark execs (since Linux 3.16). */
 static bool says_exec(const struct perf_import *import)
 {
 	for (size_t i = 0; i < import->attrs.count; i++)
@@ -327,7 +327,7 @@ static bool says_exec(const struct perf_import *import)
 	return false;
 }
 
-/* A thread has another name, or its process executes a program. */
+/* Handles a COMM record of a running thread: a new name, or an exec. */
 static int comm_changed(struct perf_import *import, const struct perf_record *record, const struct ptl_event *at,
 			struct perf_process *process, const char *name)
 {
@@ -359,7 +359,9 @@ int perf_comm(struct perf_import *import, const struct perf_record *record, cons
 		return common_fail(PTL_CORRUPT, "offset %llu: a name without a process",
 				   (unsigned long long)record->offset);
 	snprintf(name, sizeof(name), "%.*s", (int)(left < NAME_SIZE ? left : NAME_SIZE - 1), text);
-	/* Process 0 of all CPUs is the kernel's idle process, by that name; by another, a process outside. */
+	/*
+	 * Process 0 named "swapper" is the idle process of a CPU; with another name, a process outside the namespace.
+	 */
 	if (is_outside(pid) && (pid || strncmp(name, "swapper", strlen("swapper")) != 0))
 		return perf_event_keep(import, record, sample, body);
 	if (perf_is_rundown(import, sample))
@@ -368,7 +370,7 @@ int perf_comm(struct perf_import *import, const struct perf_record *record, cons
 	return status ? status : comm_changed(import, record, &at, find(import, pid), name);
 }
 
-/* pid, parent's pid, tid, parent's tid, time: FORK and EXIT. */
+/* Start of FORK and EXIT records; the time follows. */
 struct task {
 	uint32_t pid, parent, tid, parent_tid;
 };
@@ -398,7 +400,7 @@ static int fork_process(struct perf_import *import, const struct task *task, con
 		status = perf_unwind_fork(&import->unwinder, task->parent, task->pid);
 	if (status)
 		return status;
-	/* A process of before says its name next. */
+	/* The name of an existing process follows. */
 	if (perf_is_rundown(import, sample)) {
 		wait_with(process, RUNDOWN_WAITS, &at);
 		return 0;
@@ -426,7 +428,7 @@ int perf_fork(struct perf_import *import, const struct perf_record *record, cons
 		status = fork_process(import, &task, sample);
 	else if (!status)
 		status = perf_process_need(import, task.pid, perf_time(import, sample));
-	/* A thread of before is reported with its name. */
+	/* The COMM record reports an existing thread. */
 	if (status || rundown)
 		return status;
 	process = find(import, task.pid);
@@ -437,7 +439,7 @@ int perf_fork(struct perf_import *import, const struct perf_record *record, cons
 	return status ? status : write_thread(import, task.pid, task.tid, name, PTL_OPCODE_START, &at);
 }
 
-/* The thread is alive, as far as is known; its process may end with it. */
+/* Handles the end of a thread. The process ends with its last thread. */
 static int end_task(struct perf_import *import, struct perf_process *process, uint32_t tid, const struct ptl_event *at)
 {
 	struct perf_task *task = find_task(import, tid);
@@ -451,7 +453,7 @@ static int end_task(struct perf_import *import, struct perf_process *process, ui
 		task->alive = false;
 		process->threads--;
 	}
-	/* Of threads from before, only the first one may have been reported. */
+	/* Rundown may have reported only the main thread of an existing process. */
 	if (status || process->threads || (!known && tid != process->pid))
 		return status;
 	process->ended = true;
@@ -460,8 +462,8 @@ static int end_task(struct perf_import *import, struct perf_process *process, ui
 }
 
 /*
- * Whether the thread has ended before: some kernels report the end of a thread twice, and a process cannot end after its
- * end.
+ * Whether the thread has ended before. Some kernels report the end of a thread twice, and an ended process has no
+ * threads.
  */
 static bool has_ended(const struct perf_import *import, const struct perf_process *process, uint32_t tid)
 {
@@ -488,10 +490,10 @@ int perf_exit(struct perf_import *import, const struct perf_record *record, cons
 	return status ? status : end_task(import, find(import, task.pid), task.tid, &at);
 }
 
-/* What runs on a CPU is told from what was switched out of it by this bit. */
+/* Bit in import->on_cpu: the thread is running; else the thread was switched out. */
 #define RUNS (1ull << 32)
 
-/* The event is of the thread that comes next, or where that is not known, of the one that stops. */
+/* Writes a switch event. pid and tid: of the next thread; if unknown, of the previous thread. */
 static int write_switch(struct perf_import *import, const struct perf_sample *sample, uint32_t pid, uint32_t tid,
 			const struct ptl_switch_event *data)
 {
@@ -509,7 +511,7 @@ static int write_switch(struct perf_import *import, const struct perf_sample *sa
 	return perf_event_write(import, &event);
 }
 
-/* What comes next says so itself, unless it is not recorded: then nothing of it matters. */
+/* Handles a switch-out. The next thread reports its own switch-in, unless perf does not record the thread. */
 static int switch_out(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		      size_t body)
 {
@@ -528,7 +530,8 @@ static int switch_in(struct perf_import *import, const struct perf_record *recor
 {
 	const uint64_t *old = common_hash_map_get(&import->on_cpu, sample->cpu);
 	const bool wide = record->type == PERF_RECORD_SWITCH_CPU_WIDE && body >= 8;
-	const uint32_t other = wide ? common_load32(record->body + 4) : 0; /* the idle thread, unless it is said */
+	/* the idle thread, unless the record names a thread */
+	const uint32_t other = wide ? common_load32(record->body + 4) : 0;
 	const struct ptl_switch_event data = {.new_thread = sample->tid, .old_thread = old ? (uint32_t)*old : other};
 
 	if (old && *old == (sample->tid | RUNS))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the program among the mappings of a process. */
+/* Finds the program of a process among its mappings. */
 #include "import/perf/program.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 #include "common/text/text.h"
 #include "import/perf/mapping.h"
 
-#define NAME_MAX_LENGTH 15u /* the kernel cuts names of threads after so many bytes */
+#define NAME_MAX_LENGTH 15u /* bytes of a thread name in the kernel */
 #define PROGRAMS_MAX (1u << 22)
 
 struct perf_program {
@@ -101,7 +101,7 @@ static int look_at_mapping(struct perf_programs *programs, const struct perf_map
 	if (status)
 		return status;
 	rank = perf_program_rank(program->name, mapping->path);
-	/* A program's own libraries say nothing of its name. */
+	/* Libraries tell nothing about the program's name. */
 	if (rank <= program->rank || rank < PERF_PROGRAM_FILE)
 		return 0;
 	program->rank = rank;

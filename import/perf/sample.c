@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes records of the kernel apart: perf_event_open(2), "PERF_RECORD_SAMPLE" and "sample_id". */
+/* Parses records of the kernel: perf_event_open(2), "PERF_RECORD_SAMPLE" and "sample_id". */
 #include "common/bytes.h"
 #include "common/error.h"
 #include "import/perf/attr.h"
 
-/* A word of the trailer. All of them have 8 bytes; where two share one, the first is the lower. */
+/* Words of the trailer, in order. Each has 8 bytes; of two values in a word, the first is the lower half. */
 static const uint64_t trailer_words[] = {
 	PERF_SAMPLE_TID,       PERF_SAMPLE_TIME, PERF_SAMPLE_ID,
 	PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,  PERF_SAMPLE_IDENTIFIER,
 };
 
-/* Words before the instruction pointer's, in the order in which samples have them. */
+/* First words of a sample, in order. */
 static const uint64_t sample_words[] = {
 	PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,        PERF_SAMPLE_TID, PERF_SAMPLE_TIME,   PERF_SAMPLE_ADDR,
 	PERF_SAMPLE_ID,         PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU, PERF_SAMPLE_PERIOD,
@@ -67,8 +67,8 @@ static size_t count_words(const uint64_t *words, size_t count, uint64_t sample_t
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /*
- * Whose record it is. With IDENTIFIER the id stands in a fixed place for all events of a file; without, perf
- * demands that all have the same layout.
+ * Finds the attribute of a record. With IDENTIFIER the id has a fixed position in all records; without IDENTIFIER, perf
+ * requires the same layout for all events.
  */
 static const struct perf_attr *find_attr(const struct perf_attrs *attrs, const struct perf_record *record)
 {
@@ -91,7 +91,7 @@ const struct perf_attr *perf_attrs_find(const struct perf_attrs *attrs, uint64_t
 	return index ? &attrs->list[*index] : NULL;
 }
 
-/* Without IDENTIFIER, samples of several events are distinguished by ID. */
+/* Finds the attribute of a sample by ID, if the sample has no IDENTIFIER. */
 static void find_by_id(const struct perf_attrs *attrs, struct perf_sample *sample)
 {
 	const struct perf_attr *attr = sample->id ? perf_attrs_find(attrs, sample->id) : NULL;
@@ -100,14 +100,14 @@ static void find_by_id(const struct perf_attrs *attrs, struct perf_sample *sampl
 		sample->attr = attr;
 }
 
-/* ---- parts behind the words ------------------------------------------------------------------ */
+/* ---- fields behind the first words ----------------------------------------------------------- */
 
 static struct perf_words read_words(struct common_cursor *cursor, uint64_t count, size_t each)
 {
 	struct perf_words words = {0};
 
 	if (count > common_cursor_left(cursor) / 8 / each) {
-		common_read_bytes(cursor, common_cursor_left(cursor) + 1); /* fails the cursor */
+		common_read_bytes(cursor, common_cursor_left(cursor) + 1); /* make the cursor fail */
 		return words;
 	}
 	words.data = common_read_bytes(cursor, (size_t)count * each * 8);
@@ -120,7 +120,7 @@ static size_t counter_words(uint64_t format)
 	return 1 + (format & PERF_FORMAT_ID ? 1 : 0) + (format & PERF_FORMAT_LOST ? 1 : 0);
 }
 
-/* Of a group, the number of counters comes first and the times before the counters; else the times behind the only value. */
+/* Reads counters. In a group: number of counters, times, counters. Else: one value, times. */
 static void read_counters(struct common_cursor *cursor, uint64_t format, struct perf_counters *counters)
 {
 	const bool group = format & PERF_FORMAT_GROUP;
@@ -180,7 +180,7 @@ static void read_registers(struct common_cursor *cursor, uint64_t mask, struct p
 		registers->words = read_words(cursor, (uint64_t)__builtin_popcountll(mask), 1);
 }
 
-/* The kernel says how much of the room it has filled, if there is room. */
+/* Reads the stack copy. If room is non-zero, the number of valid bytes follows the copy. */
 static void read_stack(struct common_cursor *cursor, struct perf_sample *sample)
 {
 	const uint64_t room = common_read64(cursor);
@@ -203,7 +203,7 @@ static uint64_t read_if(struct common_cursor *cursor, uint64_t type, uint64_t bi
 	return type & bits ? common_read64(cursor) : 0;
 }
 
-/* Parts behind the raw data, in the order in which samples have them. */
+/* Parses the fields behind the raw data, in order. */
 static void parse_behind(struct common_cursor *cursor, struct perf_sample *sample)
 {
 	const struct perf_attr *attr = sample->attr;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the kernel's records look like where they are kept as events. */
+/* Schemas of kernel records that are kept as events. */
 #include "import/perf/schemas.h"
 
 #include "import/perf/layout.h"
 
 /*
- * The provider of what has no counterpart among ETW's classes. Its GUID is that of the name "Linux-Perf" by
- * the rule of .NET's EventSource; event ids are perf's record types.
+ * Provider of records without a counterpart among ETW's classes. The GUID is derived from the name "Linux-Perf" by the
+ * rule of .NET's EventSource. Event ids are perf's record types.
  */
 #define LINUX_PERF                                                                                                     \
 	{                                                                                                              \

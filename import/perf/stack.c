@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A number that matches the stack to another, then the addresses. */
+/* Encodes stacks: a match id of 8 bytes, then addresses. */
 #include "import/perf/stack.h"
 
-#define FRAME_MARKERS ((uint64_t)-4096) /* from here on: PERF_CONTEXT_*, where the kernel's or user's frames begin */
+#define FRAME_MARKERS ((uint64_t)-4096) /* values from here on are PERF_CONTEXT_* markers of kernel or user frames */
 #define STACK_TRACE64 6                 /* EVENT_HEADER_EXT_TYPE_STACK_TRACE64 */
 #define FRAMES_MAX 1024
 

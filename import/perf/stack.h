@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Call chains of the kernel's samples, as ETW's item for a stack. */
+/* Converts call chains of samples to ETW's extended item for stacks. */
 #ifndef IMPORT_PERF_STACK_H
 #define IMPORT_PERF_STACK_H
 
@@ -11,8 +11,8 @@
 #include "common/bytes.h"
 
 /*
- * Puts the item of a call chain, of `count` words of 64 bits, behind what storage has; *start is where. item->data is to be set when
- * the storage does not grow any more. Words that say whose frames follow are left out, and so are frames beyond the first 1024.
+ * Appends a stack item to storage. callchain: `count` words of 64 bits. *start: offset of the item in storage. The
+ * caller sets item->data when storage is complete. Drops context markers, and frames beyond the first 1024.
  */
 void perf_stack_put(struct ptl_bytes *storage, const uint8_t *callchain, size_t count, struct ptl_extended *item,
 		    size_t *start);

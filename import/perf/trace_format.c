@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fields of tracepoints. */
+/* Parses formats of tracepoints. */
 #include "import/perf/trace_format.h"
 
 #include <ctype.h>
@@ -9,9 +9,9 @@
 #include "common/error.h"
 
 #define COMMON "common_"
-#define COMMON_TYPE "common_type" /* the tracepoint's number */
+#define COMMON_TYPE "common_type" /* number of the tracepoint */
 #define COMMON_FLAGS "common_flags"
-#define COMMON_PID "common_pid" /* the thread: samples say so, too */
+#define COMMON_PID "common_pid" /* tid, which samples have, too */
 #define RECORD_MAX 65536u
 
 void perf_trace_format_free(struct perf_trace_format *format)
@@ -31,7 +31,10 @@ void perf_trace_format_free(struct perf_trace_format *format)
 
 /* ---- declarations ------------------------------------------------------------------------------ */
 
-/* "TYPE NAME", "TYPE NAME[COUNT]", "__data_loc TYPE[] NAME"; type and name end with zeros put into the text. */
+/*
+ * A field declaration: "TYPE NAME", "TYPE NAME[COUNT]", "__data_loc TYPE[] NAME". type and name are zero-terminated
+ * within the text.
+ */
 struct declaration {
 	char *type;
 	char *name;
@@ -65,7 +68,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Cuts "[...]" off the end. */
+/* Removes "[...]" from the end of text. */
 static bool cut_brackets(char *text)
 {
 	const size_t length = strlen(text);
@@ -93,7 +96,7 @@ static bool parse_declaration(char *text, struct declaration *declaration)
 	if (!at || !text[at])
 		return false;
 	declaration->name = text + at;
-	/* What is between type and name is a space, but for pointers: "void *p". */
+	/* Type and name are separated by a space; pointers as "void *p". */
 	if (isspace((unsigned char)text[at - 1]))
 		text[at - 1] = 0;
 	else
@@ -106,7 +109,7 @@ static bool parse_declaration(char *text, struct declaration *declaration)
 
 /* ---- types ---------------------------------------------------------------------------------------- */
 
-/* Sizes of what dynamic arrays consist of: formats do not say. */
+/* Returns the size of a dynamic array's element type, which formats do not give. */
 static size_t size_of_type(const char *type)
 {
 	static const struct {
@@ -152,7 +155,7 @@ static size_t size_of_type(const char *type)
 	return 0;
 }
 
-/* 0 where there is no such number. */
+/* Returns the type of a number; 0: no such type. */
 static uint8_t number_type(size_t size, bool is_signed)
 {
 	switch (size) {
@@ -234,7 +237,7 @@ static void describe(const struct declaration *declaration, const struct perf_tr
 
 /* ---- lines ------------------------------------------------------------------------------------------- */
 
-/* "KEY:NUMBER" up to a semicolon. */
+/* Parses "KEY:NUMBER;". */
 static bool take_number(char **text, const char *key, uint32_t *number)
 {
 	char *at = strstr(*text, key), *end;
@@ -253,7 +256,7 @@ static bool take_number(char **text, const char *key, uint32_t *number)
 	return true;
 }
 
-/* Where a field goes: those of all tracepoints are put last when all are known. */
+/* Adds a field. Common fields are sorted to the end later. */
 static int add_field(struct perf_trace_format *format, char *line)
 {
 	struct perf_trace_field *field = &format->fields[format->field_count];
@@ -271,7 +274,7 @@ static int add_field(struct perf_trace_format *format, char *line)
 	take_number(&rest, "signed:", &is_signed);
 	if (declaration.is_dynamic && field->size != 4)
 		return common_fail(PTL_CORRUPT, "a tracepoint's field whose place has %u bytes", field->size);
-	/* An array without a size is what is left, and the only one. */
+	/* Only one field may have no size: an array that extends to the end of the record. */
 	for (size_t i = 0; i <= format->field_count && !field->size; i++)
 		if (!declaration.is_array || (i < format->field_count && !format->fields[i].size))
 			return common_fail(PTL_CORRUPT, "a tracepoint's field without bytes");
@@ -287,7 +290,7 @@ static int add_field(struct perf_trace_format *format, char *line)
 	return 0;
 }
 
-/* The first lines' fields, which every tracepoint has, behind its own; and what goes on to the end behind these. */
+/* Returns the sort rank: own fields, then common fields, then the field that extends to the end. */
 static int rank(const struct perf_trace_format *format, size_t i)
 {
 	if (!format->fields[i].size)
@@ -318,7 +321,7 @@ static int parse_lines(struct perf_trace_format *format)
 	while (!status && next && !print) {
 		char *line = next, *end;
 
-		/* The last line may hold what it likes. */
+		/* The print format is free text, and is the last line. */
 		line += strspn(line, " \t");
 		if (take_prefix(&line, "print fmt:")) {
 			print = line;
@@ -343,13 +346,13 @@ static int parse_lines(struct perf_trace_format *format)
 	return !status && print ? perf_trace_print_parse(print, format) : status;
 }
 
-/* Whether the field's bytes are the payload's. */
+/* Whether the field's bytes are copied unchanged to the payload. */
 static bool is_plain(const struct perf_trace_field *field, const struct ptl_field *described)
 {
 	return field->size && !field->is_dynamic && described->type != PTL_TYPE_UTF8;
 }
 
-/* What lies together is copied together. */
+/* Plans the payload: adjacent plain fields become one copy. */
 static int plan_payload(struct perf_trace_format *format)
 {
 	format->steps = calloc(format->field_count + 1, sizeof(*format->steps));
@@ -389,7 +392,7 @@ int perf_trace_format_parse(const char *text, size_t size, struct perf_trace_for
 
 /* ---- records -------------------------------------------------------------------------------------------- */
 
-/* The bytes of a field; false where they lie outside of the record. */
+/* Finds the bytes of a field. Returns false if the bytes lie outside the record. */
 static bool find_bytes(const struct perf_trace_field *field, const uint8_t *raw, size_t size, const uint8_t **bytes,
 		       size_t *length)
 {
@@ -412,7 +415,7 @@ static bool find_bytes(const struct perf_trace_field *field, const uint8_t *raw,
 	return true;
 }
 
-/* A field that is not as it lies in the record; false where it lies outside. */
+/* Writes a field that is not copied unchanged. Returns false if the bytes lie outside the record. */
 static bool write_field(const struct perf_trace_field *field, const struct ptl_field *described, const uint8_t *raw,
 			size_t size, struct ptl_bytes *payload)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Constant expressions of C, as the kernel leaves them in print formats: ((1UL) << 4) | 0x10. */
+/* Evaluates constant C expressions in print formats of the kernel, such as ((1UL) << 4) | 0x10. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static bool read_literal(const char **text, uint64_t *value)
 	return !isalnum((unsigned char)**text) && **text != '_';
 }
 
-/* "(unsigned long)" or "( gfp_t)": skipped, as values keep 64 bits. */
+/* Skips a cast, such as "(unsigned long)" or "( gfp_t)": values keep 64 bits. */
 static bool skip_cast(const char **text)
 {
 	const char *at = *text + 1;
@@ -75,7 +75,7 @@ static bool read_unary(const char **text, unsigned depth, uint64_t *value)
 	}
 }
 
-/* How strongly an operator binds, and its length; -1 where there is none. */
+/* Returns the precedence of the operator at text, and its length; -1: no operator. */
 static int operator_at(const char *text, size_t *length)
 {
 	*length = 1;
@@ -122,7 +122,7 @@ static uint64_t combine(char operator, uint64_t a, uint64_t b)
 	}
 }
 
-/* Operators that bind at least as strongly as `least`. */
+/* Evaluates operators with a precedence of at least `least`. */
 static bool read_binary(const char **text, int least, unsigned depth, uint64_t *value)
 {
 	if (!read_unary(text, depth, value))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the print format of a tracepoint says of its fields. It is a text of printf with arguments in C; only those are
- * taken that name one field, and the names of numbers that stand among them.
+ * Parses the print format of a tracepoint: a printf format with C arguments. Uses only arguments that name a single
+ * field, and value names among the arguments.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define ENTRIES_MAX 1024
 #define RECORD "REC->"
 
-/* "%08lx", "%pI4": the letter, and what follows a p. */
+/* A conversion, such as "%08lx" or "%pI4": its letter, and the letter behind a p. */
 struct conversion {
 	char letter;
 	char more;
@@ -32,7 +32,7 @@ static const char *skip_space(const char *text)
 	return text + strspn(text, " \t\n");
 }
 
-/* Behind a string whose opening quote is at text; at the end of all where it does not end. */
+/* Returns the position behind the string literal at text; the end of text without a closing quote. */
 static const char *skip_string(const char *text)
 {
 	for (text++; *text && *text != '"'; text++)
@@ -41,7 +41,7 @@ static const char *skip_string(const char *text)
 	return *text ? text + 1 : text;
 }
 
-/* Where the argument that begins at text ends: at a comma, or a bracket that it does not open. */
+/* Returns the end of the argument at text: a comma, or an unmatched closing bracket. */
 static const char *end_of_argument(const char *text)
 {
 	unsigned depth = 0;
@@ -62,7 +62,7 @@ static const char *end_of_argument(const char *text)
 	return text;
 }
 
-/* The field that is named at text, which goes on behind it; SIZE_MAX: none. */
+/* Finds the field named at *text, and moves *text behind the name. SIZE_MAX: no field. */
 static size_t find_field(const struct perf_trace_format *format, const char **text)
 {
 	size_t length = 0;
@@ -83,7 +83,7 @@ static size_t find_field(const struct perf_trace_format *format, const char **te
 	return SIZE_MAX;
 }
 
-/* Brackets and casts in front. Those that close them are left: they do not matter. */
+/* Skips opening brackets and casts. Closing brackets remain, which is harmless. */
 static const char *skip_brackets(const char *text)
 {
 	for (;;) {
@@ -102,7 +102,7 @@ static const char *skip_brackets(const char *text)
 	}
 }
 
-/* ---- how numbers look ---------------------------------------------------------------------------- */
+/* ---- display of numbers ------------------------------------------------------------------------------ */
 
 static size_t read_conversions(const char *text, const char *end, struct conversion *found)
 {
@@ -158,7 +158,7 @@ static void read_looks(const char *text, struct perf_trace_format *format)
 
 /* ---- names of numbers -------------------------------------------------------------------------------- */
 
-/* As wide as the field, and signed as it is. */
+/* Truncates or sign-extends a value to the width of the field. */
 static uint64_t fit(const struct perf_trace_field *field, uint64_t value)
 {
 	const unsigned spare = 64 - 8 * field->size;
@@ -167,8 +167,8 @@ static uint64_t fit(const struct perf_trace_field *field, uint64_t value)
 }
 
 /*
- * { number, "name" }, ... up to a bracket. Names end with zeros in a copy of the print format, so that it can be
- * read on. Their count.
+ * Parses { number, "name" }, ... up to a closing bracket. Terminates names in a copy of the print format, so that
+ * parsing can go on. Returns the number of entries.
  */
 static size_t read_entries(const char *at, const struct perf_trace_field *field, char *copy, const char *text,
 			   struct ptl_map_entry *entries)
@@ -182,7 +182,7 @@ static size_t read_entries(const char *at, const struct perf_trace_field *field,
 		if (*begin != '{')
 			break;
 		at = begin + 1;
-		close = end_of_argument(at); /* a comma, or what ends the entry */
+		close = end_of_argument(at); /* a comma, or the end of the entry */
 		name = skip_space(close + (*close == ','));
 		end = *name == '"' ? skip_string(name) : name;
 		if (perf_trace_number(&at, &value) && skip_space(at) == close && *close == ',' && end > name + 2) {
@@ -220,8 +220,8 @@ static int add_map(struct perf_trace_format *format, size_t field, uint32_t kind
 }
 
 /*
- * __print_flags(REC->field & mask, "|", {...}, ...), __print_symbolic(REC->field, {...}, ...): at is behind the
- * bracket.
+ * Parses the arguments of __print_flags(REC->field & mask, "|", {...}, ...) or __print_symbolic(REC->field, {...},
+ * ...). at: behind the opening bracket.
  */
 static int read_names(const char *text, const char *at, bool is_flags, struct perf_trace_format *format,
 		      struct ptl_map_entry *entries)
@@ -235,11 +235,11 @@ static int read_names(const char *text, const char *at, bool is_flags, struct pe
 	    described->type > PTL_TYPE_I64)
 		return 0;
 	argument += strspn(argument, ") \t\n");
-	/* Which bits count is not needed; any other expression is not the field's value. */
+	/* The mask is not needed. Any other expression is not the field's value. */
 	if (argument != end && !(is_flags && *argument == '&'))
 		return 0;
 	if (is_flags)
-		end = end_of_argument(end + 1); /* what stands between names */
+		end = end_of_argument(end + 1); /* skip the separator */
 	if (*end != ',')
 		return 0;
 	count = read_entries(end + 1, &format->fields[field], format->names, text, entries);

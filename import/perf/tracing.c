@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Formats of tracepoints, as TRACING_DATA has them, and the events of their samples. */
+/* Formats of tracepoints from TRACING_DATA, and events of their samples. */
 #include "import/perf/tracing.h"
 
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 #define EVENTS_MAX 65536u
 #define MAGIC "\x17\x08\x44tracing"
 #define NAME_MAX_SIZE 256
-#define OWN_ID 0x8000u /* as events of user_events: numbers that no author gives */
+#define OWN_ID 0x8000u /* bit of event ids that tracepoints share with user_events: ids that no author assigns */
 
-/* A tracepoint. Its format is read when the first sample of it comes: most tracepoints of a file have none. */
+/* A tracepoint. Its format is parsed at the first sample, because most tracepoints of a file have no sample. */
 struct perf_tracing_event {
 	char system[NAME_MAX_SIZE];
 	char *text;
@@ -28,7 +28,7 @@ struct perf_tracing_event {
 	struct ptl_descriptor descriptor;
 	struct ptl_map *maps;
 	struct format_event_kind kind;
-	struct format_event_piece *pieces; /* of the kind; NULL: its payloads are not pieces of samples */
+	struct format_event_piece *pieces; /* pieces of the kind; NULL: payloads are no pieces of samples */
 };
 
 void perf_tracing_free(struct perf_tracing *tracing)
@@ -46,9 +46,9 @@ void perf_tracing_free(struct perf_tracing *tracing)
 	*tracing = (struct perf_tracing){0};
 }
 
-/* ---- the container ----------------------------------------------------------------------------- */
+/* ---- TRACING_DATA ---------------------------------------------------------------------------------- */
 
-/* Bytes up to a zero, which is behind them. */
+/* Reads a zero-terminated string. */
 static const char *read_text(struct common_cursor *cursor)
 {
 	const size_t left = common_cursor_left(cursor);
@@ -57,7 +57,7 @@ static const char *read_text(struct common_cursor *cursor)
 	return (const char *)(common_read_bytes(cursor, strnlen(text, left) + 1) ? text : NULL);
 }
 
-/* Bytes with their number, of `width` bytes, before them. */
+/* Reads bytes that follow their size; the size has `width` bytes. */
 static const uint8_t *read_counted(struct common_cursor *cursor, size_t width, size_t *size)
 {
 	const uint64_t count = common_read_le(cursor, width);
@@ -66,7 +66,7 @@ static const uint8_t *read_counted(struct common_cursor *cursor, size_t width, s
 	return common_read_bytes(cursor, *size);
 }
 
-/* The number of a tracepoint from its format's second line. */
+/* Parses the tracepoint's number in the format's second line. */
 static bool find_number(const char *text, size_t size, uint64_t *number)
 {
 	const char *id = memmem(text, size, "\nID:", 4), *end = text + size;
@@ -132,7 +132,7 @@ int perf_tracing_add(struct perf_tracing *tracing, const uint8_t *data, size_t s
 	    common_read8(&cursor) /* big-endian */ || common_read8(&cursor) != 8 /* bytes of a long */)
 		return 0;
 	common_read32(&cursor); /* bytes of a page */
-	/* header_page and header_event: how ftrace's own ring lies */
+	/* skip header_page and header_event: layout of ftrace's ring */
 	for (unsigned i = 0; i < 2 && read_text(&cursor); i++)
 		read_counted(&cursor, 8, &skipped);
 	status = read_formats(tracing, &cursor, "ftrace");
@@ -149,8 +149,8 @@ int perf_tracing_add(struct perf_tracing *tracing, const uint8_t *data, size_t s
 /* ---- events --------------------------------------------------------------------------------------- */
 
 /*
- * The number of a tracepoint is another one after each start of the kernel. So an event's identity is a hash of what its record
- * looks like: the same tracepoint has the same one in all traces.
+ * Gives the tracepoint an event id and version: a hash of its record format. Tracepoint numbers change with each boot;
+ * the hash makes a tracepoint's events the same in all traces.
  */
 static int identify(struct perf_tracing *tracing, size_t index)
 {
@@ -173,7 +173,7 @@ static int identify(struct perf_tracing *tracing, size_t index)
 		return common_fail_memory("a tracepoint", key.size);
 	hash = format_checksum(key.data, key.size);
 	common_bytes_free(&key);
-	/* There are fewer events than identities. */
+	/* A free identity exists: identities outnumber events. */
 	while (common_hash_map_get(&tracing->identities, hash & 0xffffff & ~(uint64_t)OWN_ID))
 		hash++;
 	schema->id = (uint16_t)(OWN_ID | (hash & 0x7fff));
@@ -205,7 +205,7 @@ static int make_kind(struct perf_tracing_event *event)
 	return 0;
 }
 
-/* Reads the format: state is no longer UNREAD. PTL_NO_MEMORY. */
+/* Parses the format. Afterwards state is GOOD or BAD. Returns PTL_NO_MEMORY. */
 static int read_event(struct perf_tracing *tracing, size_t index)
 {
 	struct perf_tracing_event *event = tracing->events[index];
@@ -224,7 +224,7 @@ static int read_event(struct perf_tracing *tracing, size_t index)
 		.fields = format->described,
 		.field_count = format->field_count,
 	};
-	/* A name that is no text names nobody. */
+	/* A name that is no valid text gives no provider. */
 	if (ptl_guid_from_name(event->system, &event->schema.provider))
 		return 0;
 	event->maps = calloc(format->map_count + 1, sizeof(*event->maps));
@@ -246,7 +246,7 @@ static int read_event(struct perf_tracing *tracing, size_t index)
 	return make_kind(event);
 }
 
-/* The tracepoint that is known and understood, or NULL; the same one comes again and again. PTL_NO_MEMORY. */
+/* Finds the parsed tracepoint, or NULL. The last one is cached, because tracepoints repeat. Returns PTL_NO_MEMORY. */
 static int find_event(struct perf_tracing *tracing, uint64_t number, struct perf_tracing_event **result)
 {
 	const uint64_t *index;

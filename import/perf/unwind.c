@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps what each process has mapped, and unwinds the stacks of samples. */
+/* Tracks mappings of processes, and unwinds stacks of samples. */
 #include "import/perf/unwind.h"
 
 #include <stdio.h>
@@ -13,10 +13,10 @@
 #include "elf/unwind.h"
 #include "import/perf/import.h"
 
-#define OPEN_MAX 32u   /* spaces that hold files open at a time */
-#define MAPS_MAX 4096u /* of a process: what a JIT maps has no unwind tables */
+#define OPEN_MAX 32u   /* maximum address spaces with open files */
+#define MAPS_MAX 4096u /* maximum mappings of a process; JIT code has no unwind tables */
 
-/* What of a mapping says which file it is. */
+/* Identity of a mapped file. */
 struct perf_mapped_file {
 	uint32_t device_major, device_minor;
 	uint64_t inode;
@@ -32,8 +32,8 @@ struct space_map {
 struct perf_space {
 	struct space_map *maps;
 	size_t count, capacity;
-	size_t added;               /* maps that `files` has */
-	struct elf_unwinder *files; /* NULL: not opened, or others are mapped since */
+	size_t added;               /* number of maps that were added to `files` */
+	struct elf_unwinder *files; /* NULL: not opened, or mappings were replaced since */
 };
 
 bool perf_unwind_wants(const struct perf_sample *sample)
@@ -80,7 +80,7 @@ static void close_all(struct perf_unwinder *unwinder)
 		close_files(unwinder, (struct perf_space *)(uintptr_t)value);
 }
 
-/* ---- what is mapped -------------------------------------------------------------------------- */
+/* ---- mappings -------------------------------------------------------------------------------- */
 
 static bool is_same_file(const struct perf_mapped_file *file, const struct perf_mapping *mapping)
 {
@@ -122,7 +122,7 @@ static void remove_overlapped(struct perf_unwinder *unwinder, struct perf_space 
 	space->count = left;
 }
 
-/* Files and the vdso have unwind tables. */
+/* Whether the mapping can have unwind tables: files and the vdso. */
 static bool may_have_frames(const char *path)
 {
 	return perf_program_rank("", path) != PERF_PROGRAM_NONE || perf_is_vdso(path);
@@ -219,7 +219,7 @@ static void add_map(struct perf_import *import, struct perf_space *space, const 
 		elf_unwinder_add(space->files, mapping.path, fd, map->base, map->offset);
 }
 
-/* Opens the files that have been mapped since the last time. PTL_NO_MEMORY. */
+/* Opens files that were mapped since the last call. Returns PTL_NO_MEMORY. */
 static int open_files(struct perf_import *import, struct perf_space *space)
 {
 	if (space->files && space->added == space->count)
@@ -239,7 +239,7 @@ static int open_files(struct perf_import *import, struct perf_space *space)
 	return 0;
 }
 
-/* The registers that unwinding needs, which stand among those that perf asked for. False: not all are there. */
+/* Extracts the registers that unwinding needs. Returns false if the sample lacks some. */
 static bool take_registers(const struct perf_sample *sample, uint64_t registers[ELF_UNWIND_REGISTER_COUNT])
 {
 	const uint64_t mask = sample->attr->registers;
@@ -267,7 +267,7 @@ int perf_unwind_sample(struct perf_import *import, struct perf_sample *sample)
 	bool whole = false;
 	int status;
 
-	/* A kernel thread has no user's code. */
+	/* A kernel thread has no user stack. */
 	if (!sample->registers.abi)
 		return 0;
 	if (sample->registers.abi == PERF_REGS_ABI_64 && take_registers(sample, copy.registers))

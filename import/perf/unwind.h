@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls from copies of stacks (perf record --call-graph dwarf): unwound with the files that the process had mapped, if this machine
- * has the very same.
+ * Unwinds stack copies (perf record --call-graph dwarf) with the files that the process had mapped, if this machine has
+ * exactly these files.
  */
 #ifndef IMPORT_PERF_UNWIND_H
 #define IMPORT_PERF_UNWIND_H
@@ -13,27 +13,30 @@
 
 struct perf_import;
 
-/* Zero-initialised is empty. */
+/* Zero-initialised: empty. */
 struct perf_unwinder {
 	struct common_hash_map spaces; /* pid: struct perf_space * */
-	struct common_byte_map paths;  /* of files: index in files */
+	struct common_byte_map paths;  /* path: index in files */
 	struct perf_mapped_file *files;
 	size_t file_count;
-	size_t open;            /* spaces that hold files open */
-	struct ptl_bytes chain; /* of the sample at hand */
+	size_t open;            /* number of address spaces with open files */
+	struct ptl_bytes chain; /* call chain of the current sample */
 };
 
-/* Whether a sample has what unwinding needs; its calls are known only when the mappings before it are. */
+/* Whether the sample can be unwound. Unwinding must wait until all earlier mappings are known. */
 bool perf_unwind_wants(const struct perf_sample *sample);
 
-/* Code was mapped; a process was forked; it executes another program, or has ended. PTL_NO_MEMORY. */
+/*
+ * Track mappings: code was mapped; a process was forked; a process executed another program, or ended. Return
+ * PTL_NO_MEMORY.
+ */
 int perf_unwind_map(struct perf_unwinder *unwinder, const struct perf_mapping *mapping);
 int perf_unwind_fork(struct perf_unwinder *unwinder, uint32_t parent, uint32_t child);
 void perf_unwind_forget(struct perf_unwinder *unwinder, uint32_t pid);
 
 /*
- * Makes the sample's call chain whole: the calls of the user's code follow those of the kernel. Calls beyond which nothing is known end
- * with address 0. The chain holds until the next call. PTL_NO_MEMORY.
+ * Completes the sample's call chain: appends the calls of user code to the kernel's calls. An incomplete chain ends
+ * with address 0. The chain is valid until the next call. Returns PTL_NO_MEMORY.
  */
 int perf_unwind_sample(struct perf_import *import, struct perf_sample *sample);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Copies this process's vdso into a file in memory. All processes of a machine have the same vdso. */
+/* Copies this process's vdso to a memory file. All processes of a machine have the same vdso. */
 #include "import/perf/vdso.h"
 
 #include <elf.h>
@@ -16,7 +16,7 @@ bool perf_is_vdso(const char *path)
 	return !strcmp(path, PERF_VDSO_NAME);
 }
 
-/* The table of sections is the last part of the file. */
+/* Returns the size of the vdso: the section table is the last part of the file. */
 static size_t vdso_size(const Elf64_Ehdr *header)
 {
 	return header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
@@ -35,7 +35,7 @@ static int copy_vdso(void)
 	if (size < sizeof(*header) || size > VDSO_MAX)
 		return -1;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
-	/* A vdso that is shorter than its header says makes write(2) fail with EFAULT, or end early. */
+	/* If the vdso is shorter than its header says, write(2) fails with EFAULT or is short. */
 	if (fd >= 0 && write(fd, header, size) != (ssize_t)size) {
 		close(fd);
 		fd = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The vdso: code of the kernel that every process has mapped, without a file. */
+/* The vdso: kernel code that each process maps, without a file. */
 #ifndef IMPORT_PERF_VDSO_H
 #define IMPORT_PERF_VDSO_H
 
@@ -8,16 +8,16 @@
 
 #define PERF_VDSO_NAME "[vdso]"
 
-/* Whether a mapping of this name is the vdso. */
+/* Whether the path names the vdso. */
 bool perf_is_vdso(const char *path);
 
-/* The vdso of this machine, as a file in memory. */
+/* This machine's vdso in a memory file. */
 struct perf_vdso {
-	int fd; /* -1: not to be had */
+	int fd; /* -1: not available */
 	bool copied;
 };
 
-/* Returns a descriptor of the file, for the caller to close; -1: without memory, or if the kernel gives no vdso. */
+/* Returns a descriptor of the file, which the caller closes; -1: no memory, or the kernel provides no vdso. */
 int perf_vdso_open(struct perf_vdso *vdso);
 void perf_vdso_close(struct perf_vdso *vdso);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes a trace of raw PT bytes, a memory file and its map. */
+/* Makes a trace of raw PT bytes, a memory file and a memory map. */
 #include "import/raw/input.h"
 
 #include <errno.h>
@@ -26,26 +26,26 @@
 #include "import/psb_time.h"
 #include "import/raw/memory_map.h"
 
-#define MAP_LIMIT (16u << 20)     /* bytes of a memory map's text */
-#define MEMORY_LIMIT (4ull << 30) /* bytes of a memory file */
-#define PIECE (1u << 20)          /* bytes of PT read at once */
+#define MAP_LIMIT (16u << 20)     /* maximum bytes of a memory map's text */
+#define MEMORY_LIMIT (4ull << 30) /* maximum bytes of a memory file */
+#define PIECE (1u << 20)          /* bytes of PT per read */
 #define FIRST_KEY 1               /* unique key of the only process */
 #define DEFAULT_PID 1
-#define NANOSECONDS 1000000000u /* in a second */
+#define NANOSECONDS 1000000000u /* per second */
 
-/* The inputs as they are read. */
+/* State of the import. */
 struct raw {
 	const struct import_raw *settings;
 	struct import_spool *spool;
-	int memory; /* descriptor: the file is never in memory at once */
+	int memory; /* descriptor; the file is never read to memory as a whole */
 	uint64_t memory_size;
 	struct import_memory_map map;
 	uint32_t pid;
 	struct ptl_machine machine;
-	uint64_t first_time;      /* earliest of a PSB; 0: none */
-	bool has_tsc;             /* there are TSC packets */
-	uint32_t events;          /* stream */
-	struct ptl_bytes storage; /* of the event being written */
+	uint64_t first_time;      /* earliest time of a PSB; 0: none */
+	bool has_tsc;             /* the input has TSC packets */
+	uint32_t events;          /* id of the stream of events */
+	struct ptl_bytes storage; /* scratch memory of the event being written */
 };
 
 static int add_input(struct raw *raw, const char *name, const void *data, size_t size)
@@ -61,7 +61,7 @@ static int add_input(struct raw *raw, const char *name, const void *data, size_t
 	return import_spool_origin(raw->spool, &origin);
 }
 
-/* A file that can be sought; what a pipe brings goes to an unnamed one. */
+/* Opens the memory file. Copies data of a pipe to an unnamed file, which is seekable. */
 static int open_memory(struct raw *raw, const char *name)
 {
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
@@ -132,7 +132,7 @@ static int read_memory(struct raw *raw)
 	return status;
 }
 
-/* As many bits of the multiplier as there is room for. */
+/* Sets the clock. Chooses the largest shift for which the multiplier fits 32 bits. */
 static void set_clock(const struct import_raw_clock *clock, struct ptl_machine *machine)
 {
 	__uint128_t multiplier;
@@ -168,14 +168,14 @@ static int write_machine(struct raw *raw)
 		.model = settings->model,
 		.stepping = settings->stepping,
 		.mode = settings->mode ? settings->mode : 64,
-		/* Whether returns are compressed is not known; a decoder must be ready for it. */
+		/* Raw input does not tell whether returns are compressed: a decoder must handle compressed returns. */
 		.return_compression = true,
 	};
 	set_clock(&settings->clock, &raw->machine);
 	return ptl_writer_machine(raw->spool->writer, &raw->machine);
 }
 
-/* Without a start that was given, times are shown from the first PSB on. */
+/* Sets the start time to the time of the first PSB, unless the user gave a start. */
 static int finish_machine(struct raw *raw)
 {
 	if (raw->has_tsc && !raw->machine.tsc_multiplier)
@@ -200,7 +200,7 @@ static int write_schemas(const struct raw *raw)
 	return 0;
 }
 
-/* status is of the encoder that filled event. */
+/* Writes an event. status: result of the encoder that filled the event. */
 static int write_event(struct raw *raw, int status, struct ptl_event *event, uint32_t tid)
 {
 	if (!status) {
@@ -280,27 +280,27 @@ static int write_rundown(struct raw *raw)
 	return status;
 }
 
-/* One PT input under way. */
+/* State of a PT input. */
 struct pt_input {
 	struct raw *raw;
 	struct ptl_writer *writer;
 	uint32_t stream;
 	struct import_psb_scan scan;
 	struct format_input_hash *hash;
-	const uint8_t *piece; /* being scanned, */
+	const uint8_t *piece; /* piece being scanned */
 	size_t piece_size;
-	uint64_t piece_start; /* in the stream */
-	uint64_t time;        /* of the last PSB that has one; 0: none */
+	uint64_t piece_start; /* offset of the piece in the stream */
+	uint64_t time;        /* time of the last timed PSB; 0: none */
 };
 
-/* Notes the time of the PSB+ at data, if it has a TSC. */
+/* Notes the time of the PSB+ at data, if the PSB+ has a TSC packet. */
 static void take_psb_time(struct pt_input *pt, const uint8_t *data, size_t size)
 {
 	struct raw *raw = pt->raw;
 	struct ptl_machine machine = raw->machine;
 	uint64_t time;
 
-	/* Any conversion tells whether there is a TSC packet. */
+	/* Any multiplier suffices to detect a TSC packet. */
 	if (!machine.tsc_multiplier)
 		machine.tsc_multiplier = 1;
 	if (import_psb_time(&machine, data, size, &time) != IMPORT_PSB_TIMED)
@@ -317,7 +317,7 @@ static int write_psb(void *context, uint64_t offset)
 {
 	struct pt_input *pt = context;
 
-	/* A PSB that began in the piece before has the time of the one before, nearly. */
+	/* A PSB that began in the previous piece gets the time of the previous PSB, which is nearly the same. */
 	if (offset >= pt->piece_start && offset - pt->piece_start < pt->piece_size)
 		take_psb_time(pt, pt->piece + (offset - pt->piece_start),
 			      pt->piece_size - (size_t)(offset - pt->piece_start));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads memory maps strictly: whatever is not exactly a map is refused with its line and column. */
+/* Parses memory maps strictly: any deviation from the syntax is an error with line and column. */
 #include "import/raw/memory_map.h"
 
 #include <inttypes.h>
@@ -20,13 +20,13 @@ struct parser {
 	uint64_t memory_size;
 };
 
-/* Where a number stands, for messages about it after it has been read. */
+/* Position of a number, for later messages. */
 struct place {
 	unsigned line;
 	size_t column;
 };
 
-#define SHOWN_MAX 32 /* bytes of a wrong word that a message repeats */
+#define SHOWN_MAX 32 /* bytes of a wrong word in a message */
 
 static struct place here(const struct parser *parser)
 {
@@ -64,7 +64,7 @@ static void next_line(struct parser *parser)
 	parser->line++;
 }
 
-/* The word at the cursor as a message may show it: cut, and without control characters. */
+/* Returns the word at the cursor for a message: truncated, without control characters. */
 static const char *shown_word(const struct parser *parser, char shown[SHOWN_MAX + 1])
 {
 	size_t n = 0;
@@ -90,7 +90,7 @@ static int expected(const struct parser *parser, const char *what)
 			   what, shown_word(parser, shown));
 }
 
-/* The value of a digit, or 16 and above for what is none. */
+/* Returns the value of a digit; 16 for any other character. */
 static unsigned digit_value(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -102,7 +102,9 @@ static unsigned digit_value(char c)
 	return 16;
 }
 
-/* what: "a base address", for messages. The cursor moves only over a number that is right. */
+/*
+ * Parses a number. what: description for messages, such as "a base address". Moves the cursor only over a valid number.
+ */
 static int parse_number(struct parser *parser, const char *what, uint64_t *value)
 {
 	const char *text = parser->text;
@@ -200,7 +202,7 @@ static int check_overlaps(const char *name, const struct import_memory_map *map)
 		const struct import_memory_range *high = &map->ranges[i];
 
 		if (high->base - low->base < low->size) {
-			/* The later line is the one to look at, whichever lies lower. */
+			/* Report the later of the two lines. */
 			const struct import_memory_range *late = high->line > low->line ? high : low;
 			const struct import_memory_range *early = late == high ? low : high;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * begin reads all inputs, and keeps a candidate for each report of an end that no report of a beginning stands before. At the end
- * of that, candidates are left out whose process had a complete rundown, or whose beginning another input reports. The
- * timeline has the same rules for a whole trace (flow/timeline/before.c).
+ * begin() reads all inputs, and keeps a candidate for each report of an end without an earlier report of the beginning.
+ * After reading, begin() drops candidates whose process had a complete rundown, or whose beginning another input
+ * reports. The timeline applies the same rules to a whole trace (flow/timeline/before.c).
  */
 #include "relog/cut/announce.h"
 
@@ -21,48 +21,48 @@
 #include "relog/cut/select.h"
 
 #define NONE SIZE_MAX
-#define KEY_BYTES 48u /* of an entry of a map */
+#define KEY_BYTES 48u /* memory for a map entry */
 
-/* A process, as the events of one input report it. */
+/* A process as reported by the events of one input. */
 struct announced_process {
-	uint64_t start;    /* of the output's clock; 0: before the trace, or unknown */
+	uint64_t start;    /* in the clock of the output; 0: before the trace, or unknown */
 	bool reported;     /* a process event has its name and parent */
-	bool started;      /* its start is in the trace */
-	bool begins_empty; /* without the mappings of its parent */
+	bool started;      /* the trace has the start event */
+	bool begins_empty; /* the process does not inherit its parent's mappings */
 	bool rundown;      /* its mappings were reported, or exec removed the mappings */
 	bool ended;
 };
 
-/* A report that comes too late. */
+/* A report that came too late. */
 struct announced {
 	enum format_class class;
 	size_t process; /* index in processes; NONE: a process event */
 	uint32_t pid;
-	uint64_t start; /* 0: of the trace; else of the process that began then */
-	uint64_t key;   /* of the process, thread or place */
+	uint64_t start; /* 0: start of the trace; else start time of the process */
+	uint64_t key;   /* key of the process, thread or place */
 	bool wanted;
-	struct ptl_event event; /* its payload is in the arena */
+	struct ptl_event event; /* payload is in the arena */
 	size_t next;            /* index of the next report with the same process and start; NONE */
 };
 
 struct announce {
 	struct ptl_relogger_input *input;
 	uint64_t shift;
-	struct ptl_state *state;             /* of the input at hand: what is mapped */
-	struct announced_process *processes; /* of all inputs */
+	struct ptl_state *state;             /* mappings of the current input */
+	struct announced_process *processes; /* processes of all inputs */
 	size_t process_count, process_capacity;
-	struct common_hash_map by_pid;  /* of the input at hand: index of the last process with the pid */
+	struct common_hash_map by_pid;  /* of the current input: index of the last process with the pid */
 	bool several;                   /* there are several inputs */
-	struct common_hash_map begun;   /* keys whose beginning an input reports; only with several inputs */
+	struct common_hash_map begun;   /* keys whose beginning some input reports; used with several inputs only */
 	struct common_hash_map threads; /* tids that were reported */
-	struct common_hash_map places;  /* process, start and base: an image has been there */
+	struct common_hash_map places;  /* keys of process, start and base: places that have had an image */
 	struct announced *list;
 	size_t count, capacity;
-	struct common_hash_map by_start; /* pid and start: index of the last one in list */
+	struct common_hash_map by_start; /* pid and start: index of the last matching report in list */
 	struct common_arena arena;
 	struct common_memory_budget memory_budget;
 	struct ptl_bytes storage, encoded;
-	bool begun_events; /* the first event has come */
+	bool begun_events; /* the first event has passed */
 };
 
 static uint64_t start_key(uint32_t pid, uint64_t start)
@@ -70,7 +70,7 @@ static uint64_t start_key(uint32_t pid, uint64_t start)
 	return common_hash_mix(pid) ^ start;
 }
 
-/* Keys of what begins: pids, tids, and places of images. */
+/* Returns a key for a pid, a tid, or the place of an image. */
 static uint64_t class_key(enum format_class class, uint64_t id)
 {
 	return common_hash_mix(id) ^ (uint64_t) class << 60;
@@ -96,7 +96,7 @@ static int note_begun(struct announce *announce, uint64_t key)
 	return announce->several ? note(announce, &announce->begun, key) : 0;
 }
 
-/* ---- what is kept ---------------------------------------------------------------------------------------- */
+/* ---- keeping candidates -------------------------------------------------------------------------------------- */
 
 static int encode(struct announce *announce, const struct format_kernel_event *decoded, struct ptl_event *event)
 {
@@ -151,7 +151,7 @@ static int add_process(struct announce *announce, uint32_t pid, const struct ann
 	return common_hash_map_put(&announce->by_pid, pid, announce->process_count++);
 }
 
-/* The last process that had the pid. */
+/* Finds the last process with the pid, or adds a process with unknown start. */
 static int need_process(struct announce *announce, uint32_t pid, size_t *index)
 {
 	const uint64_t *known = common_hash_map_get(&announce->by_pid, pid);
@@ -163,7 +163,7 @@ static int need_process(struct announce *announce, uint32_t pid, size_t *index)
 	return status;
 }
 
-/* A report that the process lives or ends: the name and parent may be new. */
+/* Handles a report that a process lives or ends. Its name and parent may be new. */
 static int see_process_late(struct announce *announce, const struct format_kernel_event *decoded, bool first)
 {
 	struct announced_process *process;
@@ -195,7 +195,7 @@ static int see_process(struct announce *announce, const struct format_kernel_eve
 		process.begins_empty = decoded->process.begins_empty;
 		break;
 	case FORMAT_ACTION_START_RUNDOWN:
-		/* Rundown may report again a process that is known. */
+		/* Rundown may report a known process again. */
 		if (!first && !announce->processes[*known].ended)
 			return 0;
 		process.rundown = true;
@@ -212,7 +212,7 @@ static int see_process(struct announce *announce, const struct format_kernel_eve
 	}
 	if (note_begun(announce, class_key(FORMAT_CLASS_PROCESS, decoded->pid)))
 		return PTL_NO_MEMORY;
-	/* What an image or a thread made known before is the same process. */
+	/* An image or a thread has introduced this process before its own report. */
 	if (known && first) {
 		announce->processes[*known] = process;
 		return 0;
@@ -302,9 +302,12 @@ static int read_input(struct announce *announce, struct ptl_relogger_input *inpu
 	return status;
 }
 
-/* ---- which are right ------------------------------------------------------------------------------------- */
+/* ---- choosing the candidates to report ----------------------------------------------------------------------- */
 
-/* A process that was reported when the trace began had no other images then; a fork gives a process its parent's. */
+/*
+ * A process reported at the start of the trace had only the images reported there. A forked process inherits the
+ * images of its parent.
+ */
 static bool is_wanted(const struct announce *announce, const struct announced *late)
 {
 	const struct announced_process *process = late->process == NONE ? NULL : &announce->processes[late->process];
@@ -342,7 +345,7 @@ static int begin(void *context, struct ptl_relogger *relogger)
 	struct announce *announce = context;
 	int status = 0;
 
-	/* What is still being written reports nothing late yet. */
+	/* A live trace has no late reports yet. */
 	if (format_relogger_is_live(relogger))
 		return 0;
 	announce->several = ptl_relogger_input_count(relogger) > 1;
@@ -363,7 +366,7 @@ static int report(struct ptl_relogger *relogger, struct announced *late, uint64_
 	return late->wanted ? ptl_relogger_inject_record(relogger, &late->event) : 0;
 }
 
-/* Writes the reports from before the trace, right before the first event: each process, then its threads and images. */
+/* Writes the reports from before the trace just before the first event: processes, then threads, then images. */
 static int report_first(struct announce *announce, struct ptl_relogger *relogger, uint64_t time)
 {
 	static const enum format_class order[] = {FORMAT_CLASS_PROCESS, FORMAT_CLASS_THREAD, FORMAT_CLASS_IMAGE};

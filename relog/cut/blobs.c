@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "format/relogger/ahead.h"
 
-#define EXPECTED_BYTES 96 /* of a hash in a map */
+#define EXPECTED_BYTES 96 /* memory for a hash in a map */
 
 int relog_kept_blobs_begin(struct relog_kept_blobs *blobs, struct ptl_relogger *relogger)
 {
@@ -30,7 +30,7 @@ void relog_kept_blobs_free(struct relog_kept_blobs *blobs)
 	*blobs = (struct relog_kept_blobs){0};
 }
 
-/* Those of an input that is being written become more. */
+/* An input that is being written gains blobs, so the bitmap grows. */
 static int set_bit(struct relog_blob_bits *bits, const struct ptl_relogger_input *input, uint32_t number)
 {
 	const size_t size = ptl_blob_count(ptl_relogger_input_trace(input)) / 8 + 1;

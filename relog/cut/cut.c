@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The stage that cuts. Four times matter: the window that was asked for, [from, to], and around it [start, stop],
- * which is what the segments of Intel PT need that overlap the window. Before start, events are folded into a state,
- * which is reported as rundown; between start and stop, what reports processes, threads, images and code is kept; in
- * the window, everything is. Right behind the window stands the rundown of its end.
+ * The cut has four times: the requested window [from, to], and around the window [start, stop], the time of all Intel
+ * PT segments that overlap the window.
+ * - Before start, events are folded into a state, which is written as rundown.
+ * - Between start and stop, events about processes, threads, images and code are kept.
+ * - In the window, all events are kept.
+ * - Just behind the window, the rundown of the window's end is written.
  */
 #include "relog/cut/cut.h"
 
@@ -33,23 +35,25 @@ struct cut {
 	struct ptl_relogger *relogger;
 	struct relog_selection selection;
 	bool by_time;
-	uint64_t from, to;            /* in the output's clock, both inclusive */
-	uint64_t start, stop;         /* stop: the latest of all processes' */
-	struct common_hash_map stops; /* by process: how far behind `to` its PT goes on; PTL_NO_ID: that of CPUs */
+	uint64_t from, to;            /* in the clock of the output, both inclusive */
+	uint64_t start, stop;         /* stop: latest time of all processes */
+	struct common_hash_map stops; /* pid: end of the PT of the process behind `to`; PTL_NO_ID: of the PT of CPUs */
 	struct ptl_state *state;
-	bool of_cpus;                   /* PT of CPUs is kept: switches between any threads say whose it is */
-	bool everyone;                  /* and what other processes ran has to be decoded: it says where returns go */
-	struct relog_switches switches; /* before start */
-	bool reported;                  /* rundown has been written, or none is needed */
-	bool ended;                     /* and that of the end */
-	struct common_hash_map others;  /* processes that are not kept, but whose start is */
+	/* PT of CPUs is kept, so all context switches are kept: switches tell the thread of the PT */
+	bool of_cpus;
+	/* PT of CPUs has compressed returns: decoding needs the code of all processes */
+	bool everyone;
+	struct relog_switches switches; /* last switches before start */
+	bool reported;                  /* start rundown has been written, or is not needed */
+	bool ended;                     /* end rundown has been written, or is not needed */
+	struct common_hash_map others;  /* dropped processes with a kept start event */
 	struct relog_kept_blobs blobs;
-	struct relog_kept_blobs fileless; /* --drop-code: code of no file, which is kept */
-	struct ptl_stream_range kept;     /* of the stream at hand: a plan points to it */
-	struct ptl_bytes storage;         /* of the event at hand */
+	struct relog_kept_blobs fileless; /* --drop-code: code without a file (vdso), which is kept */
+	struct ptl_stream_range kept;     /* kept range of the current stream; a plan points here */
+	struct ptl_bytes storage;         /* scratch memory of the current event */
 	struct ptl_bytes reported_storage;
 	uint64_t dropped_events, dropped_bytes;
-	bool any; /* events of the window have come */
+	bool any; /* the window has events */
 	bool truth_dropped;
 	bool live; /* the input is being written */
 	struct relog_late late;
@@ -57,7 +61,10 @@ struct cut {
 
 /* ---- before the first event ------------------------------------------------------------------ */
 
-/* A time of the output in an input's own clock; what lies before its start, or is no bound, is none. */
+/*
+ * Converts a time of the output to the clock of an input. A time before the input's clock starts becomes 0; 0 and
+ * UINT64_MAX (no bound) stay.
+ */
 static uint64_t own_time(uint64_t time, int64_t shift)
 {
 	if (time == 0 || time == UINT64_MAX)
@@ -83,7 +90,7 @@ static int range_of(const struct cut *cut, struct ptl_relogger_input *input, con
 	return status;
 }
 
-/* Widens [start, stop] to what the segments of a stream need. */
+/* Widens [start, stop] to the segments that the stream needs. */
 static int look_at_stream(struct cut *cut, struct ptl_relogger_input *input, const struct ptl_stream *stream)
 {
 	struct ptl_stream mapped = *stream;
@@ -225,7 +232,10 @@ static struct ptl_rundown rundown_of(struct cut *cut, uint32_t pid, uint64_t tim
 				    .context = cut};
 }
 
-/* Who lived, and what was mapped, right before the first event that is kept. */
+/*
+ * Writes the start rundown just before the first kept event: live processes, threads, mappings, and the last switch of
+ * each CPU.
+ */
 static int tell(struct cut *cut)
 {
 	const struct ptl_rundown rundown = rundown_of(cut, PTL_NO_ID, cut->start - 1, PTL_OPCODE_START_RUNDOWN);
@@ -235,7 +245,9 @@ static int tell(struct cut *cut)
 	return status ? status : relog_switches_report(&cut->switches, cut->relogger, cut->start - 1);
 }
 
-/* Who lived on behind the window, and what stayed mapped, once it is known that something came behind it. */
+/*
+ * Writes the end rundown: processes and mappings that outlived the window. Called at the first event behind the window.
+ */
 static int report_end(struct cut *cut)
 {
 	const struct ptl_rundown rundown = rundown_of(cut, PTL_NO_ID, cut->to + 1, PTL_OPCODE_END_RUNDOWN);
@@ -244,7 +256,7 @@ static int report_end(struct cut *cut)
 	return ptl_state_rundown(cut->state, &rundown);
 }
 
-/* A process that is kept was forked by one that is not: what it began with has to be reported. */
+/* Reports the inherited mappings of a kept process that was forked by a dropped process. */
 static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, uint64_t start)
 {
 	struct cut *cut = context;
@@ -257,7 +269,7 @@ static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, 
 	return ptl_state_rundown(state, &rundown);
 }
 
-/* The program that it runs was its parent's, too. */
+/* A kept child of a dropped process: adds the program of the parent to the child's start event. */
 static int name_program(struct cut *cut, struct ptl_trace_event *event, const struct relog_subject *subject)
 {
 	struct ptl_process_event data = subject->event.process;
@@ -280,7 +292,7 @@ static int name_program(struct cut *cut, struct ptl_trace_event *event, const st
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Whether it reports a process that is kept; what of the kernel is not understood may. */
+/* Whether a kernel event is about a kept process. An event that the cut cannot decode may be about a kept process. */
 static bool is_about(const struct cut *cut, const struct ptl_event *event, const struct relog_subject *subject)
 {
 	if (subject->event.class == FORMAT_CLASS_NONE)
@@ -293,7 +305,7 @@ static bool is_about(const struct cut *cut, const struct ptl_event *event, const
 	       (subject->event.class != FORMAT_CLASS_THREAD || keeps_thread(cut, subject->event.tid));
 }
 
-/* The end of a process whose start is kept, though it is another's, is kept too. */
+/* A dropped process whose start event was kept gets its end event, too. *too: keep this event. */
 static int is_of_others(struct cut *cut, const struct relog_subject *subject, bool kept, bool *too)
 {
 	*too = false;
@@ -306,7 +318,7 @@ static int is_of_others(struct cut *cut, const struct relog_subject *subject, bo
 	return 0;
 }
 
-/* Behind the window, only what changes the code that is executed while a segment runs out. */
+/* Behind the window, keeps only events that change code, until the last segment ends. */
 static bool is_in_time(const struct cut *cut, const struct ptl_event *event, const struct relog_subject *subject)
 {
 	const uint64_t *of_cpus, *own;
@@ -339,7 +351,7 @@ static int is_kept(struct cut *cut, const struct ptl_event *event, const struct 
 	return status;
 }
 
-/* Processes of which the start was not kept. */
+/* Reports processes whose start was not kept. */
 static int report_late(struct cut *cut, uint64_t time)
 {
 	const struct ptl_rundown rundown = rundown_of(cut, PTL_NO_ID, time, PTL_OPCODE_START_RUNDOWN);
@@ -377,7 +389,7 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 		cut->dropped_events++;
 		return status;
 	}
-	/* Injected by a stage before, for a time before rundown: what it reports belongs to that. */
+	/* An earlier stage injected this event for a time before the rundown: the event joins the rundown. */
 	if (record->time < cut->start)
 		ptl_event_set_time(event, cut->start - 1);
 	status = note_blobs(cut, &subject);
@@ -448,7 +460,7 @@ static int take_stream(void *context, struct ptl_relogger *relogger, struct ptl_
 	return status;
 }
 
-/* Of an input that is being written, what of streams was left out is known at the end. */
+/* For an input that is being written, the dropped bytes of streams are known only at the end. */
 static int count_dropped(struct cut *cut)
 {
 	const struct ptl_relogger_input *input = ptl_relogger_input_at(cut->relogger, 0);
@@ -465,7 +477,7 @@ static int count_dropped(struct cut *cut)
 	return status;
 }
 
-/* What belongs to a process that is left out goes with it. */
+/* Drops attachments of dropped processes. */
 static int take_attachment(struct cut *cut, const struct ptl_relogger_input *input, const struct ptl_record *record,
 			   bool *keep)
 {
@@ -478,7 +490,7 @@ static int take_attachment(struct cut *cut, const struct ptl_relogger_input *inp
 	pid = attachment->pid;
 	status = ptl_relogger_map_id(input, &pid);
 	*keep = pid == PTL_NO_ID || attachment->kind == PTL_ATTACHMENT_PT_FILTER || keeps_process(cut, pid);
-	/* A jitdump has the code with the names. */
+	/* A jitdump contains code besides names. */
 	if (cut->settings->drop_code && elf_is_jitdump_name(attachment->name, strlen(attachment->name)))
 		*keep = false;
 	if (!status && *keep && attachment->kind != PTL_ATTACHMENT_PT_FILTER)
@@ -511,7 +523,7 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 	pid = loss->pid;
 	format_loss_free(loss);
 	status = ptl_relogger_map_id(input, &pid);
-	/* What is missing elsewhere is not missing here. */
+	/* Drops losses outside the kept time and processes. */
 	*keep = first <= cut->stop && last >= cut->start &&
 		(pid == PTL_NO_ID || relog_wants_process(&cut->selection, pid));
 	return status;
@@ -526,13 +538,13 @@ static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_re
 	if (blob->type == PTL_BLOB_CODE || blob->type == PTL_BLOB_SYMBOLS || blob->type == PTL_BLOB_DEBUG ||
 	    format_is_attached(ptl_relogger_input_trace(input), blob->hash))
 		*keep = relog_kept_blobs_has(&cut->blobs, input, blob->hash);
-	/* An ELF file with debug information may hold the code, too. */
+	/* An ELF file with debug information may contain code, too. */
 	if (cut->settings->drop_code && blob->type == PTL_BLOB_CODE)
 		*keep = relog_kept_blobs_has(&cut->fileless, input, blob->hash);
 	return 0;
 }
 
-/* The user looks elsewhere than the trace is. Intel PT without an event around it is there until the recording ended. */
+/* Warns of a window behind the recording. Intel PT without events lasts until the recording's end. */
 static void warn_of_nothing(const struct cut *cut)
 {
 	const struct ptl_relogger_input *first = ptl_relogger_input_at(cut->relogger, 0);
@@ -561,7 +573,7 @@ static int end(void *context, struct ptl_relogger *relogger)
 	if (!status)
 		status = count_dropped(cut);
 	kept.bytes = cut->dropped_bytes;
-	/* Processes that forked with the last event. */
+	/* Flushes processes that forked with the last event. */
 	if (!status && cut->selection.by_process) {
 		const struct ptl_event late = {.time = UINT64_MAX};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cutting: a part of a trace, by time, process or thread, that is a whole trace again. docs/cutting.md says
- * what it keeps and why.
+ * Cutting keeps a part of a trace, by time, process or thread. The result is a complete trace. docs/cutting.md says
+ * what a cut keeps, and why.
  */
 #ifndef RELOG_CUT_CUT_H
 #define RELOG_CUT_CUT_H

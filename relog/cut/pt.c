@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the segments of a stream that a span of time needs. Only the index of PSBs is read, and one PSB+. */
+/* Finds the segments of a PT stream that a span of time needs. Reads only the index of PSBs, and one PSB+. */
 #include "relog/cut/pt.h"
 
 #include <ptl/pt.h>
@@ -7,10 +7,10 @@
 #include "common/error.h"
 #include "format/pt/psb_plus.h"
 
-/* A writer's time of its last bytes may be a little behind that of the packets in them. */
+/* Slack in ns: the writer's last_time of a stream may be a little older than the stream's last packets. */
 #define TIME_SLACK 1000000
 
-/* The end of the PSB+ at an offset: a decoder looks there for where the segment before ends. */
+/* Finds the end of the PSB+ at the offset. A decoder of the previous segment reads up to this end. */
 static int find_end(struct ptl_trace *trace, const struct ptl_stream *stream, uint64_t offset, uint64_t *end)
 {
 	uint8_t bytes[FORMAT_PT_PSB_PLUS_MAX];
@@ -25,7 +25,7 @@ static int find_end(struct ptl_trace *trace, const struct ptl_stream *stream, ui
 	return status;
 }
 
-/* One segment: number i is that of PSB i - 1, number 0 what lies before all of them. */
+/* A segment: number i begins at PSB i - 1; number 0 is the part before the first PSB. */
 struct segment {
 	uint64_t time;
 	uint64_t end_time; /* 0: unknown */
@@ -49,7 +49,7 @@ static bool is_needed(const struct segment *segment, uint64_t from, uint64_t to)
 	return !segment->end_time || segment->end_time >= from;
 }
 
-/* The last time that is known before segment i: what a decoder takes for one without a time. */
+/* Returns the last known time before segment i. A decoder assumes this time for a segment without a time. */
 static uint64_t known_time(const struct ptl_stream *stream, const struct ptl_psb *psbs, size_t i)
 {
 	uint64_t known = stream->first_time;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the processes that the command line names. */
+/* Finds the processes named on the command line. */
 #include "relog/cut/select.h"
 
 #include <inttypes.h>
@@ -17,15 +17,15 @@
 #include "format/relogger/ahead.h"
 
 #define LISTED_MAX 16
-#define PID_BYTES 128 /* in both maps */
+#define PID_BYTES 128 /* memory for a pid in both maps */
 
-/* ---- what events are about ------------------------------------------------------------------- */
+/* ---- the subject of an event ------------------------------------------------------------------ */
 
 void relog_subject_of(const struct ptl_event *event, struct ptl_bytes *storage, struct relog_subject *subject)
 {
 	storage->size = 0;
 	subject->understood = format_kernel_decode(event, storage, &subject->event) == 0;
-	/* It is about two threads, of which it names no process. */
+	/* A switch is about two threads, and names no process. */
 	if (subject->event.class == FORMAT_CLASS_SWITCH)
 		subject->understood = false;
 }
@@ -37,14 +37,15 @@ struct relog_search {
 	struct ptl_relogger *relogger;
 	struct ptl_relogger_input *input;
 	struct ptl_state *state;
-	struct common_hash_map seen;    /* processes that anything reports: those of --pid, and a few to be listed */
-	struct common_hash_map threads; /* those of --tid that are there */
-	struct common_hash_map live;    /* wanted, and not ended: their children are wanted with --tree */
+	/* processes that any event reports: the processes of --pid, and a few more for messages */
+	struct common_hash_map seen;
+	struct common_hash_map threads; /* threads of --tid that the inputs have */
+	struct common_hash_map live;    /* selected processes that have not ended; --tree selects their children */
 	struct common_memory_budget memory_budget;
 	struct ptl_bytes storage;
 };
 
-/* One more, of an input that is being written. */
+/* Adds a process of an input that is being written to the fresh ones. */
 static int note_fresh(struct relog_search *search, uint32_t pid)
 {
 	struct relog_selection *selection = search->selection;
@@ -81,7 +82,7 @@ static bool matches(const struct relog_cut_settings *settings, const struct ptl_
 	return false;
 }
 
-/* A process begins, or begins to run another program. */
+/* A process begins, ends, or executes another program. */
 static int see_process(struct relog_search *search, const struct relog_subject *subject)
 {
 	const struct relog_cut_settings *settings = search->selection->settings;
@@ -140,9 +141,9 @@ static int see_event(void *context, struct ptl_trace *trace, const struct ptl_ev
 	return status;
 }
 
-/* ---- the answer ------------------------------------------------------------------------------ */
+/* ---- the result ------------------------------------------------------------------------------ */
 
-/* Those that are there, as a message names them. */
+/* Writes the ids of a map as a list for a message, at most LISTED_MAX ids. */
 static void list(const struct common_hash_map *map, struct ptl_bytes *text)
 {
 	uint64_t id, value;
@@ -189,7 +190,7 @@ static int check_all_found(const struct relog_search *search)
 	return 0;
 }
 
-/* Threads alone name their processes. */
+/* Without --pid and --process, selects the processes of the threads of --tid. */
 static int want_owners(struct relog_search *search)
 {
 	const struct relog_cut_settings *settings = search->selection->settings;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The stage that looks on this machine, and asks servers, for symbols and debug information of images whose trace lacks them. They are
- * attached by build id, so events stay as they are, and nothing is looked for before the whole trace is known; but where it comes as it is
- * written, files are looked for when their image is there: they may be gone when it is over.
+ * The stage that searches this machine, and servers, for missing symbols and debug information of images. Found files
+ * are attached by build id, so events stay unchanged. The search runs after the whole trace was read. For a trace that
+ * is being written, the stage searches files as soon as their image appears: the files may be gone at the end.
  */
 #include "relog/embed/embed.h"
 
@@ -21,10 +21,10 @@
 #include "relog/cut/select.h"
 
 #define SYMBOLS_MAX ((size_t)256 << 20)
-#define IMAGE UINT32_MAX /* among kinds of attachments: an image of a trace */
-#define OWN 2            /* an attachment that was found here */
+#define IMAGE UINT32_MAX /* pseudo kind among attachment kinds: an image of a trace */
+#define OWN 2            /* value in seen: an attachment that this stage found */
 
-/* An image whose symbols in the trace have not come yet. */
+/* An image of a live trace whose symbol blob has not arrived yet. */
 struct waiting {
 	struct waiting *next;
 	struct ptl_image_event image;
@@ -35,17 +35,17 @@ struct embed {
 	enum elf_embed what;
 	struct ptl_relogger *relogger;
 	struct elf_image_store *store;
-	struct ptl_bytes storage;    /* of the event at hand */
-	struct common_byte_map seen; /* struct key */
-	uint64_t lacking, found;     /* of symbols and debug information */
+	struct ptl_bytes storage;    /* scratch memory of the current event */
+	struct common_byte_map seen; /* by struct key */
+	uint64_t lacking, found;     /* counts of symbol tables and debug files */
 	bool live;                   /* the input is being written */
-	bool servers;                /* may be asked */
+	bool servers;                /* debuginfod servers may be asked */
 	struct waiting *waiting;
 };
 
-/* ---- what was seen --------------------------------------------------------------------------------------- */
+/* ---- seen images and attachments ----------------------------------------------------------------------------- */
 
-/* What an attachment of this kind says of the files with a build id. */
+/* Key of the map `seen`: an attachment kind, for files with a build id. */
 struct key {
 	uint32_t kind;
 	uint8_t build_id[PTL_ATTACHMENT_ID_MAX];
@@ -66,7 +66,7 @@ static int note(struct embed *embed, uint32_t kind, const uint8_t *build_id, siz
 	return common_byte_map_put(&embed->seen, &key, sizeof(key), what);
 }
 
-/* ---- what is found ------------------------------------------------------------------------------------ */
+/* ---- writing found files ----------------------------------------------------------------------------------- */
 
 static int put_blob(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
 {
@@ -91,9 +91,9 @@ static int put_attachment(void *context, const struct ptl_attachment *attachment
 	return status;
 }
 
-/* ---- what is lacking ---------------------------------------------------------------------------------- */
+/* ---- finding lacks ----------------------------------------------------------------------------------------- */
 
-/* Of a file that had been stripped, a trace has the dynamic symbols, which are all global. */
+/* Whether a symbol table has local symbols. A stripped file has dynamic symbols only, which are all global. */
 static bool has_local(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE])
 {
 	struct ptl_symbol_table *table = NULL;
@@ -133,7 +133,7 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 		return status;
 	key = key_of(attachment->kind, attachment->id, attachment->id_size);
 	known = common_byte_map_get(&embed->seen, &key, sizeof(key));
-	/* The recorder has found the same, later than we did. */
+	/* The recorder has attached the same file after this stage did. */
 	*keep = !known || *known != OWN;
 	if (*keep)
 		status = note(context, attachment->kind, attachment->id, attachment->id_size, 1);
@@ -156,11 +156,11 @@ static int look_for_files(struct embed *embed, struct ptl_trace *trace, const st
 	embed->lacking += lack.symbols + lack.debug;
 	if (lack.symbols || lack.debug)
 		status = elf_image_store_lack(embed->store, &lack);
-	/* Servers are asked at the end: nothing waits for them. */
+	/* Servers are asked at the end only, so that no event waits for a server. */
 	return !status && embed->live && !embed->servers ? elf_image_store_find(embed->store) : status;
 }
 
-/* What the image refers to in the event at hand is kept. */
+/* Remembers the image, with a copy of its file name, until its symbols arrive. */
 static int await_symbols(struct embed *embed, const struct ptl_image_event *image)
 {
 	const size_t size = strlen(image->file_name) + 1;
@@ -175,7 +175,7 @@ static int await_symbols(struct embed *embed, const struct ptl_image_event *imag
 	return 0;
 }
 
-/* Those whose symbols are there by now; at the end all. */
+/* Examines images whose symbols have arrived; with `all`, every waiting image. */
 static int look_at_waiting(struct embed *embed, struct ptl_trace *trace, bool all)
 {
 	int status = 0;

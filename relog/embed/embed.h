@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Symbols and debug information that images of a trace lack. */
+/* Adds symbols and debug information that images of a trace lack. */
 #ifndef RELOG_EMBED_EMBED_H
 #define RELOG_EMBED_EMBED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Blobs are read whole, one at a time. */
+/* Reads each blob completely, one blob at a time. */
 #include "relog/redact/blob.h"
 
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 #include "common/error.h"
 
 #define CODE_MAX ((size_t)96 << 20)
-#define SYMBOLS_MAX ((size_t)24 << 20) /* decoded, they take several times as much */
+#define SYMBOLS_MAX ((size_t)24 << 20) /* A decoded table takes several times the memory. */
 
-/* In place: it takes data over. */
+/* Redacts code in place. Takes ownership of data. */
 static int redact_code(struct relog_redactor *redactor, const struct relog_code_origins *origins,
 		       const struct ptl_blob_info *blob, uint8_t *data, size_t size, struct ptl_bytes *out,
 		       struct relog_blob_outcome *outcome)
@@ -22,14 +22,14 @@ static int redact_code(struct relog_redactor *redactor, const struct relog_code_
 
 	common_bytes_free(out);
 	*out = (struct ptl_bytes){.data = data, .size = size, .capacity = size};
-	/* Both the code and its file are in memory. */
+	/* Code and its file share the limit, as both are in memory. */
 	status = relog_redact_code(redactor, origins, blob->hash, out->data, size, CODE_MAX - size, &changed,
 				   &outcome->left);
 	outcome->fate = changed ? RELOG_BLOB_CHANGED : RELOG_BLOB_SAME;
 	return status;
 }
 
-/* Names of symbols are found by texts and patterns alone: words of paths are words of programs, too. */
+/* Redacts symbol names by text and pattern rules only: words of paths are also words of programs. */
 static int redact_names(struct relog_redactor *redactor, const struct ptl_symbol_table *table,
 			struct ptl_symbol *symbols, size_t *offsets, struct ptl_bytes *names, bool *changed)
 {
@@ -98,7 +98,7 @@ int relog_redact_blob(struct relog_redactor *redactor, const struct relog_code_o
 	size_t size;
 	int status;
 
-	common_bytes_free(out); /* not two large blobs at once */
+	common_bytes_free(out); /* free the last blob before reading this one */
 	*outcome = (struct relog_blob_outcome){.fate = RELOG_BLOB_DROPPED};
 	if (!relog_redact_reads(blob))
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Redacts among bytes of any kind, in place: data of programs, and payloads that no schema explains. */
+/* Redacts arbitrary bytes in place: data of programs, and payloads without a schema. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #include "common/text/utf8.h"
 #include "relog/redact/parts.h"
 
-#define LITERAL_MIN 4u /* bytes of a text that is looked for among bytes of any kind */
+#define LITERAL_MIN 4u /* minimum bytes of a rule's text that is searched in arbitrary bytes */
 
-/* The components of a path in place. */
+/* Overwrites the components of a path in place. */
 static int overwrite_path(struct relog_redactor *redactor, char *path, size_t size, bool *changed)
 {
 	size_t at = 0;
@@ -28,7 +28,7 @@ static int overwrite_path(struct relog_redactor *redactor, char *path, size_t si
 	return status;
 }
 
-/* Absolute paths in place. What else has slashes may be anything. */
+/* Overwrites absolute paths in place. Other text with slashes may be anything. */
 static int overwrite_paths(struct relog_redactor *redactor, char *text, size_t size, bool *changed)
 {
 	size_t at = 0;
@@ -46,7 +46,7 @@ static int overwrite_paths(struct relog_redactor *redactor, char *text, size_t s
 	return status;
 }
 
-/* Characters in place: text has size of them and a zero behind. */
+/* Redacts text in place. text has `size` characters and a terminating zero. */
 static int overwrite_text(struct relog_redactor *redactor, char *text, size_t size, bool *changed)
 {
 	size_t at = 0, first, length;
@@ -77,11 +77,11 @@ static bool is_text_byte(uint8_t byte)
 	return byte >= 0x20 && byte != 0x7f;
 }
 
-/* How bytes are gone through. */
+/* How a scan treats bytes. */
 struct scan {
 	struct relog_redactor *redactor;
-	size_t string_min; /* only runs of at least this many characters between zero bytes; 0: any run */
-	bool write;        /* false: it is only found out whether there is something */
+	size_t string_min; /* scan only runs of at least this many characters between zero bytes; 0: scan any run */
+	bool write;        /* false: only detect, do not overwrite */
 	bool found;
 };
 
@@ -95,7 +95,7 @@ static bool is_utf8(const char *text, size_t size)
 	return at == size;
 }
 
-/* A run of characters, `step` bytes apart. */
+/* Scans a run of characters that stand `step` bytes apart. */
 static int scan_run(struct scan *scan, uint8_t *data, size_t count, size_t step)
 {
 	char *text = malloc(count + 1);
@@ -107,7 +107,7 @@ static int scan_run(struct scan *scan, uint8_t *data, size_t count, size_t step)
 	for (size_t i = 0; i < count; i++)
 		text[i] = (char)data[i * step];
 	text[count] = 0;
-	/* Instructions between zero bytes are hardly ever UTF-8. */
+	/* A run of instructions between zero bytes is hardly ever valid UTF-8. */
 	if (!scan->string_min || is_utf8(text, count))
 		status = overwrite_text(scan->redactor, text, count, &touched);
 	for (size_t i = 0; i < count && touched && scan->write; i++)
@@ -117,7 +117,7 @@ static int scan_run(struct scan *scan, uint8_t *data, size_t count, size_t step)
 	return status;
 }
 
-/* Whether zero bytes, or the ends of the data, stand around a run. */
+/* Whether a zero byte, or an end of the data, stands on each side of a run. */
 static bool is_string(const uint8_t *data, size_t size, size_t first, size_t end, size_t step)
 {
 	return (first < step || !data[first - step]) && (end >= size || !data[end]);
@@ -149,7 +149,7 @@ static int scan_runs(struct scan *scan, uint8_t *data, size_t size, size_t step)
 	return status;
 }
 
-/* A text of a rule wherever it stands, as these bytes; step 2: the bytes of UTF-16. */
+/* Overwrites each occurrence of a rule's text, encoded as `bytes`. step 2: the encoding is UTF-16. */
 static int scan_bytes(struct scan *scan, uint8_t *data, size_t size, const char *text, const void *bytes, size_t length,
 		      size_t step)
 {
@@ -183,7 +183,7 @@ static int scan_literals(struct scan *scan, uint8_t *data, size_t size)
 		struct ptl_bytes wide = {0};
 		const bool found = scan->found;
 
-		/* What is shorter may be anything. */
+		/* Shorter texts occur by chance. */
 		if (strlen(text) < LITERAL_MIN)
 			continue;
 		scan->found = false;
@@ -223,7 +223,7 @@ int relog_redact_raw(struct relog_redactor *redactor, uint8_t *data, size_t size
 int relog_redact_find(struct relog_redactor *redactor, const uint8_t *data, size_t size, bool *found)
 {
 	struct scan scan = {.redactor = redactor, .string_min = RELOG_STRING_MIN};
-	/* Nothing is written. */
+	/* scan.write is false, so data is not modified. */
 	const int status = scan_all(&scan, (uint8_t *)(uintptr_t)data, size);
 
 	*found |= scan.found;

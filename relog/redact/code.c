@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The file that code comes from tells which of its bytes are data. */
+/* Redacts code. The ELF file of the code tells which bytes are data. */
 #include "relog/redact/code.h"
 
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 #include "format/event/kernel_class.h"
 
 struct relog_code_origin {
-	struct ptl_trace *trace; /* has the file */
+	struct ptl_trace *trace; /* trace that contains the file */
 	uint8_t file[PTL_HASH_SIZE];
 	uint64_t offset;
 };
 
-/* ---- what images say ------------------------------------------------------------------------- */
+/* ---- origins of code, from images ------------------------------------------------------------ */
 
 void relog_code_origins_free(struct relog_code_origins *origins)
 {
@@ -29,7 +29,7 @@ void relog_code_origins_free(struct relog_code_origins *origins)
 
 static int add_origin(struct relog_code_origins *origins, struct ptl_trace *trace, const struct ptl_image_event *image)
 {
-	/* Slots and keys of the map are about twice the key. */
+	/* Slots and keys of the map take about twice the size of a key. */
 	const size_t bytes = sizeof(*origins->list) + (size_t)4 * PTL_HASH_SIZE;
 	int status = common_memory_budget_take(&origins->memory_budget, bytes, "images with code", origins->count + 1);
 
@@ -58,9 +58,9 @@ int relog_code_origins_learn(struct relog_code_origins *origins, struct ptl_trac
 	return add_origin(origins, trace, &image);
 }
 
-/* ---- what is data ---------------------------------------------------------------------------- */
+/* ---- ranges of data -------------------------------------------------------------------------- */
 
-/* The ranges of data in the file, if the code is where the image says; there are none otherwise. */
+/* Reads the ranges of data in the file. Finds no ranges if the code is not at the image's offset in the file. */
 static int read_ranges(const uint8_t *file, size_t file_size, const struct relog_code_origin *origin,
 		       const uint8_t *code, size_t size, struct elf_range **ranges, size_t *count)
 {
@@ -89,7 +89,7 @@ static int find_ranges(const struct relog_code_origin *origin, const uint8_t *co
 	if (!blob || blob->size > limit)
 		return 0;
 	status = ptl_blob_read(origin->trace, origin->file, limit, &file, &file_size);
-	if (status) /* damage: nothing is known */
+	if (status) /* damage: treat as no ranges */
 		return status == PTL_NO_MEMORY || status == PTL_SYSTEM ? status : 0;
 	status = read_ranges(file, file_size, origin, code, size, ranges, count);
 	free(file);
@@ -98,7 +98,10 @@ static int find_ranges(const struct relog_code_origin *origin, const uint8_t *co
 
 /* ---- code ------------------------------------------------------------------------------------ */
 
-/* Ranges of the file as parts of the code, which begins at offset; what may be instructions lies between them. */
+/*
+ * Redacts the ranges of data in the code. Bytes between the ranges may be instructions, and are only searched. offset:
+ * offset of the code in the file.
+ */
 static int redact_ranges(struct relog_redactor *redactor, const struct elf_range *ranges, size_t count, uint64_t offset,
 			 uint8_t *code, size_t size, bool *changed, bool *left)
 {
@@ -125,7 +128,7 @@ int relog_redact_code(struct relog_redactor *redactor, const struct relog_code_o
 		      bool *left)
 {
 	const uint64_t *index = common_byte_map_get(&origins->map, hash, PTL_HASH_SIZE);
-	/* Code may be a whole ELF file itself, as the vdso is. */
+	/* Code may itself be an ELF file, such as the vdso. */
 	const struct relog_code_origin whole = {.offset = 0}, *origin = index ? &origins->list[*index] : &whole;
 	struct elf_range *ranges = NULL;
 	size_t count = 0;

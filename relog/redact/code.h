@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Redacts code. Bytes that may be instructions stay as they are: the flow of a redacted trace is that of the trace. Only
- * what the sections of an ELF file in the trace say is data is changed.
+ * Redacts code. Bytes that may be instructions stay unchanged, so the flow of the trace stays the same. Only data is
+ * changed, as declared by the sections of an ELF file in the trace.
  */
 #ifndef RELOG_REDACT_CODE_H
 #define RELOG_REDACT_CODE_H
@@ -15,7 +15,7 @@
 
 struct relog_code_origin;
 
-/* Which file code comes from, and from where in it, by the hash of the code. Zero-initialised knows of none. */
+/* Maps the hash of code to the code's file and offset. Zero-initialised: no origins. */
 struct relog_code_origins {
 	struct common_byte_map map;
 	struct relog_code_origin *list;
@@ -25,13 +25,15 @@ struct relog_code_origins {
 };
 
 void relog_code_origins_free(struct relog_code_origins *origins);
-/* Learns from an event of the trace, if it is one of an image whose file is in the trace as well. PTL_NO_MEMORY. */
+/* Learns the origin from an image event whose file is in the trace. Ignores other events. Returns PTL_NO_MEMORY. */
 int relog_code_origins_learn(struct relog_code_origins *origins, struct ptl_trace *trace,
 			     const struct ptl_event *event);
 /*
- * Redacts the code of this hash in place. *changed becomes true if its bytes change, *left if something that was to go
- * stands among what may be instructions. At most limit bytes are read of its file; of a larger one nothing is known.
- * PTL_NO_MEMORY, PTL_SYSTEM.
+ * Redacts the code with this hash in place.
+ * *changed becomes true if bytes were changed.
+ * *left becomes true if text to redact stands among bytes that may be instructions.
+ * limit: maximum bytes of the file; the data of a larger file is unknown.
+ * Returns PTL_NO_MEMORY, PTL_SYSTEM.
  */
 int relog_redact_code(struct relog_redactor *redactor, const struct relog_code_origins *origins,
 		      const uint8_t hash[PTL_HASH_SIZE], uint8_t *code, size_t size, size_t limit, bool *changed,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A blob has come if all of it can be read. */
+/* A blob has arrived if all bytes are readable. */
 #include "relog/redact/live.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ bool relog_live_blobs_is(const struct relog_live_blobs *blobs, const uint8_t has
 	return known && *known == (uint64_t)what;
 }
 
-/* *there: as far as it can be read at all; what is too large is left out anyway. PTL_NO_MEMORY. */
+/* *there: the blob has arrived. Blobs that redaction does not read are left out anyway. Returns PTL_NO_MEMORY. */
 static int has_come(struct ptl_trace *trace, const struct ptl_blob_info *blob, bool *there)
 {
 	uint8_t *data;

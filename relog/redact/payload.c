@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Payloads: copied, but for the strings in them. */
+/* Copies payloads, and redacts their strings. */
 #include "relog/redact/payload.h"
 
 #include <fnmatch.h>
@@ -19,13 +19,13 @@ struct work {
 	bool kernel;
 	bool (*hash)(void *context, uint8_t hash[PTL_HASH_SIZE]);
 	void *context;
-	size_t copied;          /* bytes of the payload that are in out */
-	struct ptl_bytes *out;  /* NULL: only learn */
-	struct ptl_bytes plain; /* a string as UTF-8 */
-	struct ptl_bytes text;  /* what becomes of it */
+	size_t copied;          /* payload bytes copied to out */
+	struct ptl_bytes *out;  /* NULL: only learn words */
+	struct ptl_bytes plain; /* the current string as UTF-8 */
+	struct ptl_bytes text;  /* the redacted string */
 };
 
-/* ---- which field is what --------------------------------------------------------------------- */
+/* ---- kinds of fields ------------------------------------------------------------------------- */
 
 static const struct {
 	const char *field;
@@ -83,7 +83,7 @@ static bool is_string(const struct ptl_value *value)
 	return value->field->type == PTL_TYPE_UTF8 || is_wide(value) || is_counted(value);
 }
 
-/* The string as UTF-8 with a zero byte; one within it becomes a space. */
+/* Copies the string to work->plain as UTF-8 with a terminating zero. Zero bytes within the string become spaces. */
 static int take_plain(struct work *work, const struct ptl_value *value)
 {
 	work->plain.size = 0;
@@ -98,7 +98,7 @@ static int take_plain(struct work *work, const struct ptl_value *value)
 	return work->plain.failed ? common_fail_memory("a string", value->size) : 0;
 }
 
-/* What of the payload lies before an offset and has not been copied yet. */
+/* Copies the bytes of the payload before `offset` that were not copied yet. */
 static void copy_up_to(struct work *work, size_t offset)
 {
 	common_write_bytes(work->out, work->event->payload + work->copied, offset - work->copied);
@@ -226,7 +226,7 @@ static int finish(struct work *work, int status)
 {
 	common_bytes_free(&work->plain);
 	common_bytes_free(&work->text);
-	/* A payload that its schema does not fit is no failure: its rest is bytes. */
+	/* A payload that does not fit its schema is no failure: the rest is treated as plain bytes. */
 	return status == PTL_TRUNCATED || status == PTL_CORRUPT || status == PTL_UNSUPPORTED ? 0 : status;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Redacts the strings of payloads, as their schemas describe them. */
+/* Redacts strings of payloads by their schemas. */
 #ifndef RELOG_REDACT_PAYLOAD_H
 #define RELOG_REDACT_PAYLOAD_H
 
@@ -8,13 +8,14 @@
 
 #include "relog/redact/text.h"
 
-/* Learns from the strings of an event. PTL_NO_MEMORY. */
+/* Learns words from the strings of an event. Returns PTL_NO_MEMORY. */
 int relog_redact_learn_event(struct relog_redactor *redactor, const struct ptl_schema *schema,
 			     const struct ptl_event *event);
 /*
- * Writes what becomes of the event's payload to out. Strings that the schema describes are exchanged; bytes that it
- * does not describe, or of which there is no schema (NULL), are overwritten. hash, if not NULL, may exchange the 32
- * bytes of the hash of a blob; it returns false for one that is to be taken out. PTL_NO_MEMORY.
+ * Writes the redacted payload of the event to out. Strings of the schema are replaced. Bytes that the schema does not
+ * describe are overwritten in place; without a schema (NULL) all bytes are.
+ * hash: optional callback that may replace the 32 bytes of a blob's hash; it returns false to remove the hash.
+ * Returns PTL_NO_MEMORY.
  */
 int relog_redact_payload(struct relog_redactor *redactor, const struct ptl_schema *schema,
 			 const struct ptl_event *event, bool (*hash)(void *context, uint8_t hash[PTL_HASH_SIZE]),

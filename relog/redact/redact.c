@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The stage that redacts. The whole trace is read first, so that a word which a path in its last event makes a secret
- * is known when the first one is written; and blobs, because images name them by hashes that change with them. Of a trace that is being
- * written neither can be: there, rules are those that need no words, and a blob is read when an event names it.
+ * The stage that redacts. begin() reads the whole trace first. A path in the last event may make a word secret, and the
+ * first event must already be written without the word. begin() also reads all blobs: images name blobs by hash, and
+ * redaction changes hashes.
+ * Neither is possible for a trace that is being written. Only rules that learn no words from events are then allowed,
+ * and a blob is read when an event first names the blob.
  */
 #include "relog/redact/redact.h"
 
@@ -31,7 +33,7 @@ struct redact {
 	size_t hash_count;
 	struct relog_code_origins origins;
 	size_t dropped;
-	size_t left; /* blobs of code in which something stays */
+	size_t left; /* blobs of code that keep text to redact */
 	bool live;   /* the input is being written */
 	struct relog_live_blobs named;
 	struct ptl_bytes storage;
@@ -54,7 +56,7 @@ static const struct ptl_schema *schema_of(const struct ptl_trace *trace, const s
 	return NULL;
 }
 
-/* ---- what is secret -------------------------------------------------------------------------- */
+/* ---- learning secret words ------------------------------------------------------------------- */
 
 static int learn_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
@@ -104,7 +106,7 @@ static int learn_trace(struct redact *redact, struct ptl_relogger_input *input)
 	return status ? status : ptl_process(trace, NULL, &callbacks, redact);
 }
 
-/* ---- blobs, first look ----------------------------------------------------------------------- */
+/* ---- blobs, first pass ----------------------------------------------------------------------- */
 
 static int note_change(struct redact *redact, const uint8_t hash[PTL_HASH_SIZE], const struct ptl_bytes *changed)
 {
@@ -137,7 +139,7 @@ static int look_at_blobs(struct redact *redact, struct ptl_trace *trace)
 	return status;
 }
 
-/* What an event names of a trace that is being written, whose blobs cannot all be looked at first. */
+/* Examines blobs that an event names. Used for a trace that is being written, whose blobs cannot all be read first. */
 static int look_at_named(struct redact *redact, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	const int status = relog_code_origins_learn(&redact->origins, trace, event);
@@ -145,7 +147,7 @@ static int look_at_named(struct redact *redact, struct ptl_trace *trace, const s
 	return status ? status : relog_live_blobs_event(&redact->named, trace, event, look_at_blob, redact);
 }
 
-/* Rules that need no more than this of the whole trace go with one that is being written: relog_redact_streams. */
+/* Learns the host name, the only word that the rules of a live trace may need: see relog_redact_streams. */
 static int begin_live(struct redact *redact)
 {
 	const struct ptl_trace *trace = ptl_relogger_input_trace(ptl_relogger_input_at(redact->relogger, 0));
@@ -163,7 +165,7 @@ static int begin(void *context, struct ptl_relogger *relogger)
 	redact->live = format_relogger_is_live(relogger);
 	if (redact->live)
 		return begin_live(redact);
-	/* Records of machines are written at the end. */
+	/* Write machine records at the end. */
 	format_relogger_keep_machines(relogger);
 	for (size_t i = 0; i < ptl_relogger_input_count(relogger) && !status; i++)
 		status = learn_trace(redact, ptl_relogger_input_at(relogger, i));
@@ -174,7 +176,7 @@ static int begin(void *context, struct ptl_relogger *relogger)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* False: the blob is not in the output. */
+/* Replaces the hash of a redacted blob. Returns false if the blob was dropped. */
 static bool change_hash(void *context, uint8_t hash[PTL_HASH_SIZE])
 {
 	struct redact *redact = context;
@@ -220,7 +222,7 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 	const struct ptl_schema *schema = schema_of(trace, record);
 	int status = redact->live ? look_at_named(redact, trace, record) : 0;
 
-	/* What a stage before this one added was not there to learn from. */
+	/* begin() could not learn from events that an earlier stage injected. */
 	if (!status && (record->flags & PTL_EVENT_INJECTED))
 		status = relog_redact_learn_event(&redact->redactor, schema, record);
 	if (!status)
@@ -236,7 +238,7 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* The text with what the rules say in its place; owned by the caller. NULL without memory. */
+/* Returns the redacted text, owned by the caller. NULL: no memory. */
 static char *redacted(struct redact *redact, enum relog_text_kind kind, const char *text)
 {
 	struct ptl_bytes out = {0};
@@ -282,7 +284,7 @@ static int take_provenance(struct redact *redact, const struct ptl_record *recor
 	struct ptl_provenance *step;
 	int status = format_provenance_decode(common_cursor(record->data, record->size), &step);
 
-	/* What cannot be read cannot be searched, and is left out. */
+	/* An unreadable record cannot be searched: drop the record. */
 	if (status)
 		return status == PTL_NO_MEMORY ? status : 0;
 	status = write_provenance(redact, step);
@@ -347,7 +349,7 @@ static int write_attachment(struct redact *redact, const struct ptl_attachment *
 	return status == PTL_NOT_FOUND ? 0 : status;
 }
 
-/* Files are left out: nothing knows what is in them, but of symbols. Address filters are no files. */
+/* Keeps attachments of symbols and address filters. Drops files, because their content is unknown. */
 static int take_attachment(struct redact *redact, const struct ptl_relogger_input *input,
 			   const struct ptl_record *record)
 {
@@ -365,7 +367,7 @@ static int take_attachment(struct redact *redact, const struct ptl_relogger_inpu
 	return status;
 }
 
-/* Schemas, maps, and what a newer version may have put there: texts in place. */
+/* Redacts schemas, maps, and records of newer versions: overwrites texts in place. */
 static int take_other(struct redact *redact, const struct ptl_record *record, bool *keep)
 {
 	bool changed = false;
@@ -395,7 +397,7 @@ static int take_machine(void *context, struct ptl_machine *machine)
 	return 0;
 }
 
-/* As the trace comes: who reads the output needs it first. */
+/* Writes the machine record of a live trace at once: readers of the output need the machine first. */
 static int write_machine(struct redact *redact, const struct ptl_record *record)
 {
 	struct ptl_machine machine;
@@ -429,7 +431,7 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 		return take_loss(redact, input, record);
 	case FORMAT_RECORD_SCHEMA:
 	case FORMAT_RECORD_MAP:
-		/* Names that programs gave to their own events: only what is asked for by its text. */
+		/* Names that programs gave to their own events: apply only rules text: and regex:. */
 		*keep = true;
 		return redact->rules->literals.count || redact->rules->regexes.count ? take_other(redact, record, keep)
 										     : 0;
@@ -445,7 +447,7 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* The command line of this run may hold the very texts that are redacted. */
+/* Redacts the command line of this run, which may contain the secret texts. */
 static char *rename_text(void *context, enum format_name kind, const char *text)
 {
 	static const enum relog_text_kind kinds[] = {
@@ -488,7 +490,7 @@ static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_re
 	redact->dropped += !*index;
 	if (!*index)
 		return 0;
-	/* What names it in the output names what it was. */
+	/* Written events still name the blob by its original hash. */
 	if (relog_live_blobs_is(&redact->named, blob->hash, RELOG_LIVE_LATE)) {
 		redact->named.late++;
 		return 0;

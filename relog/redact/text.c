@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Strings by rule: paths by component, command lines by argument, patterns and words anywhere. */
+/* Redacts strings by rule: paths by component, command lines by argument, patterns and words anywhere. */
 #include "relog/redact/text.h"
 
 #include <ctype.h>
@@ -29,10 +29,10 @@ void relog_redactor_close(struct relog_redactor *redactor)
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Folders that tell nothing of whose the system is. */
+/* Folders that reveal nothing about the system's owner. */
 static const char *const system_folders[] = {"usr", "lib",  "lib32", "lib64", "bin", "sbin",
 					     "etc", "proc", "sys",   "dev",   NULL};
-/* Components that are the same everywhere. */
+/* Components that are the same on all systems. */
 static const char *const common_names[] = {
 	"home", "tmp", "var", "opt",     "root",  "srv",   "mnt",   "media", "run",    "usr", "lib", "lib64", "bin",
 	"sbin", "src", "etc", "include", "share", "local", "build", "Users", "export", ".",   "..",  "",      NULL};
@@ -57,7 +57,7 @@ void relog_rule_met(const struct relog_redactor *redactor, struct relog_redact_t
 	rule->met |= !redactor->own;
 }
 
-/* Each glob is tried until it has met something: none is taken for a slip because another one comes before it. */
+/* Tries each glob until the glob has matched once. So a glob behind another matching glob is not reported as unused. */
 static bool matches_any(const struct relog_redactor *redactor, const struct relog_texts *globs, const char *path)
 {
 	bool found = false;
@@ -73,7 +73,7 @@ static bool matches_any(const struct relog_redactor *redactor, const struct relo
 	return found;
 }
 
-/* "[vdso]", "//anon": names that are no paths. */
+/* Names that are no paths, such as "[vdso]" and "//anon". */
 static bool is_special(const char *path)
 {
 	return *path == '[' || strncmp(path, "//", 2) == 0 || !*path;
@@ -96,7 +96,7 @@ bool relog_is_windows_path(const char *text)
 	       (text[0] == '\\' && (text[1] == '\\' || strchr(text + 1, '\\')));
 }
 
-/* How far the part of a path goes that begins here: up to a separator of such paths. */
+/* Returns the length of the path component at `path`, up to a separator. */
 static size_t component_length(const char *path, size_t size, bool windows)
 {
 	size_t n = 0;
@@ -106,7 +106,7 @@ static size_t component_length(const char *path, size_t size, bool windows)
 	return n;
 }
 
-/* Where the extension of a file's name begins; its size without one. */
+/* Returns the offset of the extension in a file name; `size` without an extension. */
 static size_t extension_at(const char *name, size_t size)
 {
 	const char *object = memmem(name, size, ".so", 3);
@@ -128,7 +128,7 @@ static int write_component(const struct relog_redactor *redactor, const char *na
 		common_write_bytes(out, name, size);
 		return 0;
 	}
-	/* The whole name: one with another extension is another. */
+	/* The token stands for the whole name: the same stem with another extension gets another token. */
 	status = relog_token_write(redactor, name, size, out);
 	common_write_bytes(out, name + stem, size - stem);
 	return status;
@@ -143,7 +143,7 @@ static int write_path(const struct relog_redactor *redactor, const char *path, s
 	if (size > 6 && memcmp(path, "memfd:", 6) == 0)
 		at = 6;
 	else if (windows && path[1] == ':')
-		at = 2; /* The drive is no secret. */
+		at = 2; /* Keep the drive, which is no secret. */
 	common_write_bytes(out, path, at);
 	while (!status) {
 		const size_t length = component_length(path + at, size - at, windows);
@@ -204,7 +204,7 @@ static int write_words(const struct relog_redactor *redactor, const char *text, 
 	return status;
 }
 
-/* Paths within a text, and words. */
+/* Redacts paths and words within a text. */
 static int write_text(const struct relog_redactor *redactor, const char *text, size_t size, struct ptl_bytes *out)
 {
 	size_t at = 0;
@@ -289,7 +289,7 @@ int relog_redact_matches(struct relog_redactor *redactor, const char *text, stru
 
 /* ---- command lines --------------------------------------------------------------------------- */
 
-/* Bytes up to the end of a shell word, quotes included. */
+/* Returns the bytes up to the end of a shell word, including quotes. */
 static size_t word_length(const char *text)
 {
 	size_t n = 0;
@@ -307,8 +307,8 @@ static size_t word_length(const char *text)
 }
 
 /*
- * A word that is one path within quotes, as blanks in it need them. *path is in memory of its own, or NULL: the word is none.
- * PTL_NO_MEMORY.
+ * Extracts a path from a word that is one single-quoted path, as paths with blanks are written. *path is new memory;
+ * NULL: no such path. Returns PTL_NO_MEMORY.
  */
 static int quoted_path(const char *word, size_t size, char **path)
 {
@@ -339,7 +339,7 @@ static int write_shell_word(const struct relog_redactor *redactor, const char *w
 	return status;
 }
 
-/* Without a rule for commands: as texts, but for what is quoted. */
+/* Redacts a command line without the rule "commands": each word as text, and a quoted path as path. */
 static int write_shell_words(const struct relog_redactor *redactor, const char *text, struct ptl_bytes *out)
 {
 	int status = 0;
@@ -356,7 +356,7 @@ static int write_shell_words(const struct relog_redactor *redactor, const char *
 	return status;
 }
 
-/* The program stays what it is by the rules for paths; each argument is one token. */
+/* Redacts a command line by the rule "commands": the program by the rules for paths, each argument as one token. */
 static int write_command(const struct relog_redactor *redactor, const char *text, struct ptl_bytes *out)
 {
 	const size_t program = word_length(text);
@@ -389,7 +389,7 @@ static int write_kind(const struct relog_redactor *redactor, enum relog_text_kin
 	if (kind == RELOG_COMMAND)
 		return redactor->rules->commands ? write_command(redactor, text, out)
 						 : write_shell_words(redactor, text, out);
-	/* It is one path, whatever bytes are in it: what stands before a blank is none of its own. */
+	/* The string is a single path with arbitrary bytes: blanks do not separate paths. */
 	if (kind == RELOG_PATH)
 		return relog_is_redacted_path(redactor, text) ? write_path(redactor, text, size, out)
 							      : write_words(redactor, text, size, out);
@@ -456,7 +456,7 @@ static int learn_path(struct relog_redactor *redactor, const char *path)
 	return status;
 }
 
-/* The paths within a text. */
+/* Learns from the paths within a text. */
 static int learn_text(struct relog_redactor *redactor, const char *text, size_t size)
 {
 	size_t at = 0;

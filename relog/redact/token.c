@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tokens: letters and digits of a keyed hash of a text. */
+/* Makes tokens: letters and digits of a keyed hash of a text. */
 #include "common/error.h"
 #include "common/sha256.h"
 #include "relog/redact/parts.h"
 
-#define BLOCK 64u /* of SHA-256 */
+#define BLOCK 64u /* block size of SHA-256 */
 #define TOKEN 11u
 
 /* HMAC-SHA256, RFC 2104, with a key of 32 bytes. */

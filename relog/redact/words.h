@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The words that redaction has learnt, of which there can be as many as paths in a trace. */
+/* The set of words that redaction has learnt. The set can have as many words as a trace has paths. */
 #ifndef RELOG_REDACT_WORDS_H
 #define RELOG_REDACT_WORDS_H
 
@@ -11,8 +11,8 @@
 #include "common/row_index.h"
 
 /*
- * Only two hashes of each word are kept, one of them keyed. Of a million words, one in 10^13 others is taken for one of
- * them, and redacted too.
+ * Keeps two hashes of each word, one of them keyed, not the word. With a million learnt words, one in 10^13 other words
+ * is mistaken for a learnt word, and redacted too.
  */
 struct relog_words {
 	struct relog_word *words;
@@ -23,7 +23,7 @@ struct relog_words {
 
 void relog_words_free(struct relog_words *words);
 bool relog_words_have(const struct relog_words *words, const char *word, size_t size);
-/* PTL_NO_MEMORY. */
+/* Returns PTL_NO_MEMORY. */
 int relog_words_add(struct relog_words *words, const char *word, size_t size);
 
 #endif

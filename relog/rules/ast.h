@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A rule file as a tree. Everything is in one arena, zero-terminated and of one lifetime. */
+/* Syntax tree of a rule file. All nodes and zero-terminated strings live in one arena. */
 #ifndef RELOG_RULES_AST_H
 #define RELOG_RULES_AST_H
 
@@ -12,12 +12,12 @@ struct rules_ranges {
 		uint64_t first;
 		uint64_t last;
 	} * range;
-	size_t count; /* 0: not given, everything matches */
+	size_t count; /* 0: not given; every value matches */
 };
 
 struct rules_moment {
 	bool given;
-	bool absolute; /* of the trace's clock, not from its start */
+	bool absolute; /* time of the trace's clock; else time since the start of the trace */
 	uint64_t time;
 };
 
@@ -27,7 +27,7 @@ struct rules_provider {
 	const char *alias;
 	bool has_guid;
 	struct ptl_guid guid;
-	const char *name; /* what schemas call it; NULL: not reported */
+	const char *name; /* name in schemas; NULL: not reported */
 };
 
 enum rules_criterion {
@@ -43,7 +43,7 @@ enum rules_criterion {
 	RULES_MATCHES,
 };
 
-/* Parts of an image, process or thread that actions and image statements state. */
+/* Properties of an image, process or thread, set by actions and image statements. */
 enum rules_property {
 	RULES_PROPERTY_PID,
 	RULES_PROPERTY_TID,
@@ -63,7 +63,7 @@ enum rules_property {
 	RULES_PROPERTY_KEY,
 	RULES_PROPERTY_NAME,
 	RULES_PROPERTY_START,
-	RULES_PROPERTIES, /* those above are expressions */
+	RULES_PROPERTIES, /* the properties above are expressions */
 	RULES_PROPERTY_LOAD = RULES_PROPERTIES,
 	RULES_PROPERTY_UNLOAD,
 	RULES_PROPERTY_CODE,
@@ -76,12 +76,12 @@ struct rules_section {
 	struct rules_section *next;
 	struct query_place at;
 	const char *name;
-	bool has_loop; /* there is one for each element */
+	bool has_loop; /* the section is repeated for each element of an array */
 	struct query_loop loop;
 	struct query_expr *property[RULES_PROPERTIES];
 };
 
-/* MEMORY: whenever memory without a name becomes executable, wherever that is: a whole perf map. */
+/* When an image is loaded. MEMORY (whole perf map): whenever anonymous memory becomes executable, at any address. */
 enum rules_load { RULES_LOAD_START, RULES_LOAD_TIME, RULES_LOAD_MAPPED, RULES_LOAD_MEMORY };
 enum rules_code { RULES_CODE_CAPTURED, RULES_CODE_FILE, RULES_CODE_RAW };
 enum rules_symbols {
@@ -94,18 +94,18 @@ enum rules_addressing {
 	RULES_ADDRESS_DEFAULT,
 	RULES_ADDRESS_RELATIVE,
 	RULES_ADDRESS_ABSOLUTE,
-	RULES_ADDRESS_FROM, /* a number that stands for the base */
+	RULES_ADDRESS_FROM, /* symbols_base is the address in the symbol file that stands for the image's base */
 };
 
-/* What stands between { and } of an image, process or thread. */
+/* Contents of the braces of an image, process or thread. */
 struct rules_body {
 	struct query_place at;
 	struct query_expr *property[RULES_PROPERTIES];
 	struct rules_section *sections;
 	enum rules_load load;
 	struct rules_moment load_time;
-	uint32_t load_nth;               /* MAPPED: 1 is the first time */
-	struct rules_moment unload_time; /* not given: when its memory goes */
+	uint32_t load_nth;               /* MAPPED: number of the memory's appearance, from 1 */
+	struct rules_moment unload_time; /* not given: unload with the memory */
 	enum rules_code code;
 	struct query_expr *code_path, *code_offset;
 	enum rules_symbols symbols;
@@ -118,7 +118,7 @@ enum rules_action_kind {
 	RULES_ACTION_DROP,
 	RULES_ACTION_KEEP,
 	RULES_ACTION_SET_HEADER, /* index: enum query_header */
-	RULES_ACTION_SET_FIELD,  /* index: of the rule's fields */
+	RULES_ACTION_SET_FIELD,  /* index: index in the rule's fields */
 	RULES_ACTION_ADD,
 	RULES_ACTION_DELETE,
 	RULES_ACTION_IMAGE_LOAD,
@@ -134,22 +134,22 @@ struct rules_action {
 	struct query_place at;
 	unsigned index;
 	struct query_expr *value;
-	const struct rules_provider *provider; /* SET_HEADER of the provider by its short name */
-	struct ptl_field field;                /* ADD */
+	const struct rules_provider *provider; /* SET_HEADER of a provider given by alias */
+	struct ptl_field field;                /* the field to add (ADD) */
 	struct rules_body *body;
-	struct query_loop loop;       /* FOR */
-	struct rules_action *actions; /* FOR: what is done for each element */
+	struct query_loop loop;       /* FOR only */
+	struct rules_action *actions; /* FOR: actions for each element */
 };
 
 struct rules_rule {
 	struct rules_rule *next;
-	uint32_t index; /* from 0, in the order of the file */
+	uint32_t index; /* from 0, in file order */
 	struct query_place at;
-	const struct rules_provider *provider; /* NULL: any */
+	const struct rules_provider *provider; /* NULL: any provider */
 	struct rules_ranges match[RULES_MATCHES];
 	bool has_keyword;
 	uint64_t keyword;
-	const char *process, *image; /* patterns, or NULL */
+	const char *process, *image; /* glob patterns, or NULL */
 	struct rules_moment from, to;
 	struct query_expr *where;
 	struct rules_ranges nth;
@@ -162,14 +162,14 @@ struct rules_schema {
 	struct rules_schema *next;
 	struct query_place at;
 	const struct rules_provider *provider;
-	struct ptl_schema schema; /* its provider and provider_name are filled when they are known */
+	struct ptl_schema schema; /* provider and provider_name are filled in when the provider is known */
 };
 
 struct rules_image {
 	struct rules_image *next;
 	struct query_place at;
-	const char *process; /* pattern, or NULL */
-	uint32_t pid;        /* where process is NULL */
+	const char *process; /* glob pattern, or NULL */
+	uint32_t pid;        /* used if process is NULL */
 	struct rules_body body;
 };
 
@@ -179,12 +179,12 @@ struct rules_rename {
 	const char *pattern, *replacement;
 };
 
-/* A whole file. Zero-initialised is one without a rule. */
+/* A rule file. Zero-initialised has no rules. */
 struct rules {
 	struct common_arena arena;
-	const char *name;   /* of the file */
-	const char *folder; /* of the file, "" for the current one, else with a slash at its end */
-	const char *text;   /* as it was read, zero-terminated */
+	const char *name;   /* file name */
+	const char *folder; /* folder of the file: "" for the current folder, else ends with a slash */
+	const char *text;   /* contents of the file, zero-terminated */
 	struct rules_provider *providers;
 	struct rules_schema *schemas;
 	struct rules_rule *rules;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory without a name: when it appeared and what code was captured in it, for images that take it later. */
+/*
+ * Anonymous memory: when the memory appeared, and which code was captured there. Images of rules may take the memory
+ * later.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +10,7 @@
 #include "common/vector.h"
 #include "relog/rules/images.h"
 
-#define CODES_MAX 65536u /* of one piece of memory; a JIT's are not worth remembering */
+#define CODES_MAX 65536u /* limit for one range of memory; more code comes from a JIT, which is not worth remembering */
 
 static void free_backing(struct rules_backing *backing)
 {
@@ -33,7 +36,7 @@ int rules_backing_add(struct rules_space *space, const struct ptl_image_event *d
 	return 0;
 }
 
-/* What is left of a piece whose middle goes is its beginning: that is all that is asked of it. */
+/* If the middle of a range is removed, only its beginning is kept: nothing asks for the end. */
 void rules_backing_remove(struct rules_space *space, uint64_t first, uint64_t last)
 {
 	struct rules_backing **place = &space->backing;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds out, once for each kind of event, which rules may match it and where their fields are. */
+/* Determines, once for each kind of event, the rules that may match and the locations of their fields. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "common/vector.h"
 #include "relog/rules/run_state.h"
 
-#define KINDS_MAX 16384u /* then all are forgotten: descriptors may be of any number */
+#define KINDS_MAX 16384u /* limit of cached kinds; then the cache is emptied, because descriptors may be arbitrary */
 
 _Static_assert(sizeof(struct ptl_descriptor) == 32, "descriptors are compared as bytes");
 
@@ -77,7 +77,7 @@ static bool may_match(const struct rules_rule *rule, struct ptl_trace *trace, co
 	return true;
 }
 
-/* A context switch says nothing of who lives. */
+/* A context switch does not change processes: treat it as FORMAT_CLASS_NONE. */
 static enum format_class class_of(const struct ptl_descriptor *descriptor)
 {
 	const enum format_class class = format_class_of(descriptor);
@@ -131,7 +131,7 @@ void rules_kinds_free(struct rules_run *run)
 struct kind_key {
 	struct ptl_descriptor descriptor;
 	struct ptl_trace *trace;
-	uint64_t raw; /* 1: no schema applies; as wide as a pointer, so that the key has no padding */
+	uint64_t raw; /* 1: no schema applies; 64 bits wide, so that the key has no padding */
 };
 
 static int add_kind(struct rules_run *run, const struct kind_key *key, struct rules_kind **result)

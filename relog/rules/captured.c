@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Code that the trace holds of memory without a name: it stays when an image takes that memory. */
+/* Captured code of anonymous memory. The code is kept when an image takes the memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #define BLOB_MAX ((size_t)1 << 30)
 
-/* Bytes of a blob from `skip` on, at [first, last]. */
+/* Bytes of a blob from offset `skip` on, which lie at [first, last]. */
 struct rules_captured_piece {
 	uint64_t first, last;
 	uint64_t skip;
@@ -31,7 +31,7 @@ int rules_slice(struct rules_run *run, const uint8_t hash[PTL_HASH_SIZE], uint64
 		status = ptl_blob_read(run->traces[i], hash, BLOB_MAX, &data, &there);
 	if (status == PTL_NO_MEMORY)
 		return status;
-	/* Bytes that are not there, or not whole, are as missing as they were. */
+	/* Bytes that are missing from the blob stay missing. */
 	if (status || skip >= there)
 		size = 0;
 	else if (size > there - skip)
@@ -57,7 +57,7 @@ int rules_report_code(struct rules_run *run, uint32_t pid, uint64_t time, uint64
 	return status;
 }
 
-/* ---- what was captured ------------------------------------------------------------------- */
+/* ---- captured code ----------------------------------------------------------------------- */
 
 struct gathering {
 	struct rules_captured *captured;
@@ -76,7 +76,7 @@ static int put(struct gathering *gathering, const struct rules_captured_piece *p
 	return 0;
 }
 
-/* Nothing of [first, last] is there any more. A piece that is cut in its middle becomes two. */
+/* Removes [first, last] from the pieces. A piece that is cut in its middle becomes two. */
 static int cut(struct gathering *gathering, uint64_t first, uint64_t last)
 {
 	struct rules_captured *captured = gathering->captured;
@@ -105,7 +105,7 @@ static int cut(struct gathering *gathering, uint64_t first, uint64_t last)
 		if (status < 0)
 			return status;
 	}
-	/* Those that were put behind move down. */
+	/* Close the gap between kept pieces and appended pieces. */
 	if (captured->count > count)
 		memmove(captured->list + kept, captured->list + count,
 			(captured->count - count) * sizeof(*captured->list));
@@ -186,7 +186,7 @@ int rules_captured_at_start(const struct rules_space *space, uint64_t first, uin
 		found = true;
 		*time = b->time > *time ? b->time : *time;
 	}
-	/* As of the moment when the last of it had appeared. */
+	/* Use the time at which all of the memory had appeared. */
 	for (const struct rules_backing *b = space ? space->backing : NULL; !status && b; b = b->next) {
 		if (b->first > last || b->last < first)
 			continue;

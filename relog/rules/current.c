@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The event that rules are being applied to. */
+/* The event that rules are currently applied to. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "query/glob.h"
 #include "relog/rules/run_state.h"
 
-#define NAMES_MAX ((size_t)1 << 20) /* bytes of names of programs; those of further ones are copied for each event */
+#define NAMES_MAX ((size_t)1 << 20) /* bytes of cached program names; further names are copied for each event */
 
 int rules_current_decode(struct rules_run *run)
 {
@@ -85,7 +85,7 @@ static int elements(void *context, unsigned index, uint32_t *count, bool *there)
 	return 0;
 }
 
-/* The names of the field's values. */
+/* Returns the value map of a field, or NULL. */
 static const struct ptl_map *value_map(void *context, unsigned index)
 {
 	const struct rules_run *run = context;
@@ -120,7 +120,10 @@ struct query_scope rules_current_scope(struct rules_run *run)
 
 /* ---- the process ------------------------------------------------------------------------- */
 
-/* The run's own copy of a name, the same for the same name: the state's texts live until it learns of another event. */
+/*
+ * Returns the run's own copy of a name; equal names share a copy. Texts of the state are valid only until the next
+ * event.
+ */
 static const char *keep_name(struct rules_run *run, const char *text, size_t size)
 {
 	const uint64_t *known = common_byte_map_get(&run->name_map, text, size);
@@ -137,7 +140,10 @@ static const char *keep_name(struct rules_run *run, const char *text, size_t siz
 	return copy;
 }
 
-/* A program is known by its path and, behind the zero byte of that, by the word that it was started by. */
+/*
+ * A program has two names, stored one after the other with a zero byte each: its path, and the first word of its
+ * command line.
+ */
 static const char no_program[] = "\0";
 
 static void write_names(struct ptl_bytes *out, const char *path, const char *command_line)
@@ -146,7 +152,7 @@ static void write_names(struct ptl_bytes *out, const char *path, const char *com
 	common_first_word(out, command_line);
 }
 
-/* In the memory of the event at hand; NULL without memory. */
+/* Copies the names of a program to the memory of the current event. NULL: no memory. */
 static const char *copy_names(struct rules_run *run, const char *path, const char *command_line)
 {
 	struct ptl_bytes names = {0};
@@ -159,7 +165,7 @@ static const char *copy_names(struct rules_run *run, const char *path, const cha
 	return copy;
 }
 
-/* What a process runs, where that is a name that is kept; NULL: it is not, or would be one too many. */
+/* Returns the cached names of the process's program. NULL: no memory, or the cache is full. */
 static const char *kept_program_of(struct rules_run *run, uint32_t pid)
 {
 	struct rules_program *known = &run->programs[pid % RULES_PROGRAMS];
@@ -187,7 +193,10 @@ static const char *program_of(struct rules_run *run, uint32_t pid)
 	return copy_names(run, process.program, process.command_line);
 }
 
-/* A process event tells itself; a process that was forked runs what its parent does. */
+/*
+ * Returns the program that a process event names. A process event without a name: a forked process runs its parent's
+ * program.
+ */
 static const char *program_of_process(struct rules_run *run)
 {
 	struct ptl_process_event data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sets header parts and payload fields of the current event. */
+/* Sets header members and payload fields of the current event. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,7 +132,7 @@ int rules_edit_lacks(const struct rules_run *run, unsigned field)
 	return lacks_field(run, name);
 }
 
-/* The value of an action; what is not there is an error here. */
+/* Evaluates the expression of an action. A missing field or element is an error. */
 static int evaluate(struct rules_run *run, const struct query_expr *expr, struct query_value *value)
 {
 	struct query_scope scope = rules_current_scope(run);
@@ -167,7 +167,7 @@ static int convert(struct rules_run *run, const struct query_expr *expr, const s
 	return status;
 }
 
-/* Encodes the values as the payload. rest: bytes behind the last field, kept. */
+/* Encodes values as the event's payload. Keeps the payload.rest bytes behind the last field. */
 static int encode(struct rules_run *run, const struct rules_action *action, const struct ptl_schema *schema,
 		  const struct ptl_value *values, size_t count)
 {
@@ -215,7 +215,7 @@ static int set_field(struct rules_run *run, const struct rules_action *action)
 {
 	const struct rules_bound *bound = run->now.bound;
 	const struct query_location *location = &bound->fields[action->index];
-	static const uint8_t sizes[] = {0, 1, 1, 2, 2, 4, 4, 8, 8}; /* up to I64 */
+	static const uint8_t sizes[] = {0, 1, 1, 2, 2, 4, 4, 8, 8}; /* sizes of the types up to I64 */
 	struct ptl_value *found, fixed = {.field = location->field};
 	struct query_value value;
 	uint8_t *payload;
@@ -247,7 +247,7 @@ static int set_field(struct rules_run *run, const struct rules_action *action)
 	status = convert(run, action->value, &value, found);
 	if (status < 0)
 		return status;
-	/* A loop sets many: the payload is made once, behind it. */
+	/* A loop may set many values: encode the payload once, behind the loop. */
 	run->now.pending = true;
 	if (run->now.looping && !location->fixed) {
 		run->now.changed = true;
@@ -256,7 +256,7 @@ static int set_field(struct rules_run *run, const struct rules_action *action)
 	return rules_edit_flush(run, action);
 }
 
-/* ---- another shape ----------------------------------------------------------------------- */
+/* ---- adding and deleting fields ---------------------------------------------------------- */
 
 static const struct rules_action *first_of(const struct rules_rule *rule, enum rules_action_kind kind)
 {
@@ -267,7 +267,7 @@ static const struct rules_action *first_of(const struct rules_rule *rule, enum r
 	return action;
 }
 
-/* Fields of [at, end of it) are gone; structures around them have fewer members. */
+/* Marks the field, and the members of a structure, as deleted. Reduces the lengths of enclosing structures. */
 static void mark_deleted(const struct ptl_schema *schema, const struct query_location *location,
 			 struct ptl_field *fields, bool *gone)
 {
@@ -358,7 +358,7 @@ static int add_values(struct rules_run *run, const struct rules_bound *bound, co
 	return 0;
 }
 
-/* The event's payload as the new fields have it. */
+/* Encodes the payload for the fields of the new shape. */
 static int reshape(struct rules_run *run, struct rules_bound *bound, const struct rules_shape *shape)
 {
 	const struct ptl_schema *schema = run->now.kind->schema;
@@ -396,7 +396,7 @@ static int reshape(struct rules_run *run, struct rules_bound *bound, const struc
 		       : encode(run, at ? at : first_of(bound->rule, RULES_ACTION_DELETE), &new_schema, values, count);
 }
 
-/* ---- all of a rule ----------------------------------------------------------------------- */
+/* ---- actions of a rule ------------------------------------------------------------------- */
 
 static int keep_added(struct rules_run *run, const struct rules_action *action, struct rules_shape *shape)
 {

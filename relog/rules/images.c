@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Loads and unloads images of rules at their moments. */
+/* Loads and unloads images of rules at their times. */
 #include "relog/rules/images.h"
 
 #include <inttypes.h>
@@ -52,7 +52,7 @@ int rules_report_image(struct rules_run *run, uint64_t time, uint8_t opcode, con
 	return status;
 }
 
-/* The image event, and behind it what code was captured there, which it would cover. */
+/* Reports the image event, then the captured code, which the image event would hide. */
 static int tell(struct rules_run *run, const struct ptl_image_event *data, uint64_t time, uint8_t opcode,
 		const struct rules_captured *captured)
 {
@@ -62,8 +62,8 @@ static int tell(struct rules_run *run, const struct ptl_image_event *data, uint6
 }
 
 /*
- * The loader may say long after the memory was there what it is; but it is that since it was there, and a decoder
- * looks code up as of the PSB before. 1: not known when that was.
+ * Reports the image as of the time when its memory appeared. A loader may report an image long after mapping, and a
+ * decoder looks up code as of the preceding PSB. Returns 1 if that time is unknown.
  */
 static int report_as_of_start(struct rules_run *run, const struct ptl_image_event *data, uint64_t time,
 			      const struct rules_captured *now)
@@ -76,7 +76,7 @@ static int report_as_of_start(struct rules_run *run, const struct ptl_image_even
 	if (!status && start >= time)
 		status = 1;
 	if (!status) {
-		/* The state knows the present: it learns of the image now. */
+		/* Write the event at the start time, but tell the state at the present time only. */
 		run->only = RULES_ONLY_OUTPUT;
 		status = tell(run, data, start, PTL_OPCODE_LOAD, &captured);
 		run->only = RULES_ONLY_STATE;
@@ -149,7 +149,10 @@ int rules_images_load(struct rules_run *run, const struct rules_action *action)
 
 /* ---- unload ------------------------------------------------------------------------------ */
 
-/* The name goes; the memory, as long as the recorder knows of it, stays with its code. */
+/*
+ * Unloads an image of a rule. Memory that the recorder still knows is reported again, without the image's name, with
+ * its code.
+ */
 static int end_part(struct rules_run *run, struct rules_space *space, const struct ptl_image_event *data, uint64_t time)
 {
 	uint64_t first = data->base, last = data->base + (data->size - 1);
@@ -175,7 +178,7 @@ static int end_part(struct rules_run *run, struct rules_space *space, const stru
 	return status;
 }
 
-/* All parts that are live of the image at base. */
+/* Unloads all live parts of the image whose base is `base`. */
 static int unload(struct rules_run *run, uint32_t pid, uint64_t base, uint64_t time)
 {
 	struct rules_space *space = rules_space_find(run, pid);
@@ -287,7 +290,7 @@ int rules_statement_load_memory(struct rules_run *run, const struct rules_image 
 	return load_statement(run, image, &spec, PTL_OPCODE_LOAD);
 }
 
-/* ---- what is due ------------------------------------------------------------------------- */
+/* ---- scheduled actions ------------------------------------------------------------------- */
 
 static int add_due(struct rules_images *images, const struct rules_due *due)
 {
@@ -336,7 +339,10 @@ static int unload_everywhere(struct rules_run *run, const struct rules_due *due)
 	return status;
 }
 
-/* A forked process has what its parent has. Told a moment behind its start, so that it inherits the rest, too. */
+/*
+ * Copies the images of the parent to a forked process. Called just after the start of the process, so that the process
+ * inherits other mappings, too.
+ */
 static int copy_images(struct rules_run *run, const struct rules_due *due)
 {
 	const struct rules_space *parent = rules_space_find(run, due->parent);
@@ -350,7 +356,8 @@ static int copy_images(struct rules_run *run, const struct rules_due *due)
 		data.default_base += live->first - data.base;
 		data.file_offset += live->first - data.base;
 		if (live->first != data.base)
-			data.has_code = false; /* the captured code is reported again all the same */
+			/* The code belongs to the whole image; captured code is reported anyway. */
+			data.has_code = false;
 		data.base = live->first;
 		data.size = live->last - live->first + 1;
 		spec = (struct rules_spec){.at = live->at, .time = due->time, .base = live->image_base};
@@ -440,7 +447,7 @@ int rules_images_process(struct rules_run *run, const struct ptl_event *event)
 			     opcode == PTL_OPCODE_START_RUNDOWN ? opcode : PTL_OPCODE_LOAD, forked);
 }
 
-/* ---- the whole --------------------------------------------------------------------------- */
+/* ---- start and end ----------------------------------------------------------------------- */
 
 int rules_images_new(struct rules_run *run, struct rules_images **result)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events that rules make of others: processes and threads. Images are in images.c. */
+/* Makes process and thread events for rules. Image events are made in images.c. */
 #include <string.h>
 
 #include "common/bytes.h"
@@ -10,7 +10,7 @@ int rules_fold(struct rules_run *run, const struct ptl_event *event)
 {
 	const bool is_process = format_class_of(&event->descriptor) == FORMAT_CLASS_PROCESS;
 
-	/* What is forked at one time is there at the next. */
+	/* The state has a forked process only after the fork's time, so the generation grows again behind this time. */
 	run->folded += is_process || run->forked;
 	if (is_process || event->time > run->forked)
 		run->forked = is_process ? event->time : 0;
@@ -27,14 +27,14 @@ int rules_inject(struct rules_run *run, const struct ptl_event *event)
 	return status < 0 || run->only == RULES_ONLY_OUTPUT ? status : rules_fold(run, &copy);
 }
 
-/* A part of a body as a number, where the body has it. */
+/* Evaluates a property of a body as a number; `otherwise` without the property. */
 static int take(const struct query_scope *scope, const struct rules_body *body, enum rules_property property,
 		uint64_t last, uint64_t otherwise, uint64_t *number)
 {
 	return query_evaluate_number(scope, body->property[property], last, otherwise, number);
 }
 
-/* Who and when: pid, tid and time of the body, or of the event. */
+/* Takes pid, tid and time from the body, else from the event. */
 static int take_context(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
 			struct ptl_event *event)
 {

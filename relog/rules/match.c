@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whether a rule applies to the current event: what the event's kind has not decided yet. */
+/* Checks conditions of a rule that depend on the event, not only on the event's kind. */
 #include "common/bytes.h"
 #include "common/error.h"
 #include "query/glob.h"
@@ -30,7 +30,7 @@ static bool in_time(const struct rules_run *run, const struct rules_rule *rule)
 	       (!rule->to.given || time <= rules_moment_time(run, &rule->to));
 }
 
-/* The image that an image event reports, or any that the process has. */
+/* Whether the pattern matches the image of an image event, or any image of the process. */
 static int matches_image(struct rules_run *run, const char *pattern)
 {
 	const struct ptl_image_event *image;

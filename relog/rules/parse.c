@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A rule file: its statements, one after the other. */
+/* Parses a rule file statement by statement. */
 #include "relog/rules/parse.h"
 
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static bool looks_like_guid(const char *text)
 	return strspn(text, "{}-0123456789abcdefABCDEF") == strlen(text) && strchr(text, '-');
 }
 
-/* Behind "provider". */
+/* Parses a provider statement. The word "provider" was consumed. */
 static int parse_provider(struct query_parser *parser)
 {
 	struct rules_provider provider = {.at = parser->token.at};
@@ -81,7 +81,7 @@ static int parse_provider(struct query_parser *parser)
 	return status < 0 ? status : add_provider(parser, &provider);
 }
 
-/* Wildcards of a pattern; a backslash takes the meaning from what follows. */
+/* Counts wildcards of a pattern. A backslash escapes the next character. */
 static unsigned count_wildcards(const char *pattern)
 {
 	unsigned count = 0;
@@ -157,7 +157,7 @@ static int parse_image(struct query_parser *parser, struct rules_image **result)
 	return status < 0 ? status : rules_parse_body(parser, RULES_BODY_IMAGE, &image->body);
 }
 
-/* Where the next statement of each kind is linked. */
+/* Links for the next statement of each kind. */
 struct tails {
 	struct rules_schema **schema;
 	struct rules_rule **rule;
@@ -180,7 +180,7 @@ static int parse_statement(struct query_parser *parser, struct tails *tails)
 	if ((status = query_take_word(parser, "schema"))) {
 		struct rules_schema *schema = NULL;
 
-		/* Linked when it is whole: its check looks at those before. */
+		/* Link the schema only when complete: its check compares it with earlier schemas. */
 		status = status < 0 ? status : rules_parse_schema(parser, &schema);
 		*tails->schema = status ? NULL : schema;
 		LINK(tails, schema);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A rule file to its tree: man/ptl-rules.5, GRAMMAR. */
+/* Parses a rule file to a tree. The grammar is in man/ptl-rules.5, GRAMMAR. */
 #ifndef RELOG_RULES_PARSE_H
 #define RELOG_RULES_PARSE_H
 
@@ -8,12 +8,12 @@
 #define RULES_FILE_MAX (4u << 20)
 
 /*
- * Parses and checks size bytes of text. name is the file's, for messages and for the folder of
- * files that the rules name; both are copied. PTL_CORRUPT with "FILE:LINE:COLUMN: expected ...,
- * found ...", PTL_NO_MEMORY. On failure the rules are empty.
+ * Parses and checks `size` bytes of text. name: file name, for messages and for the folder of files named in rules.
+ * Both are copied. Returns PTL_CORRUPT with "FILE:LINE:COLUMN: expected ..., found ..."; PTL_NO_MEMORY. After a failure
+ * the rules are empty.
  */
 int rules_parse(const char *name, const char *text, size_t size, struct rules *rules);
-/* The same of a file; also PTL_SYSTEM. */
+/* As rules_parse, for a file. Also returns PTL_SYSTEM. */
 int rules_read(const char *path, struct rules *rules);
 void rules_free(struct rules *rules);
 

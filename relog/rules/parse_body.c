@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an image, process or thread is: man/ptl-rules.5, IMAGES and ACTIONS. */
+/* Parses bodies of images, processes and threads: man/ptl-rules.5, IMAGES and ACTIONS. */
 #include <string.h>
 
 #include "common/error.h"
@@ -37,7 +37,7 @@ const char *const rules_property_names[RULES_PROPERTY_NAMES] = {
 #define OF_SECTIONS (BIT(RVA) | BIT(FILE_OFFSET) | BIT(SIZE) | BIT(PROTECTION))
 #define SECTION ((enum rules_body_kind)(RULES_BODY_THREAD + 1))
 
-/* Which properties there are, which must be there, and what messages call the whole. */
+/* Allowed and required properties of each kind of body, and its name in messages. */
 static const struct {
 	uint32_t allowed;
 	uint32_t required;
@@ -52,7 +52,7 @@ static const struct {
 	[SECTION] = {OF_SECTIONS, BIT(RVA) | BIT(SIZE), "a section"},
 };
 
-/* rx and the like: letters of a word, else an expression. */
+/* Parses a protection: a word of the letters r, w and x, or an expression. */
 static int parse_protection(struct query_parser *parser, struct query_expr **expr)
 {
 	const struct query_token *token = &parser->token;
@@ -183,7 +183,7 @@ static int parse_value(struct query_parser *parser, enum rules_property name, st
 	}
 }
 
-/* One `name = value;`. given: those that have been. body is NULL in a section. */
+/* Parses `name = value;`. given: set of properties parsed so far. body: NULL in a section. */
 static int parse_property(struct query_parser *parser, enum rules_body_kind kind, struct rules_body *body,
 			  struct query_expr **values, uint32_t *given)
 {
@@ -221,7 +221,7 @@ static int check_required(struct query_parser *parser, enum rules_body_kind kind
 	return 0;
 }
 
-/* loops: there may be one for each element of an array. */
+/* Parses a section. loops: `for` is allowed. */
 static int parse_section(struct query_parser *parser, bool loops, struct rules_section ***tail)
 {
 	struct rules_section *section = common_arena_zeroed(parser->arena, sizeof(*section));
@@ -251,7 +251,7 @@ static int parse_section(struct query_parser *parser, bool loops, struct rules_s
 	return status < 0 ? status : query_advance(parser);
 }
 
-/* What does not go together. */
+/* Checks properties that exclude each other. */
 static int check_image(const struct query_parser *parser, const struct rules_body *body)
 {
 	static const enum rules_property of_parts[] = {RULES_PROPERTY_FILE_OFFSET, RULES_PROPERTY_PROTECTION};
@@ -271,7 +271,7 @@ static int check_image(const struct query_parser *parser, const struct rules_bod
 	return 0;
 }
 
-/* symbols = perfmap(...) without base and size: the map tells where its names are. */
+/* Whether the body is symbols = perfmap(...) without base and size. The map then tells the addresses. */
 static bool is_whole_map(enum rules_body_kind kind, const struct rules_body *body, uint32_t given)
 {
 	return kind == RULES_BODY_IMAGE && body->symbols == RULES_SYMBOLS_PERF_MAP &&

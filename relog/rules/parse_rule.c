@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rules: what they match and what they do. man/ptl-rules.5, MATCHING and ACTIONS. */
+/* Parses rules: conditions and actions. man/ptl-rules.5, MATCHING and ACTIONS. */
 #include <string.h>
 
 #include <ptl/kernel.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Schemas: man/ptl-rules.5, SCHEMAS. */
+/* Parses schemas: man/ptl-rules.5, SCHEMAS. */
 #include <string.h>
 
 #include "common/error.h"
 #include "relog/rules/parser.h"
 
-#define FIELDS_MAX 16384u /* as docs/format.md, section 5, has it */
+#define FIELDS_MAX 16384u /* limit of docs/format.md, section 5 */
 #define NESTING_MAX 8u
 
-/* By number of the type, as in ptl/event.h. */
+/* indexed by type of ptl/event.h */
 static const char *const type_names[PTL_TYPE_STRUCT + 1] = {
 	[PTL_TYPE_U8] = "u8",
 	[PTL_TYPE_I8] = "i8",
@@ -42,7 +42,7 @@ static const char *const formats[] = {
 	[PTL_FORMAT_HASH] = "hash",
 };
 
-/* Fields as they are gathered, in the arena. */
+/* Fields parsed so far, in the arena. */
 struct fields {
 	struct ptl_field *list;
 	size_t count;
@@ -130,7 +130,10 @@ static int parse_format(struct query_parser *parser, struct ptl_field *field)
 
 static int parse_members(struct query_parser *parser, struct fields *fields, unsigned depth);
 
-/* Members follow their structure in the list; its length is how many they are, theirs counted. */
+/*
+ * Members follow their structure in the list. The structure's length is the number of all members, including members of
+ * members.
+ */
 static int parse_struct(struct query_parser *parser, struct fields *fields, struct ptl_field *field,
 			struct query_place at, unsigned depth)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Words that only rule files have. */
+/* Parses elements that only rule files have. */
 #include "relog/rules/parser.h"
 
 #include <string.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the parts of the parser of rule files share. */
+/* Shared declarations of the parser of rule files. */
 #ifndef RELOG_RULES_PARSER_H
 #define RELOG_RULES_PARSER_H
 
 #include "query/parser.h"
 #include "relog/rules/ast.h"
 
-/* What a parser's owner is. */
+/* Owner of a parser. */
 struct rules_owner {
 	struct rules *rules;
-	struct rules_rule *rule; /* that is being read, or NULL */
+	struct rules_rule *rule; /* the rule being parsed, or NULL */
 };
 
 static inline struct rules_owner *rules_owner(const struct query_parser *parser)
@@ -17,23 +17,23 @@ static inline struct rules_owner *rules_owner(const struct query_parser *parser)
 	return parser->owner;
 }
 
-/* All of these return 0 or a ptl_status, and leave its text. */
+/* All functions return 0 or a ptl_status with an error text. */
 
 /* [ "@" ] NUMBER */
 int rules_need_moment(struct query_parser *parser, struct rules_moment *moment);
-/* The short name of a provider; PTL_CORRUPT where there is none of that name. */
+/* Parses the alias of a provider. Returns PTL_CORRUPT for an unknown alias. */
 int rules_need_provider(struct query_parser *parser, const struct rules_provider **provider);
 const struct rules_provider *rules_find_provider(const struct rules *rules, const char *alias);
 
 /* parse_schema.c */
 int rules_parse_schema(struct query_parser *parser, struct rules_schema **schema);
-/* TYPE [ "[" NUMBER "]" ] of a field that is added. */
+/* Parses TYPE [ "[" NUMBER "]" ] of an added field. */
 int rules_parse_type(struct query_parser *parser, struct ptl_field *field);
 
 /* parse_body.c */
 enum rules_body_kind {
-	RULES_BODY_IMAGE, /* of an image statement */
-	RULES_BODY_LOAD,  /* of an action, as are those below */
+	RULES_BODY_IMAGE, /* body of an image statement */
+	RULES_BODY_LOAD,  /* this and the following: bodies of actions */
 	RULES_BODY_UNLOAD,
 	RULES_BODY_PROCESS,
 	RULES_BODY_THREAD,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whole perf maps: all memory without a name that is executable has the names that the process wrote into its map. */
+/* Whole perf maps: all anonymous executable memory of a process gets the names in the process's perf map. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ static int warn_of_no_map(const struct rules_run *run, const struct rules_image 
 	return 0;
 }
 
-/* Whether the process has a map; tells once of one that is not there. */
+/* Whether the process has a perf map. Warns once per process and statement about a missing map. */
 static int find_map(struct rules_run *run, size_t index, const struct rules_image *image, struct rules_space *space,
 		    bool *found)
 {
@@ -33,7 +33,7 @@ static int find_map(struct rules_run *run, size_t index, const struct rules_imag
 	if (!path)
 		return PTL_NO_MEMORY;
 	*found = access(path, R_OK) == 0;
-	/* Memory is not counted for these statements: the count is that of warnings. */
+	/* `mapped` counts missing maps here, so that the first one is reported. */
 	return *found || space->mapped[index]++ ? 0 : warn_of_no_map(run, image, path);
 }
 
@@ -54,7 +54,7 @@ int rules_perf_map_notice(struct rules_run *run, size_t index, const struct rule
 		const struct rules_live *live = rules_live_find(space, at, last);
 		const uint64_t end = live ? live->last : last;
 
-		/* What has a name already keeps it. */
+		/* Memory that already has a name keeps the name. */
 		if (!live || live->first > at)
 			status = rules_statement_load_memory(run, image, data->process_id, time, at,
 							     (live ? live->first - 1 : last) - at + 1);

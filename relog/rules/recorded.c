@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the recorder reports about memory, where it may undo, or be the moment of, an image of a rule. */
+/* Handles memory events of the recorder. Such an event may replace an image of a rule, or trigger its load. */
 #include "relog/rules/images.h"
 
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include "common/bytes.h"
 #include "common/error.h"
 
-/* ---- the recorder's own images ----------------------------------------------------------- */
+/* ---- images of the recorder -------------------------------------------------------------- */
 
-/* Some memory of an image statement appeared: is it its turn? */
+/* Memory of the process appeared. Sets `turn` if the memory triggers the load of the image statement. */
 static int notice_statement(struct rules_run *run, size_t index, const struct rules_image *image,
 			    const struct ptl_image_event *data)
 {
@@ -38,7 +38,7 @@ static int notice_statement(struct rules_run *run, size_t index, const struct ru
 	return 0;
 }
 
-/* All statements look first: what one of them loads is memory for the next. */
+/* Check all statements before loading any: an image loaded for one statement must not trigger another. */
 static int notice_memory(struct rules_run *run, uint64_t time, const struct ptl_image_event *data)
 {
 	const struct rules_image *image = run->rules->images;
@@ -63,7 +63,7 @@ static int notice_memory(struct rules_run *run, uint64_t time, const struct ptl_
 	return status;
 }
 
-/* A part of the recorder's image that no image of a rule has taken. */
+/* Reports the part of the recorder's image that no image of a rule has taken. */
 static int report_fragment(struct rules_run *run, const struct ptl_event *event, const struct ptl_image_event *data,
 			   uint64_t first, uint64_t last)
 {
@@ -80,7 +80,7 @@ static int report_fragment(struct rules_run *run, const struct ptl_event *event,
 	return status < 0 ? status : rules_report_image(run, event->time, event->descriptor.opcode, &fragment);
 }
 
-/* Memory of rules within an image of the recorder: its code becomes theirs. */
+/* An image of a rule lies in an image of the recorder: reports the recorder's code for the part of the rule's image. */
 static int take_over(struct rules_run *run, const struct ptl_event *event, const struct ptl_image_event *data,
 		     const struct rules_live *live)
 {
@@ -98,7 +98,7 @@ static int take_over(struct rules_run *run, const struct ptl_event *event, const
 			  : rules_report_code(run, data->process_id, event->time, first, last - first + 1, code);
 }
 
-/* Splits an event about memory that rules have taken; *pass stays true where they have not. */
+/* Splits the recorder's image around images of rules. Sets *pass to false if the event was replaced. */
 static int split(struct rules_run *run, const struct ptl_event *event, const struct ptl_image_event *data, bool *pass)
 {
 	struct rules_space *space = rules_space_find(run, data->process_id);
@@ -148,7 +148,7 @@ static int image_event(struct rules_run *run, const struct ptl_event *event, con
 		if (!status)
 			status = rules_backing_add(space, data, event->time);
 	}
-	/* A change of protection is about a piece that is known, and leaves that piece what it is. */
+	/* A change of protection concerns known memory, and does not change images. */
 	if (status < 0 || opcode == PTL_OPCODE_PROTECT)
 		return status;
 	return split(run, event, data, pass);

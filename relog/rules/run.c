@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One event after the other through the rules. */
+/* Applies rules to one event after the other. */
 #include "relog/rules/run.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static bool action_asks(const struct rules_action *action)
 	return false;
 }
 
-/* Whether it has to be known who lives and what is mapped. */
+/* Whether the rules need the state of processes and mappings. */
 static bool needs_state(const struct rules *rules)
 {
 	if (rules->images)
@@ -123,7 +123,10 @@ bool rules_run_loaded(const struct rules_run *run, size_t image)
 
 /* ---- renames ----------------------------------------------------------------------------- */
 
-/* The new path in the scratch arena, or the same pointer. */
+/*
+ * Renames *path by the first matching rename statement. The new path is in the scratch arena; without a match *path
+ * stays.
+ */
 static int rename_path(struct rules_run *run, const char **path)
 {
 	for (const struct rules_rename *rename = run->rules->renames; rename; rename = rename->next) {
@@ -140,7 +143,7 @@ static int rename_path(struct rules_run *run, const char **path)
 	return 0;
 }
 
-/* Takes the payload of event for the current one; the rest of the header stays. */
+/* Replaces the current event's payload by the payload of `event`. The header stays. */
 static int take_payload(struct rules_run *run, int status, const struct ptl_event *event)
 {
 	char *copy;
@@ -201,7 +204,7 @@ static int rename_in_process(struct rules_run *run)
 
 static int act(struct rules_run *run, const struct rules_action *action, struct rules_shape *shape);
 
-/* The elements are those that the array has when the loop begins: no action adds one. */
+/* Applies the actions of a loop to each element that the array has when the loop begins. No action adds elements. */
 static int act_for_each(struct rules_run *run, const struct rules_action *loop, struct rules_shape *shape)
 {
 	struct query_scope scope = rules_current_scope(run);
@@ -269,10 +272,10 @@ static int apply(struct rules_run *run, struct rules_bound *bound)
 	return status;
 }
 
-/* Rules change the event, and with it which rules are still to be looked at. */
+/* Applies all rules in order. A rule may change the event's kind, and thereby the set of later rules. */
 static int apply_all(struct rules_run *run)
 {
-	uint32_t next = 0; /* index of the first rule that has not had its turn */
+	uint32_t next = 0; /* index of the first untried rule */
 	bool more = true;
 
 	while (more) {
@@ -312,7 +315,7 @@ static int pass(struct rules_run *run)
 	int status = 0;
 
 	if (now->dropped) {
-		/* That a process is there is remembered all the same: rules ask for its name. */
+		/* The state keeps a dropped process event: rules ask for names of processes. */
 		if (!run->needs_state || class != FORMAT_CLASS_PROCESS)
 			return 0;
 	} else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Schemas that rules define, and those of events whose fields they change. */
+/* Schemas of rules, and schemas of events whose fields a rule changes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "common/vector.h"
 #include "relog/rules/run_state.h"
 
-/* A schema that is owned here. */
+/* A schema that the run owns. */
 struct rules_schema_made {
 	struct ptl_schema schema;
 	struct common_arena arena;
@@ -60,7 +60,7 @@ static const char *copy_text(struct common_arena *arena, const char *text)
 	return text ? common_arena_copy(arena, text, strlen(text)) : NULL;
 }
 
-/* A copy of its own: the fields of a kind go when kinds are forgotten. */
+/* Copies a schema: fields of a kind are freed with the kind. */
 static int copy_schema(const struct ptl_schema *schema, struct rules_schema_made *made)
 {
 	size_t size = schema->field_count * sizeof(*schema->fields);

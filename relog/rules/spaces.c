@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The images of rules that are live, by process. */
+/* Loaded images of rules, by process. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a body says of an image, computed: ranges, sections, code and symbols from files. */
+/* Evaluates the body of an image: ranges, sections, and code and symbols from files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static int evaluate_part(struct rules_run *run, const struct query_scope *scope,
 	return add_part(run, spec, &part, at);
 }
 
-/* A section for each element of an array. */
+/* Evaluates a section for each element of an array. */
 static int evaluate_each(struct rules_run *run, const struct query_scope *scope, const struct rules_section *section,
 			 struct rules_spec *spec)
 {
@@ -105,7 +105,7 @@ static int evaluate_parts(struct rules_run *run, const struct query_scope *scope
 
 /* ---- code -------------------------------------------------------------------------------- */
 
-/* Bytes of a file into the trace, without their being in memory at once. */
+/* Writes bytes of a file as a blob, without reading all bytes to memory. */
 static int store_file(struct rules_run *run, uint32_t type, const char *path, uint64_t offset, uint64_t size,
 		      uint8_t hash[PTL_HASH_SIZE])
 {
@@ -141,7 +141,7 @@ int rules_spec_code(struct rules_run *run, const struct query_scope *scope, cons
 				     "expected code at offset %#llx of %s, found that it has %#llx bytes",
 				     (unsigned long long)offset, path, (unsigned long long)there);
 	if (!status)
-		/* A part may end in zeros that the file does not hold. */
+		/* A part may end with zeros that the file lacks. */
 		status = store_file(run, PTL_BLOB_CODE, path, offset, size > there - offset ? there - offset : size,
 				    image->code);
 	if (status < 0)
@@ -153,7 +153,7 @@ int rules_spec_code(struct rules_run *run, const struct query_scope *scope, cons
 
 /* ---- symbols ----------------------------------------------------------------------------- */
 
-/* %p in the name of a perf map is the process id, %% a percent sign. */
+/* In the name of a perf map, replaces %p by the process id, and %% by a percent sign. */
 static const char *with_pid(struct rules_run *run, const char *path, uint32_t pid)
 {
 	struct ptl_bytes out = {0};
@@ -172,7 +172,10 @@ static const char *with_pid(struct rules_run *run, const char *path, uint32_t pi
 	return copy;
 }
 
-/* Which address of the file stands for the image's base; for ELF files by default the lowest that is loaded. */
+/*
+ * Determines the address in the symbol file that corresponds to the image's base. *lowest: default of ELF files, the
+ * lowest loaded address.
+ */
 static int base_in_file(const struct query_scope *scope, const struct rules_body *body, const struct rules_spec *spec,
 			bool *lowest, uint64_t *base)
 {
@@ -241,7 +244,7 @@ static int make_table(struct rules_run *run, const struct query_scope *scope, co
 	return status;
 }
 
-/* Tables are remembered: a plugin may be loaded a thousand times. */
+/* Caches a symbol table: a plugin may be loaded a thousand times. */
 static int remember(struct rules_run *run, const struct ptl_bytes *key, const struct ptl_image_event *image)
 {
 	struct rules_images *images = run->images;
@@ -279,7 +282,7 @@ static int find_symbols(struct rules_run *run, const struct query_scope *scope, 
 	if (status < 0)
 		return status;
 	common_write_le(&key, (uintptr_t)body, 8);
-	/* All memory of a whole map has one table. */
+	/* All memory of a whole perf map shares one table. */
 	common_write_le(&key, spec->whole_map ? 0 : spec->base, 8);
 	common_write_le(&key, spec->whole_map ? 0 : spec->size, 8);
 	common_write_le(&key, spec->whole_map ? 0 : spec->default_base, 8);
@@ -297,7 +300,7 @@ static int find_symbols(struct rules_run *run, const struct query_scope *scope, 
 	return status;
 }
 
-/* ---- the rest ---------------------------------------------------------------------------- */
+/* ---- debug file, build id, and the whole ------------------------------------------------- */
 
 static int find_debug(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
 		      struct rules_spec *spec)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Puts rules between the relogger's events and its output. */
+/* Connects rules with the relogger: feeds events to a run, and results to the output. */
 #include "relog/rules/stage.h"
 
 #include <stdlib.h>
@@ -20,10 +20,10 @@ struct stage {
 	struct rules_run *run;
 	struct ptl_relogger *relogger;
 	struct ptl_trace **traces;
-	struct ptl_trace_event *event; /* the one that rules are being applied to */
+	struct ptl_trace_event *event; /* the event that rules are currently applied to */
 };
 
-/* ---- from the rules to the relogger ------------------------------------------------------- */
+/* ---- from rules to the relogger ----------------------------------------------------------- */
 
 static int pass_changed(struct ptl_trace_event *event, const struct ptl_event *changed)
 {
@@ -79,7 +79,7 @@ static void warning(void *context, const char *text)
 	common_message_warning("%s", text);
 }
 
-/* ---- from the relogger to the rules ------------------------------------------------------- */
+/* ---- from the relogger to rules ----------------------------------------------------------- */
 
 static bool makes_event(const struct rules_action *actions)
 {
@@ -136,7 +136,7 @@ static int event(void *context, struct ptl_relogger *relogger, struct ptl_trace_
 	return rules_run_event(stage->run, ptl_relogger_input_trace(ptl_event_input(event)), ptl_event_record(event));
 }
 
-/* Says it, and keeps it in the trace. */
+/* Prints a warning, and records it in the trace. */
 static int report_unmatched(struct stage *stage, const struct query_place *at, const char *what)
 {
 	struct ptl_bytes text = {0};
@@ -172,7 +172,10 @@ static bool has_field(const struct ptl_trace *trace, const char *name)
 	return false;
 }
 
-/* A name that no schema has is rather a slip than a condition. Schemas that rules define may have it. */
+/*
+ * Warns of fields that no schema has, probably typing errors. Does not warn if the rules define schemas, which may have
+ * the fields.
+ */
 static void report_unknown_fields(const struct stage *stage, const struct rules_rule *rule)
 {
 	for (size_t i = 0; i < rule->fields.count && !stage->rules.schemas; i++) {

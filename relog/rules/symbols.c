@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Symbols of ELF files, and the table of an image's symbols. */
+/* Reads symbols of ELF files, and encodes the symbol table of an image. */
 #include "relog/rules/symbols.h"
 
 #include "common/error.h"

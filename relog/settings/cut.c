@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options that say which part of a trace is kept. */
+/* The options that choose the part of a trace to keep. */
 #include "relog/settings/cut.h"
 
 #include "common/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs patterns over texts: every step that some match may be at is on a list, once. */
+/* Matches patterns by following all steps in parallel: a list holds each step that a match may be at, at most once. */
 #include "relog/settings/pattern.h"
 
 #include <ctype.h>
@@ -7,7 +7,10 @@
 
 #include "common/error.h"
 
-/* A step, and where the match began that has come to it. In order of these: the first to reach a step is the leftmost. */
+/*
+ * A step, and the start of the match that has reached the step. Lists are in order of priority: the first match to
+ * reach a step is the leftmost match.
+ */
 struct at_step {
 	uint32_t step;
 	size_t start;
@@ -21,7 +24,7 @@ struct list {
 struct relog_pattern_work {
 	struct list now, then;
 	uint32_t *stack;
-	uint64_t *seen; /* by step: the turn in which it was put on a list */
+	uint64_t *seen; /* by step: turn in which the step was last put on a list */
 	uint64_t turn;
 };
 
@@ -30,14 +33,14 @@ struct text {
 	size_t size;
 };
 
-/* ---- where a pattern stands ------------------------------------------------------------------ */
+/* ---- positions in a text --------------------------------------------------------------------- */
 
 static bool is_word(const struct text *text, size_t at)
 {
 	return at < text->size && (isalnum(text->bytes[at]) || text->bytes[at] == '_');
 }
 
-/* Whether the step holds between the bytes before `at` and at it. */
+/* Whether an assertion step holds at position `at`. */
 static bool holds(const struct relog_step *step, const struct text *text, size_t at)
 {
 	const bool before = at && is_word(text, at - 1), behind = is_word(text, at);
@@ -56,7 +59,10 @@ static bool holds(const struct relog_step *step, const struct text *text, size_t
 	}
 }
 
-/* Puts on the list what is reached from a step without a byte; text NULL: whatever stands there. */
+/*
+ * Adds to the list all steps that are reachable from `first` without consuming a byte. text NULL: assume that
+ * assertions hold.
+ */
 static void reach(const struct relog_pattern *pattern, struct list *list, uint32_t first, size_t start,
 		  const struct text *text, size_t at)
 {
@@ -107,7 +113,7 @@ static int make_work(struct relog_pattern *pattern)
 		return common_fail_memory("an expression", sizeof(*work));
 	work->now.items = calloc(pattern->count, sizeof(*work->now.items));
 	work->then.items = calloc(pattern->count, sizeof(*work->then.items));
-	/* Each step that is taken from the stack puts at most two there, and each does so once a turn. */
+	/* Each step adds at most two steps to the stack, and does so once a turn. */
 	work->stack = calloc(2 * pattern->count + 1, sizeof(*work->stack));
 	work->seen = calloc(pattern->count, sizeof(*work->seen));
 	return work->now.items && work->then.items && work->stack && work->seen
@@ -177,7 +183,7 @@ static void note_match(struct search *search, size_t start, size_t at)
 	search->end = at;
 }
 
-/* Goes over the byte at `at`: from the list of now to that of then, which is made again. */
+/* Consumes the byte at `at`: advances the steps of list `now`, and collects the result in list `then`. */
 static void go_on(struct search *search, size_t at)
 {
 	const struct relog_pattern *pattern = search->pattern;
@@ -189,7 +195,7 @@ static void go_on(struct search *search, size_t at)
 		const struct at_step *item = &work->now.items[i];
 		const struct relog_step *step = &pattern->steps[item->step];
 
-		/* What begins behind a match is none. */
+		/* A later start cannot beat the match that was found. */
 		if (search->found && item->start > search->first)
 			break;
 		if (step->type == RELOG_STEP_SET && relog_set_has(&pattern->sets[step->set], search->text.bytes[at]))
@@ -221,7 +227,7 @@ bool relog_pattern_find(const struct relog_pattern *pattern, const char *text, s
 			at++;
 		if (at == size || (!work->now.count && search.found))
 			break;
-		/* The list of a turn is followed by a match that begins here; go_on counts turns. */
+		/* Start a new turn for a match that begins here, unless go_on has just done so. */
 		if (!work->now.count)
 			work->turn++;
 		if (!search.found)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads regular expressions: first a tree, in which a repetition is one node, then its steps, in which it is written out.
- * The tree is as large as the text; the steps are counted.
+ * Parses regular expressions in two passes. The first pass makes a tree, in which a repetition is one node. The second
+ * pass writes the steps, with repetitions written out. The tree is bounded by the size of the text; the steps are
+ * counted.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -12,17 +13,18 @@
 
 #define TEXT_MAX 4096u
 #define DEPTH_MAX 100u
-#define SHOWN 80 /* bytes of it, in messages */
+#define SHOWN 80 /* bytes of the expression in messages */
 #define NO_NODE UINT32_MAX
-#define NO_END UINT32_MAX                  /* of a repetition */
-#define WORK_MAX (20u * RELOG_PATTERN_MAX) /* nodes that are written out; those of repeated nothing are no steps */
+#define NO_END UINT32_MAX /* repetition without a maximum */
+/* limit of written-out nodes; repetitions of an empty group produce nodes but no steps */
+#define WORK_MAX (20u * RELOG_PATTERN_MAX)
 
 enum node_type { NODE_EMPTY, NODE_STEP, NODE_BOTH, NODE_EITHER, NODE_REPEAT };
 
 struct node {
 	enum node_type type;
 	struct relog_step step;
-	uint32_t left, right; /* a repetition has its left one */
+	uint32_t left, right; /* a repetition uses only left */
 	uint32_t min, max;
 };
 
@@ -82,7 +84,7 @@ static int wrong(const struct parser *parser, const char *what)
 	return common_fail(PTL_MISUSE, "'%.*s' is no regular expression: %s", SHOWN, parser->text, what);
 }
 
-/* [:name:] at text; its size, 0: it is none. */
+/* Parses [:name:] at text. Returns its size; 0: unknown class name. */
 static size_t read_class(const char *text, struct relog_byte_set *set)
 {
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
@@ -98,7 +100,7 @@ static size_t read_class(const char *text, struct relog_byte_set *set)
 	return 0;
 }
 
-/* One byte of brackets: itself, or [.x.], [=x=]. */
+/* Parses one byte within brackets: the byte itself, [.x.] or [=x=]. */
 static int read_bracket_byte(struct parser *parser, unsigned *byte)
 {
 	const char *at = parser->at;
@@ -133,7 +135,7 @@ static int read_bracket_range(struct parser *parser, struct relog_byte_set *set)
 	return status;
 }
 
-/* Behind the opening bracket. */
+/* Parses a bracket expression. The opening bracket was consumed. */
 static int read_brackets(struct parser *parser, uint32_t *node)
 {
 	struct relog_byte_set set = {{0}};
@@ -166,7 +168,7 @@ static int add_step(struct parser *parser, enum relog_step_type type, bool inver
 	return add_node(parser, (struct node){NODE_STEP, .step = {type, .inverse = inverse}}, node);
 }
 
-/* Behind a backslash. */
+/* Parses an escape. The backslash was consumed. */
 static int read_escape(struct parser *parser, uint32_t *node)
 {
 	static const struct {
@@ -249,7 +251,7 @@ static int read_atom(struct parser *parser, uint32_t *node)
 
 /* ---- repetitions ----------------------------------------------------------------------------- */
 
-/* A number of at most RELOG_PATTERN_MAX, or one more for anything larger. */
+/* Parses a number. Returns RELOG_PATTERN_MAX + 1 for larger numbers. */
 static uint32_t read_number(struct parser *parser)
 {
 	uint32_t number = 0;
@@ -260,7 +262,7 @@ static uint32_t read_number(struct parser *parser)
 	return number > RELOG_PATTERN_MAX ? RELOG_PATTERN_MAX + 1 : number;
 }
 
-/* Behind the opening brace: m}, m,}, m,n} or ,n}. */
+/* Parses an interval: m}, m,}, m,n} or ,n}. The opening brace was consumed. */
 static int read_interval(struct parser *parser, struct node *repeat)
 {
 	const char *start = parser->at;
@@ -357,7 +359,7 @@ static int put(struct parser *parser, const struct relog_step *step, uint32_t *n
 
 static int write_node(struct parser *parser, uint32_t number);
 
-/* Left and right, with a step before the first that chooses and one behind it that goes on behind the second. */
+/* Writes an alternation: a split, the left side, a jump behind the right side, the right side. */
 static int write_either(struct parser *parser, const struct node *node)
 {
 	static const struct relog_step split = {RELOG_STEP_SPLIT};
@@ -377,7 +379,7 @@ static int write_either(struct parser *parser, const struct node *node)
 	return status;
 }
 
-/* Once or not at all; again and again where there is no end. */
+/* Writes an optional node; a loop if the repetition has no maximum. */
 static int write_optional(struct parser *parser, const struct node *node)
 {
 	static const struct relog_step split = {RELOG_STEP_SPLIT};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads rules of redaction. */
+/* Parses rules of redaction. */
 #include "relog/settings/redact.h"
 
 #include <inttypes.h>
@@ -16,13 +16,13 @@
 
 #define RULES_MAX 4096u
 #define KEY_MIN 16u
-#define NAMED_MAX 5u /* rules that a warning names */
+#define NAMED_MAX 5u /* maximum rules that a warning names */
 #define KEY_RANDOM 32u
 
-/* The lists of rules, and how a rule of each begins. */
+/* A list of rules, and the prefix of its rules. */
 struct list {
 	const char *prefix;
-	size_t offset; /* of a struct relog_texts */
+	size_t offset; /* offset of the struct relog_texts */
 };
 
 static const struct list lists[] = {
@@ -77,7 +77,7 @@ static int add_pattern(struct relog_redact_rules *rules)
 		rules->regexes.count--;
 		return status;
 	}
-	/* What matches nothing would be found everywhere. */
+	/* A pattern that matches the empty text would match everywhere. */
 	if (relog_pattern_is_empty(&rules->patterns[last]))
 		return common_fail(PTL_MISUSE, "'%s' matches the empty string; + instead of * asks for one at least",
 				   text);
@@ -126,7 +126,7 @@ static int visit_rule(void *rules, const char *rule, size_t size)
 
 int relog_redact_file(struct relog_redact_rules *rules, const char *path)
 {
-	/* What is to be removed may have a "#". */
+	/* A "#" behind a rule begins no comment: a text to redact may contain a "#". */
 	return common_rule_file(path, false, visit_rule, rules);
 }
 

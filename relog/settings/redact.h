@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is to be redacted: rules as the command line and files give them. */
+/* Rules of redaction, from the command line and from files. */
 #ifndef RELOG_SETTINGS_REDACT_H
 #define RELOG_SETTINGS_REDACT_H
 
@@ -11,10 +11,10 @@
 
 #define RELOG_REDACT_KEY_MAX 4096u
 
-/* A rule's text, which belongs to it; of a regex: rule, its source. */
+/* A rule's text, owned by the rule. For a regex: rule, the source of the expression. */
 struct relog_redact_text {
 	char *text;
-	bool met; /* something in a trace was as it says */
+	bool met; /* something in a trace matched the rule */
 };
 
 struct relog_texts {
@@ -25,37 +25,43 @@ struct relog_texts {
 /* Zero-initialised redacts nothing. */
 struct relog_redact_rules {
 	bool paths, users, host, commands, threads;
-	struct relog_texts path_globs; /* paths that are redacted, too */
-	struct relog_texts keep_globs; /* paths that are not */
+	struct relog_texts path_globs; /* paths that are redacted in addition */
+	struct relog_texts keep_globs; /* paths that are not redacted */
 	struct relog_texts literals;
 	struct relog_texts fields; /* globs of Provider/Event.Field */
 	struct relog_texts regexes;
-	struct relog_pattern *patterns; /* one for each of regexes */
+	struct relog_pattern *patterns; /* compiled expressions, parallel to regexes */
 	uint8_t *key;
 	size_t key_size;
 };
 
 /*
- * Adds one rule: "paths", "users", "host", "commands", "threads", "all", "path:GLOB", "keep:GLOB", "text:STRING",
- * "regex:ERE", "field:GLOB". PTL_MISUSE says what was expected; PTL_NO_MEMORY.
+ * Adds a rule: "paths", "users", "host", "commands", "threads", "all", "path:GLOB", "keep:GLOB", "text:STRING",
+ * "regex:ERE", "field:GLOB". Returns PTL_MISUSE with the expected syntax in the error text; PTL_NO_MEMORY.
  */
 int relog_redact_rule(struct relog_redact_rules *rules, const char *text);
-/* Adds the rules of a file: one a line; empty lines and those that begin with # are skipped. Also PTL_SYSTEM. */
+/*
+ * Adds the rules of a file, one per line. Skips empty lines and lines that begin with #. Returns the errors of
+ * relog_redact_rule, and PTL_SYSTEM.
+ */
 int relog_redact_file(struct relog_redact_rules *rules, const char *path);
-/* Reads the key: 16 to RELOG_REDACT_KEY_MAX bytes of any kind. */
+/* Reads the key, 16 to RELOG_REDACT_KEY_MAX arbitrary bytes, from a file. */
 int relog_redact_key(struct relog_redact_rules *rules, const char *path);
 /*
- * Once all rules are there: without a key a random one is chosen, the same for all that these rules are used for.
- * PTL_SYSTEM, PTL_NO_MEMORY.
+ * Chooses a random key if no key was read. Call after all rules were added; all uses of the rules share the key.
+ * Returns PTL_SYSTEM, PTL_NO_MEMORY.
  */
 int relog_redact_choose_key(struct relog_redact_rules *rules);
 /*
- * After the runs that these rules are used for: warns of those that nothing was as they say. A rule with a slip in it leaves what
- * it was to remove.
+ * Call after all runs with these rules: warns of rules that matched nothing. A mistyped rule leaves secrets in the
+ * trace.
  */
 void relog_redact_warn(const struct relog_redact_rules *rules);
 bool relog_redact_wanted(const struct relog_redact_rules *rules);
-/* Whether what goes is known when it comes: no word becomes a secret by what comes later, as names in paths and of threads do. */
+/*
+ * Whether each event can be redacted when the event comes. Not so with rules that learn secret words from later events,
+ * such as names in paths and thread names.
+ */
 bool relog_redact_streams(const struct relog_redact_rules *rules);
 void relog_redact_rules_free(struct relog_redact_rules *rules);
 

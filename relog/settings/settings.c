@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options of ptl-relog: the table, how each is read, and which go together. */
+/* The options of ptl-relog: the table, parsing of arguments, and checks of combinations. */
 #include "relog/settings/settings.h"
 
 #include <stdlib.h>
@@ -15,12 +15,12 @@
 
 #define SPLIT_MIN (64u << 10)
 #define MEMORY_LIMIT (256u << 20)
-#define LEVEL_MAX 19u       /* of zstd without its most costly levels */
-#define TID_MAX 0x3fffffffu /* of Linux, PID_MAX_LIMIT is lower still */
+#define LEVEL_MAX 19u       /* levels of zstd without the most expensive ones */
+#define TID_MAX 0x3fffffffu /* limit of Linux; PID_MAX_LIMIT is even lower */
 
-static const char *const hash_words[] = {"xxh128", "sha256", "none", NULL}; /* as enum ptl_hash_kind */
+static const char *const hash_words[] = {"xxh128", "sha256", "none", NULL}; /* in the order of enum ptl_hash_kind */
 
-/* One part of FAMILY/MODEL/STEPPING, which ends at `end`; *text is moved behind that character. */
+/* Parses a part of FAMILY/MODEL/STEPPING that ends with the character `end`, and moves *text behind `end`. */
 static int parse_part(const char **text, char end, uint64_t limit, uint64_t *value)
 {
 	char part[24];
@@ -54,7 +54,7 @@ static int take_cpu(void *member, const char *argument)
 	return 0;
 }
 
-/* TSC ticks of so many ticks of the crystal: CPUID.15H has them in EBX and EAX. */
+/* Parses TSC/CRYSTAL, the ratio of TSC ticks to crystal ticks (EBX and EAX of CPUID.15H). */
 static int take_crystal_ratio(void *member, const char *argument)
 {
 	struct import_raw_clock *clock = member;
@@ -99,7 +99,8 @@ static const struct common_option store_options[] = {
 	{NULL},
 };
 
-static const char *const embed_words[] = {"none", "code", "symbols", "debug", NULL}; /* as enum elf_embed */
+/* in the order of enum elf_embed */
+static const char *const embed_words[] = {"none", "code", "symbols", "debug", NULL};
 static const char *const modes[] = {"64", "32", NULL};
 
 static const struct common_option common_options[] = {
@@ -248,7 +249,7 @@ static int misuse(const char *text, const char *hint)
 	return PTL_MISUSE;
 }
 
-/* With raw input, --pid and --process do not select: they say what the trace is to show. */
+/* With raw input, --pid and --process select nothing: they set the ids and names that the trace shows. */
 static int take_shown(struct relog_settings *settings)
 {
 	struct relog_cut_settings *cut = &settings->cut;
@@ -272,7 +273,7 @@ static int take_shown(struct relog_settings *settings)
 	return 0;
 }
 
-/* What goes together, and what an input of each kind needs. */
+/* Checks combinations of options, and options that each kind of input needs. */
 static int check(struct relog_settings *settings, int operands)
 {
 	bool raw = settings->raw.pt.count || settings->raw.memory || settings->raw.memory_map;

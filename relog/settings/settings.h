@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the command line of ptl-relog asks for. */
+/* Settings of a run of ptl-relog, from the command line. */
 #ifndef RELOG_SETTINGS_SETTINGS_H
 #define RELOG_SETTINGS_SETTINGS_H
 
@@ -18,53 +18,60 @@
 #define RELOG_MANIFESTS_MAX 64u
 
 struct relog_settings {
-	const char *const *inputs; /* traces, in the order of the command line */
+	const char *const *inputs; /* names in the order of the command line */
 	size_t input_count;
 	const char *output; /* "-": standard output */
-	bool force;         /* an existing output may be replaced */
+	bool force;         /* replace an existing output */
 	bool quiet;
-	bool check; /* the output is read again, and compared: relog/check.h */
+	bool check; /* check the output afterwards: relog/check.h */
 	bool recompress;
-	uint8_t level;  /* 0: stored as it is */
-	uint64_t split; /* bytes of a part; 0: one output */
+	uint8_t level;  /* zstd level; 0: uncompressed */
+	uint64_t split; /* maximum bytes of a part; 0: one output */
 	uint64_t memory_limit;
-	uint32_t max_expansion; /* 0: the default; as struct ptl_open_options */
+	uint32_t max_expansion; /* as in struct ptl_open_options; 0: the default */
 	bool follow;            /* inputs are still being written */
 	bool live;              /* the input is the name of a session */
-	int opened;             /* what is open of the one input; 0: it is to be opened */
-	/* By input: what a run before found out; NULL: nothing. A name of NULL: not for this input. */
+	int opened;             /* open descriptor of the only input; 0: open the input by name */
+	/*
+	 * By input: origins that an earlier run computed; an origin with name NULL is unknown. NULL: no origins are
+	 * known.
+	 */
 	const struct ptl_provenance_input *origins;
-	uint64_t missed; /* events of a session that were gone before they could be read: a loss of the output */
-	bool sync;       /* the output is on disk when the program ends */
-	bool repeated;   /* what there is to say about the inputs was said before */
-	enum ptl_hash_kind hash; /* of the inputs, for provenance */
+	uint64_t missed;         /* lost events of a session; becomes a loss of the output */
+	bool sync;               /* sync the output to disk */
+	bool repeated;           /* an earlier run has printed the messages about the inputs */
+	enum ptl_hash_kind hash; /* hash of inputs in provenance */
 
-	const char *rules; /* a rule file, or NULL */
-	bool replace;      /* images of rules may overlap others */
+	const char *rules; /* name of a rule file; NULL: no rules */
+	bool replace;      /* images of rules may overlap other images */
 
-	const char *detach_code; /* the folder of a code store, or NULL */
+	const char *detach_code; /* folder of a code store, or NULL */
 	const char *attach_code;
 
 	struct import_raw raw;
 	struct relog_cut_settings cut;
 	struct relog_redact_rules redact;
-	enum elf_embed embed; /* of the files that perf.data names, and that traces lack */
+	enum elf_embed embed; /* parts to embed of files that perf.data names or traces lack */
 	bool embed_given;
-	bool debuginfod;                     /* servers may be asked for debug files of these */
-	struct common_string_list manifests; /* that explain events of .etl files */
+	bool debuginfod;                     /* servers may be asked for debug files */
+	struct common_string_list manifests; /* manifests for events of .etl files */
 
-	/* The command line as it was given, shell-quoted, for the provenance record. */
+	/* The command line, shell-quoted, for the provenance record. */
 	struct ptl_bytes command;
 };
 
 /*
- * Reads argv. 0: settings are complete and agree with each other; 1: --help or --version was
- * served; PTL_MISUSE: reported on stderr. Words are kept by pointer, and argv is put into another
- * order.
+ * Parses argv.
+ * Returns 0: settings are complete and consistent; 1: --help or --version was served; PTL_MISUSE: an error was reported
+ * on stderr.
+ * Keeps pointers to argv's words, and reorders argv.
  */
 int relog_settings_parse(struct relog_settings *settings, int argc, char **argv);
 
-/* Whether the one input can be worked on while it is being written; else its end is waited for. pt: whether it may have Intel PT. */
+/*
+ * Whether the only input can be processed while the input is being written; else the run waits for its end. pt: the
+ * input may have Intel PT.
+ */
 bool relog_settings_stream(const struct relog_settings *settings, bool pt);
 
 void relog_settings_free(struct relog_settings *settings);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What ptl-relog can do to a trace: a chain of stages, each a set of relogger callbacks (ptl/relogger.h tells
- * what a stage sees, in which order, and how one learns of the whole trace first). The table in relog/stages.c is the
- * order of the chain: rules, late reports, cutting, what a trace lacks, redaction, code stores. Each stage sees what the stage before
- * let through or added.
+ * A stage of ptl-relog: a set of relogger callbacks that change a trace. ptl/relogger.h says which data a stage sees,
+ * in which order, and how a stage can read the whole trace first. The table in relog/stages.c has the order of stages:
+ * rules, late reports, cutting, missing symbols, redaction, code stores. A stage sees the data that the previous stage
+ * has passed on or added.
  */
 #ifndef RELOG_SETTINGS_STAGE_H
 #define RELOG_SETTINGS_STAGE_H
@@ -15,12 +15,12 @@
 struct relog_stage {
 	const char *name; /* "cut" */
 	/*
-	 * Adds its callbacks to the relogger if the settings ask for it; *state is then its own, and is the context of its
-	 * callbacks as it likes. Called after all inputs were added. Says nothing and adds nothing otherwise.
+	 * If the settings ask for the stage, adds its callbacks to the relogger and sets *state, which may be the
+	 * callbacks' context. Else leaves *state. Called after all inputs were added. Prints nothing.
 	 */
 	int (*add)(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state);
-	void (*free)(void *state); /* called with what add left in *state, if that is not NULL */
-	/* The text of its rules, for the provenance record; may be NULL. Called as free is. */
+	void (*free)(void *state); /* called with *state of `add` unless NULL */
+	/* Optional. Returns the rule text for the provenance record. Called with *state of `add` unless NULL. */
 	const char *(*rules)(const void *state);
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The stage that puts blobs into a code store instead of the output, and the one that gets them back from there. */
+/* The stage that moves blobs into a code store, and the stage that reads blobs back from a code store. */
 #include "relog/store/store.h"
 
 #include <stdlib.h>
@@ -20,11 +20,11 @@
 struct store {
 	const struct relog_settings *settings;
 	struct ptl_relogger *relogger;
-	struct ptl_bytes storage;             /* of the event at hand */
-	struct common_byte_map attached;      /* hashes that were looked for */
-	struct common_content_remote *remote; /* NULL: --attach-code names a folder */
-	uint64_t moved, bytes;                /* blobs, and their sizes */
-	uint64_t there;                       /* of those: the store had them */
+	struct ptl_bytes storage;             /* scratch memory of the current event */
+	struct common_byte_map attached;      /* hashes that were already looked up */
+	struct common_content_remote *remote; /* NULL if --attach-code names a folder */
+	uint64_t moved, bytes;                /* count and bytes of moved blobs */
+	uint64_t there;                       /* moved blobs that the store already had */
 	uint64_t left, missing;
 };
 
@@ -42,7 +42,7 @@ static int detach(struct store *store, struct ptl_trace *trace, const struct ptl
 	size_t size;
 	int status = ptl_blob_read(trace, blob->hash, blob->size, &data, &size);
 
-	/* A damaged one stays: the copy says what is wrong with it. */
+	/* A damaged blob stays in the output, where its copy reports the damage. */
 	if (status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_NOT_FOUND)
 		return 0;
 	if (!status)
@@ -128,7 +128,7 @@ static int attach(struct store *store, bool has, uint32_t type, const uint8_t ha
 	return status;
 }
 
-/* What an event refers to. */
+/* Attaches all blobs that the event refers to. */
 static int attach_all(struct store *store, const struct ptl_event *event)
 {
 	struct relog_subject subject;

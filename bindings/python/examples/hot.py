@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The blocks that ran most often, by NumPy.
+"""Lists the addresses with the most executed instructions, using NumPy.
 
   hot.py TRACE.ptl [COUNT]
 """
@@ -14,7 +14,7 @@ images = {}
 with ptl.Trace(sys.argv[1]) as trace:
     flow = trace.flow()
     for part in flow.arrays("ip", "instructions", "image"):
-        # Counts of this part, added to those of all parts before it.
+        # Adds the counts of this part to the counts of earlier parts.
         found, first, back = numpy.unique(part["ip"], return_index=True, return_inverse=True)
         images.update(zip(found.tolist(), part["image"][first].tolist()))
         sums = numpy.bincount(back, weights=part["instructions"]).astype("uint64")

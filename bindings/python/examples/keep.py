@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Keeps the events of one name, and those of the kernel: processes, images, code.
+"""Keeps events with one name, and kernel events: processes, images, code.
 
   keep.py IN.ptl OUT.ptl EVENT-NAME
 """
@@ -10,7 +10,7 @@ import ptl
 
 
 def wanted(event: ptl.RelogEvent) -> bool:
-    """What the trace needs to be understood stays: events of the kernel."""
+    """Keeps kernel events, too: the trace cannot be understood without kernel events."""
     return event.provider == "Kernel" or event.name == sys.argv[3]
 
 

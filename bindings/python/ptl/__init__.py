@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Processor trace logs: what programs executed, and the events that they wrote.
+"""Processor trace logs: executed code and events of programs.
 
     import ptl
 
@@ -13,8 +13,8 @@
         for part in trace.flow().arrays("ip", "instructions"):
             print(part["instructions"].sum())            # NumPy
 
-Times are nanoseconds of the trace's clock. What fails raises ptl.Error, with libptl's chain of causes. Everything that a
-trace gives out keeps the trace open; close() ends that, and using such a thing afterwards raises ValueError.
+Times are nanoseconds of the trace's clock. Failures raise ptl.Error, with libptl's chain of causes. All objects of a trace
+keep the trace open. After close(), using such an object raises ValueError.
 """
 from ._library import Error
 from .flow import Block, Call, Flow, FlowEvent

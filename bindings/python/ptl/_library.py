@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""libptl and libptl-flow, by what their public headers declare; failures as exceptions."""
+"""Access to libptl and libptl-flow by the declarations of their public headers. Failures become exceptions."""
 import os
 from typing import Any, Optional
 
@@ -7,14 +7,14 @@ from ._declarations import ffi as _ffi  # type: ignore[import]
 
 ffi: Any = _ffi
 
-# Brings libptl.so.0 and libptl-flow.so.0 with it, whose names are found through it.
+# _loops.so is linked with libptl.so.0 and libptl-flow.so.0, so it gives access to their functions, too.
 lib: Any = ffi.dlopen(os.path.join(os.path.dirname(os.path.abspath(__file__)), "_loops.so"))
 
-NO_ID = 0xFFFFFFFF  # of processes, threads, CPUs and images: none
+NO_ID = 0xFFFFFFFF  # id of no process, thread, CPU or image
 
 
 class Error(Exception):
-    """What libptl says of a failure; status is a number of enum ptl_status, name its name."""
+    """A failure of libptl. status: value of enum ptl_status. name: name of the value."""
 
     def __init__(self, status: int, text: str) -> None:
         self.status = status
@@ -23,7 +23,7 @@ class Error(Exception):
 
 
 def string(text: Any) -> str:
-    """A C string; names that the system gave may be no UTF-8: their bytes are kept as os.fsdecode does."""
+    """Converts a C string. Keeps bytes that are not UTF-8, as os.fsdecode does: names from the system may have such bytes."""
     return "" if text == ffi.NULL else ffi.string(text).decode("utf-8", "surrogateescape")
 
 
@@ -34,5 +34,5 @@ def check(status: int) -> int:
 
 
 def number(value: int) -> Optional[int]:
-    """An id, None where there is none."""
+    """Converts an id; None for NO_ID."""
     return None if value == NO_ID else value

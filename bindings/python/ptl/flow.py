@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What was executed: blocks, events, calls; one by one, or as arrays."""
+"""Executed code: blocks, events, calls; one by one, or as arrays."""
 import struct
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Union
 
@@ -18,15 +18,15 @@ COLUMNS = {"ip": "uint64", "last_ip": "uint64", "time": "uint64", "target": "uin
 
 
 class Block(NamedTuple):
-    """Instructions that were executed one after the other."""
+    """A sequence of instructions executed one after the other."""
 
     ip: int
-    last_ip: int  # of the last instruction
+    last_ip: int  # address of the last instruction
     time: int  # 0: unknown
-    target: int  # of a direct branch
+    target: int  # target of a direct branch
     instructions: int
     size: int  # bytes
-    image: int  # for Flow.image; 0xffffffff: none
+    image: int  # argument of Flow.image; 0xffffffff: none
     pid: int
     tid: int
     cpu: int
@@ -40,24 +40,24 @@ class Block(NamedTuple):
 
 
 class FlowEvent(NamedTuple):
-    """Something other than a block: where packets begin and end, interrupts, gaps."""
+    """An item other than a block: begin and end of packets, interrupts, gaps."""
 
     time: int
     kind: str  # "enabled", "gap", ...
-    cause: Optional[str]  # of a gap
+    cause: Optional[str]  # cause of a gap
     from_ip: Optional[int]
     to_ip: Optional[int]
     value: int
     type: int
-    offset: int  # in the stream
-    size: int  # of a gap: bytes that were not decoded
+    offset: int  # offset in the stream
+    size: int  # undecoded bytes of a gap
     pid: int
     tid: int
     cpu: int
 
 
 class Call(NamedTuple):
-    """A call instruction that was executed, and where it went."""
+    """An executed call instruction and its target."""
 
     time: int
     pid: int
@@ -68,7 +68,7 @@ class Call(NamedTuple):
 
 
 class Iterator_:
-    """An iterator of libptl-flow, which ends with its trace."""
+    """An iterator of libptl-flow; closed with its trace."""
 
     def __init__(self, flow: "Flow") -> None:
         opened = ffi.new("struct ptl_flow_iterator **")
@@ -90,9 +90,9 @@ class Iterator_:
 
 
 class Flow:
-    """The flow of a trace, or of what is selected of it: processes, threads, CPUs, times (0: no limit).
+    """The flow of a trace, or of selected processes, threads, CPUs and times (0: no limit).
 
-    by_time=True: segments of all threads in order of time, not thread after thread.
+    by_time=True: segments of all threads in order of time. Default: thread after thread.
     """
 
     def __init__(self, trace: "Trace", pids: Sequence[int] = (), tids: Sequence[int] = (), cpus: Sequence[int] = (),
@@ -134,7 +134,7 @@ class Flow:
     close = _end
 
     def image(self, number_: int) -> str:
-        """The path of the image of this number; "" if there is none."""
+        """Returns the path of the image with this number; "" without such an image."""
         if number_ not in self._images:
             image = lib.ptl_flow_image(self._open(), number_)
             self._images[number_] = "" if image == ffi.NULL else string(image.file_name)
@@ -153,18 +153,18 @@ class Flow:
             iterator._end()
 
     def __iter__(self) -> Iterator[Union[Block, FlowEvent]]:
-        """Blocks and events in order, thread after thread."""
+        """Yields blocks and events in order, thread after thread."""
         for row in self._rows():
             yield make_block(row) if row[6] else make_event(row)
 
     def blocks(self) -> Iterator[Block]:
-        """Blocks alone."""
+        """Yields only blocks."""
         for row in self._rows():
             if row[6]:
                 yield make_block(row)
 
     def calls(self) -> Iterator[Call]:
-        """Calls that were executed: from where to where. What a gap hides is not among them."""
+        """Yields executed calls with source and target. Calls within gaps are unknown."""
         last = None
         for row in self._rows():
             if not row[6] or last and last[9:11] != row[9:11]:
@@ -175,16 +175,16 @@ class Flow:
                 last = row
 
     def arrays(self, *columns: str, rows: int = 1 << 18) -> Iterator[Dict[str, Any]]:
-        """Blocks as NumPy arrays, up to `rows` of them at a time, which are the caller's to keep.
+        """Yields blocks as dicts of NumPy arrays, up to `rows` blocks at a time. The caller may keep the arrays.
 
-        Columns are those of Block: ip, last_ip, time, target, instructions, size, image, pid, tid, cpu, branch; all of them
-        where none is named. Each dict has "gaps" too, the number of gaps in this part of the flow.
+        columns: members of Block: ip, last_ip, time, target, instructions, size, image, pid, tid, cpu, branch. Default: all.
+        Each dict also has "gaps", the number of gaps in this part of the flow.
         """
         for part, count in self._columns(columns, rows):
             yield {name: (value[:count] if name != "gaps" else value) for name, value in part.items()}
 
     def call_arrays(self, rows: int = 1 << 18) -> Iterator[Dict[str, Any]]:
-        """Calls as NumPy arrays: time, pid, tid, from_ip, to_ip, indirect."""
+        """Yields calls as NumPy arrays: time, pid, tid, from_ip, to_ip, indirect."""
         import numpy
         pending: List[Call] = []
         for call in self.calls():

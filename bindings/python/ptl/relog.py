@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rewriting traces with callbacks, as ITraceRelogger of Windows does."""
+"""Rewrites traces with callbacks, like ITraceRelogger of Windows."""
 import os
 import uuid
 from typing import Any, Callable, Dict, List, Optional, Union
@@ -11,7 +11,7 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 class RelogEvent:
-    """An event that passes, or a copy of one. Setting an attribute changes it. Not to be used behind its callback."""
+    """An event in a callback, or a copy. Setting an attribute changes the event. Invalid after the callback has returned."""
 
     def __init__(self, relogger: "Relogger", event: Any) -> None:
         self._relogger, self._event = relogger, event
@@ -85,7 +85,7 @@ class RelogEvent:
 
     @property
     def schema(self) -> Optional[Schema]:
-        """What explains the payload; None: the event's input does not have it."""
+        """Schema of the payload; None if the event's input lacks the schema."""
         found = lib.ptl_schema_of(self._relogger._trace_of(self._event), self._record())
         return None if found == ffi.NULL else self._relogger._schema(found)
 
@@ -105,7 +105,7 @@ class RelogEvent:
         return schema.decode(self.payload) if schema else {}
 
     def inject(self) -> None:
-        """Passes the event on as it is now; it may be changed and injected again."""
+        """Passes the event on in its current state. The event may be changed and injected again."""
         self._record()
         check(lib.ptl_relogger_inject(self._relogger._relogger, self._event))
 
@@ -117,8 +117,8 @@ class Relogger:
         relogger.stage(event=lambda event: event.provider != "Noise")
         relogger.process()
 
-    event gets a RelogEvent; a true result keeps the event, a false one drops it. begin and end get the relogger. Each stage
-    sees what those before it let through. An exception of a callback ends the run, and process() raises it.
+    event is called with a RelogEvent; a true result keeps the event, a false result drops the event. begin and end are called
+    with the relogger. Each stage sees the events that earlier stages have kept. process() ends with the exception of a callback.
     """
 
     def __init__(self, output: Path, *inputs: Path, force: bool = False) -> None:
@@ -134,7 +134,7 @@ class Relogger:
         self.output = path
 
     def add(self, path: Path) -> None:
-        """One more input."""
+        """Adds an input."""
         check(lib.ptl_relogger_add_file(self._relogger, os.fsencode(path), ffi.NULL, ffi.NULL))
 
     def _schema(self, found: Any) -> Schema:
@@ -146,7 +146,7 @@ class Relogger:
         return lib.ptl_relogger_input_trace(lib.ptl_event_input(event))
 
     def _guard(self, signature: str, function: Callable[..., Any]) -> Any:
-        """The function as a C callback: an exception is kept for process()."""
+        """Wraps the function as a C callback. Keeps an exception for process()."""
         def called(*arguments: Any) -> int:
             try:
                 return int(function(*arguments) or 0)
@@ -159,7 +159,7 @@ class Relogger:
 
     def stage(self, event: Optional[Callable[[RelogEvent], Any]] = None, begin: Optional[Callable[["Relogger"], Any]] = None,
               end: Optional[Callable[["Relogger"], Any]] = None) -> None:
-        """Adds a stage behind those that are there."""
+        """Adds a stage behind the existing stages."""
         callbacks = ffi.new("struct ptl_relogger_callbacks *", {"size": ffi.sizeof("struct ptl_relogger_callbacks")})
 
         def on_event(_context: Any, _relogger: Any, handle: Any) -> int:
@@ -184,7 +184,7 @@ class Relogger:
         check(lib.ptl_relogger_callbacks(self._relogger, callbacks, ffi.NULL))
 
     def process(self) -> Dict[str, int]:
-        """Does it all, once; gives counts. The output appears whole, or not at all."""
+        """Runs the relogger, once; returns counts. The output file appears complete, or not at all."""
         status = lib.ptl_relogger_process(self._relogger)
         if self._raised is not None:
             raised, self._raised = self._raised, None

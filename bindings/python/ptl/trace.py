@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading traces: what is in them, events, processes."""
+"""Reads traces: contents, events, processes."""
 import os
 import struct
 import uuid
@@ -21,10 +21,10 @@ KINDS = {1: "metadata", 2: "events", 3: "pt", 4: "blob", 5: "index", 6: "truth"}
 
 
 class Machine(NamedTuple):
-    """The machine that recorded."""
+    """The recording machine."""
 
     source: str  # "software", "intel_pt", "raw"
-    software: bool  # packets were made by software
+    software: bool  # software made the packets
     hostname: str
     kernel: str
     architecture: str
@@ -50,14 +50,14 @@ class Stream(NamedTuple):
 
 
 class Process(NamedTuple):
-    """A process, from its first event to its last."""
+    """A process, from its first event to its last event."""
 
     pid: int
     parent: Optional[int]
     start: Optional[int]  # None: before the trace began
     end: Optional[int]  # None: not in the trace
     wait_status: Optional[int]  # as of wait(2)
-    name: str  # path of the last program that it ran
+    name: str  # path of the last executed program
     command_line: str
 
 
@@ -74,7 +74,7 @@ class Field(NamedTuple):
 
 
 class Schema:
-    """What explains events of one kind."""
+    """Schema of a kind of events."""
 
     def __init__(self, schema: Any) -> None:
         self._schema = schema
@@ -91,7 +91,7 @@ class Schema:
         return f"<ptl.Schema {self.provider}/{self.name}>"
 
     def _walk(self, payload: bytes) -> Tuple[Any, int]:
-        """The steps of a payload, and how many; payloads that are cut off give what is there."""
+        """Returns the steps of a payload and their number. A truncated payload gives the steps up to its end."""
         data, count = ffi.from_buffer(payload), ffi.new("size_t *")
         room = VALUES
         while True:
@@ -105,7 +105,7 @@ class Schema:
         return values, count[0]
 
     def decode(self, payload: bytes) -> Dict[str, Any]:
-        """The fields of a payload: numbers, str, bytes, uuid.UUID, lists for arrays, dicts for structures."""
+        """Decodes a payload to a dict of fields: numbers, str, bytes, uuid.UUID, lists for arrays, dicts for structures."""
         values, count = self._walk(payload)
         top: Dict[str, Any] = {}
         open_: List[Any] = [top]
@@ -130,7 +130,7 @@ class Schema:
 
 
 def convert(field: Field, value: int, data: bytes) -> Any:
-    """A value as Python has it."""
+    """Converts a field's value to a Python object."""
     if field.type in SIGNED:
         return value - (1 << 64) if value >> 63 else value
     if field.type in (F32, F64):
@@ -147,7 +147,7 @@ def convert(field: Field, value: int, data: bytes) -> Any:
 
 
 class Event:
-    """One event. Its payload is decoded when it is asked for."""
+    """An event. The payload is decoded on demand."""
 
     __slots__ = ("_trace", "_data", "_row")
 
@@ -181,7 +181,7 @@ class Event:
 
     @property
     def injected(self) -> bool:
-        """Not recorded but added by a rewriting."""
+        """Whether a relogger has added the event."""
         return bool(self._row[8] & 4)
 
     @property
@@ -222,7 +222,7 @@ class Event:
 
     @property
     def schema(self) -> Optional[Schema]:
-        """What explains the payload; None: the trace does not have it."""
+        """Schema of the payload; None if the trace lacks the schema."""
         return self._trace._schema(self._row[2])
 
     @property
@@ -237,7 +237,7 @@ class Event:
 
     @property
     def fields(self) -> Dict[str, Any]:
-        """Names and values of the payload; empty without a schema."""
+        """Field names and values of the payload; empty without a schema."""
         schema = self.schema
         return schema.decode(self.payload) if schema else {}
 
@@ -246,7 +246,7 @@ class Event:
 
 
 class Trace:
-    """A trace file that is open for reading."""
+    """A trace file, open for reading."""
 
     def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
         self.path = os.fspath(path)
@@ -257,7 +257,7 @@ class Trace:
         self._users: List[Any] = []
 
     def close(self) -> None:
-        """Closes the file, and ends all loops over it."""
+        """Closes the file, and ends all loops over the trace."""
         for user in self._users[:]:
             user._end()
         if self._trace != ffi.NULL:
@@ -287,12 +287,12 @@ class Trace:
 
     @property
     def complete(self) -> bool:
-        """Its writer has closed it."""
+        """Whether the writer has closed the trace."""
         return bool(lib.ptl_trace_complete(self._open()))
 
     @property
     def size(self) -> int:
-        """Bytes of the file."""
+        """Size of the file in bytes."""
         return int(lib.ptl_trace_size(self._open()))
 
     @property
@@ -314,12 +314,12 @@ class Trace:
 
     @property
     def damage(self) -> List[str]:
-        """What could not be read so far, in words: complete when everything has been read."""
+        """Descriptions of damage found so far; complete after the whole trace was read."""
         found = (lib.ptl_damage_at(self._open(), i) for i in range(lib.ptl_damage_count(self._open())))
         return [string(one.text) for one in found]
 
     def events(self, first_time: int = 0, last_time: int = 0, provider: Optional[uuid.UUID] = None) -> Iterator[Event]:
-        """All events in order of time, of these times (0: no limit) and this provider (None: all)."""
+        """Yields events in order of time, between the times (0: no limit) and of the provider (None: all providers)."""
         chunks = Chunks(self, first_time, last_time, provider)
         try:
             for data, rows in chunks:
@@ -329,20 +329,20 @@ class Trace:
             chunks._end()
 
     def processes(self) -> List[Process]:
-        """The processes in order of their first events."""
+        """Returns the processes in order of their first events."""
         found: Dict[int, Dict[str, Any]] = {}
-        live: Dict[int, int] = {}  # unique keys by pid
+        live: Dict[int, int] = {}  # pid: key in found
         for event in self.events(provider=PROCESS_PROVIDER):
             fold_process(event, found, live)
         return [Process(**one) for one in found.values()]
 
     def flow(self, **selection: Any) -> "Flow":
-        """What was executed; see ptl.Flow for what may be selected."""
+        """Returns the executed code. selection: arguments of ptl.Flow."""
         return Flow(self, **selection)
 
 
 class Chunks:
-    """Events as libptl gives them, many at a time: payloads, and rows."""
+    """Events of a trace in chunks from libptl: payloads and rows."""
 
     def __init__(self, trace: Trace, first_time: int, last_time: int, provider: Optional[uuid.UUID]) -> None:
         opened = ffi.new("struct python_events **")
@@ -375,7 +375,7 @@ PROCESS_PROVIDER = uuid.UUID(bytes_le=bytes(lib.PTL_PROVIDER_PROCESS.bytes))
 
 
 def fold_process(event: Event, found: Dict[int, Dict[str, Any]], live: Dict[int, int]) -> None:
-    """Adds what an event says of a process; opcodes of enum ptl_kernel_opcode."""
+    """Updates found and live with a process event. Opcodes are of enum ptl_kernel_opcode."""
     said = event.fields
     pid, opcode = said.get("ProcessId", 0), event.opcode
     if opcode in (1, 3) or pid not in live:

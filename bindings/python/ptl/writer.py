@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writing a trace of one's own events."""
+"""Writes a trace of custom events."""
 import os
 import struct
 import time
@@ -17,13 +17,13 @@ KIND_EVENTS = 2
 
 
 class WriterSchema:
-    """A kind of event that was described to a Writer."""
+    """A kind of event, declared by Writer.schema."""
 
     def __init__(self, schema: Any, keep: List[Any], fields: Sequence[Tuple[str, str]]) -> None:
         self._schema, self._keep, self.fields = schema, keep, list(fields)
 
     def encode(self, values: Dict[str, Any]) -> bytes:
-        """The payload that these values make."""
+        """Encodes the values as a payload."""
         missing = [name for name, _ in self.fields if name not in values]
         unknown = sorted(values.keys() - {name for name, _ in self.fields})
         if missing or unknown:
@@ -64,7 +64,7 @@ class Writer:
             order = writer.schema("Example-Shop", "Order", 1, [("Customer", "utf8"), ("Pieces", "u32")])
             writer.event(order, time=1000, Customer="Zoë", Pieces=3)
 
-    The file must not be there yet. Times of events should not go back.
+    The file must not exist. Times of events should not go back.
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
@@ -91,9 +91,9 @@ class Writer:
 
     def schema(self, provider: str, name: str, number: int, fields: Sequence[Tuple[str, str]], *, level: int = 4,
                version: int = 0, guid: Optional[uuid.UUID] = None, message: str = "") -> WriterSchema:
-        """Declares a kind of event. Fields are names and types ("u32", "utf8", ... the keys of writer.TYPES).
+        """Declares a kind of event. fields: names and types ("u32", "utf8", ...: keys of writer.TYPES).
 
-        Without guid the provider has a UUID of its name.
+        guid: default is a UUID made of the provider's name.
         """
         keep: List[Any] = []
 
@@ -118,12 +118,12 @@ class Writer:
 
     def event(self, schema: WriterSchema, *, time: int, pid: Optional[int] = None, tid: Optional[int] = None,
               cpu: Optional[int] = None, **values: Any) -> None:
-        """Writes an event; a field whose name is taken goes through `schema.encode` and payload()."""
+        """Writes an event. For a field named like a parameter, use `schema.encode` and payload()."""
         self.payload(schema, schema.encode(values), time=time, pid=pid, tid=tid, cpu=cpu)
 
     def payload(self, schema: WriterSchema, payload: bytes, *, time: int, pid: Optional[int] = None, tid: Optional[int] = None,
                 cpu: Optional[int] = None) -> None:
-        """Writes an event whose payload is made already."""
+        """Writes an event with an encoded payload."""
         made, data = ffi.new("struct ptl_event *"), ffi.from_buffer(payload)
         known = schema._schema
         made.descriptor.provider = known.provider
@@ -134,7 +134,7 @@ class Writer:
         check(lib.ptl_writer_event(self._open(), self._stream, made))
 
     def close(self) -> None:
-        """Writes what is left, and closes the file."""
+        """Writes buffered data, and closes the file."""
         if self._writer != ffi.NULL:
             writer, self._writer = self._writer, ffi.NULL
             check(lib.ptl_writer_close(writer))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Groups of the kernel's events, and the classes that Windows' MOF gives them. */
+/* Groups of kernel events, and the GUIDs of their classes in Windows' MOF. */
 #include "import/etl/file/class.h"
 
 #include <ptl/kernel.h>
@@ -7,7 +7,7 @@
 #include "format/event/kernel.h"
 #include "import/etl/file/layout.h"
 
-#define HOOK_IMAGE_LOAD 0x030au /* of the group of processes, though its class is that of images */
+#define HOOK_IMAGE_LOAD 0x030au /* in the group of processes, but in the class of images */
 
 static const struct {
 	bool known;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LZNT1 and plain Xpress: [MS-XCA] 2.4 and 2.5. */
+/* Decompresses LZNT1 and plain Xpress: [MS-XCA] 2.4 and 2.5. */
 #include "import/etl/file/expand.h"
 
 #include <string.h>
@@ -9,12 +9,15 @@
 #include "import/etl/file/expand_copy.h"
 #include "import/etl/file/layout.h"
 
-/* ---- LZNT1: chunks of at most 4096 bytes, each on its own */
+/* ---- LZNT1: independent chunks of at most 4096 bytes */
 
 #define CHUNK 4096u
 #define CHUNK_COMPRESSED 0x8000u
 
-/* A copy's 16 bits are divided between distance and length by how far back the chunk goes. */
+/*
+ * Returns the bits of the distance. A copy has 16 bits for distance and length; the split depends on the position in
+ * the chunk.
+ */
 static unsigned distance_bits(size_t at)
 {
 	unsigned bits = 4;
@@ -79,14 +82,14 @@ int etl_expand_lznt1(const uint8_t *from, size_t from_size, uint8_t *to, size_t 
 	return status;
 }
 
-/* ---- Xpress: literals and copies, distinguished by bits that come 32 at once */
+/* ---- Xpress: literals and copies, told apart by flag bits in words of 32 */
 
 struct xpress {
 	struct common_cursor from;
-	size_t half; /* where a byte lies whose upper half is a length; 0: none */
+	size_t half; /* offset of a byte whose upper half is the next length; 0: none */
 };
 
-/* Lengths that pass what the copy itself can hold go on in half a byte, a byte, 16 and 32 bits. */
+/* Reads the rest of a long length. Lengths extend to half a byte, a byte, 16 bits and 32 bits. */
 static int read_length(struct xpress *xpress, uint32_t *length)
 {
 	uint32_t more;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What decompressions write into. */
+/* Output buffer of decompression. */
 #ifndef IMPORT_ETL_FILE_EXPAND_COPY_H
 #define IMPORT_ETL_FILE_EXPAND_COPY_H
 
@@ -13,7 +13,7 @@ struct etl_target {
 	size_t at;
 };
 
-/* Repeats what was written distance bytes before, which is not more than there is, and writes not past end. */
+/* Copies `length` bytes from `distance` bytes back, up to `end`. distance is at most the number of written bytes. */
 static inline void etl_copy(struct etl_target *target, size_t distance, size_t length, size_t end)
 {
 	uint8_t *to = target->to + target->at;
@@ -26,7 +26,7 @@ static inline void etl_copy(struct etl_target *target, size_t distance, size_t l
 		memcpy(to, from, length);
 		return;
 	}
-	/* What is copied may be what has just been written. */
+	/* Source and target overlap: copy byte by byte. */
 	for (size_t i = 0; i < length; i++)
 		to[i] = from[i];
 }

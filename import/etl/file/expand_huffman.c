@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Xpress with Huffman codes: [MS-XCA] 2.1 and 2.2. */
+/* Decompresses Xpress with Huffman codes: [MS-XCA] 2.1 and 2.2. */
 #include "import/etl/file/expand.h"
 
 #include "common/bytes.h"
@@ -7,20 +7,20 @@
 #include "import/etl/file/expand_copy.h"
 
 #define SYMBOLS 512u
-#define LENGTHS (SYMBOLS / 2) /* bytes: two lengths of codes in each */
+#define LENGTHS (SYMBOLS / 2) /* bytes of the table; two code lengths per byte */
 #define CODE_MAX 15u
-#define BLOCK 65536u /* bytes that one table serves */
-#define END 256u     /* symbol: at the end of the input, nothing comes */
+#define BLOCK 65536u /* output bytes per table */
+#define END 256u     /* symbol that ends the output at the end of the input */
 
 struct huffman {
 	struct common_cursor from;
-	uint32_t bits; /* the next ones are the highest */
-	int extra;     /* bits beyond the 16 that are always there */
-	/* By the next 15 bits: symbol and length of its code; 0 where no code begins so. */
+	uint32_t bits; /* the highest bits are the next ones */
+	int extra;     /* bits available beyond 16 */
+	/* by the next 15 bits: symbol and code length; 0: no code */
 	uint16_t table[1u << CODE_MAX];
 };
 
-/* Codes are canonical: shorter ones first, of equal length in the order of symbols. */
+/* Reads a table of code lengths. Codes are canonical: sorted by length, then by symbol. */
 static int read_table(struct huffman *huffman)
 {
 	const uint8_t *lengths = common_read_bytes(&huffman->from, LENGTHS);
@@ -44,7 +44,7 @@ static int read_table(struct huffman *huffman)
 	return 0;
 }
 
-/* Behind the last bits of the input come zeros. */
+/* Reads 16 bits; zeros behind the end of the input. */
 static uint32_t read_bits16(struct huffman *huffman)
 {
 	if (common_cursor_left(&huffman->from) < 2)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The buffers of .etl files, expanded where they are compressed. */
+/* Reads the buffers of .etl files, and decompresses them. */
 #include "import/etl/file/file.h"
 
 #include <stdlib.h>
@@ -12,15 +12,15 @@
 #include "import/etl/file/expand.h"
 #include "import/etl/file/layout.h"
 
-#define WINDOW ((size_t)1 << 20) /* bytes of the file read at once, where buffers are not larger */
-#define LOG_HEADER_MIN 272u      /* bytes of TRACE_LOGFILE_HEADER with pointers of 4 bytes */
+#define WINDOW ((size_t)1 << 20) /* bytes per read, unless buffers are larger */
+#define LOG_HEADER_MIN 272u      /* bytes of TRACE_LOGFILE_HEADER with 4-byte pointers */
 #define TIME_ZONE 172u           /* bytes of TIME_ZONE_INFORMATION */
 
 struct etl_file {
 	int fd;
 	uint64_t size;
 	struct etl_log_header header;
-	uint64_t at; /* of the next buffer */
+	uint64_t at; /* offset of the next buffer */
 	uint8_t *window;
 	size_t window_capacity;
 	uint64_t window_offset;
@@ -28,7 +28,7 @@ struct etl_file {
 	uint8_t *expanded;
 };
 
-/* The first event of the file, and whether the bytes before it can be the header of a buffer. */
+/* Whether the event is the first event of an .etl file. */
 static bool is_first_event(const uint8_t *event)
 {
 	return (event[2] == ETL_SYSTEM32 || event[2] == ETL_SYSTEM64) &&
@@ -72,7 +72,7 @@ static int parse_header(const uint8_t *data, size_t size, struct etl_log_header 
 	common_read_bytes(&cursor, (size_t)2 * header->pointer_size); /* LoggerName, LogFileName */
 	header->bias = (int32_t)common_read32(&cursor);
 	common_read_bytes(&cursor, TIME_ZONE - 4);
-	common_read_bytes(&cursor, 4); /* what follows is aligned, with pointers of either size */
+	common_read_bytes(&cursor, 4); /* padding: the following members are aligned with both pointer sizes */
 	header->boot_time = common_read64(&cursor);
 	header->frequency = common_read64(&cursor);
 	header->start_time = common_read64(&cursor);
@@ -155,7 +155,7 @@ void etl_file_rewind(struct etl_file *file)
 
 /* ---- buffers ----------------------------------------------------------------------------------------- */
 
-/* The bytes at offset, as many of size as the file has: *got. */
+/* Reads up to `size` bytes at offset. *got: bytes available in the file. */
 static int look(struct etl_file *file, uint64_t offset, size_t size, const uint8_t **data, size_t *got)
 {
 	int status;
@@ -194,7 +194,10 @@ static bool is_zero(const uint8_t *data, size_t size)
 	return true;
 }
 
-/* Whether a buffer can begin so. Its size may be its own: that of a compressed one, or of a first one that is cut to fit. */
+/*
+ * Whether data is a plausible buffer header. The size may differ from the file's buffer size: for a compressed buffer,
+ * and for a first buffer that was cut to fit.
+ */
 static bool is_header(const struct etl_file *file, const uint8_t *data)
 {
 	const uint32_t size = common_load32(data + ETL_BUFFER_SIZE_AT);
@@ -206,8 +209,8 @@ static bool is_header(const struct etl_file *file, const uint8_t *data)
 }
 
 /*
- * Where reading goes on behind something that is no buffer. Buffers of a file that is not compressed lie at multiples
- * of their size; else the next header is looked for.
+ * Skips bytes that are no buffer. Buffers of an uncompressed file lie at multiples of the buffer size; else searches
+ * the next header.
  */
 static int skip(struct etl_file *file)
 {
@@ -234,7 +237,7 @@ static int skip(struct etl_file *file)
 	return 0;
 }
 
-/* What is behind the header of a compressed buffer. What can be expanded of a damaged one is given. */
+/* Decompresses a buffer behind its header. A damaged buffer is decompressed as far as possible. */
 static int expand(struct etl_file *file, const uint8_t *data, size_t got, struct etl_buffer *buffer)
 {
 	const size_t wanted = buffer->size - ETL_BUFFER_HEADER;
@@ -252,7 +255,7 @@ static int expand(struct etl_file *file, const uint8_t *data, size_t got, struct
 	return 0;
 }
 
-/* The header of the next buffer. A file whose room was made beforehand has zeros where no buffer was written. */
+/* Finds the next buffer's header. A preallocated file has zeros in unwritten buffers, which are skipped. */
 static int look_at_header(struct etl_file *file, const uint8_t **data, size_t *got)
 {
 	int status = 0;

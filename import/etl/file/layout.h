@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where things lie in an .etl file. docs/etl.md names the sources of these facts. */
+/* Layout of .etl files. docs/etl.md names the sources of these facts. */
 #ifndef IMPORT_ETL_FILE_LAYOUT_H
 #define IMPORT_ETL_FILE_LAYOUT_H
 
-/* ---- WMI_BUFFER_HEADER, with which each buffer begins */
+/* ---- WMI_BUFFER_HEADER, the header of a buffer */
 
 #define ETL_BUFFER_HEADER 72u
 #define ETL_BUFFER_SIZE_AT 0x00
@@ -12,20 +12,20 @@
 #define ETL_BUFFER_CPU_AT 0x28
 #define ETL_BUFFER_LOGGER_AT 0x2a
 #define ETL_BUFFER_STATE_AT 0x2c
-#define ETL_BUFFER_OFFSET_AT 0x30 /* where its events end */
+#define ETL_BUFFER_OFFSET_AT 0x30 /* end of the buffer's events */
 #define ETL_BUFFER_FLAGS_AT 0x34
 #define ETL_BUFFER_TYPE_AT 0x36
 
-#define ETL_BUFFER_MAX (16u << 20) /* bytes; StartTrace takes no larger ones */
+#define ETL_BUFFER_MAX (16u << 20) /* bytes; limit of StartTrace */
 
 enum etl_buffer_flag {
 	ETL_BUFFER_EVENTS_LOST = 0x02,
 	ETL_BUFFER_BUFFER_LOST = 0x04,
-	ETL_BUFFER_PROCESSOR_INDEX = 0x20, /* 16 bits are the CPU, not 8 */
+	ETL_BUFFER_PROCESSOR_INDEX = 0x20, /* CPU has 16 bits instead of 8 */
 	ETL_BUFFER_COMPRESSED = 0x40,
 };
 
-/* COMPRESSION_FORMAT_* of RtlDecompressBuffer; the first buffer's state holds it. */
+/* COMPRESSION_FORMAT_* of RtlDecompressBuffer; stored in the state of the first buffer. */
 enum etl_compression {
 	ETL_COMPRESSION_NONE = 0,
 	ETL_COMPRESSION_LZNT1 = 2,
@@ -58,12 +58,12 @@ enum etl_header {
 	ETL_INSTANCE64 = 21,
 };
 
-/* Groups of the kernel's events: the high byte of their hooks. */
+/* Groups of kernel events: high byte of the hook. */
 #define ETL_GROUP_THREAD 0x05u
 #define ETL_GROUP_PERFINFO 0x0fu
 #define ETL_GROUP_STACK 0x18u
 
-#define ETL_STACK_HEAD 16u /* bytes of a StackWalk event in front of the addresses */
+#define ETL_STACK_HEAD 16u /* bytes of a StackWalk event before the addresses */
 
 #define ETL_SYSTEM_SIZE 32u
 #define ETL_COMPACT_SIZE 24u
@@ -78,10 +78,10 @@ enum etl_header {
 
 /* EVENT_HEADER.Flags and .EventProperty */
 #define ETL_EVENT_EXTENDED 0x0001u
-#define ETL_EVENT_PRIVATE 0x0002u  /* times of the thread are one figure, in cycles */
-#define ETL_EVENT_NO_TIMES 0x0010u /* ... or are not there */
+#define ETL_EVENT_PRIVATE 0x0002u  /* the thread has one time, in cycles */
+#define ETL_EVENT_NO_TIMES 0x0010u /* the thread has no times */
 
-/* What a message's header goes on with, in this order: EVENT_TRACE's TRACE_MESSAGE_* */
+/* Optional parts of a message header, in this order: TRACE_MESSAGE_* of EVENT_TRACE */
 enum etl_message_flag {
 	ETL_MESSAGE_SEQUENCE = 0x01,
 	ETL_MESSAGE_GUID = 0x02,
@@ -119,6 +119,6 @@ enum etl_extended {
 
 enum etl_clock { ETL_CLOCK_QPC = 1, ETL_CLOCK_SYSTEM = 2, ETL_CLOCK_CYCLES = 3 };
 
-#define ETL_COMPRESSED_MODE 0x04000000u /* of LogFileMode */
+#define ETL_COMPRESSED_MODE 0x04000000u /* bit of LogFileMode */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Headers of events, of all kinds that Windows writes. */
+/* Parses event headers of all kinds. */
 #include "import/etl/file/record.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static void take_times(struct etl_record *record, const uint8_t *at)
 	record->has_cpu_times = true;
 }
 
-/* SYSTEM_TRACE_HEADER, and with fewer fields the compact one. */
+/* Parses SYSTEM_TRACE_HEADER, and the compact header, which has fewer fields. */
 static int take_system(struct etl_record *record, const uint8_t *event, size_t size)
 {
 	(void)size;
@@ -66,7 +66,10 @@ static int take_full(struct etl_record *record, const uint8_t *event, size_t siz
 	return 0;
 }
 
-/* EVENT_INSTANCE_GUID_HEADER: the class, and with a parent another one. The numbers go before the payload's own bytes. */
+/*
+ * Parses EVENT_INSTANCE_GUID_HEADER: the class, and the class of the parent. The payload begins with the instance
+ * numbers.
+ */
 static int take_instance(struct etl_record *record, const uint8_t *event, size_t size)
 {
 	(void)size;
@@ -76,7 +79,7 @@ static int take_instance(struct etl_record *record, const uint8_t *event, size_t
 	return 0;
 }
 
-/* Items follow each other, each with its size, 8-byte aligned, in front. The last one says so. */
+/* Parses extended items. An item begins with its size, and is aligned to 8 bytes. The last item is marked. */
 static int take_extended(struct etl_record *record, const uint8_t *event, size_t size)
 {
 	size_t at = ETL_EVENT_SIZE;
@@ -129,7 +132,10 @@ static int take_event(struct etl_record *record, const uint8_t *event, size_t si
 	return status;
 }
 
-/* The flags of a message say what its header holds. Its number is its id; without a GUID of its own it has none. */
+/*
+ * Parses a message. Flags tell the parts of the header. The message number is the event id. A message without a GUID
+ * has its component id, or zero, as provider.
+ */
 static int take_message(struct etl_record *record, const uint8_t *event, size_t size)
 {
 	struct common_cursor cursor = common_cursor(event, size);
@@ -165,7 +171,7 @@ static int take_message(struct etl_record *record, const uint8_t *event, size_t 
 	return 0;
 }
 
-/* Where a header has its size, and what reads the rest. */
+/* Sizes of headers, offset of the event's size, and parser of the header. */
 static const struct {
 	uint8_t size;
 	uint8_t size_at;
@@ -186,7 +192,7 @@ static const struct {
 	[ETL_INSTANCE64] = {ETL_INSTANCE_SIZE, 0, 8, take_instance},
 };
 
-/* Behind the last event, flushing may leave bytes of all ones, or of zero. */
+/* Whether the bytes are padding: flushing may leave words of all ones or zero behind the last event. */
 static bool is_padding(const uint8_t *event)
 {
 	const uint32_t word = common_load32(event);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes schemas of the rows of the table of the runtime's events. */
+/* Makes schemas from the table of .NET runtime events. */
 #include "import/etl/schema/clr_event.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The maps of .NET's runtime, and the fields that they are of. */
+/* Maps of the .NET runtime, and the fields that use the maps. */
 #include "import/etl/schema/clr_map.h"
 
 #include <stdio.h>
@@ -76,7 +76,7 @@ _Static_assert(MAPS <= 32, "a bit each in etl_known.clr_maps");
 
 static const struct {
 	const char *field;
-	const char *event; /* how its name begins */
+	const char *event; /* prefix of the event's name */
 	const char *map;
 } uses[] = {
 	{"Reason", "GC/Start", "GCReason"},

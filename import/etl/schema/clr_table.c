@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of the events of .NET's common language runtime, with all their versions. */
+/* The table of events of .NET's common language runtime, in all versions. */
 #include "import/etl/schema/clr_table.h"
 
 enum { RUNTIME, RUNDOWN, PRIVATE };
@@ -286,7 +286,7 @@ const struct etl_clr_row etl_clr_rows[] = {
 	{RUNTIME, 0, 206, "GC/GenAwareStart", "Count:u4 " INSTANCE},
 	{RUNTIME, 0, 207, "GC/GenAwareEnd", "Count:u4 " INSTANCE},
 	{RUNTIME, 0, 208, "GC/LOHCompact", INSTANCE " Count:u2 *"},
-	/* Of structures in memory: the two bytes align what is behind them. */
+	/* A memory structure: two bytes align the following members. */
 	{RUNTIME, 0, 209, "GC/FitBucketInfo",
 	 INSTANCE " BucketKind:u2 TotalSize:u8 Count:u2 Values:[Count Index:u2 Alignment:u2 Count:u4 Size:p ]"},
 	{RUNTIME, 0, 250, "ExceptionCatch/Start", HANDLING},
@@ -364,7 +364,7 @@ const struct etl_clr_row etl_clr_rows[] = {
 	{PRIVATE, 1, 2, "GC/Settings", "SegmentSize:u8 LargeObjectSegmentSize:u8 ServerGC:l " INSTANCE},
 	{PRIVATE, 0, 3, "GC/Optimized", "DesiredAllocation:u8 NewAllocation:u8 GenerationNumber:u4"},
 	{PRIVATE, 1, 3, "GC/Optimized", "DesiredAllocation:u8 NewAllocation:u8 GenerationNumber:u4 " INSTANCE},
-	/* The runtime's own manifest says nothing of what is in it. */
+	/* The runtime's manifest does not describe the contents. */
 	{PRIVATE, 0, 4, "GC/PerHeapHistory", "*"},
 	{PRIVATE, 0, 5, "GC/GlobalHeapHistory", GLOBAL_HEAP},
 	{PRIVATE, 1, 5, "GC/GlobalHeapHistory", GLOBAL_HEAP INSTANCE},

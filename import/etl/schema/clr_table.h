@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of the events of .NET's common language runtime. docs/etl.md names its sources. */
+/* The table of events of .NET's common language runtime. docs/etl.md names the sources. */
 #ifndef IMPORT_ETL_SCHEMA_CLR_TABLE_H
 #define IMPORT_ETL_SCHEMA_CLR_TABLE_H
 
@@ -10,10 +10,10 @@
 
 struct etl_clr_row {
 	uint8_t provider; /* index in etl_clr_providers */
-	uint8_t version;  /* and later ones, up to the next row of the same id */
+	uint8_t version;  /* the row holds up to the version of the next row with the same id */
 	uint16_t id;
 	const char *name;   /* "Task/Opcode" */
-	const char *fields; /* import/etl/schema/field_text.h */
+	const char *fields; /* syntax: import/etl/schema/field_text.h */
 };
 
 struct etl_clr_provider {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What merging tools put into a trace about its events: TRACE_EVENT_INFO and EVENT_MAP_INFO of TDH. */
+/* Descriptions of events by merging tools: TRACE_EVENT_INFO and EVENT_MAP_INFO of TDH. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,11 +28,11 @@ struct info {
 	size_t size;
 	size_t properties;
 	struct etl_schema *schema;
-	uint16_t places[PROPERTIES_MAX]; /* which field each property has become */
+	uint16_t places[PROPERTIES_MAX]; /* field index of each property */
 	bool bad;
 };
 
-/* The text at an offset that stands at `at`; 0 there is none: "". NULL without memory. */
+/* Returns the text whose offset is stored at `at`; "" for offset 0. NULL: no memory. */
 static const char *text_at(struct info *info, size_t at)
 {
 	const uint32_t offset = common_load32(info->data + at);
@@ -62,7 +62,7 @@ static void set_sizes(struct info *info, const uint8_t *at, struct etl_field *fi
 		field->length_is = ETL_SIZE_FIXED;
 		field->length = length;
 	}
-	/* An address of IPv6 has a size, though its type does not say so. */
+	/* An IPv6 address has a fixed size, although its type has none. */
 	if (field->in == ETL_IN_BINARY && field->out == ETL_OUT_IPV6 && field->length_is == ETL_SIZE_OWN) {
 		field->length_is = ETL_SIZE_FIXED;
 		field->length = 16;
@@ -88,7 +88,7 @@ static void take_property(struct info *info, size_t number, unsigned depth)
 
 		field->in = ETL_IN_STRUCT;
 		set_sizes(info, at, field);
-		/* Members lie behind the structure, so that this comes to an end. */
+		/* Members must follow the structure, so that the recursion ends. */
 		if (first <= number || first + count > info->properties)
 			info->bad = true;
 		for (size_t i = first; i < first + count && !info->bad; i++)
@@ -107,7 +107,7 @@ static void take_property(struct info *info, size_t number, unsigned depth)
 	info->bad |= !field->name;
 }
 
-/* Names that all providers have begin with "win:". */
+/* Names that all providers share begin with "win:". */
 static const char *without_prefix(const char *name)
 {
 	return name && strncmp(name, "win:", 4) == 0 ? name + 4 : name;
@@ -171,7 +171,7 @@ int etl_event_info(struct etl_known *known, const uint8_t *data, size_t size)
 
 /* ---- maps --------------------------------------------------------------------------------------------------- */
 
-#define MAP_AT 16u /* behind the GUID of the provider */
+#define MAP_AT 16u /* position behind the provider's GUID */
 #define MAP_ENTRIES 16u
 #define MAP_FLAG_BITS (2u | 16u)
 #define MAP_FLAG_PATTERN 4u
@@ -179,7 +179,7 @@ int etl_event_info(struct etl_known *known, const uint8_t *data, size_t size)
 
 int etl_map_info(struct etl_known *known, struct ptl_writer *writer, const uint8_t *data, size_t size)
 {
-	/* Texts are kept as those of schemas are. */
+	/* Keep texts in a schema, which frees its texts. */
 	struct etl_schema *texts = etl_schema_new();
 	struct ptl_map_entry *entries = calloc(ENTRIES_MAX, sizeof(*entries));
 	struct info info = {.data = data + MAP_AT, .size = size < MAP_AT ? 0 : size - MAP_AT, .schema = texts};

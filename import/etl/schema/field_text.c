@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the fields of tables. */
+/* Parses the field lists of tables. */
 #include "import/etl/schema/field_text.h"
 
 #include <stdio.h>
@@ -112,7 +112,7 @@ static int add_field(struct etl_schema *schema, char *word)
 	return status || !count ? status : set_count(schema, field, count + 1);
 }
 
-/* The structure that is still open. */
+/* Ends the innermost open structure. */
 static int end_structure(struct etl_schema *schema)
 {
 	for (size_t i = schema->field_count; i-- > 0;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes schemas of the rows of the table of kernel classes. */
+/* Makes schemas from the table of kernel classes. */
 #include "import/etl/schema/kernel_class.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define WORD_MAX 64u
 
-/* The name of the opcode in "1 Start,2 End"; false: it is not there. */
+/* Finds the name of an opcode in a list such as "1 Start,2 End". Returns false if the list lacks the opcode. */
 static bool find_opcode(const char *opcodes, uint8_t opcode, char name[WORD_MAX])
 {
 	while (*opcodes) {

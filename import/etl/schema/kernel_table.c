@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of the kernel's classes, with all their versions. */
+/* The table of kernel classes, in all versions. */
 #include "import/etl/schema/kernel_table.h"
 
 #include "format/event/kernel.h"
 
 #define KERNEL "Windows Kernel"
-#define CONTROL "KernelTraceControl" /* the library that merges traces */
+#define CONTROL "KernelTraceControl" /* library that merges traces */
 
 enum group {
 	HEADER,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of the kernel's classes. docs/etl.md names its sources. */
+/* The table of kernel classes. docs/etl.md names the sources. */
 #ifndef IMPORT_ETL_SCHEMA_KERNEL_TABLE_H
 #define IMPORT_ETL_SCHEMA_KERNEL_TABLE_H
 
@@ -10,9 +10,9 @@
 
 struct etl_kernel_row {
 	uint8_t group;       /* index of the class */
-	uint8_t version;     /* and later ones, up to the next row of the same opcode */
+	uint8_t version;     /* the row holds up to the version of the next row with the same opcode */
 	const char *opcodes; /* "1 Start,2 End" */
-	const char *fields;  /* import/etl/schema/field_text.h */
+	const char *fields;  /* syntax: import/etl/schema/field_text.h */
 };
 
 struct etl_kernel_class {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the schema of each event: TraceLogging's in the event, the kernel's in the table, others in what was said before. */
+/*
+ * Finds the schema of an event: TraceLogging events carry their schema; kernel classes are in a table; other events
+ * were described earlier in the file.
+ */
 #include "import/etl/schema/known.h"
 
 #include <stdlib.h>
@@ -18,15 +21,15 @@
 #include "import/etl/schema/manifest.h"
 #include "import/etl/schema/packet_event.h"
 
-#define COUNT_MAX 65536u   /* schemas */
-#define FIELDS_MAX 500000u /* of all of them */
-#define ITEMS_MAX 400000u  /* that are written: less than half of what a trace may have */
+#define COUNT_MAX 65536u   /* maximum schemas */
+#define FIELDS_MAX 500000u /* maximum fields of all schemas */
+#define ITEMS_MAX 400000u  /* maximum metadata items; less than half of a trace's limit */
 #define ITEM_BYTES_MAX (6u << 20)
-#define BYTES_MAX (64u << 20) /* of TraceLogging's descriptions */
+#define BYTES_MAX (64u << 20) /* maximum bytes of TraceLogging descriptions */
 #define NONE UINT64_MAX
 #define OWN_ID 0x8000u
 #define ANY_OPCODE 0x100u
-#define IDENTITY 21u /* bytes: provider, id, version, opcode or ANY_OPCODE */
+#define IDENTITY 21u /* bytes: provider, id, version, and opcode or ANY_OPCODE */
 
 bool etl_budget_spend(struct etl_budget *budget, size_t items, size_t bytes)
 {
@@ -107,7 +110,7 @@ int etl_known_add(struct etl_known *known, struct etl_schema *schema)
 
 /* ---- TraceLogging ----------------------------------------------------------------------------------------- */
 
-/* The name of the provider stands in front of its traits. */
+/* Returns the provider's name, which begins its traits. */
 static const char *provider_name(struct etl_schema *schema, const struct etl_record *record)
 {
 	struct ptl_extended item;
@@ -119,10 +122,7 @@ static const char *provider_name(struct etl_schema *schema, const struct etl_rec
 	return "";
 }
 
-/*
- * Gives the schema an id that no other schema of its provider has. Equal texts get equal ids. Returns PTL_NOT_FOUND if
- * no id is free.
- */
+/* Gives the schema a free id of its provider. Equal texts get equal ids. Returns PTL_NOT_FOUND if no id is free. */
 static int identify(struct etl_known *known, struct etl_schema *schema, const uint8_t *text, size_t size)
 {
 	uint64_t hash = format_checksum(text, size);
@@ -217,7 +217,7 @@ static int find_described(struct etl_known *known, struct etl_record *record, co
 		*schema = known->last_described;
 	else
 		status = look_up_described(known, record, item, schema);
-	/* .NET gives its self-describing events ids, too: only the description tells what such an event is. */
+	/* Also replaces ids of .NET's self-describing events: only the description identifies such an event. */
 	if (*schema) {
 		record->descriptor.id = (*schema)->ptl.id;
 		record->descriptor.version = (*schema)->ptl.version;
@@ -225,7 +225,7 @@ static int find_described(struct etl_known *known, struct etl_record *record, co
 	return status;
 }
 
-/* ---- all others --------------------------------------------------------------------------------------------- */
+/* ---- other events ------------------------------------------------------------------------------------------------ */
 
 static int find_other(struct etl_known *known, const struct etl_record *record, struct etl_schema **schema)
 {

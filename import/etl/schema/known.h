@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The schemas that are known of a file's events. */
+/* Known schemas of a file's events. */
 #ifndef IMPORT_ETL_SCHEMA_KNOWN_H
 #define IMPORT_ETL_SCHEMA_KNOWN_H
 
@@ -8,72 +8,80 @@
 #include "import/etl/schema/schema.h"
 
 /*
- * What may be written of metadata: a trace has bounds for it (docs/format.md 5), within which the descriptions of a
- * hostile file have to stay.
+ * Budget for metadata. A trace has limits (docs/format.md 5), which the descriptions of a hostile file must not exceed.
  */
 struct etl_budget {
-	size_t items, bytes; /* spent */
+	size_t items, bytes; /* spent so far */
 };
 
-/* Whether so many records, fields or entries, of so many bytes, can be written; they are spent then. */
+/*
+ * Spends the budget for metadata items (records, fields or entries) of so many bytes. Returns false, and spends
+ * nothing, if the budget is too small.
+ */
 bool etl_budget_spend(struct etl_budget *budget, size_t items, size_t bytes);
 
-#define ETL_CLR_PROVIDERS 3u /* of the runtime of .NET: import/etl/schema/clr_table.h */
+#define ETL_CLR_PROVIDERS 3u /* providers of the .NET runtime: import/etl/schema/clr_table.h */
 #define ETL_KNOWN_RECENT 64u
-#define ETL_TEXT_KEY_MAX (16u + UINT16_MAX) /* bytes: a provider, and what its event says of itself */
+#define ETL_TEXT_KEY_MAX (16u + UINT16_MAX) /* bytes: provider, and description of an event */
 
-/* Zero-initialised is empty. */
+/* Zero-initialised: no schemas. */
 struct etl_known {
-	struct etl_schema **list; /* all of them */
+	struct etl_schema **list; /* all schemas */
 	size_t count, capacity;
-	struct common_byte_map by_event; /* provider, id, version, opcode: index in list; NONE: looked for in vain */
-	struct common_byte_map by_text;  /* provider and what a TraceLogging event says of itself: likewise */
-	struct common_byte_map ids;      /* ids that were given to TraceLogging's events */
-	uint32_t clr_maps[ETL_CLR_PROVIDERS]; /* that have been written, a bit each */
-	size_t bytes;                         /* that descriptions take */
-	size_t fields;                        /* of all schemas */
+	struct common_byte_map by_event; /* provider, id, version, opcode: index in list; NONE: known to be missing */
+	struct common_byte_map by_text;  /* provider and TraceLogging description: index in list, or NONE */
+	struct common_byte_map ids;      /* ids that TraceLogging events were given */
+	uint32_t clr_maps[ETL_CLR_PROVIDERS]; /* a bit for each map that was written */
+	size_t bytes;                         /* bytes of TraceLogging descriptions */
+	size_t fields;                        /* fields of all schemas */
 	struct etl_budget budget;
-	/* Those found before, by a hash: kinds of events come again soon. */
+	/* Cache of the last lookups, by hash: kinds of events repeat. */
 	struct etl_known_recent {
 		struct ptl_descriptor descriptor;
-		struct etl_schema *schema; /* NULL: nothing describes it */
+		struct etl_schema *schema; /* NULL: no schema */
 		bool is_set;
 	} recent[ETL_KNOWN_RECENT];
-	/* The last one of TraceLogging. */
+	/* The last TraceLogging description. */
 	uint8_t last_text[ETL_TEXT_KEY_MAX];
 	size_t last_text_size;
 	struct etl_schema *last_described;
 };
 
-/* Whether there is room for more schemas. */
+/* Whether the limits allow more schemas. */
 bool etl_known_has_room(const struct etl_known *known);
 
 void etl_known_free(struct etl_known *known);
 
 /*
- * Adds a schema, which it owns from now on, failing or not; of two for one event the first counts. Any more than the
- * bounds allow are forgotten. PTL_NO_MEMORY.
+ * Adds a schema, and takes ownership even after a failure. The first schema of an event counts. Drops schemas beyond
+ * the limits. Returns PTL_NO_MEMORY.
  */
 int etl_known_add(struct etl_known *known, struct etl_schema *schema);
 
 /*
- * Finds the schema of a record; NULL if nothing explains the record. A TraceLogging event gets an id and a version in
- * record->descriptor, in place of its own: 0x8000 and up, by a hash of the event's description. PTL_NO_MEMORY.
+ * Finds the schema of a record; NULL: no schema. Replaces id and version of a TraceLogging event in record->descriptor
+ * by a hash of its description; such ids begin at 0x8000. Returns PTL_NO_MEMORY.
  */
 int etl_known_find(struct etl_known *known, struct etl_record *record, struct etl_schema **schema);
 
-/* A new schema of what a TraceLogging event says of itself; NULL in *schema: it contradicts itself. PTL_NO_MEMORY. */
+/*
+ * Makes a new schema from a TraceLogging event's description; *schema is NULL for an invalid description. Returns
+ * PTL_NO_MEMORY.
+ */
 int etl_tracelogging_schema(const uint8_t *text, size_t size, struct etl_schema **schema);
 
-/* Adds what a merged trace says of an event: EventInfo. What contradicts itself is left out. PTL_NO_MEMORY. */
+/* Adds a merged trace's description of an event: EventInfo. Ignores an invalid description. Returns PTL_NO_MEMORY. */
 int etl_event_info(struct etl_known *known, const uint8_t *data, size_t size);
 
 struct ptl_writer;
 
-/* Writes what a merged trace says of the names of numbers: EventMapInfo. Likewise; and what the writer returns. */
+/*
+ * Writes a merged trace's value names: EventMapInfo. Ignores an invalid map. Returns PTL_NO_MEMORY, and the errors of
+ * the writer.
+ */
 int etl_map_info(struct etl_known *known, struct ptl_writer *writer, const uint8_t *data, size_t size);
 
-/* The same for any map, which is left out where the budget is spent. */
+/* Writes a map, unless the budget is spent. Returns PTL_NO_MEMORY, and the errors of the writer. */
 int etl_map_write(struct etl_known *known, struct ptl_writer *writer, const struct ptl_map *map);
 
 #endif

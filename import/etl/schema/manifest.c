@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Manifests become schemas and maps. */
+/* Converts manifests to schemas and maps. */
 #include "import/etl/schema/manifest.h"
 
 #include <stdio.h>
@@ -16,18 +16,18 @@
 #include "import/etl/schema/message.h"
 #include "import/etl/schema/xml.h"
 
-#define KEY_MAX 512u          /* bytes of a name that something is looked up by */
-#define ENTRIES_MAX 4096u     /* names in a map */
-#define NAMES_MAX 65536u      /* of each kind in a manifest */
-#define STRUCTS_MAX 8u        /* within each other */
-#define WALK_MAX (256u << 20) /* bytes of templates that are looked at: events may share a large one */
+#define KEY_MAX 512u          /* maximum bytes of a lookup key */
+#define ENTRIES_MAX 4096u     /* maximum entries of a map */
+#define NAMES_MAX 65536u      /* maximum names of each kind in a manifest */
+#define STRUCTS_MAX 8u        /* maximum nesting of structures */
+#define WALK_MAX (256u << 20) /* maximum bytes of parsed templates; many events may share a large template */
 
-/* Something with a name, and a number. */
+/* A named element, with a number. */
 struct named {
 	struct etl_slice name, message;
 	uint64_t value;
-	size_t at;  /* where its tag ends */
-	size_t end; /* where a template ends; 0: nowhere */
+	size_t at;  /* end of the element's tag */
+	size_t end; /* end of a template; 0: missing */
 };
 
 struct names {
@@ -56,7 +56,7 @@ static void names_free(struct names *names)
 	*names = (struct names){0};
 }
 
-/* Opcodes may be a task's own: its name stands before theirs. */
+/* Makes a lookup key. An opcode may belong to a task; the key then begins with the task's name. */
 static size_t make_key(struct etl_slice owner, struct etl_slice name, char key[KEY_MAX])
 {
 	if (owner.size + name.size + 1 > KEY_MAX)
@@ -109,7 +109,7 @@ static struct etl_slice attribute(const struct etl_tag *tag, const char *name)
 	return etl_tag_attribute(tag, name, &value) ? value : nobody;
 }
 
-/* $(string.NAME) stands for an entry of the table of strings. */
+/* Resolves $(string.NAME), an entry of the string table. */
 static struct etl_slice resolve(const struct manifest *manifest, struct etl_slice message)
 {
 	static const char mark[] = "$(string.";
@@ -134,7 +134,7 @@ static const char *keep(struct etl_schema *schema, struct etl_slice text)
 	return kept;
 }
 
-/* ---- first walk: what events refer to -------------------------------------------------------------------- */
+/* ---- first pass: names that events refer to ------------------------------------------------------------------ */
 
 static int collect_strings(struct manifest *manifest)
 {
@@ -195,7 +195,7 @@ static int write_map(struct manifest *manifest, struct ptl_map *map)
 	return map->count ? etl_map_write(manifest->known, manifest->writer, map) : 0;
 }
 
-/* The names of all of a kind. */
+/* Writes all names of a kind as a map. */
 static int write_names(struct manifest *manifest, const struct names *names, uint32_t kind)
 {
 	struct etl_schema *texts = etl_schema_new();
@@ -212,7 +212,7 @@ static int write_names(struct manifest *manifest, const struct names *names, uin
 	return status;
 }
 
-/* Maps of values and of bits: their entries follow the tag. */
+/* Writes a value map or bit map. The entries follow the start tag. */
 static int write_value_map(struct manifest *manifest, struct etl_xml xml, const struct etl_tag *start)
 {
 	struct etl_schema *texts = etl_schema_new();
@@ -257,7 +257,7 @@ static bool is_number(struct etl_slice text)
 	return text.size && text.text[0] >= '0' && text.text[0] <= '9';
 }
 
-/* A number, or the name of an earlier field. */
+/* Parses a size: a number, or the name of an earlier field. */
 static void set_size(const struct etl_schema *schema, struct etl_slice text, uint8_t *is, uint32_t *value)
 {
 	if (!text.size)
@@ -302,7 +302,7 @@ static bool add_field(struct etl_schema *schema, const struct etl_tag *tag)
 	return true;
 }
 
-/* What stands between <template> and its end. False: it cannot be understood. */
+/* Adds the fields of a template. Returns false if a field is not understood. */
 static bool add_fields(struct manifest *manifest, struct etl_schema *schema, const struct named *template)
 {
 	struct etl_xml xml = {manifest->text, template->end, template->at};
@@ -342,7 +342,7 @@ static struct etl_slice without_prefix(struct etl_slice name)
 	return name;
 }
 
-/* Keywords are names with blanks between them. */
+/* Keyword names are separated by blanks. */
 static uint64_t keywords_of(const struct manifest *manifest, struct etl_slice names)
 {
 	uint64_t bits = 0;
@@ -432,7 +432,9 @@ static int add_events(struct manifest *manifest, struct etl_xml xml)
 	return status;
 }
 
-/* ---- whole manifests ------------------------------------------------------------------------------------------ */
+/*
+ * ---- a manifest ----------------------------------------------------------------------------------------------------
+ */
 
 static void forget_provider(struct manifest *manifest)
 {

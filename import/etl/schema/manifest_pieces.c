@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Puts the pieces of EventSource's manifests together. */
+/* Assembles the pieces of EventSource's manifests. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,19 +8,19 @@
 #include "common/vector.h"
 #include "import/etl/schema/manifest.h"
 
-#define HEADER 8u /* bytes in front of a piece: format, version, magic, how many pieces, which one */
+#define HEADER 8u /* bytes before a piece: format, version, magic, number of pieces, index of the piece */
 #define FORMAT 1u
 #define MAGIC 0x5bu
 #define COUNT_MAX 256u
 #define BYTES_MAX (32u << 20)
 
-/* A manifest on its way. Its pieces may lie in buffers of several CPUs, and so come in any order. */
+/* An incomplete manifest. Its pieces may lie in buffers of several CPUs, and come in any order. */
 struct etl_piece {
 	struct ptl_guid provider;
 	uint32_t pid;
 	uint16_t count, have;
 	bool was_whole;
-	struct ptl_bytes *texts; /* by number; owned */
+	struct ptl_bytes *texts; /* by index; owned */
 };
 
 static void forget(struct etl_pieces *pieces, struct etl_piece *piece)
@@ -64,7 +64,7 @@ static struct etl_piece *find(struct etl_pieces *pieces, const struct etl_record
 	return &pieces->list[pieces->count++];
 }
 
-/* Makes room for so many pieces. False: there are too many, or no memory; *status says which. */
+/* Allocates room for `count` pieces. Returns false beyond the limit, or without memory; *status tells which. */
 static bool begin(struct etl_pieces *pieces, struct etl_piece *piece, uint16_t count, int *status)
 {
 	const size_t size = count * sizeof(*piece->texts);
@@ -82,7 +82,7 @@ static bool begin(struct etl_pieces *pieces, struct etl_piece *piece, uint16_t c
 	return true;
 }
 
-/* All pieces are there. */
+/* Reads a complete manifest. */
 static int read_whole(struct etl_pieces *pieces, struct etl_piece *piece, struct etl_known *known,
 		      struct ptl_writer *writer)
 {
@@ -102,7 +102,10 @@ static int read_whole(struct etl_pieces *pieces, struct etl_piece *piece, struct
 	return status;
 }
 
-/* A manifest may be written again, as at the end of a session: its later pieces stand for the earlier ones. */
+/*
+ * Adds a piece. A manifest may be written again, for example at the end of a session: later pieces replace earlier
+ * ones.
+ */
 static int take_text(struct etl_pieces *pieces, struct etl_piece *piece, uint16_t number, const uint8_t *text,
 		     size_t size)
 {
@@ -113,7 +116,7 @@ static int take_text(struct etl_pieces *pieces, struct etl_piece *piece, uint16_
 	piece->have += !own->data;
 	pieces->bytes += size - own->size;
 	own->size = 0;
-	/* An empty piece is a piece, too. */
+	/* Allocate memory for an empty piece, too, to mark the piece as present. */
 	if (!common_bytes_grow(own, size ? size : 1))
 		return common_fail_memory("a manifest", size);
 	if (size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tables of the words that winmeta.xml defines. */
+/* Tables of the keywords of winmeta.xml. */
 #include "import/etl/schema/manifest_types.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Words of manifests that all providers share. */
+/* Keywords of manifests that all providers share. */
 #ifndef IMPORT_ETL_SCHEMA_MANIFEST_TYPES_H
 #define IMPORT_ETL_SCHEMA_MANIFEST_TYPES_H
 
@@ -7,11 +7,11 @@
 
 #include <stdint.h>
 
-/* enum etl_in, or 0 for a word that is none. */
+/* Returns the enum etl_in of a keyword; 0: unknown. */
 uint16_t etl_manifest_in(struct etl_slice word);
-/* enum etl_out, or 0. */
+/* Returns the enum etl_out of a keyword; 0: unknown. */
 uint16_t etl_manifest_out(struct etl_slice word);
-/* Numbers of opcodes and levels that begin with "win:"; false: another one. */
+/* Look up opcodes and levels that begin with "win:". Return false for other words. */
 bool etl_manifest_opcode(struct etl_slice word, uint64_t *value);
 bool etl_manifest_level(struct etl_slice word, uint64_t *value);
 

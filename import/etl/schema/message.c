@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages of manifests: FormatMessage's places become those of the trace. */
+/* Converts messages of manifests: FormatMessage's placeholders become placeholders of the trace. */
 #include "import/etl/schema/message.h"
 
 #include <ctype.h>
@@ -9,7 +9,10 @@
 
 #define NUMBER_MAX 1000u
 
-/* %1 or %1!s!, which stands for the first field. Returns what follows; NULL: it is something else. */
+/*
+ * Converts a placeholder: %1 or %1!s! is the first field. Returns the position behind the placeholder; NULL: no
+ * placeholder.
+ */
 static const char *take_place(const char *text, struct ptl_bytes *out)
 {
 	char number[12];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of events with packets. Other versions than 0 are not known. docs/etl.md names the sources. */
+/* The table of events with network packets. Only version 0 is known. docs/etl.md names the sources. */
 #include "import/etl/schema/packet_event.h"
 
 #include "common/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Schemas: fields in ETW's types become fields in the trace's. */
+/* Converts fields of ETW's types to fields of the trace's types. */
 #include "import/etl/schema/schema.h"
 
 #include <stdio.h>
@@ -15,14 +15,14 @@ struct etl_text {
 	char text[];
 };
 
-#define TEXT_MAX 4096u /* bytes of a name or message */
+#define TEXT_MAX 4096u /* maximum bytes of a name or message */
 #define FIELDS_AT_ONCE 16u
 
-/* What a field of each type becomes. A size is that in the payload of the trace; 0 where it varies. */
+/* Type, format and size of the trace's field for each ETW type. size: bytes in the trace's payload; 0: variable. */
 struct described {
 	uint16_t in;
 	uint8_t type, format, size;
-	bool as_is; /* lies in the payload as it does in the trace's */
+	bool as_is; /* bytes are copied unchanged */
 };
 
 static const struct described types[] = {
@@ -149,7 +149,7 @@ struct etl_field *etl_schema_field(struct etl_schema *schema)
 	return &schema->fields[schema->field_count++];
 }
 
-/* ---- in the trace's words ------------------------------------------------------------------------------ */
+/* ---- conversion to the trace's types ----------------------------------------------------------------------- */
 
 static const struct described *find_type(uint16_t in)
 {
@@ -172,7 +172,7 @@ static bool is_small(uint16_t in)
 	return in == ETL_IN_INT8 || in == ETL_IN_UINT8;
 }
 
-/* Types that what is to be shown changes; the bytes stay. */
+/* Adjusts the type to the display type; the bytes stay. */
 static uint8_t type_of(const struct etl_field *field, uint8_t type)
 {
 	if (field->out == ETL_OUT_BOOLEAN && is_small(field->in))
@@ -197,7 +197,7 @@ static int describe(const struct etl_field *field, struct ptl_field *out)
 		out->format = PTL_FORMAT_STRING;
 	if (field->in == ETL_IN_STRUCT)
 		out->length = field->members;
-	/* Strings and bytes of a size of their own are counted in the trace. */
+	/* Strings and bytes with a separate length become counted types. */
 	if (field->length_is != ETL_SIZE_OWN && field->in == ETL_IN_UTF16)
 		out->type = PTL_TYPE_UTF16_COUNTED;
 	if (field->length_is != ETL_SIZE_OWN && field->in == ETL_IN_ANSI)
@@ -215,7 +215,7 @@ static int describe(const struct etl_field *field, struct ptl_field *out)
 	return 0;
 }
 
-/* Bytes of a field that stays as it is, whatever it holds; 0: it does not, or is a string. */
+/* Returns the bytes of a field that is copied unchanged and has a fixed size; 0: converted, or a string. */
 static size_t fixed_size(const struct etl_field *field, bool wide)
 {
 	const struct described *type = find_type(field->in);
@@ -257,7 +257,7 @@ static void find_as_is(struct etl_schema *schema, bool wide)
 	}
 }
 
-/* Bytes whose author says what they are. */
+/* Binary fields with the display type "socket" become sockets. */
 static void find_sockets(struct etl_field *field)
 {
 	if (field->out == ETL_OUT_SOCKET && field->in == ETL_IN_BINARY)
@@ -268,7 +268,7 @@ static void find_sockets(struct etl_field *field)
 
 /* ---- fields of unknown size ---------------------------------------------------------------------------- */
 
-/* Whether a size cannot be told. A size that is a field's value needs a single number in front of its field. */
+/* Whether a size is unknown. A size in another field needs a preceding field with a single number. */
 static bool is_size_unknown(const struct etl_schema *schema, uint8_t is, uint32_t value, size_t index)
 {
 	const struct etl_field *field = value < index ? &schema->fields[value] : NULL;
@@ -290,7 +290,10 @@ static bool is_unsized(const struct etl_schema *schema, size_t index)
 	       is_size_unknown(schema, field->length_is, field->length, index);
 }
 
-/* Makes a field that is in no structure, and all behind it, the rest of the payload. False: no memory. */
+/*
+ * Replaces a top-level field and all following fields by a field for the rest of the payload. Returns false without
+ * memory.
+ */
 static bool cut_at(struct etl_schema *schema, size_t index, size_t end)
 {
 	struct etl_field *field = &schema->fields[index];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What explains the payload of an event, in ETW's words and in those of the trace. */
+/* Schemas of event payloads, with ETW's types and the trace's types. */
 #ifndef IMPORT_ETL_SCHEMA_SCHEMA_H
 #define IMPORT_ETL_SCHEMA_SCHEMA_H
 
@@ -11,7 +11,7 @@
 
 #include "common/bytes.h"
 
-/* TDH_INTYPE_*: how a field lies in the payload. TraceLogging's are the same up to 25. */
+/* TDH_INTYPE_*: type of a field in the payload. TraceLogging uses the same values up to 25. */
 enum etl_in {
 	ETL_IN_NULL = 0,
 	ETL_IN_UTF16 = 1,
@@ -48,20 +48,20 @@ enum etl_in {
 	ETL_IN_CHAR16 = 306,
 	ETL_IN_CHAR8 = 307,
 	ETL_IN_SIZE = 308,
-	ETL_IN_DUMP = 309,      /* a u32 counts the bytes */
-	ETL_IN_WBEM_SID = 310,  /* behind two pointers, if the first is not 0 */
-	ETL_IN_TICKS = 1000,    /* not TDH's: a time in ticks of the file's clock */
-	ETL_IN_REST = 1001,     /* not TDH's: all bytes that are left */
-	ETL_IN_PATH = 1002,     /* not TDH's: UTF-16 that may name a device */
-	ETL_IN_IMAGE_ID = 1003, /* not TDH's, and not in the payload: what is known of an image's debug information */
-	ETL_IN_PDB = 1004,      /* its name, which the one before has written */
-	ETL_IN_SOCKET = 1005,   /* not TDH's: a binary that is a SOCKADDR */
-	ETL_IN_OPTIONAL_UTF16 = 1007, /* not TDH's: UTF-16 that later systems write at the end */
-	ETL_IN_FILE_NAME = 1008, /* not TDH's, and not in the payload: the name of the file that the event is about */
-	ETL_IN_COUNTED_SOCKET = 1006, /* likewise, with its size in front */
+	ETL_IN_DUMP = 309,            /* bytes, counted by a u32 */
+	ETL_IN_WBEM_SID = 310,        /* SID behind two pointers, unless the first pointer is 0 */
+	ETL_IN_TICKS = 1000,          /* not of TDH: a time in ticks of the file's clock */
+	ETL_IN_REST = 1001,           /* not of TDH: all remaining bytes */
+	ETL_IN_PATH = 1002,           /* not of TDH: UTF-16 that may name a device */
+	ETL_IN_IMAGE_ID = 1003,       /* not of TDH, not in the payload: identity of an image's debug information */
+	ETL_IN_PDB = 1004,            /* name of the PDB, which the preceding ETL_IN_IMAGE_ID has written */
+	ETL_IN_SOCKET = 1005,         /* not of TDH: binary data with a SOCKADDR */
+	ETL_IN_OPTIONAL_UTF16 = 1007, /* not of TDH: UTF-16 at the end, written by newer systems only */
+	ETL_IN_FILE_NAME = 1008,      /* not of TDH, not in the payload: name of the event's file */
+	ETL_IN_COUNTED_SOCKET = 1006, /* as ETL_IN_SOCKET, preceded by its size */
 };
 
-/* TDH_OUTTYPE_*: how a field is to be shown. */
+/* TDH_OUTTYPE_*: display type of a field. */
 enum etl_out {
 	ETL_OUT_STRING = 1,
 	ETL_OUT_DATETIME = 2,
@@ -82,62 +82,65 @@ enum etl_out {
 	ETL_OUT_CODE_POINTER = 37,
 };
 
-/* Where a number of elements, or of units of a string, comes from. */
+/* Source of a number of elements, or of a string's length. */
 enum etl_size {
-	ETL_SIZE_OWN, /* none, or as the type has it */
+	ETL_SIZE_OWN, /* none, or implied by the type */
 	ETL_SIZE_FIXED,
-	ETL_SIZE_FIELD,   /* the value of an earlier field */
-	ETL_SIZE_PREFIX,  /* a u16 before the elements */
-	ETL_SIZE_REST,    /* as many pointers as are left */
-	ETL_SIZE_UNKNOWN, /* the description names a field that is not there */
+	ETL_SIZE_FIELD,   /* value of an earlier field */
+	ETL_SIZE_PREFIX,  /* u16 before the elements */
+	ETL_SIZE_REST,    /* as many pointers as the payload still has */
+	ETL_SIZE_UNKNOWN, /* the description names a missing field */
 };
 
 struct etl_field {
 	const char *name;
 	uint16_t in, out;  /* enum etl_in, etl_out */
-	uint8_t count_is;  /* enum etl_size: of elements */
-	uint8_t length_is; /* of units of a string, or bytes */
-	uint32_t count;    /* a number, or the index of a field */
+	uint8_t count_is;  /* enum etl_size of the number of elements */
+	uint8_t length_is; /* enum etl_size of the length in string units, or bytes */
+	uint32_t count;    /* number of elements, or index of a field */
 	uint32_t length;
-	uint32_t members; /* of a structure: so many of the next fields, those of structures within it counted */
+	uint32_t members; /* members of a structure, including members of inner structures */
 	const char *map;
 	uint32_t tags;
-	bool is_flags; /* the map is one of bits */
+	bool is_flags; /* the map has bits */
 };
 
 #define ETL_FIELDS_MAX 1024u
 
 struct etl_schema {
-	struct ptl_schema ptl; /* what the trace gets */
+	struct ptl_schema ptl; /* the trace's schema */
 	struct etl_field *fields;
 	size_t field_count, field_capacity;
-	struct etl_text *texts; /* that names point to */
-	bool any_opcode;        /* explains events with any opcode: each gets a schema in the trace */
-	uint8_t written[32];    /* a bit for each opcode with which the trace has the schema */
-	bool from_table;        /* of the runtime's events: its maps are written with it */
-	bool refers;            /* a field's size is the value of another */
-	bool is_cut;            /* the last field is all of the payload from a field on whose size nothing tells */
-	/* Where payloads stay as they are: bytes of fixed size, then perhaps a string. By pointers of 4 and 8 bytes. */
+	struct etl_text *texts; /* memory of names */
+	bool any_opcode;        /* explains events with any opcode; the trace gets a schema for each opcode */
+	uint8_t written[32];    /* a bit for each opcode whose schema was written */
+	bool from_table;        /* from the table of runtime events; maps are written with the schema */
+	bool refers;            /* the size of a field is the value of another field */
+	bool is_cut;            /* the last field is the rest of the payload, because a field's size is unknown */
+	/*
+	 * Payloads are copied unchanged: fixed bytes, then optionally a string. Index: 0 for pointers of 4 bytes, 1 for
+	 * 8.
+	 */
 	bool as_is[2];
 	size_t fixed;
-	uint8_t last; /* PTL_TYPE_UTF16 or _UTF8 of the string at the end; 0: none */
+	uint8_t last; /* PTL_TYPE_UTF16 or _UTF8 of the string at the end; 0: no string */
 };
 
 struct etl_schema *etl_schema_new(void);
 void etl_schema_free(struct etl_schema *schema);
-/* A copy that lives as long as the schema; NULL without memory. Bytes behind a zero are left out. */
+/* Copies text into memory of the schema, up to a zero. NULL: no memory. */
 const char *etl_schema_text(struct etl_schema *schema, const char *text, size_t size);
-/* The same of UTF-16 in a field of size bytes, up to a zero unit; blanks at the end are left out. */
+/* As etl_schema_text for UTF-16 in a field of `size` bytes, up to a zero unit. Removes blanks at the end. */
 const char *etl_schema_text16(struct etl_schema *schema, const uint8_t *text, size_t size);
-/* The next field, zeroed, or NULL: too many, or no memory. */
+/* Adds a zeroed field. NULL: too many fields, or no memory. */
 struct etl_field *etl_schema_field(struct etl_schema *schema);
 /*
- * Makes the trace's schema of the fields, which are all there. A field whose size nothing tells becomes the rest of the
- * payload, and the fields behind it are left out. PTL_NO_MEMORY, PTL_UNSUPPORTED (an unknown type).
+ * Completes the schema: makes the trace's schema from all fields. A field of unknown size becomes the rest of the
+ * payload; the fields behind are dropped. Returns PTL_NO_MEMORY; PTL_UNSUPPORTED for an unknown type.
  */
 int etl_schema_finish(struct etl_schema *schema);
 
-/* About how many bytes it takes in the trace. */
+/* Returns the approximate size of the schema in the trace, in bytes. */
 size_t etl_schema_bytes(const struct etl_schema *schema);
 
 #endif

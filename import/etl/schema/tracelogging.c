@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What TraceLogging's events say of themselves: the item EVENT_HEADER_EXT_TYPE_EVENT_SCHEMA_TL. */
+/* Parses descriptions in TraceLogging events: the item EVENT_HEADER_EXT_TYPE_EVENT_SCHEMA_TL. */
 #include <string.h>
 
 #include "common/error.h"
 #include "import/etl/schema/known.h"
 
 #define CHAIN 0x80u      /* another byte follows */
-#define COUNT_MASK 0x60u /* of a field's type: how many elements */
+#define COUNT_MASK 0x60u /* kind of element count, in a field's type */
 #define COUNT_FIXED 0x20u
 #define COUNT_PREFIX 0x40u
 #define COUNT_CUSTOM 0x60u
@@ -16,7 +16,7 @@
 struct walk {
 	struct common_cursor in;
 	struct etl_schema *schema;
-	bool bad; /* contradicts itself, or has more than there is room for */
+	bool bad; /* invalid, or beyond the limits */
 };
 
 static const char *take_name(struct walk *walk)
@@ -33,7 +33,7 @@ static const char *take_name(struct walk *walk)
 	return etl_schema_text(walk->schema, (const char *)start, (size_t)(end - start));
 }
 
-/* Seven bits a byte, in up to four of them. */
+/* Reads tags: seven bits per byte, at most four bytes. */
 static uint32_t take_tags(struct walk *walk)
 {
 	uint32_t tags = 0;
@@ -48,7 +48,7 @@ static uint32_t take_tags(struct walk *walk)
 	return tags;
 }
 
-/* How a field is to be shown has other numbers here up to 18; from 35 on they are TDH's. */
+/* Converts a display type. Values below 19 differ from TDH; from 35 on they are TDH's. */
 static uint16_t out_type(uint8_t out)
 {
 	static const uint16_t types[] = {
@@ -60,7 +60,7 @@ static uint16_t out_type(uint8_t out)
 	return out < sizeof(types) / sizeof(types[0]) ? types[out] : out;
 }
 
-/* Some types have their size in front of them here, and are others of their kind without. */
+/* Converts a type: TraceLogging's binary is preceded by its size. */
 static uint16_t in_type(uint8_t type)
 {
 	return type == ETL_IN_BINARY ? ETL_IN_COUNTED_BINARY : type;
@@ -101,7 +101,7 @@ static void take_field(struct walk *walk, unsigned depth)
 	if (walk->bad || field->in != ETL_IN_STRUCT)
 		return;
 	take_fields(walk, field->out, depth + 1);
-	field = &walk->schema->fields[index]; /* may have moved */
+	field = &walk->schema->fields[index]; /* the array may have moved */
 	field->out = 0;
 	field->members = (uint32_t)(walk->schema->field_count - index - 1);
 }
@@ -122,7 +122,7 @@ int etl_tracelogging_schema(const uint8_t *text, size_t size, struct etl_schema 
 	*made = NULL;
 	if (!walk.schema)
 		return common_fail_memory("a schema", sizeof(*walk.schema));
-	common_read16(&walk.in); /* the size, again */
+	common_read16(&walk.in); /* size, repeated */
 	walk.schema->ptl.tags = take_tags(&walk);
 	name = take_name(&walk);
 	if (name)

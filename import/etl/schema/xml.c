@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* As much of XML as manifests need. */
+/* Parses the subset of XML that manifests use. */
 #include "import/etl/schema/xml.h"
 
 #include <stdint.h>
@@ -13,7 +13,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Moves behind the next occurrence of mark; to the end where there is none. */
+/* Moves behind the next occurrence of mark, or to the end. */
 static void pass(struct etl_xml *xml, const char *mark)
 {
 	const char *found = memmem(xml->text + xml->at, xml->size - xml->at, mark, strlen(mark));
@@ -26,7 +26,7 @@ static bool begins(const struct etl_xml *xml, const char *mark)
 	return xml->size - xml->at >= strlen(mark) && memcmp(xml->text + xml->at, mark, strlen(mark)) == 0;
 }
 
-/* Where the tag ends: a > that is not within quotes. */
+/* Returns the end of the tag: a > outside quotes. */
 static size_t find_end(const struct etl_xml *xml)
 {
 	char quote = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For programs that write typed events of their own: libptl-provider(3).
+ * For programs that write typed events: libptl-provider(3).
  *
- * A provider is a named source of events. Nothing is recorded until a recorder (ptl-record --provider)
- * turns it on; the program neither knows nor waits for one. An event that nobody wants costs a load
- * and a branch; one that is wanted is copied into shared memory, without a lock or a system call.
+ * A provider is a named source of events. No event is recorded until a recorder (ptl-record --provider) turns the
+ * provider on. The program neither knows nor waits for recorders. An event that no session wants costs a load and a
+ * branch. An event that a session wants is copied to shared memory, without a lock or a system call.
  *
- * C11 and C++17. Nothing but libc is needed.
+ * C11 and C++17. Needs libc only.
  */
 #ifndef PTL_PROVIDER_H
 #define PTL_PROVIDER_H
@@ -23,9 +23,9 @@
 extern "C" {
 #endif
 
-/* Levels, as ETW has them. A session that asks for a level gets it and all lower ones. */
+/* Levels as in ETW. A session that asks for a level gets events of this level and all lower levels. */
 enum ptl_level {
-	PTL_LEVEL_ALWAYS = 0, /* whatever level a session asked for */
+	PTL_LEVEL_ALWAYS = 0, /* recorded at any level of a session */
 	PTL_LEVEL_CRITICAL = 1,
 	PTL_LEVEL_ERROR = 2,
 	PTL_LEVEL_WARNING = 3,
@@ -36,16 +36,15 @@ enum ptl_level {
 #define PTL_SESSIONS_MAX 32
 
 /*
- * Which sessions have turned a provider on. Recorders write it, in memory that they share with the
- * program; it is here because the question "is it on?" is answered in the caller. Read it with the
- * functions below only.
+ * The sessions that have turned a provider on. Recorders write this structure, in memory shared with the program. The
+ * structure is public only because callers check inline whether an event is wanted. Use the functions below to read it.
  */
 struct ptl_enabled_session {
-	uint64_t session;  /* its id */
-	uint64_t keywords; /* any of these */
-	uint8_t level;     /* this level and lower ones */
+	uint64_t session;  /* id of the session */
+	uint64_t keywords; /* an event needs one of these keywords */
+	uint8_t level;     /* maximum level of events */
 	uint8_t reserved[7];
-	uint64_t lost; /* events for which there was no ring to be dropped from */
+	uint64_t lost; /* events dropped because the thread had no ring */
 };
 
 struct ptl_enabled {
@@ -60,36 +59,37 @@ extern struct ptl_enabled ptl_nothing_enabled;
 /* ---- providers ---- */
 
 enum ptl_control {
-	PTL_CONTROL_ENABLE = 1,  /* sessions want something now, or something else than before */
-	PTL_CONTROL_DISABLE = 2, /* no session wants anything any more */
-	PTL_CONTROL_CAPTURE = 3, /* write events that give the present state */
+	PTL_CONTROL_ENABLE = 1,  /* a session wants events now, or the wanted events have changed */
+	PTL_CONTROL_DISABLE = 2, /* no session wants events any more */
+	PTL_CONTROL_CAPTURE = 3, /* write events that describe the current state */
 };
 
 struct ptl_provider;
 
 /*
- * Called with what sessions want. Level and keywords are those of all sessions together. It is called by the
- * thread that registers (while ptl_provider_register runs) or by a thread of the library, one call at
- * a time; never from the functions that write events. It may write events and unregister the provider.
+ * Tells a program which events sessions want. level and keywords combine all sessions. The library calls the callback
+ * from the registering thread (during ptl_provider_register) or from a thread of its own, one call at a time; never
+ * from functions that write events. The callback may write events and unregister the provider.
  */
 typedef void ptl_control_callback(struct ptl_provider *provider, enum ptl_control control, uint8_t level,
 				  uint64_t keywords, void *context);
 
-/* A provider is a variable with static storage. Make it with PTL_PROVIDER, PTL_PROVIDER_WITH_GUID. */
+/* A provider: a variable with static storage. Define one with PTL_PROVIDER or PTL_PROVIDER_WITH_GUID. */
 struct ptl_provider {
 	const char *name;
-	struct ptl_guid guid;           /* all zero: derived from the name by ptl_provider_register */
-	ptl_control_callback *callback; /* may be set before registering; NULL: none */
+	struct ptl_guid guid;           /* all zero: ptl_provider_register derives the GUID from the name */
+	ptl_control_callback *callback; /* set before registering; NULL: no callback */
 	void *context;
-	/* The library's own. */
+	/* Private to the library. */
 	struct ptl_enabled *enabled;
 	uint32_t number;
 	uint32_t registered;
 };
 
 /*
- * PTL_PROVIDER defines a provider, PTL_PROVIDER_DECLARE declares it in other files of the same program or shared
- * object. Other modules may have one of the same name or even the same variable: it is another registration.
+ * PTL_PROVIDER defines a provider. PTL_PROVIDER_DECLARE declares it in other files of the same program or shared
+ * object. Another module may define a provider with the same name, or even the same variable: both are registered
+ * separately.
  */
 #define PTL_PROVIDER(variable, name) PTL_PROVIDER_WITH_GUID(variable, name, {{0}})
 #define PTL_PROVIDER_WITH_GUID(variable, name, ...)                                                                    \
@@ -99,55 +99,52 @@ struct ptl_provider {
 
 /* ---- events ---- */
 
-/* ptl_event_definition.activity, for events whose opcode is START or STOP; see "activities" below. */
-#define PTL_ACTIVITY_DISABLE 1u    /* an event like any other */
+/* ptl_event_definition.activity, for events with opcode START or STOP; see "activities" below. */
+#define PTL_ACTIVITY_DISABLE 1u    /* an event without effect on activities */
 #define PTL_ACTIVITY_RECURSIVE 2u  /* may start again within itself */
-#define PTL_ACTIVITY_DETACHABLE 4u /* goes on when the activity it was started in stops */
+#define PTL_ACTIVITY_DETACHABLE 4u /* outlives the activity in which it was started */
 
-/* What an event is. All of it outlives the registration of its provider. */
+/* Definition of an event. All members must outlive the registration of the provider. */
 struct ptl_event_definition {
 	struct ptl_provider *provider;
 	uint16_t id;
 	uint8_t version;
 	uint8_t channel;
 	uint8_t level;  /* enum ptl_level */
-	uint8_t opcode; /* enum ptl_event_opcode or one's own */
+	uint8_t opcode; /* enum ptl_event_opcode, or a custom opcode */
 	uint16_t task;
 	uint64_t keyword;
 	uint32_t tags;
 	uint32_t activity; /* PTL_ACTIVITY_* */
 	const char *name;
 	const char *task_name;   /* or NULL */
-	const char *opcode_name; /* or NULL: that of enum ptl_event_opcode */
+	const char *opcode_name; /* or NULL: name of enum ptl_event_opcode */
 	const char *message;     /* "{0} came from {1}"; or NULL */
 	const struct ptl_field *fields;
 	size_t field_count;
 };
 
-/* A value map, or names of keywords, tasks and so on: ptl_map.provider is filled in by the library. */
+/* A value map, or names of keywords, tasks and so on. The library fills in ptl_map.provider. */
 struct ptl_map_definition {
 	struct ptl_provider *provider;
 	struct ptl_map map;
 };
 
-/* A part of a payload; parts follow each other without alignment. */
+/* A piece of a payload; pieces follow each other without alignment. */
 struct ptl_piece {
 	const void *data;
 	size_t size;
 };
 
-/* What an event has by default may be given; NULL: the default. Members beyond `size` are NULL. */
+/* Overrides defaults of an event. A NULL member means the default. Members beyond `size` are NULL. */
 struct ptl_emit_options {
 	size_t size;                     /* sizeof(struct ptl_emit_options) */
 	const uint64_t *time;            /* CLOCK_MONOTONIC, ns; default: now */
-	const struct ptl_guid *activity; /* default: the thread's current one, if there is one */
+	const struct ptl_guid *activity; /* default: current activity of the thread, if any */
 	const struct ptl_guid *related;  /* default: none */
 };
 
-/*
- * Slots of sessions that want an event of this level and keyword, out of those in `sessions`. For
- * the functions below.
- */
+/* Returns the slots in `sessions` whose session wants an event of this level and keyword. For the functions below. */
 static inline uint32_t ptl_sessions_that_want(const struct ptl_enabled *enabled, uint32_t sessions, uint8_t level,
 					      uint64_t keyword)
 {
@@ -165,7 +162,7 @@ static inline uint32_t ptl_sessions_that_want(const struct ptl_enabled *enabled,
 	return wanted;
 }
 
-/* Whether any session wants events of this level and keyword (0: whatever the keyword). */
+/* Whether any session wants events of this level and keyword (0: any keyword). */
 static inline bool ptl_provider_enabled(const struct ptl_provider *provider, uint8_t level, uint64_t keyword)
 {
 	const struct ptl_enabled *enabled = __atomic_load_n(&provider->enabled, __ATOMIC_RELAXED);
@@ -174,31 +171,37 @@ static inline bool ptl_provider_enabled(const struct ptl_provider *provider, uin
 	return __builtin_expect(sessions != 0, 0) && ptl_sessions_that_want(enabled, sessions, level, keyword) != 0;
 }
 
-/* The same for one event. Writing asks by itself; ask first where preparing the fields costs. */
+/*
+ * Whether any session wants the event. Writing an event checks this, too; call this function if computing the fields is
+ * expensive.
+ */
 static inline bool ptl_event_enabled(const struct ptl_event_definition *event)
 {
 	return ptl_provider_enabled(event->provider, event->level, event->keyword);
 }
 
 /*
- * Writes an event to each session that wants it; the pieces together are its payload, which has to be
- * as the definition's fields say. Takes no lock, does not allocate, makes no system call but at a
- * thread's first event for a session, and never waits; safe in signal handlers. errno is kept.
- * What does not fit is dropped and counted.
+ * Writes an event to each session that wants the event. The pieces form the payload, which must match the fields of the
+ * definition. Takes no lock and never waits. Does not allocate; makes a system call only at a thread's first event for
+ * a session. Safe in signal handlers. Keeps errno. Drops and counts an event that does not fit.
  */
 void ptl_emit(const struct ptl_event_definition *event, const struct ptl_piece *pieces, size_t count);
 void ptl_emit_with(const struct ptl_event_definition *event, const struct ptl_emit_options *options,
 		   const struct ptl_piece *pieces, size_t count);
 
 /*
- * Registers a provider with the events and maps given as arrays of pointers; those of other providers
- * in them are passed over. From the return on its events are recorded by the sessions that want them. More than one call for a
- * registered provider is PTL_MISUSE, as are a name that is empty, no UTF-8, or longer than 255 bytes, and
- * a definition with fields that contradict each other, or another definition of an event (the same id, version
- * and opcode of the same GUID) than this program has given before. PTL_NO_MEMORY where a limit is reached, and
- * PTL_SYSTEM with errno where the session folder cannot be used. After a failure the provider can be
- * used all the same: nothing is enabled.
- * Not in signal handlers; may be called in several threads.
+ * Registers a provider with events and maps, given as arrays of pointers. Skips elements of other providers. After the
+ * call, sessions record the events that they want.
+ *
+ * Returns PTL_MISUSE
+ * - if the provider is registered already,
+ * - if its name is empty, not UTF-8, or longer than 255 bytes,
+ * - if fields of a definition contradict each other,
+ * - if this program has defined the same event (id, version and opcode of the same GUID) differently before.
+ * Returns PTL_NO_MEMORY if a limit is reached; PTL_SYSTEM with errno if the session folder cannot be used.
+ *
+ * After a failure the provider can be used all the same: no session records its events. Not for signal handlers.
+ * Thread-safe.
  */
 int ptl_provider_register_arrays(struct ptl_provider *provider, const struct ptl_event_definition *const *events,
 				 const struct ptl_event_definition *const *events_end,
@@ -206,46 +209,52 @@ int ptl_provider_register_arrays(struct ptl_provider *provider, const struct ptl
 				 const struct ptl_map_definition *const *maps_end);
 
 /*
- * Makes the provider a member of a group until it is unregistered: who turns on the group's GUID turns on all of its members, as
- * with the groups of ETW. Before it is registered: afterwards it is PTL_MISUSE. All zero: no group. PTL_NO_MEMORY.
+ * Makes the provider a member of a group until the provider is unregistered. A session that turns on the group's GUID
+ * turns on all members, as with ETW's groups. All zero: no group. Call before registering. Returns PTL_MISUSE for a
+ * registered provider; PTL_NO_MEMORY.
  */
 int ptl_provider_set_group(struct ptl_provider *provider, const struct ptl_guid *group);
 
 /*
- * Adds the definition of an event to a registered provider, at run time. Errors as above; PTL_MISUSE
- * where the provider is not registered.
+ * Adds the definition of an event, or a map, to a registered provider at run time. Returns the errors of
+ * ptl_provider_register_arrays; PTL_MISUSE if the provider is not registered.
  */
 int ptl_provider_add_event(const struct ptl_event_definition *event);
 int ptl_provider_add_map(const struct ptl_map_definition *map);
 
 /*
- * Nothing is enabled afterwards. Events already written stay. Required before the provider or the
- * definitions go away (dlclose); no other thread may be writing its events then. Returns when no callback
- * runs any more, unless called from the callback. Nothing happens to one that is not registered.
+ * Unregisters a provider: no session records its events any more. Events already written stay. Required before the
+ * provider or its definitions vanish (dlclose); no other thread may write its events during the call. Waits until no
+ * callback runs, unless called from the callback. Does nothing for an unregistered provider.
  */
 void ptl_provider_unregister(struct ptl_provider *provider);
 
-/* The GUID that .NET's EventSource gives to this name (UTF-8): see libptl-provider(3). PTL_MISUSE: no UTF-8. */
+/*
+ * Computes the GUID that .NET's EventSource gives to a UTF-8 name: see libptl-provider(3). Returns PTL_MISUSE if the
+ * name is not UTF-8.
+ */
 int ptl_guid_from_name(const char *name, struct ptl_guid *guid);
 
 /* ---- activities ---- */
 
 /*
- * Each thread has a current activity, which its events carry. An event with opcode START begins a new
- * one, within the current one: it carries the new id, and the old one as the related id. The event with opcode
- * STOP of the same task (where there is none: the same name, but for "Start" and "Stop" at its end) carries
- * the id and ends it, and those started within it that are not detachable. Starting one that
- * is under way, and not recursive, ends that one first. Only events that a session wants do this.
+ * Each thread has a current activity, which its events carry.
+ * - An event with opcode START begins an activity within the current one. The event carries the new id, and the old id
+ *   as related id.
+ * - The event with opcode STOP of the same task carries the id and ends the activity. If the task is 0, the names must
+ *   be equal except for "Start" and "Stop" at the end. The STOP also ends inner activities that are not detachable.
+ * - Starting an activity that is running, and not recursive, ends the running activity first.
+ * Only events that a session wants have these effects.
  */
 
-/* The calling thread's activity into *activity; false, and zeros: none. */
+/* Returns the calling thread's activity in *activity. Returns false, and zeros, without an activity. */
 bool ptl_activity_current(struct ptl_guid *activity);
 /*
- * Makes this one current (NULL or zeros: none) and forgets those that the thread had started: for work that moves
- * from thread to thread. The one before is put into *previous (may be NULL).
+ * Sets the current activity (NULL or zeros: none), and forgets activities that the thread has started. For work that
+ * moves between threads. *previous (may be NULL): the activity before.
  */
 void ptl_activity_set(const struct ptl_guid *activity, struct ptl_guid *previous);
-/* A new id, unlike any other. Safe in signal handlers. */
+/* Creates a unique id. Safe in signal handlers. */
 void ptl_activity_create(struct ptl_guid *activity);
 
 #ifdef __cplusplus

@@ -10,8 +10,8 @@
  *     ptl_provider_register(&shop);
  *     order_placed("Zoë", 3);
  *
- * PTL_EVENT defines `static inline void order_placed(const char *customer, uint32_t pieces)`, which writes
- * the event where a session wants it, and the definition order_placed_event for ptl_event_enabled.
+ * PTL_EVENT defines `static inline void order_placed(const char *customer, uint32_t pieces)`, which writes the event if
+ * a session wants the event. PTL_EVENT also defines order_placed_event, the definition for ptl_event_enabled.
  * Definitions may be in several source files and in headers.
  */
 #ifndef PTL_PROVIDER_MACROS_H
@@ -27,14 +27,14 @@ typedef uint16_t ptl_char16;
 #endif
 
 /*
- * PTL_EVENT(provider, function, id, name, level, keywords, message, fields...): see above. At most 32
- * fields; for more, and for arrays of structures, see libptl-provider(3), "Other payloads".
+ * PTL_EVENT(provider, function, id, name, level, keywords, message, fields...): see above. At most 32 fields. For more
+ * fields, and for arrays of structures, see libptl-provider(3), "Other payloads".
  */
 #define PTL_EVENT(provider, function, id, name, level, keywords, ...)                                                  \
 	PTL_EVENT_FULL(provider, function, (id, 0, 0, level, PTL_OPCODE_INFO, 0, keywords, 0, 0), (name, NULL, NULL),  \
 		       __VA_ARGS__)
 
-/* Events that begin and end an activity: the task, not 0, says which belong together. */
+/* Events that begin and end an activity. A start event and its stop event share the task, which must not be 0. */
 #define PTL_START_EVENT(provider, function, id, name, level, keywords, task, activity, ...)                            \
 	PTL_EVENT_FULL(provider, function, (id, 0, 0, level, PTL_OPCODE_START, task, keywords, 0, activity),           \
 		       (name, NULL, NULL), __VA_ARGS__)
@@ -43,7 +43,7 @@ typedef uint16_t ptl_char16;
 		       (name, NULL, NULL), __VA_ARGS__)
 
 /*
- * With everything an event can have:
+ * An event with all properties:
  * numbers: (id, version, channel, level, opcode, task, keywords, tags, activity options),
  * names: (event, task or NULL, opcode or NULL).
  */
@@ -55,7 +55,7 @@ typedef uint16_t ptl_char16;
 		PTL_SPLICE_ names, PTL_FIRST_(__VA_ARGS__, 0),                                                         \
 		function##_fields, sizeof(function##_fields) / sizeof(function##_fields[0]) - 1};                      \
 	PTL_COLLECT_("ptl_events", const struct ptl_event_definition, function##_event_listed_, function##_event);     \
-	/* Apart, so that little is added to the code that asks. */                                                    \
+	/* A separate function keeps the inlined check small. */                                                       \
 	static __attribute__((noinline, unused)) void function##_write_(PTL_PARAMETERS_(__VA_ARGS__)(__VA_ARGS__))     \
 	{                                                                                                              \
 		PTL_EACH_(PTL_LOCAL_, __VA_ARGS__)                                                                     \
@@ -70,9 +70,9 @@ typedef uint16_t ptl_char16;
 	PTL_SEMICOLON_(function)
 
 /*
- * PTL_MAP(provider, variable, "name", PTL_MAP_VALUES or PTL_MAP_FLAGS, {1, "one"}, {2, "two"}): names of
- * values, for fields of the kind PTL_U32_MAP. With PTL_MAP_KEYWORDS, _TASKS, _OPCODES, _CHANNELS: names for
- * those of the provider; its own name is "" then.
+ * PTL_MAP(provider, variable, "name", PTL_MAP_VALUES or PTL_MAP_FLAGS, {1, "one"}, {2, "two"}): names of values, for
+ * fields such as PTL_U32_MAP. With PTL_MAP_KEYWORDS, _TASKS, _OPCODES, _CHANNELS: names of the provider's keywords and
+ * so on; the map's own name must be "".
  */
 #define PTL_MAP(provider, variable, name, kind, ...)                                                                   \
 	static const struct ptl_map_entry variable##_entries[] = {__VA_ARGS__};                                        \
@@ -82,7 +82,7 @@ typedef uint16_t ptl_char16;
 	PTL_COLLECT_("ptl_maps", const struct ptl_map_definition, variable##_listed_, variable);                       \
 	PTL_SEMICOLON_(variable)
 
-/* ---- fields: the name is that of the parameter, too ---- */
+/* ---- fields: the name is also the parameter's name ---- */
 
 #define PTL_U8(name) (VALUE, uint8_t, PTL_TYPE_U8, 0, NULL, name)
 #define PTL_I8(name) (VALUE, int8_t, PTL_TYPE_I8, 0, NULL, name)
@@ -96,14 +96,14 @@ typedef uint16_t ptl_char16;
 #define PTL_F64(name) (VALUE, double, PTL_TYPE_F64, 0, NULL, name)
 #define PTL_BOOL(name) (VALUE, bool, PTL_TYPE_BOOL8, 0, NULL, name)
 #define PTL_BOOL32(name) (BOOL32, bool, PTL_TYPE_BOOL32, 0, NULL, name)
-/* In hexadecimal. */
+/* Numbers displayed as hexadecimal. */
 #define PTL_HEX8(name) (VALUE, uint8_t, PTL_TYPE_U8, PTL_FORMAT_HEX, NULL, name)
 #define PTL_HEX16(name) (VALUE, uint16_t, PTL_TYPE_U16, PTL_FORMAT_HEX, NULL, name)
 #define PTL_HEX32(name) (VALUE, uint32_t, PTL_TYPE_U32, PTL_FORMAT_HEX, NULL, name)
 #define PTL_HEX64(name) (VALUE, uint64_t, PTL_TYPE_U64, PTL_FORMAT_HEX, NULL, name)
-/* An errno value, by name. */
+/* An errno value, displayed by name. */
 #define PTL_ERRNO(name) (VALUE, int32_t, PTL_TYPE_I32, PTL_FORMAT_ERRNO, NULL, name)
-/* With names for values or bits: "map" is the name of a PTL_MAP of the provider. */
+/* Numbers with names for values or bits. map: name of a PTL_MAP of the provider. */
 #define PTL_U8_MAP(name, map) (VALUE, uint8_t, PTL_TYPE_U8, 0, map, name)
 #define PTL_U16_MAP(name, map) (VALUE, uint16_t, PTL_TYPE_U16, 0, map, name)
 #define PTL_U32_MAP(name, map) (VALUE, uint32_t, PTL_TYPE_U32, 0, map, name)
@@ -111,31 +111,31 @@ typedef uint16_t ptl_char16;
 #define PTL_I32_MAP(name, map) (VALUE, int32_t, PTL_TYPE_I32, 0, map, name)
 /* An address. */
 #define PTL_POINTER(name) (POINTER, const void *, PTL_TYPE_POINTER, 0, NULL, name)
-/* CLOCK_MONOTONIC, in nanoseconds; and nanoseconds since 1970 UTC. */
+/* Nanoseconds of CLOCK_MONOTONIC; nanoseconds since 1970 UTC. */
 #define PTL_TIME(name) (VALUE, uint64_t, PTL_TYPE_TIME, 0, NULL, name)
 #define PTL_WALL_TIME(name) (VALUE, int64_t, PTL_TYPE_WALL_TIME, 0, NULL, name)
 /* A const struct ptl_guid *. */
 #define PTL_GUID_FIELD(name) (OBJECT, const struct ptl_guid *, PTL_TYPE_GUID, 0, NULL, name)
-/* Texts that end with a zero; NULL is "". */
+/* Zero-terminated texts; NULL is "". */
 #define PTL_UTF8(name) (TEXT, const char *, PTL_TYPE_UTF8, 0, NULL, name)
 #define PTL_UTF16(name) (TEXT16, const ptl_char16 *, PTL_TYPE_UTF16, 0, NULL, name)
 /*
- * Texts and bytes with a size: the parameters are NAME and NAME_size (units of UTF-16, else bytes). At
- * most 65535 are written.
+ * Texts and bytes with a size. The parameters are NAME and NAME_size (UTF-16 units, else bytes). At most 65535 are
+ * written.
  */
 #define PTL_UTF8_COUNTED(name) (COUNTED, const char *, PTL_TYPE_UTF8_COUNTED, 0, NULL, name)
 #define PTL_UTF16_COUNTED(name) (COUNTED, const ptl_char16 *, PTL_TYPE_UTF16_COUNTED, 0, NULL, name)
 #define PTL_BYTES(name) (COUNTED, const void *, PTL_TYPE_BYTES_COUNTED, 0, NULL, name)
 /*
- * Arrays: of a fixed length, the parameter being a pointer; and of any length up to 65535, the
- * parameters being NAME and NAME_count. TYPE is U8 to I64, F32, F64, BOOL, TIME, WALL_TIME.
+ * PTL_ARRAY: an array of fixed length; the parameter is a pointer. PTL_LIST: an array of up to 65535 elements; the
+ * parameters are NAME and NAME_count. type: U8 to I64, F32, F64, BOOL, TIME, WALL_TIME.
  */
 #define PTL_ARRAY(type, name, length) (FIXED, PTL_C_##type, PTL_TYPE_##type##_, length, NULL, name)
 #define PTL_LIST(type, name) (LIST, PTL_C_##type, PTL_TYPE_##type##_, 0, NULL, name)
-/* The next `members` fields are members of a structure. */
+/* A structure; the next `members` fields are its members. */
 #define PTL_STRUCT(name, members) (STRUCT, void, PTL_TYPE_STRUCT, members, NULL, name)
 
-/* ---- how it is done ---- */
+/* ---- implementation ---- */
 
 #define PTL_C_U8 uint8_t
 #define PTL_C_I8 int8_t
@@ -164,13 +164,13 @@ typedef uint16_t ptl_char16;
 #define PTL_TYPE_TIME_ PTL_TYPE_TIME
 #define PTL_TYPE_WALL_TIME_ PTL_TYPE_WALL_TIME
 
-/* A count as it is written. */
+/* Returns the count as written to the payload. */
 static inline uint16_t ptl_counted_(size_t count)
 {
 	return (uint16_t)(count < UINT16_MAX ? count : UINT16_MAX);
 }
 
-/* The size of a text in bytes, its zero unit included. */
+/* Returns the size of a text in bytes, including its zero unit. */
 static inline size_t ptl_size16_(const ptl_char16 *text)
 {
 	size_t units = 0;
@@ -246,7 +246,7 @@ static inline size_t ptl_size16_(const ptl_char16 *text)
 
 #define PTL_SPLICE_(...) __VA_ARGS__
 #define PTL_FIRST_(first, ...) first
-/* The list begins with a comma, unless there is nothing in it. */
+/* The expanded list begins with a comma, unless empty. */
 #define PTL_PARAMETERS_(...) PTL_JOIN_(PTL_PARAMETERS_OF_, PTL_SOME_(__VA_ARGS__))
 #define PTL_PARAMETERS_OF_0(...) void
 #define PTL_PARAMETERS_OF_1(...) PTL_REST_(PTL_EACH_(PTL_PARAMETER_, __VA_ARGS__))
@@ -256,7 +256,7 @@ static inline size_t ptl_size16_(const ptl_char16 *text)
 #define PTL_REST_(...) PTL_REST_OF_(__VA_ARGS__)
 #define PTL_REST_OF_(none, ...) __VA_ARGS__
 
-/* PTL_EACH_(macro, message, fields...) gives `macro field` for each field. */
+/* PTL_EACH_(macro, message, fields...) expands to `macro field` for each field. */
 #define PTL_COUNTED_(_m, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, _17, _18, _19, _20,    \
 		     _21, _22, _23, _24, _25, _26, _27, _28, _29, _30, _31, _32, count, ...)                           \
 	count
@@ -303,7 +303,7 @@ static inline size_t ptl_size16_(const ptl_char16 *text)
 #define PTL_EACH_31(macro, message, field, ...) macro field PTL_EACH_30(macro, message, __VA_ARGS__)
 #define PTL_EACH_32(macro, message, field, ...) macro field PTL_EACH_31(macro, message, __VA_ARGS__)
 
-/* Pointers to all definitions of a module lie in one section, so that nobody has to list them. */
+/* Pointers to all definitions of a module lie in one section, so that programs need not list definitions. */
 #if defined(__has_attribute)
 #if __has_attribute(retain)
 #define PTL_RETAIN_ , retain
@@ -322,8 +322,8 @@ extern const struct ptl_map_definition *const __start_ptl_maps[] __attribute__((
 extern const struct ptl_map_definition *const __stop_ptl_maps[] __attribute__((weak, visibility("hidden")));
 
 /*
- * Registers a provider with all its events and maps that PTL_EVENT and PTL_MAP define in this module (program
- * or shared object): ptl_provider_register_arrays, which says more.
+ * Registers a provider with all events and maps that PTL_EVENT and PTL_MAP define in this module (program or shared
+ * object). For details and errors see ptl_provider_register_arrays.
  */
 static inline int ptl_provider_register(struct ptl_provider *provider)
 {
