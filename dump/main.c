@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump: shows what is in a trace file. The table of its commands. */
+/* ptl-dump: shows the contents of trace files. This file has the table of its commands. */
 #include "dump/command/commands.h"
 #include "dump/command/program.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lists of covered lines, branches and functions: what is added twice is one, with the sum. */
+/* Lists of covered lines, branches and functions. Repeated items are merged, and their counts added. */
 #include "dump/analysis/coverage.h"
 
 #include <stdlib.h>
@@ -11,7 +11,10 @@
 
 /* ---- files --------------------------------------------------------------------------------------- */
 
-/* "/a/./b/../c" is "/a/c": one file, whatever folder it was compiled in. Lexical: nothing on disk is asked. */
+/*
+ * Simplifies "/a/./b/../c" to "/a/c": one file has one name, whatever folder the compiler ran in. Lexical, without disk
+ * access.
+ */
 static char *plain_path(const char *path)
 {
 	char *plain = malloc(strlen(path) + 1);
@@ -79,7 +82,7 @@ int dump_coverage_file(struct dump_coverage *coverage, const char *path, uint32_
 	return status ? status : common_byte_map_put(&coverage->by_path, path, strlen(path), *file);
 }
 
-/* ---- what is in them ----------------------------------------------------------------------------- */
+/* ---- contents of files --------------------------------------------------------------------------- */
 
 int dump_coverage_line(struct dump_coverage *coverage, uint32_t file, uint32_t line, uint64_t count)
 {
@@ -135,7 +138,7 @@ int dump_coverage_function(struct dump_coverage *coverage, uint32_t file, uint32
 	if (coverage->changes && !dump_changes_line(coverage->changes, coverage->files[file].path, line))
 		return 0;
 	common_write_le(&key, file, 4);
-	/* No key of a branch is as long. */
+	/* No key of a branch has this length. */
 	common_write_bytes(&key, "function:", 9);
 	common_write_bytes(&key, name, strlen(name));
 	known = key.failed ? NULL : common_byte_map_get(&coverage->by_place, key.data, key.size);
@@ -208,7 +211,7 @@ static int by_function(const void *a_, const void *b_)
 	return order ? order : strcmp(a->name, b->name);
 }
 
-/* Puts files in order, and gives the lists their new numbers. */
+/* Sorts the files by path, and renumbers them in all lists. */
 static int sort_files(struct dump_coverage *coverage)
 {
 	const size_t count = coverage->file_count;
@@ -241,7 +244,7 @@ static int sort_files(struct dump_coverage *coverage)
 	return good ? 0 : common_fail_memory("files", count * sizeof(*sorted));
 }
 
-/* Each file's part of the lists. */
+/* Sets each file's sections of the lists. */
 static void divide(struct dump_coverage *coverage)
 {
 	for (size_t i = coverage->line_count; i-- > 0;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What one trace covers: its counts of blocks, function by function, as lines and branches. */
+/* Adds the coverage of one trace: converts counts of blocks to lines and branches, function by function. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,13 +13,14 @@ struct adding {
 	const struct dump_annotator *annotator;
 	uint32_t content;
 	uint32_t image;
-	uint64_t first, end;   /* of the image, in its file's address space */
-	const char *last_path; /* as the line table has it, and its number: most lines are of the file before */
+	uint64_t first, end; /* bounds of the image in its file's address space */
+	/* last path of the line table and its file number; consecutive lines often have the same path */
+	const char *last_path;
 	uint32_t last_file;
-	const char *entry_path; /* the line that the last function began with, and where that ends */
+	const char *entry_path; /* line entry at the start of the last function, and its end address */
 	uint32_t entry_line;
 	uint64_t entry_end;
-	struct common_hash_map branches; /* of a function: how many of a line there were */
+	struct common_hash_map branches; /* for one function: by line, the number of branches so far */
 };
 
 static int find_file(struct adding *adding, const char *path, uint32_t *file)
@@ -52,13 +53,13 @@ static int add_branch(struct adding *adding, const struct dump_annotated_instruc
 	return status ? status : dump_coverage_branch(adding->coverage, &branch);
 }
 
-/* The one may be named from the folder of the compilation. */
+/* Compares last components: a path may be relative to the compiler's folder. */
 static bool is_same_file(const char *a, const char *b)
 {
 	return strcmp(common_base_name(a), common_base_name(b)) == 0;
 }
 
-/* Whether an instruction behind those that a function begins with is of the same line. */
+/* Whether the line of the function's first instructions occurs again later in the function. */
 static bool comes_again(const struct dump_annotation *annotation)
 {
 	const struct dump_annotated_instruction *first = &annotation->instructions[0];
@@ -73,7 +74,10 @@ static bool comes_again(const struct dump_annotation *annotation)
 	return false;
 }
 
-/* Where the function is named that an instruction begins; 0: in no line before that of the instruction. */
+/*
+ * Returns the line with the function's name, for a function that begins at the instruction. Returns 0 if the name is
+ * not on an earlier line.
+ */
 static uint32_t declared_line(const struct adding *adding, const struct dump_annotated_instruction *entry)
 {
 	const struct dump_annotator *annotator = adding->annotator;
@@ -88,15 +92,19 @@ static uint32_t declared_line(const struct adding *adding, const struct dump_ann
 		       : 0;
 }
 
-/* Whether a function begins with code of its bracket: optimised code may begin with that of a statement. */
+/*
+ * Whether the address begins the code of the function's opening brace. Optimised code may begin with a statement
+ * instead.
+ */
 static bool is_bracket(const struct adding *adding, uint64_t address, uint32_t line)
 {
 	return flow_sources_begins(adding->annotator->sources, adding->image, address, line);
 }
 
 /*
- * The code of a function begins at its bracket, while gcov counts it at the line of its name. The line of the bracket has a count of its
- * own only where other code of it follows. Returns the line that is left out; 0: none.
+ * Adds the entry of a function. The function's code begins at its opening brace, but gcov counts the line with the
+ * function's name. The line of the brace gets its own count only if more code of the line follows. *left_out: line that
+ * gets no count; 0: none.
  */
 static int add_entry(struct adding *adding, const struct dump_annotation *annotation, uint32_t *left_out)
 {
@@ -157,7 +165,7 @@ static int add_function(struct adding *adding, const char *name, uint64_t first,
 
 /* ---- an image ------------------------------------------------------------------------------------ */
 
-/* The function at an address of the file, or what lies up to the next one; *end is behind it. */
+/* Adds the function at an address of the file, or the code up to the next symbol. *end: end of this code. */
 static int add_at(struct adding *adding, uint64_t address, uint64_t *end)
 {
 	const struct dump_annotator *annotator = adding->annotator;
@@ -192,7 +200,7 @@ static bool is_function(const struct adding *adding, uint64_t address)
 	       !symbol.offset;
 }
 
-/* A line of code of the image, whether it ran or not. */
+/* Adds a code line of the image with count 0, so that lines that did not run are listed. */
 static int add_line(void *context, uint64_t first, uint64_t end, const char *path, uint32_t line)
 {
 	struct adding *adding = context;
@@ -201,7 +209,7 @@ static int add_line(void *context, uint64_t first, uint64_t end, const char *pat
 
 	if (first >= adding->end || end <= adding->first)
 		return 0;
-	/* What a function begins with is for add_entry to decide; it may be in several pieces. */
+	/* add_entry handles the line at the start of a function, which may consist of several pieces. */
 	if ((is_function(adding, first) && is_bracket(adding, first, line)) ||
 	    (first == adding->entry_end && path == adding->entry_path && line == adding->entry_line)) {
 		adding->entry_path = path;
@@ -223,7 +231,7 @@ static uint64_t instructions_of(const struct flow_profile *profile, uint32_t con
 	return sum;
 }
 
-/* Their debug information, where it is installed, is of sources that are not. */
+/* Debug information of system libraries may be installed, but refers to sources that are not. */
 static bool is_library(const char *path)
 {
 	return strncmp(path, "/usr/lib", 8) == 0 || strncmp(path, "/lib", 4) == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Measures what is missing: by the sums of the flow, by the profile of its blocks, and by what the reader tells. */
+/* Measures what is missing: by the sums of the flow, the profile of its blocks, and reports of the reader. */
 #include "dump/analysis/lint.h"
 
 #include <inttypes.h>
@@ -20,10 +20,10 @@ struct measuring {
 	const struct flow_timeline *timeline;
 	const struct flow_view_options *options;
 	struct dump_lint *lint;
-	struct ptl_bytes text; /* of the finding at hand */
+	struct ptl_bytes text; /* text of the current finding */
 };
 
-/* What measuring->text says becomes a finding. */
+/* Adds a finding with the contents of measuring->text. */
 static int add_finding(struct measuring *measuring, unsigned check)
 {
 	struct dump_lint *lint = measuring->lint;
@@ -53,7 +53,7 @@ static void measure_gaps(struct dump_lint *lint, const struct flow_missing *miss
 		.number = bytes < missing->pt_bytes ? missing->pt_bytes - bytes : 0, .of = missing->pt_bytes};
 }
 
-/* The first gaps, in order of their streams. */
+/* Lists the first gaps, ordered by stream. */
 static int find_gaps(struct measuring *measuring, const struct flow_missing *missing)
 {
 	const uint64_t start = ptl_trace_machine(measuring->session->trace)->start_time;
@@ -212,7 +212,7 @@ static int measure_names(struct measuring *measuring, const struct flow_profile 
 	return status;
 }
 
-/* All of the flow is decoded once, and once more for the places of code that is missing. */
+/* Decodes the selected flow once, and a second time to locate missing code if a gap has this cause. */
 static int measure_flow(struct measuring *measuring)
 {
 	struct flow_profile profile;
@@ -243,7 +243,7 @@ static int measure_losses(struct measuring *measuring)
 	for (size_t i = 0; !status && i < ptl_loss_count(trace); i++) {
 		const struct ptl_loss *loss = ptl_loss_at(trace, i);
 
-		/* What somebody cut away on purpose is no loss. */
+		/* Data removed on purpose is no loss. */
 		if (loss->kind == PTL_LOSS_CUT)
 			continue;
 		if (++value->number > DUMP_LINT_SHOWN)
@@ -283,7 +283,7 @@ static int measure_damage(struct measuring *measuring)
 	return status;
 }
 
-/* A line of provenance for each. */
+/* Adds a finding for each unmatched rule in the provenance, one per line. */
 static int measure_rules(struct measuring *measuring)
 {
 	const struct ptl_trace *trace = measuring->session->trace;
@@ -304,7 +304,7 @@ static int measure_rules(struct measuring *measuring)
 	return status;
 }
 
-/* By check, with the order in each kept; there are few. */
+/* Stable insertion sort by check: the list is short. */
 static void sort_findings(struct dump_lint *lint)
 {
 	for (size_t i = 1; i < lint->count; i++) {

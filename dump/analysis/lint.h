@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is missing in a trace, measured: values for all checks, and what they are made of. */
+/* Measures what is missing in a trace: a value for each check, and findings as evidence. */
 #ifndef DUMP_ANALYSIS_LINT_H
 #define DUMP_ANALYSIS_LINT_H
 
@@ -10,7 +10,7 @@
 #include "flow/view/unmapped.h"
 #include "flow/view/view.h"
 
-/* Something that a check has found: a range of unknown code, a loss, a damaged place, ... */
+/* A finding of a check: a range of unknown code, a loss, a damaged place, ... */
 struct dump_lint_finding {
 	unsigned check;
 	char *text; /* owned; safe for a terminal */
@@ -18,15 +18,15 @@ struct dump_lint_finding {
 
 struct dump_lint {
 	struct dump_lint_value values[DUMP_LINT_CHECKS];
-	struct dump_lint_finding *findings; /* in the order of the checks, the worst of each first */
+	struct dump_lint_finding *findings; /* sorted by check; the worst finding of a check comes first */
 	size_t count;
 };
 
-#define DUMP_LINT_SHOWN FLOW_MISSING_LISTED /* findings of a check that are listed */
+#define DUMP_LINT_SHOWN FLOW_MISSING_LISTED /* findings listed per check */
 
 /*
- * Reads the whole file and decodes what the options select. The broken blobs are counted by the caller, which reads the file
- * first. Free with dump_lint_free.
+ * Reads the whole file and decodes the selected flow. broken_blobs: counted by the caller, which reads the file first.
+ * Free with dump_lint_free.
  */
 int dump_lint_measure(struct dump_session *session, const struct flow_timeline *timeline,
 		      const struct flow_view_options *options, size_t broken_blobs, struct dump_lint *lint);

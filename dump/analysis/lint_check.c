@@ -104,7 +104,7 @@ static bool find_check(const char *name, size_t size, unsigned *check)
 	return false;
 }
 
-/* Digits up to what is none; false where there are too many of them or none. */
+/* Reads digits up to another character. Returns false for no digits or an overflow. */
 static bool take_digits(const char **text, size_t *size, uint64_t *number)
 {
 	const size_t before = *size;
@@ -117,7 +117,7 @@ static bool take_digits(const char **text, size_t *size, uint64_t *number)
 	return *size < before;
 }
 
-/* "99.5", "99.5 %": at most six decimals, at most 100. */
+/* Parses "99.5" or "99.5 %": at most six decimals, at most 100. */
 static bool take_share(const char *text, size_t size, uint64_t *share)
 {
 	uint64_t whole, part = 0, unit = DUMP_LINT_MICRO;
@@ -216,7 +216,7 @@ bool dump_lint_passes(unsigned check, const struct dump_lint_value *value, uint6
 		return true;
 	if (!checks[check].is_share)
 		return value->number <= limit;
-	/* Of nothing, nothing is missing. */
+	/* An empty whole passes: no part can be missing. */
 	if (!value->of)
 		return true;
 	have = (unsigned __int128)value->number * ALL;

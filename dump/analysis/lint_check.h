@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What ptl-dump lint checks, and the limits of it: names, defaults, and the form of files with rules. */
+/* The checks of ptl-dump lint and their limits: names, defaults, and files of limits. */
 #ifndef DUMP_ANALYSIS_LINT_CHECK_H
 #define DUMP_ANALYSIS_LINT_CHECK_H
 
@@ -13,7 +13,7 @@
 enum dump_lint_check {
 	DUMP_LINT_DECODED,
 	DUMP_LINT_GAPS,
-	DUMP_LINT_GAP_CAUSES, /* one for each cause but FLOW_GAP_NONE, in their order */
+	DUMP_LINT_GAP_CAUSES, /* one check for each gap cause except FLOW_GAP_NONE, in the order of the enum */
 	DUMP_LINT_UNKNOWN_CODE = DUMP_LINT_GAP_CAUSES + FLOW_GAP_COUNT - 1,
 	DUMP_LINT_OUTSIDE_IMAGES,
 	DUMP_LINT_UNRESOLVED,
@@ -27,42 +27,48 @@ enum dump_lint_check {
 };
 
 #define DUMP_LINT_ANY UINT64_MAX /* no limit */
-#define DUMP_LINT_MICRO 1000000u /* shares are in millionths of a percent */
+#define DUMP_LINT_MICRO 1000000u /* unit of shares: millionths of a percent */
 
-/* A count, or part of a whole (of is not 0, or the check is of a share). */
+/* A count, or a part of a whole. `of` is the whole; 0 for counts. */
 struct dump_lint_value {
 	uint64_t number;
 	uint64_t of;
 };
 
-/* Zero-initialised is to become the default when it is set or read. */
+/* Zero-initialised limits get their defaults when they are first set or read. */
 struct dump_lint_limits {
 	bool begun;
-	uint64_t limit[DUMP_LINT_CHECKS]; /* a count, or a share in millionths of a percent; DUMP_LINT_ANY */
+	uint64_t limit[DUMP_LINT_CHECKS]; /* a count, a share in millionths of a percent, or DUMP_LINT_ANY */
 };
 
-/* room is for names that are made. */
+/* Buffer size for generated names. */
 #define DUMP_LINT_NAME 40
 const char *dump_lint_name(unsigned check, char room[DUMP_LINT_NAME]);
 const char *dump_lint_meaning(unsigned check);
 bool dump_lint_is_share(unsigned check);
 bool dump_lint_is_minimum(unsigned check);
 
-/* Nothing may be missing; how much ran outside of images and without names does not matter. */
+/*
+ * Sets the defaults: no gap, loss or damage is allowed, but any share of instructions may lie outside images or lack a
+ * name.
+ */
 void dump_lint_limits_begin(struct dump_lint_limits *limits);
-/* "gaps.overflow=10", "decoded=99.5", "unresolved=any"; PTL_MISUSE with a text. */
+/* Sets one limit: "gaps.overflow=10", "decoded=99.5", "unresolved=any". Returns PTL_MISUSE with a text. */
 int dump_lint_limits_set(struct dump_lint_limits *limits, const char *text, size_t size);
-/* Lines of NAME = VALUE; "#" begins a comment. PTL_MISUSE with the place, PTL_SYSTEM. */
+/*
+ * Reads a file with lines NAME = VALUE; "#" begins a comment. Returns PTL_MISUSE with the place of the error, or
+ * PTL_SYSTEM.
+ */
 int dump_lint_limits_read(struct dump_lint_limits *limits, const char *path);
-/* The same of bytes; name is what messages call them. */
+/* Parses the contents of a file of limits. name: what messages call the file. */
 int dump_lint_limits_parse(struct dump_lint_limits *limits, const char *name, const char *text, size_t size);
 
 bool dump_lint_passes(unsigned check, const struct dump_lint_value *value, uint64_t limit);
-/* "99.2 %", "1,234". */
+/* Appends a value: "99.2 %", "1,234". */
 void dump_lint_text_value(struct ptl_bytes *text, unsigned check, const struct dump_lint_value *value);
-/* ">= 99.5 %", "<= 10", "any". */
+/* Appends a limit: ">= 99.5 %", "<= 10", "any". */
 void dump_lint_text_limit(struct ptl_bytes *text, unsigned check, uint64_t limit);
-/* A share in percent. */
+/* Returns a share in percent. */
 double dump_lint_percent(const struct dump_lint_value *value);
 
 #endif

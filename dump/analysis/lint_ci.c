@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What lint found, as CI systems read it: JUnit XML, GitHub's annotations, GitLab's Code Quality. */
+/* Writes findings of lint in formats of CI systems: JUnit XML, GitHub's annotations, GitLab's Code Quality. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static bool passes(const struct dump_lint_report *report, unsigned check)
 	return dump_lint_passes(check, &report->lint->values[check], report->limits->limit[check]);
 }
 
-/* "decoded: 93.1 % is not >= 99 %" */
+/* Appends "decoded: 93.1 % is not >= 99 %". */
 static void add_verdict(const struct dump_lint_report *report, unsigned check, struct ptl_bytes *text)
 {
 	char room[DUMP_LINT_NAME];
@@ -79,7 +79,7 @@ void dump_lint_report_junit(const struct dump_lint_report *report, struct ptl_by
 
 /* ---- GitHub -------------------------------------------------------------------------------------- */
 
-/* Data of a workflow command; in_property: of one of its properties. */
+/* Appends escaped data of a workflow command. in_property: escapes the data for a property. */
 static void add_command_words(struct ptl_bytes *text, const char *words, size_t size, bool in_property)
 {
 	for (size_t i = 0; i < size; i++) {
@@ -120,7 +120,10 @@ void dump_lint_report_github(const struct dump_lint_report *report, struct ptl_b
 
 /* ---- GitLab -------------------------------------------------------------------------------------- */
 
-/* The same finding in the same file has the same fingerprint, so that only new ones are shown as new. */
+/*
+ * Adds a fingerprint. Equal findings in the same file have equal fingerprints, so GitLab reports only new findings as
+ * new.
+ */
 static void add_fingerprint(struct common_json *json, const struct dump_lint_report *report, const char *name,
 			    const char *words)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What lint found, as a table and as JSON. */
+/* Prints the findings of lint as a table and as JSON. */
 #include "dump/analysis/lint_report.h"
 
 #include "common/text/text.h"
@@ -30,7 +30,7 @@ size_t dump_lint_report_findings(const struct dump_lint_report *report, unsigned
 	return count;
 }
 
-/* Of the gaps by cause, those that there are: the others say nothing that the sum does not. */
+/* Hides gap causes without gaps: the sum of all gaps is shown anyway. */
 static bool is_shown(const struct dump_lint_report *report, unsigned check)
 {
 	return check < DUMP_LINT_GAP_CAUSES || check >= DUMP_LINT_UNKNOWN_CODE || report->lint->values[check].number;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What ptl-dump lint found: for people, for programs, and as CI systems read it. */
+/* Reports findings of ptl-dump lint: as text, as JSON, and in formats of CI systems. */
 #ifndef DUMP_ANALYSIS_LINT_REPORT_H
 #define DUMP_ANALYSIS_LINT_REPORT_H
 
@@ -12,20 +12,20 @@ struct dump_lint_report {
 };
 
 bool dump_lint_report_passes(const struct dump_lint_report *report);
-/* How many findings lint->findings has of a check; *first is the index of the first. */
+/* Returns the number of findings of a check in lint->findings. *first: index of the first. */
 size_t dump_lint_report_findings(const struct dump_lint_report *report, unsigned check, size_t *first);
 
-/* To the session's output. PTL_NO_MEMORY. */
+/* Writes to the session's output. Returns 0 or PTL_NO_MEMORY. */
 int dump_lint_report_text(const struct dump_lint_report *report, struct dump_session *session);
 void dump_lint_report_json(const struct dump_lint_report *report, struct dump_session *session);
 
-/* Each appends a whole document. A failed allocation is left in text->failed. */
+/* The functions below append a whole document. Without memory, they set text->failed. */
 
-/* JUnit XML: a suite of one test a check. */
+/* JUnit XML: one suite with a test for each check. */
 void dump_lint_report_junit(const struct dump_lint_report *report, struct ptl_bytes *text);
-/* Workflow commands of GitHub: a line "::error ..." for each check that fails. */
+/* GitHub workflow commands: a line "::error ..." for each failed check. */
 void dump_lint_report_github(const struct dump_lint_report *report, struct ptl_bytes *text);
-/* A Code Quality report of GitLab: JSON, an element for each finding of a check that fails. */
+/* GitLab Code Quality report: JSON with an element for each finding of a failed check. */
 int dump_lint_report_gitlab(const struct dump_lint_report *report, struct ptl_bytes *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Guesses at missing images: by what was there before or later, in other processes, or nearby. */
+/* Guesses missing images by mappings at other times, in other processes, or nearby. */
 #include "dump/analysis/missing_image.h"
 
 #include "common/text/text.h"
@@ -8,13 +8,13 @@
 #define VSYSCALL 0xffffffffff600000u
 #define NEAR ((uint64_t)16 << 20) /* bytes */
 
-/* How likely an image is meant, the most likely last. */
+/* Likelihood of a guess, in ascending order. */
 enum likeness { NOTHING, BEHIND, ELSEWHERE, ANOTHER_TIME };
 
 struct guess {
 	enum likeness likeness;
 	const struct flow_timeline_image *image;
-	uint64_t distance; /* BEHIND */
+	uint64_t distance; /* bytes after the image's end; only for BEHIND */
 };
 
 static struct guess guess_of(const struct flow_timeline_image *image, const struct flow_unmapped *range)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs two engines over every segment on all workers, and compares what they say. */
+/* Runs two engines over every segment on all workers, and compares their flow. */
 #include "dump/analysis/verify.h"
 
 #include <stdlib.h>
@@ -12,16 +12,19 @@
 #include "flow/code/instruction_encoding.h"
 #include "flow/view/engines.h"
 
-/* All that an engine said of a segment: what is bound to addresses in order, and the rest in order. */
+/* Flow of one engine over a segment. List 0: blocks and events bound to addresses. List 1: unbound events. */
 struct record {
 	struct dump_verify_item *items[2];
 	size_t count[2];
 	size_t capacity[2];
-	/* Items before the first gap that is no overflow, and the gap: beyond, engines may differ. SIZE_MAX: no gap. */
+	/*
+	 * Number of items up to and including the first gap that is no overflow. Later items may differ. SIZE_MAX: no
+	 * gap.
+	 */
 	size_t comparable[2];
-	/* The first block with an instruction that libipt 2.0 takes for another. SIZE_MAX: there is none. */
+	/* Index of the first block with an instruction that libipt 2.0 misdecodes. SIZE_MAX: no such block. */
 	size_t unknown;
-	uint64_t missing_gaps, missing_bytes; /* of packets of which it made no flow, but for overflows */
+	uint64_t missing_gaps, missing_bytes; /* gaps except overflows, and the bytes skipped at these gaps */
 };
 
 struct worker {
@@ -47,7 +50,7 @@ struct run {
 	struct flow_code *code;
 	struct flow_segment_list list;
 	struct worker *workers;
-	struct outcome **outcomes; /* by segment, while between work and finish */
+	struct outcome **outcomes; /* indexed by segment; set between `work` and `finish` */
 	struct dump_verify *verify;
 	uint64_t done;
 };
@@ -61,7 +64,7 @@ static int add(struct record *record, unsigned list, const struct dump_verify_it
 	return 0;
 }
 
-/* REX2, maps of EVEX and VEX that are newer than it, ERETU and ERETS. */
+/* Whether libipt 2.0 misdecodes the instruction: REX2, newer maps of EVEX and VEX, ERETU, ERETS. */
 static bool is_unknown(const uint8_t *bytes, size_t size, unsigned mode)
 {
 	struct flow_encoding encoding;
@@ -110,7 +113,10 @@ static int add_block(struct record *record, const struct flow_block *block)
 	return add(record, 0, &item);
 }
 
-/* A packet that cannot be where it is: libipt does not tell whether packets are wrong, or do not fit the code. */
+/*
+ * Returns the cause of a gap in comparable form. libipt does not distinguish a misplaced packet from a mismatch of
+ * packets and code.
+ */
 static uint8_t cause_of(const struct flow_event *gap)
 {
 	return gap->cause == FLOW_GAP_PACKET ? FLOW_GAP_MISMATCH : gap->cause;
@@ -121,9 +127,9 @@ static int add_event(struct record *record, const struct flow_event *event)
 	struct dump_verify_item item = {
 		.is_event = true,
 		.kind = event->kind,
-		/* Whether packets resume where they stopped is a hint of the engine's. */
+		/* FLOW_EVENT_RESUMED is only a hint of the engine. */
 		.flags = event->kind == FLOW_GAP ? cause_of(event) : event->flags & ~FLOW_EVENT_RESUMED,
-		/* libipt 2.0 does not tell the interrupt flag. */
+		/* libipt 2.0 does not report the interrupt flag. */
 		.type = event->kind == FLOW_EXEC_MODE ? 0 : event->type,
 		.ip = event->kind == FLOW_GAP ? 0 : event->from,
 		.last_ip = event->kind == FLOW_GAP && event->cause != FLOW_GAP_OVERFLOW ? 0 : event->to,
@@ -131,10 +137,10 @@ static int add_event(struct record *record, const struct flow_event *event)
 	};
 	int status;
 
-	/* libipt passes over what it cannot place. */
+	/* libipt skips events without a known place. */
 	if (event->flags & FLOW_EVENT_UNPLACED)
 		return 0;
-	/* libipt 2.1 loses the data of event trace, and a mode with which packets stop (flow/libipt/newer.c). */
+	/* libipt 2.1 loses event trace data, and an execution mode at which packets stop (flow/libipt/newer.c). */
 	if (event->kind == FLOW_EVENT_DATA || (event->kind == FLOW_EXEC_MODE && !(event->flags & FLOW_EVENT_HAS_TO)))
 		return 0;
 	status = add(record, flow_event_splits(event->kind) ? 0 : 1, &item);
@@ -166,21 +172,22 @@ static bool same(const struct dump_verify_item *a, const struct dump_verify_item
 	       a->value == b->value && a->type == b->type;
 }
 
-/* Whether item i comes behind what one engine does not know. */
+/* Whether item i follows an instruction that libipt does not know. */
 static bool is_beyond(const struct record records[2], size_t i)
 {
 	return i >= records[0].unknown || i >= records[1].unknown;
 }
 
-/* Blocks that end so need no packet to go on. */
+/* Whether the flow continues after the block without a packet. */
 static bool goes_on(const struct dump_verify_item *block)
 {
 	return block->kind == FLOW_BRANCH_NONE || block->kind == FLOW_BRANCH_JUMP || block->kind == FLOW_BRANCH_CALL;
 }
 
 /*
- * Where packets and code cease to fit, one engine ends with what packets prove, and another has walked on to the next
- * branch that needs a packet: whether from `at` on one has only such blocks before the gap that the other has there.
+ * At a mismatch of packets and code, one engine stops at the last block that packets prove, while the other walks on to
+ * the next branch that needs a packet. Returns whether the items from `at` on differ only in such extra blocks before
+ * the same gap.
  */
 static bool only_walks_on(const struct record records[2], size_t at)
 {
@@ -199,7 +206,7 @@ static bool only_walks_on(const struct record records[2], size_t at)
 	return false;
 }
 
-/* The first item of the list that is not the same in both; SIZE_MAX: there is none. */
+/* Returns the index of the first different item of the list; SIZE_MAX: no difference. */
 static size_t first_difference(const struct record records[2], unsigned list)
 {
 	size_t counts[2], i = 0;
@@ -216,7 +223,7 @@ static size_t first_difference(const struct record records[2], unsigned list)
 			i++;
 		else
 			return list == 0 && only_walks_on(records, i) ? SIZE_MAX : i;
-	/* Events that are bound to nothing may come before a gap or behind it. */
+	/* Unbound events may come before or after a gap. */
 	if (list == 1 && (records[0].comparable[list] != SIZE_MAX || is_beyond(records, SIZE_MAX - 1)))
 		return SIZE_MAX;
 	return counts[0] == counts[1] || is_beyond(records, i) ? SIZE_MAX : i;
@@ -231,7 +238,7 @@ static void show_side(const struct record *record, unsigned list, size_t at, str
 		end = record->count[list];
 	side->count = end - first;
 	side->at = at - first;
-	/* A list that nothing was added to has no memory. */
+	/* An empty list has no memory. */
 	if (side->count)
 		memcpy(side->items, record->items[list] + first, side->count * sizeof(side->items[0]));
 }
@@ -259,8 +266,8 @@ static int decode(struct run *run, struct worker *worker, const struct flow_segm
 }
 
 /*
- * The fewest bytes of the segment that show a difference, by halving: what is cut off has no next segment, so
- * both engines end their flow where packets end.
+ * Finds the smallest part of the segment that shows a difference, by bisection. The cut part has no next segment, so
+ * both engines end their flow at the end of the packets.
  */
 static int find_packets(struct run *run, struct worker *worker, const struct flow_segment *segment, uint64_t *end)
 {
@@ -285,7 +292,7 @@ static int find_packets(struct run *run, struct worker *worker, const struct flo
 	return 0;
 }
 
-/* What no engine could decode is what the better one could not. */
+/* Counts missing flow by the better engine: bytes that it skipped are decoded by no engine. */
 static void count_missing(const struct record records[2], struct outcome *outcome)
 {
 	const struct record *better = &records[records[1].missing_bytes < records[0].missing_bytes];
@@ -365,7 +372,7 @@ static int finish(void *context, size_t job)
 	}
 	run->outcomes[job] = NULL;
 	free(outcome);
-	/* What comes later does not matter any more. */
+	/* Segments after the first difference are not needed. */
 	return verify->differs ? common_fail(PTL_CANCELLED, "the engines differ") : 0;
 }
 

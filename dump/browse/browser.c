@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The frame around the views: what they have in common, keys that are the same in all, and the loop. */
+/* The frame around the views: shared functions, shared keys, and the main loop. */
 #include "dump/browse/browser.h"
 
 #include <fnmatch.h>
@@ -18,7 +18,7 @@ static const struct dump_browse_view *const views[] = {
 	[DUMP_BROWSE_CALLS] = &dump_browse_calls_view,
 };
 
-#define BARS 3 /* lines that are no rows: what is shown, the columns, and what keys do */
+#define BARS 3 /* screen lines without rows: title, columns, and help on keys */
 
 static const char *const help[] = {
 	"",
@@ -38,7 +38,7 @@ static const char *const help[] = {
 	"  A key goes on.",
 };
 
-/* ---- for the views ------------------------------------------------------------------------------- */
+/* ---- functions for views ------------------------------------------------------------------------- */
 
 void dump_browse_say(struct dump_browser *browser, const char *format, ...)
 {
@@ -128,7 +128,7 @@ void dump_browse_selection_text(struct dump_browser *browser, struct ptl_bytes *
 		common_text_format(text, " thread %u", flow_timeline_thread(timeline, selection->thread)->tid);
 }
 
-/* Sets copy to what set has. */
+/* Replaces the contents of `copy` by the contents of `set`. */
 static int copy_ids(struct common_id_set *copy, const struct common_id_set *set)
 {
 	int status = 0;
@@ -201,7 +201,7 @@ static int row_height(const struct dump_browser *browser)
 	return height > 1 ? height : 1;
 }
 
-/* Moves top so that the cursor is among the rows that are shown. */
+/* Scrolls so that the cursor is visible. */
 static void follow_cursor(struct dump_browser *browser)
 {
 	const struct dump_browse_view *view = view_of(browser);
@@ -215,7 +215,9 @@ static void follow_cursor(struct dump_browser *browser)
 		if (row > position->cursor || !view->next(browser, &row))
 			break;
 	}
-	/* It is elsewhere: near the top of them, or near the bottom where it came from above. */
+	/*
+	 * The cursor is not visible: scroll until the cursor's row is at the top, or at the bottom after moving down.
+	 */
 	row = position->cursor;
 	for (int i = position->cursor > position->top ? height - 1 : 0; i > 0; i--)
 		if (!view->previous(browser, &row))
@@ -306,7 +308,7 @@ static void search(struct dump_browser *browser, bool back)
 				back ? "(n searches forward)" : "(N searches back)");
 }
 
-/* Reads what to search for from the last line. False: it was given up. */
+/* Lets the user type a search text on the last line. Returns false if the user cancels. */
 static bool ask(struct dump_browser *browser)
 {
 	struct ptl_bytes words = {0}, shown = {0};
@@ -355,7 +357,7 @@ static void move(struct dump_browser *browser, int rows)
 		;
 }
 
-/* The last row, by the way that is known to be short: from the first one back is none. */
+/* Moves to the last row by walking forward: views have a short way forward, and no row lies before the first. */
 static void move_to_end(struct dump_browser *browser)
 {
 	const struct dump_browse_view *view = view_of(browser);
@@ -440,7 +442,7 @@ static int take_key(struct dump_browser *browser, int key)
 	}
 }
 
-/* ---- all ----------------------------------------------------------------------------------------- */
+/* ---- browser ------------------------------------------------------------------------------------- */
 
 static int open_browser(struct dump_browser *browser)
 {
@@ -462,7 +464,7 @@ static void close_browser(struct dump_browser *browser)
 	free(browser->choices);
 	common_id_set_free(&browser->pids);
 	common_id_set_free(&browser->tids);
-	/* The screen is gone by now: this is for who looks at what was said. */
+	/* The screen is restored by now, so the user sees these messages. */
 	dump_warn_of_sources(browser->sources, NULL);
 	flow_sources_close(browser->sources);
 	dump_source_texts_warn(&browser->texts);
@@ -480,7 +482,7 @@ int dump_browse_run(struct dump_session *session)
 
 	if (status == 0)
 		status = dump_browse_screen_start();
-	/* Progress would be drawn over. */
+	/* Progress messages would be drawn over. */
 	session->progress = false;
 	while (status == 0 && !browser.ended) {
 		draw(&browser);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Ways through call trees: forward by the ends of records, back by marks that are made where they are first needed. */
+/* Moves through call trees: forward by the ends of records, back by marks that are created on demand. */
 #include "dump/browse/call_rows.h"
 
 #include <stdlib.h>
@@ -11,22 +11,22 @@
 
 #define INDEX_BITS 40
 #define INDEX_MASK (((uint64_t)1 << INDEX_BITS) - 1)
-#define TOP UINT64_MAX               /* instead of a record: what lies in none */
-#define IN_MEMORY ((size_t)64 << 20) /* bytes of lists of all threads; more goes to files */
+#define TOP UINT64_MAX               /* parent of records without a parent record */
+#define IN_MEMORY ((size_t)64 << 20) /* bytes of all threads' lists in memory; further lists go to files */
 #define MARK_STEP 64                 /* children between two marks */
-#define SIBLINGS_MAX ((size_t)32)    /* parents whose marks are kept */
-#define CHAIN_MAX 1000               /* only children that are opened at once */
+#define SIBLINGS_MAX ((size_t)32)    /* parents with cached marks */
+#define CHAIN_MAX 1000               /* maximum levels that one dump_browse_calls_open opens through only children */
 
-/* Every MARK_STEPth child of a record. */
+/* Marks of a parent: every MARK_STEPth child. */
 struct siblings {
 	size_t *marks;
 	size_t count;
-	size_t first, end; /* the children lie there */
+	size_t first, end; /* index range of the children */
 };
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
-/* The thread's own row is number 0, the frames below follow, and the records. */
+/* Numbers in a thread: 0 is the thread's own row, then the frames in `below`, then the records. */
 static dump_browse_row row_of(size_t thread, size_t number)
 {
 	return (uint64_t)thread << INDEX_BITS | number;
@@ -67,7 +67,10 @@ static bool is_open(const struct dump_browse_calls *calls, dump_browse_row row)
 	return common_hash_map_get(&calls->open, row) != NULL;
 }
 
-/* Behind a record and all that it has called. Its end is that of what was kept, so it lies within the list. */
+/*
+ * Returns the index after a record and all its callees. Truncated lists have ends beyond the list, so the end is
+ * checked.
+ */
 static size_t end_of(const struct dump_browse_thread *thread, size_t index)
 {
 	const struct dump_call_record *record = &thread->list.records[index];
@@ -107,7 +110,7 @@ static bool add_marks(const struct dump_browse_thread *thread, struct siblings *
 	return true;
 }
 
-/* The children of a record, or TOP; NULL without memory. */
+/* Returns the marks of a record's children; parent may be TOP. Returns NULL without memory. */
 static const struct siblings *siblings_of(struct dump_browse_calls *calls, size_t number, uint64_t parent)
 {
 	const struct dump_browse_thread *thread = &calls->threads[number];
@@ -131,7 +134,7 @@ static const struct siblings *siblings_of(struct dump_browse_calls *calls, size_
 	return NULL;
 }
 
-/* The last mark at or before a record. */
+/* Returns the nearest mark at or before the record. */
 static size_t mark_before(const struct siblings *siblings, size_t index)
 {
 	const size_t low = COMMON_PARTITION(siblings->count, at, siblings->marks[at] <= index);
@@ -139,14 +142,14 @@ static size_t mark_before(const struct siblings *siblings, size_t index)
 	return siblings->marks[low ? low - 1 : 0];
 }
 
-/* The child that is a record, or has it below; *before the one before that, SIZE_MAX for the first. */
+/* Returns the child that is the record, or contains the record. *before: the previous child; SIZE_MAX for the first. */
 static size_t child_with(const struct dump_browse_thread *thread, const struct siblings *siblings, size_t index,
 			 size_t *before)
 {
 	size_t child;
 
 	*before = SIZE_MAX;
-	/* From a mark before the child, since what is before that is asked for, too. */
+	/* Starts at the mark before the child's mark, since *before may precede the child's mark. */
 	child = mark_before(siblings, index);
 	if (child > siblings->first)
 		child = mark_before(siblings, child - 1);
@@ -166,7 +169,7 @@ static size_t last_child(const struct dump_browse_thread *thread, const struct s
 	return child;
 }
 
-/* The record around another; TOP where there is none. *before as above, among its siblings. */
+/* Returns the parent record of a record, or TOP. *before: previous sibling, as in child_with. */
 static uint64_t parent_of(struct dump_browse_calls *calls, size_t number, size_t index, size_t *before)
 {
 	const struct dump_browse_thread *thread = &calls->threads[number];
@@ -186,7 +189,7 @@ static uint64_t parent_of(struct dump_browse_calls *calls, size_t number, size_t
 	}
 }
 
-/* ---- ways ---------------------------------------------------------------------------------------- */
+/* ---- moves --------------------------------------------------------------------------------------- */
 
 bool dump_browse_calls_first(const struct dump_browse_calls *calls, dump_browse_row *row)
 {
@@ -221,7 +224,7 @@ bool dump_browse_calls_next(const struct dump_browse_calls *calls, dump_browse_r
 	return true;
 }
 
-/* The last row that is shown of a record and what it has called. */
+/* Returns the last visible row of a record and its callees. */
 static dump_browse_row last_shown(struct dump_browse_calls *calls, size_t number, size_t index)
 {
 	const struct dump_browse_thread *thread = &calls->threads[number];
@@ -238,7 +241,7 @@ static dump_browse_row last_shown(struct dump_browse_calls *calls, size_t number
 	}
 }
 
-/* The last row that is shown of a thread. */
+/* Returns the last visible row of a thread. */
 static dump_browse_row last_of_thread(struct dump_browse_calls *calls, size_t number)
 {
 	const struct dump_browse_thread *thread = &calls->threads[number];
@@ -317,7 +320,7 @@ void dump_browse_calls_place(const struct dump_browse_calls *calls, dump_browse_
 
 /* ---- opening ------------------------------------------------------------------------------------- */
 
-/* The only row below another; false where there are several or none. */
+/* Finds the only child row of a row. Returns false for several children or none. */
 static bool only_child(const struct dump_browse_thread *thread, dump_browse_row row, dump_browse_row *child)
 {
 	*child = row + 1;
@@ -334,7 +337,7 @@ void dump_browse_calls_open(struct dump_browse_calls *calls, dump_browse_row row
 	const struct dump_browse_thread *thread = &calls->threads[thread_of(row)];
 
 	for (unsigned i = 0; i < CHAIN_MAX && number_of(row) < row_count(thread) && has_children(thread, row); i++) {
-		/* Without memory it stays closed. */
+		/* Without memory, the row stays closed. */
 		(void)common_hash_map_put(&calls->open, row, 1);
 		if (!only_child(thread, row, &row))
 			return;
@@ -376,7 +379,7 @@ bool dump_browse_calls_costliest(struct dump_browse_calls *calls, dump_browse_ro
 	return true;
 }
 
-/* Opens all that the row lies in. */
+/* Opens all parents of a row. */
 static void reveal(struct dump_browse_calls *calls, dump_browse_row row)
 {
 	while (dump_browse_calls_parent(calls, &row))
@@ -422,7 +425,7 @@ bool dump_browse_calls_search(struct dump_browse_calls *calls, dump_browse_row *
 
 /* ---- threads ------------------------------------------------------------------------------------- */
 
-/* Frames below those of the first stack; the list has the outermost last. */
+/* Takes over outermost frames of the first stack. The list has the outermost frame last. */
 static int take_below(struct dump_browse_thread *thread, const struct dump_record_list *below)
 {
 	thread->below = calloc(below->count + 1, sizeof(*thread->below));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The calls of the selection as a tree, and the slowest call of a function in it. */
+/* The calls view: the selection's calls as a tree, and the search for a function's slowest call. */
 #include <stdlib.h>
 
 #include "common/error.h"
@@ -10,7 +10,7 @@
 #include "dump/call/call_mark.h"
 
 #define DURATION_WIDTH 11
-#define LEVELS_MAX 60 /* of deeper ones the number is shown */
+#define LEVELS_MAX 60 /* deeper levels are shown as a number */
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
@@ -126,10 +126,10 @@ static uint32_t function_of(struct dump_browser *browser, uint64_t row)
 
 /* ---- search -------------------------------------------------------------------------------------- */
 
-/* Functions are asked for once each. */
+/* Caches which functions match the search. */
 struct found {
 	struct dump_browser *browser;
-	uint8_t *known; /* by function: 1 no, 2 yes */
+	uint8_t *known; /* by function: 1 no match, 2 match */
 	size_t count;
 };
 
@@ -189,7 +189,10 @@ static int read_calls(struct dump_browser *browser)
 
 /* ---- the slowest call ---------------------------------------------------------------------------- */
 
-/* A record that is the call, or stands for several that are alike, the call among them. */
+/*
+ * The wanted call, for a search. alike: also accept a record that stands for several similar calls, among them the
+ * wanted call.
+ */
 struct wanted {
 	const struct dump_latency_call *call;
 	uint32_t function;
@@ -218,7 +221,7 @@ static bool is_in_thread(const struct dump_browser *browser, uint64_t row, const
 	return place.thread->pid == call->pid && place.thread->tid == call->tid;
 }
 
-/* One call that fits is as good as another. */
+/* Finds the record of a call with equal values. Such calls are interchangeable. */
 static bool find_call(struct dump_browser *browser, struct wanted *wanted, uint64_t *row)
 {
 	for (unsigned alike = 0; alike < 2; alike++) {
@@ -231,7 +234,10 @@ static bool find_call(struct dump_browser *browser, struct wanted *wanted, uint6
 	return false;
 }
 
-/* Calls that are one line, while which the call was: it is in one of those that are not shown. */
+/*
+ * Whether the record stands for repeated calls and spans the wanted call: the call lies inside one of the hidden
+ * repetitions.
+ */
 static bool is_around(void *context, const struct dump_call_record *record)
 {
 	const struct wanted *wanted = context;
@@ -240,7 +246,7 @@ static bool is_around(void *context, const struct dump_call_record *record)
 	       wanted->call->start <= record->start + record->wall;
 }
 
-/* The innermost of them, which is the last. */
+/* Finds the innermost record around the call, which is the last match. */
 static bool find_around(struct dump_browser *browser, struct wanted *wanted, uint64_t *row)
 {
 	uint64_t next = 0;
@@ -254,7 +260,7 @@ static bool find_around(struct dump_browser *browser, struct wanted *wanted, uin
 	return found;
 }
 
-/* Goes there, and says what it is. */
+/* Moves to the wanted call and describes its row. */
 static void show_call(struct dump_browser *browser, struct wanted *wanted)
 {
 	struct ptl_bytes *text = &browser->message;
@@ -284,7 +290,7 @@ static int measure(struct dump_browser *browser, uint32_t function, bool timed, 
 	struct dump_call_observer observer = dump_latency_observer;
 	int status;
 
-	/* No name is empty: the one that is meant is the one that is known. */
+	/* An empty pattern matches no name, so only the preset entry of `known` matches. */
 	latency->matches = (struct dump_matches){.calls = &browser->calls_session, .pattern = ""};
 	latency->by_instructions = !timed;
 	latency->slowest_max = 1;

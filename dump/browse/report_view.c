@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The report of the selection: a row for each function. */
+/* The report view: a row for each function of the selection. */
 #include <stdlib.h>
 
 #include "common/error.h"
@@ -35,7 +35,7 @@ static void columns(struct dump_browser *browser, struct ptl_bytes *text)
 	common_text_format(text, "  function   (order: %s)", dump_report_orders[browser->order]);
 }
 
-/* Moves what was added behind start to the right end of so many columns. */
+/* Right-aligns the text after `start` in a column of `width`. */
 static void align(struct ptl_bytes *text, size_t start, size_t width)
 {
 	const size_t size = text->size - start;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The terminal by ncurses. */
+/* Drives the terminal by ncurses. */
 #include "dump/browse/screen.h"
 
 #define NCURSES_WIDECHAR 1
@@ -15,12 +15,12 @@
 
 static struct {
 	SCREEN *screen;
-	int messages; /* what is written to stderr; -1: there is no such file */
+	int messages; /* file with the output to stderr; -1: no such file */
 	int stderr_copy;
 	bool utf8;
 } terminal;
 
-/* Messages would be drawn over. Without a file they are lost: nothing is worth more than the terminal's order. */
+/* Redirects stderr to a file: messages would disturb the screen. Without a file, the messages are lost. */
 static void hold_messages(void)
 {
 	terminal.messages = memfd_create("messages", MFD_CLOEXEC);
@@ -47,7 +47,7 @@ static void show_messages(void)
 	close(terminal.messages);
 }
 
-/* One that only writes line after line, as TERM=dumb says, shows nothing, and would wait for keys. */
+/* Whether the terminal can move the cursor. A terminal like TERM=dumb would show no screen, but wait for keys. */
 static bool moves_cursor(void)
 {
 	const char *move = tigetstr("cup");
@@ -126,7 +126,7 @@ static attr_t attributes_of(enum dump_browse_style style)
 	}
 }
 
-/* Bytes of the words that fit into so many columns. */
+/* Returns how many bytes of the words fit into the columns. */
 static size_t fit(const char *words, size_t columns)
 {
 	const size_t size = strlen(words);
@@ -135,7 +135,7 @@ static size_t fit(const char *words, size_t columns)
 	if (common_text_width(words, size) <= columns)
 		return size;
 	for (size_t next = 1; next <= size; next++) {
-		/* Not within a character. */
+		/* Never cut within a character. */
 		if ((words[next] & 0xc0) == 0x80)
 			continue;
 		if (common_text_width(words, next) > columns)
@@ -158,7 +158,7 @@ void dump_browse_screen_line(int y, enum dump_browse_style style, const char *wo
 	clrtoeol();
 	bkgdset(' ');
 	attrset(attributes);
-	/* Elsewhere than in UTF-8 a character of several bytes would be several. */
+	/* Outside UTF-8, ncurses would draw a multi-byte character as several characters. */
 	for (size_t i = 0; i < size; i++) {
 		size_t end = i + 1;
 

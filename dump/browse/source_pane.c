@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Source lines beside the row at the cursor. */
+/* The source pane: source lines for the row at the cursor. */
 #include <string.h>
 
 #include "common/text/text.h"
@@ -7,7 +7,7 @@
 
 #define TAB 8
 
-/* An image that has the function, and where it began there. */
+/* Finds an image with the function, and the function's address there. */
 static bool find_place(const struct dump_browser *browser, const struct dump_function *function, uint32_t *image,
 		       uint64_t *address)
 {
@@ -26,7 +26,7 @@ static bool find_place(const struct dump_browser *browser, const struct dump_fun
 	return false;
 }
 
-/* Tabs as blanks, and nothing that drives a terminal. */
+/* Appends a line with tabs expanded, safe for a terminal. */
 static void add_line(struct ptl_bytes *text, const char *words, size_t size)
 {
 	const size_t start = text->size;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes and threads: a row for all, one for each process, and its threads where it has several. */
+/*
+ * The threads view: a row for all processes, a row for each process, and rows for threads of processes with several
+ * threads.
+ */
 #include <stdlib.h>
 
 #include "common/error.h"
@@ -20,7 +23,7 @@ static bool is_wanted(const struct dump_browser *browser, const struct flow_time
 	return common_id_set_has(&browser->pids, process->pid);
 }
 
-/* Made when it is first asked for. */
+/* Creates the rows on first use. */
 static void make_choices(struct dump_browser *browser)
 {
 	const struct flow_timeline *timeline = browser->calls_session.timeline;
@@ -103,7 +106,7 @@ static uint32_t function_of(struct dump_browser *browser, uint64_t row)
 	return DUMP_NO_FUNCTION;
 }
 
-/* Functions are not here. */
+/* The threads view has no functions to search. */
 static bool search(struct dump_browser *browser, bool back, uint64_t *row)
 {
 	(void)browser;

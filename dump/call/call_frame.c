@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Frames, the stack they are on, and what is found on it. */
+/* Pushes and pops frames on a thread's stack, and searches frames. */
 #include <stdlib.h>
 
 #include "common/error.h"
 #include "common/vector.h"
 #include "dump/call/call_frame_state.h"
 
-#define BUDGET_EACH 8   /* frames that a search may look at for each frame that was made */
-#define BUDGET_LEAST 64 /* a search may always look at so many */
-#define AGAIN_MAX 256   /* places of setjmp that one stack remembers */
+#define BUDGET_EACH 8   /* frames that searches may visit for each pushed frame */
+#define BUDGET_LEAST 64 /* frames that a search may visit in any case */
+#define AGAIN_MAX 256   /* setjmp return places kept per stack */
 
-/* setjmp returned here, in the frame of this depth. */
+/* A place where setjmp returned, in the frame at `depth`. serial: identifies the frame. */
 struct dump_return_again {
 	uint64_t address;
 	uint64_t serial;
@@ -71,9 +71,9 @@ struct dump_frame *dump_fold_room(struct dump_call_thread *thread)
 	return &stack->frames[stack->count++];
 }
 
-/* ---- frames come and go -------------------------------------------------------------------------- */
+/* ---- pushing and popping frames ------------------------------------------------------------------ */
 
-/* Of the function that the flow has come to. */
+/* Returns DUMP_CALL_* flags for the function at the transfer's target. */
 unsigned dump_fold_flags(const struct dump_fold *fold)
 {
 	static const struct {
@@ -94,7 +94,7 @@ unsigned dump_fold_flags(const struct dump_fold *fold)
 	return flags;
 }
 
-/* What the transfer says of a call. */
+/* Returns DUMP_CALL_* flags for a call by the transfer. */
 unsigned dump_fold_call_flags(const struct dump_fold *fold)
 {
 	const unsigned flags = fold->transfer->flags;
@@ -103,7 +103,7 @@ unsigned dump_fold_call_flags(const struct dump_fold *fold)
 	       (flags & DUMP_TRANSFER_START ? 0 : DUMP_CALL_MIDWAY);
 }
 
-/* The function of a place; where it has no name, the one that begins there. */
+/* Finds the function at the transfer's target. Without a symbol, adds a nameless function that begins at the target. */
 int dump_fold_function(const struct dump_fold *fold, uint32_t *function)
 {
 	const struct dump_transfer *transfer = fold->transfer;
@@ -116,9 +116,10 @@ int dump_fold_function(const struct dump_fold *fold, uint32_t *function)
 }
 
 /*
- * An exception goes through frames, and for each of them libgcc asks where its description is. It does so below
- * uw_frame_state_for, that below the loop that goes to the handler, and that below _Unwind_RaiseException or one of its
- * like; the loop that only looks for a handler is not a function of its own. So this tells how many frames go.
+ * Counts frames that an exception unwinds. libgcc looks up the unwind description of each frame by the finder, which
+ * has three outer calls: uw_frame_state_for, the loop that unwinds to the handler, and _Unwind_RaiseException or a
+ * similar function. The loop that only searches for a handler is inlined, so its lookups have a lower depth. Lookups at
+ * this depth therefore equal unwound frames.
  */
 #define FINDER_BELOW 3
 
@@ -132,8 +133,8 @@ void dump_fold_count_unwound(struct dump_stack *stack)
 }
 
 /*
- * A frame that begins now, but for what its caller says. Member by member: gcc clears a whole structure with a string
- * instruction, which takes longer than all else that a call needs.
+ * Fills a new frame, except members that depend on the call. Assigns each member: gcc clears a whole structure by a
+ * string instruction, which takes longer than all other work of a call.
  */
 static inline void fill(struct dump_frame *frame, struct dump_call_thread *thread)
 {
@@ -194,7 +195,7 @@ void dump_fold_pass_leaf(struct dump_call_thread *thread, uint64_t instructions)
 	dump_fold_count_calls(thread, 1);
 }
 
-/* What a frame took, now that it ends. */
+/* Replaces the start values of clocks in an ending frame by differences. */
 static void complete(const struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	const struct dump_stack *stack = thread->stack;
@@ -225,7 +226,7 @@ int dump_fold_pop(const struct dump_fold *fold, unsigned flags)
 	return status;
 }
 
-/* Ends frames until so many are left. */
+/* Pops frames until `count` frames are left. */
 int dump_fold_pop_to(const struct dump_fold *fold, size_t count, unsigned flags)
 {
 	struct dump_stack *stack = fold->thread->stack;
@@ -236,7 +237,7 @@ int dump_fold_pop_to(const struct dump_fold *fold, size_t count, unsigned flags)
 	return status;
 }
 
-/* setjmp returns, and may return here again while its caller's frame is there. */
+/* Remembers a return of setjmp. A longjmp may return here again while the caller's frame exists. */
 static int remember_again(struct dump_stack *stack, uint64_t address)
 {
 	const struct dump_frame *caller = &stack->frames[stack->count - 1];
@@ -257,7 +258,7 @@ static int remember_again(struct dump_stack *stack, uint64_t address)
 	return 0;
 }
 
-/* The top frame returns as it should. */
+/* Pops the top frame, which returns to its return address. */
 int dump_fold_pop_return(const struct dump_fold *fold)
 {
 	struct dump_stack *stack = fold->thread->stack;
@@ -271,8 +272,8 @@ int dump_fold_pop_return(const struct dump_fold *fold)
 /* ---- searches ------------------------------------------------------------------------------------ */
 
 /*
- * How many frames may be looked at. What is found is popped, and so paid for; what is not found costs, and a flow that
- * never fits must not take forever.
+ * Returns how many frames a search may visit. A found frame is popped to, so its search is paid for. Failed searches
+ * use up a budget: a hostile trace must not take quadratic time.
  */
 static size_t search_limit(const struct dump_call_thread *thread)
 {
@@ -287,7 +288,7 @@ static size_t not_found(struct dump_call_thread *thread, size_t looked)
 	return DUMP_FOLD_NOT_FOUND;
 }
 
-/* The innermost frame that returns to an address. */
+/* Finds the innermost frame with this return address. */
 size_t dump_fold_find_return(struct dump_call_thread *thread, uint64_t address)
 {
 	const struct dump_stack *stack = thread->stack;
@@ -299,7 +300,7 @@ size_t dump_fold_find_return(struct dump_call_thread *thread, uint64_t address)
 	return not_found(thread, limit);
 }
 
-/* The innermost frame of a function; the top one does not count. */
+/* Finds the innermost frame of a function, without the top frame. */
 size_t dump_fold_find_function(struct dump_call_thread *thread, uint32_t function)
 {
 	const struct dump_stack *stack = thread->stack;
@@ -319,7 +320,10 @@ static bool is_nameless(const struct dump_fold *fold, const struct dump_frame *f
 	       dump_function(fold->fold->functions, frame->function)->flags & DUMP_FUNCTION_NAMELESS;
 }
 
-/* No symbol says where a function ends, so it reaches up to the entry of the next frame's function. */
+/*
+ * Finds the nameless frame that most likely contains the address. Without symbols, a function is assumed to reach up to
+ * the entry of the next function on the stack.
+ */
 size_t dump_fold_find_nameless(const struct dump_fold *fold, uint64_t address)
 {
 	const struct dump_stack *stack = fold->thread->stack;
@@ -332,14 +336,14 @@ size_t dump_fold_find_nameless(const struct dump_fold *fold, uint64_t address)
 
 		if (!is_nameless(fold, frame))
 			continue;
-		/* The frame's callee was to return here. */
+		/* The frame's callee returns to this address. */
 		if (i && stack->frames[at + 1].return_address == address)
 			return at;
 		if (frame->entry <= address &&
 		    (found == DUMP_FOLD_NOT_FOUND || frame->entry > stack->frames[found].entry))
 			found = at;
 	}
-	/* The frames that were looked at may all stay. */
+	/* A found frame does not pop the visited frames, so the search uses up the budget. */
 	not_found(fold->thread, limit);
 	return found;
 }
@@ -356,7 +360,10 @@ size_t dump_fold_find_again(const struct dump_stack *stack, size_t left, uint64_
 	return DUMP_FOLD_NOT_FOUND;
 }
 
-/* The frame that an exception has come to; DUMP_FOLD_NOT_FOUND where that was not counted, or cannot be. */
+/*
+ * Finds the frame to which the exception unwound; DUMP_FOLD_NOT_FOUND if unwound frames were not counted, or the
+ * function does not match.
+ */
 size_t dump_fold_find_unwound(const struct dump_stack *stack, uint32_t function)
 {
 	const size_t unwinder = stack->count - 1;
@@ -364,7 +371,10 @@ size_t dump_fold_find_unwound(const struct dump_stack *stack, uint32_t function)
 
 	if (!(stack->frames[unwinder].flags & DUMP_CALL_UNWINDS) || steps < 2)
 		return DUMP_FOLD_NOT_FOUND;
-	/* The first of them was the unwinder's own. A signal's handler has another below it, which the kernel made. */
+	/*
+	 * The first counted frame is the unwinder's own. A signal handler counts twice: the kernel's signal frame lies
+	 * below the handler.
+	 */
 	for (steps--; steps > 0 && at > 0; steps--) {
 		const bool two = stack->frames[at].flags & DUMP_CALL_SIGNAL;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adds up calls by path. */
+/* Sums up calls by path. */
 #include "dump/call/call_graph.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static int add_node(struct dump_graph_tree *tree, uint32_t parent, uint32_t func
 	return 0;
 }
 
-/* The node of a function below another one, made where there is none. */
+/* Finds or adds the node of a function below a parent. */
 static int find_node(struct dump_graph_tree *tree, uint32_t parent, uint32_t function, uint32_t *number)
 {
 	const uint64_t key = (uint64_t)parent << 32 | function;
@@ -49,13 +49,13 @@ static int find_root(struct dump_graph_tree *tree)
 	return tree->count ? 0 : add_node(tree, 0, DUMP_NO_FUNCTION, &root);
 }
 
-/* Whether nothing beyond a caller's node is wanted. */
+/* Whether the callers' tree has its maximum depth at this node. */
 static bool is_deepest(const struct dump_graph *graph, uint32_t node)
 {
 	return graph->max_depth && graph->callers.nodes[node].depth >= graph->max_depth;
 }
 
-/* What calls by one path took. */
+/* Sums of calls by one path. */
 struct taken {
 	uint64_t calls, time, self_time, instructions, self_instructions;
 };
@@ -82,9 +82,9 @@ static void add(struct dump_graph_node *node, const struct taken *taken, bool ou
 	node->total_instructions += taken->instructions;
 }
 
-/* ---- what outermost calls took, by stack ---------------------------------------------------------- */
+/* ---- totals of outermost calls, by stack ---------------------------------------------------------- */
 
-#define OF_CALLEES 0x80000000u /* in the number of a node: it is of the callees' tree */
+#define OF_CALLEES 0x80000000u /* flag in a node number: the node belongs to the callees' tree */
 #define NO_SPAN UINT32_MAX
 
 static void forget_spans(struct dump_graph *graph)
@@ -115,7 +115,7 @@ static int add_span(struct dump_graph *graph, uint64_t key, uint32_t *index)
 	return status == 0 ? common_hash_map_put(&graph->of_stack, stack, *index) : status;
 }
 
-/* An outermost call of the function has taken this. */
+/* Adds the totals of an outermost call to the span of its stack. */
 static int note_outermost(struct dump_graph *graph, const struct dump_call_thread *thread, uint32_t number,
 			  uint64_t time, uint64_t instructions)
 {
@@ -141,7 +141,10 @@ static int note_outermost(struct dump_graph *graph, const struct dump_call_threa
 	return 0;
 }
 
-/* A call has come below all of the stack: what were outermost calls there lie within it. */
+/*
+ * A call was found below all frames of the stack: calls counted as outermost lie within the new call. Subtracts their
+ * totals.
+ */
 static void take_back(struct dump_graph *graph, uint32_t stack)
 {
 	const uint64_t *last = common_hash_map_get(&graph->of_stack, stack);
@@ -168,13 +171,13 @@ static int begin(void *context, struct dump_call_thread *thread)
 /* ---- calls --------------------------------------------------------------------------------------- */
 
 /*
- * What a frame remembers in `user`, and what is known of a path of a piece: the node of its path, counted from 1, in the low
- * half (0: it has none); whether it is one of the function itself; whether it is, or was called by, one.
+ * State of a call in frame->user and in paths of pieces. Low half: node number in the callees' tree, from 1 (0: no
+ * node). TARGET: a call of the function itself. INSIDE: the function, or called by it.
  */
 #define TARGET ((uint64_t)1 << 32)
 #define INSIDE ((uint64_t)1 << 33)
 
-/* The same of a call by that of its caller. */
+/* Derives a call's state from its caller's state. */
 static int place(struct dump_graph *graph, uint64_t caller, uint32_t function, uint64_t *own)
 {
 	const uint32_t above = (uint32_t)caller;
@@ -213,7 +216,7 @@ static int below(void *context, struct dump_call_thread *thread, struct dump_fra
 	return status;
 }
 
-/* What calls took by the path that ends in the function. */
+/* Adds calls to the callers' node of the next outer function. */
 static int add_caller(struct dump_graph *graph, const struct dump_call_thread *thread, uint32_t function,
 		      const struct taken *taken, bool outermost, uint32_t *node)
 {
@@ -225,7 +228,7 @@ static int add_caller(struct dump_graph *graph, const struct dump_call_thread *t
 	return outermost ? note_outermost(graph, thread, *node, taken->time, taken->instructions) : 0;
 }
 
-/* The same for all callers that are frames: this one, and those that called it. */
+/* Adds calls to the callers' nodes of the frame and of all its callers. */
 static int add_frames(struct dump_graph *graph, const struct dump_call_thread *thread, const struct dump_frame *frame,
 		      const struct taken *taken, bool outermost, uint32_t node)
 {
@@ -237,19 +240,19 @@ static int add_frames(struct dump_graph *graph, const struct dump_call_thread *t
 	return status;
 }
 
-/* A call of the function itself. */
+/* Adds calls of the function itself. */
 static int add_target(struct dump_graph *graph, const struct dump_call_thread *thread, uint64_t own,
 		      const struct taken *taken, bool outermost)
 {
 	int status = 0;
 
-	/* One that it has made itself is one of its calls, too. */
+	/* A recursive call counts in the callees' tree too. */
 	if ((uint32_t)own != 1)
 		graph->callees.nodes[0].calls += taken->calls;
 	add(&graph->callers.nodes[0], taken, outermost);
 	if (outermost)
 		status = note_outermost(graph, thread, 0, taken->time, taken->instructions);
-	/* The first node of the callees' tree has the same total, which the caller has added. */
+	/* The root of the callees' tree has this total already, but its span needs the total too. */
 	if (status == 0 && outermost && (uint32_t)own == 1)
 		status = note_outermost(graph, thread, OF_CALLEES, taken->time, taken->instructions);
 	return status;
@@ -277,9 +280,9 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 
 /* ---- pieces -------------------------------------------------------------------------------------- */
 
-/* What is worked out of a node. */
+/* State and sums of a summary node. */
 struct path {
-	uint64_t own; /* as in `user` of a frame */
+	uint64_t own; /* state as in frame->user */
 	struct taken taken;
 };
 
@@ -293,7 +296,7 @@ static int add_path(struct dump_graph *graph, const struct dump_call_thread *thr
 
 	if ((uint32_t)path->own)
 		add(&graph->callees.nodes[(uint32_t)path->own - 1], &path->taken, true);
-	/* What only led to another function was no call. */
+	/* A stub that only led to another function was no call. */
 	if (!(path->own & TARGET) || !(path->taken.calls | path->taken.instructions | path->taken.time))
 		return 0;
 	graph->timed |= thread->time != 0;
@@ -359,7 +362,7 @@ struct sorting {
 	const struct dump_graph_tree *tree;
 };
 
-/* By what is above, then by size, then by name. */
+/* Sorts by parent, then by size, then by name. */
 static int compare_nodes(const void *a_, const void *b_, void *context)
 {
 	const struct sorting *sorting = context;
@@ -389,10 +392,10 @@ static int compare_nodes(const void *a_, const void *b_, void *context)
 	return order ? order : (a->self_time < b->self_time) - (a->self_time > b->self_time);
 }
 
-/* Children of each node lie together; walks them without recursion, which hostile depths would not allow. */
+/* Lists nodes depth first; `sorted` groups siblings. Iterative: recursion could overflow for hostile depths. */
 static void walk(const struct dump_graph_tree *tree, const uint32_t *sorted, const uint32_t *firsts, uint32_t *order)
 {
-	uint32_t *next = order + tree->count; /* for each node the place of the child that comes next */
+	uint32_t *next = order + tree->count; /* by node: index in `sorted` of its next child */
 	size_t count = 0;
 	uint32_t at = 0;
 
@@ -427,7 +430,7 @@ int dump_graph_order(const struct dump_graph *graph, const struct dump_graph_tre
 	}
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = (uint32_t)i;
-	/* The root is its own parent: it stays before its children. */
+	/* The root is its own parent, so the sort leaves out the root. */
 	if (count > 1)
 		qsort_r(sorted + 1, count - 1, sizeof(*sorted), compare_nodes, &sorting);
 	for (size_t i = 0; i < count; i++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who calls a function, and what it calls: trees of paths through it, with what the calls took. */
+/* Callers and callees of a function: two trees of call paths through the function, with times and instructions. */
 #ifndef DUMP_CALL_CALL_GRAPH_H
 #define DUMP_CALL_CALL_GRAPH_H
 
 #include "dump/call/call_session.h"
 
-/* Of the callees' tree: calls by that path. Of the callers': what the function took when it was called by that path. */
+/* A path. Callees' tree: calls by this path. Callers' tree: calls of the function by this path of callers. */
 struct dump_graph_node {
 	uint64_t calls;
 	uint64_t total_time;
@@ -15,44 +15,44 @@ struct dump_graph_node {
 	uint32_t function;
 	uint32_t parent;
 	uint32_t depth;
-	/* Where the walk last added to its span: index, of which stack and program. */
+	/* Cached index of the node's span, with the stack and program of the span. */
 	uint32_t span, span_stack, span_program;
 };
 
-/* What a node has of outermost calls on one stack of the thread at hand. */
+/* Totals of a node's outermost calls on one stack of the current thread. */
 struct dump_graph_span {
 	uint64_t time, instructions;
-	uint64_t key;  /* the stack in the high half, the node in the low half */
-	uint32_t next; /* of the same stack */
+	uint64_t key;  /* stack number in the high half, node number in the low half */
+	uint32_t next; /* index of another span of the same stack */
 };
 
-/* Nodes in the order in which they were met; the first is the function itself. */
+/* Nodes in order of creation. The first node is the function itself. */
 struct dump_graph_tree {
 	struct dump_graph_node *nodes; /* owned */
 	size_t count, capacity;
-	struct common_hash_map by_path; /* node by parent and function */
+	struct common_hash_map by_path; /* node number by parent and function */
 };
 
 struct dump_graph {
 	struct dump_matches matches; /* set by the caller */
-	uint64_t max_depth;          /* set by the caller; 0: all */
+	uint64_t max_depth;          /* set by the caller; 0: unlimited */
 	struct dump_graph_tree callers;
 	struct dump_graph_tree callees;
 	struct dump_graph_span *spans; /* owned */
 	size_t span_count, span_capacity;
-	struct common_hash_map span_of;  /* index by key */
-	struct common_hash_map of_stack; /* the last span of a stack */
-	uint32_t program;                /* counts programs of all threads: each begins with new stacks */
+	struct common_hash_map span_of;  /* index in `spans` by key */
+	struct common_hash_map of_stack; /* last span by stack */
+	uint32_t program;                /* counts programs of all threads: each program begins with new stacks */
 	bool timed;
 };
 
-/* Its context is the graph. */
+/* The context is the graph. */
 extern const struct dump_call_observer dump_graph_observer;
 void dump_graph_free(struct dump_graph *graph);
 
 /*
- * The nodes of a tree in the order in which they are shown: behind each what is below it, largest first. The caller
- * frees the array of their numbers; PTL_NO_MEMORY.
+ * Lists the nodes of a tree in display order: each node before its children, largest child first. The caller frees
+ * *order. Returns 0 or PTL_NO_MEMORY.
  */
 int dump_graph_order(const struct dump_graph *graph, const struct dump_graph_tree *tree, uint32_t **order);
 

@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "common/vector.h"
 
-/* ---- spreads ------------------------------------------------------------------------------------- */
+/* ---- histogram ----------------------------------------------------------------------------------- */
 
 static size_t bucket_of(uint64_t value)
 {
@@ -21,7 +21,7 @@ static size_t bucket_of(uint64_t value)
 	       (size_t)(value >> (power - DUMP_SPREAD_BITS) & ((1u << DUMP_SPREAD_BITS) - 1));
 }
 
-/* The largest value of a bucket. */
+/* Returns the largest value of a bucket. */
 static uint64_t end_of(size_t bucket)
 {
 	const size_t group = bucket >> DUMP_SPREAD_BITS;
@@ -74,9 +74,9 @@ uint64_t dump_spread_between(const struct dump_spread *spread, uint64_t first, u
 	return count;
 }
 
-/* ---- the slowest --------------------------------------------------------------------------------- */
+/* ---- slowest calls ------------------------------------------------------------------------------- */
 
-/* Of calls that took as long, the first counts as slower. */
+/* Orders calls by value. Of two equal calls, the earlier counts as slower. */
 static bool is_faster(const struct dump_latency_call *a, const struct dump_latency_call *b)
 {
 	return a->value != b->value ? a->value < b->value : a->order > b->order;
@@ -157,7 +157,7 @@ static uint64_t take_from(uint64_t *left, uint64_t part)
 	return part;
 }
 
-/* What the time of a call went to; all parts together are its time. */
+/* Divides the wall time of a call into its uses. The parts add up to the wall time. */
 static struct dump_latency_parts parts_of(const struct dump_frame *frame)
 {
 	struct dump_latency_parts parts = {0};
@@ -180,11 +180,12 @@ static void add_parts(struct dump_latency_parts *sum, const struct dump_latency_
 	sum->absence.gap += parts->absence.gap;
 }
 
-/* ---- calls within calls -------------------------------------------------------------------------- */
+/* ---- nested calls -------------------------------------------------------------------------------- */
 
 /*
- * Whether a call is measured is known when it ends, as one that goes on at the end of the flow is not. So each frame keeps what its
- * measured calls took: it counts where the frame itself is none.
+ * Allocates a number for a frame's sum of measured callees. Only the end of a call shows whether the call is measured:
+ * a call unfinished at the end of the flow is not. So each frame keeps the sum of its measured callees, which counts if
+ * the frame itself is not measured.
  */
 static int new_within(struct dump_latency *latency, uint64_t *number)
 {
@@ -229,7 +230,7 @@ static int count_within(struct dump_latency *latency, const struct dump_call_thr
 	return status;
 }
 
-/* The frame is no call that is measured: what is within it counts. */
+/* Ends a frame that is not measured: passes the sum of its measured callees to its caller. */
 static int pass_on(struct dump_latency *latency, const struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_latency_parts parts;
@@ -294,7 +295,7 @@ const struct dump_call_observer dump_latency_observer = {
 	.leave = leave,
 };
 
-/* ---- order --------------------------------------------------------------------------------------- */
+/* ---- sorting ------------------------------------------------------------------------------------- */
 
 static int compare_calls(const void *a, const void *b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The words for marks of calls. */
+/* The table of words for flags of calls. */
 #include "dump/call/call_mark.h"
 
 #include "common/text/text.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is remarkable about calls, in words. */
+/* Words for special properties of calls. */
 #ifndef DUMP_CALL_CALL_MARK_H
 #define DUMP_CALL_CALL_MARK_H
 
 #include "dump/call/call_stack.h"
 
-/* The words for DUMP_CALL_SHOWN. */
+/* A word for a flag of DUMP_CALL_SHOWN. */
 struct dump_call_mark {
 	unsigned flag;
 	const char *word;
@@ -13,7 +13,7 @@ struct dump_call_mark {
 #define DUMP_CALL_MARKS 10
 extern const struct dump_call_mark dump_call_marks[DUMP_CALL_MARKS];
 
-/* Appends the words of the flags, with a separator between them. */
+/* Appends the words of all set flags, with the separator between them. */
 void dump_call_marks_text(unsigned flags, const char *separator, struct ptl_bytes *text);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A packed record is the sizes of its numbers, four bits each, and these, without their leading zero bytes. All are written
- * and read as eight bytes, so that no branch depends on a size.
+ * A packed record consists of the sizes of its numbers, four bits each, and the numbers without leading zero bytes.
+ * Numbers are written and read as eight bytes each, so no branch depends on a size.
  */
 #include "dump/call/call_pack.h"
 
@@ -27,7 +27,7 @@ static inline void put(struct packing *packing, uint64_t number)
 	packing->shift += 4;
 }
 
-/* Of a leaf that is not the first at its time most numbers are 0. */
+/* Most numbers of a leaf are 0 if another call began at the same time. */
 uint8_t *dump_record_pack(uint8_t *at, const struct dump_packed_before *before, const struct dump_call_record *record,
 			  size_t index)
 {

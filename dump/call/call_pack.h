@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records of calls in few bytes: most have small numbers, and begin soon after the one before. */
+/*
+ * Packs records of calls into few bytes. Most numbers are small, and most records begin soon after the record before.
+ */
 #ifndef DUMP_CALL_CALL_PACK_H
 #define DUMP_CALL_CALL_PACK_H
 
 #include "dump/call/call_record.h"
 
-/* Bytes that a record may take, and that may be written or read behind it. */
+/* Maximum size of a packed record in bytes, including bytes that packing and unpacking may touch after the record. */
 #define DUMP_PACKED_MAX ((size_t)128)
 
-/* Packs a record of this index; returns what is behind it. A call has ended; its shape is not kept. */
+/*
+ * Packs the record with this index. Returns the address after the packed record. A call must have ended; its shape is
+ * not kept.
+ */
 uint8_t *dump_record_pack(uint8_t *at, const struct dump_packed_before *before, const struct dump_call_record *record,
 			  size_t index);
 const uint8_t *dump_record_unpack(const uint8_t *at, const struct dump_packed_before *before, size_t index,

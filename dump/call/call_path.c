@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Adds up paths of calls. A thread has a tree of its own, since frames may be found below those that were thought to be the
- * outermost ones; it is added to the tree of all when the thread ends.
+ * Sums up paths of calls. Each thread has a tree of its own, since frames may be found later below frames that seemed
+ * outermost. When the thread ends, its tree is merged into the tree of all threads.
  */
 #include "dump/call/call_path.h"
 
@@ -13,12 +13,15 @@
 #include "common/text/text.h"
 #include "common/vector.h"
 
-/* A node takes about 48 bytes: 400 MiB for paths that no viewer shows. */
+/* A node takes about 48 bytes: the limit is 400 MiB, more paths than any viewer shows. */
 #define NODES_MAX ((size_t)1 << 23)
-/* Formats that repeat the callers of each path would be longer by the square of what is deeper. */
+/* Formats that repeat the callers of each path grow with the square of the depth. */
 #define DEPTH_MAX 512
 
-/* In a frame's `user`, above the number of its node: it has none of its own, what it takes is added to its caller's. */
+/*
+ * Flag in frame->user above the node number: the frame has no node of its own, and its values are added to its caller's
+ * node.
+ */
 #define CUT ((uint64_t)1 << 32)
 
 /* ---- trees --------------------------------------------------------------------------------------- */
@@ -46,7 +49,10 @@ static struct dump_path_nodes nodes_of(const struct dump_path_tree *tree)
 	return (struct dump_path_nodes){tree->nodes, sizeof(*tree->nodes)};
 }
 
-/* A node whose number is too large is not found again: its path gets another one, and the tree of all has one for both. */
+/*
+ * Adds a node to the table. A node with a too large number is left out: its path gets another node later, and the merge
+ * joins both nodes.
+ */
 static int remember_node(struct dump_path_tree *tree, uint32_t number)
 {
 	return number <= DUMP_PATH_NUMBER_MAX ? dump_path_table_put(&tree->by_path, nodes_of(tree), number) : 0;
@@ -58,8 +64,9 @@ static bool is_node(const struct dump_path_tree *tree, size_t number, uint32_t p
 }
 
 /*
- * The node of a function below another one, made where there is none; 0 where there are too many. *number is the one that was found
- * before, or 0: paths are mostly met in the order in which they were first, so the next one is tried before the table.
+ * Finds or adds the node of a function below a parent. *number: the node found before, or 0; becomes the node, or 0 if
+ * the limit is reached. Paths mostly repeat in the order of their creation, so the node after *number is tried before
+ * the table.
  */
 static int find_node(const struct dump_paths *paths, struct dump_path_tree *tree, uint32_t parent, uint32_t function,
 		     uint32_t *number)
@@ -122,7 +129,7 @@ static struct dump_path_root root_of(const struct dump_paths *paths, const struc
 	return root;
 }
 
-/* Processes keep their programs apart, too: exec makes another root. */
+/* Groups by process separate programs too: exec begins another root. */
 static int find_group(struct dump_paths *paths, const struct dump_call_thread *thread, uint32_t *number)
 {
 	struct dump_path_root root = root_of(paths, thread);
@@ -153,7 +160,7 @@ static int find_group(struct dump_paths *paths, const struct dump_call_thread *t
 	return status;
 }
 
-/* Its node: there is room for it, however many paths there are. */
+/* Finds or adds the root's node. Roots are not limited by max_nodes. */
 static int find_root(struct dump_paths *paths, uint32_t group, uint32_t *node)
 {
 	struct dump_path_root *root = &paths->roots[group];
@@ -163,9 +170,12 @@ static int find_root(struct dump_paths *paths, uint32_t group, uint32_t *node)
 	return status;
 }
 
-/* ---- a thread's tree becomes part of all ---------------------------------------------------------- */
+/* ---- merging a thread's tree into the tree of all threads ----------------------------------------- */
 
-/* What a stub called, to find its function, is called by that function once all calls of the stub have become its. */
+/*
+ * Returns the function for the merge. The dynamic linker's resolver, called by a stub, becomes a callee of the target
+ * function, if all calls of the stub were renamed to the target function.
+ */
 static uint32_t function_of(const struct dump_paths *paths, uint32_t at)
 {
 	const struct dump_path_node *node = &paths->thread.nodes[at];
@@ -174,7 +184,7 @@ static uint32_t function_of(const struct dump_paths *paths, uint32_t at)
 	return renamed && !node->calls && !node->self_time && !node->self_instructions ? renamed - 1 : node->function;
 }
 
-/* Adds a node of the thread to one of all; `merged` has the places of those before, and gets its own. */
+/* Merges a node of the thread's tree. merged: merged nodes by node of the thread; set for the node's parent. */
 static int merge_node(struct dump_paths *paths, uint32_t *merged, uint32_t at)
 {
 	const struct dump_path_node *node = &paths->thread.nodes[at];
@@ -206,12 +216,12 @@ static int merge_nodes(struct dump_paths *paths, uint32_t root, uint32_t *merged
 		if (paths->stacks[i]) {
 			const struct dump_path_node *node = &paths->thread.nodes[paths->stacks[i]];
 
-			/* Of calls beyond the limit that were the outermost ones. */
+			/* Self values of outermost calls beyond the limit. */
 			paths->tree.nodes[root].self_time += node->self_time;
 			paths->tree.nodes[root].self_instructions += node->self_instructions;
 			merged[paths->stacks[i]] = root;
 		}
-	/* Of these alone the parent comes behind the child. */
+	/* Only for these nodes, the parent has a higher number than the child. */
 	for (size_t i = paths->below_count; status == 0 && i-- > 0;)
 		status = merge_node(paths, merged, paths->belows[i]);
 	for (size_t i = 1; status == 0 && i < paths->thread.count; i++)
@@ -242,7 +252,10 @@ static int merge_thread(struct dump_paths *paths)
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
-/* The root of the stack that the thread is on, where it is *place; what is there first is node 0, which stands for none. */
+/*
+ * Finds the root for the thread's current stack. *place: its entry in `stacks`. The thread's tree begins with the
+ * unused node 0.
+ */
 static int find_stack(struct dump_paths *paths, const struct dump_call_thread *thread, uint32_t **place)
 {
 	const size_t number = thread->stack->number, before = paths->stack_capacity;
@@ -255,7 +268,7 @@ static int find_stack(struct dump_paths *paths, const struct dump_call_thread *t
 	*place = &paths->stacks[number];
 	if (!paths->thread.count) {
 		status = add_node(&paths->thread, 0, DUMP_NO_FUNCTION, &root);
-		/* Now, since the program is another one when exec is reported. */
+		/* Done at the first call: when exec is reported, the thread has another program already. */
 		if (status == 0)
 			status = find_group(paths, thread, &paths->thread_group);
 	}
@@ -264,7 +277,7 @@ static int find_stack(struct dump_paths *paths, const struct dump_call_thread *t
 	return status;
 }
 
-/* The node of the frame that called, or the root of its stack. */
+/* Finds the node of the calling frame, or the root of its stack. */
 static int find_caller(struct dump_paths *paths, const struct dump_call_thread *thread, const struct dump_frame *frame,
 		       uint64_t *caller)
 {
@@ -319,7 +332,7 @@ static int rename_node(struct dump_paths *paths, uint32_t node, uint32_t functio
 	return 0;
 }
 
-/* A path of a piece, behind the place of the one before; its caller's place is known. */
+/* Adds a path of a piece. place[-1] holds the path before, caller the caller's path. */
 static int add_path(struct dump_paths *paths, const struct dump_summary_node *node,
 		    const struct dump_path_place *caller, struct dump_path_place *place)
 {
@@ -400,7 +413,10 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 	return 0;
 }
 
-/* The root becomes the frame's node, so that all that was below the root is below the frame; and there is a new root. */
+/*
+ * A frame was found below all frames of the stack: the root becomes the frame's node, so the whole subtree lies below
+ * the frame. Creates a new root.
+ */
 static int below(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_paths *paths = context;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the stack of a thread becomes by what happened in a piece of a summary. */
+/* Applies a piece of a summary to the stack of a thread. */
 #include "dump/call/call_frame_state.h"
 
-/* Times become stretches of time of the nodes; returns how long all took. */
+/* Converts times to durations of the nodes. Returns the sum of all durations. */
 static uint64_t pass_times(struct dump_call_thread *thread, struct dump_summary_node *nodes,
 			   const struct dump_summary *summary, const struct dump_piece *piece)
 {
@@ -21,7 +21,7 @@ static uint64_t pass_times(struct dump_call_thread *thread, struct dump_summary_
 	return all;
 }
 
-/* Calls of the top frame, or without one calls that were the outermost, have taken this. */
+/* Adds the values of calls to the top frame's callees; without a frame, subtracts them from the stack's idle values. */
 static void pass_calls(struct dump_stack *stack, struct dump_frame *top, uint64_t time, uint64_t instructions)
 {
 	if (top) {
@@ -33,7 +33,7 @@ static void pass_calls(struct dump_stack *stack, struct dump_frame *top, uint64_
 	}
 }
 
-/* Calls that go on have begun now, as far as they are counted from here on. */
+/* Pushes frames for unfinished calls. These frames begin now: earlier values are counted by the piece. */
 static int push_frames(const struct dump_fold *fold, const struct dump_summary *summary, const struct dump_piece *piece)
 {
 	int status = 0;
@@ -52,7 +52,7 @@ static int push_frames(const struct dump_fold *fold, const struct dump_summary *
 	return status;
 }
 
-/* The same of a piece without paths. */
+/* Applies a piece that has sums by function instead of paths. */
 static int take_by_function(const struct dump_fold *fold, const struct dump_summary *summary,
 			    const struct dump_piece *piece)
 {

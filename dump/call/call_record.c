@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps records in memory, packs them, and has a file for them where they are many. */
+/* Keeps records in memory, packs them, and moves many of them to a file. */
 #include "dump/call/call_record.h"
 
 #include <fcntl.h>
@@ -16,11 +16,12 @@
 
 #define RECORD sizeof(struct dump_call_record)
 #define KEPT sizeof(struct dump_kept_record)
-#define FIRST 256                            /* records */
-#define AT_ONCE (((size_t)1 << 20) / RECORD) /* that are packed together, while they are in a cache */
-#define IN_MEMORY ((size_t)16 << 20)         /* bytes of packed records, and of kept ones; more go to a file, */
-#define WRITE ((size_t)1 << 20)              /* so many at a time */
-#define WINDOW ((size_t)8 << 20)             /* bytes of a file that stay in memory behind the place at hand */
+#define FIRST 256                            /* records in the first allocation */
+#define AT_ONCE (((size_t)1 << 20) / RECORD) /* records packed together, while they are in the processor's cache */
+/* bytes of packed records and of kept records in memory; more go to a file */
+#define IN_MEMORY ((size_t)16 << 20)
+#define WRITE ((size_t)1 << 20)  /* bytes per write to the file */
+#define WINDOW ((size_t)8 << 20) /* bytes of the mapped file kept in memory behind the reading position */
 
 void dump_record_list_free(struct dump_record_list *list)
 {
@@ -41,7 +42,10 @@ void dump_record_list_free(struct dump_record_list *list)
 
 /* ---- files --------------------------------------------------------------------------------------- */
 
-/* Memory in a temporary file. A full disk is reported here, and not by a signal when it is written to. */
+/*
+ * Maps memory in a temporary file. Allocates disk space at once: a full disk is then an error here, not a signal at a
+ * later access.
+ */
 static int map_room(size_t size, void **map)
 {
 	int fd, error, status = common_open_temporary(&fd);
@@ -59,7 +63,7 @@ static int map_room(size_t size, void **map)
 	return status;
 }
 
-/* Room for a kept record more. */
+/* Makes room for one more kept record. */
 static int grow_kept(struct dump_record_list *list)
 {
 	const size_t size = 2 * list->kept_capacity * KEPT;
@@ -82,7 +86,7 @@ static int grow_kept(struct dump_record_list *list)
 	return 0;
 }
 
-/* Packed records go to the file. */
+/* Moves packed records to the file. */
 static int write_bytes(struct dump_record_list *list)
 {
 	int status = list->has_file ? 0 : common_open_temporary(&list->fd);
@@ -103,7 +107,7 @@ static bool goes_on(const struct dump_call_record *record)
 	return record->kind == DUMP_RECORD_CALL && !record->end;
 }
 
-/* The one of the kept records that may change; NULL: it is none of them. */
+/* Finds a kept record that may still change; NULL: none has this index. */
 static struct dump_kept_record *find_active(const struct dump_record_list *list, size_t index)
 {
 	const size_t at = COMMON_PARTITION(list->active_count, i, list->kept[list->active[i]].index < index);
@@ -123,7 +127,10 @@ struct dump_call_record *dump_record_list_find(const struct dump_record_list *li
 	return at < list->kept_count && list->kept[at].index == index ? &list->kept[at].record : NULL;
 }
 
-/* Forgets which kept records may change where these cannot any more, and marks those to be packed that still may. */
+/*
+ * Drops records that can no longer change from `active`. Marks records that must be kept in the next packing: last
+ * calls of unfinished calls.
+ */
 static void choose_active(struct dump_record_list *list, uint8_t *marks)
 {
 	size_t count = 0;
@@ -167,8 +174,8 @@ static int keep(struct dump_record_list *list, const struct dump_call_record *re
 }
 
 /*
- * All but the last, which has not been seen by all who may change it. marks: room for one of each record, all 0. Calls come
- * before what they call, so marks are complete when they are met.
+ * Packs all records but the last, which its creator may still change. marks: a zero byte per record. A call precedes
+ * its callees, so the marks are complete when a record is reached.
  */
 static int pack_records(struct dump_record_list *list, uint8_t *marks)
 {
@@ -180,7 +187,7 @@ static int pack_records(struct dump_record_list *list, uint8_t *marks)
 
 	if (status < 0)
 		return status;
-	/* It may have changed since it was packed, as the last record then. */
+	/* The last record of the previous packing may have changed since. */
 	if (before)
 		list->before = dump_packed_after(before);
 	choose_active(list, marks);
@@ -213,7 +220,10 @@ static int pack(struct dump_record_list *list)
 	return status;
 }
 
-/* With more than is packed at once where more may change than that: these are looked at each time. */
+/*
+ * Makes room for a record by packing or by a larger array. If many records may still change, the array grows beyond
+ * AT_ONCE: each packing visits all of these.
+ */
 static __attribute__((noinline)) int make_room(struct dump_record_list *list)
 {
 	const size_t most = list->active_count > AT_ONCE ? list->active_count : AT_ONCE;
@@ -264,7 +274,7 @@ int dump_record_list_complete(struct dump_record_list *list)
 
 	if (!list->has_file)
 		return 0;
-	/* What lies behind the last record is read with it. */
+	/* Unpacking touches bytes after the last record. */
 	memset(list->bytes + list->byte_count, 0, DUMP_PACKED_MAX);
 	list->byte_count += DUMP_PACKED_MAX;
 	status = write_bytes(list);
@@ -278,7 +288,7 @@ int dump_record_list_complete(struct dump_record_list *list)
 	return 0;
 }
 
-/* Pages of what was read remain the file's: what is touched again comes back. */
+/* Drops pages of the mapped file that were read: they can be read again from the file. */
 static void pass(struct dump_record_reader *reader)
 {
 	const uint64_t end = (reader->at - WINDOW) & ~((uint64_t)sysconf(_SC_PAGESIZE) - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records of calls in the order in which these began: a list that may be larger than memory. */
+/* Records of calls in the order of their begin: a list that may exceed memory. */
 #ifndef DUMP_CALL_CALL_RECORD_H
 #define DUMP_CALL_CALL_RECORD_H
 
@@ -7,102 +7,110 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a record is of. */
+/* Kinds of records. */
 #define DUMP_RECORD_CALL 0
-#define DUMP_RECORD_STACK 1 /* the thread goes over to another stack */
+#define DUMP_RECORD_STACK 1 /* the thread switches to another stack */
 #define DUMP_RECORD_EVENT 2 /* events were written here */
 
 struct dump_call_record {
 	uint64_t start; /* trace clock; 0 unknown */
 	union {
 		struct {
-			uint64_t wall; /* nanoseconds; these are sums over all repeats */
+			uint64_t wall; /* nanoseconds; like the members below, the sum over all repeats */
 			uint64_t self_time;
 		};
-		struct {                       /* while the call goes on: */
-			uint64_t shape_before; /* without the last call that it has made */
-			uint64_t last;         /* record of that; 0: none */
+		struct {                       /* while the call is unfinished: */
+			uint64_t shape_before; /* shape without the last call of this call */
+			uint64_t last;         /* record of the last call; 0: none */
 		};
 	};
 	uint64_t instructions;
 	uint64_t self_instructions;
-	uint64_t children; /* calls of its own */
-	uint64_t repeats;  /* calls that followed each other, and were alike with all they called */
+	uint64_t children; /* number of direct calls */
+	uint64_t repeats;  /* number of merged consecutive calls, which were alike including all their calls */
 	union {
-		uint64_t shape;       /* hash of function and calls; while the call goes on, of what there is */
-		const uint8_t *lines; /* of an event */
+		/* hash of function and calls; while the call is unfinished, of its calls so far */
+		uint64_t shape;
+		const uint8_t *lines; /* of an event record */
 	};
-	uint64_t end;      /* the record behind its last call */
-	uint32_t function; /* of an event: the length of its lines */
-	int32_t depth;     /* 0: the outermost frame that the stack had when it began; less: found below later */
+	uint64_t end;      /* index of the record after its last callee; 0: unfinished */
+	uint32_t function; /* of an event record: length of `lines` in bytes */
+	int32_t depth;     /* 0: first outermost frame of the stack; negative: frames found below later */
 	uint32_t stack;
 	uint16_t flags; /* DUMP_CALL_* */
 	uint8_t kind;
-	bool hidden; /* only its place is reported */
+	bool hidden; /* only the record's place is displayed */
 };
 
-/* What a packed record builds upon. */
+/* State that unpacking a record depends on. */
 struct dump_packed_before {
 	uint64_t start;
 	int32_t depth;
 	uint32_t stack;
 };
 
-/* A record that could not be packed when those around it were, since it may change yet. */
+/* A record that may still change, so it is stored unpacked. */
 struct dump_kept_record {
 	struct dump_call_record record;
 	size_t index;
-	uint64_t at; /* bytes packed before it, and what they end with */
+	uint64_t at; /* packed bytes before the record; `before`: state after these bytes */
 	struct dump_packed_before before;
-	bool needed; /* while the list packs: the last call of one that goes on */
+	bool needed; /* during packing: the last call of an unfinished call */
 };
 
 /*
- * Records in order, of which all but the last some thousand are packed (dump/call/call_pack.h), and from some size on in a
- * temporary file. Zero-initialised is empty. A list is made first, by the functions below, then completed, and then read.
- *
- * Of packed records those may be changed that are calls which go on, their last calls (`last`), and a change of stacks before
- * one of them; and calls that go on may be cut off. A call goes on until its `end` is set.
+ * Records in order. All but the last few thousand are packed (dump/call/call_pack.h); beyond some size, packed bytes go
+ * to a temporary file. Zero-initialised: empty. First, add records by the functions below; then complete the list; then
+ * read.
+ * Among packed records, only these may be changed: unfinished calls, their last calls (`last`), and a change of stacks
+ * directly before an unfinished call. Unfinished calls may also be cut off. A call is unfinished until its `end` is
+ * set.
  */
 struct dump_record_list {
-	struct dump_call_record *records; /* from `packed` on; of a list that is expanded: all */
+	struct dump_call_record *records; /* records from `packed` on; of an expanded list: all */
 	size_t count, capacity;
-	size_t packed;                 /* records before this one are packed or kept */
-	struct dump_kept_record *kept; /* in order; owned */
+	size_t packed;                 /* records before this index are packed or kept */
+	struct dump_kept_record *kept; /* sorted by index; owned */
 	size_t kept_count, kept_capacity;
-	size_t *active; /* those of `kept` that may change yet, in order; owned */
+	size_t *active; /* indexes in `kept` of records that may still change, sorted; owned */
 	size_t active_count, active_capacity;
-	uint8_t *bytes; /* owned: packed records, behind those in the file */
+	uint8_t *bytes; /* packed records after those in the file; owned */
 	size_t byte_count, byte_capacity;
 	uint64_t filed; /* bytes of packed records in the file */
 	struct dump_packed_before before;
 	int fd;
 	bool has_file;
-	uint8_t *map; /* of a list that is complete: the file, or all records in full */
+	uint8_t *map; /* of a complete list: the mapped file, or all records unpacked */
 	size_t map_size;
-	size_t kept_map_size; /* kept records are in a file of their own; 0: they are in memory */
-	bool mapped;          /* `records` are in `map` */
+	size_t kept_map_size; /* size of the mapped file of kept records in bytes; 0: in memory */
+	bool mapped;          /* `records` points into `map` */
 };
 
 struct dump_call_record *dump_record_list_find(const struct dump_record_list *list, size_t index);
 
-/* Only while the list is made; NULL: the record may not be changed. The pointer is good until the next record is added. */
+/*
+ * Returns a record to change, while the list is being made; NULL if the record may not change. The pointer is valid
+ * until the next record is added.
+ */
 static inline struct dump_call_record *dump_record_list_at(const struct dump_record_list *list, size_t index)
 {
 	return index >= list->packed ? &list->records[index - list->packed] : dump_record_list_find(list, index);
 }
 
-/* A record more, of which nothing is set; NULL after a failure. The one before has been set. */
+/* Adds an uninitialised record. The record before must be complete. Returns NULL after a failure. */
 struct dump_call_record *dump_record_list_add(struct dump_record_list *list);
-/* Forgets the records from index on: that of a call which goes on, or one of the last. */
+/* Removes the records from `index` on. Record `index` must be an unfinished call or belong to the last records. */
 void dump_record_list_cut(struct dump_record_list *list, size_t index);
-/* Nothing is added any more. PTL_NO_MEMORY, PTL_SYSTEM. */
+/* Completes the list: no further record may be added. Returns 0, PTL_NO_MEMORY or PTL_SYSTEM. */
 int dump_record_list_complete(struct dump_record_list *list);
-/* Has all records of a complete list in `records`, in any order to be read. in_file: however few they are. */
+/*
+ * Unpacks all records of a complete list to `records`, for random access. in_file: always uses a file. Returns 0,
+ * PTL_NO_MEMORY or PTL_SYSTEM.
+ */
 int dump_record_list_expand(struct dump_record_list *list, bool in_file);
 void dump_record_list_free(struct dump_record_list *list);
 
-/* Reads a list that is complete, and not expanded, in order. Set list, and zero the rest. */
+/* Reads a complete list that is not expanded, in order. Set `list`, zero the other members. */
 struct dump_record_reader {
 	const struct dump_record_list *list;
 	size_t index; /* of the next record */
@@ -112,7 +120,7 @@ struct dump_record_reader {
 	struct dump_call_record record;
 };
 
-/* NULL: there is no more. Good until the next is asked for. */
+/* Returns the next record; NULL at the end. The record is valid until the next call. */
 const struct dump_call_record *dump_record_next(struct dump_record_reader *reader);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adds up what calls took. */
+/* Sums up calls by row. */
 #include "dump/call/call_report.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static int add_row(struct dump_report *report, uint32_t *number)
 	return 0;
 }
 
-/* The row of the image that a function is in. */
+/* Finds or adds the row of a function's image. */
 static int find_image(struct dump_report *report, const struct dump_function *function, uint32_t *number)
 {
 	const uint64_t *known = common_byte_map_get(&report->by_name, function->path, strlen(function->path));
@@ -39,7 +39,7 @@ static int find_image(struct dump_report *report, const struct dump_function *fu
 	return common_byte_map_put(&report->by_name, function->path, strlen(function->path), *number);
 }
 
-/* The row of a function, by function or by image. */
+/* Finds or adds the row of a function, or of its image. */
 static int find_row(struct dump_report *report, uint32_t function, uint32_t *number)
 {
 	const size_t at = function == DUMP_NO_FUNCTION ? 0 : (size_t)function + 1;
@@ -84,7 +84,7 @@ static bool is_thread(const struct dump_report *report, const struct dump_report
 	       (report->by == DUMP_REPORT_PROCESS || (row->tid == thread->tid && row->cpu == thread->cpu));
 }
 
-/* The thread's stacks are new. */
+/* Forgets the stacks of the last thread or program. */
 static void forget_stacks(struct dump_report *report)
 {
 	common_hash_map_free(&report->by_stack);
@@ -101,7 +101,7 @@ static int begin(void *context, struct dump_call_thread *thread)
 	forget_stacks(report);
 	if (is_by_code(report))
 		return 0;
-	/* Threads come process by process. */
+	/* Threads are grouped by process. */
 	report->row = (uint32_t)report->count - 1;
 	if (report->count && is_thread(report, &report->rows[report->row], thread))
 		return 0;
@@ -118,7 +118,7 @@ static int begin(void *context, struct dump_call_thread *thread)
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
-/* What the row has on another stack than the first: each has its own clocks. NULL without memory. */
+/* Finds or adds the row's span on a stack other than the first. Returns NULL without memory. */
 static __attribute__((noinline)) struct dump_report_span *span_of_stack(struct dump_report *report, uint32_t stack,
 									uint32_t row)
 {
@@ -134,7 +134,7 @@ static __attribute__((noinline)) struct dump_report_span *span_of_stack(struct d
 	return &report->spans[report->span_count++];
 }
 
-/* The same on any stack. */
+/* Finds or adds the row's span on the current stack. */
 static inline struct dump_report_span *span_of(struct dump_report *report, const struct dump_call_thread *thread,
 					       uint32_t row)
 {
@@ -143,7 +143,7 @@ static inline struct dump_report_span *span_of(struct dump_report *report, const
 	return __builtin_expect(!stack, 1) ? &report->rows[row].span : span_of_stack(report, stack, row);
 }
 
-/* An outermost call has taken this. Threads and processes have as much as their calls have by themselves. */
+/* Adds an outermost call to the row's total. Rows of threads and processes have no totals but their self values. */
 static inline void add_total(const struct dump_report *report, struct dump_report_row *row,
 			     struct dump_report_span *span, uint64_t time, uint64_t instructions)
 {
@@ -185,7 +185,10 @@ static int enter(void *context, struct dump_call_thread *thread, struct dump_fra
 	return 0;
 }
 
-/* What the row's calls on this stack have taken so far is a part of what the frame takes. */
+/*
+ * A frame was found below all frames of the stack. The row's calls on this stack so far lie within the frame, so their
+ * totals are subtracted.
+ */
 static int below(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_report *report = context;
@@ -262,7 +265,7 @@ static int take_leaf(void *context, struct dump_call_thread *thread, struct dump
 
 /* ---- pieces -------------------------------------------------------------------------------------- */
 
-/* A row's total counts its outermost calls alone. Walks nodes without recursion, which hostile depths would not allow. */
+/* Adds the totals of each row's outermost calls. Iterative: recursion could overflow for hostile depths. */
 static int add_totals(struct dump_report *report, const struct dump_call_thread *thread,
 		      const struct dump_summary_node *nodes, struct dump_report_node *own)
 {
@@ -331,7 +334,7 @@ static int take_piece(void *context, struct dump_call_thread *thread, struct dum
 	return add_totals(report, thread, nodes, own);
 }
 
-/* Only rows of functions, or of all calls, can be added up so. */
+/* Adds sums by function. Sums suffice only for rows of functions, or for one row of all calls. */
 static int take_sums(void *context, struct dump_call_thread *thread, const struct dump_function_sums *sums,
 		     size_t count, uint64_t first)
 {
@@ -363,7 +366,7 @@ struct dump_call_observer dump_report_observer_of(struct dump_report *report)
 	struct dump_call_observer observer = dump_report_observer;
 
 	observer.context = report;
-	/* What calls within others of the same image took would count twice. */
+	/* Sums by function would count calls within other calls of the same image twice. */
 	if (report->by != DUMP_REPORT_IMAGE)
 		observer.sums = take_sums;
 	return observer;
@@ -393,7 +396,7 @@ void dump_report_free(struct dump_report *report)
 	flow_sources_close(report->sources);
 }
 
-/* ---- order --------------------------------------------------------------------------------------- */
+/* ---- sorting ------------------------------------------------------------------------------------- */
 
 const char *const dump_report_orders[] = {
 	"self", "total", "self-time", "total-time", "self-instructions", "total-instructions", "calls", "name", NULL,
@@ -459,7 +462,7 @@ static int compare_rows(const void *a_, const void *b_, void *context)
 	return order ? order : compare_names(sorting->report, a, b);
 }
 
-/* A function that only led to another one, which the calls were counted for then. */
+/* Whether a row is a stub whose calls were all counted for their target functions. */
 static bool is_nothing(const struct dump_report_row *row)
 {
 	return !row->calls && !row->total_instructions && !row->self_instructions && !row->total_time;
@@ -477,7 +480,7 @@ void dump_report_sort(struct dump_report *report, unsigned order)
 			report->rows[count++] = report->rows[i];
 	}
 	report->count = count;
-	/* Instructions are exact, time is not. */
+	/* Instructions are exact, times are not. */
 	if (order == SELF)
 		sorting.order = SELF_INSTRUCTIONS;
 	else if (order == TOTAL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What all commands about calls begin with. */
+/* Common start of commands about calls. */
 #include "dump/call/call_session.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ int dump_call_session_check(const struct dump_call_session *calls, const char *o
 	const size_t count = dump_functions_count(calls->functions);
 	struct common_nearest nearest = {.word = pattern};
 
-	/* Another shard may have it. */
+	/* Another shard may have a matching function. */
 	if (calls->session->saver)
 		return 0;
 	for (size_t i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes and reads transfers. Functions have other numbers in each process: a place is written as image and address, and its
- * function looked up again.
+ * Writes and reads transfers. Numbers of functions differ between programs that decode, so a place is written as image
+ * and address, and its function is looked up again.
  */
 #include "dump/call/call_shard.h"
 
@@ -12,7 +12,7 @@
 #include "common/vector.h"
 #include "flow/view/shard.h"
 
-/* What makes a transfer one of a shape. No padding: it is a key. */
+/* The key of a shape, without padding. Transfers with equal keys have one shape. */
 struct shape {
 	uint64_t to, address;
 	uint32_t image, process;
@@ -40,7 +40,7 @@ static void write_image(struct ptl_bytes *record, uint32_t image)
 	common_write_varint(record, image == FLOW_NONE ? 0 : (uint64_t)image + 1);
 }
 
-/* Where the shape of a transfer is, if it is in the cache. */
+/* Returns the cache entry for the transfer's shape. */
 static struct dump_call_shape_cached *find_cached(const struct dump_call_shapes *shapes,
 						  const struct dump_transfer *transfer)
 {
@@ -60,7 +60,7 @@ static bool is_cached(const struct dump_call_shape_cached *cached, const struct 
 	       cached->process == process;
 }
 
-/* Of an address that is known the number, and behind the number of a new one what it is. */
+/* Writes the number of the shape; a new shape is followed by its definition. */
 static int write_shape(struct dump_call_shapes *shapes, const struct flow_segment *segment,
 		       const struct dump_transfer *transfer, struct ptl_bytes *record, uint32_t *number)
 {
@@ -93,7 +93,7 @@ static int write_shape(struct dump_call_shapes *shapes, const struct flow_segmen
 	return common_byte_map_put(&shapes->numbers, &shape, sizeof(shape), shapes->numbers.used);
 }
 
-/* In which flow stands when the segment ends. */
+/* Writes the state of the flow at the end of the segment. */
 static void write_tracker(const struct dump_tracker *tracker, struct ptl_bytes *record)
 {
 	const struct dump_leaving *leaving = &tracker->leaving;
@@ -157,7 +157,7 @@ int dump_call_shard_write(struct dump_call_shapes *shapes, const struct flow_seg
 
 /* ---- reading ------------------------------------------------------------------------------------- */
 
-/* What a source's records are read for. */
+/* Context for reading records of a source. */
 struct reading {
 	const struct flow_segment *segment;
 	const struct flow_timeline *timeline;
@@ -173,7 +173,7 @@ static uint32_t read_image(const struct reading *reading)
 	return image ? (uint32_t)(image - 1) : FLOW_NONE;
 }
 
-/* The function of a transfer's place, as dump/call/transfer.c finds it. */
+/* Finds the function of a shape's target, by the rules of dump/call/transfer.c. */
 static int find_function(const struct reading *reading, struct dump_transfer *shape)
 {
 	struct dump_code_place place;
@@ -215,7 +215,7 @@ static int read_new_shape(const struct reading *reading, struct dump_call_shapes
 	return status;
 }
 
-/* Most numbers are of one byte. */
+/* Most numbers take one byte. */
 static inline uint64_t read_number(struct common_cursor *record, uint64_t most)
 {
 	uint64_t number;

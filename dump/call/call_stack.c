@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A stack of frames from calls and returns, and what is done where they do not fit each other. */
+/* Builds a stack of frames from calls and returns, and handles calls and returns that do not match. */
 #include "dump/call/call_stack.h"
 
 #include "dump/call/call_frame_state.h"
@@ -8,7 +8,7 @@ enum state { RUNNING, IN_KERNEL, IN_GAP, OUTSIDE };
 
 /* ---- jumps --------------------------------------------------------------------------------------- */
 
-/* The frame turns out to be that of the function it leads to. */
+/* The frame of a stub becomes a frame of the stub's target function. */
 static int resolve(const struct dump_fold *fold, struct dump_frame *frame)
 {
 	const struct dump_call_observer *observer = fold->observer;
@@ -25,7 +25,7 @@ static int resolve(const struct dump_fold *fold, struct dump_frame *frame)
 	return observer->rename ? observer->rename(observer->context, fold->thread, frame) : 0;
 }
 
-/* Another function in place of the top one, for its caller. */
+/* Replaces the top frame by a frame of another function with the same return address. */
 static int tail_call(const struct dump_fold *fold)
 {
 	const struct dump_frame *top = dump_fold_top(fold->thread);
@@ -43,8 +43,8 @@ static int tail_call(const struct dump_fold *fold)
 }
 
 /*
- * Whether the frame is that of an entry of a PLT that has no symbol: some instructions (more where it first asks for the
- * address), and a jump through a table to another file.
+ * Whether the frame is a PLT entry without a symbol: a few instructions (more if the entry first looks up its target),
+ * then a jump through a table to another file.
  */
 #define STUB_INSTRUCTIONS 8
 
@@ -55,7 +55,7 @@ static bool is_nameless_stub(const struct dump_fold *fold, const struct dump_fra
 	       fold->thread->stack->instructions - frame->instructions <= STUB_INSTRUCTIONS;
 }
 
-/* Whether a stub leads there, and not only to what looks up the address of its function. */
+/* Whether the stub's jump leads to the target function, not to code that looks up its address. */
 static bool is_end_of_stub(const struct dump_fold *fold)
 {
 	const struct dump_transfer *transfer = fold->transfer;
@@ -63,7 +63,7 @@ static bool is_end_of_stub(const struct dump_fold *fold)
 	return transfer->flags & DUMP_TRANSFER_START && !(transfer->function_flags & DUMP_FUNCTION_STUB);
 }
 
-/* Back to a place in a function that has called, not by a return: longjmp, or to the handler of an exception. */
+/* Unwinds to a calling function that the jump enters: longjmp, or an exception handler. */
 static int jump_back(const struct dump_fold *fold)
 {
 	struct dump_call_thread *thread = fold->thread;
@@ -72,7 +72,7 @@ static int jump_back(const struct dump_fold *fold)
 	bool again;
 	int status;
 
-	/* What the code itself says is within a function, parts of which may lie apart. */
+	/* A direct jump stays within a function, whose parts may lie apart. */
 	if (!(transfer->flags & DUMP_TRANSFER_INDIRECT))
 		return 0;
 	status = dump_fold_jump_again(fold, &again);
@@ -115,7 +115,7 @@ static int take_jump(const struct dump_fold *fold)
 
 /* ---- returns ------------------------------------------------------------------------------------- */
 
-/* The outermost frame ends, into one that was there before all of it. */
+/* The outermost frame returns: finds a frame that existed before all frames of the stack. */
 static int open_below(const struct dump_fold *fold)
 {
 	struct dump_call_thread *thread = fold->thread;
@@ -145,7 +145,7 @@ static int open_below(const struct dump_fold *fold)
 	return observer->below ? observer->below(observer->context, thread, frame) : 0;
 }
 
-/* Nothing that is known has called this. */
+/* A return to a function that no known frame called. */
 static int return_to_unknown(const struct dump_fold *fold)
 {
 	struct dump_call_thread *thread = fold->thread;
@@ -163,7 +163,7 @@ static int return_to_unknown(const struct dump_fold *fold)
 	return status == 0 ? dump_fold_push(fold, function, 0, DUMP_CALL_INFERRED) : status;
 }
 
-/* A return that is not to where the top frame was called. */
+/* Handles a return to an address that differs from the top frame's return address. */
 static int return_elsewhere(const struct dump_fold *fold)
 {
 	struct dump_call_thread *thread = fold->thread;
@@ -174,7 +174,7 @@ static int return_elsewhere(const struct dump_fold *fold)
 	bool resumed = false;
 	int status = 0;
 
-	/* A signal's handler returns to code that asks the kernel to go back. */
+	/* A signal handler returns to code that asks the kernel to resume. */
 	if (top->flags & DUMP_CALL_SIGNAL) {
 		top->flags |= DUMP_CALL_RETURNED;
 		return 0;
@@ -209,7 +209,7 @@ static int return_elsewhere(const struct dump_fold *fold)
 	return return_to_unknown(fold);
 }
 
-/* The callee's caller is not traced, and what it does now is not. */
+/* Handles a return to code that is not traced. */
 static int return_outside(const struct dump_fold *fold)
 {
 	struct dump_call_thread *thread = fold->thread;
@@ -229,16 +229,16 @@ static int take_return(const struct dump_fold *fold)
 
 	if (!top)
 		return 0;
-	/* Who goes over to another stack may come back to the very same address there. */
+	/* A switch to another stack may return to the same address there. */
 	if (top->return_address == transfer->to && transfer->to &&
 	    !(top->flags & DUMP_CALL_SWITCH && fold->thread->stack_count > 1))
 		return dump_fold_pop_return(fold);
 	return transfer->flags & DUMP_TRANSFER_OUTSIDE ? return_outside(fold) : return_elsewhere(fold);
 }
 
-/* ---- the kernel, and what is not traced ---------------------------------------------------------- */
+/* ---- kernel and untraced code -------------------------------------------------------------------- */
 
-/* A frame from which the kernel comes back; the system call itself is two bytes before what is behind it. */
+/* Finds the frame that the kernel interrupted. A restarted system call resumes two bytes before its return address. */
 static size_t find_interrupted(const struct dump_call_thread *thread, uint64_t address, unsigned flags)
 {
 	const struct dump_stack *stack = thread->stack;
@@ -262,7 +262,7 @@ static int take_far_return(const struct dump_fold *fold)
 
 	if (found != DUMP_FOLD_NOT_FOUND)
 		return dump_fold_pop_to(fold, found, 0);
-	/* Not to where the kernel was called: a signal's handler. */
+	/* The kernel resumes at an address that it did not interrupt: a signal handler. */
 	for (size_t i = thread->stack ? thread->stack->count : 0; i-- > 0;)
 		if (thread->stack->frames[i].flags & DUMP_CALL_KERNEL) {
 			interrupted = thread->stack->frames[i].return_address;
@@ -276,7 +276,7 @@ static int take_far_return(const struct dump_fold *fold)
 	return dump_fold_push(fold, function, interrupted, interrupted ? DUMP_CALL_SIGNAL : DUMP_CALL_INFERRED);
 }
 
-/* The process runs another program: nothing of the one before is left. */
+/* The process runs another program: ends all frames of the last program. */
 static int begin_program(const struct dump_fold *fold, const struct flow_program *program)
 {
 	const struct dump_call_observer *observer = fold->observer;
@@ -300,8 +300,9 @@ static int begin_program(const struct dump_fold *fold, const struct flow_program
 }
 
 /*
- * A signal's handler has returned, and has made the kernel go back elsewhere than to what the signal interrupted: within that
- * function, in a function that has called, or in a function that returns to what was interrupted.
+ * The kernel resumes after a signal handler, but not at the interrupted address: the handler changed the address. The
+ * target is in the interrupted function, in one of its callers, or in a function that will return to the interrupted
+ * address.
  */
 static int resume_elsewhere(const struct dump_fold *fold)
 {
@@ -385,7 +386,7 @@ static int begin(const struct dump_fold *fold)
 			      fold->transfer->flags & DUMP_TRANSFER_START ? 0 : (unsigned)DUMP_CALL_INFERRED);
 }
 
-/* Flow goes on behind a gap: in the same call, in one that called it, or in one that is new. */
+/* The flow resumes after a gap: in the same call, in a caller, or in a new call. */
 static int go_on(const struct dump_fold *fold)
 {
 	struct dump_call_thread *thread = fold->thread;
@@ -445,7 +446,7 @@ static void add_absence(struct dump_call_thread *thread, uint64_t nanoseconds)
 		thread->absence.gap += nanoseconds;
 }
 
-/* Time goes by on the stack, if there is one, whether it has frames or not. */
+/* Lets time pass on the stack, with or without frames. */
 static void pass_time(struct dump_stack *stack, uint64_t nanoseconds)
 {
 	if (!stack)
@@ -521,7 +522,7 @@ static int take_other(const struct dump_fold *fold)
 	}
 }
 
-/* A call that returns as it should, frame by frame. */
+/* Applies a leaf call as a frame. */
 static int take_leaf_as_frame(const struct dump_fold *fold)
 {
 	const struct dump_transfer *leaf = fold->transfer;

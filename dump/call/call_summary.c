@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes pieces of transfers that fit each other. */
+/* Combines matching transfers to pieces. */
 #include "dump/call/call_summary.h"
 
 #include <stdlib.h>
@@ -41,13 +41,13 @@ int dump_summary_begin(struct dump_summary *summary)
 	summary->is_full = false;
 	summary->added_more = true;
 	status = dump_summary_tree_begin(summary->tree);
-	/* States are of paths, and where there are any, they are worth more. */
+	/* States need paths, and save more time than sums by function. */
 	summary->by_function = summary->totals && !summary->tree->has_states;
 	summary->tree->has_states = false;
 	return status == 0 && summary->by_function ? dump_totals_begin(summary) : status;
 }
 
-/* Calls in the order in which they were met: one comes behind its caller. */
+/* Copies the nodes in order of their first call; a node follows its caller. */
 static void put_nodes(struct dump_summary *summary, struct dump_piece *piece)
 {
 	const struct dump_summary_tree *tree = summary->tree;
@@ -70,7 +70,7 @@ static void put_nodes(struct dump_summary *summary, struct dump_piece *piece)
 		summary->times[i].node = tree->calls[summary->times[i].node].number;
 }
 
-/* Calls that go on, which have not ended. */
+/* Copies the unfinished calls, and subtracts them from the ended calls. */
 static void put_frames(struct dump_summary *summary, struct dump_piece *piece)
 {
 	const struct dump_summary_call *calls = summary->tree->calls;
@@ -80,7 +80,7 @@ static void put_frames(struct dump_summary *summary, struct dump_piece *piece)
 	summary->frame_count += piece->frame_count;
 	for (uint32_t at = summary->call; at; at = calls[at].parent) {
 		const struct dump_summary_call *call = &calls[at];
-		/* How old it is cannot be seen any more. */
+		/* The age of such a call is lost. */
 		const bool old = at != summary->call || summary->instructions > summary->clock;
 
 		summary->frames[piece->frame + call->depth - 1] = (struct dump_summary_frame){
@@ -145,7 +145,7 @@ int dump_summary_close(struct dump_summary *summary, size_t transfers)
 /* Removes the first elements of an array. */
 #define DROP(array, count, dropped) (*(count) -= drop_front((array), sizeof(*(array)), *(count), (dropped)))
 
-/* Returns how many there were to drop. */
+/* Returns the number of dropped elements. */
 static size_t drop_front(void *array, size_t size, size_t count, size_t dropped)
 {
 	if (dropped)
@@ -227,13 +227,13 @@ static int pass(struct dump_summary *summary, const struct dump_transfer *transf
 	return dump_summary_pass(summary, transfer->instructions, transfer->time);
 }
 
-/* Room is for the calls that one transfer needs. */
+/* Ends the piece before calls exceed the room. One more transfer always fits. */
 static void note_room(struct dump_summary *summary, uint32_t depth)
 {
 	summary->is_full |= summary->tree->call_count >= DUMP_SUMMARY_CALLS_MAX || depth >= DUMP_PIECE_DEPTH;
 }
 
-/* The number of a call like this. */
+/* Finds or adds the call equal to `like`. */
 static int number_of(struct dump_summary *summary, const struct dump_summary_call *like, uint32_t *number)
 {
 	const int status = dump_summary_tree_call(summary->tree, like, number);
@@ -242,7 +242,7 @@ static int number_of(struct dump_summary *summary, const struct dump_summary_cal
 	return status;
 }
 
-/* The same where a stack will do. */
+/* As number_of, for a piece with a stack of calls. */
 static int enter_by_function(struct dump_summary *summary, const struct dump_summary_call *like)
 {
 	const int status = dump_totals_reserve(summary->totals, like->function);
@@ -252,7 +252,7 @@ static int enter_by_function(struct dump_summary *summary, const struct dump_sum
 	return status;
 }
 
-/* The innermost call becomes one like this. */
+/* Replaces the innermost call by a call equal to `like`. */
 static int change_top(struct dump_summary *summary, const struct dump_summary_call *like)
 {
 	uint32_t number;
@@ -298,7 +298,7 @@ int dump_summary_push(struct dump_summary *summary, uint32_t function, uint64_t 
 	struct dump_summary_call like = {
 		.return_address = return_address, .entry = entry, .function = function, .flags = flags};
 	uint32_t number;
-	/* It calls. */
+	/* Calling makes the caller old. */
 	int status = dump_summary_grow_old(summary);
 
 	if (status < 0)
@@ -375,7 +375,10 @@ static int take_leaf(struct dump_summary *summary, const struct dump_transfer *t
 	return status > 0 ? take_return(summary, &end) : status;
 }
 
-/* The call is one of another function, which what it entered only led to: 1; 0: it has led to yet another one before. */
+/*
+ * Renames the innermost call, a stub, to its target function. Returns 1, or 0 if the stub has led to another function
+ * before.
+ */
 static int resolve(struct dump_summary *summary, const struct dump_transfer *transfer)
 {
 	struct dump_summary_call *top = &summary->tree->calls[summary->call];
@@ -420,7 +423,7 @@ static int take_jump(struct dump_summary *summary, const struct dump_transfer *t
 
 	if (!dump_summary_is_plain(transfer))
 		return 0;
-	/* Within a function, whose parts may lie apart: that changes no stack, whatever is on it. */
+	/* A jump within a function, whose parts may lie apart, changes no stack. */
 	if (!starts && !young && !(transfer->flags & DUMP_TRANSFER_INDIRECT) && !dump_summary_is_stub(top)) {
 		status = pass(summary, transfer);
 		return status < 0 ? status : 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes steps into pieces, and gives numbers to what is between steps. */
+/* Takes steps into pieces, and numbers the states between steps. */
 #include "common/error.h"
 #include "dump/call/call_summary.h"
 #include "dump/call/call_summary_state.h"
@@ -8,8 +8,8 @@
 /* ---- steps --------------------------------------------------------------------------------------- */
 
 /*
- * Flow comes to the run of another place by a jump: 1; 0: that is not for pieces, or its place has to be looked at, and nothing
- * was done.
+ * Takes a jump to a run at another place. Returns 1; or 0, without changes, if pieces cannot take the jump or its place
+ * must be looked up.
  */
 static __attribute__((noinline)) int jump(struct dump_summary *summary, const struct flow_step *step,
 					  const struct dump_transfer_run *known)
@@ -43,7 +43,7 @@ static __attribute__((noinline)) int jump(struct dump_summary *summary, const st
 	return 1;
 }
 
-/* Flow comes to the run: 1; 0: by something that does not fit, and nothing was done. */
+/* Takes the flow to a run. Returns 1; or 0, without changes, if the branch does not match the calls of the piece. */
 static inline int come(struct dump_summary *summary, const struct flow_step *step,
 		       const struct dump_transfer_run *known)
 {
@@ -86,7 +86,7 @@ static inline int come(struct dump_summary *summary, const struct flow_step *ste
 	return status < 0 ? status : 1;
 }
 
-/* Takes a transfer that enters no call which is known, or none that is plain. What dump_summary_take returns. */
+/* Takes a transfer by dump_summary_take, which looks up its call. Returns the status of dump_summary_take. */
 static __attribute__((noinline)) int take_other(struct dump_summary *summary, const struct dump_transfer *known,
 						uint32_t instructions, uint64_t time)
 {
@@ -97,18 +97,18 @@ static __attribute__((noinline)) int take_other(struct dump_summary *summary, co
 	return dump_summary_take(summary, &transfer);
 }
 
-/* The call that a transfer of a run enters; 0: it is to be taken as any other. */
+/* Returns the call that a transfer of a run enters; 0: use take_other. */
 static __attribute__((noinline)) uint32_t enter(struct dump_summary *summary, const struct dump_transfer *known)
 {
 	const struct dump_summary_call *from = &summary->tree->calls[summary->call];
 
-	/* From others it takes another call first, or none. */
+	/* The transfer first changes such a caller, or enters no call. */
 	if (from->flags & (DUMP_CALL_MIDWAY | DUMP_CALL_STUB) || summary->is_full || !dump_summary_enters(known))
 		return 0;
 	return dump_summary_enter(summary, known);
 }
 
-/* The same where the piece has a stack. */
+/* As take_transfer, in a piece with a stack of calls. */
 static inline int take_on_stack(struct dump_summary *summary, const struct dump_transfer *known, uint64_t instructions,
 				uint64_t time)
 {
@@ -132,7 +132,7 @@ static inline int take_on_stack(struct dump_summary *summary, const struct dump_
 	return status < 0 ? status : 1;
 }
 
-/* Takes a transfer of a run. What dump_summary_take returns. */
+/* Takes a transfer of a run. Returns the status of dump_summary_take. */
 static inline int take_transfer(struct dump_summary *summary, const struct dump_transfer *known, uint64_t instructions,
 				uint64_t time)
 {
@@ -156,7 +156,7 @@ static inline int take_transfer(struct dump_summary *summary, const struct dump_
 	return status < 0 ? status : 1;
 }
 
-/* A transfer, and all that are behind it, are for who knows the stack. PTL_NO_MEMORY. */
+/* Leaves transfers of a run to the fold. Returns 0 or PTL_NO_MEMORY. */
 static __attribute__((noinline)) int leave_within(const struct dump_summary *summary,
 						  const struct dump_transfer *transfers, size_t count)
 {
@@ -175,7 +175,10 @@ static __attribute__((noinline)) int leave_within(const struct dump_summary *sum
 	return status;
 }
 
-/* The transfers within the run: 1; 0: those from the first on that is not taken are found. PTL_NO_MEMORY. */
+/*
+ * Takes the transfers of a run. Returns 1; 0 if a transfer, and so all later transfers, were left to the fold; or
+ * PTL_NO_MEMORY.
+ */
 static inline int take_within(struct dump_summary *summary, const struct dump_transfer_run *known)
 {
 	struct dump_tracker *tracker = summary->tracker;
@@ -207,7 +210,7 @@ int dump_summary_step(struct dump_summary *summary, const struct flow_step *step
 	if (__builtin_expect(known && tracker->home && summary->is_open && tracker->leaving.valid &&
 				     tracker->instructions + step->instructions <= UINT32_MAX / 2 && !summary->is_full,
 			     1)) {
-		/* While flow comes to the run. */
+		/* Fetches the list from memory while the branch to the run is taken. */
 		if (known->count)
 			__builtin_prefetch(dump_transfer_run_list(summary->runs, known));
 		status = come(summary, step, known);
@@ -247,10 +250,10 @@ void dump_summary_note(struct dump_summary *summary, uint32_t call, uint64_t ins
 	sum[i - 1].instructions = (uint32_t)instructions;
 }
 
-/* The most instructions of a stub that states are told apart by. */
+/* Maximum instructions of a stub that distinguish states. */
 #define STUB 64
 
-/* All that the tracker knows goes to the call where flow is. 0: which that will be is not known yet. */
+/* Adds the tracker's pending instructions to the current call. Returns 0 if the current call is not known yet. */
 static int settle(struct dump_summary *summary)
 {
 	struct dump_tracker *tracker = summary->tracker;
@@ -279,7 +282,7 @@ uint32_t dump_summary_state(struct dump_summary *summary, const struct flow_step
 	dump_tracker_leave_passed(tracker, passed);
 	if (!tracker->home || !tracker->leaving.valid || (!summary->is_open && dump_summary_begin(summary) < 0) ||
 	    summary->is_full || summary->by_function || !settle(summary)) {
-		/* States are of paths, which the next piece has. */
+		/* States need paths; the next piece will have paths. */
 		summary->is_full |= summary->by_function;
 		return 0;
 	}
@@ -290,7 +293,7 @@ uint32_t dump_summary_state(struct dump_summary *summary, const struct flow_step
 	like.home = tracker->home;
 	like.instructions = (uint32_t)tracker->instructions;
 	like.branch = tracker->leaving.branch;
-	/* That of others leads to a place which does not depend on this. */
+	/* For other branches, the target does not depend on this address. */
 	if (like.branch >= FLOW_BRANCH_CALL)
 		like.behind = tracker->leaving.behind;
 	return dump_summary_tree_state(summary->tree, &like);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Gives calls, states and effects their numbers. */
+/* Numbers calls, states and effects. */
 #include "dump/call/call_summary_tree.h"
 
 #include <stdlib.h>
@@ -8,14 +8,17 @@
 #include "common/error.h"
 #include "common/vector.h"
 
-/* So many are forgotten before a piece, which then has room for as many more. */
+/* Tables with more entries are cleared before a piece, so a piece can add as many again. */
 #define MANY_CALLS (DUMP_SUMMARY_CALLS_MAX / 2)
 #define MANY_STATES (DUMP_SUMMARY_STATES_MAX / 2)
 #define MANY_EFFECTS (DUMP_SUMMARY_EFFECTS_MAX / 2)
 #define SUMS_MAX (1u << 20)
 _Static_assert(DUMP_SUMMARY_CALLS_ROOM <= 1 << 16, "numbers of calls fit below keys of sites");
 
-/* Places that a call is looked for in: whatever a file has, there are no more. Behind them it is made again, which sums allow. */
+/*
+ * Maximum entries to search for a call, even in a hostile trace. Beyond, a call may be added twice; sums of both are
+ * valid.
+ */
 #define ENTERED_PLACES 8
 
 #define CALL_WORDS (offsetof(struct dump_summary_call, instructions) / sizeof(uint64_t))
@@ -49,7 +52,7 @@ static struct common_numbered states_of(const struct dump_summary_tree *tree)
 	return (struct common_numbered){tree->states, sizeof(*tree->states), STATE_WORDS};
 }
 
-/* Room for all that there may be: memory that is not needed is not touched. */
+/* Allocates the maximum: the system provides memory only for touched pages. */
 static int make_room(struct dump_summary_tree *tree)
 {
 	const size_t calls = DUMP_SUMMARY_CALLS_ROOM, effects = DUMP_SUMMARY_EFFECTS_MAX;
@@ -68,7 +71,7 @@ static int make_room(struct dump_summary_tree *tree)
 	return common_fail_memory("paths of calls", calls * sizeof(*tree->paths));
 }
 
-/* Without calls but the first. */
+/* Clears all tables; only call 0 remains. */
 static int forget(struct dump_summary_tree *tree)
 {
 	const int status = make_room(tree);
@@ -88,7 +91,7 @@ static int forget(struct dump_summary_tree *tree)
 	return 0;
 }
 
-/* No effect is counted. */
+/* Resets the counts of all effects. */
 static void forget_counts(struct dump_summary_tree *tree)
 {
 	for (uint32_t i = 0; i < tree->met.count; i++)
@@ -107,14 +110,14 @@ int dump_summary_tree_begin(struct dump_summary_tree *tree)
 {
 	int status = 0;
 
-	/* Of a piece that was never closed. */
+	/* The last piece may not have been closed. */
 	forget_counts(tree);
 	if (is_much(tree))
 		status = forget(tree);
 	if (status < 0)
 		return status;
 	tree->calls = tree->paths;
-	/* The number between two turns is that of calls that are nodes. */
+	/* turn + 1 marks calls with nodes. */
 	tree->turn += 2;
 	tree->transfers = 0;
 	dump_summary_tree_meet(tree, 0);
@@ -213,7 +216,7 @@ static bool is_effect(const struct dump_summary_tree *tree, uint32_t number, con
 	       !memcmp(tree->sums + effect->first, sums, count * sizeof(*sums));
 }
 
-/* Many steps have the same effect, so that there is little to count. */
+/* Many steps have the same effect, so the cache finds most effects. */
 uint32_t dump_summary_tree_effect(struct dump_summary_tree *tree, const struct dump_summary_sum *sums, uint32_t count,
 				  uint64_t transfers)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The calls of a worker's open piece, one below the other: each way to a call has a number that lasts from piece to piece,
- * and so has each state in which flow may stand between steps. For those who find transfers alone.
+ * The calls of a worker's open piece as a tree. Each path of calls has a number that stays valid from piece to piece,
+ * as does each state of the flow between steps. Only for code that finds transfers.
  */
 #ifndef DUMP_CALL_CALL_SUMMARY_TREE_H
 #define DUMP_CALL_CALL_SUMMARY_TREE_H
@@ -13,109 +13,112 @@
 #include "flow/engine/step.h"
 
 /*
- * A piece ends that needs more calls: these fit the second-level cache beside the rest. States and effects that are more than these
- * have no numbers.
+ * A piece ends if it needs more calls. This number of calls fits the second-level cache beside other data. Further
+ * states and effects get no numbers.
  */
 #define DUMP_SUMMARY_CALLS_MAX (1u << 12)
-/* A transfer that is taken where a piece is not full needs no more than these. */
+/* Room for the calls that one more transfer may add. */
 #define DUMP_SUMMARY_CALLS_ROOM (DUMP_SUMMARY_CALLS_MAX + 8)
 #define DUMP_SUMMARY_STATES_MAX (1u << 18)
 #define DUMP_SUMMARY_EFFECTS_MAX (1u << 18)
 
 #define DUMP_SUMMARY_RECENT_SHIFT 12  /* log2 */
-#define DUMP_SUMMARY_ENTERED_SHIFT 13 /* log2: half of it is free */
+#define DUMP_SUMMARY_ENTERED_SHIFT 13 /* log2; half of the entries stay free */
 
-/* A cache line. */
+/* Size: a cache line. */
 struct dump_summary_call {
-	/* What it is: */
+	/* Key: */
 	uint64_t return_address;
 	uint64_t entry;
 	uint32_t parent;
 	uint32_t function;
-	uint32_t flags; /* DUMP_CALL_* */
+	uint32_t flags; /* DUMP_CALL_ flags */
 	uint32_t depth;
 
-	/* Of the piece whose turn it is; before that, both are 0: */
+	/* Sums in the piece with the number `turn`; both sums are 0 in other pieces: */
 	uint64_t instructions;
 	int64_t calls;
 	uint32_t turn;
 
-	uint32_t renamed; /* the function that it turned out to be, counted from 1; 0: none yet */
-	uint32_t number;  /* of its node, while the piece is closed */
+	uint32_t renamed; /* final function of calls that began in a stub, from 1; 0: unchanged */
+	uint32_t number;  /* number of the call's node, in a closed piece */
 };
 
 struct dump_summary_state {
-	uint64_t behind; /* the branch that leads on, if it calls or returns */
+	uint64_t behind; /* address after the branch that leads on, for a call or return */
 	uint32_t call;
-	uint32_t home;         /* of the tracker */
-	uint32_t instructions; /* of the tracker, too */
+	uint32_t home;         /* tracker's home */
+	uint32_t instructions; /* tracker's instructions */
 	uint32_t branch;       /* enum flow_branch */
 };
 
-/* To be added to the sums of a call. */
+/* Values to add to the sums of a call. */
 struct dump_summary_sum {
 	uint32_t instructions;
 	uint32_t call : 24;
 	int32_t calls : 8;
 };
 
-/* What is added from one state to another. */
+/* All additions between two states. */
 struct dump_summary_effect {
-	uint32_t first; /* of its sums: each call once, in the order in which they were met */
+	uint32_t first; /* index of the first sum; each call occurs once, in order of first use */
 	uint16_t count;
 	uint16_t transfers;
 };
 
-/* Zero-initialised is empty. The call with the number 0 stands for where pieces begin; there is no such state or effect. */
+/* Zero-initialised: empty. Call 0 stands for the begin of a piece; state 0 and effect 0 do not exist. */
 struct dump_summary_tree {
-	struct dump_summary_call *paths; /* room for all */
+	struct dump_summary_call *paths; /* allocated for the maximum */
 	uint32_t call_count;
-	struct dump_summary_call *calls; /* of the open piece: these, or a stack */
+	struct dump_summary_call *calls; /* calls of the open piece: `paths`, or a stack */
 	struct common_number_table call_numbers;
-	uint32_t recent[1 << DUMP_SUMMARY_RECENT_SHIFT]; /* calls that were looked for, by what they are; 0: none */
-	/* Which call is entered by a site from another call, below the key of both: see dump_summary_tree_entered. */
+	uint32_t recent[1 << DUMP_SUMMARY_RECENT_SHIFT]; /* cache of calls by hash of the key; 0: empty */
+	/* Cache by caller and site: key and, in the low bits, the entered call. See dump_summary_tree_entered. */
 	uint64_t entered[1 << DUMP_SUMMARY_ENTERED_SHIFT];
-	uint32_t entered_of; /* the base of the runs whose sites these are */
+	uint32_t entered_of; /* base of the runs to which the cached sites belong */
 	struct dump_summary_state *states;
-	uint32_t state_count, state_capacity; /* with number 0 */
+	uint32_t state_count, state_capacity; /* includes number 0 */
 	struct common_number_table state_numbers;
-	struct dump_summary_effect *effects;                     /* room for all */
-	uint32_t effect_count;                                   /* with number 0 */
-	uint32_t recent_effects[1 << DUMP_SUMMARY_RECENT_SHIFT]; /* likewise; 0: none */
-	struct dump_summary_sum *sums;                           /* of effects */
+	struct dump_summary_effect *effects;                     /* allocated for the maximum */
+	uint32_t effect_count;                                   /* includes number 0 */
+	uint32_t recent_effects[1 << DUMP_SUMMARY_RECENT_SHIFT]; /* cache of effects by hash; 0: empty */
+	struct dump_summary_sum *sums;                           /* sums of all effects */
 	uint32_t sum_count, sum_capacity;
-	uint32_t generation; /* changes where numbers become others */
+	uint32_t generation; /* changes when numbers become invalid */
 
-	bool has_states; /* states were asked for since the last piece began */
+	bool has_states; /* a state was requested since the last piece began */
 
 	/* The open piece: */
 	uint32_t turn;
 	uint64_t transfers;
-	struct flow_step_effects met; /* and calls, in the order in which they were first met */
-	uint32_t *nodes;              /* while it is closed: calls in that order, which is that of their nodes */
+	struct flow_step_effects met; /* effects and calls in order of first use */
+	uint32_t *nodes;              /* in a closed piece: calls in the order of their nodes */
 	uint32_t node_count;
 };
 
 void dump_summary_tree_free(struct dump_summary_tree *tree);
-/* Sums are those of another piece from now on; where there is much of something, all is forgotten. PTL_NO_MEMORY. */
+/*
+ * Begins a piece with empty sums. If a table is half full, forgets all calls, states and effects. Returns 0 or
+ * PTL_NO_MEMORY.
+ */
 int dump_summary_tree_begin(struct dump_summary_tree *tree);
-/* The piece is closed: adds effects to its sums, and gives numbers to nodes. */
+/* Closes the piece: adds the counted effects to its sums, and numbers its nodes. */
 void dump_summary_tree_close(struct dump_summary_tree *tree);
-/* The number of a call that is like this. PTL_NO_MEMORY. */
+/* Finds or adds the call equal to `like`. Returns 0 or PTL_NO_MEMORY. */
 int dump_summary_tree_call(struct dump_summary_tree *tree, const struct dump_summary_call *like, uint32_t *number);
-/* The number of a state; 0: there is no room. */
+/* Returns the number of a state; 0 without room. */
 uint32_t dump_summary_tree_state(struct dump_summary_tree *tree, const struct dump_summary_state *like);
-/* A number for an effect; 0: there is no room. */
+/* Returns the number of an effect; 0 without room. */
 uint32_t dump_summary_tree_effect(struct dump_summary_tree *tree, const struct dump_summary_sum *sums, uint32_t count,
 				  uint64_t transfers);
 
-/* Of what a site of runs enters from a call. */
+/* Returns the cache key for a site and a calling call. */
 static inline uint64_t dump_summary_tree_key(uint32_t from, uint32_t site)
 {
 	return ((uint64_t)site << 16 | from) << 16;
 }
 
-/* The call that it enters; 0: that has to be looked for. */
+/* Returns the call that the site enters; 0: not cached. */
 static inline uint32_t dump_summary_tree_entered(const struct dump_summary_tree *tree, uint32_t from, uint32_t site)
 {
 	const uint64_t key = dump_summary_tree_key(from, site);
@@ -124,7 +127,7 @@ static inline uint32_t dump_summary_tree_entered(const struct dump_summary_tree 
 	return found <= UINT16_MAX ? (uint32_t)found : 0;
 }
 
-/* What is known of sites is of runs with this base, or forgotten. */
+/* Clears the cache of sites if they belong to runs with another base. */
 static inline void dump_summary_tree_use_sites(struct dump_summary_tree *tree, uint32_t base)
 {
 	if (__builtin_expect(tree->entered_of == base, 1))
@@ -133,10 +136,10 @@ static inline void dump_summary_tree_use_sites(struct dump_summary_tree *tree, u
 	memset(tree->entered, 0, sizeof(tree->entered));
 }
 
-/* Looks for it, and makes one that is like this where there is none; there is room for it. */
+/* Finds the call equal to `like`, or adds it. The caller has reserved room. */
 uint32_t dump_summary_tree_enter(struct dump_summary_tree *tree, uint32_t site, const struct dump_summary_call *like);
 
-/* The call, whose sums are of the open piece. */
+/* Returns the call, after resetting its sums if they belong to another piece. */
 static inline struct dump_summary_call *dump_summary_tree_meet(struct dump_summary_tree *tree, uint32_t number)
 {
 	struct dump_summary_call *call = &tree->calls[number];

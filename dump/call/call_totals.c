@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps a stack, and the sums of its functions. */
+/* Maintains a stack of calls and sums by function. */
 #include "dump/call/call_totals.h"
 
 #include <stdlib.h>
@@ -73,7 +73,7 @@ void dump_totals_tick(struct dump_summary *summary, uint64_t time)
 	const uint64_t passed = elapsed->last ? time - elapsed->last : 0;
 
 	if (!elapsed->last) {
-		/* How much that is, those know who know the time before the piece. */
+		/* Only the fold knows the time before the piece, and so the duration. */
 		elapsed->first = time;
 		elapsed->is_first_own = !summary->call;
 		for (uint32_t at = summary->call; at; at = calls[at].parent)
@@ -107,7 +107,7 @@ int dump_totals_close(struct dump_summary *summary, struct dump_piece *piece)
 	piece->sum_count = totals->met_count;
 	if (status < 0)
 		return status;
-	/* Calls that go on have not ended. */
+	/* Unfinished calls are not counted as ended. */
 	for (uint32_t at = summary->call; at; at = calls[at].parent) {
 		dump_totals_leave(summary, &calls[at]);
 		totals->functions[calls[at].function + 1].sums.calls--;

@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What functions took within the open piece of a summary, for who does without the paths to them: a stack alone says what is
- * within what. For those who find transfers alone.
+ * Sums by function in the open piece of a summary, for observers that need no paths: a stack of calls is enough. Only
+ * for code that finds transfers.
  */
 #ifndef DUMP_CALL_CALL_TOTALS_H
 #define DUMP_CALL_CALL_TOTALS_H
 
 #include "dump/call/call_summary.h"
 
-/* A function. A cache line. */
+/* Sums of a function. Size: a cache line. */
 struct dump_function_total {
 	struct dump_function_sums
-		sums;    /* while a call goes on, all_* are less what the clocks were when the outermost one began */
-	uint32_t active; /* calls that go on */
-	uint32_t turn;   /* of the piece: of another, all is 0 */
-	uint64_t unused; /* fills a cache line */
+		sums;    /* while a call is active: all_* minus the clocks at the begin of the outermost call */
+	uint32_t active; /* active calls */
+	uint32_t turn;   /* number of the piece; in another piece, all sums are 0 */
+	uint64_t unused; /* padding */
 };
 
-/* A worker's. Zero-initialised is empty. */
+/* Zero-initialised: empty. Owned by a worker. */
 struct dump_totals {
-	struct dump_function_total *functions; /* by number, from 1 on; 0: without one */
-	uint32_t *met;                         /* their places here, in the order in which they were first entered */
-	uint32_t met_count, capacity;          /* of both */
+	struct dump_function_total *functions; /* by function number + 1; 0: no function */
+	uint32_t *met;                         /* indexes in `functions` in order of first use */
+	uint32_t met_count, capacity;          /* capacity: of both arrays */
 	uint32_t turn;
-	struct dump_summary_call *stack; /* calls that go on: the number of each is its depth */
+	struct dump_summary_call *stack; /* active calls, indexed by depth */
 };
 
 void dump_totals_free(struct dump_totals *totals);
-/* The open piece has neither calls nor sums. PTL_NO_MEMORY. */
+/* Begins a piece without calls and sums. Returns 0 or PTL_NO_MEMORY. */
 int dump_totals_begin(struct dump_summary *summary);
-/* All calls end, and functions get their sums, behind those of other pieces. PTL_NO_MEMORY. */
+/* Ends all calls, and appends the sums to summary->sums. Returns 0 or PTL_NO_MEMORY. */
 int dump_totals_close(struct dump_summary *summary, struct dump_piece *piece);
-/* The time is later, in the innermost call. */
+/* Sets the time, which belongs to the innermost call. */
 void dump_totals_tick(struct dump_summary *summary, uint64_t time);
-/* The innermost call was none. */
+/* Undoes the innermost call. */
 void dump_totals_take_back(struct dump_summary *summary);
-/* Room for the function. PTL_NO_MEMORY. */
+/* Makes room for the function. Returns 0 or PTL_NO_MEMORY. */
 int dump_totals_reserve(struct dump_totals *totals, uint32_t function);
 
-/* Of a function; there is room for it. */
+/* Returns the sums of a function in this piece. The caller has reserved room. */
 static inline struct dump_function_total *dump_totals_meet(struct dump_totals *totals, uint32_t function)
 {
 	const uint32_t place = function + 1;
@@ -56,7 +56,7 @@ static inline bool dump_totals_has_room(const struct dump_totals *totals, uint32
 	return __builtin_expect(function + 1 < totals->capacity, 1);
 }
 
-/* A call, which is in its place in the stack, is entered. */
+/* Counts the begin of a call that is on the stack. */
 static inline void dump_totals_enter(struct dump_summary *summary, const struct dump_summary_call *call)
 {
 	struct dump_function_total *total = dump_totals_meet(summary->totals, call->function);
@@ -68,7 +68,7 @@ static inline void dump_totals_enter(struct dump_summary *summary, const struct 
 	}
 }
 
-/* A call becomes the innermost one; there is room for its function. */
+/* Pushes a call. The caller has reserved room for its function. */
 static inline void dump_totals_push(struct dump_summary *summary, uint32_t function, uint64_t entry,
 				    uint64_t return_address, uint32_t flags)
 {
@@ -88,7 +88,7 @@ static inline void dump_totals_push(struct dump_summary *summary, uint32_t funct
 	dump_totals_enter(summary, call);
 }
 
-/* The innermost call ends. */
+/* Counts the end of the innermost call. */
 static inline void dump_totals_leave(struct dump_summary *summary, const struct dump_summary_call *call)
 {
 	struct dump_function_total *total = &summary->totals->functions[call->function + 1];
@@ -106,7 +106,7 @@ static inline void dump_totals_pop(struct dump_summary *summary, const struct du
 	summary->call--;
 }
 
-/* A call comes and goes, and takes so many instructions, and no time. */
+/* Counts a call that began and ended, without time. */
 static inline void dump_totals_leaf(struct dump_summary *summary, uint32_t function, uint64_t instructions)
 {
 	struct dump_function_total *total = dump_totals_meet(summary->totals, function);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps calls in order; those that repeat what was before them become one. */
+/* Keeps records of calls in order, and folds repeated calls into one record. */
 #include "dump/call/call_tree.h"
 
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 
 #include "common/error.h"
 
-#define NO_RECORD UINT64_MAX         /* of a frame that is not in the list */
-#define IS_BELOW ((uint64_t)1 << 62) /* of a frame whose record is among `below` */
+#define NO_RECORD UINT64_MAX         /* frame->user of a frame without a record */
+#define IS_BELOW ((uint64_t)1 << 62) /* flag in frame->user: the record is in `below` */
 
 /* ---- records ------------------------------------------------------------------------------------- */
 
@@ -43,7 +43,7 @@ size_t dump_record_level(const struct dump_call_tree *tree, const struct dump_ca
 	return (size_t)(record->depth + (int64_t)tree->belows[record->stack]);
 }
 
-/* Where a frame is now, in a form that frames which come below do not change. */
+/* Computes a frame's depth relative to the first frame of its stack, which frames found below do not change. */
 static inline int depth_of(struct dump_call_tree *tree, const struct dump_call_thread *thread, size_t frame,
 			   int32_t *depth)
 {
@@ -64,8 +64,8 @@ static inline struct dump_call_record *record_of(const struct dump_call_tree *tr
 }
 
 /*
- * A record more, which has taken nothing yet; NULL after a failure. Member by member: gcc clears a whole structure with a
- * string instruction, which takes longer than all else here.
+ * Adds a record with all values 0. Returns NULL after a failure. Assigns each member: gcc clears a whole structure by a
+ * string instruction, which takes longer than all other work here.
  */
 static inline struct dump_call_record *add(struct dump_record_list *list, uint8_t kind)
 {
@@ -89,7 +89,7 @@ static inline struct dump_call_record *add(struct dump_record_list *list, uint8_
 	return record;
 }
 
-/* What was written before now. */
+/* Adds a record of the events before this time. */
 static __attribute__((noinline)) int take_events(struct dump_call_tree *tree, const struct dump_call_thread *thread,
 						 uint64_t time)
 {
@@ -153,7 +153,7 @@ static int rename_call(void *context, struct dump_call_thread *thread, struct du
 	return 0;
 }
 
-/* The caller has made a call more: the record of this index. */
+/* Updates the caller after a call: the record with this index. */
 static void tell_caller(struct dump_call_record *caller, const struct dump_call_record *record, size_t index)
 {
 	caller->shape_before = caller->shape;
@@ -162,9 +162,9 @@ static void tell_caller(struct dump_call_record *caller, const struct dump_call_
 }
 
 /*
- * One call after the other that is the same: both become one record, and what the second called goes. Where an event or the
- * calls of another stack lie in one of them, they are not the same. NULL: the caller's last call is another, or not the one
- * that ended before the record of this index; `shape` is of that record.
+ * Finds a record that the caller's last call can be folded into: the record before must end at `index` and have equal
+ * function, flags and callees (shape). Calls that contain an event or a change of stacks are not folded. Returns NULL
+ * if no record matches.
  */
 static inline struct dump_call_record *find_alike(const struct dump_call_tree *tree,
 						  const struct dump_call_record *caller, size_t index, uint64_t shape,
@@ -179,7 +179,7 @@ static inline struct dump_call_record *find_alike(const struct dump_call_tree *t
 	return before;
 }
 
-/* The caller's last call has become one more. */
+/* Counts one more repetition of the caller's last call. */
 static void repeat(struct dump_call_record *caller, struct dump_call_record *last)
 {
 	last->repeats++;
@@ -198,7 +198,7 @@ static void fold(struct dump_call_tree *tree, struct dump_call_record *caller, s
 	dump_record_list_cut(&tree->list, index);
 }
 
-/* Whether the call is left out; what it called took no longer. */
+/* Whether the call is left out. Its callees are no longer than the call. */
 static bool is_small(const struct dump_call_tree *tree, const struct dump_frame *frame)
 {
 	return frame->wall < tree->min_time || frame->instructions < tree->min_instructions;
@@ -252,7 +252,7 @@ static int take_leaf(void *context, struct dump_call_thread *thread, struct dump
 	int32_t depth = 0;
 	const int status = depth_of(tree, thread, thread->stack->count, &depth);
 
-	/* Events come in between. */
+	/* With events, leaf calls need frames: events may stand between. */
 	if (status < 0 || tree->events)
 		return status;
 	if ((tree->max_depth && depth >= 0 && (size_t)depth >= tree->max_depth) || tree->min_time ||
@@ -276,7 +276,7 @@ static int take_leaf(void *context, struct dump_call_thread *thread, struct dump
 	record->function = leaf->function;
 	record->depth = depth;
 	record->stack = thread->stack->number;
-	/* Records may have moved. */
+	/* Adding a record may move records. */
 	if (above)
 		tell_caller(record_of(tree, caller), record, index);
 	return 1;
@@ -334,7 +334,7 @@ static void clear(struct dump_call_tree *tree)
 	tree->belows_count = 0;
 }
 
-/* With the events that were written before a time. */
+/* Shows the records, including the events before a time. */
 static int show_before(struct dump_call_tree *tree, struct dump_call_thread *thread, uint64_t time)
 {
 	int status = add_events(tree, thread, time);
@@ -356,7 +356,7 @@ static int show(void *context, struct dump_call_thread *thread)
 	return show_before(context, thread, UINT64_MAX);
 }
 
-/* Events of later programs come with these. */
+/* Events after exec belong to the next program. */
 static int show_program(void *context, struct dump_call_thread *thread)
 {
 	return show_before(context, thread, thread->time);

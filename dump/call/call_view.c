@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The view behind all that counts calls. */
+/* The flow view of all commands that count calls. */
 #include "dump/call/call_view.h"
 
 #include <pthread.h>
@@ -15,44 +15,48 @@
 #include "dump/call/transfer_state.h"
 #include "flow/view/shard.h"
 
-/* A segment whose turn it is hands on what it has when it is as much as this: a long one fits, and transfers stay in a cache. */
+/*
+ * Limits after which a segment whose turn has come hands on its transfers: bounds memory, and keeps transfers in the
+ * cache.
+ */
 #define TRANSFERS_MAX ((size_t)1 << 12)
 #define SUMMARY_MAX ((size_t)1 << 16)
 
-/* Lists that are kept, and how much they may hold, in transfers. */
+/* Number of unused parts that are kept, and their maximum capacity in transfers. */
 #define SPARES 16
 #define SPARE_MAX (2 * SUMMARY_MAX)
 
 struct part {
-	struct dump_transfers transfers; /* where the observer takes pieces: those that are in none */
+	struct dump_transfers transfers; /* if the observer takes pieces: only transfers outside pieces */
 	struct dump_summary summary;
-	struct dump_transfers found; /* that have not been sorted out yet */
+	struct dump_transfers found; /* transfers not yet tried for pieces */
 	struct dump_tracker tracker;
 	struct view *view;
 	const struct flow_segment *segment;
 	struct dump_place_cache *cache; /* of the worker that decodes the segment */
-	bool opened;                    /* its first transfers have been taken */
+	bool opened;                    /* the first transfers were applied */
 };
 
 struct view {
 	struct dump_call_fold fold;
 	uint64_t start_time;
-	/* In order of segments: what is behind `turn` alone. */
+	/* State of the fold. Only the segment with the number `turn` may use these members. */
 	struct dump_call_thread thread;
 	bool has_thread;
-	struct dump_tracker before; /* where the segment before ended */
-	struct flow_segment last;   /* that segment */
-	struct part *held;          /* what is not taken of it until what follows is known; NULL: nothing */
+	struct dump_tracker before; /* state at the end of the last segment */
+	struct flow_segment last;   /* last segment */
+	/* the rest of the last segment, which waits for the transfers that follow; NULL: none */
+	struct part *held;
 	struct dump_transfers joint;
-	atomic_size_t turn;                    /* index of the first segment that was not emitted yet */
-	struct dump_call_shapes shapes;        /* that were saved */
-	struct dump_call_shapes_read *sources; /* that were loaded, of each source; owned */
+	atomic_size_t turn;                    /* index of the first segment that waits to be emitted */
+	struct dump_call_shapes shapes;        /* shapes written to a shard */
+	struct dump_call_shapes_read *sources; /* shapes read, by source; owned */
 	size_t source_count;
 	struct dump_place_cache **caches; /* by worker; NULL: none yet */
-	struct dump_place_cache *joins;   /* of whose turn it is */
+	struct dump_place_cache *joins;   /* cache for dump_transfers_join */
 	unsigned workers;
 	pthread_mutex_t lock;
-	/* Behind lock: parts that segments have left, so that the system need not clear memory for others. */
+	/* Protected by lock: unused parts, so that the system need not clear new memory. */
 	struct part *spare[SPARES];
 	size_t spare_count;
 	bool summarises;                 /* the observer takes pieces */
@@ -90,7 +94,7 @@ static void free_part(struct part *part)
 	free(part);
 }
 
-/* An empty one. */
+/* Returns an empty part, or NULL without memory. */
 static struct part *make_part(struct view *view)
 {
 	struct part *part = NULL;
@@ -129,7 +133,7 @@ static void return_part(struct view *view, struct part *part)
 
 /* ---- segments in order --------------------------------------------------------------------------- */
 
-/* All that the part still has. */
+/* Returns the remaining transfers and pieces of the part. */
 static struct dump_call_part rest_of(struct part *part)
 {
 	return (struct dump_call_part){
@@ -140,14 +144,14 @@ static struct dump_call_part rest_of(struct part *part)
 	};
 }
 
-/* All of the part has been taken. */
+/* Ends a part whose transfers were all applied. */
 static void end_part(struct view *view, struct part *part)
 {
 	dump_calls_pass(&view->thread, part->tracker.instructions, part->tracker.time);
 	return_part(view, part);
 }
 
-/* `next` is what follows; NULL: nothing does. */
+/* Applies the held part. next: the part that follows; NULL: none. */
 static int take_held(struct view *view, const struct dump_call_part *next)
 {
 	struct part *held = view->held;
@@ -181,7 +185,10 @@ static int end_thread(struct view *view)
 	return status;
 }
 
-/* A thread may have several streams; a stream of no thread is one by itself. */
+/*
+ * Whether the segment belongs to the current thread. A thread may have several streams. A stream without a thread
+ * counts as a thread of its own.
+ */
 static bool is_of_thread(const struct view *view, const struct flow_segment *segment)
 {
 	const struct flow_segment *last = &view->last;
@@ -190,7 +197,7 @@ static bool is_of_thread(const struct view *view, const struct flow_segment *seg
 	       (segment->thread != FLOW_NONE && last->thread == segment->thread && last->process == segment->process);
 }
 
-/* Whether the segment begins where the last one ended. */
+/* Whether the segment begins at the end of the last segment. */
 static bool is_next(const struct view *view, const struct flow_segment *segment)
 {
 	const struct flow_segment *last = &view->last;
@@ -198,7 +205,7 @@ static bool is_next(const struct view *view, const struct flow_segment *segment)
 	return last->stream == segment->stream && last->offset + last->size == segment->offset + segment->skip;
 }
 
-/* What comes next is the segment's, which does not begin where the last one of its thread ended. */
+/* Begins a segment that does not follow the last segment of its thread directly. */
 static int turn_to(struct view *view, const struct flow_segment *segment)
 {
 	const struct dump_call_observer *observer = view->fold.observer;
@@ -221,7 +228,10 @@ static int turn_to(struct view *view, const struct flow_segment *segment)
 	return 0;
 }
 
-/* Before anything else of the segment is taken: what was held, and the transfers from the segment before to this one. */
+/*
+ * Prepares the segment's first transfers: applies the held part, and the transfers between the last segment and this
+ * segment.
+ */
 static int open_part(struct view *view, const struct flow_segment *segment, struct part *part)
 {
 	const struct dump_call_part known = rest_of(part);
@@ -243,7 +253,7 @@ static int open_part(struct view *view, const struct flow_segment *segment, stru
 	return status == 0 ? dump_calls_take(&view->fold, &view->thread, &joint, 0) : status;
 }
 
-/* Takes what the segment has so far, but for the last `kept` transfers. Only while it is the segment's turn. */
+/* Applies the segment's transfers so far, except the last `kept`. Only when the segment's turn has come. */
 static int take_part(struct view *view, const struct flow_segment *segment, struct part *part, size_t kept)
 {
 	struct dump_transfers *transfers = &part->transfers;
@@ -266,7 +276,7 @@ static int take_part(struct view *view, const struct flow_segment *segment, stru
 
 /* ---- the view ------------------------------------------------------------------------------------ */
 
-/* Of what was found, what fits goes into pieces. */
+/* Moves transfers from `found` to pieces, or to `transfers` if they do not match. */
 static int sort_out(struct part *part)
 {
 	struct dump_transfers *found = &part->found, *others = &part->transfers;
@@ -292,18 +302,18 @@ static bool is_much(const struct part *part)
 	       part->summary.time_count >= SUMMARY_MAX || part->summary.sum_count >= SUMMARY_MAX;
 }
 
-/* More transfers were found. Hands on what there is where it is much, and it is the segment's turn. */
+/* Handles new transfers. Applies them if there are many and the segment's turn has come. */
 static int take_found(struct view *view, struct part *part, const struct flow_segment *segment)
 {
 	int status = view->summarises ? sort_out(part) : 0;
 
-	/* All segments before this one have been emitted, and none is while this one is decoded. */
+	/* All earlier segments have been emitted, and no segment is emitted while this segment is decoded. */
 	if (status == 0 && is_much(part) && atomic_load_explicit(&view->turn, memory_order_acquire) == segment->index)
 		status = take_part(view, segment, part, DUMP_CALLS_AHEAD);
 	return status;
 }
 
-/* Where transfers go that are found. */
+/* Returns the list for new transfers. */
 static struct dump_transfers *place_of(const struct view *view, struct part *part)
 {
 	return view->summarises ? &part->found : &part->transfers;
@@ -318,7 +328,7 @@ static int take_step(void *partial, const struct flow_step *step, uint32_t *home
 	return status < 0 ? status : take_found(part->view, part, part->segment);
 }
 
-/* A step that is not for pieces, or what was found. */
+/* Handles a step that pieces cannot take, or transfers left by a run. */
 static int take_otherwise(void *partial, const struct flow_step *step, uint32_t *home)
 {
 	struct part *part = partial;
@@ -333,7 +343,7 @@ static int summarise_step(void *partial, const struct flow_step *step, uint32_t 
 	return dump_summary_step(&part->summary, step, home);
 }
 
-/* What the worker's states are of. */
+/* Numbers states of pieces. */
 static uint32_t state_of(void *partial, const struct flow_step *passed, uint32_t *effect)
 {
 	struct part *part = partial;
@@ -355,7 +365,7 @@ static int tick(void *partial, uint32_t state, uint64_t time)
 	return dump_summary_tick_at(&part->summary, state, time);
 }
 
-/* The same where transfers are wanted. */
+/* Numbers states for lists of transfers. */
 static uint32_t script_state_of(void *partial, const struct flow_step *passed, uint32_t *effect)
 {
 	struct part *part = partial;
@@ -434,7 +444,7 @@ static int consume(void *context, void *partial, const struct flow_segment *segm
 	return status == 0 ? take_found(view, part, segment) : status;
 }
 
-/* The tree is the worker's. */
+/* The tree belongs to the worker, so the piece must end with the segment. */
 static int complete(void *context, void *partial)
 {
 	struct part *part = partial;
@@ -460,7 +470,7 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 		else
 			end_part(view, part);
 	} else {
-		/* Nothing of a kind that tells where flow is: the segment before goes on. */
+		/* The segment has no blocks or events that show the flow's place: the last segment continues. */
 		if (view->has_thread && is_next(view, segment))
 			view->last = *segment;
 		drop(view, part);
@@ -479,7 +489,7 @@ static int save(void *context, const struct flow_segment *segment, const void *p
 	return dump_call_shard_write(&view->shapes, segment, &part->transfers, &part->tracker, record);
 }
 
-/* Room for what a source has. */
+/* Returns the shapes of a source; NULL without memory. */
 static struct dump_call_shapes_read *source_of(struct view *view, uint32_t source)
 {
 	while (view->source_count <= source) {
@@ -541,7 +551,7 @@ int dump_calls_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 	int status;
 
 	in_order.by_time = false;
-	/* What is saved is not taken here: it is never the turn of a segment. */
+	/* Shards only save transfers: no segment's turn ever comes. */
 	atomic_init(&view.turn, options->shard && options->shard->count ? SIZE_MAX : 0);
 	pthread_mutex_init(&view.lock, NULL);
 	view.caches = calloc(view.workers, sizeof(*view.caches));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs the fold of calls over a trace: workers find transfers, which are taken in order, thread after thread. */
+/* Runs the fold of calls over a trace: workers find transfers, which the fold applies in order, thread after thread. */
 #ifndef DUMP_CALL_CALL_VIEW_H
 #define DUMP_CALL_CALL_VIEW_H
 
@@ -7,9 +7,9 @@
 #include "flow/view/view.h"
 
 /*
- * Decodes the selection and tells the observer of all calls of each thread, one thread after the other: what it is given
- * is the same for any number of threads that decode. Its functions are called one at a time, but not always on the same
- * thread. What flow_view_run and the observer return.
+ * Decodes the selection, and reports all calls of each thread to the observer, thread after thread. The reports do not
+ * depend on the number of decoding threads. Observer functions run one at a time, but not always on the same thread.
+ * Returns 0, a status of flow_view_run, or a status of the observer.
  */
 int dump_calls_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
 		   const struct flow_view_options *options, struct dump_function_table *functions,

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How many instructions a thread has executed so far, on all of its stacks. */
+/* Counts the instructions that a thread has executed so far on all its stacks. */
 #ifndef DUMP_CALL_INSTRUCTION_COUNT_H
 #define DUMP_CALL_INSTRUCTION_COUNT_H
 
 #include "dump/call/call_stack.h"
 
-/* Zero-initialised when a thread begins. */
+/* Zero-initialise at the begin of a thread. */
 struct dump_instruction_count {
 	uint64_t all;
-	uint64_t seen;  /* of these, on the stack that the thread is on */
-	uint32_t stack; /* its number */
+	uint64_t seen;  /* part of `all` on the current stack */
+	uint32_t stack; /* number of the current stack */
 };
 
-/* To be called by each function of an observer: the stack may be another one than before. */
+/* Call in each function of an observer: the stack may have changed. */
 static inline void dump_instruction_count_follow(struct dump_instruction_count *count,
 						 const struct dump_call_thread *thread)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How many instructions each source line, or each function of the source, executed: blocks are counted, and their instructions
- * looked up once.
+ * Counts instructions by source line or source function: counts blocks, and looks up each of their instructions once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +15,10 @@
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
-/* What a row is of; texts that are not there are "". */
+/* Key of a row; unused texts are "". */
 struct row_key {
-	const char *name; /* kept as the text of the row */
-	const char *file; /* of a function */
+	const char *name; /* becomes the row's name */
+	const char *file; /* file of a function */
 	const char *image;
 	uint32_t line;
 };
@@ -60,11 +59,11 @@ static int find_row(struct dump_report *report, const struct row_key *key, uint3
 	return status;
 }
 
-/* Counts of one block's instructions. */
+/* The block being counted. */
 struct counting {
 	struct dump_report *report;
 	const struct flow_profile_block *block;
-	const struct flow_timeline_image *image; /* NULL: none */
+	const struct flow_timeline_image *image; /* NULL: no image */
 	struct ptl_bytes name;
 };
 
@@ -88,7 +87,7 @@ static int add_line(struct counting *counting, uint64_t address)
 
 /* ---- inlined functions --------------------------------------------------------------------------- */
 
-/* Code that no debug information describes is of the function that symbols tell. */
+/* Finds the function by symbols, for code without debug information. */
 static int name_of_symbol(struct counting *counting, uint64_t address, const char **name)
 {
 	struct dump_code_place place;
@@ -104,7 +103,10 @@ static int name_of_symbol(struct counting *counting, uint64_t address, const cha
 	return 0;
 }
 
-/* A function whose description names it nowhere, as where a file that it refers to is missing, is the one that symbols tell. */
+/*
+ * Finds the function's name. A function without a name in the debug information, as when a referenced file is missing,
+ * gets its symbol's name.
+ */
 static int name_of_scope(struct counting *counting, const struct flow_scope *scope, uint64_t address, const char **name)
 {
 	if (!*scope->function->name)
@@ -115,7 +117,9 @@ static int name_of_scope(struct counting *counting, const struct flow_scope *sco
 	return 0;
 }
 
-/* Code that was inlined from a function without a name belongs to the function that it lies in. */
+/*
+ * Returns the innermost scope with a name: code inlined from a nameless function belongs to the surrounding function.
+ */
 static const struct flow_scope *named_scope(const struct flow_scope *scope)
 {
 	while (scope && scope->outer && !*scope->function->name)
@@ -128,7 +132,7 @@ static bool is_same(const struct flow_source_function *a, const struct flow_sour
 	return a == b || (a->line == b->line && !strcmp(a->name, b->name) && !strcmp(a->file, b->file));
 }
 
-/* Whether the total of a function has been counted further inside. */
+/* Whether an inner scope of the same function was already added to the function's total. */
 static bool is_counted(const struct flow_scope *innermost, const struct flow_scope *scope)
 {
 	for (; innermost != scope; innermost = innermost->outer)
@@ -183,7 +187,7 @@ static int add_function(struct counting *counting, uint64_t address)
 	return status;
 }
 
-/* ---- both ---------------------------------------------------------------------------------------- */
+/* ---- lines and inlined functions ----------------------------------------------------------------- */
 
 static int add_block(struct counting *counting, const struct flow_profile_block *block)
 {
@@ -197,7 +201,7 @@ static int add_block(struct counting *counting, const struct flow_profile_block 
 	report->sum.self_instructions += block->count * block->instructions;
 	if (!dump_filter_wants_image(filter, counting->image ? counting->image->data.file_name : ""))
 		return 0;
-	/* Blocks tell addresses of the file; those who look them up want one at which it ran. */
+	/* Converts the file address of the block to an address in the process, which lookups need. */
 	if (counting->image)
 		address += counting->image->data.base - counting->image->data.default_base;
 	for (uint32_t i = 0; status == 0 && i < block->instructions; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Nodes of a tree by their parent and by what they are below it: a hash table of numbers alone, which stays in a cache where one
- * with keys would not. Hashing is keyed, since a trace chooses what calls what.
+ * A hash table that finds nodes of a tree by parent and name. It stores only numbers of nodes, so more entries fit the
+ * cache than with keys. The hash is keyed: a trace controls the call paths.
  */
 #ifndef DUMP_CALL_PATH_TABLE_H
 #define DUMP_CALL_PATH_TABLE_H
@@ -12,31 +12,34 @@
 
 #include "common/hash_map.h"
 
-/* What each node begins with. */
+/* First members of each node. */
 struct dump_path_key {
 	uint32_t parent;
-	uint32_t what; /* a function, or a name */
+	uint32_t what; /* number of a function or name */
 };
 
-/* The nodes and their size, which is a constant. */
+/* The array of nodes, and the size of a node in bytes, a compile-time constant. */
 struct dump_path_nodes {
 	const void *nodes;
 	size_t size;
 };
 
-/* Zero-initialised is empty. */
+/* Zero-initialised: empty. */
 struct dump_path_table {
-	uint32_t *slots; /* owned; a number, and above it bits of the hash; 0: free */
+	uint32_t *slots; /* owned; node number in the low bits, hash bits above; 0: free */
 	uint32_t mask;
 	uint32_t used;
 };
 
-/* Numbers up to this one have a place in a slot. */
+/* Largest node number that fits a slot. */
 #define DUMP_PATH_NUMBER_BITS 24
 #define DUMP_PATH_NUMBER_MAX (((uint32_t)1 << DUMP_PATH_NUMBER_BITS) - 1)
 
 void dump_path_table_free(struct dump_path_table *table);
-/* Adds a node that is none that dump_path_table_find finds; not 0, and at most DUMP_PATH_NUMBER_MAX. PTL_NO_MEMORY. */
+/*
+ * Adds a node that dump_path_table_find does not find. number: from 1 to DUMP_PATH_NUMBER_MAX. Returns 0 or
+ * PTL_NO_MEMORY.
+ */
 int dump_path_table_put(struct dump_path_table *table, struct dump_path_nodes nodes, uint32_t number);
 
 static inline uint64_t dump_path_key_word(const struct dump_path_key *key)
@@ -52,7 +55,7 @@ static inline const struct dump_path_key *dump_path_key_of(struct dump_path_node
 	return (const void *)((const char *)nodes.nodes + number * nodes.size);
 }
 
-/* The node; 0: there is none. */
+/* Returns the number of the node; 0: not found. */
 static inline __attribute__((always_inline)) uint32_t dump_path_table_find(const struct dump_path_table *table,
 									   struct dump_path_nodes nodes,
 									   struct dump_path_key key)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps the places that were asked for last. */
+/* Caches recently used places. */
 #include "dump/call/place_cache.h"
 
 #include <stdlib.h>

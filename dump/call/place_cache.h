@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What one worker has looked up: places in code, and the transfers within runs of blocks. For transfers alone. */
+/*
+ * Cached lookups of one worker: places in code, and transfers within runs of blocks. Only for code that finds
+ * transfers.
+ */
 #ifndef DUMP_CALL_PLACE_CACHE_H
 #define DUMP_CALL_PLACE_CACHE_H
 
@@ -11,7 +14,7 @@ struct dump_cached_place {
 	struct dump_code_place place;
 	uint64_t address;
 	uint32_t process;
-	uint32_t entry; /* the function for who calls this address; DUMP_NO_FUNCTION: not asked yet */
+	uint32_t entry; /* function for calls to this address; DUMP_NO_FUNCTION: not looked up yet */
 	bool valid;
 };
 
@@ -26,10 +29,12 @@ struct dump_place_cache {
 	struct dump_scripts scripts;
 };
 
-/* The place at an address; NULL after a failure, which is in *status. It stays until the next is asked for. */
+/*
+ * Returns the place at an address, valid until the next call. Returns NULL after a failure, with the error in *status.
+ */
 struct dump_cached_place *dump_place_cache_find(struct dump_place_cache *cache, uint32_t process, uint32_t image,
 						uint64_t address, int *status);
-/* The tracker's place is needed. */
+/* Sets tracker->place from tracker->home. */
 static inline void dump_tracker_settle(struct dump_tracker *tracker, const struct dump_place_cache *cache)
 {
 	if (tracker->home)
@@ -37,10 +42,10 @@ static inline void dump_tracker_settle(struct dump_tracker *tracker, const struc
 	tracker->home = 0;
 }
 
-/* What was passed ended with no call or return. */
+/* Sets tracker->leaving after passed runs, which ended with neither a call nor a return. */
 void dump_tracker_leave_passed(struct dump_tracker *tracker, const struct flow_step *step);
 
-/* Behind the last transfer of a run. */
+/* Moves the tracker to the end of a run, after its last transfer. */
 static inline void dump_tracker_end_run(struct dump_tracker *tracker, const struct dump_transfer_run *known)
 {
 	tracker->home = known->to;

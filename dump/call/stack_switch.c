@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Several stacks of one thread: fibres, coroutines. They wait for a return, or for longjmp to where setjmp returned. */
+/*
+ * Handles several stacks of one thread: fibres, coroutines. A waiting stack resumes by a return, or by longjmp to a
+ * place where setjmp returned.
+ */
 #include "common/error.h"
 #include "dump/call/call_frame_state.h"
 
 #define STACKS_MAX ((size_t)1 << 16)
-#define LOOKS_MAX 64 /* stacks, or frames, that are looked at to find out which goes on */
-#define AHEAD 16     /* returns, and jumps, that tell stacks apart which wait at the same address */
+#define LOOKS_MAX 64 /* maximum stacks or frames visited to find the stack that resumes */
+#define AHEAD 16     /* returns and jumps ahead that distinguish stacks waiting at the same address */
 
-/* ---- stacks that wait ---------------------------------------------------------------------------- */
+/* ---- waiting stacks ------------------------------------------------------------------------------ */
 
 /*
- * Where a stack goes on that is left now: behind the call that switches or, where that is another's stack by now, behind the one
- * that has put this to wait.
+ * Returns the frame whose return resumes the stack: the call that switches stacks or, if present, an outer call that
+ * parked the stack. Calls within the parking call may already belong to another stack.
  */
 static size_t switching_frame(const struct dump_stack *stack)
 {
@@ -40,7 +43,7 @@ static int put_first(struct dump_call_thread *thread, struct dump_stack *stack)
 	return common_hash_map_put(&thread->waiting, stack->goes_on, (uint64_t)(uintptr_t)stack);
 }
 
-/* The thread's stack waits until something goes on there. */
+/* Makes the current stack wait. */
 static int suspend(const struct dump_fold *fold)
 {
 	struct dump_call_thread *thread = fold->thread;
@@ -67,7 +70,7 @@ static int suspend(const struct dump_fold *fold)
 	return status;
 }
 
-/* The stack does not wait any more. */
+/* Removes the stack from the waiting stacks. */
 static int wake(struct dump_call_thread *thread, struct dump_stack *stack)
 {
 	int status = 0;
@@ -87,15 +90,18 @@ static int wake(struct dump_call_thread *thread, struct dump_stack *stack)
 	return status;
 }
 
-/* ---- which of them goes on ----------------------------------------------------------------------- */
+/* ---- choice of the stack that resumes ------------------------------------------------------------ */
 
-/* Where the flow leaves what it goes on in. */
+/* A transfer that leaves a frame of the resumed stack. */
 struct leaving {
 	uint64_t to;
-	bool by_jump; /* by longjmp, and not by a return */
+	bool by_jump; /* by longjmp, not by a return */
 };
 
-/* The next transfer, and how many, and calls that go on, the pieces before it stand for; NULL: none is known. */
+/*
+ * Returns the next known transfer; NULL at the end. Adds the transfers of skipped pieces to *passed, and their
+ * unfinished calls to *depth.
+ */
 static const struct dump_transfer *next_transfer(struct dump_fold *ahead, uint64_t *passed, size_t *depth)
 {
 	for (;;) {
@@ -112,7 +118,7 @@ static const struct dump_transfer *next_transfer(struct dump_fold *ahead, uint64
 	}
 }
 
-/* What comes next of these, as far as that is known already. */
+/* Collects the next transfers that leave frames of the resumed stack, as far as they are known. */
 static size_t look_ahead(const struct dump_fold *fold, struct leaving next[AHEAD])
 {
 	struct dump_fold ahead = *fold;
@@ -129,7 +135,7 @@ static size_t look_ahead(const struct dump_fold *fold, struct leaving next[AHEAD
 			break;
 		jumps |= transfer->function_flags & DUMP_FUNCTION_JUMPS;
 		if (transfer->kind == DUMP_TRANSFER_LEAF) {
-			passed++; /* it stands for two, which lead back */
+			passed++; /* a leaf also stands for its return */
 		} else if (transfer->kind == DUMP_TRANSFER_CALL) {
 			depth++;
 		} else if (transfer->kind == DUMP_TRANSFER_RETURN && depth) {
@@ -146,7 +152,7 @@ static size_t look_ahead(const struct dump_fold *fold, struct leaving next[AHEAD
 	return count;
 }
 
-/* How many of them lead out of the stack's own frames, of which so many are left. */
+/* Counts how many of the transfers match the frames of the stack, of which `left` are left. */
 static size_t count_fitting(const struct dump_stack *stack, size_t left, const struct leaving *next, size_t count)
 {
 	size_t fitting = 0;
@@ -165,15 +171,15 @@ static size_t count_fitting(const struct dump_stack *stack, size_t left, const s
 	return fitting;
 }
 
-/* A stack that may go on. */
+/* A candidate for the stack that resumes. */
 struct choice {
-	struct dump_stack *stack; /* NULL: there is none */
-	size_t left;              /* of its frames */
-	bool guessed;             /* another one fits as well */
+	struct dump_stack *stack; /* NULL: none */
+	size_t left;              /* number of frames left */
+	bool guessed;             /* another candidate matches equally well */
 };
 
 struct choices {
-	struct choice list[LOOKS_MAX]; /* as they were left */
+	struct choice list[LOOKS_MAX]; /* oldest first */
 	size_t count;
 };
 
@@ -182,7 +188,7 @@ static void add_choice(struct choices *choices, struct dump_stack *stack, size_t
 	choices->list[choices->count++] = (struct choice){.stack = stack, .left = left};
 }
 
-/* The one that fits what comes next; of several that do, the one that has waited longest. */
+/* Chooses the candidate that matches most transfers ahead. Of equal candidates, the stack that has waited longest. */
 static struct choice choose(const struct dump_fold *fold, const struct choices *choices)
 {
 	struct leaving next[AHEAD];
@@ -204,7 +210,7 @@ static struct choice choose(const struct dump_fold *fold, const struct choices *
 	return best;
 }
 
-/* A stack that waits for a return to where the flow is now. */
+/* Finds the stack that waits for a return to the transfer's target. */
 static struct choice find_waiting(const struct dump_fold *fold)
 {
 	const uint64_t address = fold->transfer->to;
@@ -216,7 +222,7 @@ static struct choice find_waiting(const struct dump_fold *fold)
 	return choose(fold, &choices);
 }
 
-/* A stack that waits in, or below, a frame in which setjmp returned to where the flow is now. */
+/* Finds the stack with a frame, or inner frames, in which setjmp returned to the transfer's target. */
 static struct choice find_marked(const struct dump_fold *fold)
 {
 	struct dump_call_thread *thread = fold->thread;
@@ -236,7 +242,7 @@ static struct choice find_marked(const struct dump_fold *fold)
 	return choose(fold, &choices);
 }
 
-/* ---- changes ------------------------------------------------------------------------------------- */
+/* ---- changes of the current stack ---------------------------------------------------------------- */
 
 static int report_change(const struct dump_fold *fold)
 {
@@ -245,7 +251,7 @@ static int report_change(const struct dump_fold *fold)
 	return observer->change ? observer->change(observer->context, fold->thread) : 0;
 }
 
-/* Goes on on a stack that waits, in the innermost of the frames that are left. */
+/* Switches to the chosen stack. Its innermost remaining frame gets DUMP_CALL_GUESSED if the choice was a guess. */
 static int go_on(const struct dump_fold *fold, const struct choice *choice)
 {
 	struct dump_call_thread *thread = fold->thread;
@@ -274,8 +280,8 @@ int dump_fold_resume_stack(const struct dump_fold *fold, bool *found)
 }
 
 /*
- * Who calls longjmp in the very frame that has just called setjmp does not want to come back to that: another stack was left
- * in the same way, and goes on.
+ * Whether the frame calls longjmp directly after setjmp: such a longjmp targets another stack that was left in the same
+ * way, not its own setjmp.
  */
 static bool is_left(const struct dump_stack *stack, size_t marked)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What blocks and events lead to: transfers. */
+/* Derives transfers from blocks and events. */
 #include "dump/call/transfer.h"
 
 #include <stdlib.h>
@@ -16,13 +16,13 @@ void dump_transfers_free(struct dump_transfers *transfers)
 
 /* ---- places -------------------------------------------------------------------------------------- */
 
-/* NULL after a failure, which is in walk->status. */
+/* Returns NULL after a failure, with the error in walk->status. */
 static struct dump_cached_place *find_cached(struct dump_walk *walk, uint32_t image, uint64_t address)
 {
 	return dump_place_cache_find(walk->cache, walk->segment->process, image, address, &walk->status);
 }
 
-/* The image at an address that no block tells it of. */
+/* Finds the image at an address that belongs to no block. */
 static uint32_t find_image(const struct dump_walk *walk, uint64_t time, uint64_t address)
 {
 	const struct flow_segment *segment = walk->segment;
@@ -63,7 +63,9 @@ static struct dump_transfer *put(struct dump_walk *walk, uint8_t kind, uint32_t 
 	return transfer;
 }
 
-/* The next transfer, with what was executed up to it; NULL where none is wanted, or after a failure. */
+/*
+ * Adds a transfer with the instructions executed up to it. Returns NULL after a failure, or if walk->transfers is NULL.
+ */
 static struct dump_transfer *start(struct dump_walk *walk, uint8_t kind)
 {
 	struct dump_tracker *tracker = walk->tracker;
@@ -72,14 +74,14 @@ static struct dump_transfer *start(struct dump_walk *walk, uint8_t kind)
 	if (!walk->transfers || walk->status < 0)
 		return NULL;
 	tracker->instructions = 0;
-	/* More than a transfer can report is reported by some that do nothing else. */
+	/* Instructions beyond UINT32_MAX go to extra transfers of kind 0. */
 	for (; instructions > UINT32_MAX; instructions -= UINT32_MAX)
 		if (!put(walk, 0, UINT32_MAX))
 			return NULL;
 	return put(walk, kind, (uint32_t)instructions);
 }
 
-/* Where calls lead there is a function, whether it has a name or not. */
+/* Returns the function at a call's target, nameless if it has no symbol. */
 static uint32_t function_of_call(struct dump_walk *walk, struct dump_cached_place *place)
 {
 	if (place->entry == DUMP_NO_FUNCTION)
@@ -88,7 +90,7 @@ static uint32_t function_of_call(struct dump_walk *walk, struct dump_cached_plac
 	return place->entry;
 }
 
-/* A transfer to a place. */
+/* Adds a transfer to a place. */
 static void go(struct dump_walk *walk, uint8_t kind, unsigned flags, uint64_t address, struct dump_cached_place *place)
 {
 	struct dump_transfer *before = walk->transfers ? dump_transfers_last(walk->transfers) : NULL;
@@ -114,7 +116,7 @@ static void go(struct dump_walk *walk, uint8_t kind, unsigned flags, uint64_t ad
 		transfer->flags |= DUMP_TRANSFER_START;
 }
 
-/* ---- where flow goes on -------------------------------------------------------------------------- */
+/* ---- place of the flow --------------------------------------------------------------------------- */
 
 static uint8_t kind_of_branch(uint8_t branch)
 {
@@ -133,7 +135,7 @@ static uint8_t kind_of_branch(uint8_t branch)
 	}
 }
 
-/* Flow goes on at an address, by no call or return; what it was before is in the tracker. */
+/* Handles flow to an address by neither call nor return. The tracker holds the last place. */
 static void move(struct dump_walk *walk, struct dump_cached_place *place)
 {
 	const struct dump_tracker *tracker = walk->tracker;
@@ -151,7 +153,7 @@ static void move(struct dump_walk *walk, struct dump_cached_place *place)
 	   0, place);
 }
 
-/* The flow goes on at an address that is traced. */
+/* Handles flow to a traced address. */
 void dump_walk_land(struct dump_walk *walk, uint32_t image, uint64_t address)
 {
 	struct dump_tracker *tracker = walk->tracker;
@@ -165,7 +167,7 @@ void dump_walk_land(struct dump_walk *walk, uint32_t image, uint64_t address)
 	place = find_cached(walk, image, address);
 	if (!place)
 		return;
-	/* Position-independent code calls what is behind the call, to learn where it is. */
+	/* Position-independent code calls the instruction after the call, to learn its own address. */
 	if (kind == DUMP_TRANSFER_JUMP || (kind == DUMP_TRANSFER_CALL && address == leaving->behind))
 		move(walk, place);
 	else if (kind != DUMP_TRANSFER_FAR_CALL || address != leaving->behind)
@@ -174,7 +176,7 @@ void dump_walk_land(struct dump_walk *walk, uint32_t image, uint64_t address)
 	tracker->placed = true;
 }
 
-/* Forgets the branch before: what comes has another reason. */
+/* Forgets the last branch: an event leads to the next place. */
 static void forget(struct dump_tracker *tracker)
 {
 	tracker->leaving.valid = false;
@@ -182,13 +184,13 @@ static void forget(struct dump_tracker *tracker)
 
 /* ---- events -------------------------------------------------------------------------------------- */
 
-/* A place that an event names; NULL after a failure. */
+/* Finds the place of an address in an event. Returns NULL after a failure. */
 static struct dump_cached_place *place_of(struct dump_walk *walk, const struct flow_event *event, uint64_t address)
 {
 	return find_cached(walk, find_image(walk, event->time, address), address);
 }
 
-/* The branch before leads out of what is traced. */
+/* The last branch leaves the traced code. */
 static void leave(struct dump_walk *walk, const struct flow_event *event)
 {
 	const struct dump_leaving *leaving = &walk->tracker->leaving;
@@ -248,7 +250,7 @@ static void take_enabled(struct dump_walk *walk, const struct flow_event *event)
 	forget(walk->tracker);
 }
 
-/* What was to be executed at `from` was not: something came between. */
+/* The instruction at `from` was not executed: an event came first. */
 static void interrupt_at(struct dump_walk *walk, const struct flow_event *event)
 {
 	const struct dump_tracker *tracker = walk->tracker;
@@ -294,13 +296,13 @@ void dump_walk_event(struct dump_walk *walk, const struct flow_event *event)
 		walk->tracker->placed = false;
 		break;
 	default:
-		/* An aborted transaction goes on elsewhere. */
+		/* An aborted transaction resumes at another place. */
 		forget(walk->tracker);
 		break;
 	}
 }
 
-/* Whether the event tells where flow goes, or does not. */
+/* Whether the event shows or changes the place of the flow. */
 bool dump_walk_matters(const struct flow_event *event)
 {
 	switch (event->kind) {

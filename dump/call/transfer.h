@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What flow says about calls: where it left a function or came into one, with all that lies between left out. */
+/* Transfers: places where the flow leaves or enters a function. All flow between transfers is omitted. */
 #ifndef DUMP_CALL_TRANSFER_H
 #define DUMP_CALL_TRANSFER_H
 
@@ -11,65 +11,68 @@
 #include "flow/segment/segment.h"
 
 enum dump_transfer_kind {
-	DUMP_TRANSFER_CALL = 1,   /* to `to`, from where `address` is behind */
+	DUMP_TRANSFER_CALL = 1,   /* to `to`; `address`: after the call */
 	DUMP_TRANSFER_RETURN,     /* to `to` */
-	DUMP_TRANSFER_JUMP,       /* into another function, or another file's code without names */
-	DUMP_TRANSFER_FAR_CALL,   /* into the kernel, or from `address` on a system call that is not in the trace */
-	DUMP_TRANSFER_FAR_RETURN, /* out of it, to `to` */
-	DUMP_TRANSFER_INTERRUPT,  /* `to` came instead of the instruction at `address` */
-	DUMP_TRANSFER_PAUSE,      /* what follows is not traced; it would go on at `address` (0: not known) */
-	DUMP_TRANSFER_RESUME,     /* tracing goes on at `to` */
+	DUMP_TRANSFER_JUMP,       /* into another function, or into nameless code of another file */
+	DUMP_TRANSFER_FAR_CALL,   /* into the kernel, or from `address` to a system call that is not traced */
+	DUMP_TRANSFER_FAR_RETURN, /* out of the kernel, to `to` */
+	DUMP_TRANSFER_INTERRUPT,  /* `to` was executed instead of the instruction at `address` */
+	DUMP_TRANSFER_PAUSE,      /* code that is not traced follows; tracing would resume at `address` (0: unknown) */
+	DUMP_TRANSFER_RESUME,     /* tracing resumes at `to` */
 	DUMP_TRANSFER_GAP,        /* flow is missing */
-	DUMP_TRANSFER_GO_ON,      /* the flow goes on at `to`, from a place that is not known */
-	DUMP_TRANSFER_LEAF, /* a CALL of a plain function, and its RETURN: it called nothing, and no time went by */
+	DUMP_TRANSFER_GO_ON,      /* the flow resumes at `to` from an unknown place */
+	DUMP_TRANSFER_LEAF,       /* a CALL of a plain function and its RETURN, without calls and time between */
 };
 
 #define DUMP_TRANSFER_START 0x01u    /* a symbol begins at `to` */
-#define DUMP_TRANSFER_INDIRECT 0x02u /* JUMP: its target is not in the code */
-#define DUMP_TRANSFER_OUTSIDE 0x04u  /* `to` is not traced, only known (0: not even that) */
-#define DUMP_TRANSFER_KERNEL 0x08u   /* PAUSE: for a system call, an interrupt or an exception */
-#define DUMP_TRANSFER_FOREIGN 0x10u  /* JUMP: into another image */
+#define DUMP_TRANSFER_INDIRECT 0x02u /* JUMP: the code does not contain the target */
+#define DUMP_TRANSFER_OUTSIDE 0x04u  /* `to` is not traced (0: unknown) */
+#define DUMP_TRANSFER_KERNEL 0x08u   /* PAUSE: for a system call, interrupt or exception */
+#define DUMP_TRANSFER_FOREIGN 0x10u  /* JUMP: to another image */
 
 struct dump_transfer {
-	uint64_t time; /* trace clock, of what comes behind it; 0 unknown */
+	uint64_t time; /* trace clock, of the code after the transfer; 0: unknown */
 	uint64_t to;
 	uint64_t address;
-	uint32_t instructions; /* executed since the transfer before */
-	uint32_t function;     /* that covers `to`; of a CALL always one; else DUMP_NO_FUNCTION where no symbol does */
-	uint32_t image;        /* of `to` */
-	uint32_t inside;       /* LEAF: instructions of the function */
+	uint32_t instructions; /* executed since the last transfer */
+	/* function that covers `to`; always set for a CALL, else DUMP_NO_FUNCTION without a symbol */
+	uint32_t function;
+	uint32_t image;  /* image of `to` */
+	uint32_t inside; /* LEAF: instructions of the called function */
 	uint8_t kind;
 	uint8_t flags;
-	uint16_t function_flags; /* of its place */
-	uint32_t
-		site; /* of a run's CALL or LEAF: the number of all that lead from the same place to the same one; else 0 */
+	uint16_t function_flags; /* DUMP_FUNCTION_ flags of the place at `to` */
+	uint32_t site;           /* CALL or LEAF of a run: number of the call site with this target; else 0 */
 };
 
-/* Transfers of one segment. Zero-initialised is empty. */
+/* Transfers of one segment. Zero-initialised: empty. */
 struct dump_transfers {
 	struct dump_transfer *list; /* owned */
 	size_t count, capacity;
-	size_t fixed; /* so many are not changed any more */
-	bool noted;   /* all behind these are what was put since the tracker was in a state, which then had: */
+	size_t fixed; /* number of transfers that may not change */
+	/*
+	 * transfers after the fixed ones were added since the tracker was in a numbered state, with noted_instructions
+	 */
+	bool noted;
 	uint64_t noted_instructions;
 };
 
 void dump_transfers_free(struct dump_transfers *transfers);
 
-/* Places that one worker has looked up. For one thread at a time. NULL without memory. */
+/* Places that a worker has looked up. Not thread-safe. dump_place_cache_new returns NULL without memory. */
 struct dump_place_cache;
 struct dump_place_cache *dump_place_cache_new(const struct flow_timeline *timeline, struct dump_function_table *table,
 					      uint64_t start_time);
 void dump_place_cache_free(struct dump_place_cache *cache);
 
-/* A block whose branch leads to what comes next. */
+/* The last block, whose branch leads to the next block. */
 struct dump_leaving {
-	uint64_t behind; /* the address behind the branch */
+	uint64_t behind; /* address after the branch */
 	uint8_t branch;  /* enum flow_branch */
-	bool valid;      /* there is a block before, and nothing between */
+	bool valid;      /* the block directly precedes the next block or event */
 };
 
-/* The first thing of a segment that tells where flow goes on: what it means depends on the segment before. */
+/* The first block or event of a segment that shows the place of the flow. Its meaning depends on the segment before. */
 struct dump_first {
 	bool valid;
 	bool is_event;
@@ -79,24 +82,30 @@ struct dump_first {
 	struct flow_event event;
 };
 
-/* Where flow stands between batches. A segment begins with one that is zero. */
+/* State of the flow between batches. Zero-initialise at the begin of a segment. */
 struct dump_tracker {
-	struct dump_code_place place; /* of the last block */
+	struct dump_code_place place; /* place of the last block */
 	struct dump_leaving leaving;
-	bool placed;           /* place holds */
-	uint32_t home;         /* not 0: instead of place, the number of the place that the worker's runs have */
-	uint64_t instructions; /* since the last transfer */
+	bool placed;           /* `place` is set */
+	uint32_t home;         /* not 0: replaces `place` by the number of a place in the worker's runs */
+	uint64_t instructions; /* executed since the last transfer */
 	uint64_t time;         /* of the last block or event */
 	struct dump_first first;
 };
 
-/* Adds what a batch has of transfers, but for the first, which is left in tracker->first. PTL_NO_MEMORY. */
+/*
+ * Adds the transfers of a batch. The first block or event is stored in tracker->first instead. Returns 0 or
+ * PTL_NO_MEMORY.
+ */
 int dump_transfers_add(struct dump_transfers *transfers, struct dump_tracker *tracker, struct dump_place_cache *cache,
 		       const struct flow_segment *segment, const struct flow_batch *batch);
-/* Adds what a step has of them. PTL_NO_MEMORY. */
+/* Adds the transfers of a step. Returns 0 or PTL_NO_MEMORY. */
 int dump_transfers_step(struct dump_transfers *transfers, struct dump_tracker *tracker, struct dump_place_cache *cache,
 			const struct flow_segment *segment, const struct flow_step *step, uint32_t *home);
-/* Adds the transfers (none or some) from the end of the segment before to the first thing of this one. PTL_NO_MEMORY. */
+/*
+ * Adds the transfers, if any, between the end of the last segment and the first block or event of this segment. Returns
+ * 0 or PTL_NO_MEMORY.
+ */
 int dump_transfers_join(struct dump_transfers *transfers, const struct dump_tracker *before,
 			const struct dump_first *first, struct dump_place_cache *cache,
 			const struct flow_segment *segment);

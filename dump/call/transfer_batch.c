@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Walks batches: blocks one by one, and runs that were met before as a whole. */
+/* Walks batches: new runs block by block, known runs as a whole. */
 #include "common/error.h"
 #include "common/vector.h"
 #include "dump/call/transfer_state.h"
 
 /* ---- segments ------------------------------------------------------------------------------------ */
 
-/* The time of a block, which is looked up where somebody asks for it. */
+/* Sets the tracker's time to the time of a block. Called only if the time is needed. */
 static void reach(struct dump_walk *walk, size_t block)
 {
 	const struct flow_batch *batch = walk->batch;
@@ -19,7 +19,7 @@ static void reach(struct dump_walk *walk, size_t block)
 		walk->tracker->time = time;
 }
 
-/* How far flow may go without a transfer: within this span, by branches that are neither calls nor returns. */
+/* Address range in which branches other than calls and returns make no transfer. */
 struct stretch {
 	uint64_t first, length;
 	uint32_t image;
@@ -29,7 +29,7 @@ static struct stretch stretch_of(const struct dump_tracker *tracker)
 {
 	const struct dump_code_place *place = &tracker->place;
 
-	/* An image of which there is none: no stretch. */
+	/* An invalid image: no range. */
 	if (!tracker->placed)
 		return (struct stretch){0, 0, FLOW_NONE - 1};
 	return (struct stretch){place->first, place->last - place->first, place->image};
@@ -40,7 +40,7 @@ static struct dump_leaving leaving_of(const struct flow_block *block)
 	return (struct dump_leaving){block->ip + block->size, block->branch, true};
 }
 
-/* Blocks one after the other, without events between; index is that of the first in the batch. */
+/* Takes consecutive blocks without events between. index: of the first block in the batch. */
 static void take_blocks(struct dump_walk *walk, const struct flow_block *const *blocks, size_t count, size_t index)
 {
 	struct dump_tracker *tracker = walk->tracker;
@@ -71,7 +71,7 @@ static void take_blocks(struct dump_walk *walk, const struct flow_block *const *
 	tracker->leaving = leaving_of(blocks[count - 1]);
 }
 
-/* The first of a segment only leaves its traces in the tracker. */
+/* Takes the first block or event of a segment: only updates the tracker. */
 static void take_first(struct dump_walk *walk, const struct flow_block *block, const struct flow_event *event)
 {
 	struct dump_tracker *tracker = walk->tracker;
@@ -92,7 +92,7 @@ static void take_first(struct dump_walk *walk, const struct flow_block *block, c
 	walk->transfers = transfers;
 }
 
-/* Events that stand before the block of this index. */
+/* Takes the events before the block with this index. */
 static void take_events(struct dump_walk *walk, size_t block)
 {
 	const struct flow_batch *batch = walk->batch;
@@ -104,7 +104,7 @@ static void take_events(struct dump_walk *walk, size_t block)
 
 		if (!dump_walk_matters(event))
 			continue;
-		/* Blocks before it are not later. */
+		/* Blocks before the event are not later than the event. */
 		if (event->before)
 			reach(walk, event->before - 1);
 		if (event->time)
@@ -116,7 +116,7 @@ static void take_events(struct dump_walk *walk, size_t block)
 	}
 }
 
-/* Blocks one after the other, with what stands between; index is that of the first in the batch. */
+/* Takes consecutive blocks with the events between. index: of the first block in the batch. */
 static void take_in_parts(struct dump_walk *walk, const struct flow_block_run *run, size_t index)
 {
 	const struct flow_batch *batch = walk->batch;
@@ -158,7 +158,7 @@ int dump_transfers_add(struct dump_transfers *transfers, struct dump_tracker *tr
 	return walk.status;
 }
 
-/* ---- steps: runs that were met before ------------------------------------------------------------ */
+/* ---- steps: known runs --------------------------------------------------------------------------- */
 
 void dump_tracker_leave_passed(struct dump_tracker *tracker, const struct flow_step *step)
 {
@@ -166,7 +166,7 @@ void dump_tracker_leave_passed(struct dump_tracker *tracker, const struct flow_s
 		tracker->leaving = leaving_of(step->passed->blocks[step->passed->count - 1]);
 }
 
-/* Flow comes to the first block of the run, and no further. */
+/* Takes the flow to the first block of the run, and no further. */
 static void take_start(struct dump_walk *walk, uint32_t image, uint64_t ip)
 {
 	struct dump_tracker *tracker = walk->tracker;
@@ -179,7 +179,7 @@ static void take_start(struct dump_walk *walk, uint32_t image, uint64_t ip)
 	}
 }
 
-/* The blocks of a run behind its first one, which flow has come to. */
+/* Takes the blocks after the first block of a run. */
 static void take_rest(struct dump_walk *walk, const struct flow_block_run *run)
 {
 	const struct flow_block *first = run->blocks[0];
@@ -190,7 +190,7 @@ static void take_rest(struct dump_walk *walk, const struct flow_block_run *run)
 		take_blocks(walk, run->blocks + 1, run->count - 1, 0);
 }
 
-/* Finds the transfers of a run whose first block flow has come to. */
+/* Stores the transfers of a run. The tracker is at the run's first block. */
 static void learn(struct dump_walk *walk, const struct flow_step *step)
 {
 	struct dump_transfer_runs *runs = &walk->cache->runs;
@@ -254,7 +254,7 @@ int dump_transfers_put_known(struct dump_transfers *transfers, struct dump_track
 	return 0;
 }
 
-/* Flow has come to the first block of a run that is known. */
+/* Takes a known run. The tracker is at its first block. */
 static void take_known(struct dump_walk *walk, const struct dump_transfer_run *known)
 {
 	const struct dump_transfer_runs *runs = &walk->cache->runs;
@@ -268,7 +268,7 @@ static void take_known(struct dump_walk *walk, const struct dump_transfer_run *k
 	dump_tracker_end_run(tracker, known);
 }
 
-/* A run that is not known yet. */
+/* Takes a run that is not known yet. */
 static void take_other(struct dump_walk *walk, const struct flow_step *step)
 {
 	const struct flow_block *first = step->run->blocks[0];
@@ -285,7 +285,7 @@ static void take_other(struct dump_walk *walk, const struct flow_step *step)
 	take_in_parts(walk, step->run, 0);
 }
 
-/* Remembers the function of a run that was called. */
+/* Stores the function of a run that was called. */
 static void learn_function(const struct dump_transfers *transfers, size_t before, struct dump_transfer_run *known)
 {
 	const struct dump_transfer *call = transfers->count > before ? &transfers->list[before] : NULL;
@@ -295,7 +295,7 @@ static void learn_function(const struct dump_transfers *transfers, size_t before
 		known->function = call->function;
 }
 
-/* A call of the run, or a return or jump to it, from where the tracker is. PTL_NO_MEMORY. */
+/* Adds a call of the run, or a return or jump to the run, from the tracker's place. Returns 0 or PTL_NO_MEMORY. */
 static int put_known(struct dump_transfers *transfers, struct dump_tracker *tracker,
 		     const struct dump_transfer_run *known, const struct dump_code_place *place, uint8_t kind,
 		     unsigned flags)
@@ -318,7 +318,7 @@ static int put_known(struct dump_transfers *transfers, struct dump_tracker *trac
 	return 0;
 }
 
-/* Flow comes to a known run by neither a call nor a return. PTL_NO_MEMORY. */
+/* Takes the flow to a known run by neither call nor return. Returns 0 or PTL_NO_MEMORY. */
 static int jump(struct dump_transfers *transfers, struct dump_tracker *tracker, const struct dump_transfer_runs *runs,
 		const struct flow_step *step, const struct dump_transfer_run *known)
 {
@@ -340,8 +340,8 @@ static int jump(struct dump_transfers *transfers, struct dump_tracker *tracker, 
 }
 
 /*
- * Flow comes to a known run from the end of another, neither of whose places need be looked up: 1; 0: it does by something else
- * than a plain call, a return or a jump, and nothing was done. PTL_NO_MEMORY.
+ * Takes the flow from the end of one known run to another, without looking up places. Returns 1; 0, without changes,
+ * for branches other than a plain call, return or jump; or PTL_NO_MEMORY.
  */
 static inline int come(struct dump_transfers *transfers, struct dump_tracker *tracker,
 		       const struct dump_transfer_runs *runs, const struct flow_step *step,
@@ -377,7 +377,10 @@ static inline int come(struct dump_transfers *transfers, struct dump_tracker *tr
 	return status < 0 ? status : 1;
 }
 
-/* A step that takes the tracker from one known run to another: what come returns. */
+/*
+ * Takes a step from one known run to another. Returns 1; 0, without changes, if take_slowly is needed; or a negative
+ * ptl_status.
+ */
 static inline int take_quickly(struct dump_transfers *transfers, struct dump_tracker *tracker,
 			       const struct dump_transfer_runs *runs, const struct flow_step *step, uint32_t *home)
 {
@@ -402,12 +405,12 @@ static inline int take_quickly(struct dump_transfers *transfers, struct dump_tra
 	return status < 0 ? status : 1;
 }
 
-/* A step of which the place has to be looked at. Not inline: what is taken quickly costs no saved registers. */
+/* Takes a step whose place must be looked up. Not inline, so the quick path saves no registers. */
 static __attribute__((noinline)) int take_slowly(struct dump_transfers *transfers, struct dump_tracker *tracker,
 						 struct dump_place_cache *cache, const struct flow_segment *segment,
 						 const struct flow_step *step, uint32_t *home)
 {
-	/* All of it is at one time. */
+	/* The whole step has one time. */
 	const struct flow_mark mark = {.time = step->time};
 	const struct flow_batch batch = {.marks = &mark, .mark_count = 1};
 	struct dump_walk walk = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Remembers what runs have of transfers, up to some memory. */
+/* Stores the transfers of runs, up to a memory limit. */
 #include "dump/call/transfer_run.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 _Static_assert(LIST_MAX < 1 << 20, "numbers of the list fit a run");
 
-/* Tags of runs that were forgotten are not given to others: beyond this there are no more. */
+/* Tags of forgotten runs are not reused: beyond this limit, runs get no tags. */
 #define TAGS_MAX (UINT32_MAX - RUNS_MAX)
 
 void dump_transfer_runs_free(struct dump_transfer_runs *runs)
@@ -61,7 +61,7 @@ int dump_transfer_runs_home(struct dump_transfer_runs *runs, const struct dump_c
 	return common_byte_map_put(&runs->homes, key, sizeof(key), *home);
 }
 
-/* The number of what the transfer has in common with others; 0: nothing. PTL_NO_MEMORY. */
+/* Finds or assigns the number of the transfer's call site; 0 for other transfers. Returns 0 or PTL_NO_MEMORY. */
 static int find_site(struct dump_transfer_runs *runs, const struct dump_transfer *transfer, uint32_t *number)
 {
 	const struct dump_call_site site = {transfer->address, transfer->to, transfer->function,

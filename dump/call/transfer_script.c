@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Remembers what steps add to a list of transfers. */
+/* Stores the transfers that steps add. */
 #include "dump/call/transfer_script.h"
 
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 #include "dump/call/place_cache.h"
 #include "dump/call/transfer_state.h"
 
-/* Where there are more, all are forgotten. */
+/* Limits: beyond a limit, all entries are forgotten. */
 #define STATES_MAX (1u << 17)
 #define SCRIPTS_MAX (1u << 18)
 #define LIST_MAX (1u << 18)
 
 #define STATE_WORDS (sizeof(struct dump_script_state) / sizeof(uint64_t))
 
-/* So that what two add up to fits a transfer. */
+/* The sum of two such counts fits a transfer. */
 #define INSTRUCTIONS_MAX (UINT32_MAX / 2)
 
 _Static_assert(sizeof(struct dump_script_state) == STATE_WORDS * sizeof(uint64_t), "all of a state is its key");
@@ -47,7 +47,7 @@ void dump_scripts_begin(struct dump_scripts *scripts, uint32_t process)
 
 /* ---- numbers ------------------------------------------------------------------------------------- */
 
-/* 0: there is no room. */
+/* Returns 0 without room. */
 static uint32_t number_of_state(struct dump_scripts *scripts, const struct dump_script_state *like)
 {
 	struct common_numbered array = {.size = sizeof(*like), .words = STATE_WORDS};
@@ -64,7 +64,10 @@ static uint32_t number_of_state(struct dump_scripts *scripts, const struct dump_
 	return number;
 }
 
-/* The script of what was put since the tracker was in a state; 0: it cannot be put again, or there is no room. */
+/*
+ * Makes a script from the transfers added since the last numbered state. Returns 0 without room, or if the transfers
+ * cannot be added again.
+ */
 static uint32_t make_script(struct dump_scripts *scripts, const struct dump_transfers *transfers,
 			    const struct dump_tracker *tracker)
 {
@@ -120,7 +123,7 @@ uint32_t dump_scripts_go(struct dump_scripts *scripts, struct dump_transfers *tr
 
 	tracker->home = to->home;
 	tracker->leaving = (struct dump_leaving){to->behind, (uint8_t)to->branch, true};
-	/* A return is a part of the script, and so not of the call before. */
+	/* A return belongs to the script, so it must not turn the call before into a leaf. */
 	transfers->fixed = transfers->count;
 	transfers->noted = true;
 	transfers->noted_instructions = tracker->instructions;

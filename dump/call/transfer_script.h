@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The transfers that steps have led to, which are put again where the engine finds that the same steps come again: see
- * struct flow_step_states. Of one worker. For those who find transfers alone.
+ * Scripts: lists of transfers that steps have added. If the engine finds the same steps again, the script is added
+ * again: see struct flow_step_states. Owned by a worker. Only for code that finds transfers.
  */
 #ifndef DUMP_CALL_TRANSFER_SCRIPT_H
 #define DUMP_CALL_TRANSFER_SCRIPT_H
@@ -9,7 +9,7 @@
 #include "common/number_table.h"
 #include "dump/call/transfer.h"
 
-/* Where a tracker may stand between steps. */
+/* State of a tracker between steps. */
 struct dump_script_state {
 	uint64_t behind;
 	uint32_t home;
@@ -17,28 +17,28 @@ struct dump_script_state {
 };
 
 struct dump_script {
-	uint32_t first; /* of its transfers in the list */
+	uint32_t first; /* index of its first transfer in the list */
 	uint32_t count;
-	uint32_t rest; /* instructions behind the last of them; without any, all */
+	uint32_t rest; /* instructions after the last transfer; without transfers: all */
 };
 
-/* Zero-initialised is empty. Numbers count from 1. */
+/* Zero-initialised: empty. Numbers count from 1. */
 struct dump_scripts {
 	uint32_t process;
-	uint32_t generation; /* changes where numbers become others */
+	uint32_t generation; /* changes when numbers become invalid */
 	struct dump_script_state *states;
-	uint32_t state_count, state_capacity; /* with number 0 */
+	uint32_t state_count, state_capacity; /* includes number 0 */
 	struct common_number_table state_numbers;
 	struct dump_script *scripts;
-	uint32_t count, capacity; /* with number 0 */
+	uint32_t count, capacity; /* includes number 0 */
 	struct dump_transfer *list;
 	uint32_t list_count, list_capacity;
 };
 
 void dump_scripts_free(struct dump_scripts *scripts);
-/* What comes is of the process: forgets scripts of others. */
+/* Prepares for flow of the process: forgets scripts of other processes. */
 void dump_scripts_begin(struct dump_scripts *scripts, uint32_t process);
-/* These are the states of a consumer of transfers, see flow_step_states. */
+/* Functions for struct flow_step_states, for a consumer of transfers. */
 uint32_t dump_scripts_state(struct dump_scripts *scripts, struct dump_transfers *transfers,
 			    struct dump_tracker *tracker, const struct flow_step *passed, uint32_t *effect);
 uint32_t dump_scripts_go(struct dump_scripts *scripts, struct dump_transfers *transfers, struct dump_tracker *tracker,

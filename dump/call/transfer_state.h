@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A walk over blocks and events that finds transfers. For transfers alone. */
+/* A walk over blocks and events that finds transfers. Only for code that finds transfers. */
 #ifndef DUMP_CALL_TRANSFER_STATE_H
 #define DUMP_CALL_TRANSFER_STATE_H
 
 #include "dump/call/place_cache.h"
 
 struct dump_walk {
-	struct dump_transfers *transfers; /* NULL: nothing is to be added */
+	struct dump_transfers *transfers; /* NULL: transfers are not recorded */
 	struct dump_tracker *tracker;
 	struct dump_place_cache *cache;
 	const struct flow_segment *segment;
 	int status;
 	const struct flow_batch *batch;
-	size_t next_mark;  /* the first that has not been reached */
-	bool reached;      /* flow was looked at */
-	size_t next_event; /* the first that has not been taken */
+	size_t next_mark;  /* first mark not reached yet */
+	bool reached;      /* the time of a block was needed */
+	size_t next_event; /* first event not taken yet */
 };
 
-/* The flow goes on at an address that is traced. */
+/* Handles flow to a traced address. */
 void dump_walk_land(struct dump_walk *walk, uint32_t image, uint64_t address);
 void dump_walk_event(struct dump_walk *walk, const struct flow_event *event);
-/* Whether the event says where flow goes, or does not. */
+/* Whether the event shows or changes the place of the flow. */
 bool dump_walk_matters(const struct flow_event *event);
 
-/* Whether both are of one function, as far as names tell. */
+/* Whether both places belong to one function, as far as symbols tell. */
 static inline bool dump_walk_is_same(const struct dump_code_place *a, const struct dump_code_place *b)
 {
 	return a->image == b->image && a->function == b->function;
 }
 
-/* The branch by which flow comes to the step's run, when the step is not taken yet. */
+/* Returns the branch that leads to the step's run. Call before the step is taken. */
 static inline uint8_t dump_tracker_branch(const struct dump_tracker *tracker, const struct flow_step *step)
 {
 	return step->passed ? step->passed->blocks[step->passed->count - 1]->branch : tracker->leaving.branch;
 }
 
-/* The same, of what neither calls nor returns only that it does not. */
+/* Returns the branch that leads to the step's run; after passed runs only FLOW_BRANCH_RETURN or FLOW_BRANCH_NONE. */
 static inline uint8_t dump_tracker_way(const struct dump_tracker *tracker, const struct flow_step *step)
 {
 	if (!step->passed)
@@ -43,7 +43,7 @@ static inline uint8_t dump_tracker_way(const struct dump_tracker *tracker, const
 	return step->returned ? FLOW_BRANCH_RETURN : FLOW_BRANCH_NONE;
 }
 
-/* Of a jump by such a branch. */
+/* Returns the transfer flags of a jump by this branch. */
 static inline unsigned dump_walk_jump_flags(const struct dump_code_place *from, const struct dump_code_place *to,
 					    uint8_t branch)
 {
@@ -51,7 +51,7 @@ static inline unsigned dump_walk_jump_flags(const struct dump_code_place *from, 
 	       (from->image != to->image ? DUMP_TRANSFER_FOREIGN : 0);
 }
 
-/* The last one, to which something may be added; NULL: there is none. */
+/* Returns the last transfer, if it may change; else NULL. */
 static inline struct dump_transfer *dump_transfers_last(const struct dump_transfers *transfers)
 {
 	return transfers->count > transfers->fixed ? &transfers->list[transfers->count - 1] : NULL;
@@ -64,13 +64,15 @@ static inline void dump_transfers_unfix(struct dump_transfers *transfers)
 }
 
 /*
- * Puts transfers that lead on from where the tracker is, all at its time; behind the last one it has executed nothing.
- * PTL_NO_MEMORY.
+ * Adds transfers from the tracker's place on, all at the tracker's time. The tracker has executed no instructions after
+ * the last transfer. Returns 0 or PTL_NO_MEMORY.
  */
 int dump_transfers_put_known(struct dump_transfers *transfers, struct dump_tracker *tracker,
 			     const struct dump_transfer *list, size_t count);
 
-/* Whether a plain return to `to` at this time ends the call before, which then is one transfer with it. */
+/*
+ * Whether a plain return to `to` at this time ends the last call: call and return then become one DUMP_TRANSFER_LEAF.
+ */
 static inline bool dump_walk_is_end_of_leaf(const struct dump_transfer *before, uint64_t to, uint64_t time,
 					    uint64_t instructions)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs a program and takes what it prints. */
+/* Runs a program and captures its output. */
 #include "dump/cluster/ask.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static int start(const char *const *argv, int output, pid_t *child)
 	return error ? common_fail_errno("cannot start %s", argv[0]) : 0;
 }
 
-/* All that comes; what is too much is left out. */
+/* Reads the whole output; bytes beyond OUTPUT_MAX are dropped. */
 static void read_all(int fd, struct ptl_bytes *output)
 {
 	uint8_t bytes[READ_SIZE];

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Programs of a scheduler, and what they print. */
+/* Runs programs of a scheduler and captures their output. */
 #ifndef DUMP_CLUSTER_ASK_H
 #define DUMP_CLUSTER_ASK_H
 
 #include "common/bytes.h"
 
 /*
- * Runs a program (argv, NULL-ended) and replaces output by what it prints, on standard error too, with a zero behind it. Its exit
- * status, 128 where it has none; or a negative ptl_status: PTL_NOT_FOUND where there is no such program, PTL_SYSTEM.
+ * Runs a program (argv: NULL-terminated). Replaces `output` by the program's standard output and standard error,
+ * zero-terminated. Returns the program's exit status, or 128 if a signal ended the program.
+ * Errors: PTL_NOT_FOUND if the program does not exist; PTL_SYSTEM.
  */
 int dump_cluster_ask(const char *const *argv, struct ptl_bytes *output);
 

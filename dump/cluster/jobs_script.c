@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes a script that a POSIX shell runs: a function for one job, one for the merge, and which of them is asked for. */
+/* Writes a script for a POSIX shell: a function for one job, a function for the merge, and code that selects them. */
 #include "dump/cluster/jobs_script.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@ uint32_t dump_cluster_job_count(const struct dump_cluster_work *work)
 	return work->each ? (uint32_t)work->file_count : work->jobs;
 }
 
-/* Zero-ended texts one after the other, each as a word behind a space. */
+/* Appends zero-terminated texts, each as a quoted word after a space. */
 static void add_words(const struct ptl_bytes *texts, struct ptl_bytes *script)
 {
 	for (size_t at = 0; at < texts->size;) {
@@ -26,7 +26,7 @@ static void add_words(const struct ptl_bytes *texts, struct ptl_bytes *script)
 	}
 }
 
-/* The program that writes this, wherever PATH leads to on another machine. */
+/* Sets $dump to the path of this program: PATH of another machine may find another version. */
 static void add_program(struct ptl_bytes *script)
 {
 	char path[4096];
@@ -60,7 +60,7 @@ static void add_head(const struct dump_cluster_work *work, struct ptl_bytes *scr
 	common_text_add(script, "}\nmkdir -p \"$scratch\"\n\n");
 }
 
-/* Which of the files a job has. */
+/* Selects the file of a job. */
 static void add_choice(const struct dump_cluster_work *work, struct ptl_bytes *script)
 {
 	common_text_add(script, "\tcase $1 in\n");
@@ -95,7 +95,9 @@ static void add_job(const struct dump_cluster_work *work, struct ptl_bytes *scri
 	common_text_add(script, work->each ? " \"$file\"\n}\n\n" : "\n}\n\n");
 }
 
-/* Options that a merge has no use for: it decodes nothing. */
+/*
+ * Writes the function for the merge. A merge decodes no flow, so it gets only the options that say how to read traces.
+ */
 static void add_merge(const struct dump_cluster_work *work, struct ptl_bytes *script)
 {
 	common_text_add(script, "merge() {\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The work of a command as a shell script of jobs: what any scheduler can run. */
+/* Writes the work of a command as a shell script of jobs, which any scheduler can run. */
 #ifndef DUMP_CLUSTER_JOBS_SCRIPT_H
 #define DUMP_CLUSTER_JOBS_SCRIPT_H
 
@@ -9,24 +9,24 @@
 
 #include "common/bytes.h"
 
-/* What has to be done. Texts are the caller's. */
+/* The work of a command. The caller owns all texts. */
 struct dump_cluster_work {
 	const char *command, *operand;  /* operand may be NULL */
-	const struct ptl_bytes *given;  /* the options of the result, as in struct dump_options */
-	const struct ptl_bytes *passed; /* those of reading, for jobs and their merge */
+	const struct ptl_bytes *given;  /* options that determine the result, as in struct dump_options */
+	const struct ptl_bytes *passed; /* options that say how to read traces, for the jobs and the merge */
 	char *const *files;             /* the traces */
 	size_t file_count;
-	uint32_t jobs;      /* each a shard of all files */
-	bool each;          /* instead: each job has one of the files */
-	const char *folder; /* where partial results lie, unless the environment says otherwise */
+	uint32_t jobs;      /* number of jobs; each job is a shard of all files */
+	bool each;          /* instead of `jobs`: one job for each file */
+	const char *folder; /* folder of partial results, unless the environment names another */
 };
 
 /*
- * Appends the script. It does all jobs and the merge or, given an argument, the job of this number (from 1 on), or "merge".
- * A failed allocation is left in script->failed.
+ * Appends the script. Without an argument, the script runs all jobs and the merge. With an argument, it runs the job of
+ * this number (from 1), or "merge". Without memory, sets script->failed.
  */
 void dump_cluster_script(const struct dump_cluster_work *work, struct ptl_bytes *script);
-/* How many jobs it has. */
+/* Returns the number of jobs. */
 uint32_t dump_cluster_job_count(const struct dump_cluster_work *work);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Slurm by its own programs: sbatch submits, squeue says what still runs, and files say what is done. */
+/* Drives Slurm by its programs: sbatch submits jobs, squeue lists active jobs, and files show which jobs are done. */
 #include "dump/cluster/slurm.h"
 
 #include <errno.h>
@@ -19,28 +19,28 @@
 
 #define ATTEMPTS 3
 #define POLL_MICROSECONDS 500000
-#define SILENT_POLLS 240 /* so often squeue may fail in a row */
-#define LATE_POLLS 6     /* so long a file may come after its job has ended, on a network file system */
+#define SILENT_POLLS 240 /* failed calls of squeue in a row before giving up */
+#define LATE_POLLS 6     /* polls to wait for the file of a finished job: a network file system may delay the file */
 #define LOG_MAX ((size_t)16 << 20)
-#define CANCEL_POLLS 40 /* so long jobs may take to end */
-#define LISTED 8        /* jobs that a message names */
+#define CANCEL_POLLS 40 /* polls to wait for cancelled jobs to end */
+#define LISTED 8        /* jobs named in a message */
 #define NAME_MAX_SIZE 32
 
 struct slurm {
 	const struct dump_cluster_work *work;
 	const struct dump_slurm_options *options;
-	char *folder;                   /* absolute; owned */
-	char array[DUMP_SLURM_ID_SIZE]; /* ids of jobs; "": none */
+	char *folder;                   /* absolute path; owned */
+	char array[DUMP_SLURM_ID_SIZE]; /* job ids; "": no job */
 	char merge[DUMP_SLURM_ID_SIZE];
 	uint32_t count, done;
-	bool submitted;          /* something was, and may have left what explains a failure */
-	struct ptl_bytes output; /* of the program at hand */
+	bool submitted;          /* jobs were submitted; their logs may explain a failure */
+	struct ptl_bytes output; /* of the last program */
 	struct ptl_bytes path;   /* scratch */
 };
 
 /* ---- files --------------------------------------------------------------------------------------- */
 
-/* The path of a file in the folder; lives until the next. */
+/* Returns the path of a file in the folder. The text is valid until the next call. */
 static const char *file_of(struct slurm *slurm, const char *name)
 {
 	slurm->path.size = 0;
@@ -84,7 +84,7 @@ static int write_script(struct slurm *slurm, const char *name, const struct ptl_
 	return status;
 }
 
-/* What Slurm runs: a job of the array, or the merge, whose exit status is kept. */
+/* Writes the script for Slurm. It runs a job of the array, or the merge, whose exit status is written to a file. */
 static int write_scripts(struct slurm *slurm)
 {
 	struct ptl_bytes script = {0};
@@ -156,12 +156,15 @@ static void add(struct arguments *arguments, const char *name, const char *value
 	arguments->list[arguments->count++] = value;
 }
 
-/* sbatch with what all jobs have, and these. id becomes that of the job. */
+/* Runs sbatch with the options that all jobs share, and these arguments. Stores the job's id in `id`. */
 static int submit(struct slurm *slurm, const char *array, const char *after, const char *log,
 		  char id[DUMP_SLURM_ID_SIZE])
 {
 	const struct dump_slurm_options *options = slurm->options;
-	/* A merge goes that would wait for ever: where a job failed that had done its work. */
+	/*
+	 * --kill-on-invalid-dep ends a merge that would otherwise wait forever: a job may be marked as failed although
+	 * its work is done.
+	 */
 	struct arguments arguments = {
 		{"sbatch", "--parsable", "--no-requeue", "--kill-on-invalid-dep=yes", "--job-name=ptl-dump"}, 5};
 	struct ptl_bytes script = {0}, output = {0};
@@ -190,7 +193,7 @@ static int submit(struct slurm *slurm, const char *array, const char *after, con
 	return status;
 }
 
-/* Whether some of a job waits or runs: 1 or 0; 2 where Slurm does not say. */
+/* Whether a job, or a part of a job array, is waiting or running. Returns 1, 0, or 2 if squeue failed. */
 static int is_active(struct slurm *slurm, const char *id)
 {
 	const char *const arguments[] = {"squeue", "-h", "-r", "-j", id, "-o", "%i", NULL};
@@ -198,7 +201,7 @@ static int is_active(struct slurm *slurm, const char *id)
 
 	if (status < 0)
 		return status;
-	/* It forgets jobs some time after their end. */
+	/* squeue forgets jobs some time after their end. */
 	if (status)
 		return strstr((const char *)slurm->output.data, "Invalid job id") ? 0 : 2;
 	return dump_slurm_is_listed((const char *)slurm->output.data, id);
@@ -210,7 +213,7 @@ static void cancel(struct slurm *slurm, char id[DUMP_SLURM_ID_SIZE])
 
 	if (*id)
 		dump_cluster_ask(arguments, &slurm->output);
-	/* Until then, it may still write. */
+	/* A cancelled job may still write until its end. */
 	for (unsigned i = 0; *id && i < CANCEL_POLLS && is_active(slurm, id) == 1; i++)
 		usleep(POLL_MICROSECONDS);
 	*id = '\0';
@@ -218,7 +221,7 @@ static void cancel(struct slurm *slurm, char id[DUMP_SLURM_ID_SIZE])
 
 /* ---- jobs ---------------------------------------------------------------------------------------- */
 
-/* "1,4,7": those that are not done; shown: as a message has them. */
+/* Lists the unfinished jobs as "1,4,7". shown: the list for a message. */
 static void list_failed(struct slurm *slurm, struct ptl_bytes *list, struct ptl_bytes *shown)
 {
 	uint32_t count = 0;
@@ -235,7 +238,7 @@ static void list_failed(struct slurm *slurm, struct ptl_bytes *list, struct ptl_
 		common_text_format(shown, " and %" PRIu32 " more", count - LISTED);
 }
 
-/* The jobs of the list, and the merge behind them. */
+/* Submits the listed jobs and the dependent merge. */
 static int submit_all(struct slurm *slurm, const char *list)
 {
 	char after[96];
@@ -245,7 +248,7 @@ static int submit_all(struct slurm *slurm, const char *list)
 	return status < 0 ? status : submit(slurm, NULL, after, "merge.log", slurm->merge);
 }
 
-/* Waits until nothing of the job is left, or `finished` says that all is there. */
+/* Waits until the job has ended, or until `finished` returns true. */
 static int wait_for(struct slurm *slurm, const char *id, bool (*finished)(struct slurm *slurm))
 {
 	unsigned silent = 0, late = 0;
@@ -281,7 +284,7 @@ static bool is_merged(struct slurm *slurm)
 	return access(file_of(slurm, "status"), F_OK) == 0;
 }
 
-/* Shows why a job did not do its work: the end of what it printed. */
+/* Reports why a job failed: prints the end of its log. */
 static int fail_job(struct slurm *slurm, const char *log, const char *shown)
 {
 	uint8_t *data = NULL;
@@ -361,7 +364,7 @@ static int copy_file(struct slurm *slurm, const char *name, FILE *out)
 	return fflush(out) || ferror(out) ? common_fail_errno("cannot write the output") : 0;
 }
 
-/* Prints what the merge has printed; its exit status. */
+/* Prints the output of the merge. Returns the exit status of the merge. */
 static int show(struct slurm *slurm)
 {
 	uint8_t *data = NULL;
@@ -405,7 +408,7 @@ int dump_slurm_run(struct dump_cluster_work *work, const struct dump_slurm_optio
 		cancel(&slurm, slurm.array);
 		cancel(&slurm, slurm.merge);
 	}
-	/* What jobs printed explains why they failed. */
+	/* After a failure, the folder is kept: the logs of the jobs explain the failure. */
 	if (slurm.folder && (status >= 0 || status == PTL_CANCELLED || !slurm.submitted))
 		remove_folder(&slurm);
 	if (status < 0 && status != PTL_CANCELLED)

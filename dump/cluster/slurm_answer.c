@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads lines of sbatch, squeue and the merge. What is no answer is passed over: plugins of a site print what they like. */
+/* Parses lines of sbatch, squeue and the merge. Skips other lines: plugins of a site may print any text. */
 #include "dump/cluster/slurm_answer.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define DIGITS "0123456789"
 
-/* The line behind this one; NULL: it is the last. */
+/* Returns the next line; NULL after the last. */
 static const char *next_line(const char *line)
 {
 	const char *end = strchr(line, '\n');

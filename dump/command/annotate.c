@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump annotate: the instructions of functions with how often each ran, and the lines of their source. */
+/* ptl-dump annotate: instructions of functions with execution counts and source lines. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,10 @@
 #include "flow/code/disassembly.h"
 
 #define COUNT_WIDTH 15
-#define TARGETS_SHOWN 4 /* of an indirect branch; JSON has all */
+#define TARGETS_SHOWN 4 /* maximum targets shown for an indirect branch; JSON has all */
 
 struct annotate_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	bool executed;
 };
 
@@ -69,7 +69,7 @@ static void text_head(struct annotate_run *run, const struct dump_annotation *an
 	common_text_write(line, run->session->out);
 }
 
-/* With blanks for tabs, which would show as \x09. */
+/* Appends a source line with tabs expanded, since a tab would be shown as \x09. */
 static void add_source(struct ptl_bytes *text, const char *words, size_t size)
 {
 	size_t column = 0, at = 0;
@@ -87,7 +87,7 @@ static void add_source(struct ptl_bytes *text, const char *words, size_t size)
 	}
 }
 
-/* "counts.c:12  for (i = 0; i < n; i++)" */
+/* Prints "counts.c:12  for (i = 0; i < n; i++)". */
 static void text_line(struct annotate_run *run, const struct dump_annotated_instruction *one)
 {
 	struct ptl_bytes *line = &run->line;
@@ -128,12 +128,15 @@ static void add_branch(struct annotate_run *run, const struct dump_annotation *a
 		common_text_format(line, " and %zu more", one->target_count - TARGETS_SHOWN);
 }
 
-/* How an instruction stands out: what did not run, what ran as often as a tenth of the most frequent one, or half of it. */
+/*
+ * Returns the style of an instruction: dim if it did not run, bold or red if it ran at least a tenth or half as often
+ * as the most frequent instruction.
+ */
 static const char *style_of(const struct annotate_run *run, const struct dump_annotation *annotation, uint64_t count)
 {
 	if (!count)
 		return dump_dim(run->session);
-	/* Where nothing ran again, nothing stands out. */
+	/* Without repetition, no instruction is emphasised. */
 	if (annotation->most < 2)
 		return "";
 	if (count >= annotation->most - annotation->most / 2)

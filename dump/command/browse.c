@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump browse: a trace on the whole screen. */
+/* ptl-dump browse: a trace in a full-screen view. */
 #include "dump/browse/browser.h"
 #include "dump/command/commands.h"
 

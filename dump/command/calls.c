@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump calls: who called whom, as it happened. */
+/* ptl-dump calls: calls in the order of their begin. */
 #include <stdlib.h>
 
 #include "common/error.h"
@@ -10,7 +10,7 @@
 #include "dump/print/flow_events.h"
 
 struct calls_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	const char *function;
 	const char *from;
 	const char *until;
@@ -55,9 +55,12 @@ static const struct common_option own_options[] = {
 struct calls_run {
 	struct dump_calls_print print;
 	struct dump_flow_events *events;
-	/* --until: the output waits in a temporary file until the function ran, since a name that did not run is an error. */
+	/*
+	 * --until: output waits in a temporary file until the function has run, since a function that never ran is an
+	 * error.
+	 */
 	struct dump_session *session;
-	FILE *held; /* session->out meanwhile; NULL: nothing waits */
+	FILE *held; /* replaces session->out; NULL: no output waits */
 	FILE *out;  /* the command's output */
 };
 
@@ -71,7 +74,7 @@ static int hold_output(struct calls_run *run)
 	return 0;
 }
 
-/* Writes what was held, if `keep` is set, and lets the rest go to the output at once. */
+/* Ends the waiting: writes the held output if `keep`. Later output goes directly to the command's output. */
 static int release_output(struct calls_run *run, bool keep)
 {
 	char bytes[1 << 14];
@@ -109,7 +112,7 @@ static int show(void *context, const struct dump_call_tree *tree, const struct d
 	return status || !run->print.until_ran ? status : release_output(run, true);
 }
 
-/* The column before lines of events. */
+/* Appends the time column of an event's line. */
 static void event_head(const struct dump_flow_print *print, const struct flow_segment *segment,
 		       const struct dump_flow_time *time, struct ptl_bytes *text)
 {
@@ -156,7 +159,7 @@ static int show_calls(struct dump_call_session *calls, const struct calls_option
 			},
 		.session = calls->session,
 	};
-	/* Where single functions are looked for, they may lie deeper than what is shown of them. */
+	/* If single functions are selected, their calls may lie deeper than the displayed depth. */
 	struct dump_call_tree tree = {
 		.min_time = options->min_time,
 		.min_instructions = options->min_instructions,
@@ -203,7 +206,7 @@ static int run(struct dump_session *session)
 	if (status == 0)
 		status = dump_call_session_open(&calls, session);
 
-	/* Says where --image means none. */
+	/* Reports a --image pattern that matches no image. */
 	if (status == 0)
 		status = dump_session_images(session, calls.timeline, &wanted);
 	free(wanted);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fields of calls that --where may ask for. */
+/* Fields of calls for --where. */
 #include <string.h>
 
 #include "common/text/text.h"
@@ -64,7 +64,7 @@ static void give_text(const char *text, struct query_value *value)
 	value->size = strlen(text);
 }
 
-/* "tail-call,unwound" */
+/* Returns "tail-call,unwound". */
 static const char *marks_of(struct dump_calls_row *row)
 {
 	row->text.size = 0;
@@ -72,7 +72,7 @@ static const char *marks_of(struct dump_calls_row *row)
 	return common_text_string(&row->text);
 }
 
-/* False: it is a text. */
+/* Reads a number. Returns false for a text field. */
 static bool get_number(const struct dump_calls_row *row, enum field field, uint64_t *number)
 {
 	const struct dump_call_record *record = row->record;

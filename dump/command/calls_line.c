@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes lines of calls: without printf, and into room that is made once for a line. */
+/* Formats lines of calls without printf, in memory that is reserved once per line. */
 #include "dump/command/calls_line.h"
 
 #include <string.h>
@@ -12,11 +12,11 @@
 #define DURATION_WIDTH 10
 #define COUNT_WIDTH 14
 #define CHILDREN_WIDTH 7
-#define INDENT_MAX 120 /* levels; deeper ones show their number */
-/* Short texts are copied, and indented, by as much at a time: so much room is needed behind a line. */
+#define INDENT_MAX 120 /* maximum indented levels; deeper levels are shown as a number */
+/* Short texts and indentations are copied in chunks, so a line needs this much room after its end. */
 #define CHUNK DUMP_CALLS_LINE_SLACK
 #define INDENT_ROOM (2 * INDENT_MAX + COMMON_DIGITS_MAX + 3 + CHUNK)
-/* Of all columns; each is wider than it should be at most by this. */
+/* Room for all columns, including the maximum excess over their widths. */
 #define COLUMNS_ROOM (8 * COMMON_DIGITS_MAX + DUMP_CALLS_PREPARED_MAX)
 #define END_ROOM (COMMON_DIGITS_MAX + 5 + DUMP_CALLS_PREPARED_MAX + CHUNK)
 
@@ -30,7 +30,7 @@ static inline char *put(char *at, const char *words, size_t size)
 	return at + size;
 }
 
-/* Where reading and writing beyond the end do no harm: without a call for some bytes. */
+/* Copies in chunks, without a call of memcpy. Reads and writes beyond the end must be harmless. */
 static inline char *put_short(char *at, const char *words, size_t size)
 {
 	for (size_t i = 0; i < size; i += CHUNK)
@@ -38,7 +38,7 @@ static inline char *put_short(char *at, const char *words, size_t size)
 	return at + size;
 }
 
-/* Moves what was written from `start` on to what is prepared. */
+/* Moves the text from `start` on to `prepared`. */
 static void prepare(struct dump_calls_prepared *prepared, uint64_t value, struct ptl_bytes *text, size_t start)
 {
 	prepared->size = 0;
@@ -74,7 +74,7 @@ static __attribute__((noinline)) void prepare_marks(struct dump_calls_line *line
 	prepare(&line->marks, flags, text, start);
 }
 
-/* limit: 10 to the power of the width, which is that of the column. */
+/* Writes a right-aligned number. limit: 10 to the power of the column's width. */
 static inline char *put_right(char *at, uint64_t value, size_t width, uint64_t limit)
 {
 	char digits[COMMON_DIGITS_MAX];
@@ -89,7 +89,7 @@ static inline char *put_right(char *at, uint64_t value, size_t width, uint64_t l
 	return put(at, start, (size_t)(digits + sizeof(digits) - start));
 }
 
-/* Four digits, of which those behind the point are thousandths of the unit, not rounded. */
+/* Writes four digits: a number with decimals from thousandths, truncated. */
 static inline char *put_parts(char *at, uint64_t value, unsigned thousandths, const char *unit)
 {
 	const char digits[] = {'.', (char)('0' + thousandths / 100), (char)('0' + thousandths / 10 % 10),

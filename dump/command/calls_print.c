@@ -11,34 +11,34 @@
 #define FLUSH ((size_t)64 << 10)
 
 struct dump_shown_name {
-	char *text;             /* NULL: not made yet; owned */
-	const char *with_image; /* the name and its image, behind the text; not a string */
+	char *text;             /* NULL: not formatted yet; owned */
+	const char *with_image; /* name with image, after `text`; not zero-terminated */
 	const char *image;
-	char *json; /* the members about the function, with braces; NULL: not made yet; owned */
+	char *json; /* JSON members of the function, with braces; NULL: not formatted yet; owned */
 	size_t json_size;
 	uint32_t size, size_with_image;
-	bool wanted;   /* --image */
-	bool function; /* --function matches, and so on */
+	bool wanted;   /* selected by --image */
+	bool function; /* matches --function; likewise the members below */
 	bool from;
 	bool until;
 };
 
-/* What is open at a level of the tree. */
+/* The current call at a level of the tree. */
 struct dump_shown_level {
-	size_t shown; /* visible calls, this one included */
+	size_t shown; /* visible calls up to and including this call */
 	const char *image;
 	bool visible;
 };
 
-/* A pass over the records of a tree. */
+/* A walk over the records of a tree. */
 struct pass {
 	struct dump_calls_print *print;
 	const struct dump_call_tree *tree;
 	const struct dump_call_thread *thread;
-	size_t open;   /* levels that are */
-	size_t inside; /* --function: the level of the call whose subtree is shown, counted from 1; 0: none */
-	size_t root;   /* visible calls above it */
-	bool started;  /* --from was met */
+	size_t open;   /* current number of levels */
+	size_t inside; /* --function: level of the call whose subtree is shown, from 1; 0: none */
+	size_t root;   /* visible calls above `inside` */
+	bool started;  /* the function of --from has run */
 	bool ended;
 	bool headed;
 };
@@ -90,7 +90,7 @@ static __attribute__((noinline)) bool make_name(const struct dump_calls_print *p
 	return true;
 }
 
-/* NULL without memory. */
+/* Returns the displayed name. Returns NULL without memory. */
 static inline struct dump_shown_name *name_of(struct dump_calls_print *print, uint32_t function)
 {
 	const size_t at = function == DUMP_NO_FUNCTION ? 0 : (size_t)function + 1;
@@ -162,7 +162,7 @@ static void text_stack(struct pass *pass, const struct dump_call_record *record)
 	common_text_add(text, "\n");
 }
 
-/* Lines of events, moved to the level they were written at. */
+/* Appends lines of events, indented to their level. */
 static void text_event(struct pass *pass, const struct dump_call_record *record, size_t level)
 {
 	struct ptl_bytes *text = &pass->print->text;
@@ -197,7 +197,7 @@ static void json_ids(struct common_json *json, const struct dump_call_thread *th
 		common_json_u64(json, "cpu", thread->cpu);
 }
 
-/* False without memory. */
+/* Formats the JSON members. Returns false without memory. */
 static __attribute__((noinline)) bool make_json(const struct dump_function *function, struct dump_shown_name *name)
 {
 	FILE *file = open_memstream(&name->json, &name->json_size);
@@ -261,7 +261,7 @@ static void json_stack(struct pass *pass, const struct dump_call_record *record)
 	common_json_line(json);
 }
 
-/* ---- what is shown ------------------------------------------------------------------------------- */
+/* ---- selection ----------------------------------------------------------------------------------- */
 
 static __attribute__((noinline)) bool make_level(struct dump_calls_print *print, size_t level)
 {
@@ -281,7 +281,7 @@ static inline struct dump_shown_level *level_at(struct dump_calls_print *print, 
 	return level < print->level_count || make_level(print, level) ? &print->levels[level] : NULL;
 }
 
-/* The image of the nearest visible call above a level; NULL: there is none. */
+/* Returns the image of the nearest visible call above a level; NULL: none. */
 static const char *image_above(const struct dump_calls_print *print, size_t level)
 {
 	while (level-- > 0)
@@ -324,7 +324,7 @@ static bool is_asked_for(struct pass *pass, const struct dump_call_record *recor
 	return query_row_matches(where);
 }
 
-/* Whether a call is one of those that are shown, by name. */
+/* Whether the call is selected by name and condition. */
 static bool is_visible(struct pass *pass, const struct dump_call_record *record, const struct dump_shown_name *name,
 		       size_t level, size_t above)
 {
@@ -341,7 +341,7 @@ static bool is_visible(struct pass *pass, const struct dump_call_record *record,
 	return name->wanted && !record->hidden && is_asked_for(pass, record, name, level);
 }
 
-/* quiet: the call comes before what is shown, and is only the way to it. */
+/* Handles a call. quiet: the call precedes the selected part, and only leads to it. */
 static int take_call(struct pass *pass, const struct dump_call_record *record, bool quiet)
 {
 	struct dump_calls_print *print = pass->print;
@@ -375,7 +375,7 @@ static int take_other(struct pass *pass, const struct dump_call_record *record)
 
 	if (!pass->started || pass->ended || (print->function && (!pass->inside || level < pass->inside)))
 		return 0;
-	/* Of calls that were picked one by one the stack is a field. */
+	/* If --where selects single calls, the stack is a field instead. */
 	if (print->where && record->kind == DUMP_RECORD_STACK)
 		return 0;
 	heading(pass);
@@ -401,7 +401,10 @@ static int flush(struct pass *pass, size_t least)
 	return dump_output_check(print->calls->session);
 }
 
-/* The outermost frames, which were found last; those of other stacks come with the calls of these. */
+/*
+ * Handles frames of the stack that were found after their callees. Frames of other stacks follow with the first calls
+ * on these stacks.
+ */
 static int take_belows(struct pass *pass, uint32_t stack, bool quiet)
 {
 	const struct dump_record_list *below = &pass->tree->below;
@@ -418,7 +421,7 @@ static int print_records(struct pass *pass)
 	const struct dump_record_list *list = &pass->tree->list;
 	const uint64_t tail = pass->print->tail;
 	const size_t first = tail && tail < list->count ? list->count - (size_t)tail : 0;
-	uint32_t stacks = 1; /* whose outermost frames have been shown */
+	uint32_t stacks = 1; /* number of stacks whose outermost frames were shown */
 	struct dump_record_reader reader = {.list = list};
 	const struct dump_call_record *record;
 	int status = take_belows(pass, 0, false);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All commands of ptl-dump: one per file, which has its name. */
+/* All commands of ptl-dump. A command and its file have the same name. */
 #ifndef DUMP_COMMAND_COMMANDS_H
 #define DUMP_COMMAND_COMMANDS_H
 
@@ -27,7 +27,7 @@ extern const struct dump_command dump_command_calls;
 extern const struct dump_command dump_command_report;
 extern const struct dump_command dump_command_graph;
 extern const struct dump_command dump_command_latency;
-extern const struct dump_command dump_command_browse; /* where there is ncurses */
+extern const struct dump_command dump_command_browse; /* only with ncurses */
 extern const struct dump_command dump_command_html;
 extern const struct dump_command dump_command_open;
 extern const struct dump_command dump_command_flamegraph;

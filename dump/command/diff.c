@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump diff: what ran differently in two traces, or on two sides of several. */
+/* ptl-dump diff: differences in executed code between two traces, or between two sides of several traces. */
 #include "dump/command/diff.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@
 #define SLOWER_MAX 1000000
 
 struct diff_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	struct dump_ignore ignore;
 	struct common_string_list with;
 	bool first;
@@ -90,7 +90,7 @@ static int compare(struct dump_session *session, struct dump_diff *diff)
 	return dump_diff_show_counts(session, diff, options->has_limit ? options->limit : LIMIT_DEFAULT);
 }
 
-/* Which traces are on which side. */
+/* Opens the traces of both sides. */
 static int open_sides(struct dump_session *session, struct dump_diff *diff)
 {
 	const struct diff_options *options = (const struct diff_options *)session->options;

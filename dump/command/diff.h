@@ -5,11 +5,11 @@
 
 #include "dump/difference/diff_side.h"
 
-/* Both return 0 where the sides are equal, COMMON_EXIT_FINDING where they differ, or a negative ptl_status. */
+/* Both functions return 0 for equal sides, COMMON_EXIT_FINDING for different sides, or a negative ptl_status. */
 
-/* limit: how many of each kind text shows; 0: all. */
+/* limit: maximum of items shown per kind, as text; 0: all. */
 int dump_diff_show_counts(struct dump_session *session, struct dump_diff *diff, uint64_t limit);
-/* context: how many branches are shown before and behind each parting. */
+/* context: branches shown before and after each difference. */
 int dump_diff_show_first(struct dump_session *session, struct dump_diff *diff, uint64_t context);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump diff: counts of functions, blocks and edges that differ, as tables and as JSON. */
+/* ptl-dump diff: prints different counts of functions, blocks and edges as tables and JSON. */
 #include <inttypes.h>
 
 #include "common/error.h"
@@ -69,7 +69,7 @@ static void place_cell(struct dump_table *table, const struct showing *showing, 
 	dump_cell_text(table, DUMP_STYLE_PLAIN);
 }
 
-/* "3 of 120 functions differ: 1 new, 2 more" */
+/* Prints "3 of 120 functions differ: 1 new, 2 more". */
 static void text_sum(struct showing *showing, unsigned kind)
 {
 	const uint64_t *changes = showing->counts->changes[kind];
@@ -180,7 +180,7 @@ static void json_item(struct showing *showing, const struct dump_diff_item *item
 	common_json_line(json);
 }
 
-/* The first line, and of equal sides the only one: how many there are of each kind, and what became of them. */
+/* Prints the first line, which is the only line for equal sides: compared and changed items by kind. */
 static void json_summary(const struct showing *showing)
 {
 	static const char *const kinds[DUMP_DIFF_KINDS] = {"functions", "blocks", "edges", "times", "work"};

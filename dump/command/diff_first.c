@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump diff --first: where each thread went another way, with what was before and behind. */
+/* ptl-dump diff --first: the first difference in the path of each thread, with context. */
 #include <inttypes.h>
 
 #include "common/error.h"
@@ -29,7 +29,7 @@ static const struct dump_diff_thread *thread_of(const struct showing *showing, c
 	return index == DUMP_DIFF_NOBODY ? NULL : &showing->first->paths[side].threads[index];
 }
 
-/* The stretch behind the parting, or before it, as far as it is to be shown. */
+/* Returns the displayed units before or after the difference. *from: index of the first unit. */
 static size_t units_of(const struct showing *showing, const struct dump_diff_pair *pair, unsigned side, bool behind,
 		       size_t *from)
 {
@@ -53,7 +53,7 @@ static void add_id(struct ptl_bytes *text, uint32_t id)
 		common_text_format(text, "%" PRIu32, id);
 }
 
-/* "sort (process 1 of this name), thread worker (2 of this name): A pid 7 tid 9, B pid 11 tid 13" */
+/* Prints "sort (process 1 of this name), thread worker (2 of this name): A pid 7 tid 9, B pid 11 tid 13". */
 static void text_pair(struct showing *showing, const struct dump_diff_pair *pair)
 {
 	const struct dump_diff_thread *a = thread_of(showing, pair, 0), *b = thread_of(showing, pair, 1);
@@ -209,7 +209,7 @@ static void show_json(struct showing *showing, const struct dump_diff_pair *pair
 
 int dump_diff_show_first(struct dump_session *session, struct dump_diff *diff, uint64_t context)
 {
-	/* The one before reports the branch at which they part, even if nothing else is wanted. */
+	/* The unit before the difference shows the branch where the paths diverge, so at least one unit is needed. */
 	struct dump_diff_first first = {.before = context ? context : 1, .after = context ? context : 1};
 	struct showing showing = {.session = session, .diff = diff, .first = &first};
 	int status = dump_diff_find_first(diff, &first);

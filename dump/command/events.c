@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump events: the events of all providers in order of time, each with its fields. */
+/* ptl-dump events: events of all providers, ordered by time, with their fields. */
 #include <inttypes.h>
 #include <locale.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 #define CHECK_EVERY 1024
 
 struct events_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	struct dump_event_filter filter;
 	bool verbose;
 	bool absolute;
@@ -36,7 +36,7 @@ struct events_options {
 
 struct events;
 
-/* What becomes of the events that are wanted. */
+/* An output format for selected events. */
 struct output {
 	int (*event)(struct events *events, const struct ptl_event *event, const struct ptl_schema *schema);
 	int (*end)(struct events *events); /* may be NULL */
@@ -49,8 +49,8 @@ struct events {
 	struct dump_event_count count;
 	struct dump_activity_tree tree;
 	const struct output *output;
-	struct flow_timeline *followed; /* with --follow: grows with the trace; else NULL */
-	size_t schemas;                 /* that names were loaded of, and maps */
+	struct flow_timeline *followed; /* with --follow: a timeline that grows with the trace; else NULL */
+	size_t schemas;                 /* schemas and maps whose names have been loaded */
 	uint64_t seen;
 	uint64_t shown;
 };
@@ -190,7 +190,7 @@ static int event_count(struct events *events, const struct ptl_event *event, con
 	return dump_event_count_add(&events->count, event, schema);
 }
 
-/* The span of time that rates are of: that of the options, as far as the trace goes. */
+/* Returns the time span for rates: the selected span, limited to the trace. */
 static uint64_t span_of(const struct events *events)
 {
 	const struct dump_filter *filter = &events->options->shared.filter;
@@ -246,7 +246,7 @@ static const struct output *output_of(const struct events_options *options)
 
 /* ---- the walk ------------------------------------------------------------------------------------ */
 
-/* Names and processes of a trace that grows. */
+/* Updates names and processes from a growing trace. */
 static int keep_up(struct events *events, const struct ptl_event *event)
 {
 	const struct ptl_trace *trace = events->session->trace;
@@ -296,9 +296,9 @@ static int join(void *context, struct ptl_trace *trace, const struct ptl_event *
 	return dump_activities_join(&events->options->filter.activities, event);
 }
 
-/* ---- nothing was shown --------------------------------------------------------------------------- */
+/* ---- empty output -------------------------------------------------------------------------------- */
 
-/* Events for which the expression has no value are left out, and not silently. */
+/* Warns of events that were left out because the expression failed. */
 static void check_failures(const struct events *events)
 {
 	const struct dump_query *where = &events->options->filter.where;
@@ -308,7 +308,7 @@ static void check_failures(const struct events *events)
 				       where->failure ? where->failure : "out of memory", where->failures);
 }
 
-/* Patterns that no event was like, though others may have been. */
+/* Prints notes about patterns without a match, even if other patterns matched. */
 static void check_patterns(const struct events *events)
 {
 	const struct dump_event_filter *filter = &events->options->filter;
@@ -328,7 +328,7 @@ static void check_patterns(const struct events *events)
 	}
 }
 
-/* A name that nothing has is a mistake that an empty list would hide. */
+/* Prints notes about names that do not exist in the trace: an empty list would hide a misspelling. */
 static void check_names(const struct events *events)
 {
 	const struct dump_event_filter *filter = &events->options->filter;
@@ -336,7 +336,7 @@ static void check_names(const struct events *events)
 	struct ptl_bytes names = {0};
 	const char *last = "";
 
-	/* Of a session, it may come yet. */
+	/* In a running session, such an event may still come. */
 	if (events->options->shared.session)
 		return;
 	check_patterns(events);
@@ -382,7 +382,7 @@ static int show(struct events *events)
 				   joining = {.size = sizeof(joining), .event = join};
 	int status = 0;
 
-	/* What joins activities may lie anywhere in the trace. */
+	/* Events that join activities may be anywhere in the trace. */
 	if (events->options->filter.related || (events->options->tree && events->options->filter.activities.asked))
 		status = ptl_process(trace, NULL, &joining, events);
 	if (status == 0)
@@ -396,7 +396,7 @@ static int show(struct events *events)
 	return status;
 }
 
-/* Patterns are held against UTF-8, whatever the user's language is. */
+/* Processes events in a UTF-8 locale: glob patterns match UTF-8 names, whatever the user's locale is. */
 static int show_in_utf8(struct events *events)
 {
 	const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
@@ -410,7 +410,7 @@ static int show_in_utf8(struct events *events)
 	return status;
 }
 
-/* With the names of functions, where stacks are to be shown. */
+/* Shows events, with symbols for stacks if requested. */
 static int show_with_stacks(struct events *events)
 {
 	struct dump_session *session = events->session;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump flow: what threads executed, in order. */
+/* ptl-dump flow: the code that threads executed, in order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,8 +44,8 @@ static const struct common_option own_options[] = {
 };
 
 /*
- * Threads where the user names no number. Lines that are made ahead wait in memory: up to 4 segments for each
- * thread, and thousands of bytes of text for each byte of packets. A few threads are faster than any output.
+ * Returns the default number of threads. Lines formatted ahead wait in memory: up to 4 segments per thread, and
+ * thousands of bytes of text per byte of packets. A few threads are faster than any output.
  */
 unsigned dump_flow_threads(enum dump_flow_level level)
 {
@@ -57,7 +57,7 @@ unsigned dump_flow_threads(enum dump_flow_level level)
 #define THREAD_WIDTH_MIN 18 /* "cc1plus/4711" */
 #define THREAD_WIDTH_MAX 40
 
-/* The widest name of a thread, "authentication/4711", within reason. */
+/* Returns the width of the longest thread name, "authentication/4711", within limits. */
 static size_t find_thread_width(const struct flow_timeline *timeline)
 {
 	size_t widest = THREAD_WIDTH_MIN;
@@ -133,7 +133,7 @@ static int run(struct dump_session *session)
 	bool *wanted = NULL;
 	int status;
 
-	/* libipt tells the time of a block, but not which packets it lies between. */
+	/* libipt gives the time of a block, but not the packets around the block. */
 	if (options->bounds && options->shared.engine && options->shared.engine != &flow_engine_native)
 		return common_fail(PTL_MISUSE, "--bounds needs the native engine: %s does not tell how exact times are",
 				   options->shared.engine->name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of ptl-dump flow share. */
+/* Shared declarations of the files of ptl-dump flow. */
 #ifndef DUMP_COMMAND_FLOW_H
 #define DUMP_COMMAND_FLOW_H
 
@@ -8,7 +8,7 @@
 #include "query/row.h"
 
 struct flow_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	enum dump_flow_level level;
 	bool merge;
 	bool source;
@@ -17,10 +17,10 @@ struct flow_options {
 	struct common_string_list where;
 };
 
-/* Threads where the user names no number. */
+/* Returns the default number of threads. */
 unsigned dump_flow_threads(enum dump_flow_level level);
 
-/* flow_follow.c: shows the flow of a trace that is being written, span of time after span of time. */
+/* flow_follow.c: shows the flow of a growing trace, one time span after another. */
 int dump_flow_follow(struct dump_session *session, struct dump_flow_print *print, const struct query_row *where);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump flow --follow: what ran from the time up to which all has been shown to the time up to which all is there. */
+/*
+ * ptl-dump flow --follow: repeatedly shows the flow between the last shown time and the time up to which the trace is
+ * complete.
+ */
 #include <time.h>
 
 #include "common/error.h"
@@ -10,7 +13,7 @@
 
 #define SECOND 1000000000u
 #define PERIOD (SECOND / 4)
-/* Decoding takes no more than a third of the time. */
+/* Limits decoding to a third of the time. */
 #define PAUSE_FACTOR 2
 #define THREAD_WIDTH 24
 
@@ -18,7 +21,7 @@ struct follow {
 	struct dump_session *session;
 	struct dump_flow_print *print;
 	const struct query_row *where;
-	uint64_t from; /* of the trace's clock: what is earlier has been shown */
+	uint64_t from; /* trace clock; earlier flow was shown */
 	uint64_t due;
 };
 
@@ -30,7 +33,7 @@ static uint64_t now(void)
 	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
 }
 
-/* Streams that ended before the span are not looked at again. */
+/* Skips streams that ended before the span. */
 static void range(void *context, uint32_t stream, uint64_t *first, uint64_t *end)
 {
 	const struct follow *follow = context;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump graph: who called a function, and what it called. */
+/* ptl-dump graph: callers and callees of a function. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #define DEPTH_DEFAULT 4
 
 struct graph_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	uint64_t depth;
 	bool depth_given;
 	struct dump_sample_options samples;
@@ -26,11 +26,11 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-/* What is shown. */
+/* The displayed graph. */
 struct shown {
 	struct dump_session *session;
 	struct dump_graph graph;
-	struct dump_samples samples; /* where these were asked for */
+	struct dump_samples samples; /* if requested */
 };
 
 /* ---- text ---------------------------------------------------------------------------------------- */
@@ -51,14 +51,17 @@ static void number_cells(struct dump_table *table, uint64_t value, uint64_t of)
 	dump_cell_text(table, DUMP_STYLE_DIM);
 }
 
-/* Of recursion, samples are its outermost call's: other callers than that one's have none, nor has what called those. */
+/*
+ * Whether a node has samples. Samples of recursive calls count for the outermost call only, so callers of inner calls
+ * have none.
+ */
 static bool has_any(const struct shown *shown, const struct dump_graph_node *node)
 {
 	return !shown->samples.count || node->calls || node->total_instructions || node->self_instructions ||
 	       node->total_time;
 }
 
-/* Nanoseconds, or what a counter has counted. */
+/* Appends nanoseconds or units of a counter. */
 static void add_time(const struct shown *shown, uint64_t value, struct ptl_bytes *text)
 {
 	if (shown->samples.count && !shown->samples.in_time)
@@ -171,7 +174,7 @@ static int json_tree(const struct shown *shown, const struct dump_graph_tree *tr
 	return 0;
 }
 
-/* ---- both ---------------------------------------------------------------------------------------- */
+/* ---- shared by both ------------------------------------------------------------------------------ */
 
 static int show_tree(const struct shown *shown, const struct dump_graph_tree *tree, bool callers)
 {

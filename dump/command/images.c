@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump images: what was mapped where in which process, and when. */
+/* ptl-dump images: mapped images of each process, with addresses and times. */
 #include "dump/command/images.h"
 
 #include <inttypes.h>
@@ -13,10 +13,10 @@
 #include "dump/print/trace_json.h"
 #include "dump/session/session.h"
 
-#define BUILD_ID_SHOWN 8 /* bytes in the table; all of them in JSON */
+#define BUILD_ID_SHOWN 8 /* bytes shown in the table; JSON has all bytes */
 
 struct images_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	bool unmapped;
 };
 
@@ -59,16 +59,18 @@ static const struct dump_column columns[] = {
 	{"LOADED ms", true}, {"UNLOADED ms", true}, {"STORED", false}, {"BUILD ID", false}, {"PATH", false},
 };
 
-/* Code that is not in the trace is looked for in the file that was mapped. */
+/* Whether the trace has the image's code. Otherwise, the mapped file would be used. */
 static bool code_stored(const struct images *images, const struct ptl_image_event *data)
 {
 	return data->has_code && ptl_blob_find(images->session->trace, data->code);
 }
 
-/* Places without code stand side by side only where images overlap: so many are looked at, for hostile files. */
+/* Maximum places visited per image in a hostile file. Only overlapping images have adjacent places without code. */
 #define PLACES_MAX 64
 
-/* Whether there is code that was captured as it ran: of memory that no file holds, or that was written to. As of its end. */
+/*
+ * Whether code of the image was captured at run time, at the image's end: code that no file has, or that was modified.
+ */
 static bool code_captured(const struct images *images, const struct flow_timeline_image *image)
 {
 	const uint64_t last = image->data.base + image->data.size - 1;
@@ -82,7 +84,7 @@ static bool code_captured(const struct images *images, const struct flow_timelin
 	return false;
 }
 
-/* What of the image is in the file. */
+/* Adds a cell: the parts of the image that the trace contains. */
 static void stored_cell(struct images *images, const struct flow_timeline_image *image)
 {
 	const struct ptl_image_event *data = &image->data;
@@ -171,7 +173,7 @@ static int json_end(struct images *images)
 
 static const struct image_output json_output = {json_image, json_end};
 
-/* ---- the list ------------------------------------------------------------------------------------ */
+/* ---- list of images ------------------------------------------------------------------------------ */
 
 static bool is_wanted(const struct images *images, const struct flow_timeline_process *process,
 		      const struct flow_timeline_image *image)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump images --unmapped: executed addresses that no image covers. */
+/* ptl-dump images --unmapped: executed addresses outside all images. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -62,7 +62,7 @@ static void json_range(struct dump_session *session, const struct flow_timeline 
 	common_json_line(json);
 }
 
-/* What a user can do about them. */
+/* Prints advice about missing code. */
 static void advise(const struct dump_session *session, const struct flow_unmapped_list *list)
 {
 	bool missing = false;

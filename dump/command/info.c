@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump info: what a trace file is, what made it, what is in it, and what of it is missing. */
+/* ptl-dump info: origin and contents of a trace file, and missing parts. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -76,10 +76,10 @@ static const struct dump_info_options *options_of(const struct dump_session *ses
 struct page {
 	struct dump_session *session;
 	const struct ptl_trace *trace;
-	struct ptl_bytes text; /* the value at hand */
+	struct ptl_bytes text; /* the current value */
 };
 
-/* Prints "label   value" of page->text, and empties that. */
+/* Prints a label and page->text as its value, and empties page->text. */
 static void put(struct page *page, const char *label)
 {
 	fprintf(page->session->out, "%s%-*s%s  %s\n", dump_dim(page->session), LABEL_WIDTH, label,
@@ -160,7 +160,7 @@ static void put_machine(struct page *page)
 	put(page, "processor");
 }
 
-/* The other machines of a merged trace. */
+/* Prints the further machines of a merged trace. */
 static void put_machines(struct page *page)
 {
 	struct ptl_bytes *text = &page->text;
@@ -363,14 +363,16 @@ static int put_attachments(struct page *page)
 	return dump_table_print(&table, page->session);
 }
 
-/* Whether one row can stand for both: they differ in their times alone. */
+/* Whether one row can show both losses: all members but the times are equal. */
 static bool is_same_loss(const struct ptl_loss *a, const struct ptl_loss *b)
 {
 	return a->kind == b->kind && a->pid == b->pid && a->tid == b->tid &&
 	       !strcmp(a->cause ? a->cause : "", b->cause ? b->cause : "");
 }
 
-/* Successive losses of one kind and cause are one row: a recorder that cannot keep up has one each second. */
+/*
+ * Merges consecutive losses with equal kind and cause into one row: an overloaded recorder reports a loss each second.
+ */
 static int put_losses(struct page *page)
 {
 	static const struct dump_column columns[] = {
@@ -468,7 +470,7 @@ static void put_count(struct ptl_bytes *text, size_t count, const char *what)
 	common_text_format(text, count == 1 ? " %s" : " %ss", what);
 }
 
-/* Behind the list of damage, which it has completed. */
+/* Prints the result of --check, after the list of damage, which the check has completed. */
 static void put_check(struct page *page, size_t broken_blobs)
 {
 	size_t damages = ptl_damage_count(page->trace);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The two outputs of ptl-dump info: words that both use, and the JSON object. */
+/* Declarations shared by the text and JSON outputs of ptl-dump info. */
 #ifndef DUMP_COMMAND_INFO_H
 #define DUMP_COMMAND_INFO_H
 
@@ -7,14 +7,14 @@
 
 struct dump_trace_sizes {
 	uint64_t file;
-	uint64_t raw;    /* payloads before compression */
-	uint64_t stored; /* payloads after it */
-	uint64_t blobs;  /* raw bytes of code, symbols, ... */
+	uint64_t raw;    /* bytes of payloads before compression */
+	uint64_t stored; /* bytes of payloads after compression */
+	uint64_t blobs;  /* raw bytes of code, symbols, and other blobs */
 };
 
 struct dump_trace_sizes dump_trace_sizes(const struct ptl_trace *trace);
 
-/* Never NULL; what is unknown has a name that says so. room holds the name of an unknown kind. */
+/* Return a name, never NULL; unknown values get a name too. room: buffer for the name of an unknown kind. */
 const char *dump_kind_name(uint32_t kind, char room[16]);
 const char *dump_clock_name(uint32_t clock);
 const char *dump_timing_name(uint32_t timing);
@@ -27,8 +27,8 @@ struct dump_info_options {
 int dump_info_json(struct dump_session *session, size_t broken_blobs);
 
 /*
- * Reads every buffer, blob and event; what is damaged is on the trace's list then, and broken_blobs says
- * how many blobs are not whole. PTL_NO_MEMORY, PTL_SYSTEM.
+ * Reads each buffer, blob and event, which completes the trace's list of damage. *broken_blobs: number of incomplete
+ * blobs. Returns 0, PTL_NO_MEMORY or PTL_SYSTEM.
  */
 int dump_info_check(struct dump_session *session, size_t *broken_blobs);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump info --check: reads every byte of a trace, so that the list of damage is whole. */
+/* ptl-dump info --check: reads all bytes of a trace, to complete the list of damage. */
 #include "common/program/message.h"
 #include "common/text/text.h"
 #include "dump/command/info.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump info --json: one object. */
+/* ptl-dump info --json: prints one object. */
 #include "common/sha256.h"
 #include "dump/command/info.h"
 #include "dump/print/trace_json.h"
@@ -167,7 +167,7 @@ static void put_provenance(struct dump_session *session)
 	common_json_array_end(json);
 }
 
-/* The other machines of a merged trace; nothing where there is one. */
+/* Adds the further machines of a merged trace; no member for a single machine. */
 static void put_machines(struct common_json *json, const struct ptl_trace *trace)
 {
 	if (ptl_machine_count(trace) == 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump latency: how long the calls of a function took. */
+/* ptl-dump latency: durations of a function's calls. */
 #include <inttypes.h>
 
 #include "common/program/message.h"
@@ -13,7 +13,7 @@
 #define BAR_WIDTH 50
 
 struct latency_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	bool instructions;
 	bool slowest_given;
 	uint64_t slowest;
@@ -44,7 +44,7 @@ struct latency_run {
 	const struct dump_latency *latency;
 };
 
-/* The parts of a time, in the order in which they are shown. */
+/* The uses of time, in display order. */
 static const char *const part_titles[] = {"RUNNING", "KERNEL", "OFF CPU", "GAP", "OTHER STACKS"};
 static const char *const part_names[] = {"running", "kernel", "off_cpu", "gap", "other_stacks"};
 #define PARTS 5
@@ -98,7 +98,7 @@ static int text_summary(const struct latency_run *run)
 	return dump_table_print(&table, run->session);
 }
 
-/* The first and last number of a row: 0, 1, 2 and 3, 4 to 7, and so on. */
+/* Computes bounds for a row of the histogram: 0, 1, 2 and 3, 4 to 7, and so on. */
 static void bounds_of(unsigned row, uint64_t *first, uint64_t *last)
 {
 	*first = row ? 1ull << (row - 1) : 0;
@@ -321,7 +321,7 @@ static int json_output(const struct latency_run *run)
 	return 0;
 }
 
-/* ---- both ---------------------------------------------------------------------------------------- */
+/* ---- shared by both ------------------------------------------------------------------------------ */
 
 static void note_missing(const struct latency_run *run)
 {

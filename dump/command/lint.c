@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump lint: whether a trace is complete enough, for CI. */
+/* ptl-dump lint: checks for CI whether a trace is complete enough. */
 #include <string.h>
 
 #include "common/error.h"
@@ -11,7 +11,7 @@
 #include "dump/session/session.h"
 
 struct lint_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	struct dump_lint_limits limits;
 	bool github;
 	const char *junit;
@@ -96,7 +96,7 @@ static int show(struct dump_session *session, const struct dump_lint_report *rep
 	const struct lint_options *options = (const struct lint_options *)session->options;
 	int status = 0;
 
-	/* How much is missing shows when all shards are together. */
+	/* A shard cannot judge: only the merge has all values. */
 	if (session->saver)
 		return 0;
 	if (options->shared.json)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump merge: partial results of all shards become the output of the command that they are of. */
+/* ptl-dump merge: combines partial results of all shards into the output of their command. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "dump/partial/partial.h"
 
 struct merge_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	struct common_string_list traces;
 };
 
@@ -44,7 +44,7 @@ static bool adds_traces(const char *name)
 	return command && command->adds_traces;
 }
 
-/* The i-th trace, by the name that it was given if it is there. */
+/* Returns the path of trace i: from --traces, as given to the shards if the file exists, else the absolute path. */
 static const char *choose_path(const struct merge_options *options, const struct dump_partial_set *set, size_t i)
 {
 	const char *path = dump_partial_set_path(set, i);
@@ -54,7 +54,7 @@ static const char *choose_path(const struct merge_options *options, const struct
 	return access(path, F_OK) == 0 ? path : dump_partial_set_place(set, i);
 }
 
-/* The command's line, with its options and files. */
+/* Runs the shards' command with its recorded options and files. */
 static int merge(const struct merge_options *options, struct dump_partial_set *set)
 {
 	const struct dump_description *work = dump_partial_set_description(set);

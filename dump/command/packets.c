@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump packets: the Intel PT packets of each stream, as they are. */
+/* ptl-dump packets: the Intel PT packets of each stream. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,30 +14,30 @@
 #include "flow/segment/packet_walk.h"
 #include "format/pt/tsc.h"
 
-/* How often dump_output_check is asked. */
+/* Number of packets between calls of dump_output_check. */
 #define CHECK_EVERY 4096
 
 struct packets_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	bool raw;
 	uint64_t kinds; /* bit set of enum ptl_pt_kind; 0: all */
 };
 
 _Static_assert(PTL_PT_KINDS <= 64, "a set of kinds is 64 bits");
 
-/* One run of the command. */
+/* State of the command. */
 struct packets {
 	struct dump_session *session;
 	const struct packets_options *options;
-	const struct ptl_stream *stream; /* the one being shown */
-	bool headed;                     /* its heading was */
+	const struct ptl_stream *stream; /* current stream */
+	bool headed;                     /* its heading was printed */
 	uint64_t items;
-	uint64_t skipped;  /* bytes of the stream that are no packets */
-	uint64_t places;   /* where they are */
-	unsigned left_out; /* streams of a CPU that --pid or --tid leaves out */
+	uint64_t skipped;  /* bytes of the stream that belong to no packet */
+	uint64_t places;   /* number of places with such bytes */
+	unsigned left_out; /* streams of a CPU that --pid or --tid excludes */
 };
 
-/* Is it the size bytes at text? TNT also stands for TNT-64, and MODE for both of its leaves. */
+/* Whether the packet name matches the text. TNT also matches TNT-64, and MODE matches both of its leaves. */
 static bool is_called(const char *name, const char *text, size_t size)
 {
 	if (strncasecmp(name, text, size))
@@ -111,8 +111,8 @@ static void heading(struct packets *packets)
 }
 
 /*
- * The trace time of a TSC packet: true, and nanoseconds since the start of the trace (may be
- * negative).
+ * Computes the time of a TSC packet in nanoseconds since the start of the trace (may be negative). Returns false for
+ * other packets.
  */
 static bool packet_time(const struct packets *packets, const struct ptl_pt_packet *packet, int64_t *time)
 {
@@ -129,7 +129,7 @@ static bool packet_time(const struct packets *packets, const struct ptl_pt_packe
 	return true;
 }
 
-/* What is no packet. */
+/* Returns the name of an item that is no packet. */
 static const char *type_name(enum flow_packet_item_type type)
 {
 	return type == FLOW_PACKET_ITEM_LOST ? "lost" : type == FLOW_PACKET_ITEM_DAMAGED ? "damaged" : "skipped";
@@ -162,7 +162,7 @@ static void show_json(struct packets *packets, const struct flow_packet_item *it
 	common_json_line(json);
 }
 
-/* "    1a40  " */
+/* Writes a right-aligned offset: "    1a40  ". */
 static void put_offset(FILE *out, uint64_t offset)
 {
 	char text[24], *const end = text + sizeof(text);
@@ -176,7 +176,7 @@ static void put_offset(FILE *out, uint64_t offset)
 	fwrite(at, 1, (size_t)(end - at), out);
 }
 
-/* Bytes in hexadecimal; a PSB, which is longer than all others, as its first. */
+/* Writes the packet's bytes in hexadecimal. Of a PSB, the longest packet, only the first bytes. */
 static void put_raw(FILE *out, const struct flow_packet_item *item)
 {
 	char text[40];
@@ -191,7 +191,7 @@ static void put_raw(FILE *out, const struct flow_packet_item *item)
 	fwrite(text, 1, at, out);
 }
 
-/* "  # 12.345678 ms", a comment in the language of the text. */
+/* Writes "  # 12.345678 ms", a comment in the text language of packets. */
 static void put_time(const struct dump_session *session, int64_t time)
 {
 	uint64_t size = time < 0 ? -(uint64_t)time : (uint64_t)time;
@@ -245,7 +245,7 @@ static struct flow_errata errata_of(const struct packets *packets)
 		ptl_machine_of(packets->session->trace, stream->cpu != PTL_NO_CPU ? stream->cpu : stream->pid));
 }
 
-/* The packets from one stream offset to another. */
+/* Shows the packets between two stream offsets. */
 static int show_range(struct packets *packets, uint64_t from, uint64_t end)
 {
 	struct ptl_trace *trace = packets->session->trace;
@@ -267,9 +267,7 @@ static int show_range(struct packets *packets, uint64_t from, uint64_t end)
 	return status < 0 ? common_fail_in(status, "stream %" PRIu32, stream) : written;
 }
 
-/*
- * Does any moment of the segment that begins at PSB i lie within --time? It lasts to the next PSB.
- */
+/* Whether the segment that begins at PSB i overlaps --time. The segment ends at the next PSB. */
 static bool segment_wanted(const struct packets *packets, const struct ptl_psb *psbs, size_t count, size_t i)
 {
 	const struct dump_filter *filter = &packets->options->shared.filter;
@@ -280,7 +278,7 @@ static bool segment_wanted(const struct packets *packets, const struct ptl_psb *
 	return last && psbs[i].time <= filter->last_time && last >= filter->first_time;
 }
 
-/* With --time: the segments that have a moment in it. */
+/* With --time: shows the segments that overlap the time span. */
 static int show_segments(struct packets *packets)
 {
 	const struct ptl_psb *psbs;
@@ -329,7 +327,7 @@ static int show_stream(struct packets *packets, const struct ptl_stream *stream)
 	return 0;
 }
 
-/* Packets need no timeline, except for names. */
+/* Resolves --process; packets need no timeline otherwise. */
 static int find_processes(const struct dump_session *session)
 {
 	struct flow_timeline *timeline;

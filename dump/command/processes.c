@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump processes: the tree of processes, with times, ends and command lines. */
+/* ptl-dump processes: the tree of processes, with times, exit statuses and command lines. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -12,23 +12,23 @@
 #include "dump/session/session.h"
 
 struct processes_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	bool threads;
 };
 
-/* The walk over the tree, and its output. */
+/* State of the walk over the tree. */
 struct walk {
 	struct dump_session *session;
 	const struct flow_timeline *timeline;
 	const struct processes_options *options;
-	uint32_t *first_child; /* by process, FLOW_NONE */
-	uint32_t *next_child;  /* its next sibling */
+	uint32_t *first_child; /* by process; FLOW_NONE: none */
+	uint32_t *next_child;  /* next sibling, by process */
 	bool *visited;
 	const struct process_output *output;
 	struct dump_table table;
 };
 
-/* One for text, one for JSON. */
+/* An output format: text or JSON. */
 struct process_output {
 	void (*process)(struct walk *walk, const struct flow_timeline_process *process, unsigned depth);
 	void (*thread)(struct walk *walk, const struct flow_timeline_thread *thread, unsigned depth);
@@ -41,7 +41,7 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-/* The program it ran last, which for an exec is what people know it by. */
+/* Returns the last program of the process, by which users know it after exec. */
 static const struct flow_program *last_program(const struct flow_timeline_process *process)
 {
 	return process->program_count ? &process->programs[process->program_count - 1] : NULL;
@@ -208,7 +208,7 @@ static void json_process(struct walk *walk, const struct flow_timeline_process *
 	common_json_line(json);
 }
 
-/* Threads are within their process's object. */
+/* JSON has the threads within their process. */
 static void json_thread(struct walk *walk, const struct flow_timeline_thread *thread, unsigned depth)
 {
 	(void)walk;
@@ -255,7 +255,7 @@ static void show(struct walk *walk, uint32_t index, unsigned depth)
 	}
 }
 
-/* Parents before children, without recursion: a trace may state a chain of any length, or a circle. */
+/* Shows a subtree, parents before children. Iterative: a trace may claim a chain of any length, or a cycle. */
 static void show_tree(struct walk *walk, uint32_t root)
 {
 	uint32_t at = root;
@@ -280,7 +280,7 @@ static void show_tree(struct walk *walk, uint32_t root)
 	}
 }
 
-/* Children in the order of their start, which is the order of the timeline. */
+/* Links children in the order of the timeline, which is the order of their start. */
 static void link_children(struct walk *walk, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -308,7 +308,7 @@ static int show_all(struct walk *walk)
 	for (uint32_t i = 0; i < count; i++)
 		if (flow_timeline_process(walk->timeline, i)->parent == FLOW_NONE)
 			show_tree(walk, i);
-	/* What is left has itself among its ancestors: shown, though without a tree. */
+	/* The remaining processes are in a cycle of parents: shown without a tree. */
 	for (uint32_t i = 0; i < count; i++) {
 		if (!walk->visited[i])
 			show(walk, i, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What ptl-dump does before it knows its command: help, and finding the command that was meant. */
+/* Prints the help, and finds the command. */
 #include "dump/command/program.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void list_command(struct ptl_bytes *text, const char *name, const char *s
 	common_text_add(text, summary);
 }
 
-/* A heading's text is shown as it is. */
+/* Returns the list of commands as text of a heading, which the help prints unchanged. */
 static const char *command_list(const struct dump_command *const *commands, struct ptl_bytes *text)
 {
 	common_text_add(text, "Commands:");
@@ -63,7 +63,7 @@ static int fail_command(const struct dump_command *const *commands, const char *
 
 static int run_command(const struct dump_command *const *commands, int argc, char **argv);
 
-/* "help" and "help COMMAND" are what "--help" and "COMMAND --help" are. */
+/* Handles "help" and "help COMMAND", which equal "--help" and "COMMAND --help". */
 static int help(const struct dump_command *const *commands, const char *examples, int argc, char **argv)
 {
 	static char option[] = "--help";
@@ -91,7 +91,7 @@ static int run_command(const struct dump_command *const *commands, int argc, cha
 	return command ? dump_command_main(command, argc, argv) : fail_command(commands, argv[0]);
 }
 
-/* An option that is not known here may be of the command behind it. */
+/* Prints a hint if an unknown option precedes a command: the option may belong to the command. */
 static void hint_order(const struct dump_command *const *commands, int argc, char **argv)
 {
 	for (int i = 2; i < argc; i++)

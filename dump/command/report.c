@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump report: what functions, images, lines, processes or threads took. */
+/* ptl-dump report: times and instructions of functions, images, lines, processes or threads. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "dump/sample/sample.h"
 
 struct report_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	enum dump_report_by by;
 	unsigned sort;
 	uint64_t limit;
@@ -47,10 +47,10 @@ struct report_run {
 	const struct dump_call_session *calls;
 	const struct dump_report *report;
 	const struct dump_report_row *sum;
-	bool has_calls;  /* neither lines nor inlined functions have */
-	bool has_totals; /* lines have nothing but instructions of their own */
+	bool has_calls;  /* false for lines and inlined functions */
+	bool has_totals; /* false for lines, which have only self instructions */
 	bool timed;
-	struct dump_samples samples; /* where these were asked for */
+	struct dump_samples samples; /* if requested */
 };
 
 static const char *process_name(const struct report_run *run, const struct dump_report_row *row)
@@ -58,7 +58,7 @@ static const char *process_name(const struct report_run *run, const struct dump_
 	return row->process == FLOW_NONE ? "" : flow_timeline_process(run->calls->timeline, row->process)->name;
 }
 
-/* The last name of the row's thread; "": none, or that of its program. */
+/* Returns the last name of the row's thread; "" if unknown or equal to the program's name. */
 static const char *thread_name(const struct report_run *run, const struct dump_report_row *row)
 {
 	const struct flow_timeline *timeline = run->calls->timeline;
@@ -90,7 +90,7 @@ static size_t add_columns(struct dump_column columns[DUMP_COLUMNS_MAX], size_t c
 	return count;
 }
 
-/* Of samples. */
+/* Adds the value columns for samples. */
 static size_t choose_amounts(const struct report_run *run, struct dump_column columns[DUMP_COLUMNS_MAX])
 {
 	static const struct dump_column samples[] = {
@@ -149,7 +149,7 @@ static void number_cells(struct dump_table *table, uint64_t value, uint64_t of)
 	dump_cell_text(table, DUMP_STYLE_DIM);
 }
 
-/* Nanoseconds, or what a counter has counted. */
+/* Adds cells with nanoseconds or units of a counter. */
 static void time_cells(struct dump_table *table, const struct report_run *run, uint64_t value, uint64_t of)
 {
 	if (run->options->samples.asked && !run->samples.in_time)
@@ -294,7 +294,7 @@ static void json_names(const struct report_run *run, const struct dump_report_ro
 	}
 }
 
-/* What the row took, by the names that it has there. */
+/* Adds the values of the row, with member names for calls or samples. */
 static void json_amounts(const struct report_run *run, const struct dump_report_row *row)
 {
 	struct common_json *json = &run->session->json_out;
@@ -336,7 +336,7 @@ static int json_output(const struct report_run *run)
 	return 0;
 }
 
-/* ---- both ---------------------------------------------------------------------------------------- */
+/* ---- shared by both ------------------------------------------------------------------------------ */
 
 static int count_calls(struct dump_call_session *calls, struct dump_report *report)
 {
@@ -353,7 +353,7 @@ static int count_samples(struct report_run *run, struct dump_call_session *calls
 	return dump_samples_run(calls, &run->options->samples, &observer, &run->samples);
 }
 
-/* Samples are ordered by what was counted, as far as that is known. */
+/* Returns the sort order. Samples are sorted by their periods, if known. */
 static unsigned order_of(const struct report_run *run)
 {
 	const char *asked = dump_report_orders[run->options->sort];
@@ -402,7 +402,7 @@ static int run(struct dump_session *session)
 	bool *wanted = NULL;
 	int status = dump_call_session_open(&calls, session);
 
-	/* Says where --image means none. */
+	/* Reports a --image pattern that matches no image. */
 	if (status == 0)
 		status = dump_session_images(session, calls.timeline, &wanted);
 	free(wanted);
@@ -412,7 +412,7 @@ static int run(struct dump_session *session)
 	return status;
 }
 
-/* The orders of rows that have something for them. */
+/* Returns the sort orders for which rows have values. */
 static const char *const *orders_of(const struct report_options *options)
 {
 	static const char *const of_lines[] = {"self", "self-instructions", "name", NULL};
@@ -427,7 +427,7 @@ static const char *const *orders_of(const struct report_options *options)
 						   : dump_report_orders;
 }
 
-/* An order that rows have nothing for would be that of names, and silently. */
+/* Refuses sort orders for which rows have no values: the rows would be sorted by name without notice. */
 static int check(const struct dump_options *shared)
 {
 	const struct report_options *options = (const struct report_options *)shared;

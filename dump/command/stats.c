@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump stats: how much each thread executed, and what is missing. */
+/* ptl-dump stats: executed instructions of each thread, and missing flow. */
 #include <inttypes.h>
 
 #include "common/error.h"
@@ -24,7 +24,7 @@ struct stats_run {
 	const struct stats_options *options;
 	const struct flow_stats *stats;
 	struct flow_symbols *symbols;
-	uint64_t unmapped; /* instructions that ran outside any image */
+	uint64_t unmapped; /* instructions executed outside all images */
 };
 
 static const struct common_option own_options[] = {
@@ -46,7 +46,7 @@ static const char *process_name(const struct stats_run *run, uint32_t process)
 	return process == FLOW_NONE ? "" : flow_timeline_process(run->timeline, process)->name;
 }
 
-/* Packets of which flow was made. pt_bytes counts what the streams had, lost bytes too. */
+/* Returns the bytes of packets that were decoded. pt_bytes counts all bytes of the streams, including lost bytes. */
 static uint64_t decoded_bytes(const struct flow_counts *counts)
 {
 	uint64_t missing = 0;
@@ -169,7 +169,7 @@ static int text_causes(const struct stats_run *run)
 	return dump_table_print(&table, run->session);
 }
 
-/* The place where flow stopped, by name: the image is looked up as of the gap's time. */
+/* Appends the address where the flow stopped, with its symbol. The image is looked up at the gap's time. */
 static void gap_place(const struct stats_run *run, const struct flow_gap *gap, struct ptl_bytes *text)
 {
 	const uint64_t start = ptl_trace_machine(run->session->trace)->start_time;
@@ -215,7 +215,7 @@ static int text_gaps(const struct stats_run *run)
 	return dump_table_print(&table, run->session);
 }
 
-/* "7,881 instructions (4.1 %) ran outside any image" */
+/* Prints "7,881 instructions (4.1 %) ran outside any image". */
 static void text_unmapped(const struct stats_run *run)
 {
 	const uint64_t all = run->stats->total.instructions;
@@ -363,7 +363,7 @@ static int json_output(const struct stats_run *run)
 	return 0;
 }
 
-/* ---- both ---------------------------------------------------------------------------------------- */
+/* ---- shared by both ------------------------------------------------------------------------------ */
 
 static int show(struct stats_run *run, const struct flow_stats *stats)
 {
@@ -377,7 +377,7 @@ static int show(struct stats_run *run, const struct flow_stats *stats)
 	return status;
 }
 
-/* What ran in memory without a name is counted by a pass of its own: only traces with such memory need it. */
+/* Counts instructions outside images, in a pass of its own: only traces with unnamed code need the pass. */
 static int count_unmapped(struct stats_run *run, const struct flow_view_options *view_options)
 {
 	struct flow_unmapped_list list;

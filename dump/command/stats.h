@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of ptl-dump stats share. */
+/* Shared declarations of the files of ptl-dump stats. */
 #ifndef DUMP_COMMAND_STATS_H
 #define DUMP_COMMAND_STATS_H
 
@@ -10,7 +10,7 @@
 #define STATS_GAPS_DEFAULT 10
 
 struct stats_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	bool hash;
 	bool branches;
 	bool gaps_given;
@@ -21,7 +21,7 @@ struct flow_stats_wanted dump_stats_wanted(const struct stats_options *options);
 /* Prints text or JSON. */
 int dump_stats_show(struct dump_session *session, const struct flow_timeline *timeline, const struct flow_stats *stats);
 
-/* stats_follow.c: counts a trace that is being written, and shows the counts as they become more. */
+/* stats_follow.c: counts a growing trace, and shows the counts repeatedly. */
 int dump_stats_follow(struct dump_session *session);
 
 #endif

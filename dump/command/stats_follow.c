@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ptl-dump stats --follow: counts segments once, when the next PSB of their stream has come, and what lies behind the last
- * PSB of a stream again each time.
+ * ptl-dump stats --follow: counts a segment once, after the next PSB of its stream has arrived. Counts the rest of a
+ * stream after its last PSB again each time.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -15,17 +15,17 @@
 
 #define SECOND 1000000000u
 #define PERIOD (SECOND / 2)
-/* Decoding takes no more than a third of the time. */
+/* Limits decoding to a third of the time. */
 #define PAUSE_FACTOR 2
 
 struct follow {
 	struct dump_session *session;
 	struct flow_stats_wanted wanted;
-	struct flow_timeline *timeline; /* that `done` has its numbers of; NULL: none yet */
-	struct flow_stats done;         /* of whole segments */
-	struct common_hash_map counted; /* by stream: the offset up to which it is in `done` */
-	bool whole;                     /* segments that are whole are wanted, else the others */
-	size_t buffers;                 /* that were there the last time */
+	struct flow_timeline *timeline; /* timeline whose numbers `done` uses; NULL: none yet */
+	struct flow_stats done;         /* counts of complete segments */
+	struct common_hash_map counted; /* by stream: offset up to which segments are in `done` */
+	bool whole;                     /* selects complete segments; else the others */
+	size_t buffers;                 /* number of buffers at the last update */
 	uint64_t due;
 };
 
@@ -37,9 +37,9 @@ static uint64_t now(void)
 	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
 }
 
-/* ---- which segments -------------------------------------------------------------------------------------------------- */
+/* ---- selection of segments --------------------------------------------------------------------------------------- */
 
-/* Where the last segment of a stream begins; all are whole once the trace is over. */
+/* Returns the begin of a stream's last segment. All segments are complete when the trace is complete. */
 static uint64_t last_begin(struct ptl_trace *trace, uint32_t stream)
 {
 	const struct ptl_stream *info = ptl_stream_find(trace, stream);
@@ -80,7 +80,7 @@ static int note_counted(struct follow *follow)
 	return status;
 }
 
-/* ---- numbers of processes -------------------------------------------------------------------------------------------- */
+/* ---- numbers of processes and threads ---------------------------------------------------------------------------- */
 
 static uint64_t start_of(const struct flow_timeline *timeline, uint32_t process)
 {
@@ -92,7 +92,7 @@ static uint64_t start_of_thread(const struct flow_timeline *timeline, uint32_t t
 	return thread == FLOW_NONE ? 0 : flow_timeline_thread(timeline, thread)->start;
 }
 
-/* Events that came late may have put others before a process: its number in the new timeline is another one. */
+/* Converts numbers of processes and threads to the new timeline: late events may have inserted others before. */
 static void renumber(struct follow *follow, struct flow_timeline *timeline)
 {
 	for (size_t i = 0; i < follow->done.thread_count; i++) {
@@ -116,9 +116,9 @@ static void renumber(struct follow *follow, struct flow_timeline *timeline)
 	follow->timeline = timeline;
 }
 
-/* ---- counting -------------------------------------------------------------------------------------------------------- */
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
 
-/* Adds the segments that are wanted now to sum. */
+/* Adds the counts of the selected segments to `sum`. */
 static int count(struct follow *follow, bool whole, struct flow_stats *sum)
 {
 	struct flow_view_options options = dump_session_view_options(follow->session);
@@ -137,7 +137,7 @@ static int count(struct follow *follow, bool whole, struct flow_stats *sum)
 	return status;
 }
 
-/* A packet may be cut where the file ends so far: that is no gap. */
+/* Removes the gaps: a packet may be cut at the current end of the file, which is no gap. */
 static void forget_gaps(struct flow_stats *stats)
 {
 	struct flow_counts *counts = &stats->total;

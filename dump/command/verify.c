@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump verify: whether the engines agree on what was executed. */
+/* ptl-dump verify: checks whether two engines agree on the executed code. */
 #include <inttypes.h>
 
 #include "common/error.h"
@@ -11,11 +11,11 @@
 #include "flow/code/disassembly.h"
 #include "flow/segment/packet_walk.h"
 
-/* Packets that are shown before the one at which the flows part. */
+/* Maximum packets shown before the difference. */
 #define PACKETS_SHOWN 8
 
 struct verify_options {
-	struct dump_options shared;              /* first: see dump/session/command.h */
+	struct dump_options shared;              /* must come first: see dump/session/command.h */
 	const struct flow_engine_class *against; /* NULL: libipt */
 };
 
@@ -61,13 +61,13 @@ static void print_side(FILE *out, const char *name, const struct dump_verify_sid
 		fprintf(out, " > (the segment's flow ends)\n");
 }
 
-/* The number that says which machine recorded the segment. */
+/* Returns the id that identifies the segment's machine. */
 static uint32_t machine_id(const struct flow_segment *segment)
 {
 	return segment->cpu != PTL_NO_CPU ? segment->cpu : segment->pid;
 }
 
-/* The packets up to the one that makes the flows differ. */
+/* Prints the packets up to the first packet that shows the difference. */
 static int print_packets(struct dump_session *session, const struct dump_verify *verify)
 {
 	char lines[PACKETS_SHOWN][PACKET_TEXT_SIZE + 32];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads unified diffs: of each file behind its change the lines that begin with "+". */
+/* Parses unified diffs: collects the lines of each new file that begin with "+". */
 #include "dump/difference/change.h"
 
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 #include "common/text/text.h"
 #include "common/vector.h"
 
-/* One line of a diff at a time. */
+/* Reads a diff line by line. */
 struct reading {
 	struct dump_changes *changes;
 	const char *name; /* for messages */
 	const char *at, *end;
 	const char *line;
 	size_t size, number;
-	bool any; /* a file was named */
+	bool any; /* a file header was found */
 };
 
 static bool next_line(struct reading *reading)
@@ -46,7 +46,7 @@ static int fail(const struct reading *reading, const char *why)
 
 /* ---- names of files ------------------------------------------------------------------------------ */
 
-/* What stands behind a backslash in a name that git quotes. */
+/* Decodes an escape sequence after the backslash, in a name that git quotes. */
 static char unescape(const char **at, const char *end)
 {
 	static const char letters[] = "abtnvfr", values[] = "\a\b\t\n\v\f\r";
@@ -64,7 +64,10 @@ static char unescape(const char **at, const char *end)
 	return (char)value;
 }
 
-/* "b/dir/name", or "\"b/dir/na\\303\\244me\"", or with a tab and a time behind it. */
+/*
+ * Adds a changed file. Forms of the path: b/dir/name, "b/dir/na\303\244me" (quoted by git), or followed by a tab and a
+ * time.
+ */
 static int add_file(struct reading *reading)
 {
 	struct dump_changes *changes = reading->changes;
@@ -112,7 +115,7 @@ static int add_line(struct dump_changes *changes, uint64_t line)
 	return 0;
 }
 
-/* Digits; false where there are none, or too many. */
+/* Reads digits. Returns false for no digits or more than ten. */
 static bool take_number(const char **at, const char *end, uint64_t *number)
 {
 	const char *first = *at;
@@ -123,7 +126,7 @@ static bool take_number(const char **at, const char *end, uint64_t *number)
 	return *at > first;
 }
 
-/* "-3,4" or "+3": the count is 1 where it is not given. */
+/* Reads a range "-3,4" or "+3". A missing count is 1. */
 static bool take_range(const char **at, const char *end, char sign, uint64_t *first, uint64_t *count)
 {
 	*count = 1;
@@ -139,7 +142,7 @@ static bool take_range(const char **at, const char *end, char sign, uint64_t *fi
 	return true;
 }
 
-/* "@@ -3,4 +5,6 @@" and the lines that it announces. */
+/* Reads a hunk: "@@ -3,4 +5,6 @@" and its lines. */
 static int take_hunk(struct reading *reading)
 {
 	const char *at = reading->line + 3, *end = reading->line + reading->size;
@@ -194,9 +197,9 @@ void dump_changes_free(struct dump_changes *changes)
 	*changes = (struct dump_changes){0};
 }
 
-/* ---- questions ----------------------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------------------- */
 
-/* Whether the path is `end`, or has it behind a slash. */
+/* Whether the path equals `end`, or ends with a slash and `end`. */
 static bool ends_with(const char *path, const char *end)
 {
 	const size_t size = strlen(path), end_size = strlen(end);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where a diff comes from: a file, or git. */
+/* Reads a diff from a file or from git. */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -20,7 +20,7 @@
 
 extern char **environ;
 
-/* All that comes through the pipe. */
+/* Reads the pipe to its end. */
 static int read_all(int fd, struct ptl_bytes *text)
 {
 	ssize_t got;
@@ -36,7 +36,7 @@ static int read_all(int fd, struct ptl_bytes *text)
 	return got < 0 ? common_fail_errno("cannot read what git shows") : 0;
 }
 
-/* The first line of what git said: behind it may be pages of help. */
+/* Returns the first line of git's error output: pages of help may follow. */
 static const char *first_line(int errors, char *line, size_t room)
 {
 	const ssize_t size = pread(errors, line, room - 1, 0);
@@ -67,7 +67,7 @@ static int wait_for(pid_t child, const char *range, int errors)
 	return PTL_MISUSE;
 }
 
-/* Its settings must not change how a diff looks. */
+/* Starts `git diff` with options that make the output independent of the user's git settings. */
 static int start_git(const char *range, int output, int errors, pid_t *child)
 {
 	const char *const arguments[] = {"git",
@@ -116,7 +116,7 @@ static int ask_git(const char *range, struct ptl_bytes *text)
 	close(ends[1]);
 	if (!status) {
 		status = read_all(ends[0], text);
-		/* Before git is waited for: it may have more to write. */
+		/* Closed before the wait for git: git may still be writing, and would block. */
 		close(ends[0]);
 		ends[0] = -1;
 		waited = wait_for(child, range, errors);

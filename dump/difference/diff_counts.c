@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counts what ran in each trace by a profile, under keys that do not depend on where it was. */
+/* Counts the executed code of each trace by a profile, under keys that do not depend on load addresses. */
 #include "dump/difference/diff_counts.h"
 
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 #include "dump/session/session.h"
 #include "flow/view/profile.h"
 
-/* Of functions that differ by less than this part of all, times are no difference. */
+/* A time difference below 1/TIME_SHARE of the total time is ignored. */
 #define TIME_SHARE 1000
 
-/* What an item is on both sides. Two of one kind are the same if all of it is. */
+/* Identity of an item on both sides. Items with equal keys are the same. */
 struct key {
-	uint64_t place; /* address in the image, or number of a function's name */
+	uint64_t place; /* address in the image, or number of a function name */
 	uint64_t to;
 	uint32_t image; /* keys of images */
 	uint32_t to_image;
@@ -27,17 +27,17 @@ struct key {
 struct counting {
 	struct dump_diff *diff;
 	struct dump_diff_item *items;
-	uint64_t *counts; /* of each item for each run */
+	uint64_t *counts; /* a count for each item and run */
 	size_t count;
 	struct common_byte_map by_key;
-	struct common_byte_map names; /* of functions: number */
-	/* of the run at hand */
+	struct common_byte_map names; /* numbers of function names */
+	/* the current run */
 	const struct dump_diff_run *run;
 	uint32_t number;
 	const struct flow_profile *profile;
 
 	bool untimed;     /* a run has no times */
-	uint64_t most[2]; /* that any run took in all, by kind from DUMP_DIFF_TIME on */
+	uint64_t most[2]; /* largest total of any run, by kind from DUMP_DIFF_TIME on */
 };
 
 static uint64_t in_process(const struct counting *counting, const struct flow_profile_block *block, uint64_t address)
@@ -121,7 +121,7 @@ static int add_function(struct counting *counting, const struct flow_profile_blo
 	return add(counting, &key, &like, block->count * (like.calls ? 1 : block->instructions));
 }
 
-/* Where its last instruction is. */
+/* Returns the address of the block's last instruction. */
 static uint64_t last_address(const struct flow_profile_block *block)
 {
 	return block->address + block->size - block->lengths[block->instructions - 1];
@@ -287,7 +287,7 @@ static uint8_t change_of(const struct dump_diff_item *item)
 	return DUMP_DIFF_SAME;
 }
 
-/* What took no time on a side was new or gone, or is too short for timing packets. */
+/* Compares times. A time of 0 means that the function is new, gone, or too short for timing packets: no difference. */
 static uint8_t change_of_time(const struct counting *counting, const struct dump_diff_item *item)
 {
 	const bool slower = item->least[1] > item->most[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Pairs threads, finds the chunk in which their hashes part, and decodes that again for the very place. */
+/* Matches threads, finds the first chunk with different hashes, and decodes the chunk again to find the exact place. */
 #include "dump/difference/diff_first.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static bool same_process(const struct dump_diff_thread *a, const struct dump_dif
 	return a->process == b->process && a->pid == b->pid;
 }
 
-/* Counts what has the key; *order is how many there were before. */
+/* Counts occurrences of the key. *order: occurrences before this call. */
 static int count_key(struct common_byte_map *map, const struct ptl_bytes *key, uint64_t *order)
 {
 	uint64_t *known = key->failed ? NULL : common_byte_map_get(map, key->data, key->size);
@@ -49,13 +49,13 @@ static void add_name(struct ptl_bytes *key, const char *name)
 	common_write_bytes(key, name, strlen(name) + 1);
 }
 
-/* What a thread is matched by. */
+/* The matching key of a thread. */
 struct place {
 	uint64_t process_order, thread_order;
-	struct ptl_bytes key; /* both names with both orders */
+	struct ptl_bytes key; /* process name, process order, thread name, thread order */
 };
 
-/* Names and orders of one side. Threads come process by process. */
+/* Finds names and orders of one side. Threads are grouped by process. */
 static int find_places(const struct matching *matching, unsigned side, struct place *places)
 {
 	const struct dump_diff_path *path = &matching->first->paths[side];
@@ -146,9 +146,9 @@ static int match(struct matching *matching)
 	return status;
 }
 
-/* ---- where they part ----------------------------------------------------------------------------- */
+/* ---- the first difference ------------------------------------------------------------------------ */
 
-/* Asks for the units around the first chunk whose hash differs. */
+/* Requests the units around the first chunk with a different hash. Returns false if the threads are equal. */
 static bool want_stretch(struct dump_diff_first *first, struct dump_diff_pair *pair)
 {
 	struct dump_diff_thread *a = &first->paths[0].threads[pair->a], *b = &first->paths[1].threads[pair->b];

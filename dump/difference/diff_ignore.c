@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lists of what is not compared. */
+/* Lists of code that a comparison ignores. */
 #include "dump/difference/diff_ignore.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static int fail_rule(const char *text)
 	return status;
 }
 
-/* Cuts ":0xFIRST..0xLAST" off the pattern. */
+/* Removes ":0xFIRST..0xLAST" from the pattern, and parses the range. */
 static bool take_range(struct dump_ignore_rule *rule)
 {
 	char *colon = strrchr(rule->pattern, ':'), *dots;
@@ -53,7 +53,7 @@ static bool starts(const char *text, const char *word)
 	return strncmp(text, word, strlen(word)) == 0;
 }
 
-/* The rule owns its pattern, whatever comes. */
+/* Parses rule->pattern. The rule owns its pattern, even after an error. */
 static int parse_rule(struct dump_ignore_rule *rule)
 {
 	static const char image[] = "image:", range[] = "range:";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes units of the flow: each segment by itself on any thread, and put together in order. */
+/* Converts flow to units: each segment on any worker thread, joined in order on the calling thread. */
 #include "dump/difference/diff_path.h"
 
 #include <stdlib.h>
@@ -18,12 +18,12 @@ struct path_view {
 	const struct dump_diff *diff;
 	const struct dump_diff_run *run;
 	struct dump_diff_path *path;
-	bool again;     /* threads are there already */
-	size_t next;    /* thread, of a second run */
-	uint64_t hash;  /* of the thread at hand */
-	uint64_t units; /* of the thread at hand */
+	bool again;     /* second run: the threads are known */
+	size_t next;    /* index of the next thread in a second run */
+	uint64_t hash;  /* hash of the current thread's units so far */
+	uint64_t units; /* number of the current thread's units so far */
 	bool has_open;
-	struct dump_diff_unit open; /* may be continued */
+	struct dump_diff_unit open; /* last unit, which the next block may continue */
 	struct dump_diff_thread *thread;
 };
 
@@ -46,7 +46,10 @@ static void drop(void *context, void *partial_)
 	free(partial);
 }
 
-/* Code that was interrupted by nothing that counts goes on in the same unit. */
+/*
+ * Extends a unit by code that follows directly, without a branch between them. Returns false if the code starts a new
+ * unit.
+ */
 static bool extend(struct dump_diff_unit *unit, const struct dump_diff_unit *next)
 {
 	if (unit->branch != FLOW_BRANCH_NONE || !unit->end || unit->key != next->key || unit->end != next->first ||
@@ -153,7 +156,7 @@ static int end_chunk(struct path_view *view)
 	return 0;
 }
 
-/* A unit that nothing continues. */
+/* Adds a complete unit to the hash and to the requested stretch. */
 static int finish_unit(struct path_view *view, const struct dump_diff_unit *unit)
 {
 	struct dump_diff_thread *thread = view->thread;

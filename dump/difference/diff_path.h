@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The way of each thread as units that do not depend on where code was: hashes of it, and stretches of it. */
+/*
+ * The path of each thread as units that do not depend on load addresses: hashes of all units, and stretches of units.
+ */
 #ifndef DUMP_DIFFERENCE_DIFF_PATH_H
 #define DUMP_DIFFERENCE_DIFF_PATH_H
 
@@ -7,44 +9,44 @@
 #include "flow/view/view.h"
 
 /*
- * Code that ran up to a branch, whatever splits it into blocks; of an image that was built again, a function that was called;
- * or a gap.
+ * A unit of a path: code up to a branch, however blocks split the code. In a rebuilt image: a called function. Or a
+ * gap.
  */
 struct dump_diff_unit {
-	uint64_t first,
-		end;      /* in the image; of a function, the number of its name, and 0; of a gap, its cause, and 0 */
+	/* addresses in the image; of a function: the number of its name, and 0; of a gap: the cause, and 0 */
+	uint64_t first, end;
 	uint32_t key;     /* of the image; DUMP_DIFF_GAP */
-	uint32_t image;   /* what follows is for showing: the index in the timeline, */
-	uint64_t ip;      /* and addresses in the process, of the first instruction */
-	uint64_t last_ip; /* and the last one */
+	uint32_t image;   /* index in the timeline; this member and all below are only for display */
+	uint64_t ip;      /* address of the first instruction in the process */
+	uint64_t last_ip; /* address of the last instruction in the process */
 	uint8_t branch;
 };
 
 #define DUMP_DIFF_GAP 0u
 #define DUMP_DIFF_CHUNK 4096u /* units between two hashes */
 
-/* A thread, or what is traced as one. */
+/* A thread, or a CPU that is traced as one thread. */
 struct dump_diff_thread {
 	uint32_t process, thread; /* indexes in the timeline, or FLOW_NONE */
 	uint32_t pid, tid, cpu;
 	size_t group;
 	uint64_t units;
-	uint64_t *hashes; /* of all units up to the end of each chunk, the last of which need not be full */
+	uint64_t *hashes; /* hash of all units up to the end of each chunk; the last chunk may be partial */
 	size_t hash_count;
-	/* Units from number `from` on, of those that were asked for. */
+	/* requested stretch: the number of its first unit, and its length in units */
 	uint64_t from, wanted;
 	struct dump_diff_unit *stretch;
 	size_t stretch_count;
 };
 
 struct dump_diff_path {
-	struct dump_diff_thread *threads; /* in the order of processes and threads in the timeline */
+	struct dump_diff_thread *threads; /* ordered as processes and threads in the timeline */
 	size_t count;
 };
 
 /*
- * Decodes a trace. Threads that are there already, by an earlier call, get the stretches that they want: units from `from` on,
- * `wanted` of them; no hashes are made then. Free with dump_diff_path_free, also after a failure.
+ * Decodes a trace. In a first call, computes hashes. In a later call, fills the requested stretch of each thread
+ * (`from`, `wanted`) and computes no hashes. Call dump_diff_path_free in any case.
  */
 int dump_diff_path_run(const struct dump_diff *diff, const struct dump_diff_run *run, struct dump_diff_path *path);
 void dump_diff_path_free(struct dump_diff_path *path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens the traces of both sides, and gives images that are the same the same key. */
+/* Opens the traces of both sides, and assigns equal keys to equal images. */
 #include "dump/difference/diff_side.h"
 
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 
 /* ---- images -------------------------------------------------------------------------------------- */
 
-/* Bits of a name: on which sides it is. */
+/* Bits: the sides that have a name. */
 #define ON_A 1u
 #define ON_B 2u
 
-/* Where each build id, and each file name, is. */
+/* The sides that have each build id and each file name. */
 struct census {
 	struct common_byte_map builds;
 	struct common_byte_map files;
@@ -58,7 +58,7 @@ static int take_census(const struct dump_diff *diff, struct census *census)
 	return status;
 }
 
-/* Whether the other side has a file of this name, but not this build of it. */
+/* Whether both sides have a file of this name, but the build id exists on one side only. */
 static bool is_rebuilt(const struct census *census, const struct ptl_image_event *image)
 {
 	const uint64_t *build = image->build_id_size
@@ -75,7 +75,10 @@ static int find_key(struct dump_diff *diff, const struct ptl_image_event *image,
 	const uint64_t *known;
 	int status = 0;
 
-	/* Build ids are as good as files of no name; a letter keeps the kinds apart. */
+	/*
+	 * Images are identified by build id, by path if they have none, and rebuilt images by file name. The first
+	 * letter keeps these kinds of names apart.
+	 */
 	if (by_symbol || !image->build_id_size) {
 		common_text_add(&name, by_symbol ? "s" : "f");
 		common_text_add(&name, by_symbol ? file_of(image) : image->file_name);
@@ -113,7 +116,7 @@ static int give_keys(struct dump_diff *diff, struct dump_diff_run *run, const st
 	return status;
 }
 
-/* A name that no image of any trace has is an error: "no difference" would be wrong. */
+/* Fails if --image matches no image of any trace: the result "no difference" would be wrong. */
 static int check_image_names(const struct dump_diff *diff)
 {
 	int status = 0;
@@ -153,7 +156,7 @@ static int open_run(struct dump_diff *diff, const struct dump_session *session, 
 		run->session.path = path;
 		run->session.trace = NULL;
 		status = dump_session_open(&run->session);
-		/* It has been reported. */
+		/* dump_session_open has reported the error. */
 		if (status < 0)
 			return common_fail(status, "there is nothing to compare with");
 	}

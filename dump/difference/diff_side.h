@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two sides of traces that are compared, and which of their images are the same. */
+/* The two sides of a comparison: their traces, and which images of the traces are the same. */
 #ifndef DUMP_DIFFERENCE_DIFF_SIDE_H
 #define DUMP_DIFFERENCE_DIFF_SIDE_H
 
@@ -10,17 +10,17 @@
 #include "flow/symbol/symbol.h"
 #include "flow/timeline/timeline.h"
 
-/* What an image is on both sides. */
+/* Identity of an image on both sides. */
 struct dump_diff_image {
-	uint32_t key;   /* the same number is the same image; 0: ignored, or not wanted */
-	bool by_symbol; /* it was built again: functions of the same name are the same, addresses are not */
+	uint32_t key;   /* equal keys: the same image; 0: ignored or not selected */
+	bool by_symbol; /* rebuilt image: functions are matched by name, not by address */
 };
 
 /* One trace. */
 struct dump_diff_run {
-	struct dump_session session; /* its own path and trace, and the rest of the command's */
-	bool second;                 /* of side B */
-	bool opened;                 /* by the comparison, not by the command */
+	struct dump_session session; /* copy of the command's session, with the path and trace of this run */
+	bool second;                 /* belongs to side B */
+	bool opened;                 /* opened by the comparison, not by the command */
 	struct flow_timeline *timeline;
 	struct flow_symbols *symbols;
 	struct flow_sources *sources;
@@ -28,29 +28,29 @@ struct dump_diff_run {
 };
 
 struct dump_diff {
-	struct dump_diff_run *runs; /* those of side A first */
-	size_t count, first_count;  /* first_count: of side A */
+	struct dump_diff_run *runs; /* runs of side A first */
+	size_t count, first_count;  /* all runs; runs of side A */
 	const struct dump_ignore *ignore;
 	const struct dump_options *options;
-	struct common_byte_map names; /* of images: key */
-	uint64_t slower;              /* compare times, and tell those that differ by so many percent; 0: no */
-	bool damaged;                 /* a trace other than the first one is */
+	struct common_byte_map names; /* keys of images by name */
+	uint64_t slower;              /* percentage by which times must differ; 0: times are not compared */
+	bool damaged;                 /* a trace other than the first is damaged */
 };
 
-/* The key of code that no image covers. */
+/* Key of code that no image covers. */
 #define DUMP_DIFF_NO_IMAGE 1u
 
 /*
- * Opens all traces but the session's own, which is the first one of side A, and finds out which images are the same. `first`
- * and `second`: the others of both sides. Free with dump_diff_close, also after a failure.
+ * Opens all traces except the session's own, which is the first of side A, and matches the images. first, second: paths
+ * of the further traces of both sides. Call dump_diff_close in any case.
  */
 int dump_diff_open(struct dump_diff *diff, struct dump_session *session, char *const *first, size_t first_count,
 		   const char *const *second, size_t second_count, const struct dump_ignore *ignore);
 void dump_diff_close(struct dump_diff *diff);
 
-/* Appends "step+0x1f (counted)  counted.c:30"; address is as it was in the process. */
+/* Appends "step+0x1f (counted)  counted.c:30". address: in the process. */
 void dump_diff_place(const struct dump_diff_run *run, uint32_t image, uint64_t address, struct ptl_bytes *text);
-/* The members "image", "address" (of the file), "symbol", "file" and "line". */
+/* Writes the members "image", "address" (in the file), "symbol", "file" and "line". */
 void dump_diff_json_place(const struct dump_diff_run *run, uint32_t image, uint64_t address, struct common_json *json,
 			  struct ptl_bytes *scratch);
 

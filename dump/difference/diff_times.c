@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes the report of a trace's calls, and finds the images that its functions are in. */
+/* Computes the report of a trace's calls, and finds the images of the functions. */
 #include "dump/difference/diff_times.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "common/vector.h"
 #include "dump/call/call_report.h"
 
-/* The first image of each path; those that are not compared have none. */
+/* Maps each path to its first image. Ignored images are left out. */
 static int map_images(const struct dump_diff_run *run, struct common_byte_map *images)
 {
 	const size_t count = flow_timeline_image_count(run->timeline);
@@ -52,8 +52,8 @@ static int add_row(const struct dump_diff_run *run, const struct common_byte_map
 }
 
 /*
- * Without timing packets a trace has the times of system calls and switches alone, and most code takes none. With them, what
- * executes many instructions takes some time.
+ * Whether the trace has timing packets. Without timing packets, only system calls and context switches have times, so
+ * most instructions belong to functions with time 0.
  */
 static bool is_timed(const struct dump_report *report)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Pairs start and stop events of activities, and prints the tree of them. */
+/* Pairs Start and Stop events of activities, and prints the tree of pairs. */
 #include "dump/event/activity_tree.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "common/vector.h"
 
 #define NONE DUMP_ACTIVITY_NONE
-#define SHOWN_DEPTH 64 /* deeper ones are not indented further */
+#define SHOWN_DEPTH 64 /* deeper pairs are not indented further */
 
 void dump_activity_tree_free(struct dump_activity_tree *tree)
 {
@@ -83,7 +83,10 @@ static bool is_stop_of(const struct dump_activity_pair *pair, const struct ptl_d
 	       common_guid_equal(&pair->descriptor.provider, &descriptor->provider);
 }
 
-/* What was started within and has not stopped will not: its stop was lost, or comes from somebody else's filter. */
+/*
+ * Closes the innermost matching pair. Inner pairs that are still open stay without a stop: their Stop event was lost,
+ * or a filter of the recording removed it.
+ */
 static int stop(struct dump_activity_tree *tree, const struct ptl_event *event)
 {
 	uint32_t pair = open_in(tree, &event->activity);
@@ -134,7 +137,7 @@ static const char *process_name(const struct printing *printing, const struct du
 	return process == FLOW_NONE ? "" : flow_timeline_process(printing->timeline, process)->name;
 }
 
-/* "Provider/Task", without the "/Start" that all of them have. */
+/* Appends "Provider/Task", without the suffix "/Start". */
 static void add_name(const struct printing *printing, const struct dump_activity_pair *pair, struct ptl_bytes *text)
 {
 	static const char end[] = "/Start";
@@ -197,7 +200,7 @@ static void json_pair(struct printing *printing, const struct dump_activity_pair
 	common_json_u64(json, "depth", depth);
 	common_json_string(json, "name", common_text_string(&printing->text));
 	common_json_string(json, "activity", guid);
-	/* Time 0 is a time here, too: an event has one. */
+	/* Time 0 is valid here: the pair comes from an event, which has a time. */
 	common_json_i64(json, "start", (int64_t)(pair->start - machine->start_time));
 	if (pair->stop) {
 		common_json_i64(json, "stop", (int64_t)(pair->stop - machine->start_time));
@@ -214,7 +217,7 @@ static void json_pair(struct printing *printing, const struct dump_activity_pair
 	common_json_line(json);
 }
 
-/* Behind a pair and all that is in it. */
+/* Returns the pair after `number` and its descendants. */
 static uint32_t next_of(const struct dump_activity_tree *tree, uint32_t number, unsigned *depth)
 {
 	while (number != NONE && tree->pairs[number].next == NONE) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What activities did: pairs of start and stop events, as a tree, each with its duration. */
+/* The tree of activities: pairs of start and stop events, with durations. */
 #ifndef DUMP_EVENT_ACTIVITY_TREE_H
 #define DUMP_EVENT_ACTIVITY_TREE_H
 
@@ -13,35 +13,35 @@
 #define DUMP_ACTIVITY_NONE UINT32_MAX
 
 /*
- * A pair, from an event with the opcode Start to the next one with Stop of the same activity, provider and task; what was
- * started first is stopped last. It is part of the pair that was open last in its own activity or, where it begins an
- * activity that names a related one, in that.
+ * A pair: a Start event and the matching Stop event of the same activity, provider and task. Pairs of an activity nest:
+ * the last start is stopped first. Parent of a pair: the innermost open pair of its own activity. The first pair of an
+ * activity with a related activity belongs to the innermost open pair of the related activity.
  */
 struct dump_activity_pair {
-	struct ptl_descriptor descriptor; /* of the start */
+	struct ptl_descriptor descriptor; /* of the Start event */
 	const struct ptl_schema *schema;  /* or NULL */
 	struct ptl_guid activity;
-	uint64_t start, stop; /* stop: 0 where none came */
-	uint64_t events;      /* others of the activity while it was open, and nothing in it was */
+	uint64_t start, stop; /* times of the events; stop is 0 if the Stop event is missing */
+	uint64_t events;      /* other events of the activity while this pair was the innermost open pair */
 	uint32_t pid, tid;
-	uint32_t parent; /* index, or DUMP_ACTIVITY_NONE; so are those below */
+	uint32_t parent; /* index, or DUMP_ACTIVITY_NONE, like the members below */
 	uint32_t first_child, last_child, next;
-	uint32_t under; /* what was open in the activity before it */
+	uint32_t under; /* pair of the same activity that was open before this pair */
 };
 
-/* Zero-initialised is empty. */
+/* A zero-initialised tree is empty. */
 struct dump_activity_tree {
-	struct common_byte_map open; /* of each activity: the pair that was opened last, or DUMP_ACTIVITY_NONE */
+	struct common_byte_map open; /* for each activity: the innermost open pair, or DUMP_ACTIVITY_NONE */
 	struct dump_activity_pair *pairs;
 	size_t count;
-	uint32_t first, last; /* without a parent, once there are pairs */
-	uint64_t stray;       /* stops without a start */
+	uint32_t first, last; /* pairs without a parent; valid if count > 0 */
+	uint64_t stray;       /* Stop events without a Start event */
 };
 
-/* Events without an activity do not matter. PTL_NO_MEMORY. */
+/* Adds an event. Events without an activity are ignored. Returns 0 or PTL_NO_MEMORY. */
 int dump_activity_tree_add(struct dump_activity_tree *tree, const struct ptl_event *event,
 			   const struct ptl_schema *schema);
-/* A line, or an object, for each pair, children behind their parent. PTL_NO_MEMORY. */
+/* Prints a line or a JSON object for each pair, with children after their parent. Returns 0 or PTL_NO_MEMORY. */
 int dump_activity_tree_print(const struct dump_activity_tree *tree, struct dump_session *session,
 			     const struct dump_names *names, const struct flow_timeline *timeline);
 void dump_activity_tree_free(struct dump_activity_tree *tree);

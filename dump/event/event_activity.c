@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Trees of activities as sets that are joined. */
+/* Disjoint sets of activities, as trees. */
 #include "dump/event/event_activity.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ void dump_activities_free(struct dump_activities *activities)
 	*activities = (struct dump_activities){0};
 }
 
-/* The number of a GUID, which is given one if need be. */
+/* Finds the number of a GUID, or assigns a new number. */
 static int number_of(struct dump_activities *activities, const struct ptl_guid *guid, uint32_t *number)
 {
 	const size_t count = activities->count;
@@ -47,7 +47,7 @@ int dump_activities_ask(struct dump_activities *activities, const struct ptl_gui
 
 static uint32_t root_of(const struct dump_activities *activities, uint32_t number)
 {
-	/* Halves the way for the next one. */
+	/* Path halving: shortens the path for later calls. */
 	while (activities->parents[number] != number) {
 		activities->parents[number] = activities->parents[activities->parents[number]];
 		number = activities->parents[number];
@@ -72,7 +72,7 @@ int dump_activities_join(struct dump_activities *activities, const struct ptl_ev
 		return status;
 	one = root_of(activities, one);
 	other = root_of(activities, other);
-	/* The lower number is the root, so that those that were asked for stay on top. */
+	/* The lower number becomes the root, so a selected activity stays the root. */
 	activities->parents[one > other ? one : other] = one < other ? one : other;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump events --count: what a trace holds, at a glance. */
+/* ptl-dump events --count: an overview of the events in a trace. */
 #include "dump/event/event_count.h"
 
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static int add_kind(struct dump_event_count *count, const struct ptl_event *even
 
 int dump_event_count_add(struct dump_event_count *count, const struct ptl_event *event, const struct ptl_schema *schema)
 {
-	/* Events of a kind often come one after the other. */
+	/* Events of one kind often follow each other. */
 	if (count->last >= count->used || !is_kind(&count->list[count->last], &event->descriptor)) {
 		uint8_t identity[IDENTITY];
 		const uint64_t *found;
@@ -85,7 +85,7 @@ static int compare(const void *a, const void *b)
 	return order ? order : compare_numbers(left->version, right->version);
 }
 
-/* Events a second. */
+/* Returns events per second. */
 static double rate_of(uint64_t count, uint64_t span)
 {
 	return (double)count * 1e9 / (double)span;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How many events of each kind there are: a row for each provider, id, version and opcode. */
+/* Counts of events by provider, id, version and opcode. */
 #ifndef DUMP_EVENT_EVENT_COUNT_H
 #define DUMP_EVENT_EVENT_COUNT_H
 
@@ -10,26 +10,26 @@
 #include "dump/print/event_names.h"
 
 struct dump_event_kind {
-	struct ptl_descriptor descriptor; /* of the first one; level and keyword may differ among them */
+	struct ptl_descriptor descriptor; /* of the kind's first event; level and keyword may differ in later events */
 	const struct ptl_schema *schema;  /* or NULL */
 	uint64_t count;
-	uint64_t bytes; /* of payloads */
+	uint64_t bytes; /* bytes of all payloads */
 };
 
-/* Zero-initialised is empty. */
+/* Zero-initialised counts are empty. */
 struct dump_event_count {
-	struct common_byte_map kinds; /* identity: index in list */
+	struct common_byte_map kinds; /* index in `list` by identity */
 	struct dump_event_kind *list;
 	size_t used, capacity;
-	size_t last; /* of the kind found last */
+	size_t last; /* index of the last kind found */
 };
 
-/* PTL_NO_MEMORY. */
+/* Returns 0 or PTL_NO_MEMORY. */
 int dump_event_count_add(struct dump_event_count *count, const struct ptl_event *event,
 			 const struct ptl_schema *schema);
 /*
- * Sorted by provider, id, opcode and version; as text with a sum at the end. span: nanoseconds that rates are of; 0: there are
- * none. PTL_NO_MEMORY.
+ * Prints the counts sorted by provider, id, opcode and version; text ends with a sum. span: nanoseconds for rates; 0:
+ * no rates. Returns 0 or PTL_NO_MEMORY.
  */
 int dump_event_count_print(struct dump_event_count *count, struct dump_session *session, const struct dump_names *names,
 			   uint64_t span);

@@ -26,9 +26,9 @@ void dump_event_filter_free(struct dump_event_filter *filter)
 	common_byte_map_free(&filter->levels);
 }
 
-/* ---- what users write ------------------------------------------------------------------------------ */
+/* ---- patterns of the user -------------------------------------------------------------------------- */
 
-/* NULL, with the reason in the chain. */
+/* Returns NULL after an error, with the reason in the chain. */
 static struct dump_event_pattern *add_pattern(struct dump_event_patterns *patterns, const char *text)
 {
 	if (!common_vector_room(&patterns->list, patterns->count, sizeof(*patterns->list))) {
@@ -81,7 +81,7 @@ int dump_event_level_take(void *filter_level, const char *text)
 	return 0;
 }
 
-/* ---- what passes ----------------------------------------------------------------------------------- */
+/* ---- selection ------------------------------------------------------------------------------------- */
 
 static bool name_matches(const struct dump_event_pattern *pattern, const char *name)
 {
@@ -142,7 +142,7 @@ static bool wants_number(const struct dump_event_patterns *patterns, uint64_t nu
 	return !patterns->count;
 }
 
-/* The bits that the patterns stand for, by the provider's own names. */
+/* Returns the keyword bits of the patterns. Names of keywords are the provider's. */
 static uint64_t find_mask(struct dump_event_filter *filter, const struct dump_names *names,
 			  const struct ptl_guid *provider)
 {
@@ -177,12 +177,12 @@ static bool wants_keyword(struct dump_event_filter *filter, const struct dump_na
 	if (known)
 		return (*known & descriptor->keyword) != 0;
 	mask = find_mask(filter, names, &descriptor->provider);
-	/* Without memory it is found again the next time. */
+	/* Without memory for the cache, the mask is computed again for the next event. */
 	(void)common_byte_map_put(&filter->masks, guid, 16, mask);
 	return (mask & descriptor->keyword) != 0;
 }
 
-/* A provider whose schemas nobody has may have levels. */
+/* Whether the provider's events have levels: true if a schema has a level, or if no schema is known. */
 static bool gives_levels(const struct ptl_trace *trace, const struct ptl_guid *provider)
 {
 	bool known = false;
@@ -210,7 +210,7 @@ static bool wants_level(struct dump_event_filter *filter, const struct ptl_trace
 		return !filter->level || descriptor->level <= filter->level;
 	known = common_byte_map_get(&filter->levels, guid, 16);
 	gives = known ? *known != 0 : gives_levels(trace, &descriptor->provider);
-	/* Without memory it is found again the next time. */
+	/* Without memory for the cache, the answer is computed again for the next event. */
 	if (!known)
 		(void)common_byte_map_put(&filter->levels, guid, 16, gives);
 	filter->without_level += !gives;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which events the user asked for, by what the author gave them: provider, name, level, keyword, fields. */
+/* Selects events by properties that their author defined: provider, name, level, keyword, fields. */
 #ifndef DUMP_EVENT_EVENT_FILTER_H
 #define DUMP_EVENT_EVENT_FILTER_H
 
@@ -13,52 +13,53 @@
 #include "dump/print/event_names.h"
 #include "dump/event/event_query.h"
 
-/* A number, a GUID, or a glob pattern for names in any case. */
+/* A number, a GUID, or a case-insensitive glob pattern for names. */
 struct dump_event_pattern {
 	const char *text;
 	bool has_number, has_guid;
-	bool matched; /* a provider's name or GUID of an event, or a keyword's name that its provider has */
+	bool matched; /* an event of a matching provider was seen, or a provider has a matching keyword */
 	uint64_t number;
 	struct ptl_guid guid;
 };
 
-/* Any of them; none is everything. */
+/* Matches if any pattern matches. An empty list matches everything. */
 struct dump_event_patterns {
 	struct dump_event_pattern *list;
 	size_t count;
 };
 
-/* All parts have to agree. Zero-initialised passes everything. */
+/* All members must match. A zero-initialised filter selects every event. */
 struct dump_event_filter {
-	struct dump_event_patterns providers; /* GUID or name */
-	struct dump_event_patterns events;    /* id, event name, or what is shown, with or without its provider */
-	struct dump_event_patterns tasks;     /* number or name */
-	struct dump_event_patterns opcodes;   /* likewise */
-	struct dump_event_patterns keywords;  /* bits, or names of some */
+	struct dump_event_patterns providers; /* GUID or name of the provider */
+	struct dump_event_patterns events;    /* id, event name, or name as displayed, with or without the provider */
+	struct dump_event_patterns tasks;     /* number or name of the task */
+	struct dump_event_patterns opcodes;   /* number or name of the opcode */
+	struct dump_event_patterns keywords;  /* bits, or names of bits */
 	uint64_t level;                       /* 0: all; see dump_event_filter_wants */
 	struct dump_activities activities;
-	bool related; /* the whole trees of the activities */
+	bool related; /* --related: also selects activities that are joined with `activities` */
 	struct dump_query where;
-	struct common_byte_map masks;  /* of keywords, by provider */
-	uint64_t keyword_bits;         /* of all events that were held against `keywords` */
-	uint64_t without_level;        /* events that were left out for it */
-	struct common_byte_map levels; /* 1: a provider that gives levels to events; 0: one that gives none */
+	struct common_byte_map masks;  /* masks of keywords, by provider */
+	uint64_t keyword_bits;         /* keyword bits of all events that were compared with `keywords` */
+	uint64_t without_level;        /* events skipped because their provider has no levels */
+	struct common_byte_map levels; /* by provider; 1: its events have levels; 0: no levels */
 };
 
 void dump_event_filter_free(struct dump_event_filter *filter);
 
 /*
- * For options: adds a pattern to a struct dump_event_patterns, one for a number or a name, or one for a GUID or a name.
- * text is kept by pointer. PTL_MISUSE: a text that begins with a digit is no number; PTL_NO_MEMORY.
+ * For options: adds a pattern to a struct dump_event_patterns: a number or name, or (providers) a GUID or name. Keeps a
+ * pointer to text. Returns PTL_MISUSE if a text that begins with a digit is no number, or PTL_NO_MEMORY.
  */
 int dump_event_patterns_take(void *patterns, const char *text);
 int dump_event_providers_take(void *patterns, const char *text);
-/* For an option: "error", "Informational", "4", to a uint64_t; PTL_MISUSE. */
+/* For an option: parses "error", "Informational" or "4" to a uint64_t. Returns PTL_MISUSE for other texts. */
 int dump_event_level_take(void *level, const char *text);
 
 /*
- * schema is the event's, or NULL. Level 0 is as severe as any, as in ETW, where a provider has levels; it is no level
- * where none of the provider's schemas has another: the kernel's and its tracepoints'.
+ * Whether the event is selected. schema: of the event, or NULL. As in ETW, level 0 passes any level filter if the
+ * provider uses levels. If all schemas of the provider have level 0 (the kernel's events and tracepoints), its events
+ * have no level, and a level filter skips them.
  */
 bool dump_event_filter_wants(struct dump_event_filter *filter, struct dump_values *values,
 			     const struct ptl_event *event, const struct ptl_schema *schema);

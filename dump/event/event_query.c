@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the names of an expression stand for in an event, and one walk over its payload for all conditions. */
+/* Evaluates the names of an expression for an event. One walk over the payload evaluates all conditions. */
 #include "dump/event/event_query.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define DEPTH_MAX 16
 
-/* ---- what is asked ------------------------------------------------------------------------------- */
+/* ---- expressions --------------------------------------------------------------------------------- */
 
 int dump_query_add(struct dump_query *query, const char *text)
 {
@@ -81,7 +81,7 @@ void dump_query_note_fields(const struct dump_query *query, const struct ptl_tra
 
 /* ---- conditions ---------------------------------------------------------------------------------- */
 
-/* The bits that the literal names, "Read|Write". */
+/* Returns the bits of the named map entries, "Read||Write". */
 static uint64_t bits_of_names(const struct ptl_map *map, const char *names)
 {
 	uint64_t bits = 0;
@@ -147,7 +147,10 @@ static const char *path_of(struct ptl_bytes *before, const struct ptl_value *val
 	return path;
 }
 
-/* Holds a value, or with text the text of a whole array, against the conditions on its field. */
+/*
+ * Evaluates the conditions on the field of a value. text: the text of a whole array, compared instead of the value; or
+ * NULL.
+ */
 static void check(struct dump_query *query, const struct ptl_value *value, const struct ptl_bytes *text)
 {
 	const char *path = path_of(&query->path, value);
@@ -256,7 +259,7 @@ static int evaluate(struct dump_query *query, bool *truth)
 	return query_event_truth(&query->at, &scope, query->expr, truth);
 }
 
-/* A buffer that had no memory once may have it for the next event. */
+/* Resets buffers that failed for lack of memory, so that the next event can use them. */
 static void forget_failures(struct dump_query *query)
 {
 	struct ptl_bytes *const buffers[] = {&query->path, &query->text, &query->characters};

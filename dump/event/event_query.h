@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an event is asked by --where 'UserName == "Zoe" && Count > 3': expressions of ptl-rules(5), and conditions. */
+/*
+ * Filters events by expressions: --where 'UserName == "Zoe" && Count > 3', with the names of ptl-rules(5) and
+ * conditions on fields.
+ */
 #ifndef DUMP_EVENT_EVENT_QUERY_H
 #define DUMP_EVENT_EVENT_QUERY_H
 
@@ -14,41 +17,41 @@
 #include "query/event_fields.h"
 #include "query/files.h"
 
-/* Zero-initialised asks nothing, and every event will do. */
+/* A zero-initialised query matches every event. */
 struct dump_query {
-	struct query_event_fields at; /* first: the context of its functions; the event at hand */
+	struct query_event_fields at; /* must come first: the context of its functions; the current event */
 	struct common_arena arena;
-	struct query_expr *expr; /* all that was added has to hold; NULL: nothing was */
+	struct query_expr *expr; /* conjunction of all added expressions; NULL: none added */
 	struct query_fields fields;
 	struct query_conditions conditions;
-	const struct flow_timeline *timeline; /* who runs which program; NULL: that is unknown */
-	uint64_t failures;                    /* events that the expression cannot be computed of: they will not do */
-	char *failure;                        /* why, of the first; NULL: there is none */
+	const struct flow_timeline *timeline; /* programs of processes by time; NULL: unknown */
+	uint64_t failures;                    /* events for which the expression failed: these do not match */
+	char *failure;                        /* reason of the first failure; NULL: none failed */
 
-	/* of the event at hand */
+	/* state of the current event */
 	struct dump_values *values;
-	bool walked;        /* conditions were held against the payload */
-	uint64_t met, seen; /* conditions, by bit; whether their fields are there */
+	bool walked;        /* the conditions have been evaluated on the payload */
+	uint64_t met, seen; /* bit sets of conditions: fulfilled; field exists */
 	struct query_files files;
 	struct ptl_bytes path, text, characters;
 };
 
 /*
- * Adds an expression, in which conditions are FIELD OPERATOR VALUE. FIELD is a name as dump_json_payload shows it,
- * members of structures as Outer.Inner; a field with several elements meets a condition if any element does. Numbers
- * are compared with numbers by value; everything else as the text that is shown, names of maps for one, GUIDs in any
- * case. PTL_MISUSE with a text that shows the place; PTL_NO_MEMORY.
+ * Adds an expression. Conditions have the form FIELD OPERATOR VALUE. FIELD is a name as dump_json_payload writes it;
+ * members of structures are Outer.Inner. A field with several elements fulfils a condition if any element does. Two
+ * numbers are compared by value. All other values are compared as displayed text (such as names of maps); GUIDs are
+ * case-insensitive. Returns PTL_MISUSE with a text that shows the place of the error, or PTL_NO_MEMORY.
  */
 int dump_query_add(struct dump_query *query, const char *text);
 void dump_query_free(struct dump_query *query);
 
-/* Whether an event will do. What is asked of a field that is not there is not so, nor is its opposite. */
+/* Whether the event matches. A condition on a missing field is false, and so is its negation. */
 bool dump_query_matches(struct dump_query *query, struct dump_values *values, const struct ptl_event *event,
 			const struct ptl_schema *schema);
 
-/* The i-th field, as written, that has to be there, and its own name without what it is in; NULL: there are no more. */
+/* Returns required field number i as written; NULL: no more fields. *name: the last component of the field's name. */
 const char *dump_query_field(const struct dump_query *query, size_t i, const char **name);
-/* Where no event will do: says which fields, that have to be there, no event of the trace has. */
+/* Call if no event matched. Prints a note about required fields that no event of the trace has. */
 void dump_query_note_fields(const struct dump_query *query, const struct ptl_trace *trace);
 
 #endif

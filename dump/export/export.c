@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What all exports share. */
+/* Shared parts of all exports. */
 #include "dump/export/export.h"
 
 #include <stdarg.h>

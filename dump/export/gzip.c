@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Output that is compressed as gzip does it. */
+/* Writes gzip-compressed output. */
 #include "dump/export/gzip.h"
 
 #include "common/error.h"
 
-#define GZIP_WINDOW (15 + 16) /* the largest one, in a gzip header */
+#define GZIP_WINDOW (15 + 16) /* largest window, with a gzip header */
 #define MEMORY_LEVEL 8
 #define LEVEL 1
-#define PIECE ((size_t)1 << 20) /* zlib counts with 32 bits */
+#define PIECE ((size_t)1 << 20) /* maximum bytes per call: zlib counts with 32 bits */
 
 int dump_gzip_open(struct dump_gzip *gzip, struct dump_session *session)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Output that is compressed as gzip does it, without a time or a name: the same bytes each time. */
+/* Writes gzip-compressed output without time and name, so equal data gives equal bytes. */
 #ifndef DUMP_EXPORT_GZIP_H
 #define DUMP_EXPORT_GZIP_H
 
@@ -13,9 +13,9 @@ struct dump_gzip {
 	bool open;
 };
 
-/* PTL_NO_MEMORY. */
+/* Begins the output. Returns 0 or PTL_NO_MEMORY. */
 int dump_gzip_open(struct dump_gzip *gzip, struct dump_session *session);
-/* What dump_output_check returns. */
+/* Writes data. last: ends the output. Returns the status of dump_output_check. */
 int dump_gzip_write(struct dump_gzip *gzip, const void *data, size_t size, bool last);
 void dump_gzip_close(struct dump_gzip *gzip);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The paths of calls of one trace, or of two that are compared. */
+/* Sums up paths of calls, from one trace or from two traces that are compared. */
 #include "dump/export/path_session.h"
 
 #include "common/error.h"
@@ -34,7 +34,10 @@ int dump_path_options_check(const struct dump_path_options *options)
 	return common_fail(PTL_MISUSE, "--by %s needs --samples", dump_path_values[options->by]);
 }
 
-/* The options as they were given: --process has not become --pid yet, and --time is of the clock of this trace. */
+/*
+ * Opens the second trace with the options as given: --process is not resolved to pids yet, and --time refers to this
+ * trace's clock.
+ */
 static int open_second(struct dump_path_session *run, const struct dump_options *options, const char *path)
 {
 	struct dump_filter *filter = &run->options.filter;
@@ -51,7 +54,7 @@ static int open_second(struct dump_path_session *run, const struct dump_options 
 			return status;
 	}
 	status = dump_session_open(&run->session);
-	/* It has been reported. */
+	/* dump_session_open has reported the error. */
 	if (status < 0)
 		return common_fail(status, "there is nothing to compare with");
 	return dump_filter_resolve(filter, ptl_trace_machine(run->session.trace), format_trace_end(run->session.trace));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The paths of calls of one trace, or of two that are compared, as exports ask for them. */
+/* Paths of calls for exports, from one trace or from two traces that are compared. */
 #ifndef DUMP_EXPORT_PATH_SESSION_H
 #define DUMP_EXPORT_PATH_SESSION_H
 
@@ -7,10 +7,10 @@
 #include "dump/export/export.h"
 #include "dump/sample/sample.h"
 
-/* What is added up. */
+/* The quantity that is summed up. */
 enum dump_path_value { DUMP_PATH_INSTRUCTIONS, DUMP_PATH_TIME, DUMP_PATH_SAMPLES, DUMP_PATH_PERIOD };
 
-/* What exports of paths have in common. */
+/* Shared options of exports of paths. */
 struct dump_path_options {
 	enum dump_path_group group;
 	enum dump_path_value by;
@@ -19,7 +19,10 @@ struct dump_path_options {
 	struct dump_sample_options samples;
 };
 
-/* Rows of a table of options: --by, --per, --depth and --samples. A member `paths` is a struct dump_path_options. */
+/*
+ * Rows for a table of options: --by, --per, --depth and --samples. The structure must have a member `paths` of type
+ * struct dump_path_options.
+ */
 extern const char *const dump_path_values[];
 extern const char *const dump_path_groups[];
 #define DUMP_PATH_OPTIONS(structure)                                                                                   \
@@ -37,35 +40,40 @@ extern const char *const dump_path_groups[];
 			COMMON_NUMBER(structure, paths.depth, 1, UINT32_MAX)                                           \
 	}
 
-/* One trace. Zero-initialise, and close in any case. */
+/* The paths of one trace. Zero-initialise; call dump_path_session_close in any case. */
 struct dump_path_session {
-	struct dump_session session; /* a copy; of a second trace with its own path, trace and options */
-	struct dump_options options; /* of a second trace */
-	bool opened;                 /* it is a second trace */
-	bool damaged;                /* once closed: a second trace is */
+	/* copy of the command's session; for a second trace with its own path, trace and options */
+	struct dump_session session;
+	struct dump_options options; /* for a second trace */
+	bool opened;                 /* this is a second trace */
+	bool damaged;                /* after close: the second trace is damaged */
 	struct dump_call_session calls;
 	struct dump_paths paths;
-	struct dump_samples samples; /* where these were asked for */
+	struct dump_samples samples; /* if requested */
 };
 
-/* PTL_MISUSE where what is to be added up is not what was asked for otherwise. */
+/* Returns PTL_MISUSE if the quantity does not match the other options. */
 int dump_path_options_check(const struct dump_path_options *options);
 
 /*
- * Adds up the session's trace; or, where `second` is not NULL, the trace of that name, with the same options, which has to be
- * opened before the first one is looked at. What dump_call_session_run returns.
+ * dump_path_session_open opens the session's trace or, if `second` is not NULL, the trace with this path, with the same
+ * options. Open the second trace before the first is run. dump_path_session_run sums up the paths. Returns the status
+ * of dump_call_session_run.
  */
 int dump_path_session_open(struct dump_path_session *run, const struct dump_session *session, const char *second);
-/* What the run begins with, for a caller who observes calls for more than paths; the run is dump_call_session_run. */
+/* First half of dump_path_session_run, for callers with an observer of their own: call dump_call_session_run next. */
 int dump_path_session_start(struct dump_path_session *run, const struct dump_path_options *options);
 int dump_path_session_run(struct dump_path_session *run, const struct dump_path_options *options);
 void dump_path_session_close(struct dump_path_session *run);
 
-/* Whether an export of these runs is by time: periods of samples. PTL_MISUSE where one that was asked for has none. */
+/*
+ * Decides whether the export shows time (for samples: their periods) instead of counts. Returns PTL_MISUSE if --by
+ * period was given and a trace has no samples of one counter.
+ */
 int dump_path_session_by_time(const struct dump_path_session *runs, size_t count,
 			      const struct dump_path_options *options, bool *by_time);
 
-/* Adds what lies in gaps or beyond limits. */
+/* Adds gaps and calls beyond limits. */
 void dump_path_session_left_out(const struct dump_path_session *run, struct dump_left_out *left_out);
 
 #endif

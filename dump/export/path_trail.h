@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The path from a root to a node, for who writes one node's after the other's: most are of a node just below one of the path before,
- * so that what was made for the others need not be made again.
+ * The path from a root to a node, for exports that write one path after another. Consecutive paths mostly share their
+ * beginning, so formatted text of the shared part can be reused.
  */
 #ifndef DUMP_EXPORT_PATH_TRAIL_H
 #define DUMP_EXPORT_PATH_TRAIL_H
@@ -10,20 +10,23 @@
 
 struct dump_path_step {
 	uint32_t node;
-	size_t end; /* the caller's: what the path up to here takes; 0 before it is set */
+	size_t end; /* set by the caller: size of the formatted path up to this step; 0: not set yet */
 };
 
 struct dump_path_trail {
 	const struct dump_path_tree *tree;
-	uint32_t *depths;             /* of each node, 0 of a root; owned */
-	struct dump_path_step *steps; /* by depth; owned */
+	uint32_t *depths;             /* depth by node, 0 for roots; owned */
+	struct dump_path_step *steps; /* indexed by depth; owned */
 	size_t count, capacity;
 };
 
-/* PTL_NO_MEMORY; close in any case. */
+/* Computes the depths. Returns 0 or PTL_NO_MEMORY. Call dump_path_trail_close in any case. */
 int dump_path_trail_open(struct dump_path_trail *trail, const struct dump_path_tree *tree);
 void dump_path_trail_close(struct dump_path_trail *trail);
-/* The trail leads to the node, which is not 0: its first *kept steps are as they were. PTL_NO_MEMORY. */
+/*
+ * Sets the trail to the path of node `at`, which must not be 0. *kept: number of leading steps that did not change.
+ * Returns 0 or PTL_NO_MEMORY.
+ */
 int dump_path_trail_enter(struct dump_path_trail *trail, uint32_t at, size_t *kept);
 
 #endif

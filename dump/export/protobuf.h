@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages of protocol buffers: https://protobuf.dev/programming-guides/encoding. A message within one is made beside it first. */
+/*
+ * Writes protocol buffer messages: https://protobuf.dev/programming-guides/encoding. An inner message is built first,
+ * in a buffer of its own.
+ */
 #ifndef DUMP_EXPORT_PROTOBUF_H
 #define DUMP_EXPORT_PROTOBUF_H
 
@@ -15,7 +18,7 @@ static inline void dump_proto_u64(struct ptl_bytes *message, uint32_t field, uin
 	common_write_varint(message, value);
 }
 
-/* Negative ones take ten bytes. */
+/* A negative value takes ten bytes. */
 static inline void dump_proto_i64(struct ptl_bytes *message, uint32_t field, int64_t value)
 {
 	dump_proto_u64(message, field, (uint64_t)value);
@@ -34,13 +37,13 @@ static inline void dump_proto_bytes(struct ptl_bytes *message, uint32_t field, c
 	common_write_bytes(message, data, size);
 }
 
-/* Has to be UTF-8. */
+/* `words` must be UTF-8. */
 static inline void dump_proto_string(struct ptl_bytes *message, uint32_t field, const char *words)
 {
 	dump_proto_bytes(message, field, words, strlen(words));
 }
 
-/* Takes the message out of `inner`. */
+/* Appends the message in `inner`, and empties `inner`. */
 static inline void dump_proto_message(struct ptl_bytes *message, uint32_t field, struct ptl_bytes *inner)
 {
 	dump_proto_bytes(message, field, inner->data, inner->size);
@@ -49,8 +52,8 @@ static inline void dump_proto_message(struct ptl_bytes *message, uint32_t field,
 }
 
 /*
- * For a message whose size is known before, in place: each returns what is behind it. Varints take common_varint_size; the fields are
- * below 16.
+ * Functions that write in place, for messages of known size. Each returns the address after its output. A varint takes
+ * common_varint_size bytes; field numbers are below 16.
  */
 static inline uint8_t *dump_proto_varint_at(uint8_t *at, uint64_t value)
 {
@@ -60,7 +63,7 @@ static inline uint8_t *dump_proto_varint_at(uint8_t *at, uint64_t value)
 	return at;
 }
 
-/* The bytes themselves follow. */
+/* Writes the tag and size; the caller writes the bytes. */
 static inline uint8_t *dump_proto_bytes_at(uint8_t *at, uint32_t field, size_t size)
 {
 	return dump_proto_varint_at(dump_proto_varint_at(at, field << 3 | DUMP_PROTO_BYTES), size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes a function's blocks apart into instructions, puts those that did not run between them, and counts lines. */
+/* Splits the blocks of a function into instructions, adds instructions that did not run, and counts lines. */
 #include "dump/function/annotate.h"
 
 #include <stdlib.h>
@@ -9,16 +9,16 @@
 #include "common/partition.h"
 #include "common/vector.h"
 
-/* Of what did not run, so many bytes in a row: a symbol may say that it is of any size. */
+/* Bytes of code that are filled in at most, between two executed instructions: a symbol may claim any size. */
 #define FILL_MAX ((uint64_t)1 << 20)
 
 struct annotating {
 	const struct dump_annotator *annotator;
 	const struct dump_code_range *function;
 	struct dump_annotation *result;
-	struct dump_annotated_instruction *ran; /* those that ran, in order */
+	struct dump_annotated_instruction *ran; /* executed instructions, sorted by address */
 	size_t ran_count;
-	flow_root root; /* of the code, for what did not run */
+	flow_root root; /* root of the address space, for reading code that did not run */
 };
 
 static int append(struct dump_annotated_instruction **list, size_t *count,
@@ -30,7 +30,7 @@ static int append(struct dump_annotated_instruction **list, size_t *count,
 	return 0;
 }
 
-/* ---- what ran ------------------------------------------------------------------------------------ */
+/* ---- executed code ------------------------------------------------------------------------------- */
 
 static int compare(uint64_t a, uint64_t b)
 {
@@ -44,7 +44,7 @@ static int by_count(const void *a_, const void *b_)
 	return a->count != b->count ? compare(b->count, a->count) : compare(a->block, b->block);
 }
 
-/* The targets of the block's indirect branch; edges are in order of their blocks. */
+/* Adds the targets of the block's indirect branch. The profile's edges are sorted by block. */
 static int add_targets(struct annotating *annotating, size_t block, struct dump_annotated_instruction *instruction)
 {
 	const struct flow_profile *profile = &annotating->annotator->profile;
@@ -102,7 +102,10 @@ static int by_address(const void *a_, const void *b_)
 	return order ? order : memcmp(a->bytes, b->bytes, a->length);
 }
 
-/* The same instruction in several blocks, of which only one ends with it, or all do. */
+/*
+ * Merges entries of one instruction in several blocks. A block may end at the instruction or continue past the
+ * instruction.
+ */
 static void join(struct annotating *annotating)
 {
 	struct dump_annotated_instruction *ran = annotating->ran;
@@ -130,7 +133,7 @@ static void join(struct annotating *annotating)
 	annotating->ran_count = kept;
 }
 
-/* The first block of a content at or behind an address. */
+/* Returns the content's first block at or after the address. */
 static size_t first_block(const struct flow_profile *profile, uint32_t content, uint64_t address)
 {
 	const struct flow_profile_block *blocks = profile->blocks;
@@ -161,7 +164,7 @@ static int take_blocks(struct annotating *annotating)
 	return status;
 }
 
-/* ---- what did not run ---------------------------------------------------------------------------- */
+/* ---- code that did not run ----------------------------------------------------------------------- */
 
 static int fill(struct annotating *annotating, uint64_t from, uint64_t to)
 {
@@ -183,7 +186,7 @@ static int fill(struct annotating *annotating, uint64_t from, uint64_t to)
 
 		if (!size)
 			return 0;
-		/* What ran tells where instructions begin. */
+		/* An instruction ends at the latest where an executed instruction begins. */
 		if (size > to - from)
 			size = (size_t)(to - from);
 		if (flow_instruction_decode(instruction.bytes, size, mode, ip, &decoded) == 0) {
@@ -220,7 +223,7 @@ static int put_together(struct annotating *annotating)
 	return status ? status : fill(annotating, at, annotating->function->end);
 }
 
-/* The code of the image as it was loaded. */
+/* Finds the code of the image at its load time. */
 static void find_root(struct annotating *annotating)
 {
 	const struct flow_timeline *timeline = annotating->annotator->timeline;
@@ -255,7 +258,7 @@ static void come_from(const struct dump_annotated_instruction *from, struct dump
 		to->same_line += count;
 }
 
-/* How often the flow went on behind it: calls come back. */
+/* Returns how often the flow continued at the next instruction. Calls count: they return there. */
 static uint64_t falls(const struct dump_annotated_instruction *instruction)
 {
 	switch (instruction->branch) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The instructions of a function with how often each ran, where its branches went, and what lines they are of. */
+/* Instructions of a function with execution counts, branch targets and source lines. */
 #ifndef DUMP_FUNCTION_ANNOTATE_H
 #define DUMP_FUNCTION_ANNOTATE_H
 
@@ -12,17 +12,17 @@
 #include "flow/symbol/symbol.h"
 #include "flow/view/profile.h"
 
-/* A part of a file's own address space that ran: a function, or a range that was asked for. */
+/* Executed code in a file's own address space: a function, or a requested range. */
 struct dump_code_range {
-	const char *name; /* as the linker knows it; lives as long as the symbols; NULL */
-	uint32_t content; /* of the profile */
-	uint32_t image;   /* index in the timeline: one that it ran in; FLOW_NONE */
+	const char *name; /* symbol name; lives as long as the symbols; NULL: none */
+	uint32_t content; /* index of the content in the profile */
+	uint32_t image;   /* index in the timeline of an image that executed the code; FLOW_NONE */
 	uint64_t first, end;
 };
 
-/* Where an indirect branch led. */
+/* A target of an indirect branch. */
 struct dump_branch_target {
-	size_t block; /* of the profile */
+	size_t block; /* index of the target block in the profile */
 	uint64_t count;
 };
 
@@ -30,44 +30,45 @@ struct dump_annotated_instruction {
 	uint64_t address;
 	uint64_t count;
 	uint64_t taken, not_taken; /* of a conditional branch */
-	uint64_t target;           /* of a direct one; 0 */
-	uint64_t same_line;        /* how often it came from another instruction of its line */
-	const char *file;          /* NULL: not known */
+	uint64_t target;           /* target of a direct branch; 0: none */
+	uint64_t same_line;        /* executions directly after another instruction of the same line */
+	const char *file;          /* NULL: unknown */
 	uint32_t line;
 	uint8_t length;
 	uint8_t branch; /* enum flow_branch */
 	uint8_t mode;
 	uint8_t bytes[FLOW_INSTRUCTION_MAX];
-	size_t first_target, target_count; /* in the annotation's targets; the most frequent first */
+	/* range in the annotation's `targets`; the most frequent target comes first */
+	size_t first_target, target_count;
 };
 
-/* How often the flow came to a line of the source, as gcov counts it. */
+/* A source line and how often the flow entered the line, as gcov counts. */
 struct dump_annotated_line {
 	const char *file;
 	uint32_t line;
 	uint64_t count;
-	uint64_t instructions; /* that ran there */
+	uint64_t instructions; /* instructions executed on this line */
 };
 
 struct dump_annotation {
 	struct dump_code_range function;
-	struct dump_annotated_instruction *instructions; /* in order of their addresses */
+	struct dump_annotated_instruction *instructions; /* sorted by address */
 	size_t count;
 	struct dump_branch_target *targets;
 	size_t target_count;
-	struct dump_annotated_line *lines; /* in order of file and line */
+	struct dump_annotated_line *lines; /* sorted by file and line */
 	size_t line_count;
-	uint64_t executed; /* instructions */
-	uint64_t most;     /* the largest count */
+	uint64_t executed; /* executed instructions */
+	uint64_t most;     /* largest execution count of an instruction */
 };
 
-/* Names of symbols as they are shown, made when they are first asked for: a zero behind each. */
+/* A cache of displayed symbol names, zero-terminated. */
 struct dump_shown_names {
-	struct common_hash_map places; /* where in texts, by where the linker's name is in memory */
+	struct common_hash_map places; /* offset in `texts`, by address of the symbol name in memory */
 	struct ptl_bytes texts;
 };
 
-/* What annotations are made of. */
+/* The data that annotations are made from. */
 struct dump_annotator {
 	const struct flow_timeline *timeline;
 	struct flow_profile profile;
@@ -75,34 +76,38 @@ struct dump_annotator {
 	struct flow_sources *sources;
 	struct flow_code *code;
 	struct dump_shown_names *shown; /* owned */
-	bool executed;                  /* leave out what did not run */
+	bool executed;                  /* --executed: leave out instructions that did not run */
 };
 
 /*
- * Counts what the session's options select of its trace, and opens the rest; `edges` counts where indirect branches led, too.
- * The timeline is the caller's, and lives longer. Close in any case. What flow_profile_run and flow_symbols_open return.
+ * Counts the selected flow of the session's trace, and opens symbols, sources and code. edges: also counts targets of
+ * indirect branches. The caller owns the timeline, which must live longer. Call dump_annotator_close in any case.
+ * Returns a status of flow_profile_run or flow_symbols_open.
  */
 int dump_annotator_open(struct dump_annotator *annotator, const struct dump_session *session,
 			const struct flow_timeline *timeline, bool edges);
 void dump_annotator_close(struct dump_annotator *annotator);
 
 /*
- * The functions that ran and are called so: by the linker, in the source (with or without parameters), or matching a glob
- * pattern. "0xFIRST..0xLAST" are addresses of files instead. wanted: for each image of the timeline; NULL for all. The
- * caller frees the list. PTL_MISUSE for a range that is none, PTL_NO_MEMORY.
+ * Finds executed functions by symbol name, by source name (with or without parameters), or by glob pattern.
+ * "0xFIRST..0xLAST" finds addresses of files instead. wanted: a flag for each image of the timeline; NULL: all images.
+ * The caller frees the list. Returns PTL_MISUSE for a malformed range, or PTL_NO_MEMORY.
  */
 int dump_functions_find(const struct dump_annotator *annotator, const char *text, const bool *wanted,
 			struct dump_code_range **functions, size_t *count);
 
-/* Of names that have run, after dump_functions_find has found none, looks which is near. */
+/*
+ * Call after dump_functions_find found no function. Passes the names of executed functions to `nearest`, to find a
+ * similar name.
+ */
 void dump_functions_near(const struct dump_annotator *annotator, const bool *wanted, struct common_nearest *nearest);
 
-/* Free with dump_annotation_free, also after a failure. PTL_NO_MEMORY. */
+/* Annotates a function. Call dump_annotation_free in any case. Returns 0 or PTL_NO_MEMORY. */
 int dump_annotate(const struct dump_annotator *annotator, const struct dump_code_range *function,
 		  struct dump_annotation *annotation);
 void dump_annotation_free(struct dump_annotation *annotation);
 
-/* An address of a file as it was in the process that the image is of. */
+/* Converts an address of the image's file to the address in the image's process. */
 uint64_t dump_address_in_process(const struct flow_timeline *timeline, uint32_t image, uint64_t address);
 
 #endif

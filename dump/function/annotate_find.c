@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds what ran by name, or by the addresses of its file. */
+/* Finds executed functions by name, or by addresses of their file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +38,10 @@ static int add(struct finding *finding, const struct dump_code_range *function)
 
 /* ---- by name ------------------------------------------------------------------------------------- */
 
-/* As report shows it. All blocks ask, and again for each name that is looked for: that takes more than the rest. */
+/*
+ * Returns the name as report displays it. The cache pays off: every block needs its function's name, for every
+ * requested name.
+ */
 static const char *shown_name(const struct dump_annotator *annotator, const char *name)
 {
 	struct dump_shown_names *shown = annotator->shown;
@@ -67,7 +70,7 @@ static bool is_looked_at(const struct flow_profile_block *block, const bool *wan
 	return block->content != FLOW_NONE && (!wanted || wanted[block->image]);
 }
 
-/* A block whose function is the one that was found last, or another one. */
+/* Adds the block's function if the name matches, or extends the last function found. */
 static int take_block(struct finding *finding, const struct flow_profile_block *block)
 {
 	const struct dump_annotator *annotator = finding->annotator;
@@ -84,7 +87,7 @@ static int take_block(struct finding *finding, const struct flow_profile_block *
 	function.name = symbol.name;
 	function.first = block->address - symbol.offset;
 	function.end = function.first + symbol.size;
-	/* Without a size, or with a wrong one, it goes as far as its blocks do. */
+	/* If the symbol's size is missing or too small, the function extends to the end of its last executed block. */
 	if (function.end < block->address + block->size)
 		function.end = block->address + block->size;
 	if (!last || last->content != function.content || last->first != function.first)
@@ -112,7 +115,7 @@ void dump_functions_near(const struct dump_annotator *annotator, const bool *wan
 	const struct flow_profile *profile = &annotator->profile;
 	struct flow_symbol symbol;
 
-	/* dump_functions_find has shown all these names, so none moves another one away. */
+	/* dump_functions_find has cached all these names, so no new name can move the buffer. */
 	for (size_t i = 0; i < profile->block_count; i++) {
 		const struct flow_profile_block *block = &profile->blocks[i];
 
@@ -126,7 +129,7 @@ void dump_functions_near(const struct dump_annotator *annotator, const bool *wan
 
 /* ---- by address ---------------------------------------------------------------------------------- */
 
-/* 0: no range of addresses; 1: it is one; PTL_MISUSE. */
+/* Parses a range of addresses. Returns 1 for a range, 0 for other texts, or PTL_MISUSE for a malformed range. */
 static int parse_range(const char *text, uint64_t *first, uint64_t *last)
 {
 	const char *dots = strstr(text, "..");
@@ -142,7 +145,7 @@ static int parse_range(const char *text, uint64_t *first, uint64_t *last)
 	return 1;
 }
 
-/* One for each content that ran there. */
+/* Adds the range once for each content that executed code in the range. */
 static int find_range(struct finding *finding, uint64_t first, uint64_t last)
 {
 	const struct flow_profile *profile = &finding->annotator->profile;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens what annotations are made of: counts of blocks, names, lines and code. */
+/* Opens the data of annotations: counts of blocks, symbols, source lines and code. */
 #include <stdlib.h>
 
 #include "common/error.h"
@@ -22,7 +22,7 @@ int dump_annotator_open(struct dump_annotator *annotator, const struct dump_sess
 					   &annotator->symbols);
 	if (status == 0)
 		status = flow_sources_open(session->trace, timeline, &annotator->sources);
-	/* Where nothing was decoded, as with results that were saved. */
+	/* The profile came from saved partial results, so no code was loaded yet. */
 	if (status == 0 && !annotator->code)
 		status = flow_code_open(session->trace, timeline, options.threads, NULL, &annotator->code);
 	annotator->shown = calloc(1, sizeof(*annotator->shown));

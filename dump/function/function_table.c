@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers functions by file and address, so that they are the same in all processes. */
+/* Numbers functions by file and address, so numbers are equal in all processes. */
 #include "dump/function/function_table.h"
 
 #include <fnmatch.h>
@@ -12,7 +12,7 @@
 #include "common/text/text.h"
 #include "query/function_name.h"
 
-/* Functions lie in chunks that stay where they are: who has a number reads without a lock. */
+/* Chunks of functions never move, so a reader with a valid number needs no lock. */
 #define CHUNK_BITS 12
 #define CHUNK_SIZE ((size_t)1 << CHUNK_BITS)
 #define CHUNKS 4096
@@ -22,8 +22,8 @@
 struct dump_function_table {
 	const struct flow_timeline *timeline;
 	struct flow_symbols *symbols;
-	uint32_t *file_of_image; /* images of the same file have the same number */
-	pthread_mutex_t lock;    /* of what is below */
+	uint32_t *file_of_image; /* number of the file; images of the same file have the same number */
+	pthread_mutex_t lock;    /* protects the members below */
 	struct common_byte_map by_key;
 	struct dump_function *chunks[CHUNKS];
 	size_t count;
@@ -49,7 +49,7 @@ static int number_files(struct dump_function_table *table)
 		key.size = 0;
 		common_write_bytes(&key, image->data.build_id, image->data.build_id_size);
 		common_write_bytes(&key, image->data.file_name, strlen(image->data.file_name));
-		/* Memory without a file is another one in each process. */
+		/* Memory without a file differs from process to process. */
 		common_write_le(&key, nameless ? image->process : FLOW_NONE, 4);
 		if (key.failed) {
 			status = common_fail_memory("images", key.size);
@@ -106,7 +106,7 @@ struct kind {
 	unsigned flags;
 };
 
-/* Names as linkers know them. */
+/* Symbol names as in symbol tables. */
 static const struct kind kinds[] = {
 	{"*@plt", DUMP_FUNCTION_STUB},
 	{"_dl_runtime_resolve*", DUMP_FUNCTION_STUB},
@@ -156,14 +156,14 @@ static unsigned flags_of(const struct flow_symbol_span *span)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		const char first = kinds[i].pattern[0];
 
-		/* Nearly all names begin with another letter than the pattern does. */
+		/* Cheap test: the first letter of most names differs from the pattern's. */
 		if ((first == '*' || first == span->name[0]) && fnmatch(kinds[i].pattern, span->name, 0) == 0)
 			return kinds[i].flags;
 	}
 	return 0;
 }
 
-/* The bytes of the name that belong to the function: compilers put its unlikely parts elsewhere, as "foo.cold". */
+/* Returns the length of the function's own name. Compilers move unlikely code to a separate part, "foo.cold". */
 static size_t size_of_whole(const char *name)
 {
 	const char *cold = strstr(name, ".cold");
@@ -200,7 +200,7 @@ static char *make_name(struct dump_function_table *table, const char *name, size
 
 struct key {
 	uint32_t file;
-	uint32_t process; /* where there is no file */
+	uint32_t process; /* only for code without a file */
 	uint64_t address;
 };
 
@@ -234,7 +234,7 @@ static int add_function(struct dump_function_table *table, const struct key *key
 	return 0;
 }
 
-/* name is NULL for a function without. */
+/* name: NULL for a nameless function. */
 static int number_of(struct dump_function_table *table, const struct key *key, uint32_t image, const char *name,
 		     size_t size, unsigned flags, uint32_t *number)
 {
@@ -276,7 +276,7 @@ int dump_functions_place(struct dump_function_table *table, uint32_t image, uint
 		return number_of(table, &key, image, NULL, 0, DUMP_FUNCTION_NAMELESS, &place->function);
 	size = size_of_whole(span.name);
 	if (span.name[size]) {
-		/* An unlikely part is never where a function begins. */
+		/* The address is in a cold part, where no function begins. */
 		place->start = span.first - 1;
 		flow_symbols_lowest(table->symbols, image, span.name, size, &start);
 		key.address = flow_image_address(flow_timeline_image(table->timeline, image), start);
@@ -325,7 +325,7 @@ size_t dump_functions_count(struct dump_function_table *table)
 	return count;
 }
 
-/* ---- for people ---------------------------------------------------------------------------------- */
+/* ---- display ------------------------------------------------------------------------------------- */
 
 void dump_function_text(const struct dump_function *function, struct ptl_bytes *text)
 {

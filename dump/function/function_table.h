@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The functions that a trace's code has: one number for each, whichever process and address it ran in. */
+/* Numbers the functions of a trace's code. A function has one number in all processes and at all addresses. */
 #ifndef DUMP_FUNCTION_FUNCTION_TABLE_H
 #define DUMP_FUNCTION_FUNCTION_TABLE_H
 
@@ -11,56 +11,67 @@
 #include "flow/symbol/symbol.h"
 #include "flow/timeline/timeline.h"
 
-/* No function is known. */
+/* The function is unknown. */
 #define DUMP_NO_FUNCTION UINT32_MAX
 
 #define DUMP_FUNCTION_NAMELESS                                                                                         \
-	0x01u /* no symbol: known by unwind tables, or by the address that was called, or returned to */
-#define DUMP_FUNCTION_STUB 0x02u     /* an entry of a PLT, or what it asks for its function's address */
+	0x01u /* no symbol: found by unwind tables, by the target address of a call, or by a return address */
+#define DUMP_FUNCTION_STUB 0x02u     /* a PLT entry, or the dynamic linker's resolver called by a PLT entry */
 #define DUMP_FUNCTION_TWICE 0x04u    /* may return several times: setjmp */
-#define DUMP_FUNCTION_SWITCH 0x08u   /* goes on on another stack */
-#define DUMP_FUNCTION_THUNK 0x10u    /* returns to what it was to jump to: against speculation */
-#define DUMP_FUNCTION_UNWINDS 0x20u  /* goes on in the handler of an exception */
-#define DUMP_FUNCTION_FINDER 0x40u   /* what unwinding calls for each frame */
-#define DUMP_FUNCTION_PARKS 0x80u    /* its stack waits, while what it calls looks for another one to go on on */
-#define DUMP_FUNCTION_JUMPS 0x200u   /* goes on where one of TWICE returned: longjmp */
-#define DUMP_FUNCTION_UNKNOWN 0x100u /* none: all code of its file that no symbol or unwind table says anything of */
+#define DUMP_FUNCTION_SWITCH 0x08u   /* continues on another stack */
+#define DUMP_FUNCTION_THUNK 0x10u    /* returns to its jump target: a mitigation of speculation (retpoline) */
+#define DUMP_FUNCTION_UNWINDS 0x20u  /* continues in an exception handler */
+#define DUMP_FUNCTION_FINDER 0x40u   /* called by the unwinder for each frame */
+#define DUMP_FUNCTION_PARKS 0x80u    /* its stack is suspended while the scheduler it calls picks another stack */
+#define DUMP_FUNCTION_JUMPS 0x200u   /* continues where a function of kind DUMP_FUNCTION_TWICE returned: longjmp */
+#define DUMP_FUNCTION_UNKNOWN 0x100u /* stands for all code of a file without symbol or unwind information */
 
 struct dump_function {
-	const char *name;  /* as people want it; not made safe for a terminal; "" where nameless */
-	const char *path;  /* of its file; "" without an image */
-	const char *image; /* its last component; "[no image]" */
-	uint64_t address;  /* where it begins in the file's own address space; of nameless ones where it was entered */
+	const char *name;  /* displayed name, not yet safe for a terminal; "" if nameless */
+	const char *path;  /* path of its file; "" without an image */
+	const char *image; /* last component of `path`; "[no image]" */
+	/* start address in the file's own address space; of a nameless function: the entry address */
+	uint64_t address;
 	unsigned flags;
 };
 
-/* A place in code: the span of addresses around it that are of the same function. */
+/* A place in code, with the range of addresses around the place that belongs to the same function. */
 struct dump_code_place {
-	uint64_t first, last; /* both inclusive */
-	uint64_t start;       /* where the symbol begins */
-	uint32_t image;       /* index in the timeline, FLOW_NONE */
-	uint32_t function;    /* DUMP_NO_FUNCTION: no symbol or unwind table tells */
-	unsigned flags;       /* DUMP_FUNCTION_* of it, but for NAMELESS: what makes its calls different */
+	uint64_t first, last; /* bounds of the range, both inclusive */
+	uint64_t start;       /* start address of the symbol */
+	uint32_t image;       /* index in the timeline; FLOW_NONE */
+	uint32_t function;    /* DUMP_NO_FUNCTION: neither symbol nor unwind table covers the place */
+	unsigned flags;       /* DUMP_FUNCTION_* flags of the function that affect its calls; without NAMELESS */
 };
 
 struct dump_function_table;
 
-/* All functions may be called from several threads. symbols and timeline outlive it. PTL_NO_MEMORY. */
+/*
+ * Creates a table. All functions of the table are thread-safe. symbols and timeline must outlive the table. Returns 0
+ * or PTL_NO_MEMORY.
+ */
 int dump_functions_open(const struct flow_timeline *timeline, struct flow_symbols *symbols,
 			struct dump_function_table **table);
 void dump_functions_close(struct dump_function_table *table);
 
-/* What lies at an address of an image; without an image (FLOW_NONE) the address alone. PTL_NO_MEMORY. */
+/*
+ * Finds the place of an address in an image. Without an image (FLOW_NONE), the range has only the address. Returns 0 or
+ * PTL_NO_MEMORY.
+ */
 int dump_functions_place(struct dump_function_table *table, uint32_t image, uint64_t address,
 			 struct dump_code_place *place);
 /*
- * The function that begins where no symbol is. process (an index, FLOW_NONE) tells code of no image apart. PTL_NO_MEMORY.
+ * Finds or adds the function that begins at an address without a symbol. process: index in the timeline or FLOW_NONE;
+ * distinguishes code without an image. Returns 0 or PTL_NO_MEMORY.
  */
 int dump_functions_nameless(struct dump_function_table *table, uint32_t process, uint32_t image, uint64_t address,
 			    uint32_t *function);
-/* What stands for all code of the image's file of which no function is known. PTL_NO_MEMORY. */
+/*
+ * Finds or adds the pseudo-function for all code of the image's file without a known function. Returns 0 or
+ * PTL_NO_MEMORY.
+ */
 int dump_functions_unknown(struct dump_function_table *table, uint32_t image, uint32_t *function);
-/* function is a number from above; DUMP_NO_FUNCTION gives one that is called "[unknown]". */
+/* Returns the function of a number. DUMP_NO_FUNCTION returns a function called "[unknown]". */
 const struct dump_function *dump_function(const struct dump_function_table *table, uint32_t function);
 size_t dump_functions_count(struct dump_function_table *table);
 
@@ -68,12 +79,12 @@ size_t dump_functions_count(struct dump_function_table *table);
 void dump_function_text(const struct dump_function *function, struct ptl_bytes *text);
 /* Adds "function" (null: no symbol names it), "image" and "address" to the open object. */
 void dump_function_json(struct common_json *json, const struct dump_function *function);
-/* Whether a pattern of --function and the like means it, as query/function_name.h has it. */
+/* Whether the function matches a pattern of --function and similar options, by the rules of query/function_name.h. */
 bool dump_function_matches(const struct dump_function *function, const char *pattern);
 
 /*
- * Appends the name of a function as it is shown: what "memcpy@plt" stands for, "memcpy@@GLIBC_2.14" without its version, and of another
- * name the first `size` bytes; demangled. Without memory, text->failed.
+ * Appends the displayed name of a symbol, demangled: the target function of "memcpy@plt", "memcpy@@GLIBC_2.14" without
+ * its version, of other symbols the first `size` bytes. Sets text->failed without memory.
  */
 void dump_function_show_name(const struct flow_symbols *symbols, const char *name, size_t size, struct ptl_bytes *text);
 

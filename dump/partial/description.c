@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Encodes and decodes what partial results say of themselves. */
+/* Encodes and decodes descriptions of partial results. */
 #include "dump/partial/description.h"
 
 #include <stdlib.h>
@@ -133,7 +133,7 @@ void dump_description_write(const struct dump_description *description, struct p
 		dump_trace_id_write(&description->traces[i], payload);
 }
 
-/* *count texts so far are the caller's, in any case. */
+/* Reads up to `most` texts. The caller frees the *count texts in any case. */
 static void read_texts(struct common_cursor *payload, uint64_t most, char ***texts, size_t *count)
 {
 	const uint64_t wanted = flow_shard_read_below(payload, most + 1);

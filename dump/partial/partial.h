@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Partial results of commands: what one shard of a command's work came to, and all shards together again. */
+/* Partial results of commands: the result of one shard of a command's work, and the set of all shards. */
 #ifndef DUMP_PARTIAL_PARTIAL_H
 #define DUMP_PARTIAL_PARTIAL_H
 
@@ -11,12 +11,12 @@
 #include "flow/view/shard.h"
 
 #define DUMP_PARTIAL_SHARDS_MAX 1000000
-#define DUMP_PARTIAL_FILES_MAX 100000 /* traces that one command looks at */
+#define DUMP_PARTIAL_FILES_MAX 100000 /* traces of one command */
 
-/* "3/64": PTL_MISUSE with a text that says what was expected. */
+/* Parses "3/64". Returns PTL_MISUSE with a text that gives the expected form. */
 int dump_shard_parse(const char *text, uint32_t *number, uint32_t *count);
 
-/* Which file a trace is: a copy is the same. */
+/* Identity of a trace file; a copy of the file has the same identity. */
 struct dump_trace_id {
 	struct ptl_guid guid;
 	int64_t wall_time;
@@ -26,18 +26,18 @@ struct dump_trace_id {
 struct dump_trace_id dump_trace_id_of(const struct ptl_trace *trace);
 bool dump_trace_id_equal(const struct dump_trace_id *a, const struct dump_trace_id *b);
 
-/* What is the same in all shards of one piece of work, and which of them this is. Strings are owned. */
+/* Description of a shard: its number, and facts that are equal in all shards of one work. Owns its strings. */
 struct dump_description {
 	char *version; /* of ptl-dump */
 	char *command;
-	char *operand;  /* what stands before the FILEs; "": nothing */
-	char **options; /* as "--name=value", in their order */
+	char *operand;  /* operand before the FILEs; "": none */
+	char **options; /* as "--name=value", in the order given */
 	size_t option_count;
-	uint32_t number, count; /* the shard */
-	char **paths;           /* the FILEs, as they were given */
-	char **places;          /* the same, absolute */
+	uint32_t number, count; /* number of the shard (from 1), count of shards */
+	char **paths;           /* the FILEs, as given */
+	char **places;          /* absolute paths of the FILEs */
 	size_t path_count;
-	struct dump_trace_id *traces; /* all that were opened, in order */
+	struct dump_trace_id *traces; /* all traces that were opened, in order */
 	size_t trace_count;
 };
 
@@ -48,18 +48,18 @@ void dump_description_free(struct dump_description *description);
 struct dump_partial_saver;
 
 /*
- * Begins a file of partial results. operand may be NULL; options are zero-ended texts one after the other. The shard is to be handed to views.
- * PTL_SYSTEM, PTL_NO_MEMORY.
+ * Begins a file of partial results. operand may be NULL. options: zero-terminated texts, one after the other. The
+ * caller hands dump_partial_save_shard() to its views. Returns 0, PTL_SYSTEM or PTL_NO_MEMORY.
  */
 int dump_partial_save_open(const char *path, const char *command, const char *operand, const struct ptl_bytes *options,
 			   uint32_t number, uint32_t count, struct dump_partial_saver **saver);
-/* One of the FILEs; and a trace that was opened. */
+/* dump_partial_save_path records a FILE; dump_partial_save_trace records an opened trace. */
 int dump_partial_save_path(struct dump_partial_saver *saver, const char *path);
 int dump_partial_save_trace(struct dump_partial_saver *saver, const struct ptl_trace *trace);
-/* What could not be read of it so far. */
+/* Records the damage that was found in the trace so far. */
 int dump_partial_save_damage(struct dump_partial_saver *saver, const struct ptl_trace *trace);
 const struct flow_shard *dump_partial_save_shard(const struct dump_partial_saver *saver);
-/* The file is complete, and gets its name. */
+/* Completes the file, and renames it to its final path. */
 int dump_partial_save_commit(struct dump_partial_saver *saver);
 void dump_partial_save_close(struct dump_partial_saver *saver);
 
@@ -68,32 +68,35 @@ void dump_partial_save_close(struct dump_partial_saver *saver);
 struct dump_partial_set;
 
 /*
- * Opens all files, and sees that they are the shards of one piece of work, each once: the same program, command and options;
- * of the same traces or, if adds_traces says so of the command, complete for each of several. PTL_MISUSE, with a text that
- * names the files, where they are not; what dump_partial_reader_open returns.
+ * Opens all files, and checks that they are the shards of one work, each once: same program version, command and
+ * options. The shards must have the same traces or, if adds_traces(command), form a complete set for each of several
+ * traces.
+ * Errors: PTL_MISUSE, with a text that names the files that do not match, or a status of dump_partial_reader_open.
  */
 int dump_partial_set_open(char *const *paths, size_t count, bool (*adds_traces)(const char *command),
 			  struct dump_partial_set **set);
 void dump_partial_set_close(struct dump_partial_set *set);
-/* The command and its options; and the FILEs of all its traces, in one order whatever that of the shards was. */
+/*
+ * The command, its options, and the FILEs of all traces. The order of FILEs does not depend on the order of the shards.
+ */
 const struct dump_description *dump_partial_set_description(const struct dump_partial_set *set);
 size_t dump_partial_set_path_count(const struct dump_partial_set *set);
-/* As it was given; and where it was then. */
+/* The path of FILE i as given, and its absolute path at that time. */
 const char *dump_partial_set_path(const struct dump_partial_set *set, size_t i);
 const char *dump_partial_set_place(const struct dump_partial_set *set, size_t i);
-/* A trace has been opened: PTL_MISUSE where it is not the next one of those that the shards are of. */
+/* Checks that the trace just opened is the next one the shards were made from; else PTL_MISUSE. */
 int dump_partial_set_trace(struct dump_partial_set *set, const struct ptl_trace *trace, const char *path);
-/* To be handed to views. */
+/* For struct flow_view_options. */
 const struct flow_shard *dump_partial_set_shard(const struct dump_partial_set *set);
 
-/* What a shard could not read. */
+/* Damage of a trace that a shard found. */
 struct dump_partial_damage {
 	struct dump_trace_id trace;
 	uint64_t offset;
 	char *text;
 };
 
-/* All that shards could not read, each once, by offset. Lives as long as the set. */
+/* All damage that shards found, without duplicates, sorted by trace and offset. Lives as long as the set. */
 const struct dump_partial_damage *dump_partial_set_damage(const struct dump_partial_set *set, size_t *count);
 
 #endif

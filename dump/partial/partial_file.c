@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Blocks of partial results: each has its sizes and checksums, and the last one says that none is missing. */
+/*
+ * Reads and writes blocks of partial results. Each block has sizes and checksums. The last block shows that no block is
+ * missing.
+ */
 #include "dump/partial/partial_file.h"
 
 #include <inttypes.h>
@@ -16,7 +19,7 @@
 
 static const uint8_t magic[8] = "PTLPART\n";
 
-/* As it stands in the file: four numbers of 4 bytes, then two checksums. */
+/* Layout in the file: four numbers of 4 bytes, then two checksums. */
 struct block_header {
 	uint32_t kind, codec, raw_size, stored_size;
 	uint64_t payload_checksum;
@@ -72,7 +75,7 @@ static int write_block(struct dump_partial_writer *writer, uint32_t kind, const 
 	return write_all(writer, block);
 }
 
-/* Writes records as blocks; the last one, which may be small, only if all shall go. */
+/* Writes pending records as full blocks. all: also writes the rest as a smaller block. */
 static int flush_records(struct dump_partial_writer *writer, bool all)
 {
 	struct ptl_bytes *records = &writer->records;
@@ -226,7 +229,7 @@ static int add_place(struct dump_partial_reader *reader, uint64_t offset, uint32
 	return 0;
 }
 
-/* The last block is at offset, and the others before it are as many as it says. */
+/* Checks that the last block, at `offset`, counts the blocks before it correctly. */
 static int check_last(struct dump_partial_reader *reader, uint64_t offset, uint64_t blocks)
 {
 	struct ptl_bytes payload = {0};
@@ -297,7 +300,7 @@ void dump_partial_reader_close(struct dump_partial_reader *reader)
 
 /* ---- records ------------------------------------------------------------------------------------- */
 
-/* The next block of records; PTL_CORRUPT where there is none. */
+/* Reads the next block of records. Returns PTL_CORRUPT if another kind of block follows. */
 static int next_payload(struct dump_partial_reader *reader, struct dump_partial_records *records)
 {
 	const uint64_t offset = records->next;
@@ -321,7 +324,7 @@ static int next_byte(struct dump_partial_reader *reader, struct dump_partial_rec
 	return status;
 }
 
-/* A varint, which may lie in two blocks. */
+/* Reads a varint, which may span two blocks. */
 static int read_size(struct dump_partial_reader *reader, struct dump_partial_records *records, uint64_t *size)
 {
 	uint8_t bytes[10];

@@ -26,7 +26,7 @@ static int add_text(char ***texts, size_t *count, char *text)
 	return common_fail_memory("options", *count);
 }
 
-/* ---- what views give ----------------------------------------------------------------------------- */
+/* ---- records of views ---------------------------------------------------------------------------- */
 
 static int begin_run(void *context, struct ptl_trace *trace, const char *view)
 {

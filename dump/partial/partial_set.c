@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The shards of one piece of work: what they say of themselves has to fit, and views read them side by side. */
+/* Reads the shards of one work: checks that their descriptions match, and lets views read the shards side by side. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -11,11 +11,11 @@
 #include "common/version.h"
 #include "dump/partial/description.h"
 
-/* The results of a view over a trace in one file. */
+/* The results of one view over one trace in one file. */
 struct run {
 	struct dump_trace_id trace;
 	char *view;
-	uint64_t records; /* where they begin */
+	uint64_t records; /* offset of the first block of records */
 	bool used;
 };
 
@@ -26,21 +26,21 @@ struct part {
 	size_t run_count;
 };
 
-/* A source of a view. */
+/* The part that a view reads as one of its sources. */
 struct source {
 	struct part *part;
 	struct dump_partial_records records;
 };
 
 struct dump_partial_set {
-	struct part *parts; /* by their traces, then by number */
+	struct part *parts; /* sorted by traces, then by shard number */
 	size_t count;
-	struct part **firsts; /* of the shards of each of several traces the first */
+	struct part **firsts; /* for each of several traces, its first shard */
 	size_t first_count;
-	size_t opened; /* traces */
+	size_t opened; /* number of traces opened */
 	struct dump_partial_damage *damage;
 	size_t damage_count;
-	struct source *sources; /* of the view at hand */
+	struct source *sources; /* of the current view */
 	size_t source_count;
 	struct flow_shard shard;
 	struct ptl_bytes payload; /* scratch */
@@ -129,7 +129,7 @@ static void close_part(struct part *part)
 	free(part->runs);
 }
 
-/* ---- do they fit --------------------------------------------------------------------------------- */
+/* ---- check of the descriptions ------------------------------------------------------------------- */
 
 static int compare_u64(uint64_t a, uint64_t b)
 {
@@ -164,7 +164,7 @@ static int compare_parts(const void *a_, const void *b_)
 	return order ? order : strcmp(a->reader.path, b->reader.path);
 }
 
-/* By the paths of their traces, so that the order is the same wherever files lie. */
+/* Sorts by the paths of the traces as given, so the order does not depend on the places of the files. */
 static int compare_firsts(const void *a_, const void *b_)
 {
 	const struct part *a = *(struct part *const *)a_, *b = *(struct part *const *)b_;
@@ -230,7 +230,7 @@ static void add_span(uint32_t first, uint32_t last, struct ptl_bytes *text)
 
 #define SPANS_SHOWN 8
 
-/* Parts of the same traces, in the order of their numbers. */
+/* Checks that the parts, sorted by number, are all shards of one work. */
 static int check_shards(const struct part *parts, size_t count)
 {
 	const uint32_t wanted = parts[0].description.count;
@@ -308,7 +308,7 @@ static int compare_damage(const void *a_, const void *b_)
 	return order ? order : strcmp(a->text, b->text);
 }
 
-/* What several shards have met is there once. */
+/* Sorts the damage and removes duplicates that several shards found. */
 static void sort_damage(struct dump_partial_set *set)
 {
 	size_t kept = 0;
@@ -340,7 +340,7 @@ static void free_sources(struct dump_partial_set *set)
 	set->source_count = 0;
 }
 
-/* The first run of the view over the trace that was not asked for yet. */
+/* Returns the first unread run of the view over the trace; NULL: none. */
 static struct run *find_run(struct part *part, const struct dump_trace_id *id, const char *view)
 {
 	for (size_t i = 0; i < part->run_count; i++)
@@ -350,7 +350,7 @@ static struct run *find_run(struct part *part, const struct dump_trace_id *id, c
 	return NULL;
 }
 
-/* A shard that has none had nothing to look for in its part of the trace. */
+/* Collects the runs of a view from all parts. A part without such a run found no work in its section of the trace. */
 static int open_run(void *context, struct ptl_trace *trace, const char *view, size_t *sources)
 {
 	struct dump_partial_set *set = context;
@@ -384,7 +384,7 @@ const struct flow_shard *dump_partial_set_shard(const struct dump_partial_set *s
 
 /* ---- the set ------------------------------------------------------------------------------------- */
 
-/* Each file stays open. */
+/* Raises the limit of open files: each part stays open. */
 static void allow_files(void)
 {
 	struct rlimit limit;
@@ -441,7 +441,7 @@ const struct dump_description *dump_partial_set_description(const struct dump_pa
 	return &set->parts[0].description;
 }
 
-/* The first shard of the traces that the i-th path is one of; *i becomes its place among these. */
+/* Returns the description of the first shard that has path number *i. Changes *i to the index in this description. */
 static const struct dump_description *find_path(const struct dump_partial_set *set, size_t *i)
 {
 	size_t k = 0;

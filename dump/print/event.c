@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events as lines. */
+/* Prints events as lines. */
 #include "dump/print/event.h"
 
 #include <inttypes.h>
@@ -34,7 +34,7 @@ int dump_event_printer_status(const struct dump_event_printer *printer)
 
 /* ---- text: columns --------------------------------------------------------------------------------- */
 
-/* As wide as the longest name in the trace, within reason. */
+/* Returns the length of the longest event name in the trace, within limits. */
 static size_t find_name_width(struct dump_event_printer *printer)
 {
 	const struct ptl_trace *trace = printer->session->trace;
@@ -92,7 +92,7 @@ static void print_head(struct dump_event_printer *printer)
 		"event", (int)printer->process_width, "process", "thread", dump_plain(session));
 }
 
-/* "gcc (4711)" as of the event's time. */
+/* Appends the process at the event's time: "gcc (4711)". */
 static void add_process(const struct dump_event_printer *printer, const struct ptl_event *event, struct ptl_bytes *text)
 {
 	const size_t start = text->size;
@@ -147,7 +147,7 @@ static void add_columns(struct dump_event_printer *printer, const struct ptl_eve
 		common_text_format(text, " cpu=%" PRIu32, event->cpu);
 }
 
-/* ---- text: what follows ---------------------------------------------------------------------------- */
+/* ---- text: after the columns ----------------------------------------------------------------------- */
 
 static void add_extras(const struct ptl_event *event, struct ptl_bytes *text)
 {
@@ -165,7 +165,7 @@ static void add_extras(const struct ptl_event *event, struct ptl_bytes *text)
 		common_text_add(text, " (injected)");
 }
 
-/* " key=name", or the number where there is no name. */
+/* Appends " key=name"; without a name, the number. */
 static void add_named(struct ptl_bytes *text, const char *key, const char *name, uint64_t number)
 {
 	common_text_format(text, " %s=", key);
@@ -187,7 +187,7 @@ static void add_keywords(struct dump_event_printer *printer, const struct ptl_de
 	common_text_quoted(&printer->line, printer->scratch.data, printer->scratch.size);
 }
 
-/* " field-tags=User:0x1,Count:0x20": of those that have some, in their order. */
+/* Appends " field-tags=User:0x1,Count:0x20", for fields with tags, in field order. */
 static void add_field_tags(const struct ptl_schema *schema, struct ptl_bytes *text)
 {
 	const char *before = " field-tags=";
@@ -293,7 +293,7 @@ static void json_guid(struct common_json *json, const char *key, const struct pt
 	common_json_string(json, key, text);
 }
 
-/* Nothing where there is no name. */
+/* Adds the member only if the name exists. */
 static void json_name(struct common_json *json, const char *key, const char *name)
 {
 	if (name && *name)
@@ -397,7 +397,7 @@ static void json_extended(struct dump_event_printer *printer, const struct ptl_e
 	common_json_array_end(json);
 }
 
-/* Made of the text of the fields, which is made for it alone. */
+/* Adds the message. The fields are formatted as text first, only for the message. */
 static void json_message(struct dump_event_printer *printer, const struct ptl_event *event,
 			 const struct ptl_schema *schema)
 {

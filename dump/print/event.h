@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One event as a line of text, and as a line of JSON. */
+/* Prints an event as a line of text or JSON. */
 #ifndef DUMP_PRINT_EVENT_H
 #define DUMP_PRINT_EVENT_H
 
@@ -9,34 +9,34 @@
 #include "dump/print/stack.h"
 #include "dump/session/session.h"
 
-/* Set session, timeline and values; zero the rest; free with dump_event_printer_free. */
+/* Set session, timeline and values, zero the other members. Free with dump_event_printer_free. */
 struct dump_event_printer {
 	struct dump_session *session;
 	const struct flow_timeline *timeline;
 	struct dump_values *values;
-	bool in_flow;                     /* JSON has a type, as lines of flow have */
-	bool absolute;                    /* times of day, UTC */
-	bool verbose;                     /* id, version, level, keywords, channel, tags and extended items too */
-	const struct dump_stacks *stacks; /* NULL: not shown */
-	size_t name_width, process_width; /* of the columns: found at the first event */
-	bool has_head;                    /* the head of the columns was printed */
-	bool goes_on;                     /* and needs none: this is behind what was printed of another trace */
+	bool in_flow;                     /* JSON objects get a "type", as lines of flow have */
+	bool absolute;                    /* times of day in UTC */
+	bool verbose;                     /* also id, version, level, keywords, channel, tags and extended items */
+	const struct dump_stacks *stacks; /* NULL: stacks are not shown */
+	size_t name_width, process_width; /* column widths, set at the first event */
+	bool has_head;                    /* the column titles have been printed */
+	bool goes_on;                     /* no titles needed: output follows the output of another trace */
 	struct ptl_bytes line, fields, scratch;
 	struct dump_places places;
 };
 
 void dump_event_printer_free(struct dump_event_printer *printer);
-/* PTL_NO_MEMORY if there was too little for what was printed; 0. */
+/* Returns PTL_NO_MEMORY if memory was short for any output, else 0. */
 int dump_event_printer_status(const struct dump_event_printer *printer);
 
 /*
- * "12.345678  Provider/Task/Opcode  process (pid)  thread  message  Name=value ...", before the first one a head.
- * PTL_NO_MEMORY. Failures of the output are the session's to find.
+ * Prints "12.345678  Provider/Task/Opcode  process (pid)  thread  message  Name=value ...", with column titles before
+ * the first event. Returns 0 or PTL_NO_MEMORY. Output errors are found by the session.
  */
 int dump_event_text(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema);
-/* One object and a newline: docs of the members are in ptl-dump(1). PTL_NO_MEMORY. */
+/* Prints one JSON object and a newline; ptl-dump(1) documents the members. Returns 0 or PTL_NO_MEMORY. */
 int dump_event_json(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema);
-/* Appends "Provider/Task/Opcode  message  Name=value ..." and a newline. PTL_NO_MEMORY. */
+/* Appends "Provider/Task/Opcode  message  Name=value ..." and a newline. Returns 0 or PTL_NO_MEMORY. */
 int dump_event_brief(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema,
 		     struct ptl_bytes *text);
 

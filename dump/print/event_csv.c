@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events as lines of CSV: the same columns for all, so that any program can take them as a table. */
+/* Prints events as CSV. All events have the same columns, so any program can read them as a table. */
 #include "dump/print/event_csv.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@ struct row {
 	const struct ptl_schema *schema;
 };
 
-/* Each appends what it has to say to text, as it is. */
+/* Each function below appends the unescaped contents of a column. */
 
 static void add_time(const struct row *row, struct ptl_bytes *text)
 {
@@ -134,7 +134,7 @@ static void add_related(const struct row *row, struct ptl_bytes *text)
 		add_guid(text, &row->event->related);
 }
 
-/* The fields, which the message is made of, are in printer->fields by then. */
+/* printer->fields already has the fields that the message refers to. */
 static void add_message(const struct row *row, struct ptl_bytes *text)
 {
 	struct dump_event_printer *printer = row->printer;
@@ -150,7 +150,7 @@ static void add_fields(const struct row *row, struct ptl_bytes *text)
 {
 	const struct ptl_bytes *fields = &row->printer->fields;
 
-	/* They begin with a blank. */
+	/* The fields begin with a blank. */
 	if (fields->size > 1)
 		common_write_bytes(text, fields->data + 1, fields->size - 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of numbers, from the schemas and maps of a trace. */
+/* Finds names for numbers in the schemas and maps of a trace. */
 #include "dump/print/event_names.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "common/text/guid.h"
 #include "common/text/text.h"
 
-#define FLAGS_MAX 4096 /* entries looked at for a value: a hostile map shall not make each event slow */
+#define FLAGS_MAX 4096 /* map entries visited for a value: a hostile map must not slow down each event */
 
 int dump_names_load(struct dump_names *names, const struct ptl_trace *trace)
 {
@@ -44,7 +44,7 @@ const struct ptl_map *dump_names_map(struct dump_names *names, const struct ptl_
 	if (known)
 		return (const struct ptl_map *)(uintptr_t)*known;
 	map = ptl_map_of_field(names->trace, &schema->provider, field);
-	/* Without memory it is looked up again the next time. */
+	/* Without memory for the cache, the map is looked up again for the next value. */
 	(void)common_hash_map_put(&names->fields, (uintptr_t)field, (uintptr_t)map);
 	return map;
 }
@@ -74,7 +74,7 @@ size_t dump_names_before(struct dump_names *names, const struct ptl_schema *sche
 		return 0;
 	if (!known) {
 		same = has_same_names(schema);
-		/* Without memory it is found again the next time. */
+		/* Without memory for the cache, the answer is computed again for the next field. */
 		(void)common_hash_map_put(&names->schemas, (uintptr_t)schema, same);
 	}
 	for (const struct ptl_field *other = schema->fields; same && other < field; other++)

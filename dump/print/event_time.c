@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The trace's clock and the time of day start together: what the machine says of both. */
+/* The machine record gives the time of day at the start of the trace's clock. */
 #include "dump/print/event_time.h"
 
 #include <inttypes.h>

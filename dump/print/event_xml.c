@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events as XML: System, EventData and RenderingInfo of http://schemas.microsoft.com/win/2004/08/events/event. */
+/*
+ * Prints events as XML: the elements System, EventData and RenderingInfo of
+ * http://schemas.microsoft.com/win/2004/08/events/event.
+ */
 #include "dump/print/event_xml.h"
 
 #include <inttypes.h>
@@ -10,7 +13,7 @@
 #include "dump/print/event_time.h"
 #include "dump/print/markup.h"
 
-#define STRUCTURES 8 /* one in the other, at most */
+#define STRUCTURES 8 /* maximum depth of nested structures */
 #define EVENTS "http://schemas.microsoft.com/win/2004/08/events/event"
 #define TRACES "http://schemas.microsoft.com/win/2004/08/events/trace"
 
@@ -19,10 +22,10 @@ struct element {
 	const struct ptl_event *event;
 	const struct ptl_schema *schema;
 	struct ptl_bytes *line;
-	struct ptl_bytes path;       /* names of the structures that are open below the first, each with a dot behind */
-	size_t paths[STRUCTURES];    /* sizes of path outside of each of them */
-	unsigned structures;         /* that are open */
-	struct ptl_bytes characters; /* of an array that is a text */
+	struct ptl_bytes path;       /* names of open structures below the outermost, each followed by a dot */
+	size_t paths[STRUCTURES];    /* size of `path` before each open structure */
+	unsigned structures;         /* number of open structures */
+	struct ptl_bytes characters; /* contents of an array of characters */
 	bool is_characters;
 };
 
@@ -93,7 +96,7 @@ static void add_correlation(struct element *element)
 	common_text_add(element->line, "/>\n");
 }
 
-/* The schema asks for both numbers: what is none is Windows' own -1. */
+/* The schema requires both numbers. PTL_NO_ID prints as Windows' own -1. */
 static void add_execution(struct element *element)
 {
 	const struct ptl_event *event = element->event;
@@ -130,7 +133,7 @@ static void add_system(struct element *element)
 
 /* ---- EventData ----------------------------------------------------------------------------------- */
 
-/* Numbers, not names of them: the message has those. */
+/* Writes a value as a number, not as its name: the message has the names. */
 static void add_value(struct element *element, const struct ptl_value *value)
 {
 	struct dump_values *values = element->printer->values;
@@ -172,7 +175,10 @@ static void begin_data(struct element *element, const struct ptl_field *field)
 	common_text_add(element->line, "\">");
 }
 
-/* Only one level of structures has an element of its own in Windows' schema: deeper ones are part of the names. */
+/*
+ * Windows' schema allows only one level of ComplexData elements. Names of deeper structures become part of the field
+ * names.
+ */
 static void begin_structure(struct element *element, const struct ptl_value *value)
 {
 	if (!element->structures) {
@@ -260,7 +266,10 @@ static void add_data(struct element *element)
 	element->printer->values->schema = element->schema;
 	common_text_add(element->line, "\t<EventData>\n");
 	if (ptl_payload_walk(element->schema, event->payload, event->payload_size, visit, element, &rest) < 0) {
-		/* Half of an element is of no use to a program that expects all of it. */
+		/*
+		 * A program that expects complete elements cannot use partial EventData, so the payload is written as
+		 * binary.
+		 */
 		element->line->size = start;
 		add_binary(element, event->payload, event->payload_size);
 		return;
@@ -324,7 +333,7 @@ static void add_keywords(struct element *element)
 	common_text_add(element->line, "\t\t</Keywords>\n");
 }
 
-/* In the order in which Windows' schema has them. */
+/* Writes the elements in the order of Windows' schema. */
 static void add_rendering(struct element *element)
 {
 	const struct ptl_descriptor *descriptor = &element->event->descriptor;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events as XML, in the form that Windows gives to them. */
+/* Prints events as XML, in the format of Windows. */
 #ifndef DUMP_PRINT_EVENT_XML_H
 #define DUMP_PRINT_EVENT_XML_H
 
 #include "dump/print/event.h"
 
 /*
- * An Event element of Windows' event schema, as tracerpt and wevtutil write it, before the first one the beginning of the
- * document. PTL_NO_MEMORY.
+ * Prints an Event element of Windows' event schema, as tracerpt and wevtutil do, preceded by the head of the document
+ * before the first event. Returns 0 or PTL_NO_MEMORY.
  */
 int dump_event_xml(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema);
-/* The end of the document, which is a whole one also without events. */
+/* Prints the end of the document, which is complete even without events. */
 void dump_event_xml_end(struct dump_event_printer *printer);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What extended items say: a table of their members. */
+/* Decodes extended items by a table of their members. */
 #include "dump/print/extended.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@
 #define STACK64 6u
 #define TRAIT_GROUP 1u
 #define TRAIT_DECODE 2u
-#define CONTAINER_TEXT 36u /* characters of a GUID */
+#define CONTAINER_TEXT 36u /* length of a GUID as text */
 
 enum kind {
 	NUMBER8 = 1,
@@ -26,8 +26,8 @@ enum kind {
 	HEX64,
 	GUID,
 	SID,
-	NUMBERS64,   /* all that is left, each of 64 bits */
-	ADDRESSES32, /* likewise */
+	NUMBERS64,   /* all remaining bytes as 64-bit numbers */
+	ADDRESSES32, /* all remaining bytes as addresses */
 	ADDRESSES64,
 	CONTAINER, /* a GUID, as text or as bytes */
 	EVENT_NAME,
@@ -35,7 +35,7 @@ enum kind {
 	BYTES,
 };
 
-/* A member without a name is the whole value. The rest of an item is room, whatever it holds. */
+/* Types of items. A nameless member is the whole value. Bytes after the last member are ignored. */
 static const struct item {
 	uint16_t type;
 	const char *name;
@@ -71,15 +71,15 @@ static const struct item {
 
 /* ---- values -------------------------------------------------------------------------------------------------- */
 
-/* What a member is, as far as its kind tells. */
+/* A decoded member. */
 struct value {
 	enum { VALUE_NUMBER, VALUE_HEX, VALUE_TEXT, VALUE_LIST, VALUE_TRAITS } form;
 	uint64_t number;
-	struct ptl_bytes *text; /* of VALUE_TEXT */
+	struct ptl_bytes *text; /* for VALUE_TEXT */
 	const uint8_t *list;
-	size_t count, size; /* of a list: of elements, and bytes of each */
+	size_t count, size; /* for lists: number of elements, and bytes per element */
 	bool addresses;
-	struct ptl_guid guids[TRAIT_DECODE + 1]; /* of VALUE_TRAITS, by the type of trait */
+	struct ptl_guid guids[TRAIT_DECODE + 1]; /* for VALUE_TRAITS, by type of trait */
 	bool has_guid[TRAIT_DECODE + 1];
 };
 
@@ -114,7 +114,7 @@ static void take_string(struct common_cursor *in, struct ptl_bytes *text)
 	common_read_bytes(in, length + 1);
 }
 
-/* TraceLogging: its size, tags of seven bits a byte, and the name. */
+/* Decodes a TraceLogging name: size, tags of seven bits per byte, name. */
 static void take_event_name(struct common_cursor *in, struct ptl_bytes *text)
 {
 	common_read16(in);
@@ -123,7 +123,7 @@ static void take_event_name(struct common_cursor *in, struct ptl_bytes *text)
 	take_string(in, text);
 }
 
-/* The size, the provider's name, then traits: each with its size and type. */
+/* Decodes TraceLogging provider traits: size, provider's name, then traits with size and type each. */
 static void take_traits(struct common_cursor *in, struct value *value)
 {
 	common_read16(in);
@@ -150,7 +150,7 @@ static void take_list(struct common_cursor *in, size_t size, struct value *value
 	value->list = common_read_bytes(in, value->count * size);
 }
 
-/* Fails in the cursor. */
+/* Decodes a member. Sets in->failed for a malformed item. */
 static void take_value(struct common_cursor *in, enum kind kind, struct value *value)
 {
 	value->form = kind <= NUMBER64 ? VALUE_NUMBER : kind == HEX32 || kind == HEX64 ? VALUE_HEX : VALUE_TEXT;
@@ -208,7 +208,7 @@ static const struct item *find_item(uint16_t type)
 	return NULL;
 }
 
-/* The type's row, if the item is of its form. */
+/* Returns the type's row, or NULL if the item is malformed or its type unknown. */
 static const struct item *check_item(const struct ptl_extended *extended, struct ptl_bytes *scratch)
 {
 	const struct item *item = find_item(extended->type);
@@ -240,7 +240,7 @@ uint64_t dump_stack_frame(const struct dump_stack *stack, size_t i)
 
 /* ---- text ---------------------------------------------------------------------------------------------------- */
 
-/* Names have hyphens in text, as they look like options there, and underscores in JSON. */
+/* Appends a name. Text has hyphens, as in options; JSON has underscores. */
 static void add_name(struct ptl_bytes *text, const char *name)
 {
 	for (; *name; name++)

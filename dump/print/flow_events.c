@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads events, keeps their lines by thread, and writes them between lines of flow. */
+/* Reads events, keeps their lines by thread, and writes these between lines of flow. */
 #include "dump/print/flow_events.h"
 
 #include <stdlib.h>
@@ -13,11 +13,11 @@
 
 struct dump_flow_event_list {
 	struct dump_flow_lines lines;
-	size_t next; /* item that is to be written next */
+	size_t next; /* next item to write */
 };
 
 struct dump_flow_events {
-	struct dump_session session; /* the caller's, with JSON that goes to `json` */
+	struct dump_session session; /* copy of the caller's session, with JSON output to `json` */
 	FILE *json;
 	char *json_text;
 	size_t json_size;
@@ -26,8 +26,8 @@ struct dump_flow_events {
 	struct dump_names names;
 	struct dump_values values;
 	struct dump_event_printer printer;
-	struct common_hash_map by_thread;    /* index in lists */
-	struct dump_flow_event_list **lists; /* owned; where print->merged a single one */
+	struct common_hash_map by_thread;    /* index in `lists` */
+	struct dump_flow_event_list **lists; /* owned; a single list if print->merged */
 	size_t count;
 };
 
@@ -193,7 +193,7 @@ static void write_from(const struct dump_flow_lines *lines, size_t start, size_t
 		fwrite_unlocked(lines->text.data + start, 1, end - start, out);
 }
 
-/* Where the lines of item i start; behind the last one: where the text ends. */
+/* Returns the start of item i's lines; for i == count, the end of the text. */
 static size_t start_of(const struct dump_flow_lines *lines, size_t i)
 {
 	return i < lines->count ? lines->items[i].start : lines->text.size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events of programs and the kernel as lines of flow, each in its place by time. */
+/* Prints events of programs and the kernel as lines between lines of flow, ordered by time. */
 #ifndef DUMP_PRINT_FLOW_EVENTS_H
 #define DUMP_PRINT_FLOW_EVENTS_H
 
@@ -10,27 +10,27 @@
 #include "dump/print/flow_merge.h"
 
 struct dump_flow_events;
-/* The events of one thread, or of all, in order of time. */
+/* Events of one thread, or of all threads, ordered by time. */
 struct dump_flow_event_list;
 
 /*
- * Makes the lines of all events that the session's options select; they wait in memory. print and what it points to
- * outlive it. PTL_NO_MEMORY, and what ptl_process returns.
+ * Formats the lines of all selected events, and keeps them in memory. `print` and all it points to must outlive the
+ * events. Returns 0, PTL_NO_MEMORY, or a status of ptl_process.
  */
 int dump_flow_events_open(struct dump_session *session, const struct dump_flow_print *print,
 			  const struct dump_flow_format *format, struct dump_flow_events **events);
 void dump_flow_events_close(struct dump_flow_events *events);
 
-/* Where print->merged: all lines, for dump_flow_merge_add. */
+/* If print->merged: returns the lines of all events, for dump_flow_merge_add. */
 struct dump_flow_lines *dump_flow_events_lines(struct dump_flow_events *events);
-/* Else: those of a thread; NULL: it has none. */
+/* If not print->merged: returns the events of a thread; NULL: none. */
 struct dump_flow_event_list *dump_flow_events_of(struct dump_flow_events *events, uint32_t pid, uint32_t tid);
 
-/* Writes lines of the thread's flow, and before those of each time the events that came before it. */
+/* Writes lines of the thread's flow. Before each line, writes the events with an earlier time. */
 void dump_flow_events_write(struct dump_flow_event_list *list, const struct dump_flow_lines *lines, FILE *out);
-/* The lines of those before a time that were not given or written yet; they belong to the list. */
+/* Returns the lines of events before a time, except those already returned or written. The list owns the lines. */
 const uint8_t *dump_flow_events_take(struct dump_flow_event_list *list, uint64_t time, size_t *size);
-/* Whether there are events that were not written yet, and writes them. */
+/* Whether unwritten events are left; writes the unwritten events. */
 bool dump_flow_events_left(const struct dump_flow_event_list *list);
 void dump_flow_events_flush(struct dump_flow_event_list *list, FILE *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Flow for programs: one JSON object a line. Its head opens the object, its tail closes it. */
+/* Formats flow as JSON, one object per line. The head opens the object, the tail closes it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "dump/print/flow.h"
 #include "flow/code/disassembly.h"
 
-/* Members of an object under way, made in memory. */
+/* Members of an unfinished object, in memory. */
 struct members {
 	struct common_json json;
 	FILE *file;
@@ -28,7 +28,7 @@ static bool members_start(struct members *members)
 	return true;
 }
 
-/* Appends the members, the end of the object and of the line; the object began with the head. */
+/* Appends the members, and the end of the object and line. The head has begun the object. */
 static void members_end(struct members *members, struct ptl_bytes *text)
 {
 	common_json_object_end(&members->json);
@@ -95,7 +95,7 @@ static void add_name(const struct dump_flow_print *print, struct common_json *js
 	common_bytes_free(&text);
 }
 
-/* "symbol", "offset", "image", "file", "line" of a place, as far as they are known. */
+/* Adds "symbol", "offset", "image", "file" and "line" of a place, as far as known. */
 static void add_place(const struct dump_flow_print *print, struct common_json *json, uint32_t image, uint64_t ip)
 {
 	struct flow_symbol symbol;
@@ -190,7 +190,7 @@ static void branch(const struct dump_flow_print *print, const struct dump_flow_b
 	members_end(&members, text);
 }
 
-/* A name, or the number where there is none. */
+/* Adds a name; without a name, the number. */
 static void add_named(struct common_json *json, const char *key, const char *name, uint8_t number)
 {
 	if (name)
@@ -199,7 +199,7 @@ static void add_named(struct common_json *json, const char *key, const char *nam
 		common_json_u64(json, key, number);
 }
 
-/* What an event carries besides addresses. */
+/* Adds the event's data other than addresses. */
 static void add_value(struct common_json *json, const struct flow_event *event)
 {
 	switch (event->kind) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A merge of queues of lines: the one whose next line is earliest writes until another's is earlier. */
+/* Merges queues of lines: the queue with the earliest line writes until another queue has an earlier line. */
 #include "dump/print/flow_merge.h"
 
 #include <stdlib.h>
@@ -9,9 +9,12 @@
 #include "common/file.h"
 #include "common/vector.h"
 
-/* Lines that follow each other are held as one part up to so many bytes of text. */
+/* Maximum bytes of text in a part that consecutive lines are joined to. */
 #define JOINED_MAX ((size_t)64 << 10)
-/* So many bytes of text wait in memory; what comes then waits in a temporary file: a few bytes of packets may be gigabytes. */
+/*
+ * Maximum bytes of text in memory; more text waits in a temporary file. A few bytes of packets may produce gigabytes of
+ * text.
+ */
 #define HELD_MAX ((size_t)64 << 20)
 #define READ_SIZE ((size_t)64 << 10)
 
@@ -19,12 +22,12 @@ struct part {
 	struct part *next;
 	struct dump_flow_lines lines;
 	size_t at;   /* next item */
-	size_t size; /* bytes of text, also of one that is in the file */
+	size_t size; /* bytes of text, in memory or in the file */
 	bool in_file;
-	uint64_t place; /* there */
+	uint64_t place; /* offset in the file */
 };
 
-/* Of one group, that is stream. A group is in the list only while it has parts. */
+/* Parts of one group, a stream. Queues are listed only while they have parts. */
 struct queue {
 	size_t group;
 	struct part *first;
@@ -32,11 +35,11 @@ struct queue {
 };
 
 struct dump_flow_merge {
-	struct queue *queues; /* in order of group */
+	struct queue *queues; /* sorted by group */
 	size_t count;
 	size_t capacity;
 	size_t held; /* bytes of text in memory */
-	int file;    /* -1: none yet */
+	int file;    /* -1: not created yet */
 	size_t parts_in_file;
 	uint64_t file_end;
 	void (*give_back)(void *context, struct ptl_bytes *text);
@@ -104,7 +107,7 @@ void dump_flow_merge_free(struct dump_flow_merge *merge)
 	free(merge);
 }
 
-/* The group's queue, made where there is none; NULL without memory. */
+/* Finds or adds the group's queue. Returns NULL without memory. */
 static struct queue *queue_of(struct dump_flow_merge *merge, size_t group)
 {
 	size_t at = 0;
@@ -121,7 +124,7 @@ static struct queue *queue_of(struct dump_flow_merge *merge, size_t group)
 	return &merge->queues[at];
 }
 
-/* Puts lines behind those of the part, so that many short ones wait in little memory. */
+/* Appends lines to a part, so that many short texts take little memory. */
 static int join(struct part *part, const struct dump_flow_lines *lines)
 {
 	struct dump_flow_lines *joined = &part->lines;
@@ -138,7 +141,7 @@ static int join(struct part *part, const struct dump_flow_lines *lines)
 	return joined->text.failed ? common_fail_memory("lines", joined->text.size) : 0;
 }
 
-/* Lets the part's text wait in the file; where that is not possible, it stays in memory. */
+/* Moves a part's text to the file. After an error, the text stays in memory. */
 static void put_into_file(struct dump_flow_merge *merge, struct part *part)
 {
 	if (merge->file < 0 && common_open_temporary(&merge->file))
@@ -175,7 +178,7 @@ static int add_part(struct dump_flow_merge *merge, struct queue *queue, struct d
 	return 0;
 }
 
-/* Whether the lines go into the part that waits, instead of into one of their own. */
+/* Whether the lines fit the last waiting part, so that they need no part of their own. */
 static bool is_joined(const struct part *last, const struct dump_flow_lines *lines)
 {
 	return last && !last->in_file && last->size + lines->text.size <= JOINED_MAX;
@@ -215,13 +218,13 @@ static uint64_t time_of(const struct queue *queue)
 	return queue->first->lines.items[queue->first->at].time;
 }
 
-/* Whether a's next line is written before b's: queues are in order of group. */
+/* Whether a's next line precedes b's. Of equal times, the lower group comes first. */
 static bool is_before(const struct queue *a, const struct queue *b)
 {
 	return time_of(a) < time_of(b) || (time_of(a) == time_of(b) && a < b);
 }
 
-/* Finds the queue to write next, and the one after it (NULL: there is none). */
+/* Finds the queue with the earliest line. *second: the queue after it; NULL: none. */
 static struct queue *find_earliest(const struct dump_flow_merge *merge, struct queue **second)
 {
 	struct queue *first = NULL;
@@ -240,7 +243,7 @@ static struct queue *find_earliest(const struct dump_flow_merge *merge, struct q
 	return first;
 }
 
-/* Writes bytes of text that waits in the file. PTL_SYSTEM, PTL_TRUNCATED. */
+/* Writes text from the file. Returns 0, PTL_SYSTEM or PTL_TRUNCATED. */
 static int copy_from_file(const struct dump_flow_merge *merge, uint64_t place, size_t size, FILE *out)
 {
 	uint8_t buffer[READ_SIZE];
@@ -258,7 +261,7 @@ static int copy_from_file(const struct dump_flow_merge *merge, uint64_t place, s
 	return 0;
 }
 
-/* Writes items of the first part up to horizon, or until second's turn; all its bytes in one call. */
+/* Writes items of the first part up to `horizon` or to the first line of `second`, by one write. */
 static int write_part(const struct dump_flow_merge *merge, struct queue *queue, const struct queue *second,
 		      uint64_t horizon, FILE *out)
 {
@@ -278,7 +281,7 @@ static int write_part(const struct dump_flow_merge *merge, struct queue *queue, 
 	return 0;
 }
 
-/* The queue's first part is written. The file starts again where nothing waits in it. */
+/* Removes the queue's written part. The file is reused from its start when no part waits in it. */
 static void remove_part(struct dump_flow_merge *merge, struct queue *queue)
 {
 	struct part *part = queue->first;

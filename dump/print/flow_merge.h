@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lines of several streams, each in order of time, put into one order of time. */
+/* Merges the lines of several streams into one order of time. Each stream is ordered by time. */
 #ifndef DUMP_PRINT_FLOW_MERGE_H
 #define DUMP_PRINT_FLOW_MERGE_H
 
@@ -9,13 +9,13 @@
 
 #include "common/bytes.h"
 
-/* Lines of one time: they start at this byte of their text and go up to the next item's. */
+/* Lines with the same time: from `start`, a byte offset in the text, up to the next item. */
 struct dump_flow_item {
 	uint64_t time;
 	size_t start;
 };
 
-/* Text of one stream with its items, times never decreasing. Zero-initialised is empty. */
+/* Lines of one stream with ascending times. Zero-initialised: empty. */
 struct dump_flow_lines {
 	struct ptl_bytes text;
 	struct dump_flow_item *items; /* owned */
@@ -23,21 +23,24 @@ struct dump_flow_lines {
 	size_t capacity;
 };
 
-/* Lines added to text from now on have this time, or the last one's where that is later. PTL_NO_MEMORY. */
+/*
+ * Sets the time of lines added from now on. An earlier time than the last item's is replaced by the last item's.
+ * Returns 0 or PTL_NO_MEMORY.
+ */
 int dump_flow_lines_at(struct dump_flow_lines *lines, uint64_t time);
 void dump_flow_lines_free(struct dump_flow_lines *lines);
 
 struct dump_flow_merge;
 
-/* What becomes of a text that was written: give_back takes it over. NULL without memory. */
+/* Creates a merge. give_back takes over each written text. Returns NULL without memory. */
 struct dump_flow_merge *dump_flow_merge_new(void (*give_back)(void *context, struct ptl_bytes *text), void *context);
 void dump_flow_merge_free(struct dump_flow_merge *merge);
 
-/* Adds lines of a group behind what the group has; takes them over, also on failure. PTL_NO_MEMORY. */
+/* Appends lines to a group. Takes over the lines, even after a failure. Returns 0 or PTL_NO_MEMORY. */
 int dump_flow_merge_add(struct dump_flow_merge *merge, size_t group, struct dump_flow_lines *lines);
 /*
- * Writes all lines before horizon in order of time; those of equal time in order of group. What is much waits in a
- * temporary file: PTL_SYSTEM and PTL_TRUNCATED where that cannot be read.
+ * Writes all lines before `horizon`, ordered by time, then by group. Large texts wait in a temporary file. Returns 0,
+ * or PTL_SYSTEM or PTL_TRUNCATED if the file cannot be read.
  */
 int dump_flow_merge_write(struct dump_flow_merge *merge, uint64_t horizon, FILE *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Flow for people: columns of fixed width, so that lines stay aligned without being gathered first. */
+/* Formats flow as text. Columns have fixed widths, so lines are aligned without reading all of them first. */
 #include <string.h>
 
 #include "common/text/text.h"
@@ -11,7 +11,7 @@
 #define COUNT_WIDTH 5
 #define DISASSEMBLY_WIDTH 40
 #define IMAGE_WIDTH 20  /* "ld-linux-x86-64.so.2" */
-#define SYMBOL_WIDTH 32 /* where something stands behind it */
+#define SYMBOL_WIDTH 32 /* only if more text follows */
 
 static const char *process_name(const struct dump_flow_print *print, uint32_t process)
 {
@@ -108,7 +108,7 @@ static void add_source(const struct dump_flow_print *print, uint32_t image, uint
 	common_text_add(text, print->plain);
 }
 
-/* The columns of a place, each as wide as it is at least, so that they are distinct whatever names there are. */
+/* Appends the columns of a place. Longer names exceed the minimum width. */
 static void add_columns(const struct dump_flow_print *print, uint32_t image, uint64_t ip, size_t symbol_width,
 			struct ptl_bytes *text)
 {
@@ -143,7 +143,7 @@ static void block(const struct dump_flow_print *print, const struct flow_block *
 	common_text_add(text, "\n");
 }
 
-/* Where a direct branch leads, by name; only within its image, whose symbols are the ones that apply. */
+/* Appends the symbol at a direct branch's target, only within the image: the symbols of other images may not apply. */
 static void add_target(const struct dump_flow_print *print, const struct flow_block *block, struct ptl_bytes *text)
 {
 	const struct ptl_image_event *image;
@@ -207,7 +207,7 @@ static void branch(const struct dump_flow_print *print, const struct dump_flow_b
 
 /* ---- events -------------------------------------------------------------------------------------- */
 
-/* "7f12a0001120 main+0x1f (gzip)", with words before it. */
+/* Appends a place after `words`: "7f12a0001120 main+0x1f (gzip)". */
 static void add_place(const struct dump_flow_print *print, const char *words, const struct dump_flow_place *place,
 		      struct ptl_bytes *text)
 {
@@ -226,7 +226,7 @@ static const char *tsx_word(uint64_t value)
 					     : ": no transaction";
 }
 
-/* ": interrupt, vector 14", ": page-fault-address 0x7f..."; a number where the type has no name. */
+/* Appends ": interrupt, vector 14" or ": page-fault-address 0x7f..."; without a name, the number of the type. */
 static void add_named(const char *name, uint8_t number, struct ptl_bytes *text)
 {
 	if (name)
@@ -249,7 +249,7 @@ static void add_number(const char *words, uint64_t value, struct ptl_bytes *text
 	common_text_hex(text, value);
 }
 
-/* What an event carries besides addresses; a "%s" of text or a number. */
+/* Appends the event's data other than addresses, as words or a number. */
 static void add_value(const struct flow_event *event, struct ptl_bytes *text)
 {
 	switch (event->kind) {

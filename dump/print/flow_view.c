@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The view behind ptl-dump flow. */
+/* The view of ptl-dump flow. */
 #include "dump/print/flow_view.h"
 
 #include <pthread.h>
@@ -13,38 +13,38 @@
 #include "dump/print/flow_writer.h"
 #include "dump/print/text_pool.h"
 
-/* A segment that has as much as this waits for its turn, and writes it, so that a long one fits. */
+/* A segment with more text waits for its turn and writes, which bounds the memory of a long segment. */
 #define TEXT_MAX ((size_t)4 << 20)
 
-/* A block whose branch leads to what comes next in the flow. For lines of branches alone. */
+/* The last block, whose branch leads to the next block. Only for lines of branches. */
 struct pending {
 	bool valid;
-	bool wanted; /* the block is */
+	bool wanted; /* the block is selected */
 	struct dump_flow_place from;
 	uint8_t branch;
-	uint64_t next_ip; /* behind the branch */
+	uint64_t next_ip; /* address after the branch */
 	struct dump_flow_time time;
 };
 
-/* Where the flow goes on: a block, or an event that may say where it would have. */
+/* The continuation of the flow: a block, or an event that may give the address of the continuation. */
 struct landing {
 	bool valid;
-	bool known; /* to is */
+	bool known; /* `to` is known */
 	bool block;
 	struct dump_flow_place to;
 };
 
-/* What a segment gives: the partial result. */
+/* The partial result of a segment. */
 struct part {
 	struct dump_flow_lines lines;
 	struct ptl_bytes head;
 	struct dump_flow_time head_time;
-	bool opened;          /* its heading has been written, and the branch that leads to it */
-	struct landing first; /* what it begins with */
+	bool opened;          /* the heading, and the branch that leads to the segment, were written */
+	struct landing first; /* first block or event of the segment */
 	struct pending last;
 };
 
-/* What is known of a stream between its segments. */
+/* State of a stream between its segments. */
 struct group {
 	bool headed;
 	struct pending last;
@@ -53,22 +53,22 @@ struct group {
 struct idle {
 	struct idle *next;
 	struct dump_flow_writer *writer;
-	struct dump_flow_where *where; /* NULL: nothing is asked */
+	struct dump_flow_where *where; /* NULL: no condition */
 };
 
 struct view {
 	const struct dump_flow_run *run;
 	const struct dump_flow_print *print;
-	struct dump_flow_merge *merge; /* NULL: one stream after the other */
+	struct dump_flow_merge *merge; /* NULL: streams are written in turn */
 	struct group *groups;
 	size_t group_count;
 	bool headed;
-	/* Without merge: events of the thread whose lines were written last (NULL: it has none), and its segment. */
+	/* Without merge: events of the thread whose lines were written last (NULL: none), and its segment. */
 	struct dump_flow_event_list *events;
 	struct flow_segment events_segment;
-	atomic_size_t turn; /* without merge: index of the first segment that was not emitted yet */
+	atomic_size_t turn; /* without merge: index of the first segment that waits to be emitted */
 	pthread_mutex_t lock;
-	struct idle *idle; /* writers that no worker uses; behind lock */
+	struct idle *idle; /* unused writers; protected by lock */
 	struct dump_text_pool texts;
 };
 
@@ -130,8 +130,8 @@ static void free_writers(struct view *view)
 /* ---- lines --------------------------------------------------------------------------------------- */
 
 /*
- * Lines from now on are of this time. Times are estimates: where a timing packet puts them right they may go
- * back, which lines of one segment do not.
+ * Sets the time of the lines that follow. Times are estimates: a timing packet may correct the time backwards, but
+ * lines of one segment never go back.
  */
 static int set_time(const struct view *view, const struct flow_segment *segment, struct part *part,
 		    const struct dump_flow_time *time)
@@ -150,13 +150,15 @@ static int set_time(const struct view *view, const struct flow_segment *segment,
 		if (part->head.failed)
 			return common_fail_memory("line", 0);
 	}
-	/* Lines are written while the segment goes on: those that follow need a time, be it the same. */
+	/*
+	 * Text is also written before the end of a segment: the next line needs an item even if its time is unchanged.
+	 */
 	return (view->merge || view->run->events) && (later || !part->lines.count)
 		       ? dump_flow_lines_at(&part->lines, part->head_time.time)
 		       : 0;
 }
 
-/* The time of the block at hand. */
+/* Returns the time of the current block. */
 static struct dump_flow_time time_of(const struct flow_batch_cursor *cursor)
 {
 	const struct flow_mark *mark = flow_batch_mark(cursor);
@@ -178,7 +180,7 @@ static bool is_wanted(const struct view *view, uint32_t image)
 	return !wanted || (image != FLOW_NONE && wanted[image]);
 }
 
-/* The place at ip, for addresses that no block tells the image of. */
+/* Finds the place of an address that belongs to no block. */
 static struct dump_flow_place find_place(const struct view *view, const struct flow_segment *segment, uint64_t time,
 					 uint64_t ip)
 {
@@ -195,7 +197,7 @@ static struct dump_flow_place find_place(const struct view *view, const struct f
 
 /* ---- branches ------------------------------------------------------------------------------------ */
 
-/* Whether the branch was taken, as far as can be determined. */
+/* Whether the branch was taken, as far as known. */
 static bool is_taken(const struct pending *pending, const struct landing *landing)
 {
 	if (pending->branch != FLOW_BRANCH_CONDITIONAL)
@@ -223,7 +225,7 @@ static int write_branch(const struct view *view, const struct flow_segment *segm
 	return status;
 }
 
-/* The flow reaches landing: the branch before it, if any, leads there. */
+/* The flow continues at `landing`: writes the line of the branch before, if any. */
 static int land(const struct view *view, const struct flow_segment *segment, struct part *part,
 		struct dump_flow_writer *writer, const struct landing *landing)
 {
@@ -237,7 +239,7 @@ static int land(const struct view *view, const struct flow_segment *segment, str
 	return write_branch(view, segment, part, writer, &pending, landing);
 }
 
-/* Where the flow was about to go on when an event came. */
+/* Returns the address at which the flow would have continued, when an event came. */
 static struct landing landing_of(const struct view *view, const struct flow_segment *segment,
 				 const struct flow_event *event)
 {
@@ -330,7 +332,7 @@ static int take_event(const struct view *view, const struct flow_segment *segmen
 		from = find_place(view, segment, event->time, event->from);
 	if (event->flags & FLOW_EVENT_HAS_TO)
 		to = find_place(view, segment, event->time, event->to);
-	/* Gaps are shown whatever is asked for: what is missing may be what is wanted. */
+	/* Gaps are shown even if filtered: the missing flow may be the wanted flow. */
 	if (status < 0 ||
 	    (event->kind != FLOW_GAP && (asks(view) || (!is_wanted(view, from.image) && !is_wanted(view, to.image)))))
 		return status;
@@ -366,7 +368,7 @@ static int consume(void *context, void *partial, const struct flow_segment *segm
 	return status;
 }
 
-/* ---- writing, segments in order ------------------------------------------------------------------ */
+/* ---- writing in order of segments ---------------------------------------------------------------- */
 
 static struct group *group_of(struct view *view, size_t number)
 {
@@ -381,7 +383,7 @@ static struct group *group_of(struct view *view, size_t number)
 	return &view->groups[number];
 }
 
-/* The line of the branch that leads from the segment before into this one, in front of its lines. */
+/* Formats the branch from the last segment to this segment, before the segment's lines. */
 static int join(struct view *view, const struct flow_segment *segment, const struct group *group,
 		const struct part *part, struct part *before)
 {
@@ -398,7 +400,7 @@ static int join(struct view *view, const struct flow_segment *segment, const str
 	return status;
 }
 
-/* Merged lines have one heading, others one for each stream. */
+/* Writes the heading: once for merged lines, else once per stream. */
 static void write_heading(struct view *view, const struct flow_segment *segment, struct group *group)
 {
 	struct ptl_bytes text = {0};
@@ -415,7 +417,7 @@ static void write_heading(struct view *view, const struct flow_segment *segment,
 	view->headed = true;
 }
 
-/* Writes the events behind the last lines of their thread. */
+/* Writes the events after the last lines of their thread. */
 static int end_events(struct view *view)
 {
 	struct group *group;
@@ -430,7 +432,7 @@ static int end_events(struct view *view)
 	return 0;
 }
 
-/* From now on lines are the segment's. */
+/* Switches to the events of the segment's thread. */
 static int turn_to_events(struct view *view, const struct flow_segment *segment)
 {
 	struct dump_flow_event_list *events;
@@ -446,7 +448,7 @@ static int turn_to_events(struct view *view, const struct flow_segment *segment)
 	return status;
 }
 
-/* Writes lines, or hands them to the merge. */
+/* Writes lines, or adds the lines to the merge. */
 static int put_lines(struct view *view, const struct flow_segment *segment, struct dump_flow_lines *lines)
 {
 	if (view->merge)
@@ -460,7 +462,7 @@ static int put_lines(struct view *view, const struct flow_segment *segment, stru
 	return 0;
 }
 
-/* Writes what the segment has so far. Only while it is the segment's turn. */
+/* Writes the segment's lines so far. Only when the segment's turn has come. */
 static int write_part(struct view *view, const struct flow_segment *segment, struct part *part)
 {
 	int status = turn_to_events(view, segment);
@@ -486,14 +488,15 @@ static int write_part(struct view *view, const struct flow_segment *segment, str
 }
 
 /*
- * On a worker. All segments before this one have been emitted, and none is while this one is decoded, so
- * nobody else writes. A few bytes of packets may be gigabytes of lines: they are not made ahead.
+ * Writes text before the end of the segment, on a worker. All earlier segments have been emitted, and no segment is
+ * emitted while this segment is decoded, so no other thread writes. Waiting for the turn bounds memory: a few bytes of
+ * packets may produce gigabytes of lines.
  */
 static int write_early(struct view *view, const struct flow_segment *segment, struct part *part)
 {
 	int status = 0;
 
-	/* In order of time, the turn does not go by the index. */
+	/* If ordered by time, turns do not follow the index. */
 	if (view->merge || atomic_load_explicit(&view->turn, memory_order_acquire) != segment->index)
 		status = common_pipeline_await();
 	return status ? status : write_part(view, segment, part);

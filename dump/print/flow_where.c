@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fields of blocks, and a direct-mapped cache of what was found of them. */
+/* Fields of blocks, and a direct-mapped cache of results. */
 #include "dump/print/flow_where.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ const struct query_row_field dump_flow_fields[] = {
 
 #define SLOTS ((size_t)1 << 14)
 
-/* What is asked that does not vary depends on this. */
+/* A cached result. Expressions that do not vary with time or thread depend only on these members. */
 struct slot {
 	uint64_t ip;
 	uint32_t image;
@@ -44,10 +44,10 @@ struct slot {
 struct dump_flow_where {
 	const struct dump_flow_print *print;
 	struct query_row_asker asker;
-	struct slot *slots; /* NULL: what is asked varies */
+	struct slot *slots; /* NULL: the expression varies with time or thread */
 	struct ptl_bytes text;
 
-	/* at hand */
+	/* the current block: */
 	const struct flow_segment *segment;
 	const struct flow_block *block;
 	uint64_t time;

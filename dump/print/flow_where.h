@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump flow --where: whether a block will do, remembered for code that is executed again. */
+/* ptl-dump flow --where: evaluates an expression for blocks, with a cache for repeated blocks. */
 #ifndef DUMP_PRINT_FLOW_WHERE_H
 #define DUMP_PRINT_FLOW_WHERE_H
 
@@ -8,12 +8,12 @@
 
 extern const struct query_row_field dump_flow_fields[];
 
-/* For one thread at a time. */
+/* Not thread-safe. */
 struct dump_flow_where;
 
-/* print and query outlive it; NULL without memory. */
+/* Creates an evaluator. print and query must outlive it. Returns NULL without memory. */
 struct dump_flow_where *dump_flow_where_new(const struct dump_flow_print *print, const struct query_row *query);
-/* Warns of blocks that the expression could not be computed of. */
+/* Frees the evaluator. Warns of blocks for which the expression failed. */
 void dump_flow_where_free(struct dump_flow_where *where);
 
 bool dump_flow_where_wants(struct dump_flow_where *where, const struct flow_segment *segment,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A direct-mapped cache of line tails, by code and place, in front of the formats. */
+/* A direct-mapped cache of line tails by code and place. */
 #include "dump/print/flow_writer.h"
 
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "common/hash.h"
 
 #define SLOTS ((size_t)1 << 16)
-#define TAILS_MAX ((size_t)32 << 20) /* bytes of tails that are kept; beyond, all are made again */
+#define TAILS_MAX ((size_t)32 << 20) /* bytes of cached tails; beyond, the cache is cleared */
 
-/* What tails depend on, besides what is fixed for a run. */
+/* Everything tails depend on, except constants of the run. */
 struct key {
 	uint64_t first;
 	uint64_t second;
@@ -19,11 +19,11 @@ struct key {
 	uint32_t other;
 };
 
-/* In `tails` at offset: `lines` times a size of 4 bytes and as many bytes. lines 0: empty. */
+/* Tails of a block at `offset` in `tails`: for each line, a size of 4 bytes and the tail. lines 0: empty. */
 struct slot {
 	struct key key;
 	size_t offset;
-	uint32_t size; /* of all tails, sizes not counted */
+	uint32_t size; /* of all tails, without their sizes */
 	uint32_t lines;
 };
 
@@ -75,7 +75,7 @@ static bool holds(const struct slot *slot, const struct key *key)
 	       slot->key.image == key->image && slot->key.other == key->other;
 }
 
-/* Empties the slot for new tails, and the cache if it has become too large. */
+/* Empties the slot for new tails. Clears the whole cache if it is too large. */
 static void start_slot(struct dump_flow_writer *writer, struct slot *slot, const struct key *key)
 {
 	if (writer->tails.size > TAILS_MAX || writer->tails.failed) {
@@ -85,7 +85,7 @@ static void start_slot(struct dump_flow_writer *writer, struct slot *slot, const
 	*slot = (struct slot){.key = *key, .offset = writer->tails.size};
 }
 
-/* Where a tail's size will be. */
+/* Reserves the size of a tail. Returns its offset. */
 static size_t start_tail(struct dump_flow_writer *writer)
 {
 	common_write_le(&writer->tails, 0, 4);
@@ -131,7 +131,7 @@ static struct key key_of_block(const struct flow_block *block)
 {
 	struct key key = {block->ip, block->last_ip, block->image, (uint32_t)block->branch << 8 | block->mode};
 
-	/* Code that was given by events may be other code at the same address later. */
+	/* Code from events may be replaced by other code at the same address. */
 	if (block->code_event)
 		key.second ^= XXH64(block->code, block->size, block->instructions);
 	return key;
@@ -174,7 +174,10 @@ void dump_flow_write_block(struct dump_flow_writer *writer, const struct ptl_byt
 void dump_flow_write_branch(struct dump_flow_writer *writer, const struct ptl_bytes *head,
 			    const struct dump_flow_branch *branch, struct ptl_bytes *text)
 {
-	/* Places in one process: the image of `to` follows from its address as long as `from` stays. */
+	/*
+	 * Both places belong to one process. The image of `to` follows from its address while the image of `from`
+	 * exists.
+	 */
 	const struct key key = {branch->from.ip, branch->to.ip, branch->from.image,
 				(uint32_t)branch->kind | (branch->has_to ? 0x100 : 0) | branch->to.image << 9};
 	struct slot *slot = slot_of(writer, &key);

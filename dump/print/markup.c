@@ -18,7 +18,7 @@ static bool is_xml(uint32_t character)
 	return character < 0xd800 || (character >= 0xe000 && character != 0xfffe && character != 0xffff);
 }
 
-/* NULL: as it is. */
+/* Returns the escape of a character; NULL: none needed. */
 static const char *xml_entity(uint32_t character)
 {
 	switch (character) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages of events: an author's words with places for fields. */
+/* Fills in messages of events: an author's text with placeholders for fields. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/text/text.h"
 #include "dump/print/payload.h"
 
-#define DIGITS_MAX 64 /* that a place may ask for */
+#define DIGITS_MAX 64 /* maximum digits of a placeholder */
 /*
- * How long a message grows by its places, but for the last one: many that name one long field would fill memory. An event
- * of ETW, with all its values, is as large at most.
+ * Maximum growth of a message by its placeholders, except the last: many placeholders of one long field would exhaust
+ * memory. The limit is the maximum size of an ETW event with all values.
  */
 #define FILLED_MAX ((size_t)64 << 10)
 
@@ -20,7 +20,7 @@ struct message {
 	const struct dump_places *places;
 };
 
-/* Reads decimal digits; false for none, or a number past limit. */
+/* Reads decimal digits. Returns false for no digits or a number above `limit`. */
 static bool read_number(const char **at, size_t limit, size_t *number)
 {
 	const char *start = *at;
@@ -34,7 +34,7 @@ static bool read_number(const char **at, size_t limit, size_t *number)
 	return *at > start;
 }
 
-/* A number in another form: what stands behind the colon. */
+/* Appends a number in the form after the placeholder's colon. */
 static void add_number(struct message *message, const struct ptl_value *value, char form, size_t digits)
 {
 	struct ptl_bytes number = {0};
@@ -74,7 +74,7 @@ static void add_place_value(struct message *message, const struct dump_place *pl
 		common_write_bytes(message->out, message->text->data + place->from, place->to - place->from);
 }
 
-/* A place that begins at text ("{1:x}"): adds its value and returns its length, or 0. */
+/* Handles a placeholder at text ("{1:x}"): appends its value and returns its length; 0: no placeholder. */
 static size_t add_place(struct message *message, const char *text)
 {
 	const char *at = text + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Packets as text and as JSON, from the table of their fields. */
+/* Formats packets as text and JSON, by the table of their fields. */
 #include "dump/print/packet_text.h"
 
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "format/pt/packet.h"
 
 /*
- * Text grows here. The longest, a TNT-64 of 47 branches or a packet with all its fields, is well
- * below PACKET_TEXT_SIZE; what would not fit is cut all the same. Formatting by hand, since a trace
- * has hundreds of millions of packets and snprintf would take most of the time.
+ * A text under construction. The longest text, a TNT-64 with 47 branches or a packet with all fields, is well below
+ * PACKET_TEXT_SIZE; a longer text would be cut. Formatted by hand: a trace has hundreds of millions of packets, and
+ * snprintf would take most of the time.
  */
 struct line {
 	char *text;
@@ -88,7 +88,7 @@ static void put_ip(struct line *line, const struct ptl_pt_packet *packet, uint64
 	}
 }
 
-/* The mode that CS.L and CS.D stand for (SDM, section "MODE Packets"). */
+/* Returns the mode for CS.L and CS.D (SDM, section "MODE Packets"). */
 static const char *mode_name(const struct ptl_pt_packet *packet)
 {
 	static const char *const names[2][2] = {{"16", "32"}, {"64", "cs_l+cs_d"}};
@@ -104,7 +104,7 @@ static void put_value(struct line *line, const struct format_pt_field *field, ui
 		put_decimal(line, value);
 }
 
-/* Packets of any other kind, by the table. */
+/* Formats the fields of other packets by the table. */
 static void put_fields(struct line *line, const struct ptl_pt_packet *packet)
 {
 	const struct format_pt_field *fields = format_pt_fields(packet->kind);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Payload fields of events: one walk over the values, two ways to show them. */
+/* Formats payload fields of events: one walk over the values, for text or JSON. */
 #include "dump/print/payload.h"
 
 #include <inttypes.h>
@@ -10,18 +10,18 @@
 #include "common/text/utf8.h"
 #include "common/vector.h"
 
-/* A structure in an array at each of the payload's 8 levels, and an array of values. */
+/* A structure in an array at each of the payload's 8 levels, plus an array of values. */
 #define NESTED_MAX 20
 
-/* What is open around a value. */
+/* An open structure or array. */
 struct nested {
 	const struct ptl_field *field;
 	uint32_t index; /* of the element */
 	bool is_array;
-	bool has_element; /* something has been shown within */
+	bool has_element; /* has at least one displayed element */
 };
 
-/* A walk over a payload; output is one of text and json. */
+/* A walk over a payload. Output goes to either `text` or `json`. */
 struct walk {
 	struct dump_values *values;
 	struct ptl_bytes *text;
@@ -29,14 +29,14 @@ struct walk {
 	struct dump_places *places;
 	struct nested nested[NESTED_MAX];
 	unsigned depth;
-	unsigned hidden;        /* as many steps of a field that is not shown are open */
-	bool is_characters;     /* the array that is open is a text */
-	struct ptl_bytes bytes; /* its elements */
+	unsigned hidden;        /* number of open structures and arrays of a hidden field */
+	bool is_characters;     /* the open array is an array of characters */
+	struct ptl_bytes bytes; /* its characters so far */
 	struct ptl_bytes key;
-	struct ptl_bytes *raw; /* "path\0hex\0" for each value that JSON cannot hold */
+	struct ptl_bytes *raw; /* "path\0hex\0" for each value that JSON cannot represent */
 };
 
-/* ---- places ---------------------------------------------------------------------------------------- */
+/* ---- top-level fields ------------------------------------------------------------------------------ */
 
 void dump_places_free(struct dump_places *places)
 {
@@ -67,7 +67,7 @@ static void end_place(struct walk *walk)
 
 /* ---- names ----------------------------------------------------------------------------------------- */
 
-/* "Outer[2].Inner" */
+/* Appends the path of a value: "Outer[2].Inner". */
 static void add_path(struct ptl_bytes *path, const struct walk *walk, const struct ptl_value *value)
 {
 	for (unsigned i = 0; i < walk->depth; i++) {
@@ -85,13 +85,13 @@ static void add_path(struct ptl_bytes *path, const struct walk *walk, const stru
 		common_text_format(path, "[%" PRIu32 "]", value->index);
 }
 
-/* Whether what comes is an element of the array around it, and so has no name. */
+/* Whether the next value is an array element, which has no name. */
 static bool is_element(const struct walk *walk)
 {
 	return walk->depth && walk->nested[walk->depth - 1].is_array;
 }
 
-/* What goes before a value: a name, or a comma between elements. */
+/* Appends a name and "=" or, between elements, a comma. */
 static void text_before(struct walk *walk, const struct ptl_value *value)
 {
 	struct nested *around = walk->depth ? &walk->nested[walk->depth - 1] : NULL;
@@ -109,7 +109,10 @@ static void text_before(struct walk *walk, const struct ptl_value *value)
 		add_place(walk, value);
 }
 
-/* The name; "name#2" for the second field that has it, since only one of them could be found by it. */
+/*
+ * Returns the JSON key of a field: its name, or "name#2" for the second field of the same name, since JSON keys must be
+ * unique.
+ */
 static const char *json_key(struct walk *walk, const struct ptl_value *value)
 {
 	const struct ptl_field *field = value->field;
@@ -141,7 +144,10 @@ static bool is_utf8(const struct ptl_bytes *text)
 	return true;
 }
 
-/* JSON cannot hold all strings, nor a boolean that is neither 0 nor 1: remembers the bytes of those. */
+/*
+ * Remembers the bytes of a value that JSON cannot represent: a string that is not UTF-8, or a boolean other than 0 and
+ * 1.
+ */
 static void keep_raw(struct walk *walk, const struct ptl_value *value, const uint8_t *bytes, size_t size)
 {
 	add_path(walk->raw, walk, value);
@@ -198,7 +204,7 @@ static void show_characters(struct walk *walk, const struct ptl_value *value)
 	common_bytes_free(&string);
 }
 
-/* ---- what is around them --------------------------------------------------------------------------- */
+/* ---- structures and arrays ------------------------------------------------------------------------- */
 
 static void begin(struct walk *walk, const struct ptl_value *value, bool is_array)
 {
@@ -228,7 +234,7 @@ static void end(struct walk *walk)
 	}
 }
 
-/* ETW's classes have them; people need not see them. */
+/* Whether to hide a Reserved field: ETW's classes have such fields, but readers of text do not need them. */
 static bool is_hidden(struct walk *walk, enum ptl_step step, const struct ptl_value *value)
 {
 	if (!walk->hidden && (walk->json || value->depth || strncmp(value->field->name, "Reserved", 8) != 0))
@@ -275,7 +281,7 @@ static int visit(void *context, enum ptl_step step, const struct ptl_value *valu
 	return 0;
 }
 
-/* Shows what can be decoded; returns how many bytes at the end no field explains. */
+/* Shows the decodable values. Returns how many bytes at the end belong to no field. */
 static size_t walk_payload(struct walk *walk, const struct ptl_schema *schema, const uint8_t *payload, size_t size)
 {
 	int status = PTL_NOT_FOUND;
@@ -291,7 +297,7 @@ static size_t walk_payload(struct walk *walk, const struct ptl_schema *schema, c
 	return status == 0 ? rest : size;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------- */
+/* ---- whole payloads -------------------------------------------------------------------------------- */
 
 void dump_text_payload(struct ptl_bytes *text, struct dump_values *values, const struct ptl_schema *schema,
 		       const uint8_t *payload, size_t size, struct dump_places *places)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All fields of a payload, as text and as JSON, and the message that an author wrote about them. */
+/* Formats all fields of a payload as text or JSON, and an author's message with field values. */
 #ifndef DUMP_PRINT_PAYLOAD_H
 #define DUMP_PRINT_PAYLOAD_H
 
@@ -9,44 +9,47 @@
 #include "common/text/json.h"
 #include "dump/print/value.h"
 
-/* One field at the top of a payload, as it was shown. */
+/* A top-level field of a payload. */
 struct dump_place {
-	size_t from, to;        /* its value in the text */
-	struct ptl_value value; /* the number, for places that want it in another base; field NULL: no such one */
+	size_t from, to;        /* range of its value in the text */
+	struct ptl_value value; /* the number, for placeholders with another base; field NULL: no number */
 };
 
-/* The top fields of one payload, by their number; kept from event to event for their memory. Zero: none. */
+/*
+ * The top-level fields of a payload, by index. Reused for the next event to keep the memory. Zero-initialised: empty.
+ */
 struct dump_places {
 	struct dump_place *places;
-	size_t count; /* of the schema's top fields that could be decoded */
+	size_t count; /* top-level fields that could be decoded */
 	size_t capacity;
 };
 
 void dump_places_free(struct dump_places *places);
 
 /*
- * Appends the fields of a payload as " Name=value Name=value": structures as "{X=1 Y=2}", arrays as "[1,2]" and
- * "[{X=1},{X=2}]", those of characters as a string; fields at the top called Reserved... are left out. Bytes behind
- * the last field, or all of them where there is no schema (NULL) or the fields do not fit, come as
- * " payload=0102ff". values->schema is set. places may be NULL. A failed allocation is left in text->failed.
+ * Appends the fields of a payload as " Name=value Name=value". Structures: "{X=1 Y=2}". Arrays: "[1,2]" and
+ * "[{X=1},{X=2}]"; arrays of characters: a string. Top-level fields called Reserved... are left out. Bytes after the
+ * last field, or all bytes without a schema (NULL) or with fields that do not fit, are appended as " payload=0102ff".
+ * Sets values->schema. places may be NULL. Sets text->failed without memory.
  */
 void dump_text_payload(struct ptl_bytes *text, struct dump_values *values, const struct ptl_schema *schema,
 		       const uint8_t *payload, size_t size, struct dump_places *places);
 
 /*
- * Adds the members "fields" (an object with one member for each field; structures are objects, arrays are
- * arrays; the second field of the same name is "name#2"), "raw", where strings are no UTF-8 and booleans neither 0 nor 1: an object with the bytes of each in
- * hexadecimal, by its path ("Outer.Inner[2]"), and, for bytes that no field explains, "payload" as hexadecimal text. Values: see
- * dump_json_value.
+ * Adds the member "fields": an object with a member for each field. Structures are objects, arrays are arrays; the
+ * second field of the same name is "name#2". For values see dump_json_value.
+ * Adds "raw" if strings are not UTF-8 or booleans are neither 0 nor 1: an object with the bytes of each such value in
+ * hexadecimal, by its path ("Outer.Inner[2]").
+ * Adds "payload", hexadecimal text, for bytes without a field.
  */
 void dump_json_payload(struct common_json *json, struct dump_values *values, const struct ptl_schema *schema,
 		       const uint8_t *payload, size_t size);
 
 /*
- * Appends the message with its places filled in: {0} is the value of the first field at the top, as it is in
- * text, where places were made, but without quotes; {1:x} and {1:X} are hexadecimal, {1:x8} with at least 8
- * digits, {1:d4} decimal likewise; {{ and }} are braces. What is no place, or has no value, is shown as it is.
- * With values->raw nothing is made safe for a terminal. text and out are not the same.
+ * Appends a message with filled-in placeholders. {0}: value of the first top-level field as in `text`, at its `places`
+ * entry, without quotes. {1:x} and {1:X}: hexadecimal; {1:x8}: at least 8 digits; {1:d4}: decimal. {{ and }} are
+ * braces. Other text, and placeholders without a value, are copied. With values->raw, the message is not made safe for
+ * a terminal. text and out must differ.
  */
 void dump_text_message(struct ptl_bytes *out, struct dump_values *values, const char *message,
 		       const struct ptl_bytes *text, const struct dump_places *places);

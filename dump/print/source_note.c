@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is said of debug information that is not there. */
+/* Warnings of missing debug information. */
 #include "dump/print/source_note.h"
 
 #include "common/program/message.h"

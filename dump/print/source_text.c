@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Source files, read when a line of them is first asked for. */
+/* Reads source files on first use. */
 #include "dump/print/source_text.h"
 
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 #define SOURCE_MAX ((off_t)16 << 20) /* bytes */
 
 struct dump_source_file {
-	uint8_t *data; /* NULL: it could not be read */
+	uint8_t *data; /* NULL: unreadable */
 	size_t size;
-	size_t *lines; /* where each begins */
+	size_t *lines; /* start offset of each line */
 	size_t line_count;
 };
 
@@ -45,7 +45,7 @@ static void find_lines(struct dump_source_file *file)
 	}
 }
 
-/* Returns whether it was changed after `recorded`. */
+/* Reads a file. Returns whether the file was modified after `recorded`. */
 static bool read_source(struct dump_source_file *file, const char *path, int64_t recorded)
 {
 	struct stat info;
@@ -80,7 +80,7 @@ void dump_source_texts_warn(const struct dump_source_texts *texts)
 				       texts->a_newer, texts->newer - 1);
 }
 
-/* NULL without memory. */
+/* Finds or reads a file. Returns NULL without memory. */
 static const struct dump_source_file *find_file(struct dump_source_texts *texts, const char *path)
 {
 	const uint64_t *known = common_byte_map_get(&texts->numbers, path, strlen(path));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lines of source files, if this machine has them. */
+/* Lines of source files, if present on this machine. */
 #ifndef DUMP_PRINT_SOURCE_TEXT_H
 #define DUMP_PRINT_SOURCE_TEXT_H
 
@@ -13,26 +13,26 @@
 
 struct dump_source_file;
 
-/* Files that were asked for. Zero-initialised is empty. */
+/* Files that were requested. Zero-initialised: empty. */
 struct dump_source_texts {
 	struct common_byte_map numbers; /* by path: index in files */
 	struct dump_source_file *files;
 	size_t count;
 	int64_t recorded; /* nanoseconds since 1970; 0: unknown */
-	size_t newer;     /* files that were changed after that */
-	char *a_newer;    /* the first of them; NULL */
+	size_t newer;     /* files modified after `recorded` */
+	char *a_newer;    /* path of the first such file; NULL: none */
 };
 
-/* Files that are newer than this recording are counted. */
+/* Sets the time of recording, to count files that were modified later. */
 void dump_source_texts_start(struct dump_source_texts *texts, const struct ptl_trace *trace);
-/* Says that lines of files that are newer may be others than those that ran. */
+/* Warns if source files were modified after recording: their lines may differ from the executed code. */
 void dump_source_texts_warn(const struct dump_source_texts *texts);
 void dump_source_texts_free(struct dump_source_texts *texts);
 
 /*
- * The line, which counts from 1, without its end; false where there is none. *words live as long as texts. The path comes
- * from a trace: nothing but a regular file of moderate size is opened. Whether it is the version that the program was made of,
- * only its time can tell.
+ * Finds a source line (from 1), without its line end. Returns false if missing. *words live as long as texts. The path
+ * comes from a trace, so only regular files of moderate size are opened. Only the modification time shows whether the
+ * file matches the program.
  */
 bool dump_source_line(struct dump_source_texts *texts, const char *path, uint32_t line, const char **words,
 		      size_t *size);

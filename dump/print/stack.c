@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Addresses of stacks: what lies there at the time of the event. */
+/* Resolves addresses of stacks at the time of their event. */
 #include "dump/print/stack.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #define ADDRESS_WIDTH 18 /* "0x" and 16 digits */
 #define KERNEL_PID 0u
 
-/* The kernel's images are those of process 0, which each process has too. */
+/* Returns the spaces. Images of the kernel belong to process 0, and are visible in each process. */
 struct dump_stack_space dump_stack_space(const struct dump_stacks *stacks, const struct ptl_event *event)
 {
 	const uint32_t pids[] = {event->pid, KERNEL_PID};
@@ -41,8 +41,8 @@ uint32_t dump_stack_image(const struct dump_stacks *stacks, const struct dump_st
 }
 
 /*
- * An image of Windows is one mapping, and its preferred base is where it lies: people know places in it by their offset.
- * Those of Linux are known by the address in the file's own address space, as objdump shows it.
+ * Whether the image is of Windows. A Windows image is one mapping at its preferred base, and places are known by their
+ * offset. Places of Linux images are known by the address in the file's own address space, as in objdump.
  */
 static bool is_of_windows(const struct flow_timeline_image *image)
 {
@@ -50,7 +50,8 @@ static bool is_of_windows(const struct flow_timeline_image *image)
 }
 
 /*
- * Of the kernel and of the program, the innermost address is of an instruction, and others are where calls return to.
+ * Reads a frame. The innermost addresses in the kernel and in the program are addresses of instructions; all others are
+ * return addresses.
  */
 static struct dump_stack_frame find_frame(const struct dump_stack *stack, size_t number)
 {
@@ -61,8 +62,8 @@ static struct dump_stack_frame find_frame(const struct dump_stack *stack, size_t
 }
 
 /*
- * An interrupt within the kernel leaves the address that it came at: of a function's first instruction, before which there is what
- * the kernel fills up with, under a name of its own, and nothing that calls.
+ * Whether the symbol names padding before a function. An interrupt in the kernel leaves the interrupted address, which
+ * may be a function's first instruction. The byte before is then kernel padding with a name of its own, not a call.
  */
 static bool is_filling(const char *name)
 {
@@ -108,12 +109,12 @@ int dump_stack_frames_read(struct dump_stack_frames *frames, const struct ptl_ev
 
 /* ---- text ---------------------------------------------------------------------------------------- */
 
-/* A frame, and its function. */
+/* A frame with its symbol. */
 struct frame {
 	uint64_t address;
 	uint32_t image;
 	bool has_symbol;
-	struct flow_symbol symbol; /* its offset is that of the address */
+	struct flow_symbol symbol; /* `offset` refers to the frame's address */
 };
 
 static struct frame name_frame(const struct dump_stacks *stacks, const struct dump_stack_space *space,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stacks of events, with images and names. */
+/* Stacks of events, with images and symbols. */
 #ifndef DUMP_PRINT_STACK_H
 #define DUMP_PRINT_STACK_H
 
@@ -15,17 +15,17 @@ struct dump_stacks {
 	struct flow_symbols *symbols;
 };
 
-/* Where the addresses of an event's stack lie: in spaces of its process, and of the kernel. Equal ones have the same in them. */
+/* The address spaces of an event's stack: of its process, and of the kernel. Equal roots have equal contents. */
 struct dump_stack_space {
 	flow_root roots[2];
 };
 
 struct dump_stack_frame {
 	uint64_t address;
-	bool returns; /* a call returns there; else it is of an instruction */
+	bool returns; /* return address of a call; else address of an instruction */
 };
 
-/* Zero-initialised is empty. */
+/* Zero-initialised: empty. */
 struct dump_stack_frames {
 	struct dump_stack_frame *list; /* owned */
 	size_t count, capacity;
@@ -33,23 +33,23 @@ struct dump_stack_frames {
 
 /* Whether the event has a stack. */
 bool dump_has_stack(const struct ptl_event *event);
-/* The frames of all stacks of the event, the innermost first, instead of what was there. PTL_NO_MEMORY. */
+/* Replaces `frames` by the frames of all stacks of the event, innermost first. Returns 0 or PTL_NO_MEMORY. */
 int dump_stack_frames_read(struct dump_stack_frames *frames, const struct ptl_event *event);
 struct dump_stack_space dump_stack_space(const struct dump_stacks *stacks, const struct ptl_event *event);
-/* The image that the frame is in; FLOW_NONE. */
+/* Returns the image of a frame; FLOW_NONE: none. */
 uint32_t dump_stack_image(const struct dump_stacks *stacks, const struct dump_stack_space *space,
 			  const struct dump_stack_frame *frame);
-/* The address that is in the frame's function: behind a call another one may begin. */
+/* Returns an address within the frame's function: a return address may already belong to the next function. */
 uint64_t dump_stack_place(const struct dump_stacks *stacks, uint32_t image, const struct dump_stack_frame *frame);
 
 /*
- * Appends a line for each address of the event's stacks: "    0x401136  main+0x10 (a.out)", or "ntoskrnl.exe+0x1000" where
- * no symbol is known.
+ * Appends a line for each address of the event's stacks: "    0x401136  main+0x10 (a.out)", or "ntoskrnl.exe+0x1000"
+ * without a symbol.
  */
 void dump_text_stacks(struct ptl_bytes *text, const struct dump_stacks *stacks, const struct ptl_event *event);
 /*
- * Adds "stack", a list of objects: "ip", "symbol", "offset", "image", "image_address" or, in images of Windows, "image_offset", as far as they are known. Nothing
- * where there is none. Memory that is lacking is left in scratch->failed.
+ * Adds "stack", a list of objects with the known ones of: "ip", "symbol", "offset", "image", and "image_address" or,
+ * for images of Windows, "image_offset". Adds no member without a stack. Sets scratch->failed without memory.
  */
 void dump_json_stacks(struct common_json *json, struct ptl_bytes *scratch, const struct dump_stacks *stacks,
 		      const struct ptl_event *event);

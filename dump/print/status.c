@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How processes ended, how memory is protected and what was lost, in words. */
+/* Words for exit statuses, memory protections and losses. */
 #include "dump/print/status.h"
 
 #include <stdio.h>

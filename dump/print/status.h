@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How processes ended, how memory is protected and what was lost, in words. */
+/* Words for exit statuses, memory protections and losses. */
 #ifndef DUMP_PRINT_STATUS_H
 #define DUMP_PRINT_STATUS_H
 
@@ -7,16 +7,16 @@
 
 #include "common/bytes.h"
 
-/* "exit 0", "SIGSEGV", "SIGABRT, core dumped": status is as wait(2) encodes it. */
+/* Appends "exit 0", "SIGSEGV" or "SIGABRT, core dumped". status: as in wait(2). */
 void dump_text_exit_status(struct ptl_bytes *text, int32_t status);
 
-/* The signal's name, "SIGSEGV" or "signal 40"; NULL where status is no death by a signal. */
+/* Returns the signal's name, "SIGSEGV" or "signal 40"; NULL if no signal ended the process. */
 const char *dump_signal_name(int32_t status, char room[16]);
 
-/* "r-x": protection has the PROT_ bits of mmap(2). */
+/* Returns "r-x". protection: PROT_ bits of mmap(2). */
 const char *dump_protection(uint32_t protection, char room[4]);
 
-/* "events", "thread not traced", ...: never NULL; kind is an enum ptl_loss_kind. */
+/* Returns "events", "thread not traced", ...; never NULL. kind: enum ptl_loss_kind. */
 const char *dump_loss_name(uint32_t kind);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tables for people. Widths are counted in characters, not bytes, since paths may be any UTF-8. */
+/* Prints tables. Widths count characters, not bytes, since paths may contain any UTF-8. */
 #include "dump/print/table.h"
 
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "common/text/text.h"
 
-#define NAME_WIDTH 64 /* characters up to which a name widens its column */
+#define NAME_WIDTH 64 /* maximum column width for names, in characters */
 
 static void add_cell(struct dump_table *table, enum dump_style style, const char *words)
 {
@@ -70,7 +70,7 @@ struct layout {
 	struct ptl_bytes row;
 };
 
-/* Writes the row without the blanks at its end. */
+/* Writes the row without trailing blanks. */
 static void end_row(struct layout *layout)
 {
 	struct ptl_bytes *row = &layout->row;
@@ -102,7 +102,7 @@ static void print_cell(struct layout *layout, size_t column, enum dump_style sty
 		common_text_add(row, "  ");
 }
 
-/* Calls act for every cell, in order. */
+/* Calls `act` for each cell, in order. */
 static void each_cell(struct layout *layout, void (*act)(struct layout *layout, size_t column, const char *cell))
 {
 	const char *cell = (const char *)layout->table->cells.data;
@@ -113,7 +113,10 @@ static void each_cell(struct layout *layout, void (*act)(struct layout *layout, 
 	}
 }
 
-/* A longer name moves what is behind it in its own row, and no other: templates of C++ have hundreds of characters. */
+/*
+ * Widens the column for a cell. A longer name shifts only the rest of its own row: C++ templates have hundreds of
+ * characters.
+ */
 static void measure(struct layout *layout, size_t column, const char *cell)
 {
 	size_t width = common_text_width(cell + 1, strlen(cell + 1));

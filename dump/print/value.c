@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Single values of payload fields. */
+/* Formats single values of payload fields. */
 #include "dump/print/value.h"
 
 #include <arpa/inet.h>
@@ -13,7 +13,7 @@
 #include "common/text/utf16.h"
 #include "common/text/utf8.h"
 
-/* How a value is shown. */
+/* Forms of display. */
 enum look {
 	LOOK_UNSIGNED,
 	LOOK_SIGNED,
@@ -160,7 +160,7 @@ void dump_text_array_string(struct ptl_bytes *text, const struct ptl_field *fiel
 {
 	const size_t unit = field->type <= PTL_TYPE_I8 ? 1 : field->type <= PTL_TYPE_I16 ? 2 : 4;
 
-	/* What fills a fixed place up is no part of the text. */
+	/* Padding of a fixed-size array does not belong to the text. */
 	while (field->array == PTL_ARRAY_FIXED && size >= unit && !common_load_le(bytes + size - unit, unit))
 		size -= unit;
 	if (unit == 1 && field->format == PTL_FORMAT_LATIN1) {
@@ -176,7 +176,7 @@ void dump_text_array_string(struct ptl_bytes *text, const struct ptl_field *fiel
 	}
 }
 
-/* ---- pieces that text and JSON share ------------------------------------------------------------- */
+/* ---- parts shared by text and JSON --------------------------------------------------------------- */
 
 static void add_ip(struct ptl_bytes *text, const struct ptl_value *value)
 {
@@ -191,7 +191,7 @@ static unsigned port_of(const struct ptl_value *value)
 	return (unsigned)value->bytes[0] << 8 | value->bytes[1];
 }
 
-/* The fewest digits that give the same number again. */
+/* Appends the shortest decimal number that converts back to the same value. */
 static void add_float(struct ptl_bytes *text, const struct ptl_value *value)
 {
 	char words[40];
@@ -210,13 +210,13 @@ static const char *errno_name(const struct ptl_value *value)
 	return value->i > 0 && value->i < 4096 ? strerrorname_np((int)value->i) : NULL;
 }
 
-/* The bits as they are in the payload: a negative number is no longer than its type. */
+/* Returns the bits in the payload: a negative number has only the bits of its type. */
 static uint64_t bits_of(const struct ptl_value *value)
 {
 	return common_load_le(value->bytes, value->size <= 8 ? value->size : 8);
 }
 
-/* A value with a map: appends the name and returns true, or there is none. */
+/* Appends the value's name in the map. Returns false without a name. */
 static bool add_map_name(struct ptl_bytes *text, const struct ptl_map *map, const struct ptl_value *value)
 {
 	const char *name;
@@ -394,7 +394,7 @@ static void json_float(struct common_json *json, const char *key, double value)
 		common_json_string(json, key, isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
 }
 
-/* A number and its name, which may be NULL. */
+/* Adds a number and its name, which may be NULL. */
 static void json_named(struct common_json *json, const char *key, const struct ptl_value *value, const char *name)
 {
 	common_json_object(json, key);

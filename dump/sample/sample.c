@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Goes through the events of a trace, and adds up the stacks of those that are wanted. */
+/* Walks the events of a trace, and sums up the stacks of selected events. */
 #include "dump/sample/sample.h"
 
 #include <inttypes.h>
@@ -21,11 +21,11 @@
 #define CACHE_BITS 14
 #define CACHE_SIZE ((size_t)1 << CACHE_BITS)
 
-/* Events of spans that are gone through side by side: so many bytes at least, and no more spans than this. */
+/* Spans of time are processed in parallel: at least SPAN_BYTES of events each, at most SPANS_MAX spans. */
 #define SPAN_BYTES ((uint64_t)4 << 20)
 #define SPANS_MAX 64
 
-/* The function of a frame. */
+/* Cached function of a stack frame. */
 struct known {
 	struct dump_stack_space space;
 	struct dump_stack_frame frame;
@@ -44,10 +44,10 @@ struct walk {
 	struct dump_stacks stacks;
 	struct dump_stack_frames frames;
 	struct known *cache;
-	uint32_t *functions; /* of the stack at hand */
+	uint32_t *functions; /* of the current stack */
 	size_t function_capacity;
-	uint64_t without_period; /* samples */
-	uint64_t failures;       /* events of which the expression has no value */
+	uint64_t without_period; /* samples without a period */
+	uint64_t failures;       /* events for which the expression failed */
 };
 
 /* ---- a sample ------------------------------------------------------------------------------------ */
@@ -175,12 +175,12 @@ static void close_walk(struct walk *walk)
 	*walk = (struct walk){0};
 }
 
-/* The trace in spans of time, each a walk, whose sums become those of `sum` in order. */
+/* The trace divided into spans of time. Each span has a walk. The sums of the walks are added to `sum` in order. */
 struct spans {
 	struct walk *sum;
 	struct walk *walks; /* owned */
 	size_t count;
-	uint64_t start, length; /* of all; of each */
+	uint64_t start, length; /* start of the first span; length of each span */
 };
 
 static struct ptl_event_filter times_of(const struct spans *spans, size_t number)
@@ -189,7 +189,7 @@ static struct ptl_event_filter times_of(const struct spans *spans, size_t number
 	const uint64_t start = spans->start + number * spans->length;
 	const bool last = number + 1 == spans->count;
 
-	/* What lies before the start, or behind the end, is of the first one, and of the last. */
+	/* The first span also has all earlier events, the last span all later events. */
 	return (struct ptl_event_filter){
 		.size = sizeof(struct ptl_event_filter),
 		.first_time = number ? start : filter->first_time,
@@ -199,7 +199,7 @@ static struct ptl_event_filter times_of(const struct spans *spans, size_t number
 	};
 }
 
-/* Patterns are held against UTF-8, whatever the user's language is. */
+/* Processes events in a UTF-8 locale: glob patterns match UTF-8 names, whatever the user's locale is. */
 static int process_in_utf8(struct walk *walk, const struct ptl_event_filter *times)
 {
 	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take};
@@ -239,7 +239,10 @@ static int add_span(void *context, size_t number)
 	return status;
 }
 
-/* How many depends on the trace, so that what is beyond limits does not depend on the number of threads. */
+/*
+ * Chooses the number of spans by the size of the trace. The number of threads must not influence which samples exceed
+ * the limits.
+ */
 static void choose_spans(struct spans *spans)
 {
 	const struct dump_session *session = spans->sum->calls->session;
@@ -287,9 +290,9 @@ static int process(struct walk *sum)
 	return status;
 }
 
-/* ---- which events -------------------------------------------------------------------------------- */
+/* ---- choice of events ---------------------------------------------------------------------------- */
 
-/* The names of those that have stacks, for a message. */
+/* Appends the names of events with stacks, for a message. */
 static int list_kinds(const struct dump_sample_kinds *kinds, struct ptl_bytes *text)
 {
 	const int status = dump_sample_kinds_text(kinds, text);
@@ -307,7 +310,7 @@ static bool is_there(const struct dump_sample_kinds *kinds, bool wanted, bool st
 	return false;
 }
 
-/* Nothing is meant by the pattern; or several are without one. */
+/* Fails: no event matches the pattern, or several events are possible without a pattern. */
 static int fail_unclear(const struct walk *walk, const char *pattern)
 {
 	const char *path = walk->calls->session->path;
@@ -332,7 +335,10 @@ static int fail_unclear(const struct walk *walk, const char *pattern)
 	return status;
 }
 
-/* The name of the only one that is meant where the user gave none; NULL: there is none. The caller frees it. */
+/*
+ * Finds the only suitable event if the user gave no pattern. The caller frees *name. *name is NULL if no event has a
+ * stack.
+ */
 static int choose(struct walk *walk, char **name)
 {
 	const struct dump_sample_kind *chosen;
@@ -349,14 +355,14 @@ static int choose(struct walk *walk, char **name)
 	return chosen || !is_there(&walk->kinds, false, true) ? 0 : fail_unclear(walk, NULL);
 }
 
-/* ---- what they are ------------------------------------------------------------------------------- */
+/* ---- description of the samples ------------------------------------------------------------------ */
 
 static bool is_clock(const char *name)
 {
 	return !strncmp(name, "cpu-clock", 9) || !strncmp(name, "task-clock", 10);
 }
 
-/* Of several kinds that have the same name, one is like the others. */
+/* If several kinds have the same name, the first kind stands for all. */
 static int describe(const struct walk *walk, const char *pattern, struct dump_samples *samples)
 {
 	const struct dump_sample_kind *first = NULL;
@@ -399,7 +405,7 @@ static void add_amount(struct ptl_bytes *text, const struct dump_samples *sample
 	common_text_add(text, samples->in_time ? ")" : " counted)");
 }
 
-/* What the numbers are of, which the user may not have named. */
+/* Prints a note with the event name and the sums: the user may not have named the event. */
 static void say(const struct dump_samples *samples)
 {
 	struct ptl_bytes text = {0};

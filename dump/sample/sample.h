@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sampled stacks as calls: events that have a stack are added up by path, and shown to an observer of calls, which sees samples where
- * of decoded flow it sees instructions, and the periods of counters where it sees time.
+ * Sampled stacks as calls. Sums up events with stacks by path, and reports the sums to an observer of calls. Samples
+ * take the place of instructions, and periods of counters the place of times.
  */
 #ifndef DUMP_SAMPLE_SAMPLE_H
 #define DUMP_SAMPLE_SAMPLE_H
@@ -10,11 +10,11 @@
 
 struct dump_sample_options {
 	bool asked;
-	const char *event; /* a pattern for the names of events; NULL: what the trace has */
-	const char *where; /* an expression; NULL: all of them */
+	const char *event; /* glob pattern for event names; NULL: the only suitable event of the trace */
+	const char *where; /* an expression; NULL: all events */
 };
 
-/* Rows of a table of options. */
+/* Rows for a table of options. */
 #define DUMP_SAMPLE_OPTIONS(structure, member)                                                                         \
 	{"samples",                                                                                                    \
 	 0,                                                                                                            \
@@ -29,30 +29,30 @@ struct dump_sample_options {
 			COMMON_STRING(structure, member.where)                                                         \
 	}
 
-/* PTL_MISUSE. */
+/* Returns PTL_MISUSE if the options exclude each other. */
 int dump_sample_options_check(const struct dump_sample_options *options);
 
-/* What was added up. Zero-initialise, and free. */
+/* Sums over all samples. Zero-initialise before use; free with dump_samples_free. */
 struct dump_samples {
-	char *name; /* of the event, or what the user asked for; owned */
+	char *name; /* name of the event, or the user's pattern; owned */
 	uint64_t count, period;
-	bool timed;      /* all have periods of one counter */
-	bool in_time;    /* which is a clock: nanoseconds */
-	uint64_t cut;    /* shown as their callers': of too many paths */
-	uint64_t missed; /* events that have no stack, of those that were asked for */
+	bool timed;      /* all samples have periods of the same counter */
+	bool in_time;    /* the counter is a clock: periods are nanoseconds */
+	uint64_t cut;    /* samples attributed to a caller, since there were too many paths */
+	uint64_t missed; /* selected events without a stack */
 };
 
 /*
- * Shows the samples that the session's options select to the observer. Says what they are. PTL_MISUSE where no event is called so, or
- * where it is not clear which is meant.
+ * Reports the selected samples to the observer, and prints a note with their event and sums. Returns PTL_MISUSE if no
+ * event has the name, or if several events are possible.
  */
 int dump_samples_run(struct dump_call_session *calls, const struct dump_sample_options *options,
 		     const struct dump_call_observer *observer, struct dump_samples *samples);
 void dump_samples_free(struct dump_samples *samples);
-/* Where nothing ran: says that the trace has stacks of events, if it has, and how to see them. */
+/* Call if no code ran. If the trace has no Intel PT but events with stacks, prints a hint how to show the stacks. */
 void dump_samples_hint(const struct dump_call_session *calls);
 
-/* "ns", "cycles": what their periods are of. */
+/* Returns the unit of the periods: "ns", "cycles". */
 const char *dump_samples_unit(const struct dump_samples *samples);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adds up stacks by path, and shows them as calls. */
+/* Sums up stacks by path, and reports the sums as calls. */
 #include "dump/sample/sample_fold.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "common/vector.h"
 
-/* As those of paths of calls: dump/call/call_path.c. */
+/* The same limits as for paths of calls: dump/call/call_path.c. */
 #define NODES_MAX ((size_t)1 << 23)
 #define THREADS_MAX ((size_t)1 << 20)
 
@@ -119,7 +119,7 @@ int dump_sample_add(struct dump_sample_fold *fold, uint32_t thread, const uint32
 	return 0;
 }
 
-/* Nodes in the order in which they were made: so is what they become. */
+/* Merges the nodes in order of creation, so new nodes of `fold` are created in the same order. */
 static int merge_nodes(struct dump_sample_fold *fold, const struct dump_sample_fold *later, uint32_t *places)
 {
 	for (size_t i = 1; i < later->count; i++) {
@@ -138,7 +138,7 @@ static int merge_nodes(struct dump_sample_fold *fold, const struct dump_sample_f
 		if (status < 0)
 			return status;
 		fold->cut += number ? 0 : node->samples;
-		/* What no caller has a place for is of no known function. */
+		/* Samples with no room for any caller's node belong to no known function. */
 		if (!number && !fold->nodes[above].parent && node->samples)
 			status = find_node(fold, above, DUMP_NO_FUNCTION, &number);
 		if (status < 0)
@@ -173,13 +173,14 @@ struct showing {
 	const struct flow_timeline *timeline;
 	const struct dump_call_observer *observer;
 	bool timed;
-	uint32_t *owners;                /* of each node: its thread */
-	size_t *starts;                  /* of each thread: its first in `nodes`; one more */
-	uint32_t *places;                /* of each node: its number in its thread's piece */
-	struct dump_summary_node *nodes; /* of all threads, thread after thread */
+	uint32_t *owners; /* thread of each node */
+	/* by thread: index in `nodes` of the thread's first node; the last entry is the node count */
+	size_t *starts;
+	uint32_t *places;                /* number of each node in the piece of its thread */
+	struct dump_summary_node *nodes; /* nodes of all threads, grouped by thread */
 };
 
-/* The nodes of each thread lie together, in the order in which they were made. */
+/* Groups the nodes by thread, each group in order of creation. */
 static void divide(struct showing *showing)
 {
 	struct dump_sample_fold *fold = showing->fold;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks, added up by path: a tree of functions for each program of each thread. What is added in which order does not matter for the
- * sums.
+ * Sums of stacks by path: a tree of functions for each program of each thread. The sums do not depend on the order of
+ * the samples.
  */
 #ifndef DUMP_SAMPLE_SAMPLE_FOLD_H
 #define DUMP_SAMPLE_SAMPLE_FOLD_H
@@ -9,50 +9,50 @@
 #include "dump/call/call_stack.h"
 #include "dump/call/path_table.h"
 
-/* Who was sampled. */
+/* A sampled thread. */
 struct dump_sample_thread {
-	uint32_t process, pid, tid, cpu; /* as in a dump_call_thread */
-	uint32_t program;                /* of the process, counted from 1; 0: not known */
-	uint32_t first;                  /* node of the path before all functions */
+	uint32_t process, pid, tid, cpu; /* as in struct dump_call_thread */
+	uint32_t program;                /* number of the process's program, from 1; 0: unknown */
+	uint32_t first;                  /* root node of the thread's tree */
 };
 
-/* What was sampled with this path, without what it called. */
+/* Samples with this path. Samples of callees are not included. */
 struct dump_sample_node {
-	/* A struct dump_path_key: */
-	uint32_t parent;   /* of a thread's first node: 0 */
-	uint32_t function; /* of a thread's first node: the thread */
+	/* Layout of struct dump_path_key: */
+	uint32_t parent;   /* of a thread's root node: 0 */
+	uint32_t function; /* of a thread's root node: number of the thread */
 
 	uint64_t samples, period;
 };
 
-/* Zero-initialised is empty. */
+/* A zero-initialised fold is empty. */
 struct dump_sample_fold {
 	struct dump_sample_thread *threads; /* owned */
 	size_t thread_count, thread_capacity;
 	struct common_byte_map by_thread;
-	struct dump_sample_node *nodes; /* owned; a parent is before its children, and node 0 stands for none */
+	struct dump_sample_node *nodes; /* owned; a parent precedes its children; node 0 is unused */
 	size_t count, capacity;
-	struct dump_path_table by_path; /* but for threads */
-	uint32_t last;                  /* the thread that was found last, counted from 1 */
-	uint64_t cut;                   /* samples that are shown as their callers': there are too many paths */
+	struct dump_path_table by_path; /* all nodes except root nodes */
+	uint32_t last;                  /* last thread found, from 1 */
+	uint64_t cut;                   /* samples attributed to a caller, since there were too many paths */
 };
 
-/* The thread's number; the caller sets all but `first`. PTL_NO_MEMORY. */
+/* Finds or adds the thread. The caller sets all members except `first`. Returns 0 or PTL_NO_MEMORY. */
 int dump_sample_thread(struct dump_sample_fold *fold, const struct dump_sample_thread *thread, uint32_t *number);
 /*
- * Adds a sample of the thread, in functions of which the first is the innermost. Where there are too many paths, it is one of a caller,
- * or of no known function. PTL_NO_MEMORY.
+ * Adds a sample of the thread. functions: innermost first. If there are too many paths, the sample is attributed to a
+ * caller, or to no known function. Returns 0 or PTL_NO_MEMORY.
  */
 int dump_sample_add(struct dump_sample_fold *fold, uint32_t thread, const uint32_t *functions, size_t count,
 		    uint64_t period);
 /*
- * Adds what another fold has of later samples: the order of nodes and threads is that of one fold of all of them.
- * PTL_NO_MEMORY.
+ * Adds the sums of a fold of later samples. The order of nodes and threads is the same as if one fold had received all
+ * samples. Returns 0 or PTL_NO_MEMORY.
  */
 int dump_sample_merge(struct dump_sample_fold *fold, const struct dump_sample_fold *later);
 void dump_sample_fold_free(struct dump_sample_fold *fold);
 
-/* Gives what each thread has to the observer as one piece, process by process; timed: what has periods. */
+/* Reports each thread to the observer as one piece, process by process. timed: samples have periods. */
 int dump_sample_fold_show(struct dump_sample_fold *fold, const struct flow_timeline *timeline, bool timed,
 			  const struct dump_call_observer *observer);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A sample of a counter is an event like others, all of one id: its own fields say which counter it is of, where it was taken, and how
- * much was counted since the one before.
+ * Classifies samples. All samples of counters are events with the same id: their fields give the counter, the sampled
+ * address, and the period since the last sample.
  */
 #include "dump/sample/sample_kind.h"
 
@@ -15,7 +15,7 @@
 #include "dump/print/stack.h"
 
 #define LISTED_MAX 16
-/* A trace chooses how many names there are, and how long they are: beyond these, samples have the name of their schema. */
+/* Limits for a hostile trace: samples with more names or longer names get the name of their schema. */
 #define KINDS_MAX 4096
 #define NAME_BYTES_MAX 256
 
@@ -73,7 +73,10 @@ static bool is_called(const char *pattern, const char *name)
 	return name && fnmatch(pattern, name, FNM_CASEFOLD) == 0;
 }
 
-/* Where the name of a counter ends, and what says how it was used begins: "cycles:u", "cpu-clock/freq=999/". */
+/*
+ * Returns the length of the counter's name, without a suffix that says how the counter was used: "cycles:u",
+ * "cpu-clock/freq=999/".
+ */
 static size_t end_of_counter(const char *name)
 {
 	static const char *const behind[] = {":", "/freq=", "/period="};
@@ -166,10 +169,10 @@ static int find_kind(struct dump_sample_kinds *kinds, const struct ptl_descripto
 	return status;
 }
 
-/* What `schemas` has, else the index: the event's own fields say which kind it is of. */
+/* Value in `schemas` instead of an index: the fields of the event determine the kind. */
 #define COUNTED SIZE_MAX
 
-/* The kind of the events of a schema. */
+/* Finds the kind of a schema's events; COUNTED if the kind depends on the event's fields. */
 static int find_schema(struct dump_sample_kinds *kinds, const struct ptl_descriptor *descriptor,
 		       const struct ptl_schema *schema, size_t *number)
 {
@@ -198,7 +201,7 @@ int dump_sample_read(struct dump_sample_kinds *kinds, const struct ptl_event *ev
 	int status = find_schema(kinds, &event->descriptor, schema, &number);
 
 	if (status == 0 && number == COUNTED) {
-		/* Of a payload that ends early, what there is. */
+		/* A truncated payload gives the fields before its end. */
 		(void)ptl_payload_decode(schema, event->payload, event->payload_size, take_field, &fields, NULL);
 		if (fields.name_size > NAME_BYTES_MAX || kinds->count >= KINDS_MAX)
 			fields.name_size = 0;
@@ -217,7 +220,7 @@ int dump_sample_read(struct dump_sample_kinds *kinds, const struct ptl_event *ev
 	return kind->wanted;
 }
 
-/* ---- all together -------------------------------------------------------------------------------- */
+/* ---- merge --------------------------------------------------------------------------------------- */
 
 static struct dump_sample_kind *find_same(const struct dump_sample_kinds *kinds, const struct dump_sample_kind *other)
 {
@@ -241,13 +244,13 @@ int dump_sample_kinds_merge(struct dump_sample_kinds *kinds, struct dump_sample_
 		if (COMMON_VECTOR_RESERVE(kinds->list, kinds->capacity, kinds->count + 1, "names of events") < 0)
 			return PTL_NO_MEMORY;
 		kinds->list[kinds->count++] = *other;
-		/* Its names are these kinds' own now. */
+		/* `kinds` owns the names now. */
 		other->name = other->others[0] = other->others[1] = NULL;
 	}
 	return 0;
 }
 
-/* ---- which --------------------------------------------------------------------------------------- */
+/* ---- choice of a kind ---------------------------------------------------------------------------- */
 
 static int compare_kinds(const void *a_, const void *b_)
 {

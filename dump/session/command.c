@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs one command of ptl-dump: its options, its file, its output, what was damaged, its exit status. */
+/* Runs one command of ptl-dump: options, file, output, report of damage, exit status. */
 #include "dump/session/command.h"
 
 #include <fcntl.h>
@@ -54,7 +54,7 @@ static bool wants_color(const struct dump_options *options)
 	return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0 && !(no_color && *no_color);
 }
 
-/* A file that is damaged has names all the same, up to there. */
+/* A damaged file of names is used up to the damaged place. */
 static int use_names(const struct dump_options *options)
 {
 	int status = elf_debug_path_add(getenv("PTL_DEBUG_PATH"));
@@ -75,8 +75,8 @@ static int use_names(const struct dump_options *options)
 /* ---- the command --------------------------------------------------------------------------------- */
 
 /*
- * The exit status of a command that returned status. A closed pipe is no failure, wherever it is
- * noticed; and of several failures the first one counts.
+ * Returns the exit status of a command that returned `status`. A closed pipe is no failure, whether the command or the
+ * flush detects it. Of several failures, the first counts.
  */
 static int conclude(const struct dump_command *command, struct dump_session *session, int status)
 {
@@ -99,7 +99,7 @@ static int conclude(const struct dump_command *command, struct dump_session *ses
 	return exit_status;
 }
 
-/* Runs the command on a trace, if it needs one, and an output that are open. The exit status. */
+/* Runs the command on an open output and, if the command needs a trace, an open trace. Returns the exit status. */
 static int run_open(const struct dump_command *command, struct dump_session *session)
 {
 	struct dump_filter *filter = &session->options->filter;
@@ -114,7 +114,7 @@ static int run_open(const struct dump_command *command, struct dump_session *ses
 	return conclude(command, session, status);
 }
 
-/* A file is kept where the work was done, though some of the trace could not be read. */
+/* Keeps the output file if the command did its work, even if parts of the trace could not be read. */
 static int close_output(struct dump_session *session, int exit_status)
 {
 	const bool keep = !session->failed && !session->output->error;
@@ -128,7 +128,7 @@ static bool needs_trace(const struct dump_command *command, const struct dump_op
 	return !command->needs_no_trace || !command->needs_no_trace(options);
 }
 
-/* Opens the partial result that is asked for, and adds the FILEs to it. */
+/* Opens the file of the partial result for --partial, and records the FILEs in it. */
 static int open_saver(const struct dump_command *command, const struct dump_options *options, char **operands,
 		      size_t count, struct dump_partial_saver **saver)
 {
@@ -145,7 +145,10 @@ static int open_saver(const struct dump_command *command, const struct dump_opti
 	return status < 0 ? common_message_failure(status) : 0;
 }
 
-/* Whether work was done that others can merge: what a command finds, and damage, shows when all is together. */
+/*
+ * Completes the partial result if the command did its work. A finding or damage is no failure here: the merge reports
+ * both.
+ */
 static int commit_saver(const struct dump_session *session, int exit_status)
 {
 	const bool done = !session->failed;
@@ -183,7 +186,7 @@ static int run(const struct dump_command *command, struct dump_options *options,
 		dump_partial_save_close(session.saver);
 		return status;
 	}
-	/* A reader that goes away is noticed by write(2), so that we can end in our own way. */
+	/* write(2) reports a reader that went away, so the program can end with a clean exit status. */
 	common_signal_ignore(SIGPIPE, NULL);
 	status = dump_output_open(&session, &output);
 	if (status == 0)
@@ -194,7 +197,10 @@ static int run(const struct dump_command *command, struct dump_options *options,
 	if (session.saver)
 		status = commit_saver(&session, status);
 	dump_partial_save_close(session.saver);
-	/* Of a session, ptl-dump info can be asked nothing later, and each of its files has the losses of its own time. */
+	/*
+	 * The losses of a session are reported now: ptl-dump info cannot be asked later, and each file of a session has
+	 * only its own losses.
+	 */
 	if (options->session)
 		dump_session_say_lost(&session);
 	ptl_close(session.trace);
@@ -219,7 +225,7 @@ static int begin_live(struct format_session_files *files, int *fd, char **path)
 	return status;
 }
 
-/* The session's files take the place of its name; commands that follow take one FILE, and nothing before it. */
+/* Replaces the name of a session by its files, in turn. Commands with --follow take one FILE and no operand. */
 static int run_live(const struct dump_command *command, struct dump_options *options, char *name)
 {
 	struct format_session_files files = {.session = name, .wait = {.wait = wait_for_session}};
@@ -235,7 +241,7 @@ static int run_live(const struct dump_command *command, struct dump_options *opt
 		exit_status = run(command, options, &path, 1, NULL);
 		close(fd);
 		free(path);
-		/* What could not be read of one file does not end the session. */
+		/* An unreadable part of one file does not end the session. */
 		if ((exit_status != COMMON_EXIT_OK && exit_status != COMMON_EXIT_INPUT) || dump_follow_interrupted())
 			break;
 		status = format_session_files_next(&files, &fd, &path);
@@ -250,7 +256,7 @@ static int run_live(const struct dump_command *command, struct dump_options *opt
 	return exit_status;
 }
 
-/* Whether there are as many as the command takes; reports it otherwise. */
+/* Checks the number of operands, and reports a wrong number. */
 static bool has_operands(const struct dump_command *command, const struct common_command_line *line, int argc,
 			 char **argv, int first)
 {
@@ -280,11 +286,11 @@ static bool has_operands(const struct dump_command *command, const struct common
 
 /* ---- options of partial results ------------------------------------------------------------------ */
 
-/* Options that change nothing about the result, but how it is made or where it goes. */
+/* Options that say how and where to produce the result, but do not change the result. */
 static const char *const unrecorded[] = {"shard",     "partial", "jobs",        "quiet",  "color",
 					 "no-color",  "slurm",   "jobs-script", "shards", "scratch",
 					 "partition", "account", "time-limit",  "memory", NULL};
-/* Of these, a merge has its own. */
+/* Recorded options that a merge takes from its own command line. */
 static const char *const of_reading[] = {"ignore-index", "code-store", "max-expansion", NULL};
 
 static bool is_listed(const char *const *names, const char *name)
@@ -351,7 +357,7 @@ static int check_partial(const struct dump_options *options, bool merges)
 
 #define JOBS_DEFAULT 16
 
-/* The work as jobs, or the script of them. The exit status. */
+/* Submits the work as jobs, or prints the script of the jobs. Returns the exit status. */
 static int run_cluster(const struct dump_command *command, struct dump_options *options, char **operands, size_t count)
 {
 	const size_t first = command->operand != NULL;
@@ -385,7 +391,7 @@ static int run_cluster(const struct dump_command *command, struct dump_options *
 	return status < 0 ? common_message_failure(status) : COMMON_EXIT_OK;
 }
 
-/* What a merge has of its own takes the place of what each shard had of it. */
+/* Replaces options recorded in shards by the merge's own options. */
 static void take_own(struct dump_options *options, const struct dump_options *own)
 {
 	options->quiet = own->quiet;
@@ -398,7 +404,7 @@ static void take_own(struct dump_options *options, const struct dump_options *ow
 
 /* ---- the command line ---------------------------------------------------------------------------- */
 
-/* own and merged: of a merge; else NULL. */
+/* own and merged: for a merge; else NULL. */
 static int parse_and_run(const struct dump_command *command, struct dump_options *options, int argc, char **argv,
 			 const struct dump_options *own, struct dump_partial_set *merged)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a command of ptl-dump is: one entry, one row of the table, and the options that commands share. */
+/* A command of ptl-dump: its row in the table of commands, and the options that commands share. */
 #ifndef DUMP_SESSION_COMMAND_H
 #define DUMP_SESSION_COMMAND_H
 
@@ -20,45 +20,46 @@
 enum dump_color { DUMP_COLOR_AUTO, DUMP_COLOR_ALWAYS, DUMP_COLOR_NEVER };
 
 /*
- * The options that commands share. A command with options of its own declares a structure whose FIRST
- * member is this one; the same pointer then serves as target of the shared and of its own table.
+ * Options that commands share. A command with options of its own declares a structure whose FIRST member is a struct
+ * dump_options. The same pointer then serves as the target of the shared table and of the command's own table.
  */
 struct dump_options {
 	struct dump_filter filter;
 	bool json;
 	bool quiet;
 	bool ignore_index;
-	bool follow;                          /* the trace is being written: shows what comes */
-	bool live;                            /* FILE is the name of a session */
-	struct format_session_files *session; /* that, while its files are read: FILE is open there; NULL */
-	const char *code_store;               /* NULL: that of the environment */
+	bool follow; /* reads the trace while a recorder writes it, and shows new data */
+	bool live;   /* FILE names a session */
+	/* with --live, while a file of the session is read: the file is open in here; else NULL */
+	struct format_session_files *session;
+	const char *code_store; /* NULL: from the environment */
 	struct common_string_list jit;
 	bool debuginfod;
-	uint32_t max_expansion; /* 0: the default; as struct ptl_open_options */
+	uint32_t max_expansion; /* 0: the default; see struct ptl_open_options */
 	enum dump_color color;
 	unsigned jobs;                          /* 0: one per CPU */
 	const struct flow_engine_class *engine; /* NULL: the default */
 	bool no_demangle;
-	const char *output; /* of -o; NULL: standard output */
-	bool force;         /* an output that exists is replaced */
+	const char *output; /* -o; NULL: standard output */
+	bool force;         /* --force: replaces an existing output */
 	struct {
-		uint32_t number, count; /* 0: all of the trace */
+		uint32_t number, count; /* 0: the whole trace */
 	} shard;
-	const char *partial; /* where the partial result goes; NULL: the command shows its result */
+	const char *partial; /* --partial: path of the partial result; NULL: the command shows its result */
 	struct {
 		uint32_t jobs; /* 0: the default */
 		bool script;   /* --jobs-script */
 		bool slurm;
 		struct dump_slurm_options options;
 	} cluster;
-	struct ptl_bytes passed; /* options of reading, as in given; owned */
-	struct ptl_bytes given;  /* the options that say what the result is, as zero-ended "--name=value"; owned */
-	const char *unsharded;   /* one that was given, and does not go with partial results; NULL */
+	struct ptl_bytes passed; /* options that say how to read the trace, in the form of `given`; owned */
+	struct ptl_bytes given;  /* options that determine the result, as zero-terminated "--name=value"; owned */
+	const char *unsharded;   /* a given option that excludes partial results; NULL */
 };
 
 /*
- * Groups of shared options; --quiet, --ignore-index and --max-expansion are always there, and so are --json, --color and
- * --no-color but for exports.
+ * Groups of shared options. Every command has --quiet, --ignore-index and --max-expansion. Every command except exports
+ * has --json, --color and --no-color.
  */
 enum dump_takes {
 	DUMP_TAKES_PROCESS = 1,  /* --pid --process --tid */
@@ -67,118 +68,129 @@ enum dump_takes {
 	DUMP_TAKES_IMAGE = 8,    /* --image */
 	DUMP_TAKES_DECODE = 16,  /* -j --engine */
 	DUMP_TAKES_NAMES = 32,   /* --demangle --no-demangle */
-	DUMP_TAKES_OUTPUT = 64,  /* -o --force: of exports, whose format is another program's */
+	DUMP_TAKES_OUTPUT = 64,  /* -o --force: for exports, which write the format of another program */
 	DUMP_TAKES_FOLLOW = 128, /* --follow */
 	DUMP_TAKES_SHARD = 256,  /* --shard --partial */
-	DUMP_TAKES_ETL = 512,    /* no options: FILE may be an .etl file of Windows, too */
+	DUMP_TAKES_ETL = 512,    /* no options: FILE may also be an .etl file of Windows */
 };
 
 /*
- * A command at work: the trace is open, --time is resolved against its clock, the output is chosen. A
- * command writes to `out` alone (text, or JSON when options->json: through `json_out` or by itself), never
- * to stdout by name. What it has to say besides its output goes through common/program/message.h.
+ * A command at work: the trace is open, --time is resolved against its clock, the output is chosen. The command writes
+ * only to `out`, never to stdout by name: text, or JSON if options->json (through `json_out` or by itself). Messages go
+ * through common/program/message.h.
  */
 struct dump_session {
 	struct dump_options *options; /* first member of the command's own structure */
 	struct ptl_trace *trace;
 	const char *path;    /* as the user gave it */
-	const char *operand; /* what the command asked for before it; NULL */
-	char **more;         /* the FILEs behind it, of a command that takes many */
+	const char *operand; /* operand before FILE; NULL: the command has no operand */
+	char **more;         /* FILEs after the first, for a command with many FILEs */
 	size_t more_count;
 	struct dump_output *output;  /* dump/session/output.h */
-	FILE *out;                   /* with a large buffer; one thread at a time writes to it */
-	bool failed;                 /* the command did not do its work: its output is not kept */
-	struct common_json json_out; /* started on out; common_json_line after each record of a list */
+	FILE *out;                   /* has a large buffer; only one thread at a time may write */
+	bool failed;                 /* the command failed: its output is discarded */
+	struct common_json json_out; /* started on out; call common_json_line after each record of a list */
 	bool takes_etl;              /* FILE may be an .etl file */
 	bool damaged;                /* a part of the .etl file could not be read */
-	bool color;                  /* out takes escape sequences; never true together with json */
-	/* With --follow: called again and again, may use the trace, and returns as run does. NULL: nothing to do. */
+	bool color;                  /* out takes escape sequences; never together with json */
+	/*
+	 * With --follow: called repeatedly while the trace grows. May use the trace. Returns as run does. NULL: no work
+	 * to do.
+	 */
 	int (*idle)(struct dump_session *session);
 	void *idle_context;
-	bool progress; /* stderr is a terminal and out is not: common_progress() disturbs no other output */
-	struct dump_partial_saver
-		*saver;                  /* with --partial: views give their results to this, and output goes nowhere */
-	struct dump_partial_set *merged; /* views take their results from this; NULL: they decode */
+	bool progress; /* stderr is a terminal and out is not, so common_progress() disturbs no output */
+	/* with --partial: views save their partial results here, and the command has no output */
+	struct dump_partial_saver *saver;
+	struct dump_partial_set *merged; /* views read saved partial results from here; NULL: views decode */
 };
 
 struct dump_command {
-	const char *name;                    /* "flow" */
-	const char *operand;                 /* what stands before FILE, "FUNCTION"; NULL: nothing */
-	bool many;                           /* takes several FILEs; the session's trace is the first one */
-	const char *summary;                 /* for the list of commands: half a line, no full stop */
-	const char *details;                 /* one or two sentences for "ptl-dump flow --help" */
-	const char *examples;                /* lines for "Examples:" */
-	unsigned takes;                      /* enum dump_takes, or-ed */
-	const struct common_option *options; /* the command's own, or NULL */
-	bool lists_damage;                   /* its output has the damage: messages need not repeat it */
-	bool judges_damage;                  /* its own exit status says whether damage matters */
-	const char *const *unsharded; /* names of own options that do not go with --partial, NULL-ended; or NULL */
-	bool adds_traces;             /* partial results of several traces can be merged */
-	size_t options_size;          /* of the command's structure; at least sizeof(struct dump_options) */
+	const char *name;     /* "flow" */
+	const char *operand;  /* name of the operand before FILE, "FUNCTION"; NULL: no operand */
+	bool many;            /* takes several FILEs; session->trace is the first */
+	const char *summary;  /* for the list of commands: half a line, no full stop */
+	const char *details;  /* one or two sentences for "ptl-dump flow --help" */
+	const char *examples; /* lines for "Examples:" */
 	/*
-	 * Checks options that exclude each other before the file is opened; PTL_MISUSE with a text. May be
+	 * enum dump_takes, combined by
+	 *
+	 */
+	unsigned takes;
+	const struct common_option *options; /* the command's own options, or NULL */
+	bool lists_damage;                   /* the output lists the damage: messages need not repeat it */
+	bool judges_damage;                  /* the command's exit status itself reports damage */
+	/* names of the command's own options that exclude --partial, NULL-terminated; or NULL */
+	const char *const *unsharded;
+	bool adds_traces;    /* partial results of several traces can be merged */
+	size_t options_size; /* of the command's structure; at least sizeof(struct dump_options) */
+	/*
+	 * Checks options that exclude each other before the file is opened. Returns PTL_MISUSE with a text. May be
 	 * NULL.
 	 */
 	int (*check)(const struct dump_options *options);
-	/* Whether the options ask for what needs no trace: the session has none then. May be NULL: it always needs one. */
+	/* Whether the options need no trace; the session then has none. NULL: the command always needs a trace. */
 	bool (*needs_no_trace)(const struct dump_options *options);
 	/*
-	 * Does the work. Returns 0, COMMON_EXIT_FINDING (positive), or a negative ptl_status with its chain of
-	 * causes, which the caller reports. A full output or a closed pipe is found by the caller at the
-	 * end; a long-running command asks dump_output_check() now and then and returns what it says.
+	 * Does the work. Returns 0, COMMON_EXIT_FINDING (positive), or a negative ptl_status with its chain of causes,
+	 * which the caller reports. The caller detects a full output or a closed pipe at the end. A long-running
+	 * command calls dump_output_check() now and then and returns its status.
 	 */
 	int (*run)(struct dump_session *session);
-	/* Instead of all that: the whole of a command whose FILEs are no traces. Its exit status. */
+	/* Runs the whole command instead of all members above, if its FILEs are no traces. Returns the exit status. */
 	int (*whole)(const struct dump_command *command, int argc, char **argv);
-	/* Frees what the command's own options own. May be NULL. */
+	/* Frees members of the command's own options. May be NULL. */
 	void (*free_options)(struct dump_options *options);
 };
 
 /*
- * Parses a command's line (argv[0] is the command's name), opens its file, runs it, reports damage that
- * the reader met, and gives the exit status:
- * COMMON_EXIT_INPUT when any of the file could not be read, even though the rest was shown.
+ * Parses a command line (argv[0] is the command's name), opens the file, runs the command and reports damage that the
+ * reader found. Returns the exit status: COMMON_EXIT_INPUT if a part of the file could not be read, even though the
+ * rest was shown.
  */
 int dump_command_main(const struct dump_command *command, int argc, char **argv);
 /*
- * The same with the partial results of all shards, which have the traces' names and the options but for those of output and of
- * reading, which are own's. argv has room for them all. The exit status.
+ * Runs a command on the partial results of all shards. The shards give the names of the traces and the options. Options
+ * of output and of reading come from `own`. argv has room for all arguments. Returns the exit status.
  */
 int dump_command_merge(const struct dump_command *command, int argc, char **argv, const struct dump_options *own,
 		       struct dump_partial_set *merged);
 
 /*
- * For the traces of a command that takes many: opens what session->path says as session->trace, after a report of what went
- * wrong, and closes it, after a report of its damage, of which it returns whether there was any.
+ * For each trace of a command with many FILEs: dump_session_open opens session->path as session->trace and reports
+ * errors. dump_session_close closes the trace, reports its damage, and returns whether damage was found.
  */
 int dump_session_open(struct dump_session *session);
 bool dump_session_close(struct dump_session *session);
-/* Says what could not be read of the trace, or refers to the command that lists it; true where there is such a thing. */
+/*
+ * Warns of unreadable parts of the trace, or hints at the command that lists the damage. Returns whether the trace has
+ * damage. lists_it: the output lists the damage already.
+ */
 bool dump_session_report(const struct dump_session *session, bool lists_it);
 
-/* The tables of shared options that go with takes: for dump_command_main alone. */
+/* Tables of shared options that belong to `takes`; only for dump_command_main. */
 #define DUMP_TABLES_MAX 15
 struct dump_tables {
-	const struct common_option *tables[DUMP_TABLES_MAX + 1]; /* NULL-ended */
-	const char *engine_names[16];                            /* NULL-ended; what --engine takes */
+	const struct common_option *tables[DUMP_TABLES_MAX + 1]; /* NULL-terminated */
+	const char *engine_names[16];                            /* NULL-terminated; arguments of --engine */
 	struct common_option decode[4];
 };
 void dump_options_tables(const struct dump_command *command, struct dump_tables *tables);
 
 /*
- * 0 as long as all output was taken; PTL_CANCELLED once the reader of a pipe has gone (no message: the
- * program then ends quietly, with COMMON_EXIT_OK); PTL_SYSTEM for any other failed write. Cheap.
+ * Returns 0 while all output was written. Returns PTL_CANCELLED after the reader of a pipe has gone: the program then
+ * ends without a message, with COMMON_EXIT_OK. Returns PTL_SYSTEM for any other failed write. Cheap.
  */
 int dump_output_check(const struct dump_session *session);
-/* Whether it goes to a terminal. */
+/* Whether the output is a terminal. */
 bool dump_output_is_terminal(const struct dump_session *session);
 /*
- * The name that the file of -o has until it is complete, for a library that opens what it writes by itself; NULL where the
- * output is no file of ours: standard output, a pipe, a device.
+ * Returns the name of the -o file before it is complete, for a library that opens its output file itself. Returns NULL
+ * if the output is standard output, a pipe or a device.
  */
 const char *dump_output_file(const struct dump_session *session);
 
-/* SGR sequences where session->color, "" elsewhere; style ends with dump_plain(). */
+/* SGR sequences if session->color, else "". dump_plain() ends a style. */
 const char *dump_bold(const struct dump_session *session);
 const char *dump_dim(const struct dump_session *session);
 const char *dump_red(const struct dump_session *session);

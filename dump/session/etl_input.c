@@ -21,7 +21,7 @@ static bool is_etl(int fd)
 	return size > 0 && etl_file_is(start, (size_t)size);
 }
 
-/* The output takes the place of a file only when all is written, but then the input would be gone. */
+/* Refuses an output that is the input: completing the output would replace the input. */
 static int check_output(const struct dump_session *session, int fd)
 {
 	struct stat input, output;

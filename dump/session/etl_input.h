@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* .etl files of Windows as they are, for commands whose content comes from there alone. */
+/* Reads .etl files of Windows directly, for commands that show only what an .etl file contains. */
 #ifndef DUMP_SESSION_ETL_INPUT_H
 #define DUMP_SESSION_ETL_INPUT_H
 
 #include "dump/session/command.h"
 
 /*
- * Makes a trace of the file that the session names, in an unnamed file in $TMPDIR, and opens the trace. Says what could not be read, and
- * sets session->damaged. PTL_NOT_OURS: it is no .etl file; PTL_MISUSE: it is the output, too; what the import and ptl_open_fd return.
+ * Converts the .etl file of the session to a trace in an unnamed file in $TMPDIR, and opens the trace. Reports
+ * unreadable parts, and sets session->damaged.
+ * Errors: PTL_NOT_OURS (no .etl file), PTL_MISUSE (the output is the same file), or a status of the import or of
+ * ptl_open_fd.
  */
 int dump_etl_open(struct dump_session *session, const struct ptl_open_options *options);
 

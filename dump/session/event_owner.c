@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks for the owner of events. */
+/* Searches events for a process or thread. */
 #include "dump/session/event_owner.h"
 
 #include <ptl/kernel.h>
@@ -7,11 +7,11 @@
 #define FOUND 1
 
 struct wanted {
-	uint32_t pid, tid; /* PTL_NO_ID: not looked for */
+	uint32_t pid, tid; /* PTL_NO_ID: not searched for */
 	const struct common_id_set *pids;
 };
 
-/* A context switch names threads whose process it does not tell. */
+/* A context switch names threads without their process, so it matches only if no process is selected. */
 static bool is_switched(const struct wanted *wanted, const struct ptl_event *event)
 {
 	struct ptl_switch_event data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads --pid, --tid, --cpu, --image and --time, and says what passes. */
+/* Evaluates --pid, --tid, --cpu, --image and --time. */
 #include "dump/session/filter.h"
 
 #include <fnmatch.h>
@@ -41,7 +41,7 @@ bool dump_filter_wants_image(const struct dump_filter *filter, const char *path)
 	return filter->images.count == 0;
 }
 
-/* ---- what passes --------------------------------------------------------------------------------- */
+/* ---- selection ----------------------------------------------------------------------------------- */
 
 bool dump_filter_wants_thread(const struct dump_filter *filter, uint32_t pid, uint32_t tid)
 {

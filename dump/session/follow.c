@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Waits for a trace that is being written, and notices when the user has seen enough. */
+/* Waits for new data of a growing trace, and for a signal of the user. */
 #include "dump/session/follow.h"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static int idle(void *context, struct ptl_trace *trace)
 	struct dump_session *session = context;
 	int status = 0;
 
-	/* While the trace is opened there is nothing to show. */
+	/* While the trace is being opened, no output exists. */
 	if (session->idle && session->trace == trace)
 		status = session->idle(session);
 	if (session->out)
@@ -49,7 +49,7 @@ static int idle(void *context, struct ptl_trace *trace)
 	return status;
 }
 
-/* A file of a session may have lost its name, or have none. */
+/* Opens the file of a session by its descriptor: the file may have lost its name, or may never have had a name. */
 static int open_trace(struct dump_session *session, const struct ptl_realtime_options *realtime)
 {
 	const struct format_session_files *files = session->options->session;

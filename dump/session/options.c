@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options that ptl-dump's commands share. */
+/* The options that commands of ptl-dump share. */
 #include <string.h>
 
 #include "dump/session/command.h"

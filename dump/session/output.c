@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where the output of a command goes. */
+/* Writes the output of a command. */
 #include "dump/session/output.h"
 
 #include <errno.h>
@@ -12,7 +12,8 @@
 #include "common/program/interrupt.h"
 
 /*
- * stdio alone would forget why a write failed. Returns what was written; 0 reports a failure to stdio.
+ * Writes bytes and keeps errno, which stdio alone would lose. Returns the number of bytes written; 0 reports a failure
+ * to stdio.
  */
 static ssize_t write_output(void *cookie, const char *data, size_t size)
 {
@@ -30,7 +31,7 @@ static ssize_t write_output(void *cookie, const char *data, size_t size)
 	return output->error ? 0 : (ssize_t)size;
 }
 
-/* In a signal's handler: an interrupted export leaves nothing behind, however long the walk still is. */
+/* Runs in a signal handler: removes the unfinished file at once, however long the command would still run. */
 static void remove_unfinished(void *context)
 {
 	const struct dump_output *output = context;
@@ -50,7 +51,7 @@ static int refuse_input(const struct dump_session *session, const struct stat *t
 	return 0;
 }
 
-/* An output that is one of the traces would take the place of what it is made of. */
+/* Refuses an output that is one of the input traces: it would replace its own input. */
 static int refuse_inputs(const struct dump_session *session)
 {
 	struct stat target;

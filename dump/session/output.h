@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where the output of a command goes: standard output, or a file that appears whole or not at all. */
+/* The output of a command: standard output, or a file that appears whole or not at all. */
 #ifndef DUMP_SESSION_OUTPUT_H
 #define DUMP_SESSION_OUTPUT_H
 
@@ -10,21 +10,26 @@
 
 struct dump_output {
 	int fd;
-	int error;                      /* errno of the first write that failed; 0 */
-	bool to_file;                   /* there is a `file` */
-	bool discards;                  /* nobody wants it */
-	struct common_output_file file; /* of -o */
+	int error;                      /* errno of the first failed write; 0: none failed */
+	bool to_file;                   /* `file` is in use */
+	bool discards;                  /* writes are discarded */
+	struct common_output_file file; /* the -o file */
 	FILE *stream;
 };
 
 /*
- * Opens what the options name, or standard output, and sets session->out and session->output. The trace of the session is
- * open: it is never the output, not even with --force. Close in any case. PTL_SYSTEM, PTL_MISUSE, PTL_NO_MEMORY.
+ * Opens the output that the options name, or standard output. Sets session->out and session->output. The trace of the
+ * session must be open: the output is never one of the input files, not even with --force. Call dump_output_close in
+ * any case.
+ * Errors: PTL_SYSTEM, PTL_MISUSE, PTL_NO_MEMORY.
  */
 int dump_output_open(struct dump_session *session, struct dump_output *output);
-/* Writes what is buffered; what dump_output_check returns. */
+/* Writes all buffered output. Returns the status of dump_output_check. */
 int dump_output_flush(struct dump_session *session);
-/* Closes it; a file gets its name where keep is set, else it goes. PTL_SYSTEM where it does not get it. */
+/*
+ * Closes the output. keep: gives a new file its name; else the file is removed. Returns PTL_SYSTEM if the file cannot
+ * get its name.
+ */
 int dump_output_close(struct dump_session *session, bool keep);
 
 #endif

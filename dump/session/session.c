@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What commands have in common. */
+/* Shared steps of commands. */
 #include "dump/session/session.h"
 
 #include <inttypes.h>
@@ -15,9 +15,12 @@
 
 #define LISTED_MAX 16
 
-/* ---- what was asked for, and is it there --------------------------------------------------------- */
+/* ---- check of the selection ---------------------------------------------------------------------- */
 
-/* Fails, and says which ones there are: describe appends the i-th of count, or nothing to skip it. */
+/*
+ * Fails with a list of the existing items. describe appends item i of count to the text, or appends nothing to skip the
+ * item.
+ */
 static int fail_absent(const struct dump_session *session, const struct flow_timeline *timeline, const char *what,
 		       uint32_t id, size_t count,
 		       void (*describe)(const struct dump_session *session, const struct flow_timeline *timeline,
@@ -86,7 +89,7 @@ static bool ran(const struct flow_timeline_process *process, const char *pattern
 	return false;
 }
 
-/* The processes of --process are wanted beside those of --pid. */
+/* Adds the processes of --process to the set of --pid. */
 static int find_programs(const struct dump_session *session, const struct flow_timeline *timeline)
 {
 	struct dump_filter *filter = &session->options->filter;
@@ -115,9 +118,9 @@ static int find_programs(const struct dump_session *session, const struct flow_t
 	return 0;
 }
 
-/* A process, or a thread of the wanted processes, that context switches may tell of. */
+/* A process, or a thread of selected processes, that a context switch may name. */
 struct switched {
-	const struct common_id_set *pids; /* wanted; NULL: tells no thread */
+	const struct common_id_set *pids; /* selected processes; NULL: context switches name no thread */
 	uint32_t id;
 };
 
@@ -180,7 +183,10 @@ static int check_tids(const struct dump_session *session, const struct flow_time
 	return 0;
 }
 
-/* A CPU without a stream of its own may still be named by events: only a wholly unknown one is wrong. */
+/*
+ * Events may name a CPU that has no stream. Only a number that is neither in a stream nor below the machine's CPU count
+ * is wrong.
+ */
 static int check_cpus(const struct dump_session *session, const struct flow_timeline *timeline)
 {
 	const struct common_id_set *cpus = &session->options->filter.cpus;
@@ -190,7 +196,7 @@ static int check_cpus(const struct dump_session *session, const struct flow_time
 	for (size_t i = 0; i < cpus->count; i++) {
 		size_t k = 0;
 
-		/* Streams of the software source belong to threads. */
+		/* Streams of the software source belong to threads, not to CPUs. */
 		while (k < count && ptl_stream_at(session->trace, k)->cpu != cpus->ids[i])
 			k++;
 		if (k == count && cpus->ids[i] >= machine_cpus)

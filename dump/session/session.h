@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What commands have in common: the timeline of the trace, a check of what was asked for, options of views. */
+/* Shared steps of commands: building the timeline, checking the selection, making options of views. */
 #ifndef DUMP_SESSION_SESSION_H
 #define DUMP_SESSION_SESSION_H
 
@@ -9,40 +9,40 @@
 #include "flow/view/view.h"
 
 /*
- * Builds the timeline; free with flow_timeline_free. Warns of events that could not be understood. Adds the processes of
- * --process to those of --pid. PTL_MISUSE where a process, thread or CPU of the options is not in the trace (a hint lists
- * those that are); else what flow_timeline_build returns.
+ * Builds the timeline; free it with flow_timeline_free. Warns of events that could not be decoded. Adds the processes
+ * of --process to the set of --pid. Returns PTL_MISUSE if a selected process, thread or CPU is not in the trace (a hint
+ * lists the existing ones), or the status of flow_timeline_build.
  */
 int dump_session_timeline(const struct dump_session *session, struct flow_timeline **timeline);
 
 /*
- * The selection, engine, threads and progress for a view of what the session's options ask for; after
- * dump_session_timeline, which finds the processes.
+ * Returns the options of a view: selection, engine, threads and progress from the session's options. Call
+ * dump_session_timeline first: it resolves --process.
  */
 struct flow_view_options dump_session_view_options(const struct dump_session *session);
 
 /*
- * For each image of the timeline whether --image wants it (caller frees); *wanted is NULL where all are.
- * PTL_MISUSE where none is; PTL_NO_MEMORY.
+ * Allocates *wanted, a flag for each image of the timeline: whether --image selects the image. The caller frees
+ * *wanted. Sets *wanted to NULL if all images are selected.
+ * Errors: PTL_MISUSE if no image is selected; PTL_NO_MEMORY.
  */
 int dump_session_images(const struct dump_session *session, const struct flow_timeline *timeline, bool **wanted);
 
-/*
- * A note that the output is empty: because the trace has no such thing (`any` is false), or none of it lies in the span
- * of --time, or is of what was asked for.
- */
+/* Prints a note that the output is empty. any: the trace has such data, but outside --time or outside the selection. */
 void dump_session_note_nothing(const struct dump_session *session, const char *what, bool any);
-/* The same for flow. */
+/* As dump_session_note_nothing, for flow. */
 void dump_session_note_no_flow(const struct dump_session *session);
-/* Where code or names may be that are not in the trace, unless the user has said that. */
+/* Prints a hint where to find missing code or names, unless --code-store or PTL_CODE_STORE is given. */
 void dump_session_hint_code(const struct dump_session *session);
-/* Warns of symbol tables that could not be read. symbols may be NULL. */
+/* Warns of unreadable symbol tables. symbols may be NULL. */
 void dump_session_warn_symbols(const struct dump_session *session, const struct flow_symbols *symbols);
 
-/* Warns of events that the recorder lost, if there are any: counts are short of them. */
+/* Warns if the recorder lost events: counts are then too small. */
 void dump_session_say_lost(const struct dump_session *session);
 
-/* A time of the trace's clock as nanoseconds since its start, the form of all JSON output; null if 0. */
+/*
+ * Writes a time of the trace's clock as nanoseconds since the trace's start, as all JSON output does; null for time 0.
+ */
 void dump_json_time(struct dump_session *session, const char *key, uint64_t time);
 
 #endif

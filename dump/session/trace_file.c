@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens the trace of a command, with its code store, and says in the end what of it could not be read. */
+/* Opens the trace of a command and its code store, and reports unreadable parts at the end. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,7 +21,10 @@
 
 #define ETL_HINT "ptl-relog FILE -o trace.ptl    makes a trace of it"
 
-/* Files of other formats, by bytes at a place; an .etl file by the header of its first event, behind that of its buffer. */
+/*
+ * Other file formats, recognised by bytes at an offset. An .etl file is recognised by the header of its first event,
+ * after the header of its buffer.
+ */
 static const struct {
 	size_t at;
 	size_t size;
@@ -68,7 +71,7 @@ static void explain_format(const char *path)
 	}
 }
 
-/* A folder that is not there is a mistake if it was asked for here; the environment may be another machine's. */
+/* A missing folder is an error if --code-store names it. The environment variable may be meant for another machine. */
 static int use_code_store(const struct dump_session *session)
 {
 	const char *folder = session->options->code_store;
@@ -116,7 +119,7 @@ int dump_session_open(struct dump_session *session)
 	return status;
 }
 
-/* What is missing for that reason is a gap. */
+/* Code that the store did not deliver is a gap in the flow. */
 static void report_code_store(const struct dump_session *session)
 {
 	const char *why;
@@ -141,7 +144,7 @@ static bool is_damage_of(const struct ptl_trace *trace, const struct dump_partia
 	return true;
 }
 
-/* What shards could not read of the trace, and has not been met here. Goes on counting places. */
+/* Reports damage that shards found and this run did not. Returns `places` plus the number of such damages. */
 static size_t report_shards(const struct dump_session *session, size_t places)
 {
 	size_t count;
@@ -161,7 +164,7 @@ bool dump_session_report(const struct dump_session *session, bool lists_it)
 	size_t places = 0;
 
 	report_code_store(session);
-	/* Who ends following a trace that goes on knows that. */
+	/* A user who ends --follow early knows that the trace is incomplete. */
 	if (!ptl_trace_complete(trace) && (!session->options->follow || ptl_realtime_over(trace)))
 		common_message_warning("%s is incomplete: it is still being written, or its writer "
 				       "did not finish; what follows its last whole buffer is missing",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One trace after the other. */
+/* Opens the traces of a command in turn. */
 #include "dump/session/traces.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "common/program/message.h"
 #include "format/reader/trace_end.h"
 
-/* --process adds the processes of one trace to those of --pid: each trace has a set of its own. */
+/* Copies the options with a separate set of pids: --process adds processes of one trace only. */
 static int copy_options(const struct dump_options *from, struct dump_options *to)
 {
 	*to = *from;
@@ -20,7 +20,7 @@ static int copy_options(const struct dump_options *from, struct dump_options *to
 	return 0;
 }
 
-/* The session's trace is open. */
+/* Calls `take` on the open trace of the session. */
 static int take_trace(const struct dump_options *options, struct dump_session *session,
 		      int (*take)(void *context, struct dump_session *session), void *context)
 {
@@ -48,7 +48,7 @@ int dump_session_traces(struct dump_session *session, int (*take)(void *context,
 		own = *session;
 		own.path = session->more[i];
 		own.trace = NULL;
-		/* What went wrong has been reported. */
+		/* dump_session_open has reported the error. */
 		status = dump_session_open(&own);
 		if (status < 0)
 			return common_fail(status, "%s cannot be read; without it nothing is complete", own.path);

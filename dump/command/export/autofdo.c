@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump autofdo: how often source lines ran, for a compiler that optimises by it. */
+/* ptl-dump autofdo: execution counts of source lines, for profile-guided optimisation. */
 #include "dump/command/commands.h"
 #include "dump/export/profile/autofdo.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump callgrind: functions and their calls, for callgrind_annotate and kcachegrind. */
+/* ptl-dump callgrind: functions and calls, for callgrind_annotate and kcachegrind. */
 #include "common/error.h"
 #include "dump/command/commands.h"
 #include "dump/export/profile/callgrind.h"
 #include "dump/export/path_session.h"
 
 struct callgrind_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	bool lines;
 	struct dump_sample_options samples;
 };
@@ -22,7 +22,7 @@ static const struct common_option own_options[] = {
 static int run(struct dump_session *session)
 {
 	const struct callgrind_options *own = (const struct callgrind_options *)session->options;
-	/* Paths of any depth: only pairs of them are written. */
+	/* Unlimited depth: the format needs only pairs of caller and callee. */
 	const struct dump_path_options options = {.group = DUMP_PATH_ALL, .depth = UINT32_MAX, .samples = own->samples};
 	struct dump_path_session run = {0};
 	struct dump_left_out left_out = {0};

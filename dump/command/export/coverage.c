@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump coverage: which lines, branches and functions of the source ran, in one trace or many. */
+/* ptl-dump coverage: executed lines, branches and functions of the source, in one or more traces. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@
 enum format { FORMAT_TEXT, FORMAT_LCOV, FORMAT_COBERTURA, FORMAT_JSON };
 
 struct coverage_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	enum format format;
 	struct common_string_list sources;
 	const char *diff_base;
@@ -68,7 +68,10 @@ static int print(struct dump_session *session, const struct dump_coverage *cover
 	return status;
 }
 
-/* "12,345 of 56,789 instructions ran in images that are left out, without source lines or libraries of the system: libc.so.6" */
+/*
+ * Prints "12,345 of 56,789 instructions ran in images that are left out, without source lines or libraries of the
+ * system: libc.so.6".
+ */
 static void note_images(const struct dump_coverage *coverage)
 {
 	struct ptl_bytes text = {0};
@@ -90,7 +93,7 @@ static void note_images(const struct dump_coverage *coverage)
 	common_bytes_free(&text);
 }
 
-/* As git shows it, without the prefix that a diff gives the files of its second side. */
+/* Returns the path as git prints it, without the diff's prefix for new files. */
 static const char *changed_path(const char *path)
 {
 	return strncmp(path, "b/", 2) == 0 ? path + 2 : path;
@@ -109,7 +112,7 @@ static void note_changes(const struct dump_changes *changes)
 				    count - CHANGES_NAMED);
 }
 
-/* A pattern that is misspelt must not look like code that did not run. */
+/* Warns of --source patterns without a match: a misspelt pattern would look like code that did not run. */
 static void warn_sources(const struct dump_coverage *coverage)
 {
 	for (size_t i = 0; i < coverage->sources->count; i++) {

@@ -12,7 +12,7 @@
 #include "dump/session/session.h"
 
 struct ctf_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	const char *folder;
 	bool force;
 };
@@ -85,7 +85,7 @@ static int write_files(struct dump_session *session, const struct ctf_options *o
 	return status;
 }
 
-/* The timeline checks what was asked for. */
+/* Builds the timeline only to check the selection. */
 static int run(struct dump_session *session)
 {
 	const struct ctf_options *options = (const struct ctf_options *)session->options;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump flamegraph: where instructions or time went, by paths of calls, as folded stacks or a picture. */
+/* ptl-dump flamegraph: instructions or time by paths of calls, as folded stacks or a picture. */
 #include <string.h>
 
 #include "common/error.h"
@@ -10,7 +10,7 @@
 #include "dump/export/path_session.h"
 
 struct flamegraph_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	struct dump_path_options paths;
 	bool folded;
 	bool reverse;
@@ -34,14 +34,14 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-/* What is shown. */
+/* The displayed graph. */
 struct graph {
 	struct dump_flame_tree tree;
 	struct dump_path_session runs[2];
 	struct ptl_bytes title;
 };
 
-/* "instructions"; "samples of page-faults"; "cycles of samples". */
+/* Appends the measured quantity: "instructions", "samples of page-faults", "cycles, sampled,". */
 static void add_what(const struct graph *graph, struct ptl_bytes *text)
 {
 	const struct dump_samples *samples = &graph->runs[0].samples;
@@ -55,7 +55,7 @@ static void add_what(const struct graph *graph, struct ptl_bytes *text)
 				   samples->name);
 }
 
-/* "gzip.ptl: instructions by path of calls". */
+/* Sets the title: "gzip.ptl: instructions by path of calls". */
 static void add_title(const struct dump_session *session, const struct flamegraph_options *options, struct graph *graph)
 {
 	struct ptl_bytes *title = &graph->title;
@@ -109,7 +109,7 @@ static int write_graph(struct dump_session *session, struct graph *graph, struct
 	return status;
 }
 
-/* Samples of what the one trace has are not compared with those of something else. */
+/* Refuses to compare samples of different events. */
 static int check_names(const struct graph *graph, size_t count)
 {
 	const struct dump_samples *samples[] = {&graph->runs[0].samples, &graph->runs[1].samples};
@@ -120,7 +120,7 @@ static int check_names(const struct graph *graph, size_t count)
 			   samples[0]->name, samples[1]->name);
 }
 
-/* Adds up one trace, or two that are compared. */
+/* Sums up one trace, or two traces to compare. */
 static int make_graph(struct dump_session *session, struct graph *graph, size_t count, struct dump_left_out *left_out)
 {
 	const struct dump_path_options *paths = &((const struct flamegraph_options *)session->options)->paths;
@@ -142,7 +142,7 @@ static int make_graph(struct dump_session *session, struct graph *graph, size_t 
 	return status;
 }
 
-/* One trace, or two that are compared. */
+/* Shows one trace, or compares two. */
 static int run(struct dump_session *session)
 {
 	const struct flamegraph_options *options = (const struct flamegraph_options *)session->options;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump html: a page that shows a trace. */
+/* ptl-dump html: an HTML page that shows a trace. */
 #include "dump/command/commands.h"
 #include "dump/export/html/html.h"
 
 struct html_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	struct dump_html_limits limits;
 };
 

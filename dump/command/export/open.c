@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump open: a page that shows a trace, opened in the user's browser. */
+/* ptl-dump open: an HTML page that shows a trace, opened in the user's browser. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 #include "dump/session/output.h"
 
 struct open_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	struct dump_html_limits limits;
 };
 
@@ -27,7 +27,7 @@ static const struct common_option own_options[] = {
 
 /* ---- the page ------------------------------------------------------------------------------------ */
 
-/* An empty file with a name that no other file has: "/tmp/ptl-Xk3hQ2.html". The caller frees the name. */
+/* Creates an empty file with a unique name: "/tmp/ptl-Xk3hQ2.html". The caller frees the name. */
 static int make_file(char **path)
 {
 	const char *folder = getenv("TMPDIR");
@@ -44,7 +44,7 @@ static int make_file(char **path)
 	return 0;
 }
 
-/* As ptl-dump html -o does. */
+/* Writes the page, like ptl-dump html -o. */
 static int write_page(struct dump_session *session, const char *path)
 {
 	struct dump_options options = *session->options;
@@ -66,7 +66,7 @@ static int write_page(struct dump_session *session, const char *path)
 
 /* ---- the browser --------------------------------------------------------------------------------- */
 
-/* 0; positive: it did not do it; -1: there is no such program. */
+/* Runs a program. Returns 0; a positive number if the program failed; -1 if no such program exists. */
 static int start(const char *program, const char *path)
 {
 	char *const words[] = {(char *)program, (char *)path, NULL};
@@ -75,7 +75,7 @@ static int start(const char *program, const char *path)
 	pid_t pid;
 	int status = 0, error;
 
-	/* What this program ignores is not for others. */
+	/* The program must not inherit the ignored SIGPIPE. */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGPIPE);
 	posix_spawnattr_init(&attributes);
@@ -91,7 +91,7 @@ static int start(const char *program, const char *path)
 	return status ? 1 : 0;
 }
 
-/* The user's own choice, of which $BROWSER may have several with colons between them; else the desktop's. */
+/* Tries the browsers in $BROWSER, separated by colons; else the desktop's browser. */
 static int show(const char *path)
 {
 	static const char *const openers[] = {"xdg-open", "sensible-browser"};

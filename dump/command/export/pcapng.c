@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump pcapng: packets of a network, for Wireshark. */
+/* ptl-dump pcapng: network packets, for Wireshark. */
 #include "dump/command/commands.h"
 #include "dump/export/packet/packet_file.h"
 #include "dump/session/session.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump perf: perf.data that stock perf decodes. */
+/* ptl-dump perf: a perf.data file that unmodified perf decodes. */
 #include "common/error.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
@@ -8,7 +8,7 @@
 #include "dump/session/output.h"
 
 struct perf_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	const char *cache;
 };
 

@@ -6,7 +6,7 @@
 #include "dump/export/profile/pprof.h"
 
 struct pprof_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	struct dump_path_options paths;
 	bool lines;
 };

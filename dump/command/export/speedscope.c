@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump speedscope: paths of calls for the viewer of that name. */
+/* ptl-dump speedscope: paths of calls for speedscope.app. */
 #include "dump/command/commands.h"
 #include "dump/export/path_session.h"
 #include "dump/export/flame/speedscope.h"
 
 struct speedscope_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	struct dump_path_options paths;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump sqlite: a database of traces. */
+/* ptl-dump sqlite: a database with the rows of traces. */
 #include "common/error.h"
 #include "common/text/text.h"
 #include "dump/command/commands.h"
@@ -10,7 +10,7 @@
 #include "dump/session/traces.h"
 
 struct sqlite_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	bool no_calls;
 	struct dump_labels labels;
 };
@@ -28,7 +28,7 @@ static const struct dump_row_table *const tables[] = {
 	&dump_row_gaps,   &dump_row_losses,    &dump_row_calls,   &dump_row_symbols, NULL,
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]) - 1)
-#define TABLES_OF_CALLS 2 /* the last ones */
+#define TABLES_OF_CALLS 2 /* these come last */
 
 struct run {
 	struct dump_sqlite *database;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump table: rows of one table, of many traces. */
+/* ptl-dump table: rows of one table from one or more traces. */
 #include <string.h>
 
 #include "common/error.h"
@@ -12,7 +12,7 @@
 #include "dump/session/traces.h"
 
 struct table_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	enum dump_row_format format;
 	bool no_header;
 	bool has_ddl;
@@ -81,7 +81,7 @@ static int add_trace(void *context, struct dump_session *session)
 	return status ? status : dump_row_text_end(&run->text);
 }
 
-/* The definition of one table or of all. */
+/* Prints the definition of one table or of all tables. */
 static int print_ddl(struct dump_session *session, enum dump_row_dialect dialect)
 {
 	const struct dump_row_table *one[2] = {NULL};
@@ -97,7 +97,7 @@ static int print_ddl(struct dump_session *session, enum dump_row_dialect dialect
 	return status;
 }
 
-/* Whether what stands before the rows may be left out. */
+/* Whether a header may be left out. */
 static bool has_header(enum dump_row_format format)
 {
 	return format == DUMP_ROW_TSV || format == DUMP_ROW_CSV;

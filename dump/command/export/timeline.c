@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ptl-dump timeline: what ran when, for viewers of timelines. */
+/* ptl-dump timeline: calls and events over time, for timeline viewers. */
 #include "dump/command/commands.h"
 #include "dump/export/timeline/timeline.h"
 
 #define SLICES_DEFAULT 5000000
 
 struct timeline_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/session/command.h */
 	uint32_t format;
 	bool by_instructions;
 	uint64_t min_time;

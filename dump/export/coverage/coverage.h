@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Coverage as other programs read it, and as text. */
+/* Writes coverage for other programs and as text. */
 #ifndef DUMP_EXPORT_COVERAGE_COVERAGE_H
 #define DUMP_EXPORT_COVERAGE_COVERAGE_H
 
 #include "dump/analysis/coverage.h"
 
 struct dump_coverage_print {
-	struct dump_session *session; /* whose output is written to */
+	struct dump_session *session; /* provides the output */
 	const struct dump_coverage *coverage;
 	struct ptl_bytes line, name;
 };
 
 /*
- * All of it; memory that lacks is left in line.failed. lcov: its tracefile, as geninfo(1) has it. Cobertura: its XML, coverage-04.dtd.
+ * Each function writes the whole coverage. Returns the status of dump_output_check, or PTL_NO_MEMORY. lcov: a tracefile
+ * as in geninfo(1). Cobertura: XML of coverage-04.dtd.
  */
 int dump_coverage_lcov(struct dump_coverage_print *print);
 int dump_coverage_cobertura(struct dump_coverage_print *print);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cobertura's XML: a package for each folder, a class for each source file. */
+/* Writes Cobertura XML: a package for each folder, a class for each source file. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static void rates(struct ptl_bytes *line, const struct dump_coverage_sum *sum)
 			   share(sum->branches_run, sum->branches));
 }
 
-/* A name with what stands around it. */
+/* Writes an attribute. before: text up to the opening quote. */
 static void attribute(struct ptl_bytes *line, const char *before, const void *words, size_t size)
 {
 	common_text_add(line, before);
@@ -34,7 +34,7 @@ static void attribute(struct ptl_bytes *line, const char *before, const void *wo
 	common_text_add(line, "\"");
 }
 
-/* The part of a path that is its folder. */
+/* Returns the length of the folder in a path. */
 static size_t folder_size(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -42,9 +42,12 @@ static size_t folder_size(const char *path)
 	return slash ? (size_t)(slash - path) : 0;
 }
 
-/* ---- a file -------------------------------------------------------------------------------------- */
+/* ---- source files -------------------------------------------------------------------------------- */
 
-/* The branches of the line from *at on: how many ways there are, and how many were gone. */
+/*
+ * Writes the branch coverage of a line: number of directions, and how many were taken. *at: index in branches, advanced
+ * past the line.
+ */
 static void conditions(const struct dump_covered_file *file, uint32_t number, size_t *at, struct ptl_bytes *line)
 {
 	uint64_t ways = 0, gone = 0;
@@ -116,7 +119,7 @@ static void add_file(struct dump_coverage_print *print, const struct dump_covere
 
 /* ---- folders ------------------------------------------------------------------------------------- */
 
-/* The files from *at on that are of one folder. */
+/* Writes the files of one folder. *at: index of the first file, advanced to the next folder. */
 static void add_package(struct dump_coverage_print *print, size_t *at)
 {
 	const struct dump_coverage *coverage = print->coverage;
@@ -147,7 +150,7 @@ static void add_package(struct dump_coverage_print *print, size_t *at)
 
 int dump_coverage_cobertura(struct dump_coverage_print *print)
 {
-	/* In milliseconds; the trace's, so that one trace always gives the same bytes. */
+	/* Milliseconds. Taken from the trace, so the same trace always gives the same bytes. */
 	const int64_t wall = ptl_trace_machine(print->session->trace)->wall_start;
 	const struct dump_coverage *coverage = print->coverage;
 	struct ptl_bytes *line = &print->line;

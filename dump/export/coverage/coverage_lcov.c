@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lcov's tracefile: a record for each source file. */
+/* Writes an lcov tracefile: a record for each source file. */
 #include <inttypes.h>
 
 #include "common/text/text.h"
 #include "dump/export/coverage/coverage.h"
 
-/* A record is a line: what would break it, or is no text, becomes \xNN. */
+/* Writes the functions of a file. A record is one line, so control characters and invalid UTF-8 become \xNN. */
 static void functions(struct ptl_bytes *line, const struct dump_covered_file *file)
 {
 	uint64_t run = 0;
@@ -24,7 +24,9 @@ static void functions(struct ptl_bytes *line, const struct dump_covered_file *fi
 	common_text_format(line, "FNF:%zu\nFNH:%" PRIu64 "\n", file->function_count, run);
 }
 
-/* Way 0 goes on behind the branch, way 1 is taken. "-": the branch did not run. */
+/*
+ * Writes both directions of a branch: 0 continues after the branch, 1 is the taken branch. "-": the branch did not run.
+ */
 static void branch(struct ptl_bytes *line, const struct dump_covered_branch *one)
 {
 	const uint64_t ways[] = {one->not_taken, one->taken};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Coverage for people, and as JSON. */
+/* Writes coverage as text and JSON. */
 #include <inttypes.h>
 
 #include "common/text/text.h"
@@ -32,7 +32,7 @@ static void text_row(struct dump_table *table, const struct dump_coverage_sum *s
 	dump_cell(table, style, name);
 }
 
-/* "/src/a.c: did not run: 12-14, 20" */
+/* Prints "/src/a.c: did not run: 12-14, 20". */
 static void not_run(struct dump_coverage_print *print, const struct dump_covered_file *file)
 {
 	struct ptl_bytes *line = &print->line;

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events as a trace of the Common Trace Format, 1.8. */
+/* Writes events in the Common Trace Format (CTF), version 1.8. */
 #ifndef DUMP_EXPORT_CTF_CTF_H
 #define DUMP_EXPORT_CTF_CTF_H
 
 #include "dump/export/export.h"
 
-/* An event of no schema, or one that its schema does not fit, has this number behind those of the schemas. */
+/*
+ * Returns the class number for events without a schema, or with a payload that does not fit the schema. Lower numbers
+ * belong to schemas.
+ */
 static inline uint32_t dump_ctf_raw_class(const struct ptl_trace *trace)
 {
 	return (uint32_t)ptl_schema_count(trace);
 }
 
-/* Appends the text that explains the stream. Memory that lacks is left in text->failed. */
+/* Appends the metadata that describe the stream. Sets text->failed without memory. */
 void dump_ctf_metadata(const struct ptl_trace *trace, struct ptl_bytes *text);
 
 /*
- * Writes the events that the session's options select as packets of one stream. What is not in it is added to left_out. PTL_SYSTEM,
- * PTL_NO_MEMORY, and what ptl_process returns.
+ * Writes the selected events as packets of one stream. Adds omitted data to left_out. Returns 0, PTL_SYSTEM,
+ * PTL_NO_MEMORY, or a status of ptl_process.
  */
 int dump_ctf_stream(struct dump_session *session, int fd, struct dump_left_out *left_out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The metadata of a CTF trace: a class of events for each schema. */
+/* Writes the metadata of a CTF trace: an event class for each schema. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 
 #define DEPTH_MAX 16
 
-/* ---- words --------------------------------------------------------------------------------------- */
+/* ---- literals and identifiers -------------------------------------------------------------------- */
 
-/* A literal: what could end it is escaped, and what is no text becomes "?". */
+/* Appends a string literal. Quotes and backslashes are escaped; control characters and invalid UTF-8 become "?". */
 static void add_quoted(struct ptl_bytes *text, const char *words)
 {
 	size_t size = strlen(words), step;
@@ -36,12 +36,12 @@ static void add_quoted(struct ptl_bytes *text, const char *words)
 	common_text_add(text, "\"");
 }
 
-/* The names of one structure. */
+/* Names used in one structure. */
 struct scope {
-	struct common_byte_map names; /* how often each was there */
+	struct common_byte_map names; /* number of uses by name */
 };
 
-/* A name as an identifier: a "_" before it, which readers take away, so that it is no word of the language. */
+/* Appends a name as an identifier. The prefix "_", which readers remove, prevents collisions with keywords. */
 static void add_name(struct ptl_bytes *text, struct scope *scope, const char *name)
 {
 	struct ptl_bytes plain = {0};
@@ -63,7 +63,7 @@ static void add_name(struct ptl_bytes *text, struct scope *scope, const char *na
 
 /* ---- fields -------------------------------------------------------------------------------------- */
 
-/* Of one element; NULL: bytes. dump/export/ctf/ctf_stream.c writes what stands here. */
+/* Returns the CTF type of one element; NULL: bytes. ctf_stream.c must write the same types. */
 static const char *type_of(const struct ptl_field *field)
 {
 	static const char *const types[] = {
@@ -101,12 +101,12 @@ static void add_indent(struct ptl_bytes *text, unsigned depth)
 static size_t add_fields(struct ptl_bytes *text, const struct ptl_schema *schema, size_t first, size_t count,
 			 unsigned depth);
 
-/* The fields of a structure; the index behind them. */
+/* Appends the type of field i. Returns the index after the field and its nested fields. */
 static size_t add_type(struct ptl_bytes *text, const struct ptl_schema *schema, size_t i, unsigned depth)
 {
 	const struct ptl_field *field = &schema->fields[i];
 
-	/* No payload is of one that is nested as deep. */
+	/* No payload can have structures nested as deep. */
 	if (field->type == PTL_TYPE_STRUCT && depth > DEPTH_MAX) {
 		common_text_add(text, "u8 ");
 		return i + 1;
@@ -146,7 +146,7 @@ static size_t add_field(struct ptl_bytes *text, struct scope *scope, const struc
 	return i;
 }
 
-/* So many fields from first on, those of structures counted, too. A schema that contradicts itself ends early. */
+/* Appends `count` fields from `first` on, including nested fields. Ends early for a contradictory schema. */
 static size_t add_fields(struct ptl_bytes *text, const struct ptl_schema *schema, size_t first, size_t count,
 			 unsigned depth)
 {
@@ -189,7 +189,7 @@ static void add_classes(const struct ptl_trace *trace, struct ptl_bytes *text)
 			      "\t};\n};\n");
 }
 
-/* ---- what all have in common --------------------------------------------------------------------- */
+/* ---- shared declarations ------------------------------------------------------------------------- */
 
 static const char types[] = "typealias integer { size = 8; align = 8; signed = false; } := u8;\n"
 			    "typealias integer { size = 16; align = 8; signed = false; } := u16;\n"
@@ -259,7 +259,7 @@ static void add_environment(const struct ptl_machine *machine, struct ptl_bytes 
 	common_text_add(text, ";\n};\n\n");
 }
 
-/* Times are those of the trace's clock; the offset makes times of day of them. */
+/* Appends the clock. Times in the stream are of the trace's clock; the offset converts them to times of day. */
 static void add_clock(const struct ptl_machine *machine, struct ptl_bytes *text)
 {
 	const int64_t offset = machine->wall_start ? machine->wall_start - (int64_t)machine->start_time : 0;

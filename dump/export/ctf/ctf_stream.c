@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The stream of a CTF trace: packets of events, as its metadata says. */
+/* Writes the stream of a CTF trace: packets of events, as described by the metadata. */
 #include <string.h>
 
 #include "common/error.h"
@@ -13,23 +13,23 @@
 
 #define MAGIC 0xc1fc1fc1u
 #define PACKET_HEAD (4 + 16 + 4 + 4 * 8) /* bytes */
-#define PACKET_SIZE ((size_t)256 << 10)  /* a packet ends behind the event with which it becomes as large */
+#define PACKET_SIZE ((size_t)256 << 10)  /* A packet ends after the event that reaches this size. */
 
 struct writing {
 	struct dump_session *session;
 	const struct ptl_trace *trace;
 	int fd;
-	struct common_hash_map classes; /* number of each schema, by its address */
+	struct common_hash_map classes; /* class number by address of the schema */
 	struct ptl_bytes packet;
 	struct ptl_bytes text;
-	uint64_t first_time, last_time; /* of the packet */
-	uint64_t rests;                 /* events with bytes behind their last field */
+	uint64_t first_time, last_time; /* of the current packet */
+	uint64_t rests;                 /* events with bytes after their last field */
 	struct ptl_guid id;
 };
 
 /* ---- values -------------------------------------------------------------------------------------- */
 
-/* A string ends with its zero: what is none, and zeros within, become U+FFFD. */
+/* Appends a zero-terminated string. Invalid UTF-8 and inner zeros become U+FFFD. */
 static void put_string(struct ptl_bytes *out, const uint8_t *words, size_t size)
 {
 	while (size) {
@@ -72,7 +72,7 @@ static void put_float(struct ptl_bytes *out, const struct ptl_value *value)
 	common_write_bytes(out, bytes, value->field->type == PTL_TYPE_F32 ? 4 : 8);
 }
 
-/* Bytes of a number; 0: the type is none. */
+/* Returns the size of a number in bytes; 0: the type is not a number. */
 static size_t number_size(uint8_t type)
 {
 	static const uint8_t sizes[] = {
@@ -92,7 +92,7 @@ static void put_value(struct writing *writing, const struct ptl_value *value)
 	struct ptl_guid guid;
 
 	if (number_size(type)) {
-		/* Times are since the start, as in JSON. */
+		/* Times are relative to the start of the trace, as in JSON. */
 		const uint64_t start = type == PTL_TYPE_TIME ? ptl_trace_machine(writing->trace)->start_time : 0;
 
 		common_write_le(out, value->u - start, number_size(type));
@@ -151,7 +151,10 @@ static void put_header(struct writing *writing, const struct ptl_event *event, u
 		common_write_le(out, 0, 1);
 }
 
-/* False: the payload is not as its schema says; nothing has been written then. */
+/*
+ * Appends an event with the fields of its schema. Returns false, without output, if the payload does not fit the
+ * schema.
+ */
 static bool put_typed(struct writing *writing, const struct ptl_event *event)
 {
 	const struct ptl_schema *schema = ptl_schema_of(writing->trace, event);
@@ -179,7 +182,7 @@ static void put_raw(struct writing *writing, const struct ptl_event *event)
 
 /* ---- packets ------------------------------------------------------------------------------------- */
 
-/* Bytes in the order of the text. */
+/* Converts a GUID to the byte order of its text. */
 static void put_uuid(const struct ptl_guid *id, uint8_t uuid[16])
 {
 	static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -227,7 +230,7 @@ static int take(void *context, struct ptl_trace *trace, const struct ptl_event *
 	(void)trace;
 	if (!dump_filter_wants_thread(filter, event->pid, event->tid) || !common_id_set_has(&filter->cpus, event->cpu))
 		return 0;
-	/* Times of a stream never go back. */
+	/* Timestamps in a CTF stream must not decrease. */
 	if (event->time > writing->last_time)
 		writing->last_time = event->time;
 	if (!writing->packet.size)

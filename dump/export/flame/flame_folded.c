@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Folded stacks, as flamegraph.pl, inferno and speedscope read them. */
+/* Writes folded stacks, for flamegraph.pl, inferno and speedscope. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,20 +7,23 @@
 #include "common/text/text.h"
 #include "dump/export/flame/flamegraph.h"
 
-/* Lines repeat the names of all callers: there is more of them than of anything else, and they are written in pieces. */
+/*
+ * Bytes per write. Each line repeats the names of all callers, so lines are the largest part of the memory, and are
+ * written in pieces.
+ */
 #define PIECE ((size_t)128 << 10)
 
 struct folded {
 	struct dump_session *session;
 	const struct dump_flame_tree *tree;
 	struct ptl_bytes names;
-	size_t *starts; /* of each name in names, and behind the last; owned */
+	size_t *starts; /* start of each name in `names`, and the end of the last; owned */
 	struct ptl_bytes path;
-	struct ptl_bytes ends; /* in the path, of the nodes on it */
+	struct ptl_bytes ends; /* ends of the current path's names in `path` */
 	struct ptl_bytes lines;
 };
 
-/* Names with what separates them replaced: they may have any other character. */
+/* Copies the names, with the separator ";" replaced. Names may contain all other characters. */
 static int prepare_names(struct folded *folded)
 {
 	const struct dump_flame_tree *tree = folded->tree;
@@ -38,7 +41,7 @@ static int prepare_names(struct folded *folded)
 	return folded->names.failed ? common_fail_memory("names", folded->names.size) : 0;
 }
 
-/* Nodes come after their parents: what is in front of the last separator is their path. */
+/* Sets the path to a node. A node follows its parent, so the parent's path is the beginning of the current path. */
 static void enter_path(struct folded *folded, const struct dump_flame_node *node)
 {
 	const size_t before = (size_t)(node->depth - 1) * sizeof(uint64_t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The script of a flame graph, as it is in flamegraph.js. */
+/* Contains the script of a flame graph, flamegraph.js. */
 #include "dump/export/flame/flamegraph.h"
 
 __asm__(".pushsection .rodata\n"

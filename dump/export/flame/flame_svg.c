@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A flame graph as an SVG picture that is complete by itself, and that its script makes interactive. */
+/* Writes a flame graph as a self-contained SVG picture with a script. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 #define MARGIN 10.0
 #define ROW 17
 #define HEAD 60
-#define LETTER 7.2 /* of a monospaced font of 12 pixels */
-/* A frame that is narrower than a tenth of a pixel is not there: 1 / 11800 of all. */
+#define LETTER 7.2 /* width of a letter in pixels, in a monospaced font of 12 pixels */
+/* Frames narrower than a tenth of a pixel, 1 / 11800 of the width, are left out. */
 #define NARROW 0.1
 
 struct svg {
@@ -23,10 +23,10 @@ struct svg {
 	const struct dump_flame_tree *tree;
 	const struct dump_flame_look *look;
 	struct ptl_bytes text;
-	unsigned side;    /* whose totals are widths */
-	uint32_t deepest; /* of the frames that are wide enough */
-	uint64_t narrow;  /* frames that are not */
-	uint64_t missing; /* what the other trace has in paths that this one has not */
+	unsigned side;    /* the trace whose totals give the widths */
+	uint32_t deepest; /* depth of the deepest frame that is not too narrow */
+	uint64_t narrow;  /* number of frames that are too narrow */
+	uint64_t missing; /* total of the other trace in paths that this trace lacks */
 };
 
 static uint64_t whole(const struct svg *svg, unsigned side)
@@ -41,7 +41,7 @@ static double width_of(const struct svg *svg, const struct dump_flame_node *node
 
 /* ---- colours ------------------------------------------------------------------------------------- */
 
-/* Warm ones, of a name always the same. */
+/* Appends a warm colour, always the same for a name. */
 static void name_color(const char *name, struct ptl_bytes *text)
 {
 	uint32_t hash = 2166136261u;
@@ -51,7 +51,7 @@ static void name_color(const char *name, struct ptl_bytes *text)
 	common_text_format(text, "#%02x%02x%02x", 205 + hash % 50, (hash >> 8) % 180 + 40, (hash >> 16) % 55);
 }
 
-/* Red where the second trace has a larger share, blue where it has a smaller one; white where they are equal. */
+/* Appends a colour: red for a larger share in the second trace, blue for a smaller share, white for equal shares. */
 static void change_color(const struct svg *svg, const struct dump_flame_node *node, struct ptl_bytes *text)
 {
 	const double before = whole(svg, 0) ? (double)node->total[0] / (double)whole(svg, 0) : 0;
@@ -90,7 +90,7 @@ static void add_title(const struct svg *svg, const struct dump_flame_node *node,
 	common_text_add(text, "</title>");
 }
 
-/* As much of the name as there is room for. */
+/* Appends the name, cut to the width of the frame. */
 static void add_label(const struct svg *svg, const struct dump_flame_node *node, double x, double y,
 		      struct ptl_bytes *text)
 {
@@ -133,7 +133,7 @@ static void add_frame(const struct svg *svg, const struct dump_flame_node *node,
 	common_text_add(text, "</g>\n");
 }
 
-/* Where the next child of each open node begins, by depth. */
+/* Writes all frames. next: by depth, the left edge of the next child of the open node. */
 static int add_frames(struct svg *svg)
 {
 	double *next = calloc((size_t)svg->deepest + 2, sizeof(*next));
@@ -146,7 +146,7 @@ static int add_frames(struct svg *svg)
 		const struct dump_flame_node *node = &svg->tree->nodes[i];
 		const double width = width_of(svg, node);
 
-		/* What is below such a frame is as narrow. */
+		/* Children of a narrow frame are narrow too. */
 		if (width < NARROW && i)
 			continue;
 		svg->text.size = 0;
@@ -166,7 +166,7 @@ static void measure(struct svg *svg)
 	for (size_t i = 0; i < svg->tree->count; i++) {
 		const struct dump_flame_node *node = &svg->tree->nodes[i];
 
-		/* Below such a frame all are. */
+		/* Counts only the topmost missing node: the total includes all descendants. */
 		if (!node->total[svg->side] && svg->tree->nodes[node->parent].total[svg->side])
 			svg->missing += node->total[!svg->side];
 		if (width_of(svg, node) < NARROW && i)
@@ -222,7 +222,7 @@ static void add_head(struct svg *svg, const char *left_out)
 	common_text_write(text, svg->session->out);
 }
 
-/* Paths that only the other trace has are of no width. */
+/* Adds a note about paths that only the other trace has: their width is 0. */
 static void add_missing(const struct svg *svg, struct dump_left_out *left_out)
 {
 	struct ptl_bytes share = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A tree of paths by name. */
+/* Builds a tree of paths by name. */
 #include "dump/export/flame/flame_tree.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "common/text/text.h"
 #include "common/vector.h"
 
-/* Reversed, each path is a path of its own: its length and their number have to end somewhere. */
+/* Reversed paths share little, so their length and the number of nodes must be limited. */
 #define REVERSE_DEPTH 256
 #define NODES_MAX ((size_t)1 << 23)
 
@@ -58,7 +58,7 @@ static int add_node(struct dump_flame_tree *tree, uint32_t parent, uint32_t name
 	return 0;
 }
 
-/* Where there are too many, the parent. */
+/* Finds or adds a node. Beyond the limit, *number is the parent. */
 static int find_node(struct dump_flame_tree *tree, uint32_t parent, uint32_t name, uint32_t *number)
 {
 	const struct dump_path_key key = {parent, name};
@@ -78,13 +78,13 @@ static int find_node(struct dump_flame_tree *tree, uint32_t parent, uint32_t nam
 
 /* ---- paths --------------------------------------------------------------------------------------- */
 
-/* Paths at work. */
+/* Context for adding the paths of a trace. */
 struct adding {
 	struct dump_flame_tree *tree;
 	const struct dump_paths *paths;
-	struct dump_path_numbers functions; /* the name of each, counted from 1 */
-	uint32_t *names;                    /* of each node */
-	uint32_t *places; /* the node of the tree that each has become; reversed, the root that each is of */
+	struct dump_path_numbers functions; /* names by function, from 1 */
+	uint32_t *names;                    /* name by node */
+	uint32_t *places; /* node of the flame tree by node of the paths; if reversed: root of each node */
 	bool second;
 };
 
@@ -123,7 +123,7 @@ static int name_node(struct adding *adding, size_t at, struct ptl_bytes *text)
 	return find_name(adding->tree, text, &adding->names[at]);
 }
 
-/* Parents come first. */
+/* Adds a node. Its parent was added before. */
 static int add_forward(struct adding *adding, size_t at)
 {
 	const struct dump_path_node *node = &adding->paths->tree.nodes[at];
@@ -135,7 +135,7 @@ static int add_forward(struct adding *adding, size_t at)
 	return status;
 }
 
-/* The callers of what took something; programs stay what a path begins with. */
+/* Adds the reversed path of a node with a self value. The program remains the first part of the path. */
 static int add_reverse(struct adding *adding, size_t at)
 {
 	const struct dump_path_node *nodes = adding->paths->tree.nodes;
@@ -210,7 +210,7 @@ static int compare_names(const void *a, const void *b, void *names_)
 	return strcmp(names[*(const uint32_t *)a], names[*(const uint32_t *)b]);
 }
 
-/* The place of each name in their order. */
+/* Computes the rank of each name in alphabetical order. */
 static int rank_names(const struct dump_flame_tree *tree, uint32_t *ranks)
 {
 	const size_t count = tree->name_count;
@@ -228,7 +228,7 @@ static int rank_names(const struct dump_flame_tree *tree, uint32_t *ranks)
 	return 0;
 }
 
-/* Nodes by name: each name has its place behind those before it. `next` has room for names, and one more. */
+/* Sorts nodes by the rank of their name (counting sort). next: room for name_count + 1 numbers. */
 static void sort_by_name(const struct dump_flame_tree *tree, const uint32_t *ranks, uint32_t *next, uint32_t *sorted)
 {
 	memset(next, 0, (tree->name_count + 1) * sizeof(*next));
@@ -240,13 +240,13 @@ static void sort_by_name(const struct dump_flame_tree *tree, const uint32_t *ran
 		sorted[next[ranks[tree->nodes[i].name]]++] = (uint32_t)i;
 }
 
-/* Nodes in order: of each the first of its children, and the next one of its parent's; 0: none. */
+/* Links between nodes: first child and next sibling; 0: none. */
 struct order {
 	uint32_t *firsts, *nexts;
-	uint32_t *places; /* where nodes go */
+	uint32_t *places; /* new position of each node */
 };
 
-/* Nodes are put in front of those whose names come later. `sorted` has all but node 0. */
+/* Links each node as the first child of its parent, in reverse order of names. sorted: all nodes but node 0. */
 static void link_nodes(const struct dump_flame_tree *tree, const uint32_t *sorted, struct order *order)
 {
 	for (size_t i = tree->count - 1; i-- > 0;) {
@@ -257,7 +257,7 @@ static void link_nodes(const struct dump_flame_tree *tree, const uint32_t *sorte
 	}
 }
 
-/* Nodes as they are met on a walk, which goes without recursion, since paths may be deep. */
+/* Lists the nodes depth first. Iterative, since paths may be deep. */
 static void walk(const struct dump_flame_tree *tree, const struct order *order, struct dump_flame_node *nodes)
 {
 	uint32_t at = 0;
@@ -289,7 +289,7 @@ static void add_totals(struct dump_flame_node *nodes, size_t count)
 		}
 }
 
-/* Of a tree that has node 0. `room` is of numbers: three for each node, two for each name, and one more. */
+/* Sorts the nodes of a tree with at least node 0. room: three numbers per node, two per name, and one more. */
 static int sort_nodes(struct dump_flame_tree *tree, uint32_t *room, struct dump_flame_node *nodes)
 {
 	const size_t count = tree->count;
@@ -299,7 +299,7 @@ static int sort_nodes(struct dump_flame_tree *tree, uint32_t *room, struct dump_
 
 	if (status < 0)
 		return status;
-	/* Places are of no use yet. */
+	/* `places` is free until the walk. */
 	sort_by_name(tree, ranks, next, order.places);
 	link_nodes(tree, order.places, &order);
 	walk(tree, &order, nodes);

@@ -1,39 +1,40 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A tree of paths by the names of functions, of one trace or of two that are compared: what flame graphs are made of. */
+/* A tree of paths by function name, from one trace or from two traces that are compared: the data of flame graphs. */
 #ifndef DUMP_EXPORT_FLAME_FLAME_TREE_H
 #define DUMP_EXPORT_FLAME_FLAME_TREE_H
 
 #include "dump/call/call_path.h"
 
-/* What a path took in the one trace and in the other. */
+/* A path, with its values in both traces. */
 struct dump_flame_node {
-	/* A struct dump_path_key: */
-	uint32_t parent; /* of node 0, which stands for all: itself */
+	/* Layout of struct dump_path_key: */
+	uint32_t parent; /* node 0, the root of all paths, is its own parent */
 	uint32_t name;
 
-	uint32_t depth; /* of node 0: 0 */
+	uint32_t depth; /* 0 for node 0 */
 	uint64_t self[2];
 	uint64_t total[2];
 };
 
 struct dump_flame_tree {
 	/* Set by the caller. */
-	bool by_time; /* nanoseconds, else instructions */
-	bool reverse; /* paths begin with the function that took the time, and lead to who called it */
+	bool by_time; /* values are nanoseconds, else instructions */
+	bool reverse; /* paths lead from the function with the self value to its callers */
 
-	struct dump_flame_node *nodes; /* owned; once sorted: each before its children, children by name */
+	/* owned; after sorting: a parent precedes its children, and children are sorted by name */
+	struct dump_flame_node *nodes;
 	size_t count, capacity;
-	char **names; /* owned, and so is each; printable, UTF-8 */
+	char **names; /* owned, each name too; printable UTF-8 */
 	size_t name_count, name_capacity;
-	uint64_t cut_depth; /* paths that are too deep to be reversed, and end early */
-	uint64_t cut_nodes; /* paths that end early since there are too many */
+	uint64_t cut_depth; /* reversed paths that were cut at the maximum depth */
+	uint64_t cut_nodes; /* paths that were cut at the maximum number of nodes */
 	struct common_byte_map by_name;
-	struct dump_path_table by_path; /* all but node 0 */
+	struct dump_path_table by_path; /* all nodes except node 0 */
 };
 
-/* Adds the paths of a trace: the first one, or the second one it is compared with. PTL_NO_MEMORY. */
+/* Adds the paths of the first or second trace. Returns 0 or PTL_NO_MEMORY. */
 int dump_flame_tree_add(struct dump_flame_tree *tree, const struct dump_paths *paths, bool second);
-/* Adds up totals, and puts nodes in order; nothing is added afterwards. PTL_NO_MEMORY. */
+/* Computes totals and sorts the nodes. No paths can be added afterwards. Returns 0 or PTL_NO_MEMORY. */
 int dump_flame_tree_sort(struct dump_flame_tree *tree);
 void dump_flame_tree_free(struct dump_flame_tree *tree);
 

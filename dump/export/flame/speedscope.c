@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Paths of calls as JSON that speedscope reads: https://www.speedscope.app/file-format-schema.json */
+/* Writes paths of calls as JSON for speedscope: https://www.speedscope.app/file-format-schema.json */
 #include "dump/export/flame/speedscope.h"
 
 #include <stdlib.h>
@@ -15,10 +15,10 @@ struct speedscope {
 	const struct dump_path_session *run;
 	const struct dump_paths *paths;
 	bool by_time;
-	uint32_t *roots;  /* of each node: the node of its root */
-	uint32_t *frames; /* of each node: the number of its frame in the output */
+	uint32_t *roots;  /* by node: its root */
+	uint32_t *frames; /* by node: number of its frame in the output */
 	struct dump_path_trail trail;
-	struct ptl_bytes stack; /* text of the trail: frames from the outermost one on, and a comma behind each */
+	struct ptl_bytes stack; /* text of the trail: frames from the outermost, each followed by a comma */
 };
 
 static uint64_t value_of(const struct speedscope *scope, const struct dump_path_node *node)
@@ -47,7 +47,7 @@ static void write_frame(const struct speedscope *scope, uint32_t number, struct 
 	common_json_object_end(json);
 }
 
-/* Functions in the order of the nodes, since their own numbers may be others the next time. */
+/* Numbers functions in the order of the nodes: their own numbers may differ in the next run. */
 static void number_frames(struct speedscope *scope, const struct dump_path_numbers *known, struct ptl_bytes *text)
 {
 	const struct dump_path_tree *tree = &scope->paths->tree;
@@ -89,7 +89,7 @@ static int write_frames(struct speedscope *scope)
 
 /* ---- profiles ------------------------------------------------------------------------------------ */
 
-/* The node becomes the last one of the trail. What a program's root has by itself is of no function. */
+/* Sets the trail to a node. Self values of a root belong to no function. */
 static int enter_path(struct speedscope *scope, uint32_t at)
 {
 	struct dump_path_step *steps;
@@ -122,7 +122,7 @@ static int write_stack(struct speedscope *scope, uint32_t at)
 	return 0;
 }
 
-/* `next` has the nodes of each root as a list. */
+/* Writes the profile of a root. next: links the nodes of each root. */
 static int write_profile(struct speedscope *scope, uint32_t root, const uint32_t *next)
 {
 	const struct dump_path_node *nodes = scope->paths->tree.nodes;

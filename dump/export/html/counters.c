@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adds up what happened between two times, in spans that grow with the time that a thread lives. */
+/* Distributes instructions between two times over spans, which grow with the lifetime of a thread. */
 #include "dump/export/html/counters.h"
 
 #include <stdlib.h>
@@ -23,7 +23,10 @@ static void halve(struct dump_counter_series *series)
 	series->span *= 2;
 }
 
-/* Spreads an amount evenly over a time; it has whole numbers and stays as large as it is. Times are not before the start. */
+/*
+ * Distributes an amount evenly over a time range, as whole numbers with the same sum. The range must not begin before
+ * the series.
+ */
 static void spread(struct dump_counter_series *series, uint64_t *values, uint64_t from, uint64_t to, uint64_t amount)
 {
 	size_t first, last;
@@ -62,12 +65,12 @@ int dump_counters_begin(struct dump_counters *counters, const struct dump_call_t
 	return 0;
 }
 
-/* Whose counters they are. */
+/* Key of a series. */
 struct owner {
 	uint32_t pid, tid, cpu;
 };
 
-/* The first ones of a thread, with the memory that they need. */
+/* Allocates the counters of a thread at its first time. */
 static int start(struct dump_counters *counters, struct dump_counter_series *series, uint64_t time)
 {
 	const struct owner owner = {series->pid, series->tid, series->cpu};
@@ -97,7 +100,7 @@ int dump_counters_follow(struct dump_counters *counters, const struct dump_call_
 			return status;
 		counters->time = thread->time;
 	}
-	/* In a gap nobody knows when instructions were executed that flow has beside it: they are where it ends. */
+	/* The times of instructions next to a gap are unknown, so these count at the end of the gap. */
 	spread(series, series->instructions, counters->lost ? thread->time : counters->time, thread->time,
 	       counters->executed.all - counters->taken);
 	counters->time = thread->time;
@@ -123,7 +126,7 @@ int dump_counters_end(struct dump_counters *counters, const struct dump_call_thr
 		spread(series, series->instructions, counters->time, counters->time,
 		       counters->executed.all - counters->taken);
 	counters->taken = counters->executed.all;
-	/* The stacks of the next program begin with nothing. */
+	/* The next program begins with new stacks. */
 	counters->executed.seen = 0;
 	return status;
 }
@@ -163,9 +166,9 @@ int dump_counters_packets(struct dump_counters *counters, const struct dump_call
 			series = find(counters, segment);
 		if (!series || !from)
 			continue;
-		/* The last one of a stream has no end of its own: it is where the thread was seen last. */
+		/* The last segment of a stream has no end time: uses the last time of the thread. */
 		to = to ? to : series->start + series->count * series->span - 1;
-		/* What came before the first call of the thread counts where that is. */
+		/* Bytes before the thread's first call count at the first call. */
 		from = from > series->start ? from : series->start;
 		to = to > from ? to : from;
 		spread(series, series->bytes, from, to, segment->size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What threads did over time: instructions, and bytes of Intel PT, of equal spans of time. */
+/* Instructions and bytes of Intel PT of each thread over time, in equal time spans. */
 #ifndef DUMP_EXPORT_HTML_COUNTERS_H
 #define DUMP_EXPORT_HTML_COUNTERS_H
 
@@ -7,40 +7,42 @@
 #include "dump/call/call_session.h"
 #include "dump/call/instruction_count.h"
 
-#define DUMP_COUNTER_SPANS 1024   /* of a thread at most: beyond, two become one */
-#define DUMP_COUNTER_THREADS 4096 /* that have counters: a trace may say that there are any number */
+#define DUMP_COUNTER_SPANS 1024   /* maximum spans per thread: beyond, pairs of spans are merged */
+#define DUMP_COUNTER_THREADS 4096 /* maximum threads with counters: a hostile trace may have any number of threads */
 
-/* Of one thread. */
+/* Counters of one thread. */
 struct dump_counter_series {
 	uint32_t pid, tid, cpu;
-	uint64_t start;                 /* trace clock; 0: no time is known yet */
-	uint64_t span;                  /* nanoseconds */
-	size_t count;                   /* of spans, from start on */
-	uint64_t *instructions, *bytes; /* DUMP_COUNTER_SPANS of each; owned */
+	uint64_t start;                 /* trace clock; 0: no time known yet */
+	uint64_t span;                  /* nanoseconds per span */
+	size_t count;                   /* number of spans */
+	uint64_t *instructions, *bytes; /* DUMP_COUNTER_SPANS numbers each; owned */
 };
 
 struct dump_counters {
 	struct dump_counter_series *list; /* owned */
 	size_t count, capacity;
-	struct common_byte_map by_thread; /* index of those with a time */
+	struct common_byte_map by_thread; /* index in `list` of threads with a time */
 	size_t timed;
 
-	/* Of the thread at hand. */
+	/* State of the current thread. */
 	struct dump_instruction_count executed;
-	uint64_t time;  /* of the last sample */
-	uint64_t taken; /* instructions up to it */
-	bool lost;      /* flow behind it is missing */
+	uint64_t time;  /* time of the last sample */
+	uint64_t taken; /* instructions up to the last sample */
+	bool lost;      /* flow after the last sample is missing */
 };
 
-/* A thread begins. PTL_NO_MEMORY. */
+/* Begins a thread. Returns 0 or PTL_NO_MEMORY. */
 int dump_counters_begin(struct dump_counters *counters, const struct dump_call_thread *thread);
-/* The thread has come to its time. PTL_NO_MEMORY. */
+/* Adds a sample at the thread's current time. Returns 0 or PTL_NO_MEMORY. */
 int dump_counters_follow(struct dump_counters *counters, const struct dump_call_thread *thread);
-/* The same, and flow is missing from then on up to the next time. */
+/* As dump_counters_follow. Flow is missing from this time up to the next sample. */
 int dump_counters_gap(struct dump_counters *counters, const struct dump_call_thread *thread);
-/* The same, and the thread, or one of its programs, ends: what it did after the last time is of that time. */
+/*
+ * As dump_counters_follow. The thread, or one of its programs, ends: the remaining instructions count at the last time.
+ */
 int dump_counters_end(struct dump_counters *counters, const struct dump_call_thread *thread);
-/* Adds the bytes of Intel PT of all threads. PTL_NO_MEMORY, and what flow_segments_list returns. */
+/* Adds the bytes of Intel PT of all threads. Returns 0, PTL_NO_MEMORY, or a status of flow_segments_list. */
 int dump_counters_packets(struct dump_counters *counters, const struct dump_call_session *calls);
 void dump_counters_free(struct dump_counters *counters);
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What CPUs ran, where context switches were recorded: packed as calls are, with numbers of names. */
+/* Threads of each CPU over time, from context switches. Packed like calls, with numbers for names. */
 #include <string.h>
 
 #include "common/error.h"
 #include "dump/export/timeline/cpu_slice.h"
 #include "dump/export/html/html.h"
 
-#define SHARE 3       /* a third of the room of the timeline */
-#define SLICE_BYTES 5 /* three numbers in base64, of which dump_html_fits wants a sixth */
+#define SHARE 3       /* CPUs get a third of the timeline's room */
+#define SLICE_BYTES 5 /* three numbers in base64; dump_html_fits expects a sixth of their bytes */
 
 struct cpus {
 	struct dump_html *html;
-	uint64_t start_time, last; /* last: time of the slice before */
+	uint64_t start_time, last; /* last: start of the last slice */
 	struct ptl_bytes packed, text;
-	struct ptl_bytes names; /* one behind the other, each with its zero */
+	struct ptl_bytes names; /* zero-terminated names */
 	struct common_byte_map by_name;
 	uint64_t name_count, count, cut;
-	size_t taken; /* bytes of all CPUs, as dump_html_fits wants them */
+	size_t taken; /* bytes for dump_html_fits, over all CPUs */
 };
 
 static int name_number(struct cpus *cpus, const char *name, uint64_t *number)
@@ -32,7 +32,7 @@ static int name_number(struct cpus *cpus, const char *name, uint64_t *number)
 	return common_byte_map_put(&cpus->by_name, name, strlen(name), *number);
 }
 
-/* [time since the one before, duration, number of the name] */
+/* Appends a slice: [time since the last slice, duration, number of the name]. */
 static int add_slice(void *context, uint64_t from, uint64_t to, const char *name)
 {
 	struct cpus *cpus = context;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The events of a page: the first ones, in order of time. */
+/* Writes the first events of the trace to the page, in order of time. */
 #include "common/error.h"
 #include "common/hash_map.h"
 #include "common/text/text.h"
@@ -13,9 +13,9 @@ struct events {
 	struct dump_html *html;
 	struct dump_session *session;
 	struct dump_event_printer printer;
-	struct common_byte_map names; /* number of each, in the order in which the output has them */
+	struct common_byte_map names; /* numbers of names, in order of output */
 	uint32_t name_count;
-	struct common_byte_map activities; /* number of each, in the order in which they come */
+	struct common_byte_map activities; /* numbers of activities, in order of output */
 	uint32_t activity_count;
 	uint64_t limit, seen, cut;
 	struct ptl_bytes name, text;
@@ -48,7 +48,7 @@ static int put_activity(struct events *events, const struct ptl_event *event)
 					   events->activity_count++);
 }
 
-/* [time, name, process, thread, what it says, number of its activity where it has one] */
+/* Writes [time, name, process, thread, text, number of the activity if present]. */
 static int put_event(struct events *events, const struct ptl_event *event, const struct ptl_schema *schema)
 {
 	struct common_json *json = &events->session->json_out;
@@ -64,7 +64,7 @@ static int put_event(struct events *events, const struct ptl_event *event, const
 		events->cut++;
 		return 0;
 	}
-	/* The line begins with the name, and ends with a newline. */
+	/* The text begins with the name and ends with a newline; both are removed. */
 	skip = events->name.size < events->text.size ? events->name.size : 0;
 	while (skip < events->text.size && events->text.data[skip] == ' ')
 		skip++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The files that the page is made of: the scripts follow each other as one. */
+/* Contains the files of the page. The scripts are joined to one script. */
 #include "dump/export/html/html.h"
 
 #define FILE_BEGIN(name) ".globl " name "\n" name ":\n"

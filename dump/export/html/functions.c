@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The functions of a page, and the tree of paths by which they were called. */
+/* Writes the functions of a page, and the tree of their paths. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 /* ---- functions ----------------------------------------------------------------------------------- */
 
-/* As columns, which are half as large as objects. False where it does not fit. */
+/* Writes a row as an array, which takes half the bytes of an object. Returns false if the row does not fit. */
 static bool put_row(const struct dump_html *html, struct common_json *json, const struct dump_html_trace *trace,
 		    const struct dump_report_row *row, struct ptl_bytes *text)
 {
@@ -61,7 +61,7 @@ void dump_html_functions(struct dump_html *html, struct dump_session *session, s
 			  "functions that ran least");
 }
 
-/* Those that have a name, and a file in which it is looked for. */
+/* Writes the source of the first functions that have a name and a file. */
 int dump_html_sources(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace)
 {
 	const uint64_t limit = html->limits->sources;
@@ -87,14 +87,14 @@ int dump_html_sources(struct dump_html *html, struct dump_session *session, cons
 
 /* ---- paths --------------------------------------------------------------------------------------- */
 
-/* What is known of a node beside what it took itself. */
+/* Working data of a node. */
 struct sums {
-	uint64_t time, instructions; /* with all below it */
-	uint64_t weight;             /* the larger share of both, as a part of all */
-	uint32_t place;              /* in the page, from 1; 0: left out */
+	uint64_t time, instructions; /* totals, including callees */
+	uint64_t weight;             /* the larger share of time and instructions, as a fraction of the whole */
+	uint32_t place;              /* number in the page, from 1; 0: left out */
 };
 
-#define NODE_BYTES 16 /* five numbers, which are not escaped as texts are */
+#define NODE_BYTES 16 /* five numbers, which need no escapes */
 #define WHOLE ((double)((uint64_t)1 << 53))
 
 static int compare_down(const void *a_, const void *b_)
@@ -104,7 +104,7 @@ static int compare_down(const void *a_, const void *b_)
 	return a > b ? -1 : a < b;
 }
 
-/* A node is after its parent, and takes no more than that. */
+/* Computes totals and weights. A node follows its parent, and its weight is not larger. */
 static void weigh(const struct dump_path_tree *tree, struct sums *sums)
 {
 	double time, instructions;
@@ -125,7 +125,7 @@ static void weigh(const struct dump_path_tree *tree, struct sums *sums)
 	}
 }
 
-/* The least weight of which all nodes fit. */
+/* Finds the lowest weight for which all nodes of at least this weight fit the limit. */
 static int find_least(const struct sums *sums, size_t count, uint64_t limit, uint64_t *least)
 {
 	uint64_t *weights;
@@ -155,7 +155,7 @@ static void put_name(const struct dump_html_trace *trace, const struct dump_path
 		dump_path_root_text(&trace->run.paths, node->function, text);
 }
 
-/* How many nodes have a weight, and how many bytes their texts and numbers take. */
+/* Counts the nodes of at least this weight, and the bytes of their names and numbers. */
 static int measure_nodes(const struct dump_html_trace *trace, const struct sums *sums, uint64_t least, size_t *count,
 			 uint64_t *bytes)
 {
@@ -184,7 +184,7 @@ static int measure_nodes(const struct dump_html_trace *trace, const struct sums 
 	return status;
 }
 
-/* What is left out goes to what it was called by. */
+/* Numbers the chosen nodes. Values of other nodes are added to their callers. */
 static void place_nodes(struct dump_path_tree *tree, struct sums *sums, uint64_t least)
 {
 	size_t count = 0;
@@ -202,7 +202,7 @@ static void place_nodes(struct dump_path_tree *tree, struct sums *sums, uint64_t
 	}
 }
 
-/* As many as the limit allows, or half as many until they fit. */
+/* Chooses as many nodes as the limit allows, and halves the limit until the nodes fit the page. */
 static int choose_nodes(const struct dump_html *html, struct dump_html_trace *trace, struct sums *sums, size_t *count)
 {
 	struct dump_path_tree *tree = &trace->run.paths.tree;
@@ -243,7 +243,7 @@ static int put_nodes(struct common_json *json, const struct dump_html_trace *tra
 		number = common_byte_map_get(&known, text.data, text.size);
 		common_json_array(json, NULL);
 		common_json_u64(json, NULL, node->parent ? sums[node->parent].place : 0);
-		/* A name that is new; or the number of one that was there. */
+		/* A new name, or the number of an earlier name. */
 		if (number)
 			common_json_u64(json, NULL, *number);
 		else

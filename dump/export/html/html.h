@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One page of HTML that shows a trace, or two that are compared: everything it needs is in it. */
+/* Writes a self-contained HTML page that shows a trace, or compares two traces. */
 #ifndef DUMP_EXPORT_HTML_HTML_H
 #define DUMP_EXPORT_HTML_HTML_H
 
@@ -9,20 +9,20 @@
 #include "dump/export/html/slices.h"
 #include "dump/export/path_session.h"
 
-/* How much of each kind is in the page at most; what is beyond is left out, and that is said. */
+/* Maximum items of each kind in the page. The page names what was left out. */
 struct dump_html_limits {
 	uint64_t size; /* bytes of the page */
 	uint64_t slices;
 	uint64_t functions;
 	uint64_t paths;
 	uint64_t events;
-	uint64_t sources; /* functions whose source and instructions are shown */
+	uint64_t sources; /* functions with source and instructions */
 };
 
-/* Its scripts and its frame, and something of each view. */
+/* Minimum size of a page in bytes: its scripts, its frame, and some data for each view. */
 #define DUMP_HTML_SIZE_MIN ((uint64_t)1 << 20)
 
-/* Rows of a table of options. A member `limits` is a struct dump_html_limits. */
+/* Rows for a table of options. The structure must have a member `limits` of type struct dump_html_limits. */
 #define DUMP_HTML_OPTIONS(structure)                                                                                   \
 	{"", 0, NULL, "How much is in the page at most:"},                                                             \
 		{"max-size", 0, "SIZE", "Bytes of the page (default: 64M).",                                           \
@@ -40,22 +40,22 @@ struct dump_html_limits {
 			COMMON_NUMBER(structure, limits.sources, 1, 10000)                                             \
 	}
 
-/* One of the traces. Zero-initialise, and free in any case. */
+/* Data of one trace. Zero-initialise; call dump_html_trace_free in any case. */
 struct dump_html_trace {
 	struct dump_path_session run;
 	struct dump_report report;
 	struct dump_slices slices;
 	struct dump_counters counters;
-	size_t function_count; /* rows of dump_html_functions */
+	size_t function_count; /* rows written by dump_html_functions */
 };
 
 /*
- * Writes the page, of two traces where the session has one more, with defaults for limits that are 0. PTL_MISUSE where there
- * are more traces, else what the parts return; COMMON_EXIT_INPUT where the second trace is damaged.
+ * Writes the page; two traces if the session has a second FILE. Limits of 0 are replaced by defaults. Returns
+ * PTL_MISUSE for more traces, COMMON_EXIT_INPUT if the second trace is damaged, or a status of the parts below.
  */
 int dump_html(struct dump_session *session, const struct dump_html_limits *limits);
 
-/* ---- parts of the page: each writes one value to json_out of the session that the trace has ---------- */
+/* ---- parts of the page: each writes one value to session->json_out ----------------------------------- */
 
 struct dump_html {
 	const struct dump_html_limits *limits;
@@ -65,34 +65,40 @@ struct dump_html {
 	struct dump_left_out left_out;
 };
 
-/* Runs over the trace: calls, functions and paths. */
+/* Runs over the trace: collects calls, functions and paths. */
 int dump_html_trace_run(struct dump_html_trace *trace, const struct dump_html_limits *limits);
 void dump_html_trace_free(struct dump_html_trace *trace);
 
-/* What the file is, processes with their threads, losses. */
+/* Write the origin of the file, processes with threads, and losses. */
 void dump_html_summary(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace);
 void dump_html_processes(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace);
 void dump_html_losses(struct dump_html *html, struct dump_session *session);
-/* The functions in the order of their own instructions. */
+/* Writes the functions, sorted by self instructions. */
 void dump_html_functions(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace);
-/* A tree of paths. PTL_NO_MEMORY. */
+/* Writes the tree of paths. Returns 0 or PTL_NO_MEMORY. */
 int dump_html_paths(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace);
-/* Calls and gaps of each thread over time; functions are rows of dump_html_functions. PTL_NO_MEMORY. */
+/*
+ * Writes calls and gaps of each thread over time. Functions are row numbers of dump_html_functions. Returns 0 or
+ * PTL_NO_MEMORY.
+ */
 int dump_html_timeline(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace);
-/* Of the timeline: members "cpus" and "running". PTL_NO_MEMORY. */
+/* Writes the timeline's members "cpus" and "running". Returns 0 or PTL_NO_MEMORY. */
 int dump_html_cpus(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace);
-/* What ptl_process returns. */
+/* Writes the events. Returns a status of ptl_process. */
 int dump_html_events(struct dump_html *html, struct dump_session *session, const struct flow_timeline *timeline);
 
-/* Source and instructions of the functions that ran most. What dump_html_annotations returns. */
+/*
+ * Writes source and instructions of the functions with the most instructions. Returns a status of
+ * dump_html_annotations.
+ */
 int dump_html_sources(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace);
 
-/* ---- what the page is written through ---------------------------------------------------------------- */
+/* ---- output of the page ------------------------------------------------------------------------------ */
 
 /* Appends the bytes in base64. */
 void dump_html_base64(struct ptl_bytes *text, const uint8_t *data, size_t size);
 
-/* The files that the page is made of, as they are in this folder. */
+/* Files of this folder that make up the page. */
 extern const char dump_html_template[], dump_html_style[], dump_html_script[];
 
 #endif

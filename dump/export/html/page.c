@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Puts the page together: a template in which names in braces stand for what is written in their place. */
+/* Writes the page from a template, with placeholders in braces. */
 #include <string.h>
 
 #include "common/error.h"
@@ -9,7 +9,7 @@
 #include "dump/export/html/html.h"
 #include "dump/print/markup.h"
 
-/* The title, the policy, the tags of elements, what is left out, and the empty lists of all elements. */
+/* Bytes for the title, the policy, tags of elements, the text of left_out, and empty lists of all elements. */
 #define FRAME ((uint64_t)16 << 10)
 
 struct page {
@@ -21,10 +21,10 @@ struct page {
 
 struct element {
 	const char *id;
-	/* Writes one value for a trace to json_out of the session. */
+	/* Writes one value for a trace to session->json_out. */
 	int (*write)(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace);
 	bool of_second;
-	uint8_t share; /* of the page, in percent; what is not used is for those behind it */
+	uint8_t share; /* percentage of the page; later elements may use the rest */
 };
 
 static int write_summary(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
@@ -69,7 +69,7 @@ static int write_left_out(struct dump_html *html, struct dump_session *session, 
 	return 0;
 }
 
-/* What is left out is known at the end. */
+/* "left-out" comes last: the text is complete only after writing all elements. */
 static const struct element elements[] = {
 	{"summary", write_summary, true, 4},    {"processes", write_processes, false, 8},
 	{"losses", write_losses, false, 4},     {"functions", write_functions, true, 15},
@@ -78,7 +78,7 @@ static const struct element elements[] = {
 	{"left-out", write_left_out, false, 0},
 };
 
-/* The trace's session, with another output. */
+/* Writes an element to a copy of the trace's session, with another output. */
 static int write_element(struct page *page, const struct element *element, size_t which)
 {
 	FILE *out = page->session->out;
@@ -101,13 +101,16 @@ static int write_element(struct page *page, const struct element *element, size_
 	return status < 0 ? status : dump_output_check(page->session);
 }
 
-/* What is the same in every page, and the tags around each element. */
+/* Returns the size of the constant parts of every page, including tags. */
 static uint64_t fixed_size(void)
 {
 	return strlen(dump_html_template) + strlen(dump_html_style) + strlen(dump_html_script) + FRAME;
 }
 
-/* The shares are of what the page has beside that: up to where each element may go. */
+/*
+ * Writes all elements. The shares refer to the page without its constant parts. Each element may extend up to the end
+ * of its share.
+ */
 static int write_data(struct page *page)
 {
 	struct dump_html_room *room = &page->html.room;
@@ -132,7 +135,7 @@ static int write_data(struct page *page)
 
 /* ---- the template -------------------------------------------------------------------------------- */
 
-/* 'sha256-...' of what is between the tags. */
+/* Writes 'sha256-...' of the content between the tags. */
 static void write_hash(FILE *out, const char *content)
 {
 	uint8_t digest[COMMON_SHA256_SIZE];
@@ -187,7 +190,7 @@ static const struct {
 	{"{{data}}", write_data},     {"{{script}}", write_script},
 };
 
-/* Each place occurs once, in this order. */
+/* Each placeholder occurs once, in this order. */
 static int write_page(struct page *page)
 {
 	const char *rest = dump_html_template;

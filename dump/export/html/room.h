@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the elements of a page are written through, and how much of the page is left for each. */
+/* Output of a page's elements, and the room left for each element. */
 #ifndef DUMP_EXPORT_HTML_ROOM_H
 #define DUMP_EXPORT_HTML_ROOM_H
 
@@ -8,23 +8,23 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The room for the element that is written. */
+/* The room of the current element. */
 struct dump_html_room {
-	FILE *out;        /* the page */
-	FILE *file;       /* the element: a stream of dump_html_stream */
-	uint64_t written; /* bytes of the page so far, but for what is in the file's buffer */
-	uint64_t end;     /* where the element has to end */
+	FILE *out;        /* of the page */
+	FILE *file;       /* of the element, made by dump_html_stream */
+	uint64_t written; /* bytes of the page so far, without the file's buffer */
+	uint64_t end;     /* maximum of `written` at the end of the element */
 };
 
 /*
- * A stream that writes JSON to the page for an element: "<" is written as an escape, so that nothing of it can end the element.
- * Close it before `out` is used again. NULL without memory.
+ * Creates a stream that writes an element's JSON to the page. "<" is escaped, so no text can end the element. Close the
+ * stream before `out` is used again. Returns NULL without memory.
  */
 FILE *dump_html_stream(struct dump_html_room *room);
 
 /*
- * Whether some numbers, and texts of so many bytes in all, can be added to the element, whatever has to be escaped in them.
- * What does not fit is not written, and is counted as left out.
+ * Whether some numbers, and texts of `bytes` bytes in all, still fit the element with all escapes. Other data must be
+ * left out and counted.
  */
 bool dump_html_fits(const struct dump_html_room *room, size_t bytes);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Collects calls as slices of time, and of too many keeps the longest. */
+/* Collects calls as time slices, and keeps the longest if too many. */
 #include "dump/export/html/slices.h"
 
 #include <stdlib.h>
@@ -46,13 +46,13 @@ static int find_track(struct dump_slices *slices, const struct dump_call_thread 
 	return 0;
 }
 
-/* ---- too many ------------------------------------------------------------------------------------ */
+/* ---- limit of the number ------------------------------------------------------------------------- */
 
-#define DIGIT 11 /* bits of a duration that are looked at in one pass */
+#define DIGIT 11 /* bits of a duration per pass */
 
 /*
- * The duration that would be number `rank` if all were sorted, and how many of that length are at or behind that place. Digit
- * by digit from the highest one on, so that its time does not depend on their order.
+ * Finds the duration at position `rank` in sorted order. *equal: how many slices of this duration are at or after this
+ * position. A radix selection from the highest digit, so the run time does not depend on the order.
  */
 static uint64_t find_duration(const struct dump_slice *list, size_t count, size_t rank, size_t *equal)
 {
@@ -79,7 +79,7 @@ static uint64_t find_duration(const struct dump_slice *list, size_t count, size_
 	return prefix;
 }
 
-/* The longest `limit` slices stay; of those that are as long as the shortest of them the first ones. */
+/* Keeps the longest `limit` slices. Of slices equal to the shortest kept duration, the first are kept. */
 static void keep_longest(struct dump_slices *slices)
 {
 	const size_t before = slices->first;
@@ -98,11 +98,11 @@ static void keep_longest(struct dump_slices *slices)
 		slices->first = kept;
 	slices->cut += slices->count - kept;
 	slices->count = kept;
-	/* Later ones that are no longer than the shortest come too late. */
+	/* Later slices must be longer than the shortest kept slice. */
 	slices->floor = least + 1;
 }
 
-/* Half as many again as fit, so that it is not done for each call. */
+/* Makes room for a slice. Slices are dropped only at one and a half times the limit, not for each call. */
 static int make_room(struct dump_slices *slices)
 {
 	if (slices->count >= slices->limit + slices->limit / 2 + 1000)
@@ -112,7 +112,7 @@ static int make_room(struct dump_slices *slices)
 
 /* ---- calls and gaps ------------------------------------------------------------------------------ */
 
-/* The last gap has ended if the thread's clock went on. */
+/* Ends the last gap if the thread's clock has advanced. */
 static void follow_gap(struct dump_slices *slices, const struct dump_call_thread *thread)
 {
 	struct dump_slice_gap *gap;
@@ -206,7 +206,7 @@ void dump_slices_end(struct dump_slices *slices, const struct dump_call_thread *
 		keep_longest(slices);
 }
 
-/* ---- order --------------------------------------------------------------------------------------- */
+/* ---- sorting ------------------------------------------------------------------------------------- */
 
 static int compare_slices(const void *a_, const void *b_)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The source and the instructions of functions in a page. */
+/* Writes source lines and instructions of functions to a page. */
 #include "dump/export/html/sources.h"
 
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 #include "dump/session/session.h"
 #include "flow/code/disassembly.h"
 
-#define INSTRUCTIONS_MAX 4000 /* of a function */
-#define LINES_MAX 2000        /* of a file that are shown for a function */
-#define AROUND 2              /* lines before the first one that ran, and behind the last one */
+#define INSTRUCTIONS_MAX 4000 /* maximum instructions per function */
+#define LINES_MAX 2000        /* maximum lines of a file per function */
+#define AROUND 2              /* extra lines before the first and after the last executed line */
 
 struct writing {
 	const struct dump_html_room *room;
@@ -28,7 +28,7 @@ struct writing {
 
 /* ---- lines --------------------------------------------------------------------------------------- */
 
-/* [number, how often, instructions, words]: a line without code has nulls. */
+/* Writes [line number, count, instructions, text]; a line without code has nulls. */
 static void put_line(struct writing *writing, const char *file, uint32_t number, const struct dump_annotated_line *line)
 {
 	struct common_json *json = &writing->session->json_out;
@@ -56,7 +56,7 @@ static void put_line(struct writing *writing, const char *file, uint32_t number,
 	common_json_array_end(json);
 }
 
-/* The lines of one file: those between them, too, where they are not far apart. */
+/* Writes the lines of one file, with the lines between them if the range is small enough. */
 static void put_file(struct writing *writing, const struct dump_annotated_line *lines, size_t count)
 {
 	struct common_json *json = &writing->session->json_out;
@@ -109,7 +109,7 @@ static void put_lines(struct writing *writing, const struct dump_annotation *ann
 
 /* ---- instructions -------------------------------------------------------------------------------- */
 
-/* [address, words, how often, line, taken, not taken] */
+/* Writes [address, text, count, line, taken, not taken]. */
 static void put_instruction(struct writing *writing, const struct dump_annotated_instruction *one)
 {
 	struct common_json *json = &writing->session->json_out;
@@ -162,7 +162,7 @@ static int put_function(struct writing *writing, const struct dump_html_source *
 	return status;
 }
 
-/* Functions of that name in that file: static ones of several sources may be called the same. */
+/* Writes all functions with this name in this file: static functions of several sources may have the same name. */
 static int put_source(struct writing *writing, const struct dump_html_source *source)
 {
 	const struct flow_profile *profile = &writing->annotator->profile;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* JSON within a page, and bytes within JSON. */
+/* Writes JSON within a page, and bytes within JSON. */
 #include <string.h>
 
 #include "dump/export/html/html.h"
 
-#define WORST 6     /* bytes that a byte of a text becomes at most: "\\u003c" */
-#define NUMBERS 256 /* bytes of numbers and keys beside the texts */
+#define WORST 6     /* maximum bytes for an escaped byte: "\\u003c" */
+#define NUMBERS 256 /* bytes for numbers and keys next to texts */
 
-/* Structure of JSON has no "<": it only is in strings, where the escape means the same. 0 reports a failure. */
+/* Escapes "<", which occurs only in JSON strings, where the escape is equivalent. Returning 0 reports a failure. */
 static ssize_t write_escaped(void *cookie, const char *data, size_t size)
 {
 	struct dump_html_room *room = cookie;
@@ -35,7 +35,7 @@ static bool has_room(const struct dump_html_room *room, uint64_t bytes)
 	return room->end > room->written && (room->end - room->written) / WORST > bytes + NUMBERS;
 }
 
-/* What is in the file's buffer is only known when it is written, which is asked for where it matters. */
+/* The size of buffered data is known only after a flush, which is done only near the limit. */
 bool dump_html_fits(const struct dump_html_room *room, size_t bytes)
 {
 	if (has_room(room, (uint64_t)bytes + BUFSIZ))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls over time, as numbers that a page reads fast: differences, in bytes of seven bits each, in base64. */
+/* Writes calls over time in a form that scripts read quickly: differences as varints, in base64. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +7,9 @@
 #include "dump/export/html/html.h"
 #include "dump/print/trace_json.h"
 
-#define TRACK_BYTES 100 /* keys and numbers of a track; of texts there may be six bytes for each */
+#define TRACK_BYTES 100 /* Keys and numbers of a track. The limit assumes six bytes for each byte of text. */
 
-/* The row of each function in the list of functions, counted from 1; 0: it is not there. */
+/* Returns the row of each function in the table of functions, from 1; 0: not in the table. */
 static uint32_t *rows_of(const struct dump_html_trace *trace, size_t *count)
 {
 	const struct dump_report *report = &trace->report;
@@ -18,7 +18,7 @@ static uint32_t *rows_of(const struct dump_html_trace *trace, size_t *count)
 	*count = dump_functions_count(trace->run.calls.functions) + 1;
 	rows = calloc(*count, sizeof(*rows));
 	for (size_t i = 0; rows && i < trace->function_count; i++)
-		/* DUMP_NO_FUNCTION comes first. */
+		/* The first entry belongs to DUMP_NO_FUNCTION. */
 		rows[(uint32_t)(report->rows[i].function + 1)] = (uint32_t)i + 1;
 	return rows;
 }
@@ -47,7 +47,7 @@ static void pack_track(const struct dump_slice *list, size_t count, uint64_t sta
 	}
 }
 
-/* The calls of the track that begins there. */
+/* Returns the number of slices in the track that begins at `first`. */
 static size_t track_size(const struct dump_slices *slices, size_t first)
 {
 	size_t end = first;
@@ -78,7 +78,7 @@ static void put_track(struct dump_session *session, const struct dump_html_trace
 	common_json_object_end(json);
 }
 
-/* How many bytes dump_html_fits has to be asked for: base64 is not escaped, and the names of a track are. */
+/* Returns the bytes to pass to dump_html_fits: base64 needs no escapes, names of tracks do. */
 static uint64_t measure(const struct dump_session *session, const struct dump_html_trace *trace, const uint32_t *rows,
 			struct ptl_bytes *packed)
 {
@@ -100,7 +100,7 @@ static uint64_t measure(const struct dump_session *session, const struct dump_ht
 	return bytes;
 }
 
-/* Of too many calls for the size of the page the longest ones stay. */
+/* Drops the shortest calls until the rest fits the page. */
 static void fit(const struct dump_html *html, const struct dump_session *session, struct dump_html_trace *trace,
 		const uint32_t *rows)
 {
@@ -138,7 +138,7 @@ static int put_tracks(struct dump_session *session, const struct dump_html_trace
 	return status;
 }
 
-/* Counters of threads; those that do not fit are left out, and are no loss: calls are what the page is about. */
+/* Writes counters of threads. Counters that do not fit are left out without a note: calls matter more. */
 static int put_counters(const struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace)
 {
 	struct common_json *json = &session->json_out;
@@ -175,7 +175,7 @@ static int put_counters(const struct dump_html *html, struct dump_session *sessi
 	return dump_output_check(session);
 }
 
-/* How many do not fit. */
+/* Writes the gaps. Returns how many did not fit. */
 static uint64_t put_gaps(const struct dump_html *html, struct dump_session *session, const struct dump_slices *slices)
 {
 	struct common_json *json = &session->json_out;

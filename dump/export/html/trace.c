@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the file is, who ran, and what was lost. */
+/* Writes the origin of the file, processes and losses. */
 #include <string.h>
 
 #include "common/text/text.h"
@@ -10,7 +10,7 @@
 
 /* ---- the run ------------------------------------------------------------------------------------- */
 
-/* The functions of paths and of the report each have the frame's `user` as if they were alone. */
+/* Swaps frame->user and frame->other: the observers of paths and of the report each use `user`. */
 static void change_turns(struct dump_frame *frame)
 {
 	const uint64_t user = frame->user;
@@ -91,7 +91,7 @@ static int end(void *context, struct dump_call_thread *thread)
 	return status ? status : dump_paths_observer.end(&trace->run.paths, thread);
 }
 
-/* The thread runs another program. */
+/* Ends a program: the thread runs another program. */
 static int end_program(void *context, struct dump_call_thread *thread)
 {
 	struct dump_html_trace *trace = context;
@@ -216,7 +216,7 @@ static void put_status(struct common_json *json, const struct flow_timeline_proc
 	common_bytes_free(&text);
 }
 
-/* How many do not fit. */
+/* Writes the threads of a process. Returns how many did not fit. */
 static uint64_t put_threads(const struct dump_html *html, struct dump_session *session,
 			    const struct flow_timeline *timeline, const struct flow_timeline_process *process)
 {

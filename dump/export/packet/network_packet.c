@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the events of Windows that have packets, by the names that their manifests give to fields. */
+/* Reads packet events of Windows by the field names of their manifests. */
 #include "dump/export/packet/network_packet.h"
 
 #include <string.h>
@@ -98,7 +98,7 @@ static int see(void *context, const struct ptl_value *value)
 	return 0;
 }
 
-/* ---- kinds of events ------------------------------------------------------------------------------------- */
+/* ---- packet events --------------------------------------------------------------------------------------- */
 
 static void read_ndis(const struct ptl_event *event, const struct fields *fields, struct dump_packet *packet)
 {
@@ -127,7 +127,7 @@ static void read_ndis(const struct ptl_event *event, const struct fields *fields
 static void read_pktmon(const struct fields *fields, struct dump_packet *packet)
 {
 	static const uint32_t links[] = {0, DUMP_LINK_ETHERNET, DUMP_LINK_WIFI, DUMP_LINK_RAW_IP};
-	/* None, In, Out, Rx, Tx, Ingress, Egress. */
+	/* None, In, Out, Rx, Tx, Ingress, Egress */
 	static const enum dump_packet_direction directions[] = {
 		DUMP_PACKET_UNKNOWN, DUMP_PACKET_IN, DUMP_PACKET_OUT, DUMP_PACKET_IN,
 		DUMP_PACKET_OUT,     DUMP_PACKET_IN, DUMP_PACKET_OUT,
@@ -191,7 +191,7 @@ void dump_packet_read(const struct ptl_event *event, const struct ptl_schema *sc
 		packet->source = DUMP_PACKET_UNEXPLAINED;
 }
 
-/* ---- reasons --------------------------------------------------------------------------------------------- */
+/* ---- drop reasons ---------------------------------------------------------------------------------------- */
 
 const char *dump_packet_drop_reason(uint32_t reason)
 {
@@ -255,7 +255,7 @@ static unsigned load_be16(const uint8_t *at)
 	return (unsigned)at[0] << 8 | at[1];
 }
 
-/* The offset of the IP header; size if there is none. */
+/* Returns the offset of the IP header; `size` without IP header. */
 static size_t find_ip(const uint8_t *data, size_t size)
 {
 	size_t at = 12;

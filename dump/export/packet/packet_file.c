@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two passes over the events: the first looks for the names of PktMon's components, which may stand at the end of the trace. The
- * second writes the packets, and a block for each interface before the interface's first packet.
+ * Walks the events twice. The first walk collects the names of PktMon's components, which may come at the end of the
+ * trace. The second walk writes the packets, and a block for each interface before its first packet.
  */
 #include "dump/export/packet/packet_file.h"
 
@@ -25,7 +25,7 @@
 #define WIFI_FLAGS_AT 1u
 #define WIFI_PROTECTED 0x40u
 
-/* What PktMon says of a component; texts are UTF-8, and safe to show. */
+/* A component as described by PktMon. Texts are UTF-8, safe for a terminal. */
 struct component {
 	char *name, *description;
 };
@@ -38,20 +38,20 @@ struct interface {
 struct packet_file {
 	struct dump_session *session;
 	const struct flow_timeline *timeline;
-	struct component *components; /* by number */
+	struct component *components; /* indexed by number */
 	size_t component_count, component_capacity;
-	struct common_byte_map by_key; /* index in interfaces */
+	struct common_byte_map by_key; /* index in `interfaces` */
 	struct interface *interfaces;
 	size_t interface_count, interface_capacity;
 	struct dump_packet_join join;
 	struct ptl_bytes block, comment;
-	uint64_t last_time; /* of packets, since 1970 */
+	uint64_t last_time; /* nanoseconds since 1970, of the last packet */
 	uint64_t packets, cut, long_packets, unexplained, without_link, without_time, too_many;
 };
 
 /* ---- names ----------------------------------------------------------------------------------------------- */
 
-/* UTF-16 as UTF-8 without characters that drive a terminal. NULL without memory. */
+/* Converts UTF-16 to UTF-8 that is safe for a terminal. Returns NULL without memory. */
 static char *make_text(const uint8_t *units, size_t size)
 {
 	struct ptl_bytes text = {0}, safe = {0};
@@ -109,7 +109,7 @@ static const char *link_word(uint32_t link)
 	return link == DUMP_LINK_WIFI ? "wifi" : link == DUMP_LINK_RAW_IP ? "ip" : "ethernet";
 }
 
-/* Names of an interface: a name that no other interface has, and a description. */
+/* Finds a unique name and a description for an interface. */
 static int name_interface(const struct packet_file *file, const struct dump_packet *packet, struct ptl_bytes *name,
 			  struct ptl_bytes *description)
 {
@@ -178,7 +178,7 @@ static int add_interface(struct packet_file *file, const struct dump_packet *pac
 	return status ? status : flush(file);
 }
 
-/* *index is FLOW_NONE if there are too many interfaces. */
+/* Finds or adds the interface of a packet. *index: FLOW_NONE beyond the limit. */
 static int find_interface(struct packet_file *file, const struct dump_packet *packet, uint32_t *index)
 {
 	uint8_t key[20];
@@ -198,8 +198,8 @@ static int find_interface(struct packet_file *file, const struct dump_packet *pa
 /* ---- packets --------------------------------------------------------------------------------------------- */
 
 /*
- * NDIS-PacketCapture records Wi-Fi frames after the driver has decrypted the frames. The Protected bit of the header stays set, and
- * readers of pcapng do not dissect a frame with this bit. Microsoft's etl2pcapng clears the bit, too.
+ * NDIS-PacketCapture records Wi-Fi frames after the driver has decrypted the frames. The Protected bit of the header
+ * stays set, and readers of pcapng do not dissect a frame with this bit. Microsoft's etl2pcapng clears the bit, too.
  */
 static bool is_decrypted(const struct dump_packet *packet)
 {
@@ -207,7 +207,7 @@ static bool is_decrypted(const struct dump_packet *packet)
 	       packet->data[WIFI_FLAGS_AT] & WIFI_PROTECTED;
 }
 
-/* Process, thread, interface, and what PktMon says. */
+/* Makes a comment: process, thread, interface, and PktMon's data. */
 static void write_comment(struct packet_file *file, const struct ptl_event *event, const struct dump_packet *packet,
 			  const char *interface)
 {
@@ -267,7 +267,7 @@ static int write_packet(struct packet_file *file, const struct ptl_event *event,
 		file->too_many++;
 		return 0;
 	}
-	/* Only PktMon says how long a packet was that is cut. */
+	/* Only PktMon records the original length of a cut packet. */
 	if (packet->source != DUMP_PACKET_PKTMON && original == size)
 		original = dump_packet_length(packet->link, packet->data, size);
 	file->long_packets += packet->size > size ||

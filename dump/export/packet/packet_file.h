@@ -7,8 +7,8 @@
 #include "flow/timeline/timeline.h"
 
 /*
- * Writes the packets of the events that the session's options want to session->out. *packets: how many.
- * PTL_NO_MEMORY, and what ptl_process and dump_output_check return.
+ * Writes the packets of the selected events to session->out. *packets: number of packets. Returns 0, PTL_NO_MEMORY, or
+ * a status of ptl_process or dump_output_check.
  */
 int dump_packet_file_write(struct dump_session *session, const struct flow_timeline *timeline, uint64_t *packets,
 			   struct dump_left_out *left_out);

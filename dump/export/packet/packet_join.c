@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fragments of a packet come one after the other on one CPU. Packets of another interface may come between them, and events of
- * other CPUs do.
+ * Joins fragments. Fragments of a packet follow each other on one CPU. Packets of other interfaces and events of other
+ * CPUs may come between.
  */
 #include "dump/export/packet/packet_join.h"
 
@@ -26,7 +26,7 @@ static struct dump_packet_open *find(struct dump_packet_join *join, uint32_t cpu
 	return NULL;
 }
 
-/* A free place, or the oldest packet's. */
+/* Returns a free entry, or drops the oldest packet. */
 static struct dump_packet_open *make_room(struct dump_packet_join *join)
 {
 	struct dump_packet_open *oldest = &join->open[0];

@@ -22,7 +22,7 @@ static void pad(struct ptl_bytes *out, size_t size)
 		common_write_le(out, 0, 4 - size % 4);
 }
 
-/* Returns where the block begins. */
+/* Begins a block. Returns its offset. */
 static size_t begin_block(struct ptl_bytes *out, uint32_t type)
 {
 	const size_t start = out->size;
@@ -49,7 +49,7 @@ static void write_option(struct ptl_bytes *out, uint32_t code, const void *data,
 	pad(out, size);
 }
 
-/* A text that is too long for an option is cut between characters. */
+/* Writes a text option. A text that exceeds the maximum size is cut between characters. */
 static void write_text(struct ptl_bytes *out, uint32_t code, const char *text)
 {
 	size_t size = text ? strlen(text) : 0;
@@ -83,7 +83,7 @@ void dump_pcapng_section(struct ptl_bytes *out, const char *system, const char *
 	common_write_le(out, MAGIC, 4);
 	common_write_le(out, 1, 2); /* version 1.0 */
 	common_write_le(out, 0, 2);
-	common_write_le(out, UINT64_MAX, 8); /* the section's length is not said */
+	common_write_le(out, UINT64_MAX, 8); /* unspecified length of the section */
 	write_text(out, SECTION_SYSTEM, system);
 	write_text(out, SECTION_PROGRAM, program);
 	end_options(out);

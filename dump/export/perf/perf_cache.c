@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ELF files made of code blobs and symbol tables. */
+/* Makes ELF files from code blobs and symbol tables. */
 #include "dump/export/perf/perf_cache.h"
 
 #include <elf.h>
@@ -17,9 +17,10 @@
 
 #define BLOB_MAX ((size_t)4 << 30)
 #define PAGE 4096u
-#define SEGMENTS_MAX 4096 /* of a file: each takes 56 bytes of its head, and two bytes count its sections */
+/* per file: each segment takes 56 bytes of the head, and sections are counted with two bytes */
+#define SEGMENTS_MAX 4096
 
-/* ---- what there is ------------------------------------------------------------------------------- */
+/* ---- objects ------------------------------------------------------------------------------------- */
 
 void dump_perf_build_id(const struct ptl_image_event *image, uint8_t build_id[DUMP_PERF_BUILD_ID])
 {
@@ -48,7 +49,7 @@ static int find_object(struct dump_perf_cache *cache, const uint8_t *build_id, s
 	return common_byte_map_put(&cache->by_build_id, build_id, DUMP_PERF_BUILD_ID, cache->count++);
 }
 
-/* The headers stand before the first segment. */
+/* Makes room for the headers before the first segment. */
 static void make_room(struct dump_perf_object *object)
 {
 	const uint64_t head = sizeof(Elf64_Ehdr) + object->count * sizeof(Elf64_Phdr);
@@ -106,10 +107,10 @@ void dump_perf_cache_free(struct dump_perf_cache *cache)
 
 /* ---- a file -------------------------------------------------------------------------------------- */
 
-/* What stands behind the code. */
+/* The parts of a file after its code. */
 struct tail {
 	struct ptl_bytes symbols, names, section_names, sections;
-	uint64_t at; /* where the tail begins */
+	uint64_t at; /* file offset of the tail */
 };
 
 static uint32_t section_name(struct tail *tail, const char *name)
@@ -128,7 +129,7 @@ static void add_section(struct tail *tail, const char *name, const Elf64_Shdr *l
 	common_write_bytes(&tail->sections, &section, sizeof(section));
 }
 
-/* The section, counted from 1, that an address lies in; 0: none. */
+/* Returns the number of the section that contains an address, from 1; 0: none. */
 static uint16_t section_of(const struct dump_perf_object *object, uint64_t address)
 {
 	for (size_t i = 0; i < object->count; i++)
@@ -190,7 +191,7 @@ static void add_code_sections(struct tail *tail, const struct dump_perf_object *
 	}
 }
 
-/* The note of the build id, symbols, names, sections; *at is behind all that was written. */
+/* Writes the build id note, symbols, names and sections. tail->at moves to the end. */
 static int write_tail(int fd, struct tail *tail, const struct dump_perf_object *object)
 {
 	uint8_t note[16 + DUMP_PERF_BUILD_ID] = {4, 0,   0,   0,  DUMP_PERF_BUILD_ID, 0, 0, 0, NT_GNU_BUILD_ID, 0, 0,
@@ -282,14 +283,17 @@ static int write_head(int fd, const struct tail *tail, const struct dump_perf_ob
 	return good ? 0 : common_fail_errno("cannot write code");
 }
 
-/* Where the trace's code is taken from. */
+/* Sources of code. */
 struct code_source {
 	struct ptl_trace *trace;
-	const struct flow_outside_blob *outside; /* code of files that the trace does not hold */
+	const struct flow_outside_blob *outside; /* code of files that the trace does not contain */
 	size_t outside_count;
 };
 
-/* Code in fresh memory: of the trace or a code store, or of the file that was mapped; false: it is nowhere. */
+/*
+ * Reads code into new memory: from the trace, a code store, or the mapped file. Returns false if no source has the
+ * code.
+ */
 static bool read_code(const struct code_source *source, const uint8_t hash[PTL_HASH_SIZE], uint8_t **data, size_t *size)
 {
 	const struct flow_outside_blob *blob = NULL;
@@ -311,7 +315,7 @@ static bool read_code(const struct code_source *source, const uint8_t hash[PTL_H
 	return false;
 }
 
-/* The code itself. A file's size comes from a trace: one beyond any disk is no file. */
+/* Writes the code. Sizes come from a trace: a size beyond any disk is rejected. */
 static int write_code(int fd, const struct dump_perf_object *object, const struct code_source *source, uint64_t *end,
 		      uint64_t *missing)
 {
@@ -373,7 +377,7 @@ static int make_folder(struct ptl_bytes *path)
 	return 0;
 }
 
-/* folder/.build-id/ab/cdef...: the form that all versions of perf read. */
+/* Writes the file folder/.build-id/ab/cdef..., a form that all versions of perf read. */
 static int write_file(const struct dump_perf_object *object, const struct code_source *source, const char *folder,
 		      uint64_t *missing)
 {

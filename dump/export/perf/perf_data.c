@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From events and packets of a trace to records of perf.data. */
+/* Converts events and packets of a trace to records of perf.data. */
 #include "dump/export/perf/perf_data.h"
 
 #include <inttypes.h>
@@ -15,16 +15,16 @@
 #include "format/metadata/pt_filter.h"
 #include "format/reader/trace_end.h"
 
-#define CHUNK ((size_t)1 << 20) /* bytes of packets in a record: a multiple of 8, so that only the last one is padded */
+#define CHUNK ((size_t)1 << 20) /* Bytes of packets per record. A multiple of 8, so only the last record is padded. */
 
 struct perf {
 	struct dump_session *session;
 	struct flow_symbols *symbols;
 	struct dump_perf_file file;
 	struct dump_perf_cache cache;
-	struct common_hash_map threads; /* pid of each tid */
+	struct common_hash_map threads; /* pid by tid */
 	struct ptl_bytes storage, name;
-	bool guest; /* packets are of a virtual machine */
+	bool guest; /* packets come from a virtual machine */
 	uint64_t holes;
 	uint64_t missing;
 };
@@ -41,7 +41,7 @@ static bool is_mapping(uint8_t opcode)
 	return opcode == PTL_OPCODE_LOAD || opcode == PTL_OPCODE_START_RUNDOWN;
 }
 
-/* Code that was given without a file, as an image of its own. */
+/* Describes code without a file as an image. */
 static void image_of_code(const struct ptl_code_event *code, struct ptl_image_event *image)
 {
 	*image = (struct ptl_image_event){.base = code->base,
@@ -53,7 +53,7 @@ static void image_of_code(const struct ptl_code_event *code, struct ptl_image_ev
 	memcpy(image->code, code->code, PTL_HASH_SIZE);
 }
 
-/* Any code that begins to be somewhere: false for other events. */
+/* Reads an event that maps code. Returns false for other events and unselected processes. */
 static bool take_mapping(struct perf *perf, const struct ptl_event *event, struct ptl_image_event *image)
 {
 	struct ptl_code_event code;
@@ -82,8 +82,8 @@ static int gather(void *context, struct ptl_trace *trace, const struct ptl_event
 }
 
 /*
- * perf makes up its own files for some names: the vdso of the machine it runs on, what a JIT may have written to /tmp. Ours
- * are none of these.
+ * Returns the file name for perf. perf substitutes its own files for some names: the vdso of its machine, and files of
+ * JITs in /tmp. The trace's names must not match these.
  */
 static const char *name_for_perf(struct perf *perf, const char *name)
 {
@@ -210,7 +210,10 @@ static bool wants_stream(const struct perf *perf, const struct ptl_stream *strea
 	       (stream->cpu == PTL_NO_CPU || common_id_set_has(&filter->cpus, stream->cpu));
 }
 
-/* Up to CHUNK bytes without a hole, as one record. *at goes behind them; false at the end of the stream. */
+/*
+ * Writes a record of up to CHUNK bytes without a hole. *at: offset in the stream, moves past the bytes. Sets *more to
+ * false at the end of the stream.
+ */
 static int put_chunk(struct perf *perf, const struct ptl_stream *stream, uint32_t number, uint8_t *data, uint64_t *at,
 		     bool *more)
 {
@@ -244,7 +247,7 @@ static int put_chunk(struct perf *perf, const struct ptl_stream *stream, uint32_
 }
 
 /*
- * Whether the first PSB of a stream says that its code ran in a virtual machine: perf passes over such code without
+ * Sets *guest if the first PSB of a stream shows that its code ran in a virtual machine: perf skips such code without
  * --guest-code.
  */
 static int find_guest(struct ptl_trace *trace, uint32_t stream, bool *guest)
@@ -290,7 +293,7 @@ static int put_streams(struct perf *perf)
 
 /* ---- address filters ------------------------------------------------------------------------------ */
 
-/* How far the offsets of a file are moved up in perf's copy of it. */
+/* Returns how much perf's copy of a file shifts file offsets. */
 static uint64_t shift_of(const struct perf *perf, const struct flow_timeline *timeline, const char *path)
 {
 	const size_t count = flow_timeline_image_count(timeline);
@@ -310,7 +313,7 @@ static uint64_t shift_of(const struct perf *perf, const struct flow_timeline *ti
 	return 0;
 }
 
-/* The filters as perf's own recording has them. */
+/* Appends the address filters in the syntax of perf. */
 static void add_filters(struct perf *perf, const struct flow_timeline *timeline, struct ptl_bytes *text)
 {
 	const struct ptl_trace *trace = perf->session->trace;
@@ -329,7 +332,7 @@ static void add_filters(struct perf *perf, const struct flow_timeline *timeline,
 	}
 }
 
-/* ---- all ----------------------------------------------------------------------------------------- */
+/* ---- the whole file ------------------------------------------------------------------------------ */
 
 static int put_all(struct perf *perf, const struct flow_timeline *timeline)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A trace as perf record would have written it. */
+/* Writes a trace as a file of perf record. */
 #ifndef DUMP_EXPORT_PERF_PERF_DATA_H
 #define DUMP_EXPORT_PERF_PERF_DATA_H
 
@@ -7,9 +7,9 @@
 #include "dump/session/session.h"
 
 /*
- * Writes perf.data to a path, and the code of the trace to a build-id cache in a folder. What perf cannot have is added to
- * left_out. *guest: packets are of a virtual machine, for which perf needs an option. PTL_SYSTEM, PTL_NO_MEMORY, and what
- * ptl_process returns.
+ * Writes perf.data to a path, and the code of the trace to a build-id cache in a folder. Adds data that perf cannot
+ * represent to left_out. *guest: packets come from a virtual machine, for which perf needs an option. Returns 0,
+ * PTL_SYSTEM, PTL_NO_MEMORY, or a status of ptl_process.
  */
 int dump_perf_write(struct dump_session *session, const struct flow_timeline *timeline, const char *path,
 		    const char *folder, struct dump_left_out *left_out, bool *guest);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records of perf.data, as tools/perf/Documentation/perf.data-file-format.txt and perf_event_open(2) have them. */
+/*
+ * Writes records of perf.data as described in tools/perf/Documentation/perf.data-file-format.txt and
+ * perf_event_open(2).
+ */
 #include "dump/export/perf/perf_file.h"
 
 #include <string.h>
@@ -9,11 +12,11 @@
 
 #define HEADER_SIZE 104
 #define ATTR_SIZE 112
-#define IDS_AT HEADER_SIZE   /* the id of the only attribute */
-#define ATTR_AT (IDS_AT + 8) /* and where its ids are */
+#define IDS_AT HEADER_SIZE   /* offset of the id of the only attribute */
+#define ATTR_AT (IDS_AT + 8) /* offset of the attribute, followed by the place of its ids */
 #define DATA_AT (ATTR_AT + ATTR_SIZE + 16)
 
-#define PMU_TYPE 8 /* what a kernel may have called intel_pt; perf finds it in the same file */
+#define PMU_TYPE 8 /* a possible PMU number of intel_pt; perf reads the number from the same file */
 /* Bits of intel_pt's config. */
 #define CONFIG_CYC (1u << 1)
 #define CONFIG_MTC (1u << 9)
@@ -42,10 +45,10 @@ enum {
 #define MISC_SWITCH_OUT (1u << 13)
 #define MISC_MMAP_BUILD_ID (1u << 14)
 
-#define NAME_MAX_SIZE 4096 /* of a file; the size of a record has 16 bits */
+#define NAME_MAX_SIZE 4096 /* maximum bytes of a file name; a record's size has 16 bits */
 #define COMM_SIZE 16
 
-/* Features of the header: bits, and what stands there. */
+/* Features of the header: bit numbers. */
 enum {
 	FEATURE_HOSTNAME = 3,
 	FEATURE_OSRELEASE = 4,
@@ -68,7 +71,7 @@ static void put(struct dump_perf_file *file, uint64_t value, size_t size)
 	common_write_le(&file->body, value, size);
 }
 
-/* A string with its zero, padded to 8 bytes. */
+/* Appends a zero-terminated string, padded to 8 bytes. */
 static void put_name(struct dump_perf_file *file, const char *name, size_t most)
 {
 	const size_t size = strnlen(name, most - 1);
@@ -79,7 +82,7 @@ static void put_name(struct dump_perf_file *file, const char *name, size_t most)
 	while (file->body.size % 8);
 }
 
-/* What every record of the kernel ends with. */
+/* Appends the fields at the end of every kernel record. */
 static void put_place(struct dump_perf_file *file, const struct dump_perf_place *place)
 {
 	put(file, place->pid, 4);
@@ -175,7 +178,7 @@ void dump_perf_packets(struct dump_perf_file *file, uint64_t size, uint64_t posi
 	write_record(file, RECORD_AUXTRACE, 0);
 }
 
-/* ---- how packets are decoded --------------------------------------------------------------------- */
+/* ---- parameters for decoding packets ------------------------------------------------------------- */
 
 static uint64_t config_of(const struct ptl_machine *machine)
 {
@@ -198,7 +201,7 @@ void dump_perf_begin(struct dump_perf_file *file, const struct ptl_machine *mach
 		machine->tsc_shift,
 		converts ? machine->tsc_multiplier : 1,
 		converts ? machine->tsc_zero : 0,
-		1, /* the conversion is there */
+		1, /* the conversion to TSC is known */
 		CONFIG_TSC,
 		CONFIG_NO_RETURN_COMPRESSION,
 		file->switches ? 3 : 0, /* records of all switches of a CPU */
@@ -219,7 +222,7 @@ void dump_perf_begin(struct dump_perf_file *file, const struct ptl_machine *mach
 	put(file, 0, 4);
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		put(file, values[i], 8);
-	/* With a 0 behind it, in whole words. */
+	/* Zero-terminated, padded to 8 bytes. */
 	if (*filters) {
 		common_write_bytes(&file->body, filters, strlen(filters));
 		for (size_t i = strlen(filters); i % 8 || i == strlen(filters); i++)
@@ -230,7 +233,7 @@ void dump_perf_begin(struct dump_perf_file *file, const struct ptl_machine *mach
 
 /* ---- header and features ------------------------------------------------------------------------- */
 
-/* A string of a feature: its size, padded as perf does it, and its bytes. */
+/* Appends a string of a feature: size, padded as perf does, then bytes. */
 static void feature_text(struct ptl_bytes *text, const char *words)
 {
 	const size_t size = (strlen(words) + 1 + 63) / 64 * 64;
@@ -276,7 +279,7 @@ static void feature(struct ptl_bytes *text, const struct ptl_machine *machine, u
 	}
 }
 
-/* Behind the records: where each feature is, then all of them. Returns their bits. */
+/* Writes the table of features and the features. Returns the feature bits. */
 static uint64_t write_features(struct dump_perf_file *file, const struct ptl_machine *machine)
 {
 	static const uint8_t features[] = {FEATURE_HOSTNAME, FEATURE_OSRELEASE, FEATURE_ARCH,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* perf.data being written: its header, its records. docs/perf-data.md. */
+/* Writes a perf.data file: header and records. See docs/perf-data.md. */
 #ifndef DUMP_EXPORT_PERF_PERF_FILE_H
 #define DUMP_EXPORT_PERF_PERF_FILE_H
 
@@ -13,19 +13,19 @@
 
 struct dump_perf_file {
 	FILE *file;
-	uint64_t size;         /* of the records so far */
-	bool switches;         /* records of context switches are there */
-	bool per_cpu;          /* packets are those of CPUs */
-	struct ptl_bytes body; /* of the record that is being made */
+	uint64_t size;         /* bytes of records so far */
+	bool switches;         /* has records of context switches */
+	bool per_cpu;          /* packets belong to CPUs */
+	struct ptl_bytes body; /* of the current record */
 };
 
-/* Whose a record is, and when. */
+/* Owner and time of a record. */
 struct dump_perf_place {
 	uint32_t pid, tid, cpu;
 	uint64_t time;
 };
 
-/* Room for the header, which is written at the end, and what says how packets are to be decoded. */
+/* Reserves room for the header, which is written at the end, and writes the parameters for decoding packets. */
 void dump_perf_begin(struct dump_perf_file *file, const struct ptl_machine *machine, const char *filters);
 void dump_perf_comm(struct dump_perf_file *file, const struct dump_perf_place *place, const char *name, bool exec);
 /* The parent of a thread is its process. */
@@ -40,15 +40,15 @@ struct dump_perf_map {
 };
 
 void dump_perf_mmap(struct dump_perf_file *file, const struct dump_perf_place *place, const struct dump_perf_map *map);
-/* The CPU goes from one thread to another: two records. */
+/* Writes two records: the CPU switches from one thread to another. */
 void dump_perf_switch(struct dump_perf_file *file, const struct dump_perf_place *from,
 		      const struct dump_perf_place *to);
-/* The head of a record of packets, which have to follow: a multiple of 8 bytes with their padding. */
+/* Writes the head of a packet record. The caller then writes the packets with padding, a multiple of 8 bytes. */
 void dump_perf_packets(struct dump_perf_file *file, uint64_t size, uint64_t position, uint64_t reference,
 		       uint32_t number, uint32_t tid, uint32_t cpu);
-/* Bytes of a record that are not in the record's own size. */
+/* Writes bytes that the record's size does not include. */
 void dump_perf_raw(struct dump_perf_file *file, const void *data, size_t size);
-/* What stands behind the records, and the header. PTL_SYSTEM, PTL_NO_MEMORY. */
+/* Writes the features after the records, and the header. Returns 0, PTL_SYSTEM or PTL_NO_MEMORY. */
 int dump_perf_end(struct dump_perf_file *file, const struct ptl_machine *machine);
 
 #endif

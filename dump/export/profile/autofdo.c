@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How often source lines ran, as a sample profile in LLVM's text format (llvm/ProfileData/SampleProfReader.h): functions by
- * the names of the linker, lines as distances from the one where the function is declared. Counts are exact, where a profiler
- * has samples. What was inlined is added to its own function, in which the compiler looks for it, too.
+ * Writes a sample profile in LLVM's text format (llvm/ProfileData/SampleProfReader.h): functions by symbol name, lines
+ * relative to the line of the function's declaration. Counts are exact, unlike a profiler's samples. Counts of inlined
+ * code are added to the inlined function itself, where the compiler also looks for them.
  */
 #include "dump/export/profile/autofdo.h"
 
@@ -17,25 +17,28 @@
 #include "flow/symbol/source_line.h"
 #include "flow/view/profile.h"
 
-/* LLVM keeps so many bits of a distance. */
+/* LLVM keeps only these bits of a line offset. */
 #define OFFSET_MASK 0xffffu
 
-/* A line of one copy of a function: how often the most frequent of its instructions ran. */
+/* A line of one copy of a function, with the count of its most frequent instruction. */
 struct line {
 	const struct flow_scope *scope;
 	uint32_t offset;
-	uint32_t function; /* number */
+	uint32_t function; /* index in functions */
 	uint64_t count;
 };
 
 struct function {
 	const char *name;
 	uint64_t total;
-	uint64_t head;       /* how often it was entered */
-	size_t first, count; /* of its lines */
+	uint64_t head;       /* number of entries to the function */
+	size_t first, count; /* range of its lines */
 };
 
-/* One that ran, in any number of blocks: a jump into the middle of one begins another, which ends where that one does. */
+/*
+ * An executed instruction, which may occur in several blocks: a jump to the middle of a block begins another block,
+ * with the same end.
+ */
 struct instruction {
 	uint64_t address; /* in the file's own address space */
 	uint64_t count;
@@ -53,12 +56,12 @@ struct autofdo {
 	struct function *functions;     /* owned */
 	size_t function_count, function_capacity;
 	struct common_byte_map by_name;
-	uint64_t unknown; /* instructions of no function that debug information describes */
+	uint64_t unknown; /* executed instructions outside functions with debug information */
 };
 
 /* ---- functions ----------------------------------------------------------------------------------- */
 
-/* Whether the format has a place for the name: there is no escape in it. */
+/* Whether the format can represent the name: names cannot be escaped. */
 static bool is_name(const char *name)
 {
 	for (const char *at = name; *at; at++)
@@ -85,7 +88,7 @@ static int find_function(struct autofdo *autofdo, const char *name, uint32_t *nu
 	return common_byte_map_put(&autofdo->by_name, name, strlen(name), *number);
 }
 
-/* A block at the beginning of a function's own code tells how often it was entered. */
+/* Adds the block's count to the entries of a function, if the function's own code begins with the block. */
 static int add_head(struct autofdo *autofdo, const struct flow_profile_block *block, uint64_t address)
 {
 	const struct flow_scope *scope = flow_sources_scope(autofdo->sources, block->image, address);
@@ -128,7 +131,7 @@ static int find_line(struct autofdo *autofdo, const struct flow_scope *scope, ui
 	return status == 0 ? common_byte_map_put(&autofdo->by_line, key, sizeof(key), *number) : status;
 }
 
-/* Blocks tell addresses of the file; those who look them up want one at which it ran. */
+/* Converts a file address to an address in the process, which lookups need. */
 static uint64_t place_of(const struct autofdo *autofdo, uint32_t image, uint64_t address)
 {
 	const struct ptl_image_event *data = &flow_timeline_image(autofdo->calls->timeline, image)->data;
@@ -164,7 +167,7 @@ static int compare_instructions(const void *a_, const void *b_)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-/* An instruction ran as often as all blocks that it is in. */
+/* Sums up each instruction over all blocks that contain it. */
 static int add_instructions(struct autofdo *autofdo)
 {
 	const struct instruction *list = autofdo->instructions;
@@ -219,8 +222,8 @@ static int compare_lines(const void *a_, const void *b_)
 }
 
 /*
- * How often inlined copies were entered: as often as their first line ran, which is what LLVM takes for those that it sees
- * inlined.
+ * Adds the entries of inlined copies: the count of their first line, as LLVM does for copies inlined in the profiled
+ * program.
  */
 static int add_inlined_heads(struct autofdo *autofdo)
 {
@@ -243,7 +246,7 @@ static int add_inlined_heads(struct autofdo *autofdo)
 	return status;
 }
 
-/* Copies of a line in several places ran one after the other: their counts are added up. */
+/* Adds up copies of a line at several places: the copies ran independently. */
 static void merge_lines(struct autofdo *autofdo)
 {
 	size_t count = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls as callgrind writes them: https://valgrind.org/docs/manual/cl-format.html */
+/* Writes calls in the format of callgrind: https://valgrind.org/docs/manual/cl-format.html */
 #include "dump/export/profile/callgrind.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "common/version.h"
 #include "dump/export/profile/line_count.h"
 
-/* A function, or its calls of another one. */
+/* A function, or all calls from one function to another. */
 struct item {
 	uint64_t calls, instructions, time;
 	uint32_t caller, callee; /* numbers of functions in the output, from 0 */
@@ -23,7 +23,7 @@ struct list {
 	size_t count, capacity;
 };
 
-/* Of a path, with all that it called. */
+/* Totals of a path, including callees. */
 struct sum {
 	uint64_t instructions, time;
 };
@@ -32,18 +32,18 @@ struct callgrind {
 	struct dump_session *session;
 	const struct dump_paths *paths;
 	const struct dump_samples *samples;
-	struct list functions;                     /* callee: its number in the function table */
-	struct dump_path_numbers function_numbers; /* in the list, counted from 1 */
+	struct list functions;                     /* callee: number in the function table */
+	struct dump_path_numbers function_numbers; /* index in the list, from 1 */
 	struct list edges;
-	struct common_hash_map edge_numbers; /* by caller and callee */
-	uint32_t *ids;                       /* of each node: its function */
-	struct sum *sums;                    /* of each node */
-	struct common_byte_map files;        /* of code, by path: number, from 1 */
+	struct common_hash_map edge_numbers; /* index by caller and callee */
+	uint32_t *ids;                       /* by node: its function */
+	struct sum *sums;                    /* by node */
+	struct common_byte_map files;        /* images by path: number, from 1 */
 	size_t file_count;
 	bool by_line;
 	struct dump_function_lines lines;
 	struct dump_line_counts counts;
-	struct common_byte_map sources; /* files of the source, by path: number, from 2; 1 stands for none */
+	struct common_byte_map sources; /* source files by path: number, from 2; 1 stands for no file */
 	size_t source_count;
 };
 
@@ -98,7 +98,7 @@ static int find_edge(struct callgrind *callgrind, uint32_t caller, uint32_t call
 static int add_function(struct callgrind *callgrind, size_t at)
 {
 	const struct dump_path_node *node = &callgrind->paths->tree.nodes[at];
-	/* What a root has by itself is of no function. */
+	/* Self values of a root belong to no function. */
 	const uint32_t function = node->parent ? node->function : DUMP_NO_FUNCTION;
 	const int status = find_function(callgrind, function, &callgrind->ids[at]);
 	struct item *item;
@@ -113,7 +113,10 @@ static int add_function(struct callgrind *callgrind, size_t at)
 	return 0;
 }
 
-/* From the last node to the first: what is below a node comes behind it. */
+/*
+ * Adds the call from a node's parent to the node. Nodes are visited in reverse order: descendants of a node follow the
+ * node.
+ */
 static int add_edge(struct callgrind *callgrind, size_t at)
 {
 	const struct dump_path_node *node = &callgrind->paths->tree.nodes[at];
@@ -160,7 +163,7 @@ static int add_up(struct callgrind *callgrind)
 
 /* ---- output -------------------------------------------------------------------------------------- */
 
-/* "ob=(1) /usr/bin/gzip", or "ob=(1)" where that has been said. */
+/* Appends "ob=(1) /usr/bin/gzip" at the first use, then "ob=(1)". */
 static int write_object(struct callgrind *callgrind, const char *prefix, const char *path, struct ptl_bytes *text)
 {
 	const uint64_t *known = common_byte_map_get(&callgrind->files, path, strlen(path));
@@ -178,7 +181,7 @@ static int write_object(struct callgrind *callgrind, const char *prefix, const c
 	return common_byte_map_put(&callgrind->files, path, strlen(path), callgrind->file_count);
 }
 
-/* "fl=(2) /usr/src/a.c", or "fl=(2)" where that has been said. */
+/* Appends "fl=(2) /usr/src/a.c" at the first use, then "fl=(2)". */
 static int write_source(struct callgrind *callgrind, const char *prefix, const char *path, struct ptl_bytes *text)
 {
 	const uint64_t *known = common_byte_map_get(&callgrind->sources, path, strlen(path));
@@ -193,7 +196,10 @@ static int write_source(struct callgrind *callgrind, const char *prefix, const c
 	return common_byte_map_put(&callgrind->sources, path, strlen(path), callgrind->source_count);
 }
 
-/* Where a function begins in the source: "fl=(2) a.c" and the line; "fl=(1)" and 0 where that is not known, or not wanted. */
+/*
+ * Appends the source file of a function, "fl=(2) a.c", and sets its first line; "fl=(1)" and 0 if unknown or not
+ * requested.
+ */
 static int write_place(struct callgrind *callgrind, const char *prefix, uint32_t function, struct ptl_bytes *text,
 		       uint32_t *line)
 {
@@ -208,7 +214,10 @@ static int write_place(struct callgrind *callgrind, const char *prefix, uint32_t
 	return 0;
 }
 
-/* What of the function ran on which line; what no line is known of, and all time, is where the function begins. */
+/*
+ * Appends the instructions of a function by line. Instructions without a known line, and all time, are assigned to the
+ * function's first line.
+ */
 static int write_lines(struct callgrind *callgrind, const struct item *item, uint32_t first, struct ptl_bytes *text)
 {
 	size_t count;
@@ -222,7 +231,7 @@ static int write_lines(struct callgrind *callgrind, const struct item *item, uin
 		left -= lines[i].instructions;
 	common_text_format(text, "%" PRIu32 " %" PRIu64 " %" PRIu64 "\n", first, left, item->time);
 	for (size_t i = 0; status == 0 && i < count; i++) {
-		/* What was inlined may be of another file. */
+		/* Inlined code may come from another file. */
 		if (!file || strcmp(file, lines[i].file) != 0)
 			status = write_source(callgrind, "fi=", lines[i].file, text);
 		file = lines[i].file;
@@ -231,7 +240,7 @@ static int write_lines(struct callgrind *callgrind, const struct item *item, uin
 	return status;
 }
 
-/* Functions are named in the order of their numbers before anything refers to them. */
+/* Writes a function. Functions are written in the order of their numbers, before any reference. */
 static int write_function(struct callgrind *callgrind, uint32_t number, struct ptl_bytes *text)
 {
 	const struct item *item = &callgrind->functions.items[number];
@@ -247,7 +256,7 @@ static int write_function(struct callgrind *callgrind, uint32_t number, struct p
 	return status ? status : write_lines(callgrind, item, line, text);
 }
 
-/* line is where the caller begins: where in it the call is, is not known. */
+/* Writes a call. line: the caller's first line, since the line of the call is unknown. */
 static int write_edge(struct callgrind *callgrind, const struct item *edge, uint32_t line, struct ptl_bytes *text)
 {
 	const uint32_t function = callgrind->functions.items[edge->callee].callee;
@@ -296,7 +305,7 @@ static void write_totals(const struct callgrind *callgrind, struct ptl_bytes *te
 	common_text_format(text, "\ntotals: %" PRIu64 " %" PRIu64 "\n", instructions, time);
 }
 
-/* Names come before what refers to them: a function's calls follow when all functions have been named. */
+/* Writes the file. Calls follow after all functions, since names must precede references. */
 static int write_all(struct callgrind *callgrind, struct dump_left_out *left_out)
 {
 	struct ptl_bytes text = {0};

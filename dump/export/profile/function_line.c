@@ -25,7 +25,7 @@ void dump_function_lines_close(struct dump_function_lines *lines)
 	common_byte_map_free(&lines->images);
 }
 
-/* An image of the function, and where its code begins there; false where there is none. */
+/* Finds an image with the function, and the function's address there. Returns false without an image. */
 static bool find_place(const struct dump_function_lines *lines, const struct dump_function *function, uint32_t *image,
 		       uint64_t *address)
 {

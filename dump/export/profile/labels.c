@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Labels: from the command line, and from the environment of a job where that is asked for. */
+/* Labels from the command line and, if requested, from the environment of a CI job. */
 #include "dump/export/profile/labels.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "common/error.h"
 #include "common/text/json.h"
 
-/* Where a service for continuous integration says what it builds. */
+/* CI services, which describe their job in environment variables. */
 enum service { GITHUB, GITLAB, SERVICES };
 
 static const char *const service_variables[SERVICES] = {[GITHUB] = "GITHUB_ACTIONS", [GITLAB] = "GITLAB_CI"};
@@ -25,7 +25,7 @@ static const struct {
 	{"repository", {"GITHUB_REPOSITORY", "CI_PROJECT_PATH"}},
 };
 
-/* Of a label that was given; what queries and shells need not quote. */
+/* Returns the length of a label's name, from characters that need no quotes in queries and shells. */
 static size_t name_size(const char *label)
 {
 	return strspn(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the user says of traces: the commit that was built, the job that recorded. */
+/* Labels of traces given by the user: built commit, recording job. */
 #ifndef DUMP_EXPORT_PROFILE_LABELS_H
 #define DUMP_EXPORT_PROFILE_LABELS_H
 
@@ -15,7 +15,7 @@ struct dump_labels {
 
 #define DUMP_LABELS_MAX 64
 
-/* The rows of a command's table of options. */
+/* Rows for a table of options. */
 #define DUMP_LABEL_OPTIONS(structure, member)                                                                          \
 	{"label", 0, "NAME=VALUE",                                                                                     \
 	 "Says something of these traces, in the column labels: --label commit=abc. More than one may be given.",      \
@@ -26,7 +26,10 @@ struct dump_labels {
 			COMMON_FLAG(structure, member.of_ci)                                                           \
 	}
 
-/* Appends an object of JSON; a label that is given comes before one of CI. PTL_MISUSE, PTL_NO_MEMORY. */
+/*
+ * Appends the labels as a JSON object. A given label replaces a label from CI variables. Returns 0, PTL_MISUSE or
+ * PTL_NO_MEMORY.
+ */
 int dump_labels_format(const struct dump_labels *labels, struct ptl_bytes *json);
 
 #endif

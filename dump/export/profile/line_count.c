@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Blocks that ran are looked up instruction by instruction, each once. */
+/* Counts blocks, and looks up each of their instructions once. */
 #include "dump/export/profile/line_count.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "dump/print/source_note.h"
 #include "flow/view/profile.h"
 
-/* What lines are told apart by; files by where their name is in memory, so one may come twice. */
+/* Key of a line. Files are compared by the address of their name, so a file may have several keys. */
 struct line_key {
 	const char *file;
 	uint32_t function, line;
@@ -36,7 +36,7 @@ static int add(struct dump_line_counts *counts, const struct line_key *key, uint
 	return status;
 }
 
-/* The line of an instruction; with `outer` that of the call from which it was inlined into the function it lies in. */
+/* Finds the line of an instruction. outer: of inlined code, the line of the call in the function that contains it. */
 static bool find_line(const struct dump_function_lines *lines, uint32_t image, uint64_t address, bool outer,
 		      struct line_key *key)
 {
@@ -60,7 +60,7 @@ static int add_block(struct dump_line_counts *counts, const struct dump_function
 	uint64_t address = block->address;
 	int status = 0;
 
-	/* Blocks tell addresses of the file; those who look them up want one at which it ran. */
+	/* Converts the file address of the block to an address in the process, which lookups need. */
 	if (image)
 		address += image->data.base - image->data.default_base;
 	for (uint32_t i = 0; image && status == 0 && i < block->instructions; i++) {
@@ -90,7 +90,7 @@ static int compare(const void *a_, const void *b_)
 	return order ? order : (a->line > b->line) - (a->line < b->line);
 }
 
-/* The same line of files whose names lie in memory twice. */
+/* Merges lines of files whose names are in memory twice. */
 static void join(struct dump_line_counts *counts)
 {
 	size_t kept = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Paths of calls as a profile that pprof reads: a gzip'd message of protocol buffers, whose fields are those of
- * proto/profile.proto of github.com/google/pprof.
+ * Writes paths of calls as a profile for pprof: a gzip-compressed protocol buffer message, with fields of
+ * proto/profile.proto in github.com/google/pprof.
  */
 #include "dump/export/profile/pprof.h"
 
@@ -44,31 +44,31 @@ enum {
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4, FUNCTION_START_LINE = 5 };
 
 /*
- * What is left of the instructions of a function for one of its lines, while they are given to its paths. The first share of a
- * function is what no line of its own file is known of, and says how many shares there are.
+ * Remaining instructions of one line of a function, while these are distributed over the function's paths. A function's
+ * first share has the instructions without a line in the function's own file, and the number of shares.
  */
 struct share {
 	uint64_t left;
-	uint64_t location; /* 0: none yet */
+	uint64_t location; /* 0: not written yet */
 	uint32_t line;
-	uint32_t count; /* of the first: shares of the function, itself included */
-	uint32_t next;  /* likewise: the first of the others that may have something left */
+	uint32_t count; /* first share only: number of shares, including itself */
+	uint32_t next;  /* first share only: index of the next share that may have instructions left */
 };
 
 #define FLUSH_BYTES ((size_t)64 << 10)
 
-/* Locations of callers, as they are in a sample: the innermost comes first, so it grows at its front. */
+/* Locations of callers as in a sample: innermost first, so the text grows at its front. */
 struct tail {
-	uint8_t *data; /* owned; what is used is at its end */
+	uint8_t *data; /* owned; the used part is at the end */
 	size_t size, capacity;
 };
 
-/* What values are of. */
+/* Names and units of values. */
 #define VALUES 3
 struct types {
 	const char *names[VALUES], *units[VALUES];
-	int first, last; /* those that the profile has; the last one exclusive */
-	int chosen;      /* what pprof shows */
+	int first, last; /* range of values in the profile; last is exclusive */
+	int chosen;      /* value that pprof shows by default */
 };
 
 struct pprof {
@@ -77,21 +77,21 @@ struct pprof {
 	const struct dump_paths *paths;
 	struct dump_function_lines lines;
 	struct dump_gzip gzip;
-	struct ptl_bytes bytes; /* of the profile, not written yet */
+	struct ptl_bytes bytes; /* unwritten part of the profile */
 	struct ptl_bytes message, inner, text;
 	struct common_byte_map strings;
 	size_t string_count;
-	struct common_byte_map mappings; /* by path */
+	struct common_byte_map mappings; /* numbers by path */
 	size_t mapping_count;
 	uint64_t location_count;
-	uint32_t *ids;                  /* location of each node */
-	struct dump_line_counts counts; /* empty where lines are not wanted */
+	uint32_t *ids;                  /* location by node */
+	struct dump_line_counts counts; /* empty if lines are not requested */
 	struct share *shares;           /* owned */
 	size_t share_count, share_capacity;
-	struct dump_path_numbers functions; /* index of its first share, counted from 1 */
+	struct dump_path_numbers functions; /* index of the function's first share, from 1 */
 	struct dump_path_trail trail;
-	struct tail tail;         /* of the trail */
-	struct ptl_bytes *labels; /* of each group of threads, as they are in a sample; owned, and so is each */
+	struct tail tail;         /* locations of the trail */
+	struct ptl_bytes *labels; /* encoded labels by group of threads; owned, each too */
 };
 
 static int flush(struct pprof *pprof, bool last)
@@ -109,7 +109,7 @@ static int flush(struct pprof *pprof, bool last)
 
 /* ---- strings ------------------------------------------------------------------------------------- */
 
-/* Its number; it is written where it is first asked for. A failure is left in bytes.failed. */
+/* Returns the number of a string. Writes the string at its first use. Sets bytes.failed without memory. */
 static uint64_t string_of(struct pprof *pprof, const char *words)
 {
 	const uint64_t *known = common_byte_map_get(&pprof->strings, words, strlen(words));
@@ -124,7 +124,7 @@ static uint64_t string_of(struct pprof *pprof, const char *words)
 	return number;
 }
 
-/* The same for words from the trace, which need not be UTF-8. */
+/* As string_of, for trace text that need not be valid UTF-8. */
 static uint64_t safe_string(struct pprof *pprof, const char *words)
 {
 	pprof->text.size = 0;
@@ -141,7 +141,7 @@ static void put_type(struct pprof *pprof, const char *name, const char *unit)
 
 /* ---- functions ----------------------------------------------------------------------------------- */
 
-/* 0: of no file. */
+/* Returns the mapping of a file; 0: no file. */
 static uint64_t mapping_of(struct pprof *pprof, const char *path)
 {
 	const uint64_t *known = common_byte_map_get(&pprof->mappings, path, strlen(path));
@@ -183,7 +183,7 @@ static void put_function(struct pprof *pprof, uint32_t number, uint64_t id)
 	name = string_of(pprof, common_text_string(&pprof->text));
 	dump_proto_u64(&pprof->message, FUNCTION_ID, id);
 	dump_proto_u64(&pprof->message, FUNCTION_NAME, name);
-	/* Of a name that is the same in both, pprof leaves out what looks like arguments of C++. */
+	/* If both names are equal, pprof removes text that looks like C++ arguments. */
 	dump_proto_u64(&pprof->message, FUNCTION_SYSTEM_NAME, linker_name ? system_name : name);
 	if (file) {
 		dump_proto_u64(&pprof->message, FUNCTION_FILE, file);
@@ -202,7 +202,7 @@ static void put_function(struct pprof *pprof, uint32_t number, uint64_t id)
 	dump_proto_message(&pprof->bytes, PROFILE_LOCATION, &pprof->message);
 }
 
-/* Functions in the order of the nodes, since their own numbers may be others the next time. */
+/* Writes functions in the order of the nodes: their own numbers may differ in the next run. */
 static int put_functions(struct pprof *pprof)
 {
 	const struct dump_path_tree *tree = &pprof->paths->tree;
@@ -243,7 +243,7 @@ static void put_text_label(struct pprof *pprof, struct ptl_bytes *labels, const 
 	dump_proto_message(labels, SAMPLE_LABEL, &pprof->inner);
 }
 
-/* Of a group of threads; likely the same ones as before. */
+/* Returns the encoded labels of a group of threads. Encodes them at the first use. */
 static const struct ptl_bytes *labels_of(struct pprof *pprof, uint32_t group)
 {
 	const struct dump_path_root *root = &pprof->paths->roots[group];
@@ -289,7 +289,7 @@ static bool extend_tail(struct tail *tail, uint64_t location)
 	return true;
 }
 
-/* The tail becomes that of what the node, which may be a root, has called. PTL_NO_MEMORY. */
+/* Sets the tail to the callees of node `at`, which may be a root. Returns 0 or PTL_NO_MEMORY. */
 static int enter_path(struct pprof *pprof, uint32_t at)
 {
 	struct dump_path_step *steps;
@@ -313,7 +313,7 @@ static size_t bytes_size(size_t size)
 	return 1 + common_varint_size(size) + size;
 }
 
-/* The message goes to its place at once: there are as many as paths, and each is as long as its path. */
+/* Encodes a sample in place: samples are as many as paths, and as long as their path. */
 static void write_sample(struct pprof *pprof, uint64_t location, const uint64_t values[VALUES],
 			 const struct ptl_bytes *labels)
 {
@@ -340,7 +340,7 @@ static void write_sample(struct pprof *pprof, uint64_t location, const uint64_t 
 		memcpy(at, labels->data, labels->size);
 }
 
-/* A sample of the path of node `at`, whose last function is at this location. PTL_NO_MEMORY. */
+/* Writes a sample for the path of node `at`, with its last function at this location. Returns 0 or PTL_NO_MEMORY. */
 static int put_sample(struct pprof *pprof, size_t at, uint64_t location, const uint64_t values[VALUES])
 {
 	const struct dump_path_node *nodes = pprof->paths->tree.nodes;
@@ -362,7 +362,7 @@ static int add_share(struct pprof *pprof, uint32_t line, uint64_t instructions)
 	return status;
 }
 
-/* The lines of a function whose paths took so many instructions by themselves. */
+/* Adds the shares of a function. instructions: self instructions of all its paths. */
 static int add_shares(struct pprof *pprof, uint32_t function, uint64_t instructions)
 {
 	const size_t first = pprof->share_count;
@@ -376,7 +376,7 @@ static int add_shares(struct pprof *pprof, uint32_t function, uint64_t instructi
 	    !dump_function_line(&pprof->lines, dump_function(pprof->paths->calls->functions, function), &path, &start))
 		return 0;
 	status = add_share(pprof, 0, instructions);
-	/* A line of another file is none of the function's. */
+	/* A line of another file cannot be a line of the function. */
 	for (size_t i = 0; status == 0 && i < count; i++) {
 		if (strcmp(lines[i].file, path) != 0)
 			continue;
@@ -433,7 +433,7 @@ static uint64_t location_of(struct pprof *pprof, struct share *share, size_t nod
 	return share->location;
 }
 
-/* At most so much of what is left of a line. */
+/* Takes at most `most` instructions from a share. */
 static uint64_t take(struct share *share, uint64_t most)
 {
 	const uint64_t amount = share->left < most ? share->left : most;
@@ -443,8 +443,9 @@ static uint64_t take(struct share *share, uint64_t most)
 }
 
 /*
- * On which of the function's paths a line ran is not known: paths take of its lines in order. So sums are right by function, by line
- * and by path, and there are no more samples than paths and lines; a share of each line for each path would be their product.
+ * Writes the samples of a path by line. The paths on which a line ran are unknown, so each path takes lines in order.
+ * Sums by function, by line and by path are correct. The number of samples is at most paths plus lines, not their
+ * product.
  */
 static int put_line_samples(struct pprof *pprof, size_t at, struct share *shares)
 {
@@ -494,7 +495,7 @@ static int put_samples(struct pprof *pprof)
 
 /* ---- the profile --------------------------------------------------------------------------------- */
 
-/* A name and a unit of each value. */
+/* Returns the names and units of the values. */
 static struct types types_of(const struct dump_samples *samples, bool by_time)
 {
 	struct types types = {
@@ -531,7 +532,7 @@ static void put_head(struct pprof *pprof, struct dump_left_out *left_out)
 		common_text_add(&pprof->text, words);
 		dump_proto_u64(&pprof->bytes, PROFILE_COMMENT, string_of(pprof, common_text_string(&pprof->text)));
 	}
-	/* The first one is what pprof says the profile is of. */
+	/* pprof shows the first mapping as the profiled program. */
 	mapping_of(pprof, pprof->session->path);
 	if (machine->wall_start > 0)
 		dump_proto_i64(&pprof->bytes, PROFILE_TIME, machine->wall_start);

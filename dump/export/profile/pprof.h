@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Paths of calls as a profile that pprof reads. */
+/* Writes paths of calls as a profile for pprof. */
 #ifndef DUMP_EXPORT_PROFILE_PPROF_H
 #define DUMP_EXPORT_PROFILE_PPROF_H
 
 #include "dump/export/path_session.h"
 
 /*
- * A sample for each path, with calls, instructions and time, and its process and thread as labels; of samples, with their number and
- * periods. With by_line the instructions of a
- * path are several samples, of the lines of its last function.
+ * Writes a sample for each path: calls, instructions and time (for sampled stacks: samples and periods), with process
+ * and thread as labels. by_line: divides the instructions of a path into samples by line of its last function.
  */
 int dump_pprof(struct dump_session *session, const struct dump_path_session *run, bool by_time, bool by_line,
 	       struct dump_left_out *left_out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows: from things of a trace to values, and what all tables have in common. */
+/* Converts items of a trace to values. Shared code of all tables. */
 #include "dump/call/call_session.h"
 #include "dump/export/table/row.h"
 
@@ -94,7 +94,7 @@ void dump_row_program_build_id(struct dump_row *row, struct dump_row_value *valu
 		dump_row_null(value);
 }
 
-/* ---- whose --------------------------------------------------------------------------------------- */
+/* ---- identity ------------------------------------------------------------------------------------ */
 
 static const struct ptl_machine *machine_of(const struct dump_row *row)
 {
@@ -145,7 +145,7 @@ static void get_labels(struct dump_row *row, struct dump_row_value *value)
 	dump_row_text(value, row->trace->labels);
 }
 
-/* dump_row_write gives it its value. */
+/* dump_row_write sets the value. */
 static void get_row_number(struct dump_row *row, struct dump_row_value *value)
 {
 	(void)row;
@@ -192,7 +192,7 @@ int dump_row_write(struct dump_row_writer *writer, const void *item)
 	return writer->sink->row(writer->sink, table, values);
 }
 
-/* Of the trace: once for all rows. */
+/* Computes the identity of the trace once for all rows. */
 static int identify(struct dump_row_writer *writer)
 {
 	for (size_t i = 0; i < DUMP_ROW_IDENTITY; i++)

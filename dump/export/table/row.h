@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tables of what a trace has: their columns, once for all formats, and the rows of one trace. docs/tables.md. */
+/* Tables of trace contents: their columns, shared by all formats, and the rows of one trace. See docs/tables.md. */
 #ifndef DUMP_EXPORT_TABLE_ROW_H
 #define DUMP_EXPORT_TABLE_ROW_H
 
@@ -15,21 +15,21 @@ enum dump_row_type {
 	DUMP_ROW_TEXT,
 	DUMP_ROW_UNSIGNED,
 	DUMP_ROW_SIGNED,
-	DUMP_ROW_ADDRESS, /* unsigned, of 64 bits */
+	DUMP_ROW_ADDRESS, /* unsigned, 64 bits */
 	DUMP_ROW_BOOLEAN,
 	DUMP_ROW_WALL, /* nanoseconds since 1970 UTC */
-	DUMP_ROW_JSON, /* text that is JSON */
+	DUMP_ROW_JSON, /* JSON text */
 };
 
 struct dump_row_value {
 	bool is_null;
-	bool is_scratch;  /* the text is in the row's scratch, from number on */
-	uint64_t number;  /* of signed ones in two's complement */
-	const char *text; /* size bytes; need not end with a zero */
+	bool is_scratch;  /* the text is in the row's scratch, at offset `number` */
+	uint64_t number;  /* signed numbers in two's complement */
+	const char *text; /* `size` bytes, not zero-terminated */
 	size_t size;
 };
 
-/* What getters see: the trace, and the thing that the row is of. */
+/* Input of getters: the trace, and the item that the row describes. */
 struct dump_row {
 	const struct dump_row_trace *trace;
 	const void *item;
@@ -40,86 +40,88 @@ struct dump_row_column {
 	const char *name;
 	enum dump_row_type type;
 	bool can_be_null;
-	uint8_t left_out_of; /* DUMP_ROW_* below */
+	uint8_t left_out_of; /* combination of DUMP_ROW_NOT_* */
 	void (*get)(struct dump_row *row, struct dump_row_value *value);
 };
 
-/* Formats in which a column is not: it says what another table says, or joins it with that. */
-#define DUMP_ROW_NOT_FLAT 1u     /* rows that stand for themselves */
-#define DUMP_ROW_NOT_DATABASE 2u /* tables beside each other */
+/* Formats that omit a column, since another table has its contents, or since it refers to another table. */
+#define DUMP_ROW_NOT_FLAT 1u     /* formats with independent rows */
+#define DUMP_ROW_NOT_DATABASE 2u /* databases, which have all tables */
 
 #define DUMP_ROW_COLUMNS_MAX 40
-#define DUMP_ROW_IDENTITY 8 /* columns of dump_row_identity */
+#define DUMP_ROW_IDENTITY 8 /* number of columns in dump_row_identity */
 
-/* The functions of calls, numbered as they come: their own numbers depend on which thread met them first. */
+/*
+ * Functions of calls, numbered in order of output: their own numbers depend on the order in which threads found them.
+ */
 struct dump_row_symbols {
-	struct common_hash_map numbers; /* of functions */
+	struct common_hash_map numbers; /* number by function */
 	uint32_t *functions;            /* by number; owned */
 	size_t count;
 };
 
-/* One trace at work. */
+/* The trace that is being written. */
 struct dump_row_trace {
 	struct dump_session *session;
 	const struct flow_timeline *timeline;
-	struct dump_call_session *calls; /* while there are calls */
+	struct dump_call_session *calls; /* only for tables of calls */
 	struct dump_row_symbols symbols;
-	struct dump_values *values;        /* of events */
-	struct common_byte_map *build_ids; /* path of an image: its index in the timeline */
-	FILE *json_file;                   /* for columns of JSON: what is written there is in json_text */
+	struct dump_values *values;        /* for events */
+	struct common_byte_map *build_ids; /* by path of an image: index in the timeline */
+	FILE *json_file;                   /* for JSON columns: writes to json_text */
 	char **json_text;
 	size_t *json_size;
-	const char *labels; /* JSON: what the user says of these traces */
+	const char *labels; /* JSON: labels of these traces by the user */
 };
 
-/* Takes rows: a file, a database. Returns 0 or a negative ptl_status. */
+/* A receiver of rows, as a file or a database. Returns 0 or a negative ptl_status. */
 struct dump_row_sink {
-	/* values: as many as the table has columns, those that are left out of the format too. */
+	/* values: for all columns of the table, even columns that the format omits. */
 	int (*row)(struct dump_row_sink *sink, const struct dump_row_table *table, const struct dump_row_value *values);
 };
 
-/* Rows on their way. */
+/* Writes the rows of one table. */
 struct dump_row_writer {
 	struct dump_row_sink *sink;
 	const struct dump_row_table *table;
 	struct dump_row_trace *trace;
 	struct dump_row row;
 	uint64_t count;
-	/* Of the trace, the same in all rows. */
+	/* Values of the trace, equal in all rows. */
 	struct dump_row_value identity[DUMP_ROW_IDENTITY];
 	struct ptl_bytes identity_text;
 };
 
 struct dump_row_table {
 	const char *name;
-	const struct dump_row_column *columns; /* its own, behind those of its trace */
+	const struct dump_row_column *columns; /* own columns, after those of dump_row_identity */
 	size_t column_count;
-	const char *key;     /* columns that databases sort by: what rows are looked up with */
-	unsigned takes_flow; /* the flow has to be decoded */
-	/* All rows of the trace, which the writer has. */
+	const char *key;     /* columns by which databases sort, for lookups */
+	unsigned takes_flow; /* rows require decoding the flow */
+	/* Writes all rows of the trace. */
 	int (*rows)(struct dump_row_writer *writer, struct dump_row_trace *trace);
-	const char *flat_key; /* the key of rows that stand for themselves; NULL: the same */
+	const char *flat_key; /* key for formats with independent rows; NULL: as `key` */
 };
 
-/* Writes a row of the item. */
+/* Writes the row of an item. */
 int dump_row_write(struct dump_row_writer *writer, const void *item);
 
-/* What says whose a row is: the trace, its machine; the number of the row comes last. Flat formats have it in each row. */
+/* Columns that identify a row: trace, machine, ..., and the row number last. Flat formats repeat them in each row. */
 extern const struct dump_row_column dump_row_identity[DUMP_ROW_IDENTITY];
 
-/* Column i of a row: first those of the identity, then the table's own. */
+/* Returns column i of a row: first the columns of the identity, then the table's own. */
 static inline const struct dump_row_column *dump_row_column(const struct dump_row_table *table, size_t i)
 {
 	return i < DUMP_ROW_IDENTITY ? &dump_row_identity[i] : &table->columns[i - DUMP_ROW_IDENTITY];
 }
 
-/* NULL-ended. */
+/* NULL-terminated. */
 extern const struct dump_row_table *const dump_row_tables[];
 extern const struct dump_row_table dump_row_traces, dump_row_processes, dump_row_threads, dump_row_images,
 	dump_row_events, dump_row_calls, dump_row_symbols, dump_row_gaps, dump_row_losses, dump_row_profile,
 	dump_row_coverage;
 
-/* Opens what rows of any table need, of the session's trace, and writes the rows of these tables. labels: a JSON object. */
+/* Opens the data for the tables, and writes their rows for the session's trace. labels: a JSON object. */
 int dump_row_run(struct dump_session *session, const struct dump_row_table *const *tables, size_t count,
 		 const char *labels, struct dump_row_sink *sink);
 
@@ -128,17 +130,20 @@ int dump_row_run(struct dump_session *session, const struct dump_row_table *cons
 void dump_row_null(struct dump_row_value *value);
 void dump_row_number(struct dump_row_value *value, uint64_t number);
 void dump_row_text(struct dump_row_value *value, const char *text);
-/* What was appended to the row's scratch since start. */
+/* Sets the value to the text appended to row->scratch since `start`. */
 void dump_row_scratch(struct dump_row *row, struct dump_row_value *value, size_t start);
-/* PTL_NO_ID is null. */
+/* Sets the value to an id; PTL_NO_ID becomes null. */
 void dump_row_id(struct dump_row_value *value, uint32_t id);
-/* A time of the trace's clock as nanoseconds since its start; 0 and FLOW_TIME_END are null. */
+/*
+ * Sets the value to a time in nanoseconds since the start of the trace, or to a time of day. Times 0 and FLOW_TIME_END
+ * become null.
+ */
 void dump_row_time(const struct dump_row *row, struct dump_row_value *value, uint64_t time);
 void dump_row_wall(const struct dump_row *row, struct dump_row_value *value, uint64_t time);
-/* Of an image of the timeline (FLOW_NONE: null), and of the first image of a path. */
+/* Set the value to the build id of an image of the timeline (FLOW_NONE: null), or of the first image with a path. */
 void dump_row_build_id(struct dump_row *row, struct dump_row_value *value, uint32_t image);
 void dump_row_build_id_of(struct dump_row *row, struct dump_row_value *value, const char *path);
-/* Of the program that a process ran at a time. */
+/* Sets the value to the build id of a process's program at a time. */
 void dump_row_program_build_id(struct dump_row *row, struct dump_row_value *value, uint32_t pid, uint64_t time);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tables of calls: each call, the functions they are of, and what functions took. */
+/* Tables of calls: calls, functions, and the profile by function. */
 #include "common/text/text.h"
 #include "common/vector.h"
 #include "dump/call/call_mark.h"
@@ -11,7 +11,7 @@
 
 /* ---- functions ----------------------------------------------------------------------------------- */
 
-/* The name, or what text shows instead: an address. */
+/* Sets the value to the function's name; without a name, to the text that displays show, an address. */
 static void function_name(struct dump_row *row, struct dump_row_value *value, const struct dump_function *function)
 {
 	const size_t start = row->scratch.size;
@@ -128,7 +128,7 @@ static void get_stack(struct dump_row *row, struct dump_row_value *value)
 	dump_row_number(value, call_of(row)->record->stack);
 }
 
-/* "tail-call,unwound" */
+/* Sets the value to "tail-call,unwound". */
 static void get_marks(struct dump_row *row, struct dump_row_value *value)
 {
 	const size_t start = row->scratch.size;
@@ -187,7 +187,10 @@ static int write_call(struct dump_row_writer *writer, const struct dump_call_tre
 	return status ? status : dump_row_write(writer, &call);
 }
 
-/* The outermost frames, which were found last; those of other stacks come with the calls of these. */
+/*
+ * Writes frames of the stack that were found after their callees. Frames of other stacks follow with the first calls on
+ * these stacks.
+ */
 static int write_belows(struct dump_row_writer *writer, const struct dump_call_tree *tree, uint32_t stack,
 			const struct dump_call_thread *thread)
 {
@@ -199,11 +202,11 @@ static int write_belows(struct dump_row_writer *writer, const struct dump_call_t
 	return status;
 }
 
-/* In the order of `calls`. */
+/* Writes the calls of a thread in the order of ptl-dump calls. */
 static int write_thread(void *context, const struct dump_call_tree *tree, const struct dump_call_thread *thread)
 {
 	struct dump_row_writer *writer = context;
-	uint32_t stacks = 1; /* whose outermost frames have been written */
+	uint32_t stacks = 1; /* number of stacks whose outermost frames were written */
 	struct dump_record_reader reader = {.list = &tree->list};
 	const struct dump_call_record *record;
 	int status = write_belows(writer, tree, 0, thread);
@@ -236,7 +239,7 @@ static int call_rows(struct dump_row_writer *writer, struct dump_row_trace *trac
 const struct dump_row_table dump_row_calls = {
 	"calls", call_columns, sizeof(call_columns) / sizeof(call_columns[0]), "symbol", true, call_rows, "function"};
 
-/* ---- symbols: the functions that the calls before are of ----------------------------------------- */
+/* ---- symbols: functions of the calls written before ---------------------------------------------- */
 
 static const struct dump_function *symbol_of(const struct dump_row *row)
 {
@@ -290,7 +293,7 @@ static int symbol_rows(struct dump_row_writer *writer, struct dump_row_trace *tr
 const struct dump_row_table dump_row_symbols = {
 	"symbols", symbol_columns, sizeof(symbol_columns) / sizeof(symbol_columns[0]), "symbol", true, symbol_rows};
 
-/* ---- profile: what functions took ---------------------------------------------------------------- */
+/* ---- profile: sums by function ------------------------------------------------------------------- */
 
 static const struct dump_report_row *report_row(const struct dump_row *row)
 {

@@ -8,7 +8,7 @@
 
 #define CHECK_EVERY 1024
 
-/* What a row is of. */
+/* The item of a row. */
 struct item {
 	const struct ptl_event *event;
 	const struct ptl_schema *schema;
@@ -153,7 +153,7 @@ static void get_related(struct dump_row *row, struct dump_row_value *value)
 		dump_row_null(value);
 }
 
-/* As the object of `events --json` has it: "fields", and "raw" and "payload" where there are such. */
+/* Sets the value to a JSON object as in `events --json`: "fields", and "raw" and "payload" if present. */
 static void get_payload(struct dump_row *row, struct dump_row_value *value)
 {
 	const struct dump_row_trace *trace = row->trace;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tables of gaps in the flow and of lines of the source, and the list of all tables. */
+/* Tables of gaps in the flow and of source lines. The list of all tables. */
 #include "dump/analysis/coverage.h"
 #include "dump/export/table/row.h"
 #include "dump/session/session.h"
@@ -58,7 +58,7 @@ static void get_ip(struct dump_row *row, struct dump_row_value *value)
 	value->number = gap_of(row)->event.from;
 }
 
-/* Of the image that the flow stopped in. */
+/* Sets the value to the build id of the image in which the flow stopped. */
 static void get_build_id(struct dump_row *row, struct dump_row_value *value)
 {
 	const struct flow_gap *gap = gap_of(row);
@@ -145,7 +145,7 @@ const struct dump_row_table dump_row_coverage = {
 	"coverage", coverage_columns, sizeof(coverage_columns) / sizeof(coverage_columns[0]), "source, line",
 	true,       coverage_rows};
 
-/* ---- all ----------------------------------------------------------------------------------------- */
+/* ---- list of all tables -------------------------------------------------------------------------- */
 
 const struct dump_row_table *const dump_row_tables[] = {&dump_row_traces,
 							&dump_row_processes,

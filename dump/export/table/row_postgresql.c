@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What psql needs around rows. All values are in the rows, which COPY takes: nothing in a trace can be a statement. */
+/*
+ * Writes the statements around rows for psql. All values of a trace are rows for COPY, so no value can become a
+ * statement.
+ */
 #include "dump/export/table/row_postgresql.h"
 
 #include "common/text/guid.h"
 #include "common/text/text.h"
 #include "dump/print/event_time.h"
 
-#define DAY_SIZE 10 /* 2026-11-21 */
+#define DAY_SIZE 10 /* length of "2026-11-21" */
 
 void dump_row_postgresql_head(struct ptl_bytes *text)
 {
 	common_text_add(text, "\\set ON_ERROR_STOP on\nSET client_encoding = 'UTF8';\n");
 }
 
-/* The partition is made before the transaction: others that load traces of this day do not wait for its end. */
+/*
+ * Creates the partition of the day, before the transaction, so that other loads for this day need not wait for the
+ * transaction's end.
+ */
 static void add_day(struct ptl_bytes *text, const struct dump_row_table *table, int64_t started)
 {
 	const size_t before = text->size;

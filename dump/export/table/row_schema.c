@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Statements of SQL that make tables for rows: partitioned by day, and keyed so that a trace may be loaded again. */
+/* Writes SQL statements that create the tables: partitioned by day, with keys that allow loading a trace again. */
 #include "dump/export/table/row_schema.h"
 
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "common/text/text.h"
 
 /*
- * ClickHouse has 64-bit nanoseconds for times of day: its older versions have no finer type of time than a second. PostgreSQL
- * has no unsigned numbers; numeric takes as much space as a bigint for the small ones, which are frequent.
+ * SQL types. ClickHouse stores times of day as 64-bit nanoseconds: old versions have no time type finer than a second.
+ * PostgreSQL has no unsigned numbers; numeric takes no more space than bigint for small numbers, which are frequent.
  */
 static const char *const types[][2] = {
 	[DUMP_ROW_TEXT] = {"String", "text"},      [DUMP_ROW_UNSIGNED] = {"UInt64", "numeric(20)"},
@@ -57,7 +57,7 @@ static bool has_word(const char *words, const char *word)
 
 /* ---- ClickHouse ---------------------------------------------------------------------------------- */
 
-/* What may be null cannot be sorted by. */
+/* Appends the sort key. Nullable columns cannot be in the sort key. */
 static void add_sorting(struct ptl_bytes *text, const struct dump_row_table *table)
 {
 	for (size_t i = 0; i < table->column_count; i++)
@@ -66,7 +66,10 @@ static void add_sorting(struct ptl_bytes *text, const struct dump_row_table *tab
 	common_text_add(text, "\"trace\", \"row_number\"");
 }
 
-/* A row that is loaded again takes the place of the one with the same key, which has its trace and its number. */
+/*
+ * Appends a table for ClickHouse. A row that is loaded again replaces the row with the same key, which includes trace
+ * and row number.
+ */
 static void add_clickhouse(struct ptl_bytes *text, const struct dump_row_table *table)
 {
 	common_text_format(text, "CREATE TABLE IF NOT EXISTS \"%s\" (\n", table->name);
@@ -98,7 +101,7 @@ static const char procedures[] =
 	"  EXECUTE format('DELETE FROM %I WHERE trace = $1', name) USING whose;\n"
 	"END $$;\n";
 
-/* A hash takes text of any length, a tree only some of it. */
+/* Appends an index. A hash index accepts text of any length, a B-tree does not. */
 static void add_index(struct ptl_bytes *text, const struct dump_row_table *table, const struct dump_row_column *column)
 {
 	common_text_format(text, "CREATE INDEX IF NOT EXISTS \"%s_%s\" ON \"%s\" USING %s (\"%s\");\n", table->name,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Definitions of tables for databases that take rows from a stream. */
+/* Writes table definitions for databases that load streamed rows. */
 #ifndef DUMP_EXPORT_TABLE_ROW_SCHEMA_H
 #define DUMP_EXPORT_TABLE_ROW_SCHEMA_H
 
@@ -7,9 +7,9 @@
 
 enum dump_row_dialect { DUMP_ROW_CLICKHOUSE, DUMP_ROW_POSTGRESQL };
 
-/* The type of a column: "Nullable(UInt64)". */
+/* Appends the type of a column: "Nullable(UInt64)". */
 void dump_row_schema_type(struct ptl_bytes *text, enum dump_row_dialect dialect, const struct dump_row_column *column);
-/* Statements that make these tables (NULL-ended), and what loading them needs. */
+/* Appends the statements that create the tables (NULL-terminated), and procedures for loading. */
 void dump_row_schema(struct ptl_bytes *text, enum dump_row_dialect dialect, const struct dump_row_table *const *tables);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows as lines: TSV, CSV and JSON; and as ClickHouse's RowBinary. */
+/* Writes rows as lines of TSV, CSV or JSON, or as ClickHouse's RowBinary. */
 #include "dump/export/table/row_text.h"
 
 #include <inttypes.h>
@@ -16,16 +16,16 @@
 
 #define SECOND 1000000000
 #define NANOSECOND_DIGITS 9
-#define FRACTION (NANOSECOND_DIGITS + 1) /* and the Z behind it */
+#define FRACTION (NANOSECOND_DIGITS + 1) /* includes the final Z */
 
-/* "2026-11-21 08:30:00.123456789", which every database reads as UTC if it is set so. */
+/* Appends "2026-11-21 08:30:00.123456789", which every database with the time zone UTC reads. */
 static void add_wall(struct dump_row_text *text, struct ptl_bytes *to, int64_t wall)
 {
 	const int64_t rest = (wall % SECOND + SECOND) % SECOND;
 	struct ptl_bytes *second = &text->second;
 	char digits[COMMON_DIGITS_MAX];
 
-	/* Most rows are of the same second as the one before. */
+	/* Consecutive rows often share the same second. */
 	if (!second->size || text->second_start != wall / SECOND || wall < SECOND) {
 		second->size = 0;
 		dump_text_system_time(second, wall);
@@ -40,7 +40,7 @@ static void add_wall(struct dump_row_text *text, struct ptl_bytes *to, int64_t w
 	common_write_bytes(to, digits + sizeof(digits) - NANOSECOND_DIGITS, NANOSECOND_DIGITS);
 }
 
-/* A value that is no text, as text. */
+/* Appends a value that is not text. */
 static void add_number(struct dump_row_text *text, enum dump_row_type type, uint64_t number)
 {
 	const bool negative = type == DUMP_ROW_SIGNED && (int64_t)number < 0;
@@ -77,7 +77,7 @@ static const char *tsv_escape(char character)
 	}
 }
 
-/* How many bytes at the beginning stand for themselves. */
+/* Returns how many bytes at the beginning need no escape. */
 static size_t plain_length(const char *words, size_t size)
 {
 	size_t length = 0;
@@ -87,7 +87,7 @@ static size_t plain_length(const char *words, size_t size)
 	return length;
 }
 
-/* Bytes that are no UTF-8, and zeros, which databases refuse, become U+FFFD. */
+/* Appends escaped text. Invalid UTF-8, and zeros, which databases refuse, become U+FFFD. */
 static void add_tsv(struct ptl_bytes *line, const char *words, size_t size)
 {
 	for (;;) {
@@ -130,7 +130,7 @@ static void csv_value(struct dump_row_text *text, enum dump_row_type type, const
 {
 	if (value->is_null)
 		return;
-	/* Quoted, so that an empty text is one, and nothing is not. */
+	/* Quotes distinguish an empty text from null. */
 	if (is_text(type) && !value->size)
 		common_text_add(&text->line, "\"\"");
 	else if (is_text(type))
@@ -237,7 +237,7 @@ static void add_name(struct dump_row_text *text, const struct dump_row_column *c
 	common_text_add(&text->line, column->name);
 }
 
-/* Behind the names: how many there are before them, and the types after them. */
+/* Appends the types of the columns, which follow the column names. */
 static void add_types(struct dump_row_text *text, const struct dump_row_table *table)
 {
 	for (size_t i = 0; i < DUMP_ROW_IDENTITY + table->column_count; i++) {
@@ -330,7 +330,7 @@ int dump_row_text_write(struct dump_row_sink *sink, const struct dump_row_table 
 	if (text->format == DUMP_ROW_JSON_LINES) {
 		json_row(text, table, values);
 	} else {
-		/* All but the last of the identity are the same in all rows of a trace. */
+		/* The identity without the row number is equal in all rows of a trace. */
 		if (text->identity.size) {
 			common_write_bytes(&text->line, text->identity.data, text->identity.size);
 		} else {

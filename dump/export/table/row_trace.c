@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tables of what a trace says without its flow: the trace itself, processes, threads, images, losses, events. */
+/* Tables that need no flow: traces, processes, threads, images, losses. */
 #include "common/text/guid.h"
 #include "common/text/text.h"
 #include "dump/export/table/row.h"
@@ -14,7 +14,7 @@ static const struct dump_filter *filter_of(const struct dump_row_trace *trace)
 	return &trace->session->options->filter;
 }
 
-/* What began before the span ended, and ended after it began. 0: it was there before. */
+/* Whether a lifetime overlaps the selected time span. start 0: existed before the trace. end 0: unknown. */
 static bool in_span(const struct dump_filter *filter, uint64_t start, uint64_t end)
 {
 	return start <= filter->last_time && (!end || end >= filter->first_time);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A database of SQLite: prepared statements, one transaction, indexes at the end. */
+/* Writes an SQLite database by prepared statements in one transaction. Indexes are created at the end. */
 #include "dump/export/table/sqlite.h"
 
 #include <stdlib.h>
@@ -17,10 +17,10 @@
 #define TABLES_MAX 16
 
 struct dump_sqlite {
-	struct dump_row_sink sink; /* first */
+	struct dump_row_sink sink; /* must come first */
 	sqlite3 *handle;
 	const struct dump_row_table *const *tables;
-	sqlite3_stmt *inserts[TABLES_MAX]; /* one for each table */
+	sqlite3_stmt *inserts[TABLES_MAX]; /* one statement per table */
 	uint64_t trace;
 	struct ptl_bytes text;
 };
@@ -35,7 +35,7 @@ static int execute(struct dump_sqlite *database, const char *statement)
 	return sqlite3_exec(database->handle, statement, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(database, statement);
 }
 
-/* The table of traces says whose rows are; all others refer to it. */
+/* Whether this is the "traces" table, to which all other tables refer. */
 static bool is_traces(const struct dump_row_table *table)
 {
 	return table == &dump_row_traces;
@@ -59,7 +59,7 @@ static void add_columns(const struct dump_row_table *table, struct ptl_bytes *te
 
 		if (!has_column(table, i))
 			continue;
-		/* "trace" is the number elsewhere. */
+		/* Other tables use the name "trace" for the number. */
 		common_text_add(text, i == 0 ? ",\n  guid" : ",\n  \"");
 		if (i) {
 			common_text_add(text, column->name);
@@ -114,7 +114,7 @@ static bool is_utf8(const char *text, size_t size)
 	return true;
 }
 
-/* What is no UTF-8 is U+FFFD: not every reader of the database would take it. */
+/* Binds a text. Invalid UTF-8 becomes U+FFFD, since some readers of the database would refuse the text. */
 static int bind_text(struct dump_sqlite *database, sqlite3_stmt *statement, int at, const struct dump_row_value *value)
 {
 	struct ptl_bytes *text = &database->text;
@@ -171,7 +171,7 @@ static int write_row(struct dump_row_sink *sink, const struct dump_row_table *ta
 
 /* ---- the database -------------------------------------------------------------------------------- */
 
-/* What a crash would leave behind is removed, or never had a name: nothing has to be on disk before the end. */
+/* An unfinished database is removed or never had a name, so data need not reach the disk before the end. */
 static const char settings[] = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; "
 			       "PRAGMA encoding = 'UTF-8'; PRAGMA page_size = 8192; BEGIN";
 
@@ -201,12 +201,12 @@ struct dump_row_sink *dump_sqlite_trace(struct dump_sqlite *database, uint64_t n
 }
 
 /*
- * A sum of numbers that are not negative. Where sum() ends the query with an error because it passes 2^63, as times of a damaged
- * or hostile trace may, this becomes a floating-point number: each half is exact.
+ * Sums up numbers that are not negative. sum() would end the query with an error beyond 2^63, which times of a damaged
+ * or hostile trace may reach. This sum then becomes a floating-point number; sums of both halves are exact.
  */
 #define SUM(column) "sum(" column " >> 32) * 4294967296 + sum(" column " & 4294967295)"
 
-/* Names beside numbers, and times in milliseconds, as ptl-dump shows them. */
+/* Views with names instead of numbers, and times in milliseconds as in ptl-dump. */
 static const char views[] = "CREATE VIEW call_list AS SELECT c.*, s.function, s.image, s.build_id, s.address, "
 			    "t.started + c.time AS "
 			    "wall_time "

@@ -7,7 +7,7 @@
 #include "common/text/text.h"
 #include "format/reader/trace_end.h"
 
-/* Nothing for none, and for what is not asked for. */
+/* Sets text to the name of the running thread; empty for an idle CPU and for unselected threads. */
 static void name_running(const struct dump_call_session *calls, const struct flow_switch *running,
 			 struct ptl_bytes *text)
 {

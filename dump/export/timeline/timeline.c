@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes calls as slices while the flow is walked. */
+/* Writes calls as slices during the walk over the flow. */
 #include "dump/export/timeline/timeline.h"
 
 #include <inttypes.h>
@@ -12,10 +12,10 @@
 #include "common/vector.h"
 #include "dump/export/timeline/timeline_state.h"
 
-/* Counters have a value for each thousandth of the trace, but not for less than a microsecond. */
+/* Samples of counters per trace. A sample spans at least a microsecond. */
 #define SAMPLES 1000
 
-/* In a frame's `user`: its slice has begun. */
+/* Flag in frame->user: the frame's slice has begun. */
 #define BEGUN 1
 
 /* ---- tracks -------------------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ int dump_timeline_process(struct dump_timeline *timeline, uint32_t process, uint
 	return status;
 }
 
-/* "worker", or the process's name. */
+/* Appends the thread's name, "worker", or the process's name. */
 static void name_thread(const struct dump_timeline *timeline, uint32_t process, uint32_t pid, uint32_t tid,
 			uint32_t cpu, struct ptl_bytes *text)
 {
@@ -121,7 +121,10 @@ static int make_row(struct dump_timeline *timeline, const char *name, uint32_t *
 	return status;
 }
 
-/* Each stack of a thread is a row, since calls on one go on while the thread is on another. */
+/*
+ * Returns the track of the current stack. Each stack of a thread has a row of its own, since its calls stay open while
+ * the thread is on another stack.
+ */
 static int stack_track(struct dump_timeline *timeline, const struct dump_call_thread *thread, uint32_t *track)
 {
 	const size_t number = thread->stack->number, before = timeline->stack_capacity;
@@ -189,7 +192,7 @@ static void sample(struct dump_timeline *timeline, uint64_t interval)
 	timeline->sampled = timeline->executed.all;
 }
 
-/* Takes the time of the thread. A gap ends where something is known again. */
+/* Advances to the time of the thread. Ends a gap when the flow resumes. */
 static void go_on(struct dump_timeline *timeline, const struct dump_call_thread *thread)
 {
 	const uint64_t time = timeline->options->by_instructions ? 0 : dump_timeline_time(timeline, thread->time);
@@ -221,7 +224,7 @@ static uint64_t start_of(const struct dump_frame *frame)
 	return frame->user >> 1;
 }
 
-/* Begins the frame's slice, unless there are enough. */
+/* Begins the frame's slice, unless --max-slices is reached. */
 static int begin_slice(struct dump_timeline *timeline, const struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	uint32_t track, name;
@@ -240,15 +243,15 @@ static int begin_slice(struct dump_timeline *timeline, const struct dump_call_th
 	return dump_timeline_flush(&timeline->output, false);
 }
 
-/* The frames whose slices have begun are the outer ones. */
+/* Counts the frames with a slice: always the outermost frames. */
 static size_t count_begun(const struct dump_stack *stack)
 {
 	return COMMON_PARTITION(stack->count, at, stack->frames[at].user & BEGUN);
 }
 
 /*
- * Begins slices of the outer frames, so many at most, that have gone on for long enough by now: what is written is in order of
- * time so, since a frame can only be long enough after those that it lies in.
+ * Begins slices of the outermost `count` frames that have lasted for --min-time. Slices begin in order of time: a frame
+ * cannot reach --min-time before its callers.
  */
 static int begin_long(struct dump_timeline *timeline, const struct dump_call_thread *thread, size_t count)
 {
@@ -267,7 +270,7 @@ static int begin_long(struct dump_timeline *timeline, const struct dump_call_thr
 	return status;
 }
 
-/* A frame whose function is not known yet, but is as soon as it jumps there, waits for what comes next. */
+/* A frame of a stub waits for its target function: the next jump may rename the frame. */
 static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_timeline *timeline = context;
@@ -390,7 +393,7 @@ static int end(void *context, struct dump_call_thread *thread)
 	return dump_timeline_flush(&timeline->output, false);
 }
 
-/* A frame that is found below others was there before them; its slice begins where it is found. */
+/* Frames found below others existed before them, but their slices begin when they are found. */
 static const struct dump_call_observer observer_of_timeline = {
 	.begin = begin,
 	.end = end,
@@ -402,7 +405,7 @@ static const struct dump_call_observer observer_of_timeline = {
 	.gap = lose,
 };
 
-/* ---- all ----------------------------------------------------------------------------------------- */
+/* ---- the whole timeline -------------------------------------------------------------------------- */
 
 static void report_left_out(const struct dump_timeline *timeline, struct dump_left_out *left_out)
 {

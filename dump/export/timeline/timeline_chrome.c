@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Timelines as JSON of Chrome's trace event format, an object for each event on a line of its own. */
+/* Writes timelines in Chrome's JSON trace event format, one object per line. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,10 +7,10 @@
 #include "common/text/text.h"
 #include "dump/export/timeline/timeline.h"
 
-/* Rows that are no thread get numbers that no thread has. */
+/* First number of rows that are not threads; no thread has such a number. */
 #define FIRST_ROW ((uint32_t)1 << 30)
 
-/* Names are UTF-8 without control characters. */
+/* Appends a JSON string. Names are UTF-8 without control characters. */
 static void put_string(struct ptl_bytes *text, const char *words)
 {
 	common_text_add(text, "\"");
@@ -25,7 +25,7 @@ static void put_string(struct ptl_bytes *text, const char *words)
 	common_text_add(text, "\"");
 }
 
-/* {"ph":"B","pid":1,"tid":1,"ts":12.345 */
+/* Appends {"ph":"B","pid":1,"tid":1,"ts":12.345 */
 static void put_head(struct dump_timeline_output *output, char phase, uint32_t track, uint64_t time)
 {
 	struct ptl_bytes *text = &output->bytes;
@@ -93,7 +93,7 @@ static void row(struct dump_timeline_output *output, uint32_t track, uint32_t pa
 	put_metadata(output, track, "thread_name", name);
 }
 
-/* A counter is its process's, and its name distinguishes it from others. */
+/* A counter belongs to a process, and is identified by its name. */
 static void counter(struct dump_timeline_output *output, uint32_t track, uint32_t parent, const char *name)
 {
 	(void)name;
@@ -123,7 +123,7 @@ static void end(struct dump_timeline_output *output, uint32_t track, uint64_t ti
 	common_text_add(&output->bytes, "}");
 }
 
-/* Arrows lead from slice to slice: one without duration stands for the event. */
+/* Arrows join slices, so a slice without duration stands for the event. */
 static void instant(struct dump_timeline_output *output, uint32_t track, uint64_t time, uint32_t name, uint64_t flow)
 {
 	put_head(output, flow ? 'X' : 'i', track, time);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a timeline has beside calls: events of programs and the kernel, what CPUs ran, how much Intel PT there was. */
+/* Writes timeline data other than calls: events of programs and the kernel, threads of CPUs, and bytes of Intel PT. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct events {
 	bool begun;
 };
 
-/* The same number for the same activity, in this trace and every other. 0: none. */
+/* Returns the flow number of an activity, equal in all traces. 0: no activity. */
 static uint64_t flow_of(const struct ptl_event *event)
 {
 	uint64_t hash = 14695981039346656037u;
@@ -138,7 +138,7 @@ int dump_timeline_switches(struct dump_timeline *timeline)
 
 /* ---- Intel PT ------------------------------------------------------------------------------------ */
 
-/* The bytes of a stream that was decoded, from PSB to PSB. */
+/* Writes the bytes of a decoded stream over time, from PSB to PSB. */
 static int write_stream(struct dump_timeline *timeline, const struct flow_segment *segments, size_t count)
 {
 	struct dump_timeline_output *output = &timeline->output;

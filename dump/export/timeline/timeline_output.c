@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the formats of timelines share: names, tracks, the bytes that are not written yet. */
+/* Shared output of timeline formats: names, tracks, unwritten bytes. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Timelines as traces of Perfetto: packets of track events, in sequences with names that are given once and times that are
- * differences. Numbers of fields are those of protos/perfetto/trace in Perfetto's sources.
+ * Writes timelines as Perfetto traces: packets of track events in sequences. A sequence gives each name once, and
+ * timestamps are deltas. Field numbers are from protos/perfetto/trace in Perfetto's sources.
  */
 #include <string.h>
 
@@ -45,7 +45,7 @@ enum event {
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 enum { INTERNED_EVENT_NAMES = 2, INTERNED_IID = 1, INTERNED_NAME = 2 };
 
-/* Descriptors are of no sequence's state, but a packet has to be of a sequence. */
+/* Sequence of track descriptors. A descriptor needs no incremental state, but each packet must belong to a sequence. */
 #define FIRST_SEQUENCE 1
 
 static void put_packet(struct dump_timeline_output *output)
@@ -116,7 +116,7 @@ static void put_clock(struct dump_timeline_output *output, uint32_t id, uint64_t
 	dump_proto_message(&output->message, SNAPSHOT_CLOCKS, &output->inner);
 }
 
-/* From here on names are given again, and times are differences from the last one, which this is the first of. */
+/* Starts an incremental state: interned names are cleared, and timestamps are deltas from this one. */
 static void sequence(struct dump_timeline_output *output, uint32_t track, uint64_t time)
 {
 	output->sequence = (output->sequence ? output->sequence : FIRST_SEQUENCE) + 1;
@@ -136,7 +136,7 @@ static void sequence(struct dump_timeline_output *output, uint32_t track, uint64
 
 /* ---- events -------------------------------------------------------------------------------------- */
 
-/* The event is in `message`. One that is of before what was written last has its time as it is. */
+/* Writes the event in `message`. A time before the last one is written as an absolute time. */
 static void put_event(struct dump_timeline_output *output, uint32_t track, uint64_t time)
 {
 	if (track != output->default_track)
@@ -154,7 +154,7 @@ static void put_event(struct dump_timeline_output *output, uint32_t track, uint6
 	put_packet(output);
 }
 
-/* Adds the name's number to the event, and the name to the packet where the sequence does not have it yet. */
+/* Adds the name's number to the event, and the name to the packet if the sequence does not have the name yet. */
 static void put_name(struct dump_timeline_output *output, uint32_t name)
 {
 	const size_t before = output->interned_capacity;
@@ -210,7 +210,10 @@ static void start(struct dump_timeline_output *output)
 	(void)output;
 }
 
-/* An event at the beginning, on a row of its own; also where there is nothing, since viewers refuse a file without a packet. */
+/*
+ * Writes the text of left_out as an event at the begin, on a row of its own. An empty trace gets such an event too:
+ * viewers refuse files without packets.
+ */
 static void finish(struct dump_timeline_output *output, const char *left_out)
 {
 	const char *const text = left_out ? left_out : output->track_count ? NULL : "nothing ran";
